@@ -1,0 +1,4 @@
+//! `runner`: durable shell-command jobs with retries and an attempt history.
+
+pub mod cli;
+pub mod model;

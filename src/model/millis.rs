@@ -1,0 +1,210 @@
+//! Durations with units, in whole milliseconds.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A duration in whole milliseconds, from 0 to ten years.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Millis(pub u64);
+
+const SECOND: u64 = 1_000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// A year as `systemd.time(7)` counts it: 365.25 days.
+const YEAR: u64 = 8_766 * HOUR;
+
+/// Unit names and their length in milliseconds; the first name of each length is the one shown.
+const UNITS: [(&str, u64); 22] = [
+    ("ms", 1),
+    ("msec", 1),
+    ("s", SECOND),
+    ("sec", SECOND),
+    ("second", SECOND),
+    ("seconds", SECOND),
+    ("m", MINUTE),
+    ("min", MINUTE),
+    ("minute", MINUTE),
+    ("minutes", MINUTE),
+    ("h", HOUR),
+    ("hr", HOUR),
+    ("hour", HOUR),
+    ("hours", HOUR),
+    ("d", DAY),
+    ("day", DAY),
+    ("days", DAY),
+    ("w", 7 * DAY),
+    ("week", 7 * DAY),
+    ("weeks", 7 * DAY),
+    ("y", YEAR),
+    ("year", YEAR),
+];
+
+impl Millis {
+    /// The longest duration that is taken: ten years.
+    pub const MAX: Self = Self(10 * YEAR);
+
+    /// A duration of whole seconds.
+    pub const fn from_secs(seconds: u64) -> Self {
+        Self(seconds * SECOND)
+    }
+
+    /// Reads `"500ms"`, `"30s"`, `"1h 30m"`, `"1.5h"`. The error says what is wrong and what to write.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut rest = text.trim();
+        if rest.is_empty() {
+            return Err("a duration is empty; write a number with a unit, such as \"30s\"".into());
+        }
+        let mut total: u64 = 0;
+        while !rest.is_empty() {
+            let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+            let (number, after) = rest.split_at(digits);
+            let after = after.trim_start();
+            let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+            let (unit, next) = after.split_at(letters);
+            if number.is_empty() {
+                return Err(format!(
+                    "{text:?} is not a duration; write a number with a unit, such as \"30s\" or \"1h 30m\""
+                ));
+            }
+            if unit.is_empty() {
+                return Err(format!(
+                    "{text:?} has no unit; write \"{number}s\" for seconds, \"{number}ms\" for milliseconds or \"{number}m\" for minutes"
+                ));
+            }
+            let Some(&(_, length)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+                return Err(format!(
+                    "{text:?} has the unknown unit {unit:?}; units are ms, s, m, h, d, w, y"
+                ));
+            };
+            total = total.saturating_add(
+                scaled(number, length)
+                    .ok_or_else(|| format!("{text:?} is not a whole number of milliseconds"))?,
+            );
+            rest = next.trim_start();
+        }
+        if total > Self::MAX.0 {
+            return Err(format!("{text:?} is longer than ten years, the most there is"));
+        }
+        Ok(Self(total))
+    }
+}
+
+/// `number` (decimal digits, at most one point) times `length`, if that is a whole number; saturates.
+fn scaled(number: &str, length: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let has_point = number.contains('.');
+    if whole.is_empty() || has_point && (fraction.is_empty() || fraction.contains('.')) {
+        return None;
+    }
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > 9 {
+        return None;
+    }
+    let whole: u64 = whole.parse().unwrap_or(u64::MAX);
+    let mut part = 0;
+    if !fraction.is_empty() {
+        let denominator = 10_u64.pow(u32::try_from(fraction.len()).ok()?);
+        let numerator = fraction.parse::<u64>().ok()?.checked_mul(length)?;
+        if !numerator.is_multiple_of(denominator) {
+            return None;
+        }
+        part = numerator / denominator;
+    }
+    Some(whole.saturating_mul(length).saturating_add(part))
+}
+
+impl From<Millis> for Duration {
+    fn from(value: Millis) -> Self {
+        Self::from_millis(value.0)
+    }
+}
+
+/// The shortest text that reads back as the same duration: `1h 30m`, `1.5s`, `250ms`.
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        if rest == 0 {
+            return f.write_str("0s");
+        }
+        let mut space = "";
+        for (name, length) in [("d", DAY), ("h", HOUR), ("m", MINUTE)] {
+            if rest >= length {
+                write!(f, "{space}{}{name}", rest / length)?;
+                rest %= length;
+                space = " ";
+            }
+        }
+        if rest == 0 {
+            return Ok(());
+        }
+        let (seconds, ms) = (rest / SECOND, rest % SECOND);
+        match (seconds, ms) {
+            (0, _) => write!(f, "{space}{ms}ms"),
+            (_, 0) => write!(f, "{space}{seconds}s"),
+            _ => {
+                let fraction = format!("{ms:03}");
+                write!(f, "{space}{seconds}.{}s", fraction.trim_end_matches('0'))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn units_add_up() {
+        for (text, ms) in [
+            ("500ms", 500),
+            ("30s", 30_000),
+            ("1h 30m", 5_400_000),
+            ("1h30m", 5_400_000),
+            ("1.5h", 5_400_000),
+            (" 2 d ", 172_800_000),
+            ("0s", 0),
+            ("10y", 315_576_000_000),
+        ] {
+            assert_eq!(Millis::parse(text), Ok(Millis(ms)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_duration_is_refused_with_a_hint() {
+        for (text, hint) in [
+            ("30", "\"30s\""),
+            ("", "empty"),
+            ("fast", "not a duration"),
+            ("-5s", "not a duration"),
+            ("5 parsecs", "unknown unit"),
+            ("1.0001s", "milliseconds"),
+            ("1.s", "milliseconds"),
+            (".5s", "milliseconds"),
+            ("11y", "ten years"),
+            ("99999999999999999999d", "ten years"),
+            ("5s 3", "no unit"),
+        ] {
+            let error = Millis::parse(text).unwrap_err();
+            assert!(error.contains(hint), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_reads_back(ms in 0..=Millis::MAX.0) {
+            prop_assert_eq!(Millis::parse(&Millis(ms).to_string()), Ok(Millis(ms)));
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,12}") {
+            let _ = Millis::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The rules: what a job is, how an attempt's ending is named, what is decided after it.
+//!
+//! Nothing here reads a clock, throws dice or does I/O: the same arguments give the same answer, so every rule is a
+//! unit test. All other modules use this one; it uses none of them.
+
+mod attempt;
+mod backoff;
+mod bytes;
+mod classify;
+mod code;
+mod decide;
+mod exit_codes;
+mod job;
+mod millis;
+mod policy;
+mod self_report;
+pub mod signal;
+mod size;
+mod spec;
+mod timestamp;
+
+pub use attempt::{Attempt, Cut, Ending, Outcome, Status};
+pub use backoff::{Backoff, Jitter, Strategy};
+pub use bytes::Bytes;
+pub use classify::{ExitRules, Verdict, classify};
+pub use code::{
+    CANCELLED, CodePattern, EXPIRED, ErrorCode, INTERRUPTED, LISTABLE_RESERVED, RESERVED, SPAWN_FAILED,
+    TIMEOUT, WORKER_CRASHED,
+};
+pub use decide::{Circumstances, Decision, decide, sentence};
+pub use exit_codes::{ExitCodes, ExitEntry, ExitKey};
+pub use job::{DeadReason, JobState, Phase};
+pub use millis::Millis;
+pub use policy::{PolicyLayer, RetryPolicy};
+pub use self_report::SelfReport;
+pub use size::{parse_size, show_size};
+pub use spec::{Command, JobSpec, OWNED_VARIABLES, check_name};
+pub use timestamp::Timestamp;

@@ -1,0 +1,164 @@
+//! The retry policy of a job.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Backoff, CodePattern, Jitter, Strategy};
+
+/// Whether, how often and when a failed job is run again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RetryPolicy {
+    /// `false` means exactly one run; it never affects the first attempt.
+    pub retryable: bool,
+    /// The number of runs in a budget, the first included, as declared; see [`RetryPolicy::runs`].
+    pub max_attempts: u32,
+    /// The waits between them.
+    pub backoff: Backoff,
+    /// If given, only these codes are retried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_retry_for: Option<Vec<CodePattern>>,
+    /// These codes are never retried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub never_retry_for: Vec<CodePattern>,
+}
+
+impl RetryPolicy {
+    /// `max_attempts` where nothing is said.
+    pub const DEFAULT_ATTEMPTS: u32 = 3;
+    /// The largest `max_attempts`.
+    pub const MOST_ATTEMPTS: u32 = 1_000_000;
+
+    /// The number of runs in a budget: `max_attempts`, or 1 if the job is not retryable.
+    pub fn runs(&self) -> u32 {
+        if self.retryable { self.max_attempts } else { 1 }
+    }
+}
+
+/// What one level says about retries: an option of `enqueue`, a job, or `[defaults]`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct PolicyLayer {
+    /// `retryable`
+    pub retryable: Option<bool>,
+    /// `max_attempts`
+    pub max_attempts: Option<u32>,
+    /// `backoff`, whole
+    pub backoff: Option<Backoff>,
+    /// `auto_retry_for`
+    pub auto_retry_for: Option<Vec<CodePattern>>,
+    /// `never_retry_for`
+    pub never_retry_for: Option<Vec<CodePattern>>,
+}
+
+impl PolicyLayer {
+    /// Does this level ask for retries?
+    fn asks_for_retries(&self) -> bool {
+        self.max_attempts.or(self.fixed_runs()).is_some_and(|runs| runs > 1) || self.auto_retry_for.is_some()
+    }
+
+    /// The number of runs that this level's list of delays fixes.
+    fn fixed_runs(&self) -> Option<u32> {
+        self.backoff.as_ref()?.strategy.fixed_runs()
+    }
+}
+
+impl RetryPolicy {
+    /// Lays the options of `enqueue` over the levels of the file, each the nearest first; what none says is `otherwise`.
+    ///
+    /// A list of delays fixes the number of runs unless its own level or a nearer one names it; a list that a nearer
+    /// `backoff` replaced fixes nothing. An option that asks for retries wins over a file that says
+    /// `retryable = false`; between the levels of the file each key stands for itself.
+    pub fn resolve(options: &[&PolicyLayer], levels: &[&PolicyLayer], otherwise: &Self) -> Self {
+        let nearest_first = || options.iter().chain(levels).copied();
+        let asked = options.iter().find(|layer| layer.retryable.is_some() || layer.asks_for_retries());
+        let declared = || levels.iter().find_map(|level| level.retryable).unwrap_or(otherwise.retryable);
+        let with_backoff = nearest_first().position(|layer| layer.backoff.is_some());
+        let runs = nearest_first().enumerate().find_map(|(index, layer)| {
+            let list = || layer.fixed_runs().filter(|_| with_backoff == Some(index));
+            layer.max_attempts.or_else(list)
+        });
+        let first = |get: fn(&PolicyLayer) -> &Option<Vec<CodePattern>>| {
+            nearest_first().find_map(|layer| get(layer).clone())
+        };
+        Self {
+            retryable: asked.map_or_else(declared, |layer| layer.retryable.unwrap_or(true)),
+            max_attempts: runs.unwrap_or(otherwise.max_attempts),
+            backoff: nearest_first()
+                .find_map(|layer| layer.backoff.clone())
+                .unwrap_or_else(|| otherwise.backoff.clone()),
+            auto_retry_for: first(|layer| &layer.auto_retry_for).or_else(|| otherwise.auto_retry_for.clone()),
+            never_retry_for: first(|layer| &layer.never_retry_for)
+                .unwrap_or_else(|| otherwise.never_retry_for.clone()),
+        }
+    }
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            retryable: true,
+            max_attempts: Self::DEFAULT_ATTEMPTS,
+            backoff: Backoff { strategy: Strategy::exponential(), jitter: Jitter::DEFAULT },
+            auto_retry_for: None,
+            never_retry_for: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Millis;
+
+    fn list(delays: &[u64]) -> Backoff {
+        let delays = delays.iter().copied().map(Millis).collect();
+        let strategy = Strategy::List { delays, repeat_last: false };
+        Backoff { strategy, jitter: Jitter::NONE }
+    }
+
+    fn constant() -> Backoff {
+        Backoff { strategy: Strategy::Constant { delay: Millis(1) }, jitter: Jitter::NONE }
+    }
+
+    fn level(max_attempts: Option<u32>, backoff: Option<Backoff>) -> PolicyLayer {
+        PolicyLayer { max_attempts, backoff, ..PolicyLayer::default() }
+    }
+
+    fn runs(near: &PolicyLayer, far: &PolicyLayer) -> u32 {
+        RetryPolicy::resolve(&[], &[near, far], &RetryPolicy::default()).runs()
+    }
+
+    #[test]
+    fn the_nearest_level_that_speaks_fixes_the_number_of_runs() {
+        let nothing = PolicyLayer::default();
+        let three = level(None, Some(list(&[1, 2, 3])));
+        let nine = level(Some(9), None);
+        assert_eq!(runs(&nothing, &nothing), 3);
+        assert_eq!(runs(&nothing, &three), 4);
+        assert_eq!(runs(&level(Some(2), None), &three), 2);
+        assert_eq!(runs(&level(None, Some(list(&[1]))), &nine), 2);
+        assert_eq!(runs(&level(None, Some(constant())), &three), 3);
+        assert_eq!(runs(&level(None, Some(constant())), &nine), 9);
+    }
+
+    #[test]
+    fn an_option_that_asks_for_retries_wins_over_the_file() {
+        let no = PolicyLayer { retryable: Some(false), ..PolicyLayer::default() };
+        let with =
+            |options: &PolicyLayer| RetryPolicy::resolve(&[options], &[&no], &RetryPolicy::default()).runs();
+        assert_eq!(with(&level(Some(5), None)), 5);
+        assert_eq!(with(&level(None, Some(list(&[1, 2])))), 3);
+        assert_eq!(with(&level(Some(1), None)), 1);
+        assert_eq!(with(&level(None, Some(constant()))), 1);
+        let codes = Some(vec![CodePattern::Any]);
+        assert_eq!(with(&PolicyLayer { auto_retry_for: codes, ..PolicyLayer::default() }), 3);
+    }
+
+    #[test]
+    fn in_the_file_retryable_stands_for_itself() {
+        let no = PolicyLayer { retryable: Some(false), ..PolicyLayer::default() };
+        let yes = PolicyLayer { retryable: Some(true), ..PolicyLayer::default() };
+        let five = level(Some(5), None);
+        assert_eq!(runs(&five, &no), 1);
+        assert_eq!(runs(&no, &five), 1);
+        assert_eq!(runs(&yes, &no), 3);
+    }
+}

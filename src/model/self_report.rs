@@ -1,0 +1,178 @@
+//! What a job says about itself: the `key=value` lines of `$RUNNER_REPORT`.
+
+use super::{ErrorCode, Millis};
+
+/// The longest `result` or `message` that is kept, in bytes.
+const LONGEST_TEXT: usize = 64 * 1024;
+
+/// The longest note about a bad line, in bytes: it may quote the line.
+const LONGEST_NOTE: usize = 300;
+
+/// Bad lines that are noted one by one; the others are counted.
+const MOST_NOTES: usize = 10;
+
+/// The longest `retry_after`: 30 days.
+const LONGEST_RETRY_AFTER: Millis = Millis::from_secs(30 * 24 * 3_600);
+
+/// What an attempt reported; everything is optional.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct SelfReport {
+    /// Names the failure; without effect on a success.
+    pub error_code: Option<ErrorCode>,
+    /// For people.
+    pub message: Option<String>,
+    /// Replaces the delay of this retry.
+    pub retry_after: Option<Millis>,
+    /// No retry, whatever the policy says.
+    pub unrecoverable: bool,
+    /// Kept on the job.
+    pub result: Option<String>,
+    /// Lines that could not be taken, as sentences.
+    pub notes: Vec<String>,
+}
+
+impl SelfReport {
+    /// Reads report lines. Of a repeated key the last good line counts; a bad line is noted and ignored.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut report = Self::default();
+        let mut bad = 0;
+        for (index, line) in String::from_utf8_lossy(bytes).lines().enumerate() {
+            if line.trim().is_empty() {
+                continue;
+            }
+            if let Err(why) = report.take(line) {
+                bad += 1;
+                if bad <= MOST_NOTES {
+                    report.notes.push(format!("report line {}: {}", index + 1, shorten(&why, LONGEST_NOTE)));
+                }
+            }
+        }
+        if bad > MOST_NOTES {
+            report.notes.push(format!("{} more report lines could not be taken", bad - MOST_NOTES));
+        }
+        report
+    }
+
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        let Some((key, value)) = line.split_once('=') else {
+            return Err(format!("{:?} is not key=value", shorten(line, 60)));
+        };
+        match key.trim() {
+            "error_code" => self.error_code = Some(ErrorCode::parse_target(value.trim())?),
+            "message" => self.message = Some(shorten(value, LONGEST_TEXT).to_owned()),
+            "retry_after" => self.retry_after = Some(retry_after(value.trim())?),
+            "unrecoverable" => {
+                self.unrecoverable = match value.trim() {
+                    "true" => true,
+                    "false" => false,
+                    other => {
+                        return Err(format!("unrecoverable is true or false, not {:?}", shorten(other, 60)));
+                    }
+                }
+            }
+            "result" => {
+                let kept = shorten(value, LONGEST_TEXT);
+                self.result = Some(kept.to_owned());
+                if kept.len() < value.len() {
+                    return Err(format!(
+                        "result has {} bytes; the first {} are kept",
+                        value.len(),
+                        kept.len()
+                    ));
+                }
+            }
+            other => {
+                return Err(format!(
+                    "{:?} is not a key; keys are error_code, message, retry_after, unrecoverable, result",
+                    shorten(other, 60)
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A duration with a unit, or bare seconds; at most 30 days.
+fn retry_after(value: &str) -> Result<Millis, String> {
+    if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
+        let seconds = value.parse().unwrap_or(u64::MAX).min(LONGEST_RETRY_AFTER.0);
+        return Ok(Millis::from_secs(seconds).min(LONGEST_RETRY_AFTER));
+    }
+    match Millis::parse(value) {
+        Ok(delay) => Ok(delay.min(LONGEST_RETRY_AFTER)),
+        Err(why) if why.contains("ten years") => Ok(LONGEST_RETRY_AFTER),
+        Err(why) => Err(format!("retry_after: {why}")),
+    }
+}
+
+/// The first `most` bytes or fewer, cut between characters.
+fn shorten(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_key_is_read() {
+        let report = SelfReport::parse(
+            b"error_code=RATE_LIMITED\nmessage=slow down = please\nretry_after=30\n\nunrecoverable=true\r\nresult={\"a\": 1}\n",
+        );
+        assert_eq!(report.error_code.unwrap().as_str(), "RATE_LIMITED");
+        assert_eq!(report.message.unwrap(), "slow down = please");
+        assert_eq!(report.retry_after, Some(Millis(30_000)));
+        assert!(report.unrecoverable);
+        assert_eq!(report.result.unwrap(), "{\"a\": 1}");
+        assert!(report.notes.is_empty(), "{:?}", report.notes);
+    }
+
+    #[test]
+    fn of_a_repeated_key_the_last_good_line_counts() {
+        let report = SelfReport::parse(b"error_code=A\nerror_code=B\nerror_code=bad\nerror_code=TIMEOUT\n");
+        assert_eq!(report.error_code.unwrap().as_str(), "B");
+        assert_eq!(report.notes.len(), 2);
+    }
+
+    #[test]
+    fn bad_lines_are_noted_and_ignored() {
+        let report = SelfReport::parse(
+            b"nonsense\nretry_after=-1\nunrecoverable=yes\ncolour=red\nerror_code=EXIT_3\n\xff=1",
+        );
+        assert_eq!(report.notes.len(), 6);
+        assert_eq!(SelfReport { notes: Vec::new(), ..report }, SelfReport::default());
+    }
+
+    #[test]
+    fn retry_after_is_capped_at_thirty_days() {
+        for value in ["31d", "99999999999999999999", "3000000", "20y"] {
+            let report = SelfReport::parse(format!("retry_after={value}").as_bytes());
+            assert_eq!(report.retry_after, Some(LONGEST_RETRY_AFTER), "{value}");
+        }
+        assert_eq!(SelfReport::parse(b"retry_after=1.5s").retry_after, Some(Millis(1_500)));
+    }
+
+    #[test]
+    fn a_long_result_is_cut() {
+        let line = format!("result={}", "é".repeat(LONGEST_TEXT));
+        let report = SelfReport::parse(line.as_bytes());
+        assert_eq!(report.result.unwrap().len(), LONGEST_TEXT);
+        assert_eq!(report.notes.len(), 1);
+    }
+
+    #[test]
+    fn many_bad_lines_are_counted() {
+        let report = SelfReport::parse("nonsense\n".repeat(1_000).as_bytes());
+        assert_eq!(report.notes.len(), MOST_NOTES + 1);
+        assert_eq!(report.notes.last().unwrap(), "990 more report lines could not be taken");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = SelfReport::parse(&bytes);
+        }
+    }
+}
