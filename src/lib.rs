@@ -1,4 +1,5 @@
 //! `runner`: durable shell-command jobs with retries and an attempt history.
 
 pub mod cli;
+pub mod jobfile;
 pub mod model;

@@ -1,0 +1,205 @@
+//! What a file without mistakes comes to.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::EXAMPLE;
+use crate::jobfile::keys::Place;
+use crate::jobfile::{Declared, JobFile, STARTER};
+use crate::model::{
+    Backoff, Bytes, CodePattern, Command, ErrorCode, ExitKey, ExitRules, Jitter, JobSpec, Millis,
+    PolicyLayer, Status, Strategy,
+};
+
+fn parse(text: &str) -> JobFile {
+    JobFile::parse(Path::new("/srv/app/jobs.toml"), text).unwrap_or_else(|it| panic!("{it}"))
+}
+
+fn only(text: &str) -> Declared {
+    let mut file = parse(text);
+    assert_eq!(file.jobs.len(), 1);
+    file.jobs.remove(0)
+}
+
+fn constant(seconds: u64) -> Backoff {
+    let delay = Millis::from_secs(seconds);
+    Backoff { strategy: Strategy::Constant { delay }, jitter: Jitter::DEFAULT }
+}
+
+#[test]
+fn a_job_that_says_nothing_has_the_defaults() {
+    let job = only("[jobs.a]\ncommand = 'true'\n");
+    let plain = JobSpec::new("a", Command::Shell("true".into()), "/srv/app".into());
+    assert_eq!(job.spec, plain);
+    assert_eq!(job.layers, [PolicyLayer::default(), PolicyLayer::default()]);
+    assert_eq!(job.description, None);
+    assert_eq!(parse("").jobs, []);
+}
+
+#[test]
+fn a_job_replaces_defaults_whole_and_env_by_entry() {
+    let job = only(
+        r#"
+        [defaults]
+        env = { A = "far", B = "far" }
+        queue = "far"
+        timeout = "1m"
+        grace_period = "0s"
+        max_attempts = 9
+        backoff = { initial = "2s", jitter = false }
+        never_retry_for = ["EXIT_2"]
+        [jobs.a]
+        command = ["printf", "", "%s"]
+        env = { B = "near", C = "near" }
+        timeout = "1h 30m"
+        backoff = "5s"
+        never_retry_for = []
+        "#,
+    );
+    let env = [("A", "far"), ("B", "near"), ("C", "near")];
+    let env: BTreeMap<_, _> = env.map(|(k, v)| (Bytes::from(k), Bytes::from(v))).into();
+    assert_eq!(job.spec.env, env);
+    assert_eq!(job.spec.queue, "far");
+    assert_eq!(job.spec.timeout, Some(Millis::from_secs(5_400)));
+    assert_eq!(job.spec.grace_period, Millis(0));
+    assert_eq!(job.spec.policy.max_attempts, 9);
+    assert_eq!(job.spec.policy.backoff, constant(5));
+    assert!(job.spec.policy.never_retry_for.is_empty());
+    let words = ["printf", "", "%s"].map(Bytes::from).to_vec();
+    assert_eq!(job.spec.command, Command::Argv(words));
+    assert_eq!(job.layers[0].backoff, Some(constant(5)));
+    assert_eq!(job.layers[1].max_attempts, Some(9));
+}
+
+#[test]
+fn directories_are_relative_to_the_file() {
+    for (cwd, absolute) in [
+        (".", "/srv/app"),
+        ("./data/./x", "/srv/app/data/x"),
+        ("../other/", "/srv/app/../other"),
+        ("/var/lib", "/var/lib"),
+    ] {
+        let job = only(&format!("[jobs.a]\ncommand = 'true'\ncwd = {cwd:?}\n"));
+        assert_eq!(job.spec.cwd, Bytes::from(absolute), "{cwd}");
+    }
+}
+
+#[test]
+fn every_form_of_backoff_is_read() {
+    let backoff = |text: &str| {
+        let text = format!("[jobs.a]\ncommand = 'true'\nbackoff = {text}\n");
+        only(&text).spec.policy.backoff
+    };
+    let list = |delays: &[u64], repeat_last| Strategy::List {
+        delays: delays.iter().map(|s| Millis::from_secs(*s)).collect(),
+        repeat_last,
+    };
+    assert_eq!(backoff("'10m'"), constant(600));
+    assert_eq!(backoff("['5s', '1m']").strategy, list(&[5, 60], false));
+    assert_eq!(backoff("{}").strategy, Strategy::exponential());
+    let repeated = backoff("{ strategy = 'list', delays = ['1s'], repeat_last = true }");
+    assert_eq!(repeated.strategy, list(&[1], true));
+    let growing = backoff("{ initial = '0s', multiplier = 3, max = '0s', jitter = 1 }");
+    assert_eq!(growing.jitter, Jitter::Fraction(1.0));
+    assert_eq!(
+        growing.strategy,
+        Strategy::Exponential { initial: Millis(0), multiplier: 3.0, max: Millis(0) }
+    );
+    let linear = backoff("{ strategy = 'linear', jitter = '100ms' }");
+    assert_eq!(linear.jitter, Jitter::Absolute(Millis(100)));
+    assert_eq!(linear.strategy.nominal(2), Millis::from_secs(120));
+}
+
+#[test]
+fn lists_fix_the_number_of_runs() {
+    for (defaults, job, runs) in [
+        ("", "backoff = ['1s', '2s']", 3),
+        ("", "backoff = ['1s', '2s']\nmax_attempts = 3", 3),
+        ("", "max_attempts = 9\nbackoff = { strategy = 'list', delays = ['1s'], repeat_last = true }", 9),
+        ("backoff = ['1s', '2s']", "max_attempts = 2", 2),
+        ("backoff = { strategy = 'list', delays = ['1s'], repeat_last = true }", "max_attempts = 7", 7),
+        ("backoff = ['1s', '2s']", "max_attempts = 7\nbackoff = '1s'", 7),
+        ("max_attempts = 7", "backoff = ['1s', '2s']", 3),
+        ("retryable = false", "max_attempts = 2", 1),
+        ("max_attempts = 7", "retryable = false", 1),
+    ] {
+        let text = format!("[defaults]\n{defaults}\n[jobs.a]\ncommand = 'true'\n{job}\n");
+        assert_eq!(only(&text).spec.policy.runs(), runs, "{text}");
+    }
+}
+
+#[test]
+fn endings_are_named_by_the_job_then_the_file() {
+    let job = only(
+        r#"
+        default_error_code = "FAR"
+        exit_codes = { 22 = "FILE", 3 = "FILE" }
+        [jobs.a]
+        command = "true"
+        success_exit_codes = [0, 3]
+        default_error_code = "NEAR"
+        exit_codes = { 22 = "JOB", "0-9" = "RANGE", SIGKILL = "OUT_OF_MEMORY" }
+        reports = ["REPORTED"]
+        auto_retry_for = ["JOB", "RANGE", "OUT_OF_MEMORY", "NEAR", "REPORTED", "TIMEOUT", "SPAWN_FAILED"]
+        never_retry_for = ["*", "WORKER_CRASHED"]
+        "#,
+    );
+    let rules = &job.spec.exit;
+    assert_eq!(rules.success, [0, 3]);
+    assert_eq!(rules.job.0.len(), 3);
+    assert!(rules.job.0.iter().any(|entry| entry.key == ExitKey::Signal(9)));
+    assert_eq!(rules.code_of(Status::Exited(22)).as_str(), "JOB");
+    assert_eq!(rules.code_of(Status::Exited(50)).as_str(), "NEAR");
+    assert_eq!(job.spec.policy.never_retry_for[0], CodePattern::Any);
+}
+
+#[test]
+fn the_successes_of_another_level_do_not_contradict_a_mapping() {
+    let text = "[defaults]\nsuccess_exit_codes = [3]\n[jobs.a]\ncommand = 'true'\nexit_codes = { 0 = 'ZERO', 3 = 'THREE' }";
+    assert_eq!(only(text).spec.exit.success, [3]);
+    let text = "exit_codes = { 3 = 'THREE' }\n[jobs.a]\ncommand = 'true'\nsuccess_exit_codes = [0, 3]";
+    assert_eq!(only(text).spec.exit.file.0.len(), 1);
+    let text = "exit_codes = { 0 = 'ZERO' }\n[jobs.a]\ncommand = 'true'\nsuccess_exit_codes = [1]";
+    let rules = ExitRules { success: vec![1], ..only(text).spec.exit };
+    assert_eq!(rules.code_of(Status::Exited(0)), ErrorCode::parse("ZERO").unwrap());
+}
+
+#[test]
+fn jobs_keep_the_order_of_the_file_and_are_found_by_name() {
+    let file =
+        parse("[jobs.zeta]\ncommand = 'a'\n[jobs.\"a.b\"]\ncommand = 'b'\n[jobs.beta]\ncommand = 'c'\n");
+    let names: Vec<_> = file.jobs.iter().map(|job| job.spec.name.as_str()).collect();
+    assert_eq!(names, ["zeta", "a.b", "beta"]);
+    assert_eq!(file.job("beta").unwrap().spec.command, Command::Shell("c".into()));
+    assert!(file.job("gamma").is_none());
+    assert_eq!(file.near("Betta"), ["beta", "zeta"]);
+}
+
+#[test]
+fn the_example_and_the_starter_have_no_mistake() {
+    assert_eq!(parse(EXAMPLE).jobs.len(), 6);
+    assert_eq!(parse(STARTER).jobs.len(), 3);
+}
+
+#[test]
+fn the_example_shows_every_key() {
+    let code = EXAMPLE.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let code = code.collect::<Vec<_>>().join("\n");
+    for key in [Place::File, Place::Defaults, Place::Job, Place::Backoff].map(Place::keys).concat() {
+        let given = [format!("{key} = "), format!("[{key}]"), format!(".{key}]"), format!("[{key}.")];
+        assert!(given.iter().any(|form| code.contains(form)), "{key}");
+    }
+}
+
+#[test]
+fn every_key_that_is_allowed_is_read() {
+    for (place, header) in
+        [(Place::Defaults, "[defaults]"), (Place::Job, "[jobs.a]"), (Place::Backoff, "[jobs.a.backoff]")]
+    {
+        for key in place.keys() {
+            let text = format!("{header}\n{key} = 1979-05-27\n");
+            let mistakes = JobFile::parse(Path::new("/j"), &text).unwrap_err().to_string();
+            assert!(mistakes.contains("a date or time") || mistakes.contains("has no `"), "{mistakes}");
+        }
+    }
+}
