@@ -1,0 +1,43 @@
+//! Ends what earlier attempts of a job left in the background, before the next one starts.
+
+use std::time::{Duration, Instant};
+
+use crate::model::Cut;
+
+use super::hunt::Hunt;
+use super::scan::{Group, Sought};
+use super::{Control, Launch, Progress, strangers};
+
+/// Returns when nothing is left of them, or with the reason why the attempt is not to start at all.
+pub(super) fn end(
+    launch: &Launch<'_>,
+    control: &Control,
+    tell: &mut dyn FnMut(Progress<'_>),
+) -> Result<(), Cut> {
+    let none = launch.predecessors.is_empty() || !strangers::any_marked(launch.predecessors);
+    if none {
+        return control.asked().stop.map_or(Ok(()), Err);
+    }
+    let sought = launch.predecessors.iter().map(|mark| Sought { mark: mark.clone(), group: Group::Unknown });
+    let grace = Duration::from_millis(launch.spec.grace_period.0);
+    let mut hunt = Hunt::prepare(sought.collect(), grace);
+    hunt.begin(Instant::now());
+    loop {
+        let now = Instant::now();
+        let asked = control.hear();
+        if let Some(cut) = asked.stop {
+            return Err(cut);
+        }
+        if asked.kill {
+            hunt.kill_now(now);
+        }
+        if hunt.look_at().is_some_and(|at| at <= now) && hunt.step(now) {
+            return Ok(());
+        }
+        if let Some(words) = hunt.news_of_stuck(now) {
+            tell(Progress::Stuck(&words));
+        }
+        control
+            .sleep(hunt.look_at().map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now())));
+    }
+}
