@@ -1,0 +1,14 @@
+//! The wall clock, read in one place.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::model::Timestamp;
+
+/// Now, by the wall clock.
+pub fn now() -> Timestamp {
+    let ms = match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+        Err(before) => -i64::try_from(before.duration().as_millis()).unwrap_or(i64::MAX),
+    };
+    Timestamp(ms)
+}

@@ -1,0 +1,118 @@
+//! The invariant checker: what must be true of every database, whatever happened to it.
+//!
+//! The schema refuses most of this when it is written. This looks at the whole file afterwards, and so also finds what
+//! a damaged disk, or a person with an editor, did to it.
+
+use super::{Result, Store};
+
+/// A rule, and the statement that finds what breaks it: a sentence a row.
+struct Rule {
+    name: &'static str,
+    violations: &'static str,
+}
+
+const RULES: [Rule; 10] = [
+    Rule {
+        name: "attempts are numbered from 1 without gaps",
+        violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempts, numbered up to ' || max(number)
+                     FROM attempts GROUP BY job_id HAVING count(*) <> max(number) OR min(number) <> 1",
+    },
+    Rule {
+        name: "a job counts its attempts",
+        violations: "SELECT 'job ' || id || ' counts ' || attempts || ' attempts' FROM jobs
+                     WHERE attempts <> (SELECT count(*) FROM attempts WHERE job_id = jobs.id)",
+    },
+    Rule {
+        name: "a success is the last attempt",
+        violations: "SELECT 'job ' || a.job_id || ' went on after its success in attempt ' || a.number
+                     FROM attempts AS a JOIN jobs AS j ON j.id = a.job_id
+                     WHERE a.outcome = 'succeeded' AND (a.number < j.attempts OR j.state <> 'succeeded')",
+    },
+    Rule {
+        name: "a job that succeeded has an attempt that did",
+        violations: "SELECT 'job ' || id || ' succeeded without a successful attempt' FROM jobs
+                     WHERE state = 'succeeded' AND NOT EXISTS
+                         (SELECT 1 FROM attempts WHERE job_id = jobs.id AND number = attempts AND outcome = 'succeeded')",
+    },
+    Rule {
+        name: "no budget is overdrawn",
+        violations: "SELECT 'job ' || j.id || ' has used ' || j.budget_used || ' attempts of its budget'
+                     FROM jobs AS j JOIN definitions AS d ON d.id = j.definition_id
+                     WHERE j.budget_used > iif(d.spec ->> '$.policy.retryable', d.spec ->> '$.policy.max_attempts', 1)",
+    },
+    Rule {
+        name: "what is not retryable is not retried",
+        violations: "SELECT 'job ' || a.job_id || ' is not retryable and was retried after attempt ' || a.number
+                     FROM attempts AS a JOIN jobs AS j ON j.id = a.job_id
+                     JOIN definitions AS d ON d.id = j.definition_id
+                     WHERE a.next_state = 'pending' AND NOT d.spec ->> '$.policy.retryable'",
+    },
+    Rule {
+        name: "every job has its definition",
+        violations: "SELECT 'job ' || id || ' has no definition' FROM jobs
+                     WHERE definition_id NOT IN (SELECT id FROM definitions)",
+    },
+    Rule {
+        name: "attempts, inputs and outputs belong to a job",
+        violations: "SELECT 'attempt ' || number || ' of job ' || job_id || ' has no job' FROM attempts
+                     WHERE job_id NOT IN (SELECT id FROM jobs)
+                     UNION ALL
+                     SELECT 'an input of job ' || job_id || ' has no job' FROM inputs
+                     WHERE job_id NOT IN (SELECT id FROM jobs)
+                     UNION ALL
+                     SELECT 'an output of attempt ' || number || ' of job ' || job_id || ' has no attempt' FROM outputs AS o
+                     WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE job_id = o.job_id AND number = o.number)",
+    },
+    Rule {
+        name: "a running job has a worker that has not ended",
+        violations: "SELECT 'job ' || j.id || ' is held by a worker that has ended' FROM jobs AS j
+                     LEFT JOIN workers AS w ON w.id = j.worker_id
+                     WHERE j.state = 'running' AND (w.id IS NULL OR w.ended_at IS NOT NULL)",
+    },
+    Rule {
+        name: "ids are never reused",
+        violations: "SELECT 'job ' || id || ' has an id that was not given out' FROM jobs
+                     WHERE id > (SELECT seq FROM sqlite_sequence WHERE name = 'jobs')",
+    },
+];
+
+/// Sentences about one rule beyond this many say nothing new.
+const MOST_PER_RULE: usize = 10;
+
+/// Something that is not as it must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that is broken.
+    pub rule: &'static str,
+    /// What breaks it.
+    pub what: String,
+}
+
+impl Store {
+    /// The names of the rules that [`Store::audit`] looks at.
+    pub fn audit_rules() -> impl Iterator<Item = &'static str> {
+        std::iter::once(INTEGRITY).chain(RULES.iter().map(|rule| rule.name))
+    }
+
+    /// Looks at the whole file. Empty where everything is as it must be.
+    pub fn audit(&mut self) -> Result<Vec<Finding>> {
+        self.read(|tx| {
+            let mut findings = Vec::new();
+            let mut look = |rule: &'static str, sql: &str| -> Result<()> {
+                let mut statement = tx.prepare(sql)?;
+                let rows = statement.query_map([], |row| row.get(0))?;
+                for what in rows.take(MOST_PER_RULE) {
+                    findings.push(Finding { rule, what: what? });
+                }
+                Ok(())
+            };
+            look(INTEGRITY, "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'")?;
+            for rule in &RULES {
+                look(rule.name, rule.violations)?;
+            }
+            Ok(findings)
+        })
+    }
+}
+
+const INTEGRITY: &str = "the file is sound";

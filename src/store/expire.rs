@@ -1,0 +1,59 @@
+//! Recording that waiting jobs were not started in time.
+
+use rusqlite::{Connection, params};
+
+use super::{Result, Store};
+use crate::model::Timestamp;
+
+/// What an expiry makes of a waiting job. It died when it expired, whoever notices it later.
+const EXPIRE: &str = "UPDATE jobs SET state = 'dead', dead_reason = 'expired', error_code = 'EXPIRED',
+                                      changed_at = max(expires_at, changed_at)
+                      WHERE state = 'pending'";
+
+/// A job that was found to have expired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expired {
+    /// Its id.
+    pub id: i64,
+    /// Its name.
+    pub name: String,
+    /// How many attempts it had.
+    pub attempts: u32,
+}
+
+impl Store {
+    /// Records the expiry of this job, if it has expired and nobody has recorded it.
+    pub fn record_expiry(&mut self, id: i64, clock: &dyn Fn() -> Timestamp) -> Result<()> {
+        let due =
+            "SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'pending' AND expires_at <= ?2)";
+        let is_due = |connection: &Connection| -> Result<bool> {
+            let mut statement = connection.prepare_cached(due)?;
+            Ok(statement.query_row(params![id, clock().0], |row| row.get(0))?)
+        };
+        // Most often a worker was there first; then there is nothing to write.
+        if !is_due(&self.connection)? {
+            return Ok(());
+        }
+        self.write(|tx| if is_due(tx)? { expire_one(tx, id) } else { Ok(()) })
+    }
+}
+
+/// Records the expiry of this job, which is waiting and known to have expired.
+pub(super) fn expire_one(connection: &Connection, id: i64) -> Result<()> {
+    connection.prepare_cached(&format!("{EXPIRE} AND id = ?1"))?.execute([id])?;
+    Ok(())
+}
+
+/// Records up to `limit` waiting jobs that have expired by `now`.
+pub(super) fn expire_due(connection: &Connection, now: Timestamp, limit: usize) -> Result<Vec<Expired>> {
+    let sql = format!(
+        "{EXPIRE} AND id IN (SELECT id FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
+                             AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2)
+         RETURNING id, name, attempts"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map(params![now.0, limit], |row| {
+        Ok(Expired { id: row.get(0)?, name: row.get(1)?, attempts: row.get(2)? })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

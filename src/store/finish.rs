@@ -1,0 +1,236 @@
+//! Recording the end of an attempt and moving its job on: one transaction, behind a fence.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::definition::Definitions;
+use super::outputs::{self, Output};
+use super::{Result, StoreError};
+use crate::model::{
+    Attempt, Circumstances, Decision, Ending, JobState, Millis, SelfReport, Status, Timestamp, classify,
+    decide,
+};
+
+/// An attempt that has ended, as its worker or a recoverer tells it.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The job.
+    pub job_id: i64,
+    /// The number of the attempt.
+    pub number: u32,
+    /// How it ended.
+    pub ending: Ending,
+    /// What the job said about itself.
+    pub report: SelfReport,
+    /// What runner has to say about it.
+    pub message: Option<String>,
+    /// None where nobody knows whether it started.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Timestamp,
+    /// By the monotonic clock; none for a crash.
+    pub duration: Option<Millis>,
+    /// A child outlived it and held its output open.
+    pub leaked: bool,
+    /// What it wrote; none: what was saved while it ran is all there is.
+    pub output: Option<Output>,
+    /// The dice for the jitter, uniform in [0, 1).
+    pub roll: f64,
+}
+
+/// What was written about an ended attempt.
+#[derive(Clone, Debug)]
+pub enum Recorded {
+    /// The attempt as the history has it, and what was decided.
+    Written {
+        /// The row.
+        attempt: Box<Attempt>,
+        /// The name of its job.
+        name: String,
+        /// The number of runs in the job's budget.
+        runs: u32,
+    },
+    /// The job is no longer this worker's, or this attempt was recorded before: nothing was changed.
+    Late {
+        /// The job.
+        job_id: i64,
+        /// The number of the attempt.
+        number: u32,
+    },
+}
+
+impl Recorded {
+    /// Did its job go back to its queue?
+    pub fn is_retry(&self) -> bool {
+        matches!(self, Self::Written { attempt, .. } if attempt.next_state == JobState::Pending)
+    }
+}
+
+/// What the decision needs of the job.
+struct Held {
+    definition_id: i64,
+    name: String,
+    budget_used: u32,
+    cancel_requested: bool,
+    expires_at: Option<Timestamp>,
+    worker_name: String,
+}
+
+/// Records one ended attempt of the worker with this row id.
+pub(super) fn finish(
+    connection: &Connection,
+    definitions: &mut Definitions,
+    worker: i64,
+    ended: &Ended,
+) -> Result<Recorded> {
+    let Some(held) = held(connection, worker, ended)? else {
+        return Ok(Recorded::Late { job_id: ended.job_id, number: ended.number });
+    };
+    let spec = definitions.get(connection, held.definition_id)?;
+    let verdict = classify(&spec.exit, ended.ending, ended.report.error_code.as_ref());
+    let budget_number = held.budget_used + 1;
+    let decision = decide(
+        &spec.policy,
+        &verdict,
+        &ended.report,
+        Circumstances {
+            n: budget_number,
+            cancel_requested: held.cancel_requested,
+            expires_at: held.expires_at,
+            finished_at: ended.finished_at,
+            roll: ended.roll,
+        },
+    );
+    let (nominal_delay, delay) = match decision {
+        Decision::Retry { nominal, delay, .. } => (Some(nominal), Some(delay)),
+        _ => (None, None),
+    };
+    let attempt = Attempt {
+        job_id: ended.job_id,
+        number: ended.number,
+        outcome: verdict.outcome,
+        error_code: verdict.code,
+        status: ended.ending.status,
+        message: message(ended),
+        worker_id: held.worker_name,
+        started_at: ended.started_at,
+        finished_at: ended.finished_at,
+        duration: ended.duration,
+        budget_number,
+        next_state: decision.state(),
+        dead_reason: decision.dead_reason(),
+        nominal_delay,
+        delay,
+        leaked: ended.leaked,
+    };
+    insert(connection, worker, &attempt)?;
+    outputs::keep(connection, ended.job_id, ended.number, ended.output.as_ref())?;
+    move_on(connection, worker, &attempt, decision, ended.report.result.as_deref())?;
+    Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, runs: spec.policy.runs() })
+}
+
+/// The fence: the job, if it still runs exactly this attempt for exactly this worker.
+fn held(connection: &Connection, worker: i64, ended: &Ended) -> Result<Option<Held>> {
+    let sql = "SELECT j.definition_id, j.name, j.budget_used, j.cancel_requested_at IS NOT NULL, j.expires_at, w.name
+               FROM jobs AS j JOIN workers AS w ON w.id = j.worker_id
+               WHERE j.id = ?1 AND j.state = 'running' AND j.worker_id = ?2 AND j.attempts = ?3 - 1";
+    Ok(connection
+        .prepare_cached(sql)?
+        .query_row(params![ended.job_id, worker, ended.number], |row| {
+            Ok(Held {
+                definition_id: row.get(0)?,
+                name: row.get(1)?,
+                budget_used: row.get(2)?,
+                cancel_requested: row.get(3)?,
+                expires_at: row.get::<_, Option<i64>>(4)?.map(Timestamp),
+                worker_name: row.get(5)?,
+            })
+        })
+        .optional()?)
+}
+
+/// The job's own words, then runner's, then what could not be read of the report.
+fn message(ended: &Ended) -> Option<String> {
+    let parts: Vec<&str> = ended
+        .report
+        .message
+        .iter()
+        .chain(&ended.message)
+        .chain(&ended.report.notes)
+        .map(String::as_str)
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn insert(connection: &Connection, worker: i64, attempt: &Attempt) -> Result<()> {
+    let (exit_code, signal) = match attempt.status {
+        Some(Status::Exited(exit)) => (Some(exit), None),
+        Some(Status::Signaled(signal)) => (None, Some(signal)),
+        None => (None, None),
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO attempts (job_id, number, budget_number, outcome, error_code, exit_code, signal, message,
+                                   worker_id, started_at, finished_at, duration_ms, leaked, next_state, dead_reason,
+                                   nominal_delay_ms, delay_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+        )?
+        .execute(params![
+            attempt.job_id,
+            attempt.number,
+            attempt.budget_number,
+            attempt.outcome.as_str(),
+            attempt.error_code.as_ref().map(crate::model::ErrorCode::as_str),
+            exit_code,
+            signal,
+            attempt.message,
+            worker,
+            attempt.started_at.map(|at| at.0),
+            attempt.finished_at.0,
+            attempt.duration.map(|span| span.0),
+            attempt.leaked,
+            attempt.next_state.as_str(),
+            attempt.dead_reason.map(crate::model::DeadReason::as_str),
+            attempt.nominal_delay.map(|span| span.0),
+            attempt.delay.map(|span| span.0),
+        ])?;
+    Ok(())
+}
+
+fn move_on(
+    connection: &Connection,
+    worker: i64,
+    attempt: &Attempt,
+    decision: Decision,
+    result: Option<&str>,
+) -> Result<()> {
+    let retry_at = match decision {
+        Decision::Retry { at, .. } => Some(at.0),
+        _ => None,
+    };
+    let dead = attempt.dead_reason;
+    let changed = connection
+        .prepare_cached(
+            "UPDATE jobs SET state = ?4, worker_id = NULL, changed_at = ?5, run_at = coalesce(?6, run_at),
+                             attempts = attempts + 1, budget_used = budget_used + ?7,
+                             started_at = coalesce(started_at, ?8), dead_reason = ?9, error_code = ?10,
+                             result = coalesce(?11, result)
+             WHERE id = ?1 AND state = 'running' AND worker_id = ?2 AND attempts = ?3 - 1",
+        )?
+        .execute(params![
+            attempt.job_id,
+            worker,
+            attempt.number,
+            attempt.next_state.as_str(),
+            attempt.finished_at.0,
+            retry_at,
+            attempt.counted(),
+            attempt.started_at.map(|at| at.0),
+            dead.map(crate::model::DeadReason::as_str),
+            dead.and(attempt.error_code.as_ref()).map(crate::model::ErrorCode::as_str),
+            result,
+        ])?;
+    if changed == 1 {
+        return Ok(());
+    }
+    Err(StoreError::Nonsense(format!("job {} changed within a transaction", attempt.job_id)))
+}

@@ -1,0 +1,166 @@
+//! A job as it is read back.
+
+use std::sync::Arc;
+
+use rusqlite::Row;
+
+use super::definition;
+use super::enqueue::unpack_args;
+use crate::model::{Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Phase, Timestamp};
+
+/// A job at one moment. An expiry that nobody has recorded yet is already shown.
+#[derive(Clone, Debug)]
+pub struct JobRow {
+    /// Its id.
+    pub id: i64,
+    /// Where it stands.
+    pub state: JobState,
+    /// What kind of waiting, where it waits.
+    pub phase: Option<Phase>,
+    /// The frozen definition, with the job's own queue, priority and key.
+    pub spec: Arc<JobSpec>,
+    /// Appended to the command.
+    pub args: Vec<Bytes>,
+    /// Never given out twice.
+    pub idempotency_key: Option<String>,
+    /// When it was enqueued.
+    pub enqueued_at: Timestamp,
+    /// The next or last due time.
+    pub run_at: Timestamp,
+    /// Not started, and not retried, from then on.
+    pub expires_at: Option<Timestamp>,
+    /// The last change of state.
+    pub changed_at: Timestamp,
+    /// The first start that is known; of an attempt that still runs only its worker knows, see [`JobRow::knows_start`].
+    pub started_at: Option<Timestamp>,
+    /// The start of the running attempt, where it is known.
+    pub attempt_started_at: Option<Timestamp>,
+    /// Ended attempts, over all budgets.
+    pub attempts: u32,
+    /// Counted attempts of this budget.
+    pub budget_used: u32,
+    /// The worker that runs it.
+    pub worker_id: Option<String>,
+    /// When a person cancelled it while it was running.
+    pub cancel_requested_at: Option<Timestamp>,
+    /// Why it is dead.
+    pub error_code: Option<ErrorCode>,
+    /// What made it so.
+    pub dead_reason: Option<DeadReason>,
+    /// What the job reported last.
+    pub result: Option<String>,
+    /// What the last attempt ended with, if it failed.
+    pub last_error_code: Option<ErrorCode>,
+    /// What was said about the last attempt.
+    pub last_message: Option<String>,
+    /// Nothing is claimed from its queue.
+    pub paused: bool,
+}
+
+/// The columns that [`JobRow::read`] takes, of `jobs AS j`, `definitions AS d` and `workers AS w`.
+pub(super) const COLUMNS: &str =
+    "j.id, j.state, d.spec, j.queue, j.priority, j.unique_key, j.args, j.idempotency_key,
+    j.enqueued_at, j.run_at, j.expires_at, j.changed_at, j.started_at, j.attempts, j.budget_used, w.name,
+    j.cancel_requested_at, j.error_code, j.dead_reason, j.result,
+    (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
+    (SELECT a.message FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
+    EXISTS (SELECT 1 FROM paused_queues AS p WHERE p.name = j.queue)";
+
+/// The tables that [`COLUMNS`] come from.
+pub(super) const TABLES: &str = "jobs AS j JOIN definitions AS d ON d.id = j.definition_id
+    LEFT JOIN workers AS w ON w.id = j.worker_id";
+
+impl JobRow {
+    /// Reads a row of [`COLUMNS`], as it is to be seen at `now`.
+    pub(super) fn read(row: &Row, now: Timestamp) -> rusqlite::Result<Self> {
+        let time = |index: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(index)?.map(Timestamp));
+        let code = |index: usize| {
+            let text: Option<String> = row.get(index)?;
+            Ok::<_, rusqlite::Error>(text.and_then(|text| ErrorCode::parse(&text).ok()))
+        };
+        let definition: String = row.get(2)?;
+        let mut spec = definition::parse(&definition).map_err(|error| unreadable(2, error))?;
+        spec.queue = row.get(3)?;
+        spec.priority = row.get(4)?;
+        spec.unique_key = row.get(5)?;
+        let args: Option<Vec<u8>> = row.get(6)?;
+        let state: String = row.get(1)?;
+        let dead_reason: Option<String> = row.get(18)?;
+        let mut job = Self {
+            id: row.get(0)?,
+            state: JobState::parse(&state)
+                .ok_or_else(|| unreadable(1, super::StoreError::Nonsense(format!("state {state:?}"))))?,
+            phase: None,
+            spec: Arc::new(spec),
+            args: unpack_args(args.as_deref()),
+            idempotency_key: row.get(7)?,
+            enqueued_at: Timestamp(row.get(8)?),
+            run_at: Timestamp(row.get(9)?),
+            expires_at: time(10)?,
+            changed_at: Timestamp(row.get(11)?),
+            started_at: time(12)?,
+            attempt_started_at: None,
+            attempts: row.get(13)?,
+            budget_used: row.get(14)?,
+            worker_id: row.get(15)?,
+            cancel_requested_at: time(16)?,
+            error_code: code(17)?,
+            dead_reason: dead_reason.and_then(|word| DeadReason::parse(&word)),
+            result: row.get(19)?,
+            last_error_code: code(20)?,
+            last_message: row.get(21)?,
+            paused: row.get(22)?,
+        };
+        job.see_at(now);
+        Ok(job)
+    }
+
+    /// Works out what depends on the moment: an expiry that is due, and the kind of waiting.
+    fn see_at(&mut self, now: Timestamp) {
+        if self.state != JobState::Pending {
+            return;
+        }
+        if let Some(expiry) = self.expires_at.filter(|expiry| *expiry <= now) {
+            self.state = JobState::Dead;
+            self.dead_reason = Some(DeadReason::Expired);
+            self.error_code = Some(ErrorCode::built_in(EXPIRED));
+            self.changed_at = self.changed_at.max(expiry);
+            return;
+        }
+        self.phase = Some(match (self.run_at <= now, self.attempts) {
+            (true, _) => Phase::Ready,
+            (false, 0) => Phase::Scheduled,
+            (false, _) => Phase::Retrying,
+        });
+    }
+
+    /// Adds what the worker's slot table tells of the running attempt.
+    pub fn knows_start(&mut self, at: Timestamp) {
+        self.attempt_started_at = Some(at);
+        self.started_at = self.started_at.or(Some(at));
+    }
+
+    /// When it ended; none before.
+    pub fn finished_at(&self) -> Option<Timestamp> {
+        self.state.is_final().then_some(self.changed_at)
+    }
+
+    /// When it was claimed; none unless it is running.
+    pub fn claimed_at(&self) -> Option<Timestamp> {
+        (self.state == JobState::Running).then_some(self.changed_at)
+    }
+
+    /// When the retry is due; none unless one is waited for.
+    pub fn next_retry_at(&self) -> Option<Timestamp> {
+        (self.phase == Some(Phase::Retrying)).then_some(self.run_at)
+    }
+
+    /// The word for where it stands: its phase while it waits, else its state.
+    pub fn status(&self) -> &'static str {
+        self.phase.map_or(self.state.as_str(), Phase::as_str)
+    }
+}
+
+fn unreadable(column: usize, error: super::StoreError) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
+}

@@ -1,0 +1,100 @@
+//! The store: one SQLite file, and the only SQL of the program; one file a verb.
+//!
+//! Every writing transaction is `BEGIN IMMEDIATE` and synced in full before anybody is told of it. A transition of a
+//! job and the attempt row that tells of it are one transaction.
+
+mod audit;
+mod backup;
+mod busy;
+mod cancel;
+mod claim;
+mod create;
+mod definition;
+mod enqueue;
+mod error;
+mod expire;
+mod file;
+mod finish;
+mod inspect;
+mod job_row;
+mod list;
+mod open;
+mod outputs;
+mod overview;
+mod queues;
+mod rebase;
+mod recover;
+mod replay;
+mod turn;
+mod unique_key;
+mod workers;
+
+#[cfg(test)]
+mod tests;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+pub use audit::Finding;
+pub use cancel::{CancelOutcome, Cancelled};
+pub use claim::Claim;
+pub use definition::Definitions;
+pub use enqueue::{EnqueueError, Enqueued, NewJob, OnConflict};
+pub use error::StoreError;
+pub use expire::Expired;
+pub use file::{StoreFile, locate};
+pub use finish::{Ended, Recorded};
+pub use job_row::JobRow;
+pub use list::{AttemptFilter, JobFilter, StateFilter};
+pub use outputs::{Output, StreamBytes};
+pub use overview::{Counts, Overview, QueueRow};
+pub use queues::Backlog;
+pub use recover::Orphan;
+pub use replay::{Refusal, Replayed};
+pub use turn::{Errand, Turn};
+pub use workers::WorkerRow;
+
+/// What the store's functions answer with.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// An open database.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    file: StoreFile,
+    /// Device and inode of the file that was opened.
+    identity: (u64, u64),
+}
+
+impl Store {
+    /// Where it lies.
+    pub fn file(&self) -> &StoreFile {
+        &self.file
+    }
+
+    /// Fails where the path no longer leads to the file that was opened: nobody else would ever see what is written.
+    pub fn check_place(&self) -> Result<()> {
+        match open::identity(self.file.path()) {
+            Ok(found) if found == self.identity => Ok(()),
+            _ => Err(StoreError::Moved(self.file.path().to_owned())),
+        }
+    }
+
+    /// Runs one writing transaction. When this returns `Ok`, what it did is on disk.
+    fn write<T>(&mut self, body: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let value = body(&transaction)?;
+        transaction.commit().map_err(StoreError::at_commit)?;
+        Ok(value)
+    }
+
+    /// Runs one reading transaction: everything in it sees the same moment.
+    fn read<T>(&mut self, body: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
+        let transaction = self.connection.transaction()?;
+        body(&transaction)
+    }
+
+    /// Changes whenever another connection has written: a cheap way to see that something may be new.
+    pub fn data_version(&self) -> Result<i64> {
+        Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+    }
+}

@@ -1,0 +1,118 @@
+//! What attempts wrote.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Result, Store};
+
+/// What is kept of one stream.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct StreamBytes {
+    /// The head, then the tail.
+    pub bytes: Vec<u8>,
+    /// How many of the bytes are the head; matters only where something was left out.
+    pub head: usize,
+    /// The number of bytes left out between them.
+    pub omitted: u64,
+}
+
+/// What is kept of both streams of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Output {
+    /// Standard output.
+    pub stdout: StreamBytes,
+    /// Standard error.
+    pub stderr: StreamBytes,
+}
+
+impl StreamBytes {
+    fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.omitted == 0
+    }
+}
+
+impl Store {
+    /// Saves what running attempts have written so far: job, number, output. Late ones are passed over.
+    pub fn save_live_outputs(&mut self, worker: i64, outputs: &[(i64, u32, Output)]) -> Result<()> {
+        self.write(|tx| {
+            let mut statement = tx.prepare_cached(
+                "INSERT INTO live_outputs (job_id, number, stdout, stdout_head, stdout_omitted,
+                                           stderr, stderr_head, stderr_omitted)
+                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
+                 WHERE EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'running' AND worker_id = ?9
+                               AND attempts = ?2 - 1)
+                 ON CONFLICT (job_id) DO UPDATE SET number = excluded.number,
+                     stdout = excluded.stdout, stdout_head = excluded.stdout_head,
+                     stdout_omitted = excluded.stdout_omitted, stderr = excluded.stderr,
+                     stderr_head = excluded.stderr_head, stderr_omitted = excluded.stderr_omitted",
+            )?;
+            for (job_id, number, Output { stdout, stderr }) in outputs {
+                statement.execute(params![
+                    job_id,
+                    number,
+                    stdout.bytes,
+                    stdout.head,
+                    stdout.omitted,
+                    stderr.bytes,
+                    stderr.head,
+                    stderr.omitted,
+                    worker
+                ])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The output of this attempt: kept, or what it has written so far. Empty where it wrote nothing.
+    pub fn output(&mut self, job_id: i64, number: u32) -> Result<Output> {
+        self.read(|tx| {
+            let columns = "stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted";
+            let sql = format!(
+                "SELECT {columns} FROM outputs WHERE job_id = ?1 AND number = ?2
+                 UNION ALL SELECT {columns} FROM live_outputs WHERE job_id = ?1 AND number = ?2 LIMIT 1"
+            );
+            let found = tx.prepare_cached(&sql)?.query_row(params![job_id, number], from_row).optional()?;
+            Ok(found.unwrap_or_default())
+        })
+    }
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Output> {
+    Ok(Output {
+        stdout: StreamBytes { bytes: row.get(0)?, head: row.get(1)?, omitted: row.get(2)? },
+        stderr: StreamBytes { bytes: row.get(3)?, head: row.get(4)?, omitted: row.get(5)? },
+    })
+}
+
+/// Keeps the output of an attempt that ends now. Without one, what was saved while it ran is all there is.
+pub(super) fn keep(connection: &Connection, job_id: i64, number: u32, output: Option<&Output>) -> Result<()> {
+    match output {
+        Some(Output { stdout, stderr }) if !stdout.is_empty() || !stderr.is_empty() => {
+            connection
+                .prepare_cached(
+                    "INSERT INTO outputs (job_id, number, stdout, stdout_head, stdout_omitted,
+                                          stderr, stderr_head, stderr_omitted)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                )?
+                .execute(params![
+                    job_id,
+                    number,
+                    stdout.bytes,
+                    stdout.head,
+                    stdout.omitted,
+                    stderr.bytes,
+                    stderr.head,
+                    stderr.omitted
+                ])?;
+        }
+        Some(_) => {}
+        None => {
+            connection
+                .prepare_cached(
+                    "INSERT INTO outputs SELECT * FROM live_outputs WHERE job_id = ?1 AND number = ?2",
+                )?
+                .execute(params![job_id, number])?;
+        }
+    }
+    connection.prepare_cached("DELETE FROM live_outputs WHERE job_id = ?1")?.execute([job_id])?;
+    Ok(())
+}

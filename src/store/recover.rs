@@ -1,0 +1,59 @@
+//! What a dead worker left behind.
+
+use super::definition::Definitions;
+use super::finish::{self, Ended, Recorded};
+use super::{Result, Store, turn};
+use crate::model::Timestamp;
+
+/// A job that a dead worker still holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Orphan {
+    /// The job.
+    pub job_id: i64,
+    /// The attempt that it was claimed for.
+    pub number: u32,
+    /// When it was claimed.
+    pub claimed_at: Timestamp,
+}
+
+impl Store {
+    /// The jobs that this worker holds.
+    pub fn held_by(&self, worker: i64) -> Result<Vec<Orphan>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, attempts + 1, claimed_at FROM jobs WHERE state = 'running' AND worker_id = ?1 ORDER BY id",
+        )?;
+        let rows = statement.query_map([worker], |row| {
+            Ok(Orphan { job_id: row.get(0)?, number: row.get(1)?, claimed_at: Timestamp(row.get(2)?) })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Records what is known of a dead worker's attempts, gives back what it never started, and closes its row.
+    ///
+    /// Nothing of it may still be running. Harmless where somebody else did so before: the fence refuses it.
+    pub fn bury(
+        &mut self,
+        definitions: &mut Definitions,
+        worker: i64,
+        lost: &[Ended],
+        never_started: &[i64],
+        clock: &dyn Fn() -> Timestamp,
+    ) -> Result<Vec<Recorded>> {
+        self.write(|tx| {
+            let mut recorded = Vec::with_capacity(lost.len());
+            for ended in lost {
+                recorded.push(finish::finish(tx, definitions, worker, ended)?);
+            }
+            let now = clock();
+            for job_id in never_started {
+                turn::give_back(tx, worker, *job_id, now)?;
+            }
+            tx.execute(
+                "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
+                 AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)",
+                rusqlite::params![worker, now.0],
+            )?;
+            Ok(recorded)
+        })
+    }
+}

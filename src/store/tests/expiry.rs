@@ -1,0 +1,41 @@
+//! What random histories meet too seldom: many expiries at once, and a key at the very moment of its holder's expiry.
+
+use super::fixture::{Place, new_job, spec, worker_row};
+use crate::model::{JobSpec, Millis, Timestamp};
+use crate::store::{Definitions, Errand};
+
+#[test]
+fn of_many_jobs_that_expired_together_none_is_claimed() {
+    let place = Place::empty();
+    let mut store = place.open();
+    let mut definitions = Definitions::default();
+    let spec = JobSpec { expires_in: Some(Millis(1)), ..spec("a") };
+    let jobs: Vec<_> = (0..1_500).map(|_| new_job(spec.clone())).collect();
+    store.enqueue(&jobs, &|| Timestamp(1)).unwrap();
+    let worker = store.register_worker(&worker_row("w")).unwrap();
+    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: 10 };
+    let mut expired = 0;
+    for _ in 0..2 {
+        let turn = store.turn(&mut definitions, &errand, &|| Timestamp(2)).unwrap();
+        assert!(turn.claims.is_empty());
+        // Where some are left for the next turn, that one is to be now.
+        assert_eq!(turn.backlog.next_due.is_some(), turn.backlog.waiting);
+        expired += turn.expired.len();
+    }
+    assert_eq!(expired, jobs.len());
+}
+
+#[test]
+fn a_holder_that_expires_this_very_moment_holds_its_key_no_more() {
+    let place = Place::empty();
+    let mut store = place.open();
+    let spec = JobSpec { expires_in: Some(Millis(9)), unique_key: Some("k".to_owned()), ..spec("a") };
+    let mut enqueue_at = |at| {
+        let job = new_job(spec.clone());
+        store.enqueue(&[job], &|| Timestamp(at)).unwrap()[0]
+    };
+    let first = enqueue_at(1);
+    assert_eq!(enqueue_at(9).id, first.id);
+    assert!(enqueue_at(10).created);
+    assert_eq!(store.job(first.id, Timestamp(10)).unwrap().unwrap().status(), "dead");
+}

@@ -1,0 +1,11 @@
+//! The store as a whole: guards, plans, opening, crowds, and random histories against a plain model.
+
+mod checks;
+mod crowd;
+mod expiry;
+mod fixture;
+mod opening;
+mod plans;
+mod random;
+mod schema;
+mod triggers;

@@ -1,0 +1,158 @@
+//! The statements that every claim, enqueue and finish runs go by an index, whatever else is in the file.
+//!
+//! The SQL is not written down here a second time: real calls are traced, and each statement that they ran is
+//! explained.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use rusqlite::Connection;
+use rusqlite::StatementStatus::{AutoIndex, FullscanStep, Sort};
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
+
+use super::fixture::{Place, exited, lost, new_job, spec, unsynced, worker_row};
+use crate::model::{Millis, Timestamp};
+use crate::store::{Definitions, Errand, NewJob, OnConflict, Output, Store};
+
+const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
+
+/// What ran, and what SQLite counted of it.
+#[derive(Default)]
+struct Traced {
+    sql: BTreeSet<String>,
+    slow: BTreeSet<String>,
+}
+
+/// Listens to the statements of this store from now on.
+fn listen(store: &mut Store) -> Arc<Mutex<Traced>> {
+    let traced = Arc::new(Mutex::new(Traced::default()));
+    let heard = Arc::clone(&traced);
+    let hear = move |event: TraceEvent<'_>| {
+        if let TraceEvent::Profile(statement, _) = event {
+            let mut heard = heard.lock().unwrap();
+            // These count the steps of triggers, too, which EXPLAIN QUERY PLAN leaves out.
+            for (kind, status) in [("scan", FullscanStep), ("sort", Sort), ("automatic index", AutoIndex)] {
+                if statement.get_status(status) > 0 {
+                    heard.slow.insert(format!("{kind}: {}", statement.sql()));
+                }
+            }
+            heard.sql.insert(statement.sql().into_owned());
+        }
+    };
+    store.connection.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(hear)).unwrap();
+    traced
+}
+
+/// The steps of the plan of this statement.
+fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let mut rows = statement.raw_query();
+    let mut steps = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        steps.push(row.get("detail").unwrap());
+    }
+    steps
+}
+
+fn job(queue: &str, priority: i32, key: Option<&str>) -> NewJob {
+    let mut spec = spec("a");
+    queue.clone_into(&mut spec.queue);
+    spec.priority = priority;
+    spec.unique_key = key.map(str::to_owned);
+    spec.expires_in = key.map(|_| Millis(5_000));
+    NewJob { idempotency_key: key.map(str::to_owned), ..new_job(spec) }
+}
+
+/// Everything that happens while jobs flow.
+fn flow(store: &mut Store) {
+    let mut definitions = Definitions::default();
+    let worker = store.register_worker(&worker_row("one")).unwrap();
+    let other = store.register_worker(&worker_row("two")).unwrap();
+    for (n, queue) in ["p", "q", "p", "q", "q"].iter().enumerate() {
+        store.enqueue(&[job(queue, i32::from(n > 2), Some(&format!("k{n}")))], CLOCK).unwrap();
+        let late = NewJob { run_at: Some(Timestamp(9_000)), ..job(queue, 0, None) };
+        store.enqueue(&[late], CLOCK).unwrap();
+    }
+    let again = NewJob { idempotency_key: None, on_conflict: OnConflict::Replace, ..job("q", 0, Some("k0")) };
+    store.enqueue(&[again], CLOCK).unwrap();
+    let queues = ["p".to_owned(), "q".to_owned()];
+    let errand = Errand { worker, queues: Some(&queues), ended: &[], give_back: &[], want: 2 };
+    let turn = store.turn(&mut definitions, &errand, CLOCK).unwrap();
+    let ids: Vec<i64> = turn.claims.iter().map(|claim| claim.job_id).collect();
+    store.save_live_outputs(worker, &[(ids[0], 1, Output::default())]).unwrap();
+    store.output(ids[0], 1).unwrap();
+    store.cancel(&ids, CLOCK).unwrap();
+    let ended = [exited(ids[0], 1, Timestamp(1_000))];
+    let errand = Errand { worker, queues: None, ended: &ended, give_back: &ids[1..], want: 1 };
+    store.turn(&mut definitions, &errand, CLOCK).unwrap();
+    let errand = Errand { worker: other, queues: None, ended: &[], give_back: &[], want: 1 };
+    let turn = store.turn(&mut definitions, &errand, CLOCK).unwrap();
+    let id = turn.claims[0].job_id;
+    store.held_by(other).unwrap();
+    store.bury(&mut definitions, other, &[lost(id, 1, Timestamp(1_000))], &[], CLOCK).unwrap();
+    let later = || Timestamp(8_000);
+    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: 0 };
+    store.turn(&mut definitions, &errand, &later).unwrap();
+    store.replay(&[ids[1]], true, &later).unwrap();
+    store.make_due(&[ids[1]], &later).unwrap();
+    store.job(ids[0], Timestamp(1_000)).unwrap();
+    store.history(ids[0], 10).unwrap();
+    store.attempt(ids[0], 1).unwrap();
+    store.open_workers().unwrap();
+    store.worker_ended(worker, Timestamp(9)).unwrap();
+    store.data_version().unwrap();
+}
+
+/// The statements of the flow, once each, and those of them that stepped through a table or sorted.
+fn traced_flow(store: &mut Store) -> Traced {
+    let traced = listen(store);
+    flow(store);
+    store.connection.trace_v2(TraceEventCodes::empty(), None::<fn(TraceEvent<'_>)>).unwrap();
+    let mut traced = std::mem::take(&mut *traced.lock().unwrap());
+    traced.sql.retain(|sql| !sql.contains("PRAGMA"));
+    traced
+}
+
+/// As short as the number of workers and their slots, however many jobs there are; and no table at all.
+const SHORT: [&str; 3] =
+    ["SCAN j USING INDEX jobs_running", "SCAN workers USING INDEX workers_open", "SCAN CONSTANT ROW"];
+
+/// The steps of all these plans that take longer the more jobs there are.
+fn long_steps<'a>(connection: &Connection, statements: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    let steps =
+        statements.into_iter().flat_map(|sql| plan(connection, sql).into_iter().map(move |step| (step, sql)));
+    let long = steps.filter(|(step, _)| {
+        step.contains("TEMP B-TREE") || step.starts_with("SCAN") && !SHORT.contains(&step.as_str())
+    });
+    long.map(|(step, sql)| format!("{step}: {sql}")).collect()
+}
+
+#[test]
+fn no_statement_of_the_flow_walks_or_sorts_jobs_or_attempts() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    let traced = traced_flow(&mut store);
+    assert_eq!(long_steps(&store.connection, &traced.sql), [""; 0]);
+    assert_eq!(traced.slow, BTreeSet::new());
+}
+
+#[test]
+fn the_flow_needs_each_of_these_indexes() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    let traced = traced_flow(&mut store);
+    for index in [
+        "jobs_waiting",
+        "jobs_running",
+        "jobs_expiring",
+        "jobs_unique_key",
+        "jobs_idempotency_key",
+        "definitions_by_hash",
+        "workers_open",
+    ] {
+        let dropping = store.connection.transaction().unwrap();
+        dropping.execute_batch(&format!("DROP INDEX {index}")).unwrap();
+        let missed = !long_steps(&dropping, &traced.sql).is_empty();
+        assert!(missed, "nothing that was traced uses {index}");
+    }
+}

@@ -1,0 +1,230 @@
+//! The plain model: what the contract says of jobs, in maps and loops, with no thought of how it is stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Timestamp};
+use crate::store::{CancelOutcome, EnqueueError, Enqueued, NewJob, OnConflict, Output, Refusal, WorkerRow};
+
+/// Everything there is.
+#[derive(Clone, Default)]
+pub(super) struct Plain {
+    pub jobs: BTreeMap<i64, Job>,
+    pub last_id: i64,
+    pub paused: BTreeSet<String>,
+    /// All workers; the open ones are true.
+    pub workers: Vec<(WorkerRow, bool)>,
+}
+
+/// A job with its history.
+#[derive(Clone)]
+pub(super) struct Job {
+    pub id: i64,
+    pub spec: Arc<JobSpec>,
+    pub args: Vec<Bytes>,
+    pub stdin: Option<Vec<u8>>,
+    pub idempotency_key: Option<String>,
+    pub state: JobState,
+    pub enqueued_at: Timestamp,
+    pub run_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub changed_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub budget_used: u32,
+    pub worker: Option<i64>,
+    pub cancel_requested_at: Option<Timestamp>,
+    pub dead: Option<(DeadReason, ErrorCode)>,
+    pub result: Option<String>,
+    pub attempts: Rc<Vec<Attempt>>,
+    pub outputs: BTreeMap<u32, Output>,
+    pub live: Option<(u32, Output)>,
+}
+
+impl Job {
+    pub fn is_unfinished(&self) -> bool {
+        matches!(self.state, JobState::Pending | JobState::Running)
+    }
+
+    pub fn has_expired(&self, now: Timestamp) -> bool {
+        self.state == JobState::Pending && self.expires_at.is_some_and(|expiry| expiry <= now)
+    }
+
+    pub fn next_number(&self) -> u32 {
+        u32::try_from(self.attempts.len()).unwrap() + 1
+    }
+
+    pub fn expire(&mut self) {
+        self.state = JobState::Dead;
+        self.dead = Some((DeadReason::Expired, ErrorCode::built_in(EXPIRED)));
+        self.changed_at = self.changed_at.max(self.expires_at.unwrap());
+    }
+
+    pub fn cancel_waiting(&mut self, now: Timestamp) {
+        self.state = JobState::Cancelled;
+        self.changed_at = now;
+    }
+}
+
+impl Plain {
+    /// The unfinished job that holds the key, after an expiry that is due.
+    fn holder(&mut self, key: &str, now: Timestamp) -> Option<&mut Job> {
+        let holds = |job: &&mut Job| job.is_unfinished() && job.spec.unique_key.as_deref() == Some(key);
+        let holder = self.jobs.values_mut().find(holds)?;
+        if holder.has_expired(now) {
+            holder.expire();
+            return None;
+        }
+        Some(holder)
+    }
+
+    /// All or none.
+    pub fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>, EnqueueError> {
+        let before = self.clone();
+        let mut done = Vec::new();
+        for (index, job) in jobs.iter().enumerate() {
+            match self.enqueue_one(job, index, now) {
+                Ok(enqueued) => done.push(enqueued),
+                Err(refused) => {
+                    *self = before;
+                    return Err(refused);
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    fn enqueue_one(&mut self, new: &NewJob, index: usize, now: Timestamp) -> Result<Enqueued, EnqueueError> {
+        if new.idempotency_key.is_some()
+            && let Some(first) = self.jobs.values().find(|job| job.idempotency_key == new.idempotency_key)
+        {
+            return Ok(Enqueued { id: first.id, created: false });
+        }
+        if let Some(key) = &new.spec.unique_key
+            && let Some(holder) = self.holder(key, now)
+        {
+            let replaceable = holder.state == JobState::Pending && holder.attempts.is_empty();
+            let started = new.on_conflict == OnConflict::Replace;
+            match new.on_conflict {
+                OnConflict::Skip => return Ok(Enqueued { id: holder.id, created: false }),
+                OnConflict::Replace if replaceable => holder.cancel_waiting(now),
+                OnConflict::Replace | OnConflict::Error => {
+                    let (key, holder) = (key.clone(), holder.id);
+                    return Err(EnqueueError::Conflict { key, holder, started, index });
+                }
+            }
+        }
+        self.last_id += 1;
+        let run_at = new.run_at.map_or(now, |at| at.max(now));
+        let job = Job {
+            id: self.last_id,
+            spec: Arc::clone(&new.spec),
+            args: new.args.clone(),
+            stdin: new.stdin.clone(),
+            idempotency_key: new.idempotency_key.clone(),
+            state: JobState::Pending,
+            enqueued_at: now,
+            run_at,
+            expires_at: new.spec.expires_in.map(|span| run_at.plus(span)),
+            changed_at: now,
+            started_at: None,
+            budget_used: 0,
+            worker: None,
+            cancel_requested_at: None,
+            dead: None,
+            result: None,
+            attempts: Rc::default(),
+            outputs: BTreeMap::new(),
+            live: None,
+        };
+        self.jobs.insert(job.id, job);
+        Ok(Enqueued { id: self.last_id, created: true })
+    }
+
+    pub fn cancel(&mut self, id: i64, now: Timestamp) -> CancelOutcome {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return CancelOutcome::Unknown;
+        };
+        if job.has_expired(now) {
+            job.expire();
+        }
+        match job.state {
+            JobState::Pending => {
+                job.cancel_waiting(now);
+                CancelOutcome::Cancelled
+            }
+            JobState::Running => {
+                job.cancel_requested_at.get_or_insert(now);
+                CancelOutcome::Requested
+            }
+            done => CancelOutcome::Finished(done),
+        }
+    }
+
+    pub fn replay(&mut self, id: i64, force: bool, now: Timestamp) -> Option<Refusal> {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return Some(Refusal::Unknown);
+        };
+        if job.has_expired(now) {
+            job.expire();
+        }
+        if !matches!(job.state, JobState::Dead | JobState::Cancelled) {
+            return Some(Refusal::State(job.state));
+        }
+        let spec = Arc::clone(&job.spec);
+        if !spec.policy.retryable && !force {
+            return Some(Refusal::NotRetryable);
+        }
+        if let Some(holder) = spec.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
+            return Some(Refusal::KeyTaken(holder.id));
+        }
+        let job = self.jobs.get_mut(&id).unwrap();
+        job.state = JobState::Pending;
+        job.run_at = now;
+        job.changed_at = now;
+        job.expires_at = spec.expires_in.map(|span| now.plus(span));
+        job.budget_used = 0;
+        job.dead = None;
+        job.cancel_requested_at = None;
+        None
+    }
+
+    /// The ids that a replay of all dead letters takes, after every expiry that is due.
+    pub fn dead(&mut self, name: Option<&str>, code: Option<&str>, now: Timestamp) -> Vec<i64> {
+        self.expire_due(now);
+        let wanted = |job: &&Job| {
+            name.is_none_or(|name| job.spec.name == name)
+                && job.dead.as_ref().is_some_and(|(_, c)| code.is_none_or(|code| c.as_str() == code))
+        };
+        self.jobs.values().filter(wanted).map(|job| job.id).collect()
+    }
+
+    pub fn make_due(&mut self, id: i64, now: Timestamp) -> Option<Refusal> {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return Some(Refusal::Unknown);
+        };
+        if job.has_expired(now) {
+            job.expire();
+        }
+        if job.state != JobState::Pending {
+            return Some(Refusal::State(job.state));
+        }
+        job.run_at = job.run_at.min(now);
+        None
+    }
+
+    /// True where it changed something.
+    pub fn pause(&mut self, queue: &str, paused: bool) -> bool {
+        if paused { self.paused.insert(queue.to_owned()) } else { self.paused.remove(queue) }
+    }
+
+    /// Records what has expired, and gives those jobs.
+    pub fn expire_due(&mut self, now: Timestamp) -> Vec<&Job> {
+        let mut expired = Vec::new();
+        for job in self.jobs.values_mut().filter(|job| job.has_expired(now)) {
+            job.expire();
+            expired.push(&*job);
+        }
+        expired
+    }
+}

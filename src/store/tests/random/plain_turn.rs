@@ -1,0 +1,192 @@
+//! The plain model at work: claims, ends, deaths of workers.
+
+use std::rc::Rc;
+
+use super::plain::{Job, Plain};
+use crate::model::{
+    Attempt, Circumstances, Decision, JobSpec, JobState, Outcome, Timestamp, classify, decide,
+};
+use crate::store::{Backlog, Claim, Ended, Errand, Expired, Orphan, Output, Recorded, Turn};
+
+impl Plain {
+    pub fn turn(&mut self, errand: &Errand, now: Timestamp) -> Turn {
+        let recorded = errand.ended.iter().map(|ended| self.finish(errand.worker, ended)).collect();
+        for id in errand.give_back {
+            self.give_back(errand.worker, *id, now);
+        }
+        let expired =
+            |job: &Job| Expired { id: job.id, name: job.spec.name.clone(), attempts: job.next_number() - 1 };
+        Turn {
+            recorded,
+            expired: self.expire_due(now).into_iter().map(expired).collect(),
+            claims: self.claim(errand, now),
+            backlog: self.backlog(errand.queues, now),
+            cancels: self
+                .held(errand.worker)
+                .filter(|job| job.cancel_requested_at.is_some())
+                .map(|j| j.id)
+                .collect(),
+        }
+    }
+
+    /// The jobs that this worker runs.
+    pub fn held(&self, worker: i64) -> impl Iterator<Item = &Job> {
+        self.jobs.values().filter(move |job| job.worker == Some(worker))
+    }
+
+    pub fn orphans(&self, worker: i64) -> Vec<Orphan> {
+        let orphan =
+            |job: &Job| Orphan { job_id: job.id, number: job.next_number(), claimed_at: job.changed_at };
+        self.held(worker).map(orphan).collect()
+    }
+
+    fn is_open(&self, job: &Job, selected: Option<&[String]>) -> bool {
+        !self.paused.contains(&job.spec.queue) && selected.is_none_or(|names| names.contains(&job.spec.queue))
+    }
+
+    fn claim(&mut self, errand: &Errand, now: Timestamp) -> Vec<Claim> {
+        let mut due: Vec<&Job> = self
+            .jobs
+            .values()
+            .filter(|job| job.state == JobState::Pending && job.run_at <= now && !job.has_expired(now))
+            .filter(|job| self.is_open(job, errand.queues))
+            .collect();
+        due.sort_by_key(|job| (-job.spec.priority, job.run_at, job.id));
+        let ids: Vec<i64> = due.into_iter().take(errand.want).map(|job| job.id).collect();
+        ids.into_iter().map(|id| self.take(id, errand.worker, now)).collect()
+    }
+
+    fn take(&mut self, id: i64, worker: i64, now: Timestamp) -> Claim {
+        let job = self.jobs.get_mut(&id).unwrap();
+        job.state = JobState::Running;
+        job.worker = Some(worker);
+        job.changed_at = now;
+        let last = job.attempts.last();
+        Claim {
+            job_id: id,
+            number: job.next_number(),
+            budget_number: job.budget_used + 1,
+            // What a job keeps in its own row is not part of its definition.
+            spec: JobSpec { queue: String::new(), priority: 0, unique_key: None, ..(*job.spec).clone() }
+                .into(),
+            queue: job.spec.queue.clone(),
+            args: job.args.clone(),
+            stdin: job.stdin.clone(),
+            last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
+            last_worker: last.map(|attempt| attempt.worker_id.clone()),
+        }
+    }
+
+    fn backlog(&self, selected: Option<&[String]>, now: Timestamp) -> Backlog {
+        let pending = || self.jobs.values().filter(|job| job.state == JobState::Pending);
+        let open = || pending().filter(|job| self.is_open(job, selected));
+        let later = open().map(|job| job.run_at).filter(|at| *at > now);
+        Backlog {
+            running: self
+                .jobs
+                .values()
+                .any(|job| job.state == JobState::Running && self.is_open(job, selected)),
+            due: open().any(|job| job.run_at <= now),
+            waiting: open().next().is_some(),
+            next_due: later.chain(pending().filter_map(|job| job.expires_at)).min(),
+        }
+    }
+
+    /// Nothing but the very attempt that this very worker runs can be finished.
+    pub fn finish(&mut self, worker: i64, ended: &Ended) -> Recorded {
+        let worker_name =
+            self.workers.iter().find(|(row, _)| row.id == worker).map(|(row, _)| row.name.clone());
+        let late = Recorded::Late { job_id: ended.job_id, number: ended.number };
+        let Some(job) = self.jobs.get_mut(&ended.job_id) else {
+            return late;
+        };
+        if job.worker != Some(worker) || job.next_number() != ended.number {
+            return late;
+        }
+        let verdict = classify(&job.spec.exit, ended.ending, ended.report.error_code.as_ref());
+        let n = job.budget_used + 1;
+        let at = Circumstances {
+            n,
+            cancel_requested: job.cancel_requested_at.is_some(),
+            expires_at: job.expires_at,
+            finished_at: ended.finished_at,
+            roll: ended.roll,
+        };
+        let decision = decide(&job.spec.policy, &verdict, &ended.report, at);
+        let said: Vec<String> =
+            ended.report.message.iter().chain(&ended.message).chain(&ended.report.notes).cloned().collect();
+        let mut attempt = Attempt {
+            job_id: job.id,
+            number: ended.number,
+            outcome: verdict.outcome,
+            error_code: verdict.code,
+            status: ended.ending.status,
+            message: (!said.is_empty()).then(|| said.join("; ")),
+            worker_id: worker_name.unwrap(),
+            started_at: ended.started_at,
+            finished_at: ended.finished_at,
+            duration: ended.duration,
+            budget_number: n,
+            next_state: decision.state(),
+            dead_reason: decision.dead_reason(),
+            nominal_delay: None,
+            delay: None,
+            leaked: ended.leaked,
+        };
+        job.state = decision.state();
+        job.dead = decision.dead_reason().map(|reason| (reason, attempt.error_code.clone().unwrap()));
+        if let Decision::Retry { nominal, delay, at } = decision {
+            (attempt.nominal_delay, attempt.delay) = (Some(nominal), Some(delay));
+            job.run_at = at;
+            assert_eq!(at, attempt.finished_at.plus(delay));
+        }
+        job.worker = None;
+        job.changed_at = ended.finished_at;
+        job.started_at = job.started_at.or(ended.started_at);
+        job.budget_used += u32::from(verdict.outcome != Outcome::Interrupted);
+        job.result = ended.report.result.clone().or(job.result.take());
+        let live = job.live.take().filter(|(number, _)| *number == ended.number).map(|(_, output)| output);
+        let wrote = |output: &Output| {
+            [&output.stdout, &output.stderr]
+                .iter()
+                .any(|stream| !stream.bytes.is_empty() || stream.omitted > 0)
+        };
+        let kept = ended.output.clone().map_or(live, |output| wrote(&output).then_some(output));
+        job.outputs.extend(kept.map(|output| (ended.number, output)));
+        Rc::make_mut(&mut job.attempts).push(attempt.clone());
+        let (name, runs) = (job.spec.name.clone(), job.spec.policy.runs());
+        Recorded::Written { attempt: Box::new(attempt), name, runs }
+    }
+
+    fn give_back(&mut self, worker: i64, id: i64, now: Timestamp) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.worker == Some(worker)) else {
+            return;
+        };
+        job.state = if job.cancel_requested_at.is_some() { JobState::Cancelled } else { JobState::Pending };
+        job.worker = None;
+        job.changed_at = now;
+    }
+
+    pub fn bury(
+        &mut self,
+        worker: i64,
+        lost: &[Ended],
+        never_started: &[i64],
+        now: Timestamp,
+    ) -> Vec<Recorded> {
+        let recorded = lost.iter().map(|ended| self.finish(worker, ended)).collect();
+        for id in never_started {
+            self.give_back(worker, *id, now);
+        }
+        if self.held(worker).next().is_none() {
+            self.close(worker);
+        }
+        recorded
+    }
+
+    pub fn close(&mut self, worker: i64) {
+        for (_, open) in self.workers.iter_mut().filter(|(row, _)| row.id == worker) {
+            *open = false;
+        }
+    }
+}

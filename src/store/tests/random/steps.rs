@@ -1,0 +1,239 @@
+//! The steps of a history: each asks the store and the model the same.
+
+use std::thread;
+
+use rand::RngExt;
+use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
+
+use super::draw;
+use super::history::History;
+use crate::model::{JobState, Timestamp};
+use crate::store::{Cancelled, Ended, Errand, Recorded, Replayed};
+
+impl History {
+    pub fn enqueue(&mut self) {
+        let now = self.now;
+        let number = *[1, 1, 1, 3].choose(&mut self.rng).unwrap();
+        let jobs: Vec<_> = (0..number).map(|_| draw::new_job(&mut self.rng, &self.specs, now)).collect();
+        self.log(format!("enqueue {jobs:?}"));
+        let answer = self.store().0.enqueue(&jobs, &|| now);
+        let expected = self.plain.enqueue(&jobs, now);
+        self.agree(&answer, &expected);
+    }
+
+    pub fn turn(&mut self) {
+        let now = self.now;
+        let worker = *self.alive.choose(&mut self.rng).unwrap();
+        let mut held: Vec<_> = self.plain.orphans(worker);
+        held.shuffle(&mut self.rng);
+        let (mut ended, mut give_back) = (Vec::new(), Vec::new());
+        for orphan in held {
+            match self.rng.random_range(0..10) {
+                0 if !self.started.contains(&(orphan.job_id, orphan.number)) => give_back.push(orphan.job_id),
+                0..6 => ended.push(draw::ended(&mut self.rng, orphan.job_id, orphan.number, now)),
+                _ => {}
+            }
+        }
+        if self.rng.random_bool(0.1) {
+            ended.extend(ended.first().cloned());
+        }
+        // A claim of another worker is not this one's to give back.
+        give_back.extend(self.some_ids().into_iter().filter(|id| {
+            self.plain.jobs.get(id).is_some_and(|job| job.worker.is_some_and(|holder| holder != worker))
+        }));
+        let queues: Option<Vec<String>> = self.rng.random_bool(0.3).then(|| {
+            let number = self.rng.random_range(0..=2);
+            draw::QUEUES.sample(&mut self.rng, number).map(|queue| (*queue).to_owned()).collect()
+        });
+        let want = self.rng.random_range(0..=4);
+        let errand = Errand { worker, queues: queues.as_deref(), ended: &ended, give_back: &give_back, want };
+        self.log(format!("turn {errand:?}"));
+        let (store, definitions) = self.store();
+        let mut answer = store.turn(definitions, &errand, &|| now).unwrap();
+        answer.expired.sort_by_key(|expired| expired.id);
+        answer.cancels.sort_unstable();
+        let expected = self.plain.turn(&errand, now);
+        self.agree(&answer, &expected);
+        for claim in &answer.claims {
+            assert!(self.plain.jobs[&claim.job_id].run_at <= now, "claimed before it was due");
+        }
+        self.told.extend(ended.into_iter().map(|ended| (worker, ended)));
+    }
+
+    /// Tells an end that must be refused: told before, of another attempt, or by another worker.
+    pub fn stale(&mut self) {
+        let now = self.now;
+        let anyone = self.plain.workers.choose(&mut self.rng).unwrap().0.id;
+        let (worker, ended) = if self.rng.random_bool(0.5) && !self.told.is_empty() {
+            self.told.choose(&mut self.rng).unwrap().clone()
+        } else {
+            let running: Vec<_> = self.plain.jobs.values().filter(|job| job.worker.is_some()).collect();
+            let Some(job) = running.choose(&mut self.rng) else { return };
+            let number = job.next_number();
+            let number = if job.worker == Some(anyone) { number + 1 } else { number };
+            (anyone, draw::ended(&mut self.rng, job.id, number, now))
+        };
+        self.log(format!("stale finish by worker {worker}: {ended:?}"));
+        let ended = [ended];
+        let errand = Errand { worker, queues: None, ended: &ended, give_back: &[], want: 0 };
+        let (store, definitions) = self.store();
+        let answer = store.turn(definitions, &errand, &|| now).unwrap().recorded;
+        let expected = self.plain.turn(&errand, now).recorded;
+        self.agree(&answer, &expected);
+        assert!(matches!(answer[..], [Recorded::Late { .. }]));
+    }
+
+    pub fn cancel(&mut self) {
+        let (now, ids) = (self.now, self.some_ids());
+        self.log(format!("cancel {ids:?}"));
+        let answer = self.store().0.cancel(&ids, &|| now).unwrap();
+        let expected: Vec<_> =
+            ids.iter().map(|id| Cancelled { id: *id, outcome: self.plain.cancel(*id, now) }).collect();
+        self.agree(&answer, &expected);
+    }
+
+    pub fn replay(&mut self) {
+        let (now, ids, force) = (self.now, self.some_ids(), self.rng.random_bool(0.3));
+        self.log(format!("replay {ids:?}, force: {force}"));
+        let answer = self.store().0.replay(&ids, force, &|| now).unwrap();
+        let expected = self.replayed(&ids, force);
+        self.agree(&answer, &expected);
+    }
+
+    fn replayed(&mut self, ids: &[i64], force: bool) -> Vec<Replayed> {
+        let now = self.now;
+        ids.iter().map(|id| Replayed { id: *id, refusal: self.plain.replay(*id, force, now) }).collect()
+    }
+
+    pub fn replay_dead(&mut self) {
+        let now = self.now;
+        let name = draw::NAMES.choose(&mut self.rng).filter(|_| self.rng.random_bool(0.5)).copied();
+        let code = ["EXPIRED", "EXIT_1", "OWN"].choose(&mut self.rng).copied();
+        let code = code.filter(|_| self.rng.random_bool(0.7));
+        let force = self.rng.random_bool(0.3);
+        self.log(format!("replay all dead, name {name:?}, code {code:?}, force: {force}"));
+        let answer = self.store().0.replay_dead(name, code, force, &|| now).unwrap();
+        let ids = self.plain.dead(name, code, now);
+        let expected = self.replayed(&ids, force);
+        self.agree(&answer, &expected);
+    }
+
+    pub fn make_due(&mut self) {
+        let (now, ids) = (self.now, self.some_ids());
+        self.log(format!("make due {ids:?}"));
+        let answer = self.store().0.make_due(&ids, &|| now).unwrap();
+        let expected: Vec<_> =
+            ids.iter().map(|id| Replayed { id: *id, refusal: self.plain.make_due(*id, now) }).collect();
+        self.agree(&answer, &expected);
+    }
+
+    pub fn pause(&mut self) {
+        let queue = *draw::QUEUES.choose(&mut self.rng).unwrap();
+        let paused = self.rng.random_bool(0.4);
+        self.log(format!("queue {queue} paused: {paused}"));
+        let answer = self.store().0.set_paused(queue, paused).unwrap();
+        let expected = self.plain.pause(queue, paused);
+        self.agree(&answer, &expected);
+    }
+
+    /// A worker dies; or it stops, where it runs nothing.
+    pub fn die(&mut self) {
+        let now = self.now;
+        let index = self.rng.random_range(0..self.alive.len());
+        let worker = self.alive.swap_remove(index);
+        if self.plain.held(worker).next().is_none() && self.rng.random_bool(0.5) {
+            self.log(format!("worker {worker} stops"));
+            self.store().0.worker_ended(worker, now).unwrap();
+            self.plain.close(worker);
+        } else {
+            self.log(format!("worker {worker} dies"));
+            self.dead.push(worker);
+        }
+    }
+
+    /// Two recoverers bury the same dead worker at once; either may be first. Some attempts may have to wait.
+    pub fn bury(&mut self) {
+        let now = self.now;
+        let Some(&worker) = self.dead.choose(&mut self.rng) else { return };
+        let held = self.store().0.held_by(worker).unwrap();
+        let expected = self.plain.orphans(worker);
+        self.agree(&held, &expected);
+        let (mut lost, mut other_lost, mut never_started) = (Vec::new(), Vec::new(), Vec::new());
+        for orphan in held {
+            let (id, number) = (orphan.job_id, orphan.number);
+            match self.rng.random_range(0..10) {
+                0 => {}
+                1..4 if !self.started.contains(&(id, number)) => never_started.push(id),
+                _ => {
+                    lost.push(draw::lost(&mut self.rng, id, number, now));
+                    other_lost.push(draw::lost(&mut self.rng, id, number, now));
+                }
+            }
+        }
+        self.log(format!(
+            "two bury worker {worker}: {lost:?} or {other_lost:?}, never started: {never_started:?}"
+        ));
+        let tellings = [lost, other_lost];
+        let answers = self.both_bury(worker, &tellings, &never_started, now);
+        let first = usize::from(matches!(answers[0].first(), Some(Recorded::Late { .. })));
+        for who in [first, 1 - first] {
+            let expected = self.plain.bury(worker, &tellings[who], &never_started, now);
+            self.agree(&answers[who], &expected);
+        }
+        if self.plain.held(worker).next().is_none() {
+            self.dead.retain(|dead| *dead != worker);
+        }
+        let [lost, _] = tellings;
+        self.told.extend(lost.into_iter().map(|ended| (worker, ended)));
+    }
+
+    fn both_bury(
+        &mut self,
+        worker: i64,
+        tellings: &[Vec<Ended>; 2],
+        never_started: &[i64],
+        now: Timestamp,
+    ) -> Vec<Vec<Recorded>> {
+        thread::scope(|scope| {
+            let recoverers: Vec<_> = self
+                .stores
+                .iter_mut()
+                .zip(tellings)
+                .map(|((store, definitions), lost)| {
+                    scope
+                        .spawn(move || store.bury(definitions, worker, lost, never_started, &|| now).unwrap())
+                })
+                .collect();
+            recoverers.into_iter().map(|recoverer| recoverer.join().unwrap()).collect()
+        })
+    }
+
+    /// A running attempt writes; so does one that is over, or another worker's.
+    pub fn save_live(&mut self) {
+        let mut running: Vec<_> = self.plain.jobs.values_mut().filter(|job| job.worker.is_some()).collect();
+        let Some(job) = running.choose_mut(&mut self.rng) else { return };
+        let anyone = *self.alive.choose(&mut self.rng).unwrap();
+        let worker = job.worker.filter(|_| self.rng.random_bool(0.7)).unwrap_or(anyone);
+        let (id, number) = (job.id, job.next_number() - u32::from(self.rng.random_bool(0.3)));
+        let output = draw::output(&mut self.rng);
+        if job.worker == Some(worker) && number == job.next_number() {
+            job.live = Some((number, output.clone()));
+            self.started.insert((id, number));
+        }
+        self.log(format!("worker {worker} saves output of {id}.{number}: {output:?}"));
+        self.store().0.save_live_outputs(worker, &[(id, number, output)]).unwrap();
+    }
+
+    /// A person deletes a job; an unfinished one stays.
+    pub fn prune(&mut self) {
+        let Some(&id) = self.some_ids().first() else { return };
+        self.log(format!("delete {id}"));
+        let result = self.store().0.connection.execute("DELETE FROM jobs WHERE id = ?1", [id]);
+        let unfinished = self.plain.jobs.get(&id).is_some_and(super::plain::Job::is_unfinished);
+        assert_eq!(result.is_err(), unfinished, "{result:?}");
+        if !unfinished {
+            let gone = self.plain.jobs.remove(&id);
+            assert!(gone.is_none_or(|job| !matches!(job.state, JobState::Pending | JobState::Running)));
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A look at the whole file: it is what the model says, it holds what every file must hold, and nothing that was seen
+//! before has changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::plain::{Job, Plain};
+use crate::model::{JobState, Phase, Timestamp};
+use crate::store::{AttemptFilter, Counts, JobFilter, JobRow, Store};
+
+/// What must hold in every file: a query that finds what breaks it, as text.
+const NEVER: &[(&str, &str)] = &[
+    ("attempts with a gap", "SELECT job_id FROM attempts GROUP BY job_id HAVING min(number) <> 1 OR max(number) <> count(*)"),
+    ("a job that counts other attempts than it has",
+     "SELECT id FROM jobs WHERE attempts <> (SELECT count(*) FROM attempts WHERE job_id = jobs.id)"),
+    ("a success that is not the last",
+     "SELECT job_id FROM attempts AS a WHERE outcome = 'succeeded'
+      AND number <> (SELECT max(number) FROM attempts WHERE job_id = a.job_id)"),
+    ("a success of a job that has not succeeded, or none of one that has",
+     "SELECT id FROM jobs WHERE (state = 'succeeded') <>
+      coalesce((SELECT outcome = 'succeeded' FROM attempts WHERE job_id = id AND number = attempts), 0)"),
+    ("a budget that neither goes on nor begins anew",
+     "SELECT a.job_id FROM attempts AS a JOIN attempts AS b ON b.job_id = a.job_id AND b.number = a.number - 1
+      WHERE a.budget_number <> 1 AND
+            (a.budget_number <> b.budget_number + (b.outcome <> 'interrupted') OR b.next_state <> 'pending')"),
+    ("a job whose budget is not what its last attempt left",
+     "SELECT j.id FROM jobs AS j JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
+      WHERE j.budget_used NOT IN (0, a.budget_number - (a.outcome = 'interrupted'))
+         OR j.budget_used = 0 AND a.outcome <> 'interrupted' AND j.state = 'succeeded'"),
+    ("a budget that was overdrawn",
+     "SELECT a.job_id FROM attempts AS a JOIN jobs AS j ON j.id = a.job_id JOIN definitions AS d ON d.id = definition_id
+      WHERE a.budget_number > iif(spec ->> '$.policy.retryable', spec ->> '$.policy.max_attempts', 1)"),
+    ("a retry after its time",
+     "SELECT j.id FROM jobs AS j JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
+      WHERE j.state = 'pending' AND j.budget_used > 0 AND j.run_at > a.finished_at + a.delay_ms"),
+    ("a running job of a worker that is closed or unknown",
+     "SELECT id FROM jobs WHERE state = 'running'
+      AND NOT EXISTS (SELECT 1 FROM workers WHERE id = worker_id AND ended_at IS NULL)"),
+    ("a running job whose attempt is recorded",
+     "SELECT id FROM jobs AS j WHERE state = 'running'
+      AND EXISTS (SELECT 1 FROM attempts WHERE job_id = j.id AND number > j.attempts)"),
+    ("a key with two unfinished jobs",
+     "SELECT unique_key FROM jobs WHERE state IN ('pending', 'running') AND unique_key IS NOT NULL
+      GROUP BY unique_key HAVING count(*) > 1"),
+    ("an idempotency key with two jobs",
+     "SELECT idempotency_key FROM jobs WHERE idempotency_key IS NOT NULL GROUP BY 1 HAVING count(*) > 1"),
+    ("a history without its job",
+     "SELECT job_id FROM attempts WHERE job_id NOT IN (SELECT id FROM jobs)
+      UNION SELECT job_id FROM outputs WHERE (job_id, number) NOT IN (SELECT job_id, number FROM attempts)
+      UNION SELECT job_id FROM inputs WHERE job_id NOT IN (SELECT id FROM jobs)
+      UNION SELECT job_id FROM live_outputs WHERE job_id NOT IN (SELECT id FROM jobs WHERE state = 'running')"),
+    ("a job without its definition",
+     "SELECT id FROM jobs WHERE definition_id NOT IN (SELECT id FROM definitions)"),
+    ("a definition that is there twice", "SELECT min(id) FROM definitions GROUP BY spec HAVING count(*) > 1"),
+];
+
+/// Rows that do not change any more, as text by their keys.
+#[derive(Default)]
+pub(super) struct Seen(BTreeMap<String, String>);
+
+const LASTING: [&str; 5] = [
+    "SELECT 'attempt ' || job_id || '.' || number, json_array(budget_number, outcome, error_code, exit_code, signal,
+        message, worker_id, started_at, finished_at, duration_ms, leaked, next_state, dead_reason, nominal_delay_ms,
+        delay_ms) FROM attempts",
+    "SELECT 'output ' || job_id || '.' || number, json_array(hex(stdout), stdout_head, stdout_omitted, hex(stderr),
+        stderr_head, stderr_omitted) FROM outputs",
+    "SELECT 'job ' || id, json_array(definition_id, name, queue, priority, hex(args), unique_key, idempotency_key,
+        enqueued_at) FROM jobs",
+    "SELECT 'input ' || job_id, hex(stdin) FROM inputs",
+    "SELECT 'definition ' || id, spec FROM definitions",
+];
+
+pub(super) fn look(store: &mut Store, plain: &Plain, seen: &mut Seen, now: Timestamp) {
+    for (what, query) in NEVER {
+        let found: Option<rusqlite::types::Value> = {
+            let mut statement = store.connection.prepare_cached(query).unwrap();
+            let mut rows = statement.query([]).unwrap();
+            rows.next().unwrap().map(|row| row.get(0).unwrap())
+        };
+        assert_eq!(found, None, "{what}");
+    }
+    nothing_changed(store, seen);
+    same_as_the_model(store, plain, now);
+    same_numbers(store, plain, now);
+}
+
+fn nothing_changed(store: &Store, seen: &mut Seen) {
+    for query in LASTING {
+        let mut statement = store.connection.prepare_cached(query).unwrap();
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let (key, text): (String, String) = (row.get(0).unwrap(), row.get(1).unwrap());
+            let before = seen.0.entry(key.clone()).or_insert_with(|| text.clone());
+            assert_eq!(before, &text, "{key} has changed, or its id was used again");
+        }
+    }
+}
+
+fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
+    let mut rows = Vec::new();
+    let mut before = i64::MAX;
+    loop {
+        let page = store.jobs_page(&JobFilter::default(), before, 64, now).unwrap();
+        let Some(last) = page.last() else { break };
+        before = last.id;
+        rows.extend(page);
+    }
+    rows.reverse();
+    assert!(rows.iter().map(|row| row.id).eq(plain.jobs.keys().copied()));
+    let mut attempts = 0;
+    for (row, job) in rows.iter().zip(plain.jobs.values()) {
+        assert_eq!(format!("{row:?}"), format!("{:?}", shown(plain, job, now)));
+        assert_eq!(store.history(job.id, usize::MAX >> 1).unwrap(), *job.attempts);
+        attempts += job.attempts.len();
+        for number in 0..=job.next_number() {
+            let live = job.live.as_ref().filter(|(of, _)| *of == number).map(|(_, output)| output);
+            let expected = job.outputs.get(&number).or(live).cloned().unwrap_or_default();
+            assert_eq!(store.output(job.id, number).unwrap(), expected, "output of {}.{number}", job.id);
+        }
+    }
+    let (mut listed, mut last) = (BTreeSet::new(), None);
+    loop {
+        let page = store.attempts_page(&AttemptFilter::default(), last, 64).unwrap();
+        let Some((attempt, ..)) = page.last() else { break };
+        last = Some((attempt.finished_at, attempt.job_id, attempt.number));
+        listed.extend(page.iter().map(|(attempt, ..)| (attempt.job_id, attempt.number)));
+    }
+    assert_eq!(listed.len(), attempts, "pages of attempts leave some out");
+    let open: Vec<_> = plain.workers.iter().filter(|(_, open)| *open).map(|(row, _)| row.clone()).collect();
+    assert_eq!(store.open_workers().unwrap(), open);
+}
+
+/// The job as it is to be shown.
+fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
+    let mut job = job.clone();
+    if job.has_expired(now) {
+        job.expire();
+    }
+    let waiting = job.state == JobState::Pending;
+    let phase = match (job.run_at > now, job.attempts.is_empty()) {
+        (false, _) => Phase::Ready,
+        (true, true) => Phase::Scheduled,
+        (true, false) => Phase::Retrying,
+    };
+    let worker = plain.workers.iter().find(|(row, _)| Some(row.id) == job.worker);
+    let last = job.attempts.last();
+    JobRow {
+        id: job.id,
+        state: job.state,
+        phase: waiting.then_some(phase),
+        spec: job.spec.clone(),
+        args: job.args.clone(),
+        idempotency_key: job.idempotency_key.clone(),
+        enqueued_at: job.enqueued_at,
+        run_at: job.run_at,
+        expires_at: job.expires_at,
+        changed_at: job.changed_at,
+        started_at: job.started_at,
+        attempt_started_at: None,
+        attempts: job.next_number() - 1,
+        budget_used: job.budget_used,
+        worker_id: worker.map(|(row, _)| row.name.clone()),
+        cancel_requested_at: job.cancel_requested_at,
+        error_code: job.dead.as_ref().map(|(_, code)| code.clone()),
+        dead_reason: job.dead.as_ref().map(|(reason, _)| *reason),
+        result: job.result.clone(),
+        last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
+        last_message: last.and_then(|attempt| attempt.message.clone()),
+        paused: plain.paused.contains(&job.spec.queue),
+    }
+}
+
+fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
+    let rows: Vec<JobRow> = plain.jobs.values().map(|job| shown(plain, job, now)).collect();
+    let count = |status: &str| rows.iter().filter(|row| row.status() == status).count() as u64;
+    let overview = store.overview(now).unwrap();
+    let counts = Counts {
+        ready: count("ready"),
+        scheduled: count("scheduled"),
+        retrying: count("retrying"),
+        running: count("running"),
+        succeeded: count("succeeded"),
+        dead: count("dead"),
+        cancelled: count("cancelled"),
+    };
+    assert_eq!(overview.counts, counts);
+    assert_eq!(overview.dead_by_error_code.values().sum::<u64>(), counts.dead);
+    let waiting = || rows.iter().filter(|row| row.state == JobState::Pending).map(|row| row.run_at);
+    assert_eq!(overview.next_run_at, waiting().filter(|at| *at > now).min());
+    assert_eq!(overview.oldest_due_at, waiting().filter(|at| *at <= now).min());
+    let unfinished = plain.jobs.values().filter(|job| job.is_unfinished()).count() as u64;
+    assert_eq!(store.count_unfinished().unwrap(), unfinished);
+}

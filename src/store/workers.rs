@@ -1,0 +1,86 @@
+//! The rows of workers. Which of them is alive, their locks tell.
+
+use rusqlite::{Row, params};
+
+use super::{Result, Store};
+use crate::model::Timestamp;
+
+/// A worker that has started, and neither stopped nor been buried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerRow {
+    /// Its row id.
+    pub id: i64,
+    /// Its random name: the `worker_id` that people see.
+    pub name: String,
+    /// Its process id, in the boot with `boot_id`.
+    pub pid: i32,
+    /// The boot it ran in.
+    pub boot_id: String,
+    /// When its process started, in clock ticks since that boot.
+    pub start_ticks: u64,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// How many attempts it runs at once.
+    pub slots: usize,
+    /// The queues it looks at; none: all.
+    pub queues: Option<Vec<String>>,
+}
+
+impl Store {
+    /// Adds a worker and gives its row id. The id in `worker` is ignored.
+    pub fn register_worker(&mut self, worker: &WorkerRow) -> Result<i64> {
+        let queues = worker.queues.as_ref().map(|names| serde_json::json!(names).to_string());
+        self.write(|tx| {
+            tx.execute(
+                "INSERT INTO workers (name, pid, boot_id, start_ticks, started_at, slots, queues)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                params![
+                    worker.name,
+                    worker.pid,
+                    worker.boot_id,
+                    worker.start_ticks,
+                    worker.started_at.0,
+                    worker.slots,
+                    queues
+                ],
+            )?;
+            Ok(tx.last_insert_rowid())
+        })
+    }
+
+    /// Closes the row of a worker that stopped, unless it still holds jobs: then its death is to be dealt with.
+    pub fn worker_ended(&mut self, id: i64, at: Timestamp) -> Result<()> {
+        self.write(|tx| {
+            tx.execute(
+                "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
+                 AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)",
+                params![id, at.0],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Workers whose row is open, oldest first: alive, or dead and not dealt with.
+    pub fn open_workers(&self) -> Result<Vec<WorkerRow>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, name, pid, boot_id, start_ticks, started_at, slots, queues
+             FROM workers WHERE ended_at IS NULL ORDER BY id",
+        )?;
+        let rows = statement.query_map([], from_row)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<WorkerRow> {
+    let queues: Option<String> = row.get(7)?;
+    Ok(WorkerRow {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        pid: row.get(2)?,
+        boot_id: row.get(3)?,
+        start_ticks: row.get(4)?,
+        started_at: Timestamp(row.get(5)?),
+        slots: row.get(6)?,
+        queues: queues.and_then(|json| serde_json::from_str(&json).ok()),
+    })
+}
