@@ -5,4 +5,7 @@ pub mod clock;
 pub mod jobfile;
 pub mod model;
 pub mod process;
+pub mod report;
 pub mod store;
+pub mod wake;
+pub mod worker;

@@ -1,0 +1,132 @@
+//! Events as JSON, one object a line, on standard output.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+use time::format_description::StaticFormatDescription;
+use time::macros::format_description;
+
+use super::{Event, Reporter, What};
+use crate::model::{Attempt, ErrorCode, Timestamp};
+
+const RFC3339: StaticFormatDescription =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+
+/// A point in time as RFC 3339 with milliseconds, UTC.
+pub fn rfc3339(at: Timestamp) -> String {
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000)
+        .ok()
+        .and_then(|utc| utc.format(RFC3339).ok())
+        .unwrap_or_else(|| at.0.to_string())
+}
+
+/// Writes events as JSON.
+#[derive(Debug)]
+pub struct JsonLog<W> {
+    out: W,
+}
+
+impl<W: Write> JsonLog<W> {
+    /// Writes to `out`.
+    pub const fn new(out: W) -> Self {
+        Self { out }
+    }
+}
+
+impl<W: Write> Reporter for JsonLog<W> {
+    fn tell(&mut self, event: &Event) {
+        if let What::Notice(text) = &event.what {
+            // The words of the log are fixed by the contract; what is none of them is for people.
+            let _ = writeln!(io::stderr(), "runner: {text}");
+            return;
+        }
+        // A reader that went away must not stop the work.
+        let _ = writeln!(self.out, "{}", Value::Object(object(event)));
+        let _ = self.out.flush();
+    }
+}
+
+fn object(event: &Event) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: Value| {
+        fields.insert(key.to_owned(), value);
+    };
+    put("time", rfc3339(event.time).into());
+    put("event", event.what.word().into());
+    match &event.what {
+        What::WorkerStarted { worker_id, slots, queues, db } => {
+            put("worker_id", json!(worker_id));
+            put("slots", json!(slots));
+            put("queues", json!(queues));
+            put("db", json!(db));
+        }
+        What::JobStarted { job_id, name, attempt, runs, pid, .. } => {
+            put("job_id", json!(job_id));
+            put("name", json!(name));
+            put("attempt", json!(attempt));
+            put("max_attempts", json!(runs));
+            put("pid", json!(pid));
+        }
+        What::AttemptEnded { attempt, name, runs } => {
+            put("job_id", json!(attempt.job_id));
+            put("name", json!(name));
+            put("attempt", json!(attempt.number));
+            put("max_attempts", json!(runs));
+            ended(attempt, &mut put);
+        }
+        What::AttemptLost { job_id, name, attempt, message } => {
+            put("job_id", json!(job_id));
+            put("name", json!(name));
+            put("attempt", json!(attempt));
+            put("duration_ms", Value::Null);
+            put("error_code", json!(crate::model::WORKER_CRASHED));
+            put("message", json!(message));
+        }
+        What::JobExpired { job_id, name, attempts } => {
+            put("job_id", json!(job_id));
+            put("name", json!(name));
+            put("attempt", json!(attempts));
+            put("duration_ms", Value::Null);
+            put("error_code", json!(crate::model::EXPIRED));
+            put("message", Value::Null);
+            put("dead_reason", json!("expired"));
+        }
+        What::WorkerStopping { reason, running } => {
+            put("message", json!(reason));
+            put("running", json!(running));
+        }
+        What::WorkerStopped { attempts, succeeded, dead } => {
+            put("attempts", json!(attempts));
+            put("succeeded", json!(succeeded));
+            put("dead", json!(dead));
+        }
+        What::Notice(_) => {}
+    }
+    fields
+}
+
+fn ended(attempt: &Attempt, put: &mut impl FnMut(&str, Value)) {
+    put("outcome", json!(attempt.outcome));
+    put("duration_ms", json!(attempt.duration));
+    put("error_code", json!(attempt.error_code.as_ref().map(ErrorCode::as_str)));
+    put("message", json!(attempt.message));
+    if let Some(reason) = attempt.dead_reason {
+        put("dead_reason", json!(reason));
+    }
+    if let Some(delay) = attempt.delay {
+        put("delay_ms", json!(delay));
+        put("next_retry_at", json!(attempt.next_retry_at().map(rfc3339)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_utc_with_milliseconds() {
+        assert_eq!(rfc3339(Timestamp(1_700_000_000_007)), "2023-11-14T22:13:20.007Z");
+        assert_eq!(rfc3339(Timestamp(-1)), "1969-12-31T23:59:59.999Z");
+    }
+}

@@ -1,0 +1,29 @@
+//! What a worker tells while it works: one type of event, several small reporters.
+
+mod event;
+mod human;
+mod json;
+mod progress;
+mod safe;
+mod text;
+
+pub use event::{Event, What};
+pub use human::{ago, local_time, rough};
+pub use json::{JsonLog, rfc3339};
+pub use progress::ProgressLog;
+pub use safe::{safe_block, safe_line};
+pub use text::TextLog;
+
+/// Takes what a worker tells, in order.
+pub trait Reporter {
+    /// Something has happened; it is on disk already.
+    fn tell(&mut self, event: &Event);
+
+    /// Does it show how much is left?
+    fn wants_remaining(&self) -> bool {
+        false
+    }
+
+    /// So many jobs wait or run.
+    fn remaining(&mut self, _unfinished: u64) {}
+}

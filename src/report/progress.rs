@@ -1,0 +1,91 @@
+//! Events on a terminal: lines that scroll by, over a bar of the drain and a spinner for each running job.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{Event, Reporter, What, text};
+use crate::model::JobState;
+
+/// Running jobs beyond this many are not shown one by one: they would push the log off a small screen.
+const MOST_SPINNERS: usize = 8;
+
+/// Draws progress on standard error.
+#[derive(Debug)]
+pub struct ProgressLog {
+    display: MultiProgress,
+    total: ProgressBar,
+    running: HashMap<i64, ProgressBar>,
+}
+
+impl Default for ProgressLog {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ProgressLog {
+    /// A display without running jobs.
+    pub fn new() -> Self {
+        let display = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} done, {elapsed} {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let total = display.add(ProgressBar::new(0).with_style(style));
+        Self { display, total, running: HashMap::new() }
+    }
+
+    fn started(&mut self, job_id: i64, label: String) {
+        if self.running.len() >= MOST_SPINNERS {
+            return;
+        }
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let spinner = self.display.add(ProgressBar::new_spinner().with_style(style).with_message(label));
+        spinner.enable_steady_tick(Duration::from_millis(120));
+        self.running.insert(job_id, spinner);
+    }
+
+    fn ended(&mut self, job_id: i64) {
+        if let Some(spinner) = self.running.remove(&job_id) {
+            spinner.finish_and_clear();
+            self.display.remove(&spinner);
+        }
+    }
+}
+
+impl Reporter for ProgressLog {
+    fn tell(&mut self, event: &Event) {
+        match &event.what {
+            What::JobStarted { job_id, name, runs, budget_number, .. } => {
+                self.started(*job_id, format!("job {job_id} {name}, attempt {budget_number} of {runs}"));
+            }
+            What::AttemptEnded { attempt, .. } => {
+                self.ended(attempt.job_id);
+                if attempt.next_state != JobState::Pending {
+                    self.total.inc(1);
+                }
+            }
+            What::AttemptLost { job_id, .. } => self.ended(*job_id),
+            What::JobExpired { .. } => self.total.inc(1),
+            What::WorkerStopped { .. } => {
+                self.total.finish_and_clear();
+                let _ = self.display.clear();
+            }
+            What::WorkerStarted { .. } | What::WorkerStopping { .. } | What::Notice(_) => {}
+        }
+        // A terminal that went away must not stop the work.
+        self.display.suspend(|| {
+            let _ = writeln!(io::stderr(), "{}", text::line(event));
+        });
+    }
+
+    fn wants_remaining(&self) -> bool {
+        true
+    }
+
+    fn remaining(&mut self, unfinished: u64) {
+        self.total.set_length(self.total.position() + unfinished);
+    }
+}

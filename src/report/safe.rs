@@ -1,0 +1,47 @@
+//! Text from jobs, made safe for a terminal.
+
+use std::fmt::Write;
+
+/// The text on one line: every control character, line breaks too, is shown as an escape.
+pub fn safe_line(text: &str) -> String {
+    escape(text, false)
+}
+
+/// The text with its line breaks and tabs: every other control character is shown as an escape.
+pub fn safe_block(text: &str) -> String {
+    escape(text, true)
+}
+
+fn escape(text: &str, keep_layout: bool) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' if keep_layout => safe.push(c),
+            '\n' => safe.push_str("\\n"),
+            '\t' => safe.push_str("\\t"),
+            '\r' => safe.push_str("\\r"),
+            '\u{1b}' => safe.push_str("\\e"),
+            c if c.is_control() || turns_text_round(c) => {
+                let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Characters that change the direction of the text after them: what is read would not be what is there.
+fn turns_text_round(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_reaches_the_terminal_as_a_command() {
+        assert_eq!(safe_line("a\u{1b}[31mb\nc\r\u{7}\u{202e}é"), "a\\e[31mb\\nc\\r\\u{7}\\u{202e}é");
+        assert_eq!(safe_block("a\n\tb\u{9b}"), "a\n\tb\\u{9b}");
+    }
+}

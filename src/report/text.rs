@@ -1,0 +1,72 @@
+//! Events as lines for people.
+
+use std::io::Write;
+
+use super::{Event, Reporter, What, local_time, rough, safe_line};
+use crate::model::{Attempt, DeadReason, JobState, sentence};
+
+/// Writes events as lines with the local time in front.
+#[derive(Debug)]
+pub struct TextLog<W> {
+    out: W,
+}
+
+impl<W: Write> TextLog<W> {
+    /// Writes to `out`.
+    pub const fn new(out: W) -> Self {
+        Self { out }
+    }
+}
+
+impl<W: Write> Reporter for TextLog<W> {
+    fn tell(&mut self, event: &Event) {
+        // A reader that went away must not stop the work.
+        let _ = writeln!(self.out, "{}", line(event));
+    }
+}
+
+/// One event as a line.
+pub(super) fn line(event: &Event) -> String {
+    format!("{} {}", local_time(event.time), words(&event.what))
+}
+
+fn words(what: &What) -> String {
+    match what {
+        What::WorkerStarted { worker_id, slots, queues, db } => {
+            let queues = queues.as_ref().map_or_else(|| "every queue".to_owned(), |names| names.join(", "));
+            let plural = if *slots == 1 { "" } else { "s" };
+            format!("worker {worker_id} started: {slots} slot{plural}, {queues}, {}", safe_line(db))
+        }
+        What::JobStarted { job_id, name, attempt, runs, budget_number, pid } => {
+            let number =
+                if attempt == budget_number { String::new() } else { format!(" (number {attempt})") };
+            format!("job {job_id} {name}: attempt {budget_number} of {runs}{number} started, pid {pid}")
+        }
+        What::AttemptEnded { attempt, name, runs } => ended(attempt, name, *runs),
+        What::AttemptLost { job_id, name, attempt, message } => {
+            let name = name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+            format!("job {job_id}{name}: attempt {attempt} lost: {message}")
+        }
+        What::JobExpired { job_id, name, .. } => {
+            format!("job {job_id} {name}: dead, {}", DeadReason::Expired.because())
+        }
+        What::WorkerStopping { reason, running } => format!("stopping: {reason}; {running} running"),
+        What::WorkerStopped { attempts, succeeded, dead } => {
+            let plural = if *attempts == 1 { "" } else { "s" };
+            format!("worker stopped: {attempts} attempt{plural} recorded, {succeeded} succeeded, {dead} dead")
+        }
+        What::Notice(text) => text.clone(),
+    }
+}
+
+fn ended(attempt: &Attempt, name: &str, runs: u32) -> String {
+    let after = attempt.duration.map(|span| format!(" after {}", rough(span))).unwrap_or_default();
+    let message = attempt.message.as_ref().map(|text| format!(" ({})", safe_line(text))).unwrap_or_default();
+    let head = format!("job {} {name}:", attempt.job_id);
+    match attempt.next_state {
+        JobState::Succeeded => format!("{head} succeeded{after}{message}"),
+        JobState::Dead => format!("{head} dead{after}: {}{message}", sentence(attempt, runs)),
+        JobState::Cancelled => format!("{head} cancelled{after}{message}"),
+        JobState::Pending | JobState::Running => format!("{head} {}{message}", sentence(attempt, runs)),
+    }
+}

@@ -1,0 +1,106 @@
+//! What comes in: from slots, from signals, from recoveries.
+
+use std::time::{Duration, Instant};
+
+use super::super::inputs::Input;
+use super::super::phase::Step;
+use super::super::slots::FromSlot;
+use super::super::{WorkError, running};
+use super::Dispatcher;
+use crate::model::signal;
+use crate::process::Ran;
+use crate::report::What;
+use crate::store::Claim;
+
+/// How long it claims nothing after the machine lacked something.
+const BREATHER: Duration = Duration::from_secs(1);
+
+impl Dispatcher<'_> {
+    pub(super) fn take(&mut self, input: Input) -> Result<(), WorkError> {
+        match input {
+            Input::Slot(message) => self.take_from_slot(message)?,
+            Input::Remains(remains) => self.bury(&remains)?,
+            Input::Woken => self.look = true,
+            Input::Stop(number) => self.stop(number),
+            Input::Time => {}
+        }
+        Ok(())
+    }
+
+    fn take_from_slot(&mut self, message: FromSlot) -> Result<(), WorkError> {
+        match message {
+            FromSlot::Started { claim, pid } => self.tell(What::JobStarted {
+                job_id: claim.job_id,
+                name: claim.spec.name.clone(),
+                attempt: claim.number,
+                runs: claim.spec.policy.runs(),
+                budget_number: claim.budget_number,
+                pid,
+            }),
+            FromSlot::Output { job_id, number, output } => {
+                self.outputs.retain(|(job, ..)| *job != job_id);
+                self.outputs.push((job_id, number, output));
+            }
+            FromSlot::Notice { job_id, text } => {
+                self.tell(What::Notice(format!("job {job_id}: {text}")));
+            }
+            FromSlot::Ran { slot, claim, ran } => self.take_end(slot, &claim, ran),
+            FromSlot::Broken => return Err(WorkError::Broken),
+        }
+        Ok(())
+    }
+
+    fn take_end(&mut self, slot: usize, claim: &Claim, ran: Ran) {
+        self.slots.release(slot);
+        self.hurry();
+        self.running.remove(claim.job_id);
+        self.outputs.retain(|(job, ..)| *job != claim.job_id);
+        if let Ran::NotStarted { why } = &ran {
+            let why = why.to_string();
+            self.lacks_something(claim.job_id, &why);
+        }
+        match running::ended(claim, ran, self.phase.is_stopping(), rand::random()) {
+            Some(ended) => self.unsaved.push(ended),
+            None => self.give_back(claim.job_id),
+        }
+    }
+
+    /// The claim goes back as if it had never been made.
+    pub(super) fn give_back(&mut self, job_id: i64) {
+        self.unwanted.push(job_id);
+        self.claimed -= 1;
+    }
+
+    /// The machine could not start an attempt now: it gets a breather.
+    pub(super) fn lacks_something(&mut self, job_id: i64, why: &str) {
+        self.no_claims_before = Some(Instant::now() + BREATHER);
+        self.tell(What::Notice(format!(
+            "job {job_id} could not be started now and goes back to its queue: {why}"
+        )));
+    }
+
+    fn stop(&mut self, number: i32) {
+        self.summary.cut_short.get_or_insert(number);
+        let step = self.phase.signal(Instant::now(), self.options.shutdown_timeout.into());
+        self.hurry();
+        let reason = match step {
+            Step::Let => format!(
+                "{}; running attempts have {} to end, a second signal ends them now",
+                signal::name(number),
+                self.options.shutdown_timeout
+            ),
+            Step::Interrupt => format!("{} again: ending what is running", signal::name(number)),
+            Step::Kill => format!("{} once more: killing what is running", signal::name(number)),
+        };
+        self.tell(What::WorkerStopping { reason, running: self.running.len() });
+        self.obey(step);
+    }
+
+    pub(super) fn obey(&mut self, step: Step) {
+        match step {
+            Step::Let => {}
+            Step::Interrupt => self.running.interrupt(),
+            Step::Kill => self.running.kill(),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The dispatcher: waits for one thing, takes all that is there, runs one transaction, then acts and speaks.
+//!
+//! `incoming` takes what has happened, `turns` brings it to disk and acts on the answer, `timing` says how long to wait.
+
+mod incoming;
+mod timing;
+mod turns;
+
+use std::time::Instant;
+
+use tokio::sync::mpsc::unbounded_channel;
+
+use super::inputs::Inputs;
+use super::phase::Phase;
+use super::presence::Presence;
+use super::recovery::Recovery;
+use super::running::Running;
+use super::slots::{Shared, Slots};
+use super::{Options, Summary, WorkError};
+use crate::clock;
+use crate::model::Timestamp;
+use crate::process::Inherited;
+use crate::report::{Event, Reporter, What};
+use crate::store::{Backlog, Definitions, Ended, Output, Store};
+
+/// Works until it has done enough.
+pub(super) async fn run(
+    mut store: Store,
+    options: Options,
+    reporter: &mut dyn Reporter,
+    inherited: Inherited,
+) -> Result<Summary, WorkError> {
+    let (presence, socket) = Presence::establish(&mut store, &options)?;
+    let (tell, from_slots) = unbounded_channel();
+    let (tell_remains, remains) = unbounded_channel();
+    let mut inputs = Inputs::new(inherited, from_slots, remains, socket)
+        .map_err(|error| WorkError::Io("listen for signals and wake-ups", error))?;
+    let db = store.file().path().to_owned();
+    let shared = Shared {
+        worker_id: presence.row.name.clone(),
+        db: db.clone(),
+        reports: presence.reports.clone(),
+        table: presence.table.clone(),
+        tell,
+    };
+    let boot_id = presence.row.boot_id.clone();
+    let recovery = Recovery::new(store.file().run_dir(), boot_id, presence.row.id, tell_remains);
+    let started = What::WorkerStarted {
+        worker_id: presence.row.name.clone(),
+        slots: options.slots,
+        queues: options.queues.clone(),
+        db: db.display().to_string(),
+    };
+    let mut dispatcher = Dispatcher {
+        worker: presence.row.id,
+        name: presence.row.name.clone(),
+        slots: Slots::new(options.slots, shared),
+        options,
+        store,
+        reporter,
+        recovery,
+        definitions: Definitions::default(),
+        running: Running::default(),
+        phase: Phase::Working,
+        backlog: Backlog::default(),
+        summary: Summary::default(),
+        claimed: 0,
+        unsaved: Vec::new(),
+        unwanted: Vec::new(),
+        outputs: Vec::new(),
+        look: true,
+        looked_at: Instant::now(),
+        seen: 0,
+        not_before: None,
+        no_claims_before: None,
+        in_trouble: false,
+        last_tries: 0,
+        clocks: (Instant::now(), clock::now()),
+    };
+    dispatcher.tell(started);
+    dispatcher.store.rebase_waits(clock::now())?;
+    dispatcher.look_around()?;
+    dispatcher.serve(&mut inputs).await?;
+    dispatcher.summary.cut_short = dispatcher.summary.cut_short.filter(|_| !dispatcher.has_done_enough());
+    let Dispatcher { summary, mut store, reporter, .. } = dispatcher;
+    presence.give_up(&mut store)?;
+    let Summary { attempts, succeeded, dead, .. } = summary;
+    reporter.tell(&Event { time: clock::now(), what: What::WorkerStopped { attempts, succeeded, dead } });
+    Ok(summary)
+}
+
+struct Dispatcher<'a> {
+    /// The row id of this worker.
+    worker: i64,
+    /// Its random name.
+    name: String,
+    options: Options,
+    store: Store,
+    definitions: Definitions,
+    reporter: &'a mut dyn Reporter,
+    slots: Slots,
+    running: Running,
+    recovery: Recovery,
+    phase: Phase,
+    /// What was left at the last turn.
+    backlog: Backlog,
+    summary: Summary,
+    /// Claims that became attempts, or are about to.
+    claimed: u64,
+    /// Attempts that have ended and are not on disk.
+    unsaved: Vec<Ended>,
+    /// Claims that could not be started and are not given back yet.
+    unwanted: Vec<i64>,
+    /// What running attempts have written, not on disk.
+    outputs: Vec<(i64, u32, Output)>,
+    /// Something may have changed since the last turn.
+    look: bool,
+    looked_at: Instant,
+    /// The data version at the last look.
+    seen: i64,
+    /// The store is in trouble: no turn before this.
+    not_before: Option<Instant>,
+    /// The machine lacks something: no claim before this.
+    no_claims_before: Option<Instant>,
+    /// The trouble has been told.
+    in_trouble: bool,
+    /// Tries to write since it was told to stop and nothing runs.
+    last_tries: u32,
+    /// Both clocks at the last look: if the wall clock has fallen behind the other, it was set back.
+    clocks: (Instant, Timestamp),
+}
+
+impl Dispatcher<'_> {
+    async fn serve(&mut self, inputs: &mut Inputs) -> Result<(), WorkError> {
+        loop {
+            self.take_turn()?;
+            if self.is_done() {
+                return Ok(());
+            }
+            let first = inputs.next(self.deadline()).await;
+            let mut next = Some(first);
+            while let Some(input) = next {
+                if !self.phase.is_stopping()
+                    && let Some(stop) = inputs.stop_first(&input).await
+                {
+                    self.take(stop)?;
+                }
+                self.take(input)?;
+                next = inputs.ready();
+            }
+            self.save_outputs();
+            self.pass_time()?;
+        }
+    }
+
+    fn tell(&mut self, what: What) {
+        self.reporter.tell(&Event { time: clock::now(), what });
+    }
+}

@@ -1,0 +1,105 @@
+//! When to look again, and when to end.
+
+use std::time::{Duration, Instant};
+
+use super::super::{Until, WorkError};
+use super::Dispatcher;
+use crate::clock;
+use crate::model::Millis;
+use crate::process;
+use crate::report::What;
+
+/// A wall clock that is this much behind was set back; less is the clocks' own difference.
+const STEP: Millis = Millis(500);
+
+/// How often a worker looks by itself: at other workers' locks, and for work that nobody woke it for.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+impl Dispatcher<'_> {
+    /// What the passing of time brings.
+    pub(super) fn pass_time(&mut self) -> Result<(), WorkError> {
+        let now = Instant::now();
+        if let Some(step) = self.phase.pass(now) {
+            let reason = format!("{} are over: ending what is running", self.options.shutdown_timeout);
+            self.tell(What::WorkerStopping { reason, running: self.running.len() });
+            self.obey(step);
+        }
+        if self.no_claims_before.is_some_and(|at| at <= now) {
+            self.no_claims_before = None;
+            self.look = true;
+        }
+        if self.backlog.next_due.is_some_and(|due| due <= clock::now()) {
+            self.look = true;
+        }
+        if now >= self.looked_at + LOOK_EVERY {
+            self.looked_at = now;
+            self.look_around()?;
+        }
+        Ok(())
+    }
+
+    /// Looks for dead workers and for changes that nobody woke this one for.
+    pub(super) fn look_around(&mut self) -> Result<(), WorkError> {
+        process::reap_orphans();
+        self.store.check_place()?;
+        let looked = self.recovery.look(&self.store).and_then(|()| {
+            if self.clock_was_set_back() && self.store.rebase_waits(clock::now())? > 0 {
+                self.look = true;
+            }
+            Ok(self.store.data_version()?)
+        });
+        match looked {
+            Ok(version) => {
+                self.look |= version != self.seen;
+                self.seen = version;
+                Ok(())
+            }
+            Err(WorkError::Store(error)) => self.bear(error),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Has the wall clock fallen behind the monotonic one since the last look?
+    fn clock_was_set_back(&mut self) -> bool {
+        let (then, wall_then) = std::mem::replace(&mut self.clocks, (Instant::now(), clock::now()));
+        let passed = u64::try_from(then.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.clocks.1.plus(STEP) < wall_then.plus(Millis(passed))
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        let now = Instant::now();
+        let mut deadline = self.looked_at + LOOK_EVERY;
+        let in_trouble = self.not_before.is_some_and(|at| at > now);
+        if let Some(due) = self.backlog.next_due.filter(|_| !in_trouble) {
+            deadline = deadline.min(now + Duration::from(due.since(clock::now())));
+        }
+        let moments = [self.phase.deadline(), self.no_claims_before];
+        deadline = moments.into_iter().flatten().fold(deadline, Instant::min);
+        // A turn that has to wait comes when it may, whatever else there is to look for.
+        match self.not_before {
+            Some(at) if at > now => deadline.max(now).min(at),
+            _ => deadline,
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        if !self.running.is_empty() || !self.unsaved.is_empty() || !self.unwanted.is_empty() {
+            return false;
+        }
+        if self.phase.is_stopping() {
+            return true;
+        }
+        // Dead workers are dealt with first: what they held may be what there is to do.
+        !self.look && !self.recovery.is_under_way() && self.has_done_enough()
+    }
+
+    /// Is there nothing left of what it was asked to do? As of the last turn.
+    pub(super) fn has_done_enough(&self) -> bool {
+        let left = match self.options.until {
+            Until::Stopped => true,
+            Until::Drained => self.backlog.running || self.backlog.waiting,
+            Until::Idle => self.backlog.running || self.backlog.due,
+        };
+        !left || self.options.max_jobs.is_some_and(|most| self.claimed >= most)
+    }
+}

@@ -1,0 +1,263 @@
+//! The lock that proves a worker alive, and the slot table in the same file.
+//!
+//! The kernel releases the lock when the process dies, at once and however it dies, so there is no lease to wait for and
+//! no false alarm after a suspend. Jobs do not inherit it: the file is closed on exec. The slot table tells whoever finds
+//! a dead worker what it had started. It is written without syncing: it has to outlive the process, not the machine.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::model::Timestamp;
+use crate::process::{self, Identity};
+use crate::store::WorkerRow;
+
+/// The length of a slot's record in the file.
+const RECORD: usize = 128;
+
+/// The path of a worker's lock file.
+pub(super) fn lock_path(run_dir: &Path, worker: &str) -> PathBuf {
+    run_dir.join(format!("{worker}.lock"))
+}
+
+/// Creates the lock file of this process's worker, locked from the moment that it has its name.
+///
+/// The slot table is filled with blanks, so that a full disk cannot keep a record from being written later.
+pub(super) fn create(run_dir: &Path, worker: &str, slots: usize) -> io::Result<File> {
+    let draft = run_dir.join(format!("{worker}.lock.new"));
+    let file = File::options().create_new(true).read(true).write(true).mode(0o600).open(&draft)?;
+    file.lock()?;
+    let blank = format!("{:width$}\n", "", width = RECORD - 1);
+    file.write_all_at(blank.repeat(slots).as_bytes(), 0)?;
+    fs::rename(&draft, lock_path(run_dir, worker))?;
+    Ok(file)
+}
+
+/// Writes what each slot is doing.
+#[derive(Clone, Debug)]
+pub(super) struct SlotTable {
+    file: Arc<File>,
+}
+
+/// What a slot had begun, as its record tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SlotRecord {
+    pub job_id: i64,
+    pub number: u32,
+    /// None where it was about to be started: nobody knows whether it was.
+    pub started: Option<(Identity, Timestamp)>,
+}
+
+impl SlotTable {
+    pub(super) fn new(file: File) -> Self {
+        Self { file: Arc::new(file) }
+    }
+
+    /// To be called before the spawn.
+    pub(super) fn starting(&self, slot: usize, job_id: i64, number: u32) -> io::Result<()> {
+        self.write(slot, &SlotRecord { job_id, number, started: None })
+    }
+
+    /// To be called as soon as the process is known.
+    pub(super) fn started(
+        &self,
+        slot: usize,
+        job_id: i64,
+        number: u32,
+        process: Identity,
+        at: Timestamp,
+    ) -> io::Result<()> {
+        self.write(slot, &SlotRecord { job_id, number, started: Some((process, at)) })
+    }
+
+    /// To be called where it was not started after all.
+    pub(super) fn clear(&self, slot: usize) -> io::Result<()> {
+        let blank = format!("{:width$}\n", "", width = RECORD - 1);
+        self.file.write_all_at(blank.as_bytes(), (slot * RECORD) as u64)
+    }
+
+    fn write(&self, slot: usize, record: &SlotRecord) -> io::Result<()> {
+        let SlotRecord { job_id, number, started } = record;
+        let text = match started {
+            None => format!("{job_id} {number}"),
+            Some((process, at)) => {
+                format!("{job_id} {number} {} {} {}", process.pid, process.start_ticks, at.0)
+            }
+        };
+        let line = format!("{text:width$}\n", width = RECORD - 1);
+        self.file.write_all_at(line.as_bytes(), (slot * RECORD) as u64)
+    }
+}
+
+/// The records of a slot table; none where the table is not whole, so that what it does not name may have begun.
+fn read_records(file: &File) -> Option<Vec<SlotRecord>> {
+    let mut text = vec![0; usize::try_from(file.metadata().ok()?.len()).ok()?];
+    file.read_exact_at(&mut text, 0).ok()?;
+    if text.is_empty() || !text.len().is_multiple_of(RECORD) {
+        return None;
+    }
+    let text = String::from_utf8(text).ok()?;
+    let written = text.lines().filter(|line| !line.trim().is_empty());
+    written.map(parse_record).collect()
+}
+
+fn parse_record(line: &str) -> Option<SlotRecord> {
+    let numbers: Vec<i64> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
+    let (&job_id, rest) = numbers.split_first()?;
+    let (&number, rest) = rest.split_first()?;
+    let started = match *rest {
+        [pid, ticks, at] => {
+            Some((Identity { pid: pid.try_into().ok()?, start_ticks: ticks.try_into().ok()? }, Timestamp(at)))
+        }
+        _ => None,
+    };
+    Some(SlotRecord { job_id, number: number.try_into().ok()?, started })
+}
+
+/// A dead worker. While this is held nobody else takes it for theirs to deal with.
+#[derive(Debug)]
+pub(super) struct Corpse {
+    _lock: Option<File>,
+    /// What it had begun.
+    pub records: Vec<SlotRecord>,
+    /// The slot table is whole and of this boot: what it does not name had not begun.
+    pub has_table: bool,
+}
+
+/// Takes the lock of a worker if that worker is dead.
+pub(super) fn take_dead(run_dir: &Path, worker: &WorkerRow, boot_id: &str) -> Option<Corpse> {
+    match File::options().read(true).write(true).open(lock_path(run_dir, &worker.name)) {
+        Ok(file) => {
+            file.try_lock().ok()?;
+            let table = if worker.boot_id == boot_id { read_records(&file) } else { None };
+            let has_table = table.is_some();
+            Some(Corpse { _lock: Some(file), records: table.unwrap_or_default(), has_table })
+        }
+        // A file that is gone proves nothing: somebody may have tidied up.
+        Err(error) if error.kind() == ErrorKind::NotFound && !is_process_alive(worker, boot_id) => {
+            Some(Corpse { _lock: None, records: Vec::new(), has_table: false })
+        }
+        Err(_) => None,
+    }
+}
+
+fn is_process_alive(worker: &WorkerRow, boot_id: &str) -> bool {
+    let process = Identity { pid: worker.pid, start_ticks: worker.start_ticks };
+    worker.boot_id == boot_id && process.is_alive()
+}
+
+/// Whether a worker lives, as far as an onlooker can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    /// It holds its lock.
+    Alive,
+    /// It holds its lock and is stopped by a signal: its jobs go on, timeouts and cancels wait for it.
+    Suspended,
+    /// It is gone, and its attempts are not dealt with yet.
+    Dead,
+}
+
+/// Looks whether a worker lives, without disturbing it or those who deal with its death.
+pub fn liveness(run_dir: &Path, worker: &WorkerRow) -> Liveness {
+    let locked = match File::open(lock_path(run_dir, &worker.name)) {
+        Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
+        Err(_) => is_process_alive(worker, &process::boot_id()),
+    };
+    match (locked, is_stopped(worker.pid)) {
+        (false, _) => Liveness::Dead,
+        (true, true) => Liveness::Suspended,
+        (true, false) => Liveness::Alive,
+    }
+}
+
+/// When this attempt was started, as the slot table of its worker tells while it runs.
+pub fn started_at(run_dir: &Path, worker: &str, job_id: i64, number: u32) -> Option<Timestamp> {
+    let file = File::open(lock_path(run_dir, worker)).ok()?;
+    let is_it = |record: &SlotRecord| (record.job_id, record.number) == (job_id, number);
+    read_records(&file)?.into_iter().filter(is_it).find_map(|record| record.started).map(|(_, at)| at)
+}
+
+/// State `T` in `/proc/PID/stat`, the first field after the parenthesised name.
+fn is_stopped(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+        .ok()
+        .and_then(|stat| stat.rsplit_once(") ").map(|(_, rest)| rest.starts_with('T')))
+        .unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worker(pid: i32, boot_id: &str) -> WorkerRow {
+        WorkerRow {
+            id: 1,
+            name: "w".into(),
+            pid,
+            boot_id: boot_id.into(),
+            start_ticks: 0,
+            started_at: Timestamp(0),
+            slots: 1,
+            queues: None,
+        }
+    }
+
+    #[test]
+    fn a_held_lock_is_life_and_a_free_one_is_death() {
+        let dir = tempfile::tempdir().unwrap();
+        let row = worker(i32::MAX, "boot");
+        let file = create(dir.path(), "w", 4).unwrap();
+        assert!(take_dead(dir.path(), &row, "boot").is_none());
+        assert_eq!(liveness(dir.path(), &row), Liveness::Alive);
+        drop(file);
+        let corpse = take_dead(dir.path(), &row, "boot").unwrap();
+        assert!(take_dead(dir.path(), &row, "boot").is_none(), "one deals with it at a time");
+        drop(corpse);
+        assert_eq!(liveness(dir.path(), &row), Liveness::Dead);
+    }
+
+    #[test]
+    fn without_a_lock_file_the_process_decides() {
+        let dir = tempfile::tempdir().unwrap();
+        let me = Identity::of(std::process::id().cast_signed()).unwrap();
+        let boot = process::boot_id();
+        let alive = WorkerRow { start_ticks: me.start_ticks, ..worker(me.pid, &boot) };
+        assert!(take_dead(dir.path(), &alive, &boot).is_none());
+        assert!(take_dead(dir.path(), &alive, "another boot").is_some());
+        let other = WorkerRow { start_ticks: me.start_ticks + 1, ..worker(me.pid, &boot) };
+        assert!(take_dead(dir.path(), &other, &boot).is_some(), "the pid was given to another process");
+    }
+
+    #[test]
+    fn a_table_that_is_not_whole_tells_nothing() {
+        for damaged in [&b""[..], b"1 1\n", &[b' '; RECORD * 2], &[0xff; RECORD]] {
+            let dir = tempfile::tempdir().unwrap();
+            drop(create(dir.path(), "w", 4).unwrap());
+            fs::write(lock_path(dir.path(), "w"), damaged).unwrap();
+            let corpse = take_dead(dir.path(), &worker(1, "b"), "b").unwrap();
+            assert_eq!((corpse.has_table, corpse.records.len()), (damaged.len() == RECORD * 2, 0));
+        }
+    }
+
+    #[test]
+    fn the_slot_table_tells_what_was_begun() {
+        let dir = tempfile::tempdir().unwrap();
+        let table = SlotTable::new(create(dir.path(), "w", 4).unwrap());
+        table.starting(2, i64::MAX, u32::MAX).unwrap();
+        table.starting(0, 1, 1).unwrap();
+        let process = Identity { pid: 77, start_ticks: 88 };
+        table.started(0, 1, 2, process, Timestamp(99)).unwrap();
+        assert_eq!(started_at(dir.path(), "w", 1, 2), Some(Timestamp(99)));
+        assert_eq!(started_at(dir.path(), "w", 1, 1), None);
+        drop(table);
+        let corpse = take_dead(dir.path(), &worker(1, "b"), "b").unwrap();
+        let started = SlotRecord { job_id: 1, number: 2, started: Some((process, Timestamp(99))) };
+        let starting = SlotRecord { job_id: i64::MAX, number: u32::MAX, started: None };
+        assert_eq!(corpse.records, [started, starting]);
+        drop(corpse);
+        let rebooted = take_dead(dir.path(), &worker(1, "b"), "c").unwrap();
+        assert!(rebooted.records.is_empty());
+    }
+}

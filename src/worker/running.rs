@@ -1,0 +1,129 @@
+//! The attempts that a worker runs, and the way from what a slot tells to what the store takes.
+
+use std::collections::HashMap;
+
+use crate::model::{Cut, Ending, Status};
+use crate::process::{Control, Ran};
+use crate::store::{Claim, Ended, Output};
+
+use super::slots::kept;
+
+/// The attempts under way, by job.
+#[derive(Default)]
+pub(super) struct Running {
+    controls: HashMap<i64, Control>,
+}
+
+impl Running {
+    pub(super) fn len(&self) -> usize {
+        self.controls.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.controls.is_empty()
+    }
+
+    pub(super) fn add(&mut self, job_id: i64, control: Control) {
+        self.controls.insert(job_id, control);
+    }
+
+    pub(super) fn remove(&mut self, job_id: i64) {
+        self.controls.remove(&job_id);
+    }
+
+    /// Asks these to end because a person cancelled them. Asking twice does no harm.
+    pub(super) fn cancel(&self, jobs: &[i64]) {
+        for control in jobs.iter().filter_map(|job| self.controls.get(job)) {
+            control.stop(Cut::Cancelled);
+        }
+    }
+
+    /// Asks all to end because the worker is stopping.
+    pub(super) fn interrupt(&self) {
+        for control in self.controls.values() {
+            control.stop(Cut::Interrupted);
+        }
+    }
+
+    /// Kills all.
+    pub(super) fn kill(&self) {
+        for control in self.controls.values() {
+            control.stop(Cut::Interrupted);
+            control.kill_now();
+        }
+    }
+}
+
+/// What a slot told of an attempt's end, for the store; none where the attempt never began.
+pub(super) fn ended(claim: &Claim, ran: Ran, stopping: bool, roll: f64) -> Option<Ended> {
+    match ran {
+        // The machine lacked something. Or: it was asked to end before it was started, and so was not.
+        Ran::NotStarted { .. }
+        | Ran::Ended {
+            started_at: None,
+            ending: Ending { cut: Some(Cut::Cancelled | Cut::Interrupted), status: None },
+            ..
+        } => None,
+        Ran::Ended {
+            ending,
+            started_at,
+            finished_at,
+            duration,
+            stdout,
+            stderr,
+            leaked,
+            report,
+            message,
+            ..
+        } => Some(Ended {
+            job_id: claim.job_id,
+            number: claim.number,
+            ending: interrupted_if_stopping(ending, stopping),
+            report,
+            message,
+            started_at,
+            finished_at,
+            // An end that nobody saw has no duration.
+            duration: (ending.cut.is_some() || ending.status.is_some()).then_some(duration),
+            leaked,
+            output: Some(Output { stdout: kept(stdout), stderr: kept(stderr) }),
+            roll,
+        }),
+    }
+}
+
+/// Did it die by a signal that asks to end, without runner having a hand in it?
+pub(super) fn was_signalled_to_end(ran: &Ran) -> bool {
+    matches!(ran, Ran::Ended { ending, .. } if ending.cut.is_none() && asked_to_end(*ending))
+}
+
+/// SIGHUP, SIGINT, SIGKILL, SIGTERM
+fn asked_to_end(ending: Ending) -> bool {
+    matches!(ending.status, Some(Status::Signaled(1 | 2 | 9 | 15)))
+}
+
+/// While a worker is stopping, one who stops the machine or the service may well have signalled its jobs too.
+fn interrupted_if_stopping(ending: Ending, stopping: bool) -> Ending {
+    if stopping && ending.cut.is_none() && asked_to_end(ending) {
+        return Ending { cut: Some(Cut::Interrupted), ..ending };
+    }
+    ending
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_death_by_signal_while_stopping_is_an_interruption() {
+        let killed = Ending::by_itself(Status::Signaled(15));
+        assert_eq!(interrupted_if_stopping(killed, true).cut, Some(Cut::Interrupted));
+        assert_eq!(interrupted_if_stopping(killed, false), killed);
+        for other in [Status::Signaled(11), Status::Exited(143)] {
+            let ending = Ending::by_itself(other);
+            assert_eq!(interrupted_if_stopping(ending, true), ending);
+        }
+        let late = Ending { cut: Some(Cut::TimedOut), ..killed };
+        assert_eq!(interrupted_if_stopping(late, true), late);
+    }
+}
