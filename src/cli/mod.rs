@@ -1,8 +1,111 @@
-//! The command line.
+//! The command line: one file a verb. Failures become words, a hint and an exit status here and nowhere else.
 
+mod args;
+mod backup;
+mod cancel;
+mod check;
+mod doctor;
+mod enqueue;
+mod explain;
+mod failure;
+mod follow;
+mod init;
+mod inspect;
+mod json_rows;
+mod logs;
+mod pause;
+mod place;
+mod retry;
+mod screen;
+mod streams;
+mod table;
+mod values;
+mod wait;
+mod watch;
+mod work;
+
+use std::io::{self, Write};
+use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::model::{Bytes, Command};
+use crate::report::{safe_block, safe_line};
+use args::{Cli, Verb};
+use failure::{Failure, status};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    ExitCode::from(70)
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(answer) => {
+            // Help and version end here too. Whoever reads them may go away.
+            let _ = answer.print();
+            return ExitCode::from(if answer.use_stderr() { status::USAGE } else { 0 });
+        }
+    };
+    // A panic has said what is wrong already; its exit status is that of a defect.
+    match panic::catch_unwind(AssertUnwindSafe(|| run(&cli))) {
+        Err(_) => ExitCode::from(status::INTERNAL),
+        Ok(Ok(status)) => ExitCode::from(status),
+        Ok(Err(failure)) => {
+            // Names and paths in it may come from anywhere.
+            let _ = writeln!(io::stderr(), "{}", safe_block(&failure.to_string()));
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<u8, Failure> {
+    let global = &cli.global;
+    match &cli.verb {
+        Verb::Init => init::run(global),
+        Verb::Enqueue(asked) => enqueue::run(global, asked),
+        Verb::Work(asked) => work::run(global, asked),
+        Verb::Inspect(asked) => inspect::run(global, asked),
+        Verb::Logs(asked) => logs::run(global, asked),
+        Verb::Wait(asked) => wait::run(global, asked),
+        Verb::Cancel(asked) => cancel::run(global, asked),
+        Verb::Retry(asked) => retry::run(global, asked),
+        Verb::Check(asked) => check::run(global, asked),
+        Verb::Explain(asked) => explain::run(global, asked),
+        Verb::Doctor => doctor::run(global),
+        Verb::Backup(asked) => backup::run(global, asked),
+        Verb::Pause(asked) => pause::run(global, asked, true),
+        Verb::Resume(asked) => pause::run(global, asked, false),
+    }
+}
+
+/// A command with its arguments as one would type it, for people.
+fn command_line(command: &Command, args: &[Bytes]) -> String {
+    let mut typed = match command {
+        Command::Shell(line) => vec![line.to_text()],
+        Command::Argv(words) => words.iter().map(quoted).collect(),
+    };
+    typed.extend(args.iter().map(quoted));
+    typed.join(" ")
+}
+
+/// A command for a screen: its lines, made safe, the first few of them.
+fn command_lines(command: &Command, args: &[Bytes]) -> Vec<String> {
+    const MOST: usize = 8;
+    let text = command_line(command, args);
+    let lines: Vec<&str> = text.trim().lines().collect();
+    let mut shown: Vec<String> = lines.iter().take(MOST).map(|line| safe_line(line)).collect();
+    if lines.len() > MOST {
+        shown.push(format!("… {} more lines", lines.len() - MOST));
+    }
+    shown
+}
+
+/// A word in quotes where a shell would need them.
+fn quoted(word: &Bytes) -> String {
+    let text = word.to_text();
+    let plain = |c: char| c.is_alphanumeric() || "_-./:=@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }

@@ -1,0 +1,43 @@
+//! `runner backup`
+
+use std::io::{self, IsTerminal};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use super::args::{Backup, Global};
+use super::failure::{Failure, status};
+use super::place;
+use super::screen::Screen;
+
+/// Copies the database, never over an existing file.
+pub fn run(global: &Global, asked: &Backup) -> Result<u8, Failure> {
+    let store = place::open(global)?;
+    let shown = place::display(&asked.target);
+    if asked.target.symlink_metadata().is_ok() {
+        return Err(Failure::new(status::EXISTS, format!("{shown} exists and was left as it is"))
+            .hint("name a file that does not exist"));
+    }
+    let bar = progress(global);
+    store.backup(&asked.target, &mut |pages, left| {
+        bar.set_length(pages);
+        bar.set_position(pages - left);
+    })?;
+    bar.finish_and_clear();
+    let mut screen = Screen::new(global);
+    if screen.json {
+        screen.object(&json!({"backup": asked.target.display().to_string()}))?;
+    } else if !screen.quiet {
+        screen.line(format!("copied to {shown}"))?;
+    }
+    screen.flush()?;
+    Ok(0)
+}
+
+fn progress(global: &Global) -> ProgressBar {
+    if global.quiet || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:30} {percent}% copied, {eta} left");
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

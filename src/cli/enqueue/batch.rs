@@ -1,0 +1,114 @@
+//! `--batch`: one JSON object a line.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::super::args::Global;
+use super::super::failure::{Failure, status};
+use super::super::{place, values};
+use super::SharedSpecs;
+use super::adhoc;
+use super::fields::Fields;
+use super::overrides::Overrides;
+use crate::jobfile::JobFile;
+use crate::model::{Bytes, Timestamp};
+use crate::store::NewJob;
+
+/// The text of a batch, and what it is called.
+pub(super) type Lines = (String, String);
+
+/// Reads every line before anything is enqueued. The first bad line is named by its number.
+pub(super) fn read(
+    global: &Global,
+    (text, source): Lines,
+    defaults: &Overrides,
+    name: Option<&str>,
+    now: Timestamp,
+) -> Result<Vec<NewJob>, Failure> {
+    let mut reader = Reader { global, defaults, name, now, file: None, shared: SharedSpecs::new() };
+    let mut jobs = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        jobs.push(reader.job(line).map_err(|failure| {
+            let what = format!("nothing was enqueued: {source} line {}: {}", index + 1, failure.message);
+            // What is wrong with a value is wrong with the input here, not with the command line.
+            let status = if failure.status == status::USAGE { status::DATA } else { failure.status };
+            Failure { status, message: what, hint: failure.hint }
+        })?);
+    }
+    Ok(jobs)
+}
+
+/// Reads the whole of it.
+pub(super) fn read_text(path: &Path) -> Result<Lines, Failure> {
+    let (bytes, source) = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        let done = io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
+        (done, "standard input".to_owned())
+    } else {
+        (fs::read(path), place::display(path))
+    };
+    let bytes = bytes.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Failure::new(status::NOT_FOUND, format!("there is no file {source}")),
+        _ => Failure::io(&format!("read {source}"), &error),
+    })?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok((text, source)),
+        Err(_) => Err(Failure::new(status::DATA, format!("nothing was enqueued: {source} is not UTF-8"))),
+    }
+}
+
+struct Reader<'a> {
+    global: &'a Global,
+    defaults: &'a Overrides,
+    name: Option<&'a str>,
+    now: Timestamp,
+    /// Read when the first line names a declared job.
+    file: Option<JobFile>,
+    shared: SharedSpecs,
+}
+
+impl Reader<'_> {
+    fn job(&mut self, line: &str) -> Result<NewJob, Failure> {
+        let invalid = |message: String| Failure::new(status::DATA, message);
+        let mut fields: Fields = serde_json::from_str(line)
+            .map_err(|error| invalid(format!("{error}; a JSON object is expected")))?;
+        let (overrides, command, args, name) = fields.take_all().map_err(invalid)?;
+        overrides.check().map_err(invalid)?;
+        let overrides = overrides.over(self.defaults);
+        let mut job = match (command, name) {
+            (Some(command), name) => {
+                let name = name.as_deref().or(self.name);
+                if let Some(name) = name {
+                    values::name(name).map_err(invalid)?;
+                }
+                adhoc::new_job(command, args, name, &overrides, self.now)?
+            }
+            (None, Some(name)) => self.declared(&name, args, &overrides)?,
+            (None, None) => return Err(invalid("a \"name\" or a \"command\" is needed".to_owned())),
+        };
+        self.share(&mut job);
+        Ok(job)
+    }
+
+    fn declared(&mut self, name: &str, args: Vec<Bytes>, overrides: &Overrides) -> Result<NewJob, Failure> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => place::job_file(self.global)?,
+        };
+        let file = self.file.insert(file);
+        let job = file.job(name).ok_or_else(|| place::no_such_job(file, name))?;
+        overrides.declared(job, args, self.now)
+    }
+
+    /// Jobs of the same definition share it: a million lines need not hold a million copies.
+    fn share(&mut self, job: &mut NewJob) {
+        let key = format!("{:?}", job.spec);
+        let shared = self.shared.entry(key).or_insert_with(|| Arc::clone(&job.spec));
+        job.spec = Arc::clone(shared);
+    }
+}

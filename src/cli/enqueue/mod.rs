@@ -1,0 +1,216 @@
+//! `runner enqueue`: what was typed becomes jobs, the jobs go to disk, their ids are printed.
+//!
+//! Straight-line code that starts no runtime: cron runs it thousands of times.
+
+mod adhoc;
+mod batch;
+mod fields;
+mod overrides;
+mod stdin;
+mod too_long;
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::args::{Enqueue, Global, WaitOptions};
+use super::failure::{Failure, status};
+use super::json_rows::{AttemptJson, JobJson};
+use super::screen::{Screen, Written};
+use super::wait::{self, Waiting};
+use super::{place, streams};
+use crate::clock;
+use crate::jobfile::{Declared, JobFile};
+use crate::model::{Attempt, Bytes, JobState, Timestamp};
+use crate::report::{local_time, safe_line};
+use crate::store::{Enqueued, NewJob, Store};
+use crate::wake;
+use overrides::Overrides;
+
+/// Runs the verb.
+pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
+    // What comes in may be long in coming; due times count from when it is there.
+    let input = if asked.stdin { Some(stdin::capture()?) } else { None };
+    let lines = asked.batch.as_deref().map(batch::read_text).transpose()?;
+    let now = clock::now();
+    let mut jobs = jobs(global, asked, lines, now)?;
+    if let Some(input) = input {
+        let [job] = jobs.as_mut_slice() else {
+            return Err(Failure::usage("--stdin is for a single job"));
+        };
+        job.stdin = Some(input);
+    }
+    let mut screen = Screen::new(global);
+    if asked.dry_run {
+        show_plan(&mut screen, &jobs, now)?;
+        return Ok(0);
+    }
+    let mut store = place::open_or_create(global)?;
+    let enqueued = store.enqueue(&jobs, &clock::now)?;
+    store.check_place()?;
+    if enqueued.iter().any(|job| job.created) {
+        wake::wake_workers(&store.file().run_dir());
+    }
+    if !screen.quiet {
+        tell_of_finished_holders(&store, &enqueued)?;
+    }
+    print_ids(&mut screen, &store, &enqueued)?;
+    if asked.waiting.wait { wait(&mut screen, &mut store, &enqueued, asked.waiting) } else { Ok(0) }
+}
+
+/// Waits for the jobs, also for those that a key gave.
+fn wait(
+    screen: &mut Screen,
+    store: &mut Store,
+    enqueued: &[Enqueued],
+    asked: WaitOptions,
+) -> Result<u8, Failure> {
+    let ids: Vec<_> = enqueued.iter().map(|job| job.id).collect();
+    let waiting = Waiting { timeout: asked.wait_timeout, quiet: screen.quiet };
+    waiting.wait_for(store, &ids, &mut |store, job, last| {
+        // Whoever called it off knows, and cron need not mail it.
+        if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && screen.quiet) {
+            return Ok(());
+        }
+        let _ = writeln!(io::stderr(), "runner: {}; runner inspect {} tells more", wait::words(job), job.id);
+        match last {
+            Some(last) if asked.output_on_failure && job.state == JobState::Dead => {
+                show_output(screen, store, last, job.spec.policy.runs())
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+/// What the last attempt of a job wrote, each stream where a command would have written it.
+fn show_output(screen: &mut Screen, store: &mut Store, last: &Attempt, runs: u32) -> Written {
+    let output = store.output(last.job_id, last.number)?;
+    if screen.json {
+        screen.object(&AttemptJson::new(last, runs).with_output(&output))?;
+        return screen.flush();
+    }
+    streams::print(screen, &output.stdout)?;
+    screen.flush()?;
+    streams::print_on_stderr(&output.stderr)
+}
+
+/// The jobs that are asked for.
+fn jobs(
+    global: &Global,
+    asked: &Enqueue,
+    lines: Option<batch::Lines>,
+    now: Timestamp,
+) -> Result<Vec<NewJob>, Failure> {
+    let options = Overrides::from_options(&asked.options).map_err(Failure::usage)?;
+    if let Some(lines) = lines {
+        options.check_single(false)?;
+        return batch::read(global, lines, &options, asked.name.as_deref(), now);
+    }
+    let is_ad_hoc = asked.line.is_some() || (asked.names.is_empty() && !asked.args.is_empty());
+    if !is_ad_hoc && let Some(name) = &asked.name {
+        return Err(Failure::usage(format!("--name {name} names an ad hoc job, and there is none"))
+            .hint("write the command after --, or as -c 'LINE'"));
+    }
+    let args: Vec<Bytes> = asked.args.iter().map(|arg| Bytes::from(arg.as_os_str())).collect();
+    if is_ad_hoc {
+        let job = adhoc::job(asked.line.as_deref(), args, asked.name.as_deref(), &options, now)?;
+        return Ok(vec![job]);
+    }
+    if asked.names.is_empty() && !asked.all {
+        return Err(Failure::usage("there is nothing to enqueue: no name, no command")
+            .hint("runner enqueue NAME, runner enqueue -- CMD, or runner enqueue --help"));
+    }
+    if asked.names.len() > 1 && !args.is_empty() {
+        return Err(Failure::usage("arguments after -- go to a single job, and several are named"));
+    }
+    declared(&place::job_file(global)?, asked, &args, &options, now)
+}
+
+fn declared(
+    file: &JobFile,
+    asked: &Enqueue,
+    args: &[Bytes],
+    options: &Overrides,
+    now: Timestamp,
+) -> Result<Vec<NewJob>, Failure> {
+    let chosen: Vec<&Declared> = if asked.all {
+        file.jobs.iter().collect()
+    } else {
+        let find = |name: &String| file.job(name).ok_or_else(|| place::no_such_job(file, name));
+        asked.names.iter().map(find).collect::<Result<_, _>>()?
+    };
+    if chosen.is_empty() {
+        return Err(Failure::new(
+            status::DATA,
+            format!("there is nothing to enqueue: {} declares no job", place::display(&file.path)),
+        ));
+    }
+    options.check_single(chosen.len() == 1)?;
+    chosen.into_iter().map(|job| options.declared(job, args.to_vec(), now)).collect()
+}
+
+/// A key gave a job that has failed for good: whoever enqueues it once more should know that nothing will run.
+fn tell_of_finished_holders(store: &Store, enqueued: &[Enqueued]) -> Result<(), Failure> {
+    for Enqueued { id, .. } in enqueued.iter().filter(|job| !job.created) {
+        let Some(job) = store.job(*id, clock::now())? else { continue };
+        if matches!(job.state, JobState::Dead | JobState::Cancelled) {
+            let state = job.state;
+            let _ = writeln!(
+                io::stderr(),
+                "runner: job {id} has this key and is {state}; runner retry {id} puts it back"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The ids are the answer: if they cannot be printed, they are said on standard error, for the jobs are on disk.
+fn print_ids(screen: &mut Screen, store: &Store, enqueued: &[Enqueued]) -> Written {
+    if screen.quiet || enqueued.is_empty() {
+        return Ok(());
+    }
+    let mut lines = Vec::with_capacity(enqueued.len());
+    for job in enqueued {
+        lines.push(if screen.json { json_line(store, *job)? } else { job.id.to_string() });
+    }
+    screen.must_line(&lines.join("\n")).map_err(|error| {
+        let ids: Vec<_> = enqueued.iter().map(|job| job.id.to_string()).collect();
+        Failure::new(status::IO, format!("could not print to standard output: {error}"))
+            .hint(format!("the jobs are on disk; their ids: {}", ids.join(" ")))
+    })
+}
+
+fn json_line(store: &Store, enqueued: Enqueued) -> Result<String, Failure> {
+    let job = place::job(store, enqueued.id, clock::now())?;
+    let mut object = serde_json::to_value(job.as_ref().map(JobJson::new)).unwrap_or_default();
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("created".to_owned(), json!(enqueued.created));
+    }
+    Ok(object.to_string())
+}
+
+/// What `--dry-run` shows.
+fn show_plan(screen: &mut Screen, jobs: &[NewJob], now: Timestamp) -> Written {
+    for job in jobs {
+        if screen.json {
+            screen.object(&JobJson::planned(job, now))?;
+            continue;
+        }
+        let due = job.run_at.filter(|at| *at > now).map_or_else(|| "at once".to_owned(), local_time);
+        let runs = job.spec.policy.runs();
+        let plural = if runs == 1 { "run" } else { "runs" };
+        screen.line(format!(
+            "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {runs} {plural}",
+            job.spec.name,
+            safe_line(&super::command_line(&job.spec.command, &job.args)),
+            job.spec.queue,
+            job.spec.priority,
+        ))?;
+    }
+    screen.flush()
+}
+
+/// Definitions that several jobs of one call share, by what they were made from.
+type SharedSpecs = HashMap<String, Arc<crate::model::JobSpec>>;

@@ -1,0 +1,265 @@
+//! `runner explain`: what would happen after an ending, or why a job is where it is.
+
+use serde::Serialize;
+
+use super::args::{Explain, Global};
+use super::failure::{Failure, status};
+use super::inspect::{Seen, look_at_workers};
+use super::place;
+use super::screen::{Screen, Tone};
+use super::values;
+use crate::clock;
+use crate::model::{
+    Circumstances, Cut, DeadReason, Decision, Ending, ErrorCode, ExitRules, JobSpec, JobState, Millis, Phase,
+    SelfReport, Status, Timestamp, classify, decide, signal,
+};
+use crate::report::{ago, rough, safe_line};
+use crate::store::{JobRow, Store};
+use crate::worker::Liveness;
+
+/// Runs the verb.
+pub fn run(global: &Global, asked: &Explain) -> Result<u8, Failure> {
+    let mut screen = Screen::new(global);
+    match ending(asked) {
+        Some(ending) => {
+            explain_ending(&mut screen, &definition(global, &asked.what)?, ending, asked.attempt)?;
+        }
+        None => explain_job(&mut screen, global, &asked.what)?,
+    }
+    screen.flush()?;
+    Ok(0)
+}
+
+fn ending(asked: &Explain) -> Option<Ending> {
+    if asked.timeout {
+        return Some(Ending::unseen(Cut::TimedOut));
+    }
+    let exit = asked.exit.map(|exit| Status::Exited(i32::from(exit)));
+    exit.or(asked.signal.map(Status::Signaled)).map(Ending::by_itself)
+}
+
+/// The definition of a declared job, else the frozen one of the job with this id.
+fn definition(global: &Global, what: &str) -> Result<JobSpec, Failure> {
+    let declared = place::job_file(global).and_then(|file| {
+        file.job(what).map(|job| job.spec.clone()).ok_or_else(|| place::no_such_job(&file, what))
+    });
+    match (declared, values::id(what)) {
+        (Err(failure), Ok(id)) if failure.status == status::NOT_FOUND => {
+            let job = place::open(global)?.job(id, clock::now())?;
+            job.map(|job| (*job.spec).clone()).ok_or_else(|| no_such_id(id))
+        }
+        (declared, _) => declared,
+    }
+}
+
+fn no_such_id(id: i64) -> Failure {
+    Failure::new(status::NOT_FOUND, format!("there is no job {id}")).hint("runner inspect jobs lists them")
+}
+
+/// What `explain --json` prints.
+#[derive(Debug, Serialize)]
+struct ExplainJson {
+    error_code: Option<ErrorCode>,
+    decision: String,
+    dead_reason: Option<DeadReason>,
+    delay_min_ms: Option<Millis>,
+    delay_max_ms: Option<Millis>,
+}
+
+fn explain_ending(screen: &mut Screen, spec: &JobSpec, ending: Ending, attempt: u32) -> Result<(), Failure> {
+    let runs = spec.policy.runs();
+    if attempt > runs {
+        return Err(Failure::usage(format!("{} has no attempt {attempt}: its budget is {runs}", spec.name)));
+    }
+    let verdict = classify(&spec.exit, ending, None);
+    let circumstances = Circumstances {
+        n: attempt,
+        cancel_requested: false,
+        // As if it had ended in the moment when it was due.
+        expires_at: spec.expires_in.map(|span| Timestamp(0).plus(span)),
+        finished_at: Timestamp(0),
+        roll: 0.5,
+    };
+    let decision = decide(&spec.policy, &verdict, &SelfReport::default(), circumstances);
+    let window = match decision {
+        Decision::Retry { nominal, .. } => Some(spec.policy.backoff.window(nominal)),
+        _ => None,
+    };
+    let code = verdict.code.as_ref().map_or("success", ErrorCode::as_str);
+    let sentence = match (decision, window) {
+        (Decision::Succeeded, _) => "succeeded".to_owned(),
+        (Decision::Dead(DeadReason::AttemptsExhausted), _) => {
+            format!("{code} is final: attempt {attempt} of {runs} was the last")
+        }
+        (Decision::Dead(DeadReason::Expired), _) => {
+            format!("{code} is final: the retry would fall at or after its expiry")
+        }
+        (Decision::Dead(reason), _) => format!("{code} is final: {}", reason.because()),
+        (_, Some((low, high))) if low != high => {
+            format!(
+                "{code} is retried: attempt {} of {runs} in {} to {}",
+                attempt + 1,
+                rough(low),
+                rough(high)
+            )
+        }
+        (_, delay) => {
+            let delay = delay.map(|(delay, _)| delay).unwrap_or_default();
+            format!("{code} is retried: attempt {} of {runs} in {}", attempt + 1, rough(delay))
+        }
+    };
+    if screen.json {
+        return screen.object(&ExplainJson {
+            error_code: verdict.code,
+            decision: sentence,
+            dead_reason: decision.dead_reason(),
+            delay_min_ms: window.map(|(low, _)| low),
+            delay_max_ms: window.map(|(_, high)| high),
+        });
+    }
+    let name = screen.paint(Tone::Strong, &spec.name);
+    screen.line(format!("{name}, attempt {attempt} of {runs}: {}", ending_words(ending)))?;
+    screen.line(format!("  code      {}", code_words(&spec.exit, ending, verdict.code.as_ref())))?;
+    screen.line(format!("  decision  {sentence}"))
+}
+
+fn ending_words(ending: Ending) -> String {
+    match ending.status {
+        Some(Status::Exited(exit)) => format!("exit status {exit}"),
+        Some(Status::Signaled(number)) => match signal::name(number) {
+            name if name.starts_with("SIG") => format!("killed by {name}"),
+            nameless => format!("killed by signal {nameless}"),
+        },
+        None => "outlives its timeout".to_owned(),
+    }
+}
+
+/// The code, and the rule that gave it.
+fn code_words(rules: &ExitRules, ending: Ending, code: Option<&ErrorCode>) -> String {
+    let Some(code) = code else {
+        return "none: it is one of success_exit_codes".to_owned();
+    };
+    let Some(status) = ending.status.filter(|_| ending.cut.is_none()) else {
+        return format!("{code}, which runner gives itself");
+    };
+    let from = |codes: &crate::model::ExitCodes| match status {
+        Status::Exited(exit) => codes.for_exit(exit).is_some(),
+        Status::Signaled(number) => codes.for_signal(number).is_some(),
+    };
+    let rule = if from(&rules.job) {
+        "from the job's exit_codes"
+    } else if from(&rules.file) {
+        "from the file's exit_codes"
+    } else if rules.default.is_some() {
+        "the default_error_code"
+    } else {
+        "as nothing maps it"
+    };
+    format!("{code}, {rule}")
+}
+
+fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<(), Failure> {
+    let id = values::id(what).map_err(|_| {
+        Failure::usage(format!("an ending of {what} is needed: --exit N, --signal S or --timeout"))
+            .hint("with the id of a job alone, runner explain says why that job is in its state")
+    })?;
+    let now = clock::now();
+    let store = place::open(global)?;
+    let job = place::job(&store, id, now)?.ok_or_else(|| no_such_id(id))?;
+    let lines = why(&store, &job, now)?;
+    if screen.json {
+        let wait = job.next_retry_at().map(|at| at.since(now));
+        return screen.object(&ExplainJson {
+            error_code: job.error_code.clone().or_else(|| job.last_error_code.clone()),
+            decision: lines.join("; "),
+            dead_reason: job.dead_reason,
+            delay_min_ms: wait,
+            delay_max_ms: wait,
+        });
+    }
+    let name = screen.paint(Tone::Strong, &job.spec.name);
+    screen.line(format!("job {id} {name}: {}", screen.paint_word(job.status())))?;
+    for line in lines {
+        screen.line(format!("  {line}"))?;
+    }
+    Ok(())
+}
+
+/// Why a job is in its state, and what happens next: a sentence or two.
+pub fn why(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, Failure> {
+    let runs = job.spec.policy.runs();
+    let last = job.last_error_code.as_ref().map_or("its last attempt", ErrorCode::as_str);
+    let mut lines = match (job.state, job.phase) {
+        (JobState::Succeeded, _) => {
+            let plural = if job.attempts == 1 { "attempt" } else { "attempts" };
+            vec![format!("done {} after {} {plural}", ago(job.changed_at, now), job.attempts)]
+        }
+        (JobState::Cancelled, _) => vec![format!("called off {}", ago(job.changed_at, now))],
+        (JobState::Dead, _) => dead(job, now),
+        (JobState::Running, _) => running(store, job, now)?,
+        (JobState::Pending, Some(Phase::Retrying)) => {
+            vec![format!(
+                "{last} is retried: attempt {} of {runs} {}",
+                job.budget_used + 1,
+                ago(job.run_at, now)
+            )]
+        }
+        (JobState::Pending, _) => vec![format!("due {}", ago(job.run_at, now))],
+    };
+    if job.state == JobState::Pending {
+        lines.extend(what_holds_it(store, job)?);
+    }
+    Ok(lines)
+}
+
+fn running(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, Failure> {
+    let worker = job.worker_id.as_deref().unwrap_or("unknown");
+    let mut lines = vec![format!(
+        "attempt {} of {} has been running for {} in worker {worker}",
+        job.budget_used + 1,
+        job.spec.policy.runs(),
+        rough(now.since(job.attempt_started_at.unwrap_or(job.changed_at))),
+    )];
+    if job.cancel_requested_at.is_some() {
+        lines.push("it has been asked to end, and will be cancelled".to_owned());
+    }
+    match look_at_workers(store)?.iter().find(|seen| seen.name() == worker).map(Seen::liveness) {
+        Some(Liveness::Alive) => {}
+        Some(Liveness::Suspended) => {
+            lines.push("that worker is suspended: timeouts and cancels wait for it".to_owned());
+        }
+        Some(Liveness::Dead) | None => {
+            lines.push("that worker died; the next runner work ends what is left of the attempt".to_owned());
+        }
+    }
+    Ok(lines)
+}
+
+/// What a waiting job waits for besides its due time.
+fn what_holds_it(store: &Store, job: &JobRow) -> Result<Option<String>, Failure> {
+    let queue = &job.spec.queue;
+    if job.paused {
+        return Ok(Some(format!("queue {queue} is paused; runner resume {queue} opens it")));
+    }
+    if !look_at_workers(store)?.iter().any(|worker| worker.takes_from(queue)) {
+        return Ok(Some(format!("no worker is running for queue {queue}; runner work starts one")));
+    }
+    let ready = job.phase == Some(Phase::Ready);
+    Ok(ready.then(|| format!("it starts as soon as a worker has a free slot for queue {queue}")))
+}
+
+fn dead(job: &JobRow, now: Timestamp) -> Vec<String> {
+    let reason = job.dead_reason.unwrap_or(DeadReason::AttemptsExhausted);
+    let code = job.error_code.as_ref().map_or("", ErrorCode::as_str);
+    let because = match reason {
+        DeadReason::AttemptsExhausted if job.budget_used == 1 => "its only run failed".to_owned(),
+        DeadReason::AttemptsExhausted => format!("all {} runs of its budget failed", job.budget_used),
+        DeadReason::Expired if job.attempts == 0 => "no worker started it before it expired".to_owned(),
+        other => other.because().to_owned(),
+    };
+    let mut lines = vec![format!("{code}, {reason}: {because}, {}", ago(job.changed_at, now))];
+    if let Some(message) = &job.last_message {
+        lines.push(safe_line(message));
+    }
+    lines
+}

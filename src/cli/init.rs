@@ -1,0 +1,36 @@
+//! `runner init`
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+
+use super::args::Global;
+use super::failure::{Failure, status};
+use super::place;
+use super::screen::Screen;
+use crate::jobfile::{FILE_NAME, STARTER};
+
+/// Writes a small job file, never over an existing one.
+pub fn run(global: &Global) -> Result<u8, Failure> {
+    let path = match &global.file {
+        Some(path) => path.clone(),
+        None => place::current_dir()?.join(FILE_NAME),
+    };
+    let shown = place::display(&path);
+    let mut file = File::create_new(&path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            Failure::new(status::EXISTS, format!("{shown} exists and was left as it is"))
+                .hint("runner check looks at it; --file PATH writes another one")
+        }
+        _ => Failure::io(&format!("create {shown}"), &error),
+    })?;
+    file.write_all(STARTER.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(|error| Failure::io(&format!("write {shown}"), &error))?;
+    let mut screen = Screen::new(global);
+    if !screen.quiet {
+        screen.line(format!("wrote {shown}"))?;
+        screen.line("next: runner check, then runner enqueue --all, then runner work --drain")?;
+    }
+    screen.flush()?;
+    Ok(0)
+}

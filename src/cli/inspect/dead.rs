@@ -1,0 +1,154 @@
+//! Dead letters, grouped by error code, with the command that helps each group.
+
+use std::collections::BTreeMap;
+
+use super::super::failure::Failure;
+use super::super::json_rows::JobJson;
+use super::super::screen::{Screen, Tone, Written};
+use super::super::table::Table;
+use super::job::last_words;
+use super::lists;
+use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, Timestamp, WORKER_CRASHED};
+use crate::report::{ago, safe_line};
+use crate::store::{JobFilter, JobRow, Store};
+
+/// Lists them.
+pub(super) fn show(
+    screen: &mut Screen,
+    store: &mut Store,
+    filter: &JobFilter,
+    limit: usize,
+    now: Timestamp,
+) -> Result<bool, Failure> {
+    let mut groups: BTreeMap<String, Vec<JobRow>> = BTreeMap::new();
+    let json = screen.json;
+    let (shown, more) = lists::each_job(store, filter, limit, now, |job| {
+        if json {
+            screen.object(&JobJson::new(job))?;
+            return Ok(!screen.is_gone());
+        }
+        let code = job.error_code.as_ref().map(ToString::to_string).unwrap_or_default();
+        groups.entry(code).or_default().push(job.clone());
+        Ok(true)
+    })?;
+    if json {
+        return Ok(shown > 0);
+    }
+    if shown == 0 {
+        screen.remark("no dead letters")?;
+        return Ok(false);
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, jobs)| std::cmp::Reverse(jobs.len()));
+    for (index, (code, jobs)) in groups.iter().enumerate() {
+        if index > 0 {
+            screen.line("")?;
+        }
+        group(screen, store, code, jobs, all_of(filter, more), now)?;
+    }
+    if more {
+        screen.line(format!("the newest {shown}; --limit 0 shows all"))?;
+    }
+    Ok(true)
+}
+
+fn group(
+    screen: &mut Screen,
+    store: &mut Store,
+    code: &str,
+    jobs: &[JobRow],
+    all: All,
+    now: Timestamp,
+) -> Written {
+    let plural = if jobs.len() == 1 { "job" } else { "jobs" };
+    let heading = format!("{code}: {} {plural}", jobs.len());
+    screen.line(screen.paint(Tone::Strong, &heading))?;
+    let mut table = Table::new(&["  id", "name", "runs", "died", "why", "what it said"]).right(&[0, 2]);
+    for job in jobs {
+        table.row(vec![
+            format!("  {}", job.id),
+            job.spec.name.clone(),
+            format!("{}/{}", job.budget_used, job.spec.policy.runs()),
+            ago(job.changed_at, now),
+            job.dead_reason.map(|reason| reason.to_string()).unwrap_or_default(),
+            what_it_said(store, job)?,
+        ]);
+    }
+    table.print(screen)?;
+    for line in advice(code, jobs, all) {
+        screen.line(format!("  {line}"))?;
+    }
+    Ok(())
+}
+
+/// What is known of its last failure: the message, else the last line that it wrote to standard error.
+fn what_it_said(store: &mut Store, job: &JobRow) -> Result<String, Failure> {
+    if let Some(message) = &job.last_message {
+        return Ok(safe_line(message));
+    }
+    let (_, mut lines) = last_words(&store.output(job.id, job.attempts)?, 1);
+    Ok(lines.pop().unwrap_or_default())
+}
+
+/// What to look at, what to change, what to type: for a group of jobs with the same code.
+fn advice(code: &str, jobs: &[JobRow], all: All) -> Vec<String> {
+    let mut lines = Vec::new();
+    let Some(newest) = jobs.first() else { return lines };
+    if newest.attempts > 0 {
+        lines.push(format!("look    runner logs {}", newest.id));
+    }
+    if let Some(fix) = fix(code, newest) {
+        lines.push(format!("fix     {fix}"));
+        lines.push(
+            "        (what is queued keeps its definition: after a change of the file, enqueue it anew)"
+                .to_owned(),
+        );
+    }
+    let once = jobs.iter().filter(|job| !job.spec.policy.retryable).count();
+    let force = if once == jobs.len() { " --force" } else { "" };
+    lines.push(format!("replay  runner retry {}{force}", selection(code, jobs, all)));
+    if once > 0 && once < jobs.len() {
+        lines.push(format!("        {once} of these: retryable = false, only with --force"));
+    }
+    lines
+}
+
+/// The filters that `retry --dead` has too, if the list shows all that they select.
+type All<'a> = Option<Option<&'a String>>;
+
+fn all_of(filter: &JobFilter, cut: bool) -> All<'_> {
+    (!cut && filter.queue.is_none() && filter.since.is_none()).then_some(filter.name.as_ref())
+}
+
+/// What selects exactly these jobs for `retry`.
+fn selection(code: &str, jobs: &[JobRow], all: All) -> String {
+    match all {
+        Some(name) if jobs.len() > 1 => {
+            let name = name.map(|name| format!(" --name {name}")).unwrap_or_default();
+            format!("--dead --error-code {code}{name}")
+        }
+        _ => jobs.iter().map(|job| job.id.to_string()).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// The change in the job file that would have helped, where there is a typical one.
+fn fix(code: &str, job: &JobRow) -> Option<String> {
+    let name = &job.spec.name;
+    Some(match (code, job.dead_reason?) {
+        (TIMEOUT, _) => {
+            let timeout = job.spec.timeout.map(|span| format!(" ({span})")).unwrap_or_default();
+            format!("if it needs longer, raise timeout{timeout} of {name} in the job file")
+        }
+        (SPAWN_FAILED, _) => {
+            format!("{name} could not be started: check its program, its cwd and the worker's PATH")
+        }
+        (WORKER_CRASHED, DeadReason::CodeNotListed) => {
+            format!("add \"WORKER_CRASHED\" to auto_retry_for of {name} if it may run again after a crash")
+        }
+        (_, DeadReason::CodeNotListed) => {
+            format!("add \"{code}\" to auto_retry_for of {name} if it is worth a retry")
+        }
+        (_, DeadReason::Expired) => format!("raise expires_in of {name}, or start a worker in time"),
+        _ => return None,
+    })
+}

@@ -1,0 +1,160 @@
+//! Lists of jobs and attempts, newest first.
+
+use super::super::failure::Failure;
+use super::super::json_rows::{AttemptJson, JobJson};
+use super::super::place;
+use super::super::screen::Screen;
+use super::super::table::Table;
+use crate::model::{Attempt, Status, Timestamp, signal};
+use crate::report::{ago, rough, safe_line};
+use crate::store::{AttemptFilter, JobFilter, JobRow, Store};
+
+/// Rows read at once.
+const PAGE: usize = 500;
+
+/// Lists jobs.
+pub(super) fn jobs(
+    screen: &mut Screen,
+    store: &mut Store,
+    filter: &JobFilter,
+    limit: usize,
+    now: Timestamp,
+) -> Result<bool, Failure> {
+    let mut table = Table::new(&["id", "name", "queue", "state", "runs", "when", "what"]).right(&[0, 4]);
+    let json = screen.json;
+    let (shown, more) = each_job(store, filter, limit, now, |job| {
+        if json {
+            screen.object(&JobJson::new(job))?;
+            return Ok(!screen.is_gone());
+        }
+        table.row(vec![
+            job.id.to_string(),
+            job.spec.name.clone(),
+            job.spec.queue.clone(),
+            job.status().to_owned(),
+            format!("{}/{}", job.budget_used, job.spec.policy.runs()),
+            when(job, now),
+            what(job),
+        ]);
+        Ok(true)
+    })?;
+    if json {
+        return Ok(shown > 0);
+    }
+    if shown == 0 {
+        screen.remark("no jobs")?;
+        return Ok(false);
+    }
+    table.print(screen)?;
+    if more {
+        screen.line(format!("the newest {shown}; --limit 0 shows all"))?;
+    }
+    Ok(true)
+}
+
+/// Calls for each job, a page at a time, until the call says that it is enough. Gives how many there were, and whether the limit cut the list.
+pub(super) fn each_job(
+    store: &mut Store,
+    filter: &JobFilter,
+    limit: usize,
+    now: Timestamp,
+    mut each: impl FnMut(&JobRow) -> Result<bool, Failure>,
+) -> Result<(usize, bool), Failure> {
+    let (mut before, mut shown) = (i64::MAX, 0);
+    loop {
+        let mut jobs = store.jobs_page(filter, before, PAGE, now)?;
+        for job in &mut jobs {
+            if shown == limit {
+                return Ok((shown, true));
+            }
+            place::add_start(store, job);
+            shown += 1;
+            before = job.id;
+            if !each(job)? {
+                return Ok((shown, false));
+            }
+        }
+        if jobs.len() < PAGE {
+            return Ok((shown, false));
+        }
+    }
+}
+
+/// The moment that matters most about a job.
+fn when(job: &JobRow, now: Timestamp) -> String {
+    if job.phase.is_some() { ago(job.run_at, now) } else { ago(job.changed_at, now) }
+}
+
+/// What is known about how it goes.
+fn what(job: &JobRow) -> String {
+    let code = job.error_code.as_ref().or(job.last_error_code.as_ref()).map(ToString::to_string);
+    let reason = job.dead_reason.map(|reason| reason.as_str().to_owned());
+    let message = job.last_message.as_deref().map(safe_line);
+    let parts: Vec<String> = [code, reason, message].into_iter().flatten().collect();
+    parts.join(", ")
+}
+
+/// Lists ended attempts.
+pub(super) fn attempts(
+    screen: &mut Screen,
+    store: &mut Store,
+    filter: &AttemptFilter,
+    limit: usize,
+    now: Timestamp,
+) -> Result<bool, Failure> {
+    let mut table =
+        Table::new(&["attempt", "name", "outcome", "ended", "took", "when", "decision"]).right(&[4]);
+    let (mut last, mut shown, mut more) = (None, 0, false);
+    'pages: loop {
+        let page = store.attempts_page(filter, last, PAGE)?;
+        for (attempt, name, runs) in &page {
+            if shown == limit {
+                more = true;
+                break 'pages;
+            }
+            shown += 1;
+            last = Some((attempt.finished_at, attempt.job_id, attempt.number));
+            let json = AttemptJson::new(attempt, *runs);
+            if screen.json {
+                screen.object(&json)?;
+                if screen.is_gone() {
+                    break 'pages;
+                }
+                continue;
+            }
+            table.row(vec![
+                format!("{}.{}", attempt.job_id, attempt.number),
+                name.clone(),
+                attempt.outcome.to_string(),
+                ending(attempt),
+                attempt.duration.map(rough).unwrap_or_default(),
+                ago(attempt.finished_at, now),
+                crate::model::sentence(attempt, *runs),
+            ]);
+        }
+        if page.len() < PAGE {
+            break;
+        }
+    }
+    if screen.json {
+        return Ok(shown > 0);
+    }
+    if shown == 0 {
+        screen.remark("no attempts have ended")?;
+        return Ok(false);
+    }
+    table.print(screen)?;
+    if more {
+        screen.line(format!("the newest {shown}; --limit 0 shows all"))?;
+    }
+    Ok(true)
+}
+
+/// What the process did.
+pub(super) fn ending(attempt: &Attempt) -> String {
+    match attempt.status {
+        Some(Status::Exited(exit)) => format!("exit {exit}"),
+        Some(Status::Signaled(number)) => signal::name(number),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,16 @@
+//! Jobs, attempts and the overview as JSON: the field names and their order are the contract's, section 7.
+
+mod attempt;
+mod job;
+mod overview;
+
+use crate::model::Timestamp;
+use crate::report::rfc3339;
+
+pub use attempt::AttemptJson;
+pub use job::JobJson;
+pub use overview::{OverviewJson, QueueJson, WorkerJson};
+
+fn time(at: Option<Timestamp>) -> Option<String> {
+    at.map(rfc3339)
+}

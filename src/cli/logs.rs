@@ -1,0 +1,75 @@
+//! `runner logs`
+
+use super::args::{Global, Logs};
+use super::failure::{Failure, status};
+use super::follow;
+use super::json_rows::AttemptJson;
+use super::place;
+use super::screen::Screen;
+use super::streams::{self, Reading};
+use crate::clock;
+use crate::model::JobState;
+use crate::store::{JobRow, Store};
+
+/// Prints what the last or the named attempt wrote.
+pub fn run(global: &Global, asked: &Logs) -> Result<u8, Failure> {
+    let mut store = place::open(global)?;
+    if asked.follow {
+        return follow::run(global, asked, &mut store);
+    }
+    let (job, number) = find(&store, asked)?;
+    let mut output = store.output(job.id, number)?;
+    let mut screen = Screen::new(global);
+    if screen.json {
+        let attempt = match store.attempt(job.id, number)? {
+            Some(attempt) => AttemptJson::new(&attempt, job.spec.policy.runs()),
+            None => AttemptJson::running(&job),
+        };
+        if let Some(lines) = asked.lines {
+            streams::cut_to_last_lines(&mut output.stdout, lines);
+            streams::cut_to_last_lines(&mut output.stderr, lines);
+        }
+        screen.object(&attempt.with_output(&output))?;
+    } else {
+        for (stream, left_out) in [(&output.stdout, asked.stderr), (&output.stderr, asked.stdout)] {
+            let from = asked.lines.map(|lines| Reading::of_last_lines(stream, lines));
+            if !left_out {
+                from.unwrap_or_default().print(&mut screen, stream, true)?;
+            }
+        }
+    }
+    screen.flush()?;
+    Ok(0)
+}
+
+/// The job, and the attempt that is meant: the running one, else the last.
+fn find(store: &Store, asked: &Logs) -> Result<(JobRow, u32), Failure> {
+    let id = asked.which.job;
+    let job = place::job(store, id, clock::now())?.ok_or_else(|| no_such_job(id))?;
+    let last = last_attempt(&job);
+    let number = asked.which.attempt.unwrap_or(last);
+    if number == 0 {
+        return Err(Failure::new(status::NOT_FOUND, format!("job {id} has not been started yet"))
+            .hint(format!("runner explain {id} says why; runner logs -f {id} waits for it")));
+    }
+    if number > last {
+        return Err(no_such_attempt(id, number, last));
+    }
+    Ok((job, number))
+}
+
+/// The number of the running attempt, else of the last; 0 before the first.
+pub fn last_attempt(job: &JobRow) -> u32 {
+    if job.state == JobState::Running { job.attempts + 1 } else { job.attempts }
+}
+
+/// There is no job of this id.
+pub fn no_such_job(id: i64) -> Failure {
+    Failure::new(status::NOT_FOUND, format!("there is no job {id}"))
+}
+
+/// The job does not have this attempt.
+pub fn no_such_attempt(id: i64, number: u32, last: u32) -> Failure {
+    Failure::new(status::NOT_FOUND, format!("job {id} has no attempt {number}"))
+        .hint(format!("its attempts go up to {last}"))
+}

@@ -1,0 +1,89 @@
+//! `runner retry`
+
+use std::io::{self, Write};
+
+use super::args::{Global, Retry};
+use super::failure::{Failure, status};
+use super::json_rows::JobJson;
+use super::place;
+use super::screen::Screen;
+use crate::clock;
+use crate::model::{ErrorCode, JobState};
+use crate::store::{Refusal, Replayed};
+use crate::wake;
+
+/// Replays dead and cancelled jobs, or makes waiting ones due.
+pub fn run(global: &Global, asked: &Retry) -> Result<u8, Failure> {
+    let mut store = place::open(global)?;
+    let done = if asked.now {
+        store.make_due(&asked.ids, &clock::now)?
+    } else if asked.dead {
+        let (name, code) = (asked.name.as_deref(), asked.error_code.as_ref().map(ErrorCode::as_str));
+        store.replay_dead(name, code, asked.force, &clock::now)?
+    } else {
+        store.replay(&asked.ids, asked.force, &clock::now)?
+    };
+    wake::wake_workers(&store.file().run_dir());
+    let mut screen = Screen::new(global);
+    for each in done.iter().filter(|each| each.refusal.is_none()) {
+        if screen.json {
+            if let Some(job) = place::job(&store, each.id, clock::now())? {
+                screen.object(&JobJson::new(&job))?;
+            }
+        } else if !screen.quiet {
+            let what = if asked.now { "due now" } else { "pending again, due now" };
+            screen.line(format!("job {}: {what}", each.id))?;
+        }
+    }
+    screen.flush()?;
+    Ok(if asked.dead { tell_skipped(&done) } else { tell_refused(&done, asked.now) })
+}
+
+/// Every job that was named and left is named again, with the reason.
+fn tell_refused(done: &[Replayed], now: bool) -> u8 {
+    let mut exit = 0;
+    for each in done {
+        let Some(refusal) = each.refusal else { continue };
+        let id = each.id;
+        let words = match refusal {
+            Refusal::Unknown => format!("there is no job {id}"),
+            Refusal::State(state) if now => {
+                format!("job {id} is {state}; only a waiting job can be made due")
+            }
+            Refusal::State(JobState::Pending) => {
+                format!("job {id} is waiting; runner retry {id} --now makes it due")
+            }
+            Refusal::State(state) => {
+                format!("job {id} is {state}; only dead and cancelled jobs are put back")
+            }
+            Refusal::NotRetryable => {
+                format!("job {id} is declared retryable = false; runner retry {id} --force runs it again")
+            }
+            Refusal::KeyTaken(holder) => format!("job {id} was left: its unique key is held by job {holder}"),
+        };
+        let _ = writeln!(io::stderr(), "runner: {words}");
+        // An unknown id outweighs a job that was left as it is.
+        exit = if refusal == Refusal::Unknown { status::NOT_FOUND } else { exit.max(status::NO) };
+    }
+    exit
+}
+
+/// With `--dead` nobody named the jobs that were left: they are counted.
+fn tell_skipped(done: &[Replayed]) -> u8 {
+    let count =
+        |wanted: fn(Refusal) -> bool| done.iter().filter(|each| each.refusal.is_some_and(wanted)).count();
+    let not_retryable = count(|refusal| refusal == Refusal::NotRetryable);
+    let taken = count(|refusal| matches!(refusal, Refusal::KeyTaken(_)));
+    let mut stderr = io::stderr();
+    if done.is_empty() {
+        let _ = writeln!(stderr, "runner: no dead letter is selected");
+    }
+    if not_retryable > 0 {
+        let _ =
+            writeln!(stderr, "runner: left {not_retryable} that are declared retryable = false; see --force");
+    }
+    if taken > 0 {
+        let _ = writeln!(stderr, "runner: left {taken} whose unique key is held by an unfinished job");
+    }
+    0
+}

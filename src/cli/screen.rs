@@ -1,0 +1,169 @@
+//! Where output goes, and how: a closed pipe ends quietly, colour is used where it is wanted.
+
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
+
+use rustix::termios::tcgetwinsize;
+use serde::Serialize;
+
+use super::args::{ColorWhen, Global};
+use super::failure::Failure;
+
+/// The width that is assumed of a terminal that does not tell.
+const WIDTH: usize = 80;
+
+/// Standard output, for data.
+pub struct Screen {
+    /// None once whoever read has seen enough, and gone.
+    out: Option<BufWriter<StdoutLock<'static>>>,
+    /// One JSON object a line.
+    pub json: bool,
+    /// Say nothing on success.
+    pub quiet: bool,
+    color: bool,
+    /// The columns of the terminal; none where there is no terminal.
+    columns: Option<usize>,
+}
+
+/// What a colour stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// It ended well.
+    Good,
+    /// It is dead, or wrong.
+    Bad,
+    /// It will be tried again, or wants a look.
+    Warn,
+    /// It is under way.
+    Busy,
+    /// Of less weight.
+    Faint,
+    /// A heading.
+    Strong,
+}
+
+impl Tone {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Good => "32",
+            Self::Bad => "31",
+            Self::Warn => "33",
+            Self::Busy => "36",
+            Self::Faint => "2",
+            Self::Strong => "1",
+        }
+    }
+
+    /// The tone of a state, kind of waiting or outcome.
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "succeeded" => Some(Self::Good),
+            "dead" | "failed" | "timed_out" | "spawn_failed" | "worker_crashed" => Some(Self::Bad),
+            "retrying" | "interrupted" => Some(Self::Warn),
+            "running" => Some(Self::Busy),
+            "cancelled" | "scheduled" => Some(Self::Faint),
+            _ => None,
+        }
+    }
+}
+
+/// What writing gives: a failure, unless the reader just went away.
+pub type Written = Result<(), Failure>;
+
+impl Screen {
+    /// Standard output under these options.
+    pub fn new(global: &Global) -> Self {
+        let stdout = io::stdout();
+        let terminal = stdout.is_terminal();
+        let asked_not = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let columns =
+            tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
+        Self {
+            out: Some(BufWriter::new(stdout.lock())),
+            json: global.json,
+            quiet: global.quiet,
+            color: match global.color {
+                ColorWhen::Always => true,
+                ColorWhen::Never => false,
+                ColorWhen::Auto => terminal && !asked_not,
+            },
+            columns: terminal.then(|| columns.unwrap_or(WIDTH)),
+        }
+    }
+
+    /// Is it a terminal?
+    pub const fn is_terminal(&self) -> bool {
+        self.columns.is_some()
+    }
+
+    /// The columns that a line may take; without limit where it goes to a file or program.
+    pub fn width(&self) -> usize {
+        self.columns.unwrap_or(usize::MAX)
+    }
+
+    /// The text in its tone, where colour is wanted.
+    pub fn paint(&self, tone: Tone, text: &str) -> String {
+        if self.color { format!("\u{1b}[{}m{text}\u{1b}[0m", tone.code()) } else { text.to_owned() }
+    }
+
+    /// A state, kind of waiting or outcome in its tone.
+    pub fn paint_word(&self, word: &str) -> String {
+        Tone::of(word).map_or_else(|| word.to_owned(), |tone| self.paint(tone, word))
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, text: impl AsRef<str>) -> Written {
+        let text = text.as_ref();
+        self.bytes(text.as_bytes())?;
+        self.bytes(b"\n")
+    }
+
+    /// Writes a line that says that there is nothing to show: silence says the same.
+    pub fn remark(&mut self, text: &str) -> Written {
+        if self.quiet { Ok(()) } else { self.line(text) }
+    }
+
+    /// Writes bytes as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Written {
+        let done = self.out.as_mut().map_or(Ok(()), |out| out.write_all(bytes));
+        self.written(done)
+    }
+
+    /// Writes an object as a line of JSON.
+    pub fn object(&mut self, value: &impl Serialize) -> Written {
+        let line = serde_json::to_string(value).map_err(|error| {
+            Failure::new(super::failure::status::INTERNAL, format!("could not write JSON: {error}"))
+        })?;
+        self.line(line)
+    }
+
+    /// Makes sure that everything has been taken.
+    pub fn flush(&mut self) -> Written {
+        let done = self.out.as_mut().map_or(Ok(()), Write::flush);
+        self.written(done)
+    }
+
+    /// Has the reader gone, so that nothing that is written arrives any more?
+    pub const fn is_gone(&self) -> bool {
+        self.out.is_none()
+    }
+
+    fn written(&mut self, done: io::Result<()>) -> Written {
+        match done {
+            // A closed pipe ends the talking quietly; the exit status is still to be right.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.out = None;
+                Ok(())
+            }
+            Err(error) => Err(Failure::io("write to standard output", &error)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Writes and flushes text that must arrive; unlike elsewhere, a closed pipe is an error here.
+    pub fn must_line(&mut self, text: &str) -> io::Result<()> {
+        let out = self.out.as_mut().ok_or(ErrorKind::BrokenPipe)?;
+        writeln!(out, "{text}")?;
+        out.flush()
+    }
+}

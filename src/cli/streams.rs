@@ -1,0 +1,206 @@
+//! What a job wrote, on its way to whoever reads: raw where a program reads, safe where a person does.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+
+use super::screen::{Screen, Written};
+use crate::model::show_size;
+use crate::report::safe_block;
+use crate::store::StreamBytes;
+
+/// Where a stream goes: what takes the bytes, and whether a person reads them.
+pub struct Sink<'a> {
+    terminal: bool,
+    write: &'a mut dyn FnMut(&[u8]) -> Written,
+}
+
+/// Prints a stream on standard output.
+pub fn print(screen: &mut Screen, stream: &StreamBytes) -> Written {
+    Reading::default().print(screen, stream, true)
+}
+
+/// Prints a stream on standard error. Nobody could be told that it failed.
+pub fn print_on_stderr(stream: &StreamBytes) -> Written {
+    let terminal = io::stderr().is_terminal();
+    let mut write = |bytes: &[u8]| {
+        let _ = io::stderr().write_all(bytes);
+        Ok(())
+    };
+    Reading::default().advance(&mut Sink { terminal, write: &mut write }, stream, true)
+}
+
+/// How far a stream that may still grow has been read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading {
+    /// The number of its bytes that were printed or passed over.
+    at: u64,
+    /// What was printed last did not end its line.
+    open_line: bool,
+}
+
+impl Reading {
+    /// Starts before the last `lines` lines.
+    pub fn of_last_lines(stream: &StreamBytes, lines: usize) -> Self {
+        let start = last_lines(&stream.bytes, lines) as u64;
+        let is_head = stream.omitted == 0 || start < halves(stream).0.len() as u64;
+        Self { at: if is_head { start } else { start + stream.omitted }, open_line: false }
+    }
+
+    /// Prints on standard output what has come since; all of it, if the stream has ended.
+    pub fn print(&mut self, screen: &mut Screen, stream: &StreamBytes, ended: bool) -> Written {
+        let terminal = screen.is_terminal();
+        self.advance(&mut Sink { terminal, write: &mut |bytes| screen.bytes(bytes) }, stream, ended)
+    }
+
+    fn advance(&mut self, sink: &mut Sink<'_>, stream: &StreamBytes, ended: bool) -> Written {
+        let (head, tail) = halves(stream);
+        let after_gap = head.len() as u64 + stream.omitted;
+        self.piece(sink, unread(head, self.at), ended || stream.omitted > 0)?;
+        if stream.omitted > 0 && self.at < after_gap {
+            let left_out = show_size(after_gap - self.at);
+            if sink.terminal {
+                (sink.write)(gap(&left_out).as_bytes())?;
+            } else {
+                let _ =
+                    writeln!(io::stderr(), "runner: {left_out} left out after the first {} bytes", self.at);
+            }
+            self.at = after_gap;
+        }
+        self.piece(sink, unread(tail, self.at - after_gap.min(self.at)), ended)?;
+        if ended && sink.terminal && std::mem::take(&mut self.open_line) {
+            (sink.write)(b"\n")?;
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, sink: &mut Sink<'_>, bytes: &[u8], ended: bool) -> Written {
+        // The rest of a character that came in part is still on its way.
+        let bytes = if ended || !sink.terminal { bytes } else { whole_characters(bytes) };
+        self.at += bytes.len() as u64;
+        let Some(last) = bytes.last() else { return Ok(()) };
+        self.open_line = *last != b'\n';
+        let shown = if sink.terminal {
+            Cow::Owned(safe_block(&String::from_utf8_lossy(bytes)).into_bytes())
+        } else {
+            Cow::Borrowed(bytes)
+        };
+        (sink.write)(&shown)
+    }
+}
+
+/// What comes after the first `at` bytes.
+fn unread(bytes: &[u8], at: u64) -> &[u8] {
+    usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default()
+}
+
+/// Without the first bytes of a character at the end, whose other bytes are missing.
+fn whole_characters(bytes: &[u8]) -> &[u8] {
+    let last = bytes.len().saturating_sub(3);
+    let begun = (last..bytes.len()).find(|start| {
+        let rest = std::str::from_utf8(&bytes[*start..]);
+        rest.is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+    });
+    &bytes[..begun.unwrap_or(bytes.len())]
+}
+
+/// Where the last `lines` lines begin.
+fn last_lines(bytes: &[u8], lines: usize) -> usize {
+    let Some(last) = lines.checked_sub(1) else {
+        return bytes.len();
+    };
+    let body = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let ends = body.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+    ends.map(|(at, _)| at + 1).nth(last).unwrap_or(0)
+}
+
+/// The last `lines` lines alone.
+pub fn cut_to_last_lines(stream: &mut StreamBytes, lines: usize) {
+    let start = last_lines(&stream.bytes, lines);
+    if start >= halves(stream).0.len() {
+        stream.omitted = 0;
+    }
+    stream.head = stream.head.saturating_sub(start);
+    stream.bytes.drain(..start);
+}
+
+/// A stream as text that is safe on a terminal, with a mark where something was left out.
+pub fn readable(stream: &StreamBytes) -> String {
+    let (head, tail) = halves(stream);
+    let safe = |bytes| safe_block(&String::from_utf8_lossy(bytes));
+    if stream.omitted == 0 {
+        return safe(head);
+    }
+    [safe(head), gap(&show_size(stream.omitted)), safe(tail)].concat()
+}
+
+/// The words for what was left out.
+fn gap(size: &str) -> String {
+    format!("\n[… {size} left out …]\n")
+}
+
+/// What stands before the gap, and what after it.
+fn halves(stream: &StreamBytes) -> (&[u8], &[u8]) {
+    if stream.omitted == 0 {
+        return (&stream.bytes, &[]);
+    }
+    stream.bytes.split_at(stream.head.min(stream.bytes.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(head: &str, omitted: u64, tail: &str) -> StreamBytes {
+        StreamBytes { bytes: [head, tail].concat().into_bytes(), head: head.len(), omitted }
+    }
+
+    /// What a reader gets of these states of a stream, the last of which is its end.
+    fn read(mut reading: Reading, terminal: bool, states: &[StreamBytes]) -> String {
+        let mut got = Vec::new();
+        for (index, state) in states.iter().enumerate() {
+            let mut write = |bytes: &[u8]| {
+                got.extend_from_slice(bytes);
+                Ok(())
+            };
+            reading
+                .advance(&mut Sink { terminal, write: &mut write }, state, index + 1 == states.len())
+                .unwrap();
+        }
+        String::from_utf8(got).unwrap()
+    }
+
+    #[test]
+    fn each_byte_comes_once_and_a_gap_is_marked() {
+        let states =
+            [stream("ab", 0, ""), stream("abcd", 0, ""), stream("ab", 4, "gh"), stream("ab", 4, "ghi")];
+        assert_eq!(read(Reading::default(), true, &states), "abcd\n[… 2 B left out …]\nghi\n");
+        let states = [stream("ab", 0, ""), stream("ab", 2, "efgh"), stream("ab", 4, "ghij")];
+        assert_eq!(read(Reading::default(), false, &states), "abefghij");
+    }
+
+    #[test]
+    fn a_character_that_came_in_part_waits_for_the_rest() {
+        let part = |bytes: &[u8]| StreamBytes { bytes: bytes.to_vec(), head: 0, omitted: 0 };
+        let euro = "a€".as_bytes();
+        assert_eq!(read(Reading::default(), true, &[part(&euro[..3]), part(euro)]), "a€\n");
+        assert_eq!(read(Reading::default(), true, &[part(&euro[..3]), part(&euro[..3])]), "a\u{fffd}\n");
+        assert_eq!(whole_characters(b"\xff\xff"), b"\xff\xff");
+    }
+
+    #[test]
+    fn the_last_lines() {
+        let all = stream("1\n2\n3\n", 0, "");
+        for (lines, shown) in [(0, ""), (1, "3\n"), (2, "2\n3\n"), (3, "1\n2\n3\n"), (9, "1\n2\n3\n")] {
+            assert_eq!(read(Reading::of_last_lines(&all, lines), false, std::slice::from_ref(&all)), shown);
+            let mut cut = all.clone();
+            cut_to_last_lines(&mut cut, lines);
+            assert_eq!(cut.bytes, shown.as_bytes());
+        }
+        let long = stream("1\n", 7, "8\n9");
+        assert_eq!(read(Reading::of_last_lines(&long, 1), true, std::slice::from_ref(&long)), "9\n");
+        assert_eq!(
+            read(Reading::of_last_lines(&long, 3), true, std::slice::from_ref(&long)),
+            "1\n\n[… 7 B left out …]\n8\n9\n"
+        );
+    }
+}

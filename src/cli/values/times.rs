@@ -1,0 +1,138 @@
+//! Points in time as they are typed, on the clock of the place.
+
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+use time::{Date, Duration, OffsetDateTime, PrimitiveDateTime, Time, UtcOffset};
+
+use crate::model::{Millis, Timestamp};
+
+/// A point in time as it was typed; the place on the clock is filled in when the moment of asking is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum At {
+    /// With its offset: an instant.
+    Instant(OffsetDateTime),
+    /// On the clock of the place.
+    Local(PrimitiveDateTime),
+    /// The next time that the clock of the place shows this.
+    Next(Time),
+}
+
+impl At {
+    /// Reads `2026-11-21T14:00:00Z`, `2026-11-21 14:00` or `14:00`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Ok(instant) = OffsetDateTime::parse(text, &Rfc3339) {
+            return Ok(Self::Instant(instant));
+        }
+        let date = format_description!("[year]-[month]-[day]");
+        if let Some((day, clock)) = text.split_once([' ', 'T'])
+            && let (Ok(day), Some(clock)) = (Date::parse(day, date), time_of_day(clock))
+        {
+            return Ok(Self::Local(day.with_time(clock)));
+        }
+        time_of_day(text).map(Self::Next).ok_or_else(|| {
+            format!("{text:?} is not a time; write 14:30, '2026-11-21 14:30' or 2026-11-21T14:30:00Z")
+        })
+    }
+
+    /// The instant that it means when it is asked at `now`.
+    pub fn resolve(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Instant(instant) => stamp(instant),
+            Self::Local(local) => at_local(local).first().copied().map_or(now, stamp),
+            Self::Next(clock) => around(now, clock).into_iter().find(|at| *at > now).unwrap_or(now),
+        }
+    }
+}
+
+fn time_of_day(text: &str) -> Option<Time> {
+    let minutes = format_description!("[hour padding:none]:[minute]");
+    let seconds = format_description!("[hour padding:none]:[minute]:[second]");
+    Time::parse(text, minutes).or_else(|_| Time::parse(text, seconds)).ok()
+}
+
+fn stamp(instant: OffsetDateTime) -> Timestamp {
+    let ms = instant.unix_timestamp_nanos() / 1_000_000;
+    Timestamp(i64::try_from(ms).unwrap_or(i64::MAX)).min(Timestamp::MAX)
+}
+
+fn local(at: Timestamp) -> OffsetDateTime {
+    let utc = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000)
+        .unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    utc.checked_to_offset(offset_at(utc)).unwrap_or(utc)
+}
+
+fn offset_at(instant: OffsetDateTime) -> UtcOffset {
+    UtcOffset::local_offset_at(instant).unwrap_or(UtcOffset::UTC)
+}
+
+/// The instants at which the clock of the place shows `local`, the earliest first: two in the hour that an autumn night
+/// has twice. In the hour that is skipped in spring it is the instant just after.
+fn at_local(local: PrimitiveDateTime) -> Vec<OffsetDateTime> {
+    let about = local.assume_utc();
+    // A day before and a day after, the offsets are those on both sides of any change.
+    let around = [about.checked_sub(Duration::DAY), about.checked_add(Duration::DAY)];
+    let guesses = around.into_iter().flatten().map(|day| local.assume_offset(offset_at(day)));
+    let mut instants: Vec<_> = guesses.collect();
+    let skipped = instants.first().copied().unwrap_or(about);
+    instants.retain(|instant| offset_at(*instant) == instant.offset());
+    instants.sort();
+    instants.dedup();
+    if instants.is_empty() { vec![skipped] } else { instants }
+}
+
+/// The instants around `now` at which the clock of the place shows this time of the day, the earliest first.
+fn around(now: Timestamp, clock: Time) -> Vec<Timestamp> {
+    let today = local(now).date();
+    let days = [today.previous_day(), Some(today), today.next_day()];
+    days.into_iter().flatten().flat_map(|day| at_local(day.with_time(clock))).map(stamp).collect()
+}
+
+/// The start of a look back: a duration before now, or a point in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Since {
+    /// This long before now.
+    Ago(Millis),
+    /// From this point on.
+    At(At),
+}
+
+impl Since {
+    /// Reads a duration or a time.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Millis::parse(text).map(Self::Ago).or_else(|_| {
+            At::parse(text).map(Self::At).map_err(|_| {
+                format!("{text:?} is neither a duration such as 1h nor a time such as '2026-11-21 14:30'")
+            })
+        })
+    }
+
+    /// The instant that it means when it is asked at `now`.
+    pub fn resolve(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Ago(span) => Timestamp(now.0.saturating_sub_unsigned(span.0)),
+            // A clock time means the last time it was shown, not the next.
+            Self::At(At::Next(clock)) => around(now, clock).into_iter().rfind(|at| *at <= now).unwrap_or(now),
+            Self::At(at) => at.resolve(now),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_they_are_typed() {
+        let utc = At::parse("2026-11-21T14:30:00Z").unwrap();
+        assert_eq!(utc.resolve(Timestamp(0)), Timestamp(1_795_271_400_000));
+        assert!(matches!(At::parse("2026-11-21 14:30"), Ok(At::Local(_))));
+        assert!(matches!(At::parse("2026-11-21 14:30:05"), Ok(At::Local(_))));
+        let now = Timestamp(1_795_271_400_000);
+        let next = At::parse("14:30").unwrap().resolve(now);
+        assert!(next > now && next.since(now) <= Millis::from_secs(25 * 3_600));
+        for bad in ["25:00", "tomorrow", "2026-13-01 10:00", ""] {
+            assert!(At::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Looking at a database again and again, until there is nothing more to wait for or somebody says stop.
+
+use std::fs;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use super::failure::Failure;
+use crate::store::Store;
+
+/// How often the version of the database is looked at: no person notices the delay, no CPU the look.
+const GLANCE: Duration = Duration::from_millis(40);
+
+/// How often there may be something new that no version tells: the time passes, a worker dies.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Watches a database, and listens for signals to stop.
+pub struct Watch {
+    stops: Vec<(i32, Arc<AtomicBool>)>,
+    version: Option<i64>,
+    looked: Instant,
+}
+
+impl Watch {
+    /// From now on SIGINT and SIGTERM are noted; a second one ends the program at once.
+    pub fn begin() -> Result<Self, Failure> {
+        let caught = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).map(catch);
+        let stops =
+            caught.collect::<io::Result<_>>().map_err(|error| Failure::io("listen for signals", &error))?;
+        Ok(Self { stops, version: None, looked: Instant::now() })
+    }
+
+    /// Waits until there may be something new, at most until then. Gives the exit status if a signal says stop.
+    ///
+    /// What is read after it returns is at least as new as what made it return.
+    pub fn wait(&mut self, store: &Store, until: Option<Instant>) -> Result<Option<u8>, Failure> {
+        loop {
+            if let Some((signal, _)) = self.stops.iter().find(|(_, noted)| noted.load(Ordering::Relaxed)) {
+                return Ok(Some(exit_status(*signal)));
+            }
+            let version = Some(store.data_version()?);
+            let now = Instant::now();
+            let left = until.map(|until| until.saturating_duration_since(now));
+            let is_time = left == Some(Duration::ZERO) || now.duration_since(self.looked) >= LOOK;
+            if is_time || self.version != version {
+                store.check_place()?;
+                (self.version, self.looked) = (version, now);
+                return Ok(None);
+            }
+            thread::sleep(left.map_or(GLANCE, |left| left.min(GLANCE)));
+        }
+    }
+}
+
+/// The exit status of a program that was told to stop by this signal.
+fn exit_status(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
+}
+
+fn catch(signal: i32) -> io::Result<(i32, Arc<AtomicBool>)> {
+    let noted = Arc::new(AtomicBool::new(false));
+    // In this order: the first signal finds the flag down, and raises it. A reader that does not read, or a disk that
+    // hangs, may keep the program from ever looking at it.
+    flag::register_conditional_shutdown(signal, exit_status(signal).into(), Arc::clone(&noted))?;
+    flag::register(signal, Arc::clone(&noted))?;
+    Ok((signal, noted))
+}
+
+/// A shell starts what it puts into the background with SIGINT ignored, and so it is to stay.
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    ignored >> (signal - 1) & 1 == 1
+}

@@ -1,0 +1,73 @@
+//! `runner work`
+
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZero;
+use std::thread;
+
+use super::args::{Global, LogFormat, Work};
+use super::failure::{Failure, status};
+use super::place;
+use crate::report::{Event, JsonLog, ProgressLog, Reporter, TextLog};
+use crate::worker::{self, Options, Summary, Until};
+
+/// Works until the options or a signal say that it is enough.
+pub fn run(global: &Global, asked: &Work) -> Result<u8, Failure> {
+    let store = place::open_or_create(global)?;
+    let options = Options {
+        slots: asked.slots.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get)),
+        queues: (!asked.queue.is_empty()).then(|| distinct(&asked.queue)),
+        until: match (asked.drain, asked.until_idle) {
+            (true, _) => Until::Drained,
+            (_, true) => Until::Idle,
+            _ => Until::Stopped,
+        },
+        max_jobs: asked.max_jobs,
+        shutdown_timeout: asked.shutdown_timeout,
+    };
+    let bounded = options.is_bounded();
+    let mut reporter = reporter(global, asked.log);
+    let summary = worker::work(store, options, reporter.as_mut())?;
+    Ok(exit_status(summary, bounded))
+}
+
+fn exit_status(summary: Summary, bounded: bool) -> u8 {
+    match summary.cut_short {
+        Some(number) if bounded => 128 + u8::try_from(number).unwrap_or(0),
+        None if bounded && summary.dead > 0 => status::NO,
+        _ => 0,
+    }
+}
+
+fn distinct(queues: &[String]) -> Vec<String> {
+    let mut queues = queues.to_vec();
+    queues.sort();
+    queues.dedup();
+    queues
+}
+
+fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
+    match format {
+        LogFormat::Json => Box::new(JsonLog::new(io::stdout())),
+        LogFormat::Text if global.json => Box::new(JsonLog::new(io::stdout())),
+        LogFormat::Text if global.quiet => Box::new(Silent),
+        LogFormat::Text if draws_on(&io::stderr()) => Box::new(ProgressLog::new()),
+        LogFormat::Text => Box::new(TextLog::new(io::stderr())),
+    }
+}
+
+/// A terminal that can move its cursor.
+fn draws_on(stderr: &io::Stderr) -> bool {
+    stderr.is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// Tells nobody.
+struct Silent;
+
+impl Reporter for Silent {
+    fn tell(&mut self, event: &Event) {
+        // What is about the worker itself, and not about a job, is never kept quiet.
+        if let crate::report::What::Notice(text) = &event.what {
+            let _ = writeln!(io::stderr(), "runner: {text}");
+        }
+    }
+}
