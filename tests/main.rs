@@ -1,1 +1,43 @@
-//! The suites.
+//! The suites: the real program in a temporary folder, one file a capability.
+
+mod support;
+
+mod adhoc;
+mod architecture;
+mod arguments;
+mod backup;
+mod batch;
+mod cancel;
+mod classification;
+mod container;
+mod crash;
+mod declare;
+mod doctor;
+mod enqueue;
+mod environment;
+mod errors;
+mod exit_status;
+mod expiry;
+mod explain;
+mod following;
+mod inspect;
+mod json;
+mod keys;
+mod kills;
+mod logs;
+mod main_job;
+mod options;
+mod output;
+mod queues;
+mod replay;
+mod retry_policy;
+mod screens;
+mod self_report;
+mod sqlite_shell;
+mod stdin;
+mod stopping;
+mod store_file;
+mod tables;
+mod timeouts;
+mod waiting;
+mod work;

@@ -1,0 +1,85 @@
+//! Arguments after `--`: appended byte for byte.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::support::Bed;
+
+const JOBS: &str = r#"
+[jobs.array]
+command = ["printf", "%s|", "first"]
+[jobs.shell]
+command = "printf '%s|' \"$@\""
+"#;
+
+/// Arguments that quoting, splitting or decoding would spoil.
+fn awkward() -> Vec<&'static OsStr> {
+    [b"".as_slice(), b"a b", b"line\nbreak", b"\xff\xfe\x80", b"'\"$HOME`*\\", b"-n", b"--", b"\xc3\xa9"]
+        .into_iter()
+        .map(OsStr::from_bytes)
+        .collect()
+}
+
+fn expected(first: &[u8]) -> Vec<u8> {
+    let mut bytes = first.to_vec();
+    for arg in awkward() {
+        bytes.extend(arg.as_bytes());
+        bytes.push(b'|');
+    }
+    bytes
+}
+
+#[test]
+fn to_an_array_as_further_elements() {
+    let bed = Bed::new(JOBS);
+    awkward().into_iter().fold(bed.call("enqueue array --"), crate::support::Call::arg).run().ok();
+    bed.drain();
+    assert_eq!(bed.run("logs 1").ok().raw, expected(b"first|"));
+}
+
+#[test]
+fn to_a_shell_string_as_positional_parameters() {
+    let bed = Bed::new(JOBS);
+    awkward().into_iter().fold(bed.call("enqueue shell --"), crate::support::Call::arg).run().ok();
+    bed.drain();
+    assert_eq!(bed.run("logs 1").ok().raw, expected(b""));
+}
+
+#[test]
+fn of_an_ad_hoc_command_too() {
+    let bed = Bed::bare();
+    awkward().into_iter().fold(bed.call("enqueue -- printf %s|"), crate::support::Call::arg).run().ok();
+    bed.drain();
+    assert_eq!(bed.run("logs 1").ok().raw, expected(b""));
+}
+
+#[test]
+fn they_survive_a_replay() {
+    let bed = Bed::new("[jobs.j]\ncommand = 'printf %s \"$1\"; exit 1'\nmax_attempts = 1\n");
+    bed.call("enqueue j --").arg(OsStr::from_bytes(b"\xff\n")).run().ok();
+    bed.drain();
+    bed.run("retry 1").ok();
+    bed.drain();
+    assert_eq!(bed.run("logs 1.2").ok().raw, b"\xff\n");
+}
+
+#[test]
+fn they_go_to_a_single_job() {
+    let bed = Bed::new(JOBS);
+    bed.run("enqueue array shell -- x").exits(2).prints("");
+    bed.run("enqueue --all -- x").exits(2).prints("");
+    assert!(!bed.db().exists());
+}
+
+#[test]
+fn one_that_the_kernel_could_never_execute_is_refused() {
+    let bed = Bed::new(JOBS);
+    // execve(2) takes 128 KiB with the closing NUL; the shell that the suites use is not asked.
+    let most = 128 * 1024 - 1;
+    let batch = |length: usize| format!("{{\"name\":\"array\",\"args\":[\"{}\"]}}\n", "x".repeat(length));
+    bed.call("enqueue --batch -").stdin(batch(most + 1)).run().exits(65).says("line 1");
+    assert!(!bed.db().exists());
+    bed.call("enqueue array --").arg("x".repeat(most)).run().ok();
+    bed.drain();
+    assert_eq!(bed.job(1)["state"], "succeeded");
+}

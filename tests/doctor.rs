@@ -1,0 +1,132 @@
+//! `doctor`: where everything is, and whether everything is as it must be.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use crate::support::{Bed, wait_until};
+
+/// Job 1 dead after two attempts, job 2 succeeded.
+fn bed() -> Bed {
+    let bed = Bed::new("[jobs.bad]\ncommand = 'exit 3'\nbackoff = ['1ms']\n[jobs.good]\ncommand = 'true'\n");
+    bed.run("enqueue bad good").ok();
+    bed.run("work -j1 --drain").exits(1);
+    bed
+}
+
+/// The rules that are broken, each once.
+fn broken(bed: &Bed) -> Vec<String> {
+    let report = bed.run("doctor --json").exits(1).json();
+    let problems = report["problems"].as_array().unwrap().clone();
+    let mut rules: Vec<String> =
+        problems.iter().map(|problem| problem["rule"].as_str().unwrap().to_owned()).collect();
+    rules.dedup();
+    rules
+}
+
+#[test]
+fn a_sound_database_is_sound() {
+    let bed = bed();
+    bed.run("doctor").ok().shows("nothing is wrong");
+    let report = bed.run("doctor --json").ok().json();
+    assert_eq!(report["problems"], json!([]));
+    assert_eq!(report["jobs_declared"], 2);
+    assert_eq!(report["db_from"], "$RUNNER_DB");
+    assert_eq!(report["workers_alive"], 0);
+    bed.run("doctor -q").ok().prints("");
+}
+
+#[test]
+fn without_a_database_there_is_nothing_wrong() {
+    Bed::new("").run("doctor").ok().shows("not there");
+}
+
+#[test]
+fn what_breaks_a_rule_is_found() {
+    for (tampering, rule) in [
+        (
+            "DROP TRIGGER attempts_go_with_their_job; DELETE FROM attempts WHERE job_id = 1 AND number = 1",
+            "attempts are numbered from 1 without gaps",
+        ),
+        (
+            "DROP TRIGGER jobs_keep_their_attempts; UPDATE jobs SET attempts = 9 WHERE id = 1",
+            "a job counts its attempts",
+        ),
+        (
+            "DROP TRIGGER jobs_move_by_the_rules; UPDATE jobs SET state = 'cancelled' WHERE id = 2",
+            "a success is the last attempt",
+        ),
+        (
+            "DROP TRIGGER jobs_move_by_the_rules; UPDATE jobs SET state = 'succeeded', dead_reason = NULL, \
+             error_code = NULL WHERE id = 1",
+            "a job that succeeded has an attempt that did",
+        ),
+        (
+            "DROP TRIGGER definitions_are_frozen; UPDATE definitions \
+             SET spec = json_set(spec, '$.policy.max_attempts', 1) WHERE id = 1",
+            "no budget is overdrawn",
+        ),
+        (
+            "DROP TRIGGER definitions_are_frozen; UPDATE definitions \
+             SET spec = json_set(spec, '$.policy.retryable', json('false'), '$.policy.max_attempts', 9) WHERE id = 1",
+            "what is not retryable is not retried",
+        ),
+        ("DELETE FROM definitions WHERE id = 2", "every job has its definition"),
+        (
+            "DROP TRIGGER jobs_take_their_history_with_them; DELETE FROM jobs WHERE id = 2",
+            "attempts, inputs and outputs belong to a job",
+        ),
+        (
+            "DROP TRIGGER jobs_move_by_the_rules; UPDATE jobs SET state = 'running', worker_id = 1, \
+             dead_reason = NULL, error_code = NULL WHERE id = 1",
+            "a running job has a worker that has not ended",
+        ),
+        ("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'jobs'", "ids are never reused"),
+    ] {
+        let bed = bed();
+        bed.sql().run(tampering);
+        assert!(broken(&bed).iter().any(|found| found == rule), "{tampering}: {:?}", broken(&bed));
+        bed.run("doctor").exits(1).shows(rule);
+    }
+}
+
+#[test]
+fn files_that_others_may_read_are_found() {
+    let bed = bed();
+    fs::set_permissions(bed.db(), fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(broken(&bed), ["only the owner may read the files"]);
+    bed.run("doctor").exits(1).shows("chmod 600");
+}
+
+#[test]
+fn a_job_file_with_mistakes_is_found() {
+    let bed = bed();
+    bed.write("jobs.toml", "[jobs.a]\ncomand = 'x'\n");
+    assert_eq!(broken(&bed), ["the job file can be used"]);
+}
+
+#[test]
+fn jobs_of_a_dead_worker_that_nobody_deals_with_are_found() {
+    let bed = Bed::new("[jobs.slow]\ncommand = 'echo $$ > pid; exec sleep 60'\n");
+    bed.add("slow");
+    let worker = bed.worker("");
+    bed.pid_of("pid");
+    bed.run("doctor").ok().shows("1 alive");
+    worker.kill();
+    assert_eq!(broken(&bed), ["running jobs have a worker"]);
+    bed.run("cancel 1").ok();
+    bed.run("work --drain").ok();
+    bed.run("doctor").ok();
+}
+
+#[test]
+fn a_worker_whose_database_is_taken_away_ends_and_says_so() {
+    let bed = Bed::new("[jobs.good]\ncommand = 'true'\n");
+    bed.add("good");
+    let mut worker = bed.worker("");
+    bed.until_state(1, "succeeded");
+    fs::rename(bed.db(), bed.path("elsewhere.db")).unwrap();
+    wait_until("the worker notices", || worker.stderr().contains("moved or removed"));
+    worker.wait().exits(74);
+}

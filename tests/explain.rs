@@ -1,0 +1,119 @@
+//! `runner explain`: what would happen, and why.
+
+use crate::support::{Bed, Value, json};
+
+const JOBS: &str = r#"
+default_error_code = "FAILED"
+[jobs.push]
+command = "exit 22"
+max_attempts = 3
+timeout = "1m"
+auto_retry_for = ["HTTP", "TIMEOUT"]
+never_retry_for = ["USAGE"]
+backoff = { strategy = "exponential", initial = "2s", jitter = 0.25 }
+exit_codes = { 22 = "HTTP", 2 = "USAGE", SIGKILL = "MEMORY" }
+[jobs.once]
+command = "true"
+retryable = false
+"#;
+
+#[track_caller]
+fn explained(line: &str) -> Value {
+    Bed::new(JOBS).run(&format!("explain {line} --json")).ok().json()
+}
+
+#[test]
+fn an_exit_status() {
+    let http = explained("push --exit 22");
+    assert_eq!((&http["error_code"], &http["dead_reason"]), (&json!("HTTP"), &json!(null)));
+    assert_eq!((&http["delay_min_ms"], &http["delay_max_ms"]), (&json!(1_500), &json!(2_500)));
+    for (status, code, reason) in [(2, "USAGE", "never_retry"), (9, "FAILED", "code_not_listed")] {
+        let explained = explained(&format!("push --exit {status}"));
+        assert_eq!((&explained["error_code"], &explained["dead_reason"]), (&json!(code), &json!(reason)));
+        assert_eq!(explained["delay_min_ms"], json!(null));
+    }
+}
+
+#[test]
+fn a_success() {
+    let explained = explained("push --exit 0");
+    assert_eq!((&explained["error_code"], &explained["dead_reason"]), (&json!(null), &json!(null)));
+    Bed::new(JOBS).run("explain push --exit 0").ok().shows("succeeded");
+}
+
+#[test]
+fn a_signal() {
+    for name in ["SIGKILL", "KILL", "9"] {
+        assert_eq!(explained(&format!("push --signal {name}"))["error_code"], "MEMORY");
+    }
+    assert_eq!(explained("push --signal TERM")["error_code"], "FAILED");
+}
+
+#[test]
+fn a_timeout() {
+    let explained = explained("push --timeout");
+    assert_eq!((&explained["error_code"], &explained["dead_reason"]), (&json!("TIMEOUT"), &json!(null)));
+}
+
+#[test]
+fn a_later_attempt() {
+    assert_eq!(explained("push --exit 22 --attempt 2")["delay_min_ms"], 3_000);
+    assert_eq!(explained("push --exit 22 --attempt 3")["dead_reason"], "attempts_exhausted");
+    assert_eq!(explained("once --exit 1")["dead_reason"], "not_retryable");
+}
+
+#[test]
+fn in_words() {
+    let bed = Bed::new(JOBS);
+    let ran = bed.run("explain push --exit 22").ok().quietly();
+    insta::assert_snapshot!(ran.stdout, @r"
+    push, attempt 1 of 3: exit status 22
+      code      HTTP, from the job's exit_codes
+      decision  HTTP is retried: attempt 2 of 3 in 1.5 s to 2.5 s
+    ");
+    let ran = bed.run("explain push --signal KILL --attempt 2").ok();
+    insta::assert_snapshot!(ran.stdout, @"
+    push, attempt 2 of 3: killed by SIGKILL
+      code      MEMORY, from the job's exit_codes
+      decision  MEMORY is final: its error code is not in auto_retry_for
+    ");
+}
+
+#[test]
+fn it_says_the_same_as_what_then_happens() {
+    let bed = Bed::new(JOBS);
+    bed.add("push");
+    bed.run("work --until-idle").ok();
+    let happened = bed.attempts(1).remove(0);
+    let said = explained("push --exit 22");
+    assert_eq!(happened["error_code"], said["error_code"]);
+    let delay = happened["delay_ms"].as_u64();
+    assert!(said["delay_min_ms"].as_u64() <= delay && delay <= said["delay_max_ms"].as_u64(), "{happened}");
+}
+
+#[test]
+fn why_a_job_is_in_its_state() {
+    let bed = Bed::new(JOBS);
+    bed.add("push");
+    bed.run("explain 1").ok().shows("ready");
+    bed.run("work --until-idle").ok();
+    bed.run("explain 1").ok().shows("retrying").shows("HTTP");
+    bed.add("once --in 1h");
+    bed.run("explain 2").ok().shows("scheduled");
+    bed.run("cancel 2").ok();
+    bed.run("explain 2").ok().shows("cancelled");
+    bed.add_line("", "exit 3");
+    bed.run("work --until-idle").exits(1);
+    bed.run("explain 3").ok().shows("dead").shows("EXIT_3").shows("attempts_exhausted");
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let bed = Bed::new(JOBS);
+    bed.run("explain pusch --exit 1").exits(66).says("push");
+    bed.run("explain 7").exits(66);
+    bed.run("explain push --exit 256").exits(2);
+    bed.run("explain push --signal HELLO").exits(2);
+    bed.run("explain push --exit 1 --timeout").exits(2);
+    bed.run("explain push --exit 1 --attempt 0").exits(2);
+}

@@ -1,0 +1,231 @@
+//! `runner inspect`: lists, filters and limits.
+
+use crate::support::{Bed, Value, json};
+
+const JOBS: &str = r#"
+[jobs.good]
+command = "true"
+[jobs.bad]
+command = "exit 3"
+max_attempts = 1
+queue = "net"
+[jobs.again]
+command = "exit 4"
+backoff = "1h"
+"#;
+
+/// Jobs 1 good, 2 bad, 3 again and 4 good scheduled, 5 good cancelled, all but 4 worked on.
+fn bed() -> Bed {
+    let bed = Bed::new(JOBS);
+    bed.run("enqueue good bad again").ok();
+    bed.add("good --in 1h");
+    bed.add("good");
+    bed.run("cancel 5").ok();
+    bed.run("work -j1 --until-idle").exits(1);
+    bed
+}
+
+#[track_caller]
+fn ids(bed: &Bed, line: &str) -> Vec<u64> {
+    let rows = bed.run(&format!("inspect {line} --json")).ok().json_lines();
+    rows.iter().map(|row| row["id"].as_u64().expect("an id")).collect()
+}
+
+#[test]
+fn jobs_are_listed_newest_first() {
+    assert_eq!(ids(&bed(), "jobs"), [5, 4, 3, 2, 1]);
+}
+
+#[test]
+fn jobs_by_state_and_kind_of_waiting() {
+    let bed = bed();
+    for (state, expected) in [
+        ("pending", [4, 3].as_slice()),
+        ("scheduled", &[4]),
+        ("retrying", &[3]),
+        ("ready", &[]),
+        ("running", &[]),
+        ("succeeded", &[1]),
+        ("dead", &[2]),
+        ("cancelled", &[5]),
+    ] {
+        assert_eq!(ids(&bed, &format!("jobs --state {state}")), expected, "{state}");
+    }
+    assert_eq!(ids(&bed, "jobs --state dead --state cancelled"), [5, 2]);
+    bed.run("inspect jobs --state zombie").exits(2).says("scheduled");
+}
+
+#[test]
+fn jobs_by_name_queue_and_code() {
+    let bed = bed();
+    assert_eq!(ids(&bed, "jobs --name good"), [5, 4, 1]);
+    assert_eq!(ids(&bed, "jobs --queue net"), [2]);
+    assert_eq!(ids(&bed, "jobs --error-code EXIT_3"), [2]);
+    assert_eq!(ids(&bed, "jobs --name good --state succeeded"), [1]);
+    assert_eq!(ids(&bed, "jobs --name nobody"), [0; 0]);
+}
+
+#[test]
+fn since_looks_at_the_last_change_of_state() {
+    let bed = bed();
+    assert_eq!(ids(&bed, "jobs --since 1h").len(), 5);
+    assert_eq!(ids(&bed, "jobs --since 2099-01-01T00:00:00Z").len(), 0);
+    assert_eq!(ids(&bed, "jobs --since 2001-01-01T00:00:00Z").len(), 5);
+    bed.run("inspect jobs --since sometime").exits(2);
+}
+
+#[test]
+fn a_limit_keeps_the_newest() {
+    let bed = bed();
+    assert_eq!(ids(&bed, "jobs --limit 2"), [5, 4]);
+    assert_eq!(ids(&bed, "jobs --limit 0").len(), 5);
+    let lines = "{\"command\":\"true\"}\n".repeat(60);
+    bed.call("enqueue -q --batch -").stdin(lines).run().ok();
+    assert_eq!(ids(&bed, "jobs").len(), 65, "all as JSON");
+    let screen = bed.run("inspect jobs").ok();
+    let rows = screen.stdout.lines().filter(|line| line.contains(" true ")).count();
+    assert_eq!(rows, 50, "{screen}");
+    let rows =
+        bed.run("inspect jobs --limit 0").ok().stdout.lines().filter(|line| line.contains(" true ")).count();
+    assert_eq!(rows, 60);
+}
+
+#[test]
+fn attempts_are_listed_newest_first_without_their_output() {
+    let bed = bed();
+    let attempts = bed.run("inspect attempts --json").ok().json_lines();
+    let jobs: Vec<_> = attempts.iter().map(|attempt| attempt["job_id"].clone()).collect();
+    assert_eq!(jobs, [3, 2, 1]);
+    assert!(attempts.iter().all(|attempt| attempt["stdout"] == json!(null)));
+    let of = |filter: &str| -> Vec<Value> {
+        let rows = bed.run(&format!("inspect attempts --json {filter}")).ok().json_lines();
+        rows.iter().map(|row| row["job_id"].clone()).collect()
+    };
+    assert_eq!(of("--name bad"), [2]);
+    assert_eq!(of("--error-code EXIT_4"), [3]);
+    assert_eq!(of("--queue net"), [2]);
+    assert_eq!(of("--limit 1"), [3]);
+    assert_eq!(of("--state succeeded"), [1]);
+}
+
+#[test]
+fn dead_letters_by_name_queue_and_code() {
+    let bed = bed();
+    assert_eq!(ids(&bed, "dead"), [2]);
+    assert_eq!(ids(&bed, "dead --name good"), [0; 0]);
+    assert_eq!(ids(&bed, "dead --queue net --error-code EXIT_3"), [2]);
+}
+
+#[test]
+fn fail_if_any_is_for_monitoring() {
+    let bed = bed();
+    bed.run("inspect dead --fail-if-any").exits(1);
+    bed.run("inspect dead --fail-if-any --error-code EXIT_9").ok();
+    bed.run("inspect dead --fail-if-any --since 2099-01-01T00:00:00Z").ok();
+    bed.run("inspect jobs --state running --fail-if-any --json").ok().prints("");
+    bed.run("inspect jobs --state cancelled --fail-if-any").exits(1);
+    bed.run("inspect attempts --fail-if-any --name bad").exits(1);
+    bed.run("inspect workers --fail-if-any").ok();
+}
+
+#[test]
+fn a_job_tells_its_history_oldest_first() {
+    let bed = bed();
+    assert_eq!(bed.attempts(3).len(), 1);
+    assert_eq!(bed.run("inspect jobs --json --limit 1").ok().json()["history"], json!(null));
+    let job = bed.job(1);
+    assert_ne!(job["started_at"], json!(null));
+    assert_ne!(job["finished_at"], json!(null));
+    assert_eq!(bed.job(3)["finished_at"], json!(null));
+}
+
+#[test]
+fn a_running_attempt_has_no_outcome_yet() {
+    let bed = Bed::bare();
+    bed.add_line("", "echo start >> log; exec sleep 20");
+    let _worker = bed.worker("-j1");
+    bed.until_logged(1);
+    let job = bed.job(1);
+    assert_eq!((&job["state"], &job["attempts"]), (&json!("running"), &json!(0)));
+    assert!(job["worker_id"].is_string(), "{job}");
+    let attempt = bed.attempt(1, 1);
+    assert_eq!((&attempt["outcome"], &attempt["worker_id"]), (&json!(null), &job["worker_id"]));
+    let workers = bed.run("inspect workers --json").ok().json();
+    assert_eq!(
+        (&workers["running"], &workers["alive"], &workers["slots"]),
+        (&json!(1), &json!(true), &json!(1))
+    );
+    let overview = bed.run("inspect --json").ok().json();
+    assert_eq!(
+        (&overview["counts"]["running"], &overview["workers"][0]["id"]),
+        (&json!(1), &job["worker_id"])
+    );
+}
+
+#[test]
+fn the_overview_counts() {
+    let overview = bed().run("inspect --json").ok().json();
+    let expected = json!({"ready": 0, "scheduled": 1, "retrying": 1, "running": 0, "succeeded": 1, "dead": 1, "cancelled": 1});
+    assert_eq!(overview["counts"], expected);
+    assert_eq!(overview["dead_by_error_code"], json!({"EXIT_3": 1}));
+    assert_ne!(overview["next_run_at"], json!(null));
+    assert_eq!(overview["oldest_due_at"], json!(null));
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let bed = bed();
+    bed.run("inspect 9").exits(66).prints("").says("9");
+    bed.run("inspect 1.2").exits(66);
+    bed.run("inspect 4.1").exits(66);
+    bed.run("inspect nothing").exits(2);
+    bed.run("inspect 0").exits(2);
+}
+
+#[test]
+fn a_filter_without_effect_is_a_usage_error() {
+    let bed = bed();
+    for line in
+        ["inspect --state dead", "inspect 1 --name x", "inspect workers --queue net", "inspect --limit 3"]
+    {
+        bed.run(line).exits(2);
+    }
+}
+
+#[test]
+fn without_a_database_nothing_is_there_and_none_is_made() {
+    let bed = Bed::bare();
+    bed.run("inspect").ok();
+    let overview = bed.run("inspect --json").ok().json();
+    assert_eq!((&overview["counts"]["ready"], &overview["queues"]), (&json!(0), &json!([])));
+    bed.run("inspect jobs").ok();
+    bed.run("inspect jobs --json").ok().prints("");
+    bed.run("inspect 1").exits(66);
+    bed.run("inspect 1.1").exits(66);
+    bed.run("inspect dead --fail-if-any").exits(66);
+    bed.run("explain 1").exits(66);
+    bed.run("retry 1").exits(66);
+    assert!(!bed.db().exists());
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let bed = Bed::bare();
+    let lines = "{\"command\":\"true\"}\n".repeat(3_000);
+    bed.call("enqueue -q --batch -").stdin(lines).run().ok();
+    for line in ["inspect jobs --json", "inspect jobs --limit 0"] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let child = bed.call(line).spawn(writer, std::process::Stdio::piped());
+        let output = child.wait_with_output().expect("a child");
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{output:?}");
+    }
+}
+
+#[test]
+fn quietly_it_shows_what_there_is_and_nothing_else() {
+    let bed = bed();
+    bed.run("inspect jobs --state running -q").ok().prints("");
+    bed.run("inspect dead --error-code EXIT_9 --fail-if-any -q").ok().prints("");
+    bed.run("inspect dead --fail-if-any -q").exits(1).shows("EXIT_");
+}

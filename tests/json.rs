@@ -1,0 +1,110 @@
+//! `--json`: the exact fields of the contract, and the form of times.
+
+use std::collections::BTreeSet;
+
+use crate::support::{Bed, Value, json};
+
+const JOB: &str = "id name queue state dead_reason error_code priority attempts budget_used max_attempts retryable \
+    command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
+    cancel_requested_at result worker_id history";
+
+const ATTEMPT: &str = "job_id number outcome error_code exit_code signal message started_at finished_at duration_ms \
+    will_retry decision counted nominal_delay_ms delay_ms next_retry_at worker_id leaked stdout stderr \
+    stdout_omitted_bytes stderr_omitted_bytes";
+
+#[track_caller]
+fn assert_fields(object: &Value, fields: &str) {
+    let found: BTreeSet<_> = object.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(found, fields.split_whitespace().collect::<BTreeSet<_>>());
+}
+
+/// A job that was retried, and one that waits.
+fn bed() -> Bed {
+    let bed = Bed::new("[jobs.job]\ncommand = 'echo out; exit 3'\nbackoff = ['1ms']\n");
+    bed.add("job");
+    bed.drain();
+    bed.add("job --in 1h");
+    bed
+}
+
+#[test]
+fn of_a_job() {
+    let bed = bed();
+    for line in [
+        "inspect 1",
+        "inspect 2",
+        "inspect jobs --limit 1",
+        "inspect dead",
+        "enqueue job --dry-run",
+        "cancel 2",
+    ] {
+        assert_fields(&bed.run(&format!("{line} --json")).ok().json(), JOB);
+    }
+    assert_fields(&bed.run("retry 1 --json").ok().json(), JOB);
+    assert_fields(&bed.run("enqueue job --json").ok().json(), &format!("{JOB} created"));
+}
+
+#[test]
+fn of_an_attempt() {
+    let bed = bed();
+    let attempt = bed.attempt(1, 1);
+    assert_fields(&attempt, ATTEMPT);
+    assert_eq!(attempt["stdout"], "out\n");
+    for attempt in bed.attempts(1) {
+        assert_fields(&attempt, ATTEMPT);
+        assert_eq!((&attempt["stdout"], &attempt["stdout_omitted_bytes"]), (&json!(null), &json!(null)));
+    }
+    assert_fields(&bed.run("inspect attempts --json --limit 1").ok().json(), ATTEMPT);
+}
+
+#[test]
+fn of_the_overview() {
+    let bed = bed();
+    let _worker = bed.worker("-j3 --queue a --queue b");
+    let overview = bed.run("inspect --json").ok().json();
+    assert_fields(&overview, "db counts queues workers dead_by_error_code next_run_at oldest_due_at");
+    assert_fields(&overview["counts"], "ready scheduled retrying running succeeded dead cancelled");
+    assert_fields(&overview["queues"][0], "name paused ready scheduled retrying running");
+    let worker = &overview["workers"][0];
+    assert_fields(worker, "id pid alive started_at slots running queues");
+    assert_eq!((&worker["slots"], &worker["queues"]), (&json!(3), &json!(["a", "b"])));
+    assert_eq!(overview["db"], bed.db().display().to_string());
+    let empty = Bed::bare().run("inspect --json").ok().json();
+    assert_fields(&empty, "db counts queues workers dead_by_error_code next_run_at oldest_due_at");
+}
+
+#[test]
+fn of_check_and_explain() {
+    let bed = bed();
+    assert_fields(&bed.run("check --json").ok().json(), "name policy delays");
+    let explained = bed.run("explain job --exit 3 --json").ok().json();
+    assert_fields(&explained, "error_code decision dead_reason delay_min_ms delay_max_ms");
+}
+
+#[test]
+fn times_are_utc_with_milliseconds_and_absent_values_are_null() {
+    let bed = bed();
+    let job = bed.job(1);
+    for field in ["enqueued_at", "run_at", "started_at", "finished_at"] {
+        let text = job[field].as_str().expect(field);
+        assert!(text.len() == 24 && text.as_bytes()[10] == b'T' && text.ends_with('Z'), "{field}: {text}");
+    }
+    for field in ["expires_at", "next_retry_at", "cancel_requested_at", "result", "worker_id", "unique_key"] {
+        assert_eq!(job[field], json!(null), "{field}");
+    }
+    assert_eq!(job["args"], json!([]));
+}
+
+#[test]
+fn of_each_event_of_a_worker() {
+    let bed = bed();
+    bed.run("retry 1").ok();
+    bed.run("cancel 2").ok();
+    for event in bed.run("work -j1 --drain --log json").exits(1).json_lines() {
+        let fields = event.as_object().expect("an object");
+        assert!(fields.contains_key("time") && fields.contains_key("event"), "{event}");
+        if fields.contains_key("job_id") {
+            assert!(fields.contains_key("name") && fields.contains_key("attempt"), "{event}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! `unique_key` and `--idempotency-key`: a doubled cron line enqueues once.
+
+use std::process::Stdio;
+
+use crate::support::{Bed, json};
+
+const JOBS: &str = r#"
+[jobs.job]
+command = "echo ran >> log"
+[jobs.keyed]
+command = "echo keyed >> log"
+unique_key = "declared"
+[jobs.slow]
+command = "echo slow >> log; exec sleep 20"
+"#;
+
+#[test]
+fn a_held_unique_key_gives_the_first_id() {
+    let bed = Bed::new(JOBS);
+    bed.run("enqueue job --unique-key k").ok().prints("1\n");
+    bed.run("enqueue job --unique-key k").ok().prints("1\n");
+    bed.run("enqueue job --unique-key k --on-conflict skip").ok().prints("1\n");
+    bed.run("enqueue job --unique-key other").ok().prints("2\n");
+    bed.drain();
+    bed.run("enqueue job --unique-key k").ok().prints("3\n");
+}
+
+#[test]
+fn a_declared_unique_key_holds_for_every_enqueue() {
+    let bed = Bed::new(JOBS);
+    bed.run("enqueue keyed keyed job").ok().prints("1\n1\n2\n");
+    assert_eq!(bed.job(1)["unique_key"], "declared");
+    bed.run("enqueue job --unique-key declared").ok().prints("1\n");
+    bed.run("enqueue keyed --unique-key mine").ok().prints("3\n");
+}
+
+#[test]
+fn a_running_job_holds_its_key() {
+    let bed = Bed::new(JOBS);
+    bed.add("slow --unique-key k");
+    let _worker = bed.worker("-j1");
+    bed.until_logged(1);
+    bed.run("enqueue job --unique-key k").ok().prints("1\n");
+}
+
+#[test]
+fn error_refuses_a_held_key() {
+    let bed = Bed::new(JOBS);
+    bed.add("job --unique-key k");
+    bed.run("enqueue job --unique-key k --on-conflict error").exits(75).prints("").says("1");
+    assert_eq!(bed.count_jobs(), 1);
+    bed.drain();
+    bed.run("enqueue job --unique-key k --on-conflict error").ok().prints("2\n");
+}
+
+#[test]
+fn replace_takes_the_place_of_a_job_that_never_started() {
+    let bed = Bed::new(JOBS);
+    bed.add("slow --unique-key k --in 1h");
+    bed.run("enqueue job --unique-key k --on-conflict replace").ok().prints("2\n");
+    assert_eq!(bed.job(1)["state"], "cancelled");
+    bed.drain();
+    assert_eq!(bed.log(), ["ran"]);
+}
+
+#[test]
+fn replace_is_refused_once_the_holder_has_started() {
+    let bed = Bed::new(JOBS);
+    bed.add("slow --unique-key k");
+    let worker = bed.worker("-j1");
+    bed.until_logged(1);
+    bed.run("enqueue job --unique-key k --on-conflict replace").exits(75).prints("");
+    assert_eq!(bed.job(1)["state"], "running");
+    drop(worker);
+    // It is waiting again, but it has been started.
+    assert_eq!(bed.job(1)["state"], "pending");
+    bed.run("enqueue job --unique-key k --on-conflict replace").exits(75).prints("");
+    assert_eq!(bed.count_jobs(), 1);
+}
+
+#[test]
+fn a_conflict_enqueues_nothing_of_the_call() {
+    let bed = Bed::new(JOBS);
+    bed.add("keyed");
+    bed.run("enqueue job keyed --on-conflict error").exits(75).prints("");
+    assert_eq!(bed.count_jobs(), 1);
+}
+
+#[test]
+fn an_idempotency_key_is_never_given_out_twice() {
+    let bed = Bed::new(JOBS);
+    bed.run("enqueue job --idempotency-key night-1").ok().prints("1\n");
+    bed.run("enqueue job --idempotency-key night-1").ok().prints("1\n");
+    bed.drain();
+    let job = bed.run("enqueue job --idempotency-key night-1 --json").ok().json();
+    assert_eq!((&job["id"], &job["created"], &job["state"]), (&json!(1), &json!(false), &json!("succeeded")));
+    bed.run("enqueue job --idempotency-key night-2").ok().prints("2\n");
+    bed.drain();
+    assert_eq!(bed.log(), ["ran", "ran"]);
+}
+
+#[test]
+fn keys_as_options_are_for_a_single_job() {
+    let bed = Bed::new(JOBS);
+    for key in ["--unique-key k", "--idempotency-key k"] {
+        bed.run(&format!("enqueue job slow {key}")).exits(2).prints("");
+        bed.run(&format!("enqueue --all {key}")).exits(2).prints("");
+        bed.call(&format!("enqueue --batch - {key}")).stdin("{\"name\":\"job\"}\n").run().exits(2).prints("");
+    }
+    assert!(!bed.db().exists());
+}
+
+#[test]
+fn eight_at_once_with_one_key_give_one_job() {
+    for key in ["--unique-key k", "--idempotency-key k"] {
+        let bed = Bed::new(JOBS);
+        let line = format!("enqueue job {key}");
+        let calls: Vec<_> = (0..8).map(|_| bed.call(&line).spawn(Stdio::piped(), Stdio::piped())).collect();
+        for call in calls {
+            let output = call.wait_with_output().expect("a child");
+            assert!(output.status.success(), "{output:?}");
+            assert_eq!(output.stdout, b"1\n", "{output:?}");
+        }
+        assert_eq!(bed.count_jobs(), 1);
+    }
+}
+
+#[test]
+fn a_cancelled_holder_gives_its_key_back() {
+    let bed = Bed::new(JOBS);
+    bed.add("job --unique-key k");
+    bed.run("cancel 1").ok();
+    bed.run("enqueue job --unique-key k").ok().prints("2\n");
+}
+
+#[test]
+fn a_job_between_its_retries_holds_its_key() {
+    let bed = Bed::bare();
+    bed.add_line("--max-attempts 2 --backoff 1h --unique-key k", "exit 1");
+    bed.run("work --until-idle").ok();
+    bed.run("enqueue --unique-key k -- true").ok().prints("1\n");
+}
+
+#[test]
+fn a_key_that_a_dead_job_holds_says_how_to_put_it_back() {
+    let bed = Bed::new("[jobs.bad]\ncommand = 'false'\nmax_attempts = 1\n");
+    bed.add("bad --idempotency-key today");
+    bed.run("enqueue bad --idempotency-key today").ok().prints("1\n").quietly();
+    bed.run("work --drain").exits(1);
+    bed.run("enqueue bad --idempotency-key today").ok().prints("1\n").says("runner retry 1");
+    bed.run("enqueue bad --idempotency-key today -q").ok().prints("").quietly();
+}

@@ -1,0 +1,90 @@
+//! The jobs that are run, and what they write to the side log.
+//!
+//! A line is `WHAT JOB ATTEMPT WORKER`, appended by one write: `start` is the first thing that an attempt does, `end` the
+//! last thing of one that succeeds, `beat` is written meanwhile, and `stray` by what was left in the background.
+
+/// One kind of job.
+pub struct Kind {
+    pub name: &'static str,
+    /// How many of a hundred jobs are of this kind.
+    pub share: u32,
+}
+
+const fn kind(name: &'static str, share: u32) -> Kind {
+    Kind { name, share }
+}
+
+/// The kinds that are enqueued.
+pub const KINDS: [Kind; 10] = [
+    kind("quick", 26),
+    kind("slow", 12),
+    kind("fork", 14),
+    kind("daemon", 8),
+    kind("once", 10),
+    kind("once-quick", 8),
+    kind("reporting", 8),
+    kind("failing", 6),
+    kind("late", 4),
+    kind("missing", 4),
+];
+
+/// Sourced by each job.
+pub const LINES: &str = r#"
+say() { echo "$1 $RUNNER_JOB_ID $RUNNER_ATTEMPT $RUNNER_WORKER_ID" >> log; }
+beats() { for _ in $(seq "$1"); do sleep 0.06; say "$2"; done; }
+deaf() { trap '' TERM; beats "$1" stray; }
+"#;
+
+/// The job file.
+pub const FILE: &str = r#"
+[defaults]
+max_attempts = 4
+backoff = { strategy = "constant", delay = "30ms", jitter = 0.5 }
+grace_period = "150ms"
+
+[jobs.quick]
+command = ". ./lines.sh; say start; say end"
+
+[jobs.slow]
+description = "Does not heed SIGTERM"
+command = ". ./lines.sh; say start; trap '' TERM; beats 8 beat; say end"
+
+[jobs.fork]
+description = "Fails, and leaves a process in a session of its own that does not heed SIGTERM"
+command = ". ./lines.sh; say start; setsid sh -c '. ./lines.sh; deaf 12' > /dev/null 2>&1 & sleep 0.05; exit 3"
+max_attempts = 3
+
+[jobs.daemon]
+description = "Succeeds, and leaves such a process, which holds its output open"
+command = ". ./lines.sh; say start; setsid sh -c '. ./lines.sh; deaf 8' & sleep 0.03; say end"
+
+[jobs.once]
+command = ". ./lines.sh; say start; beats 2 beat; say end"
+retryable = false
+
+[jobs.once-quick]
+command = ". ./lines.sh; say start; say end"
+retryable = false
+
+[jobs.reporting]
+description = "Fails twice and names the failure"
+command = '''. ./lines.sh; say start
+[ "$RUNNER_ATTEMPT" -gt 2 ] && { echo result=done >> "$RUNNER_REPORT"; say end; exit 0; }
+printf 'error_code=RATE_LIMITED\nretry_after=20ms\n' >> "$RUNNER_REPORT"; exit 1'''
+max_attempts = 6
+
+[jobs.failing]
+command = ". ./lines.sh; say start; exit 1"
+max_attempts = 3
+
+[jobs.late]
+command = ". ./lines.sh; say start; sleep 5; say end"
+timeout = "80ms"
+max_attempts = 2
+
+[jobs.missing]
+description = "Cannot be started, and is tried again all the same"
+command = ["./no-such-program"]
+max_attempts = 2
+auto_retry_for = ["*"]
+"#;

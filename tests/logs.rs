@@ -1,0 +1,68 @@
+//! `runner logs`: what a job wrote.
+
+use crate::support::Bed;
+
+fn bed() -> Bed {
+    let bed = Bed::new(
+        "[jobs.job]\ncommand = 'echo out $RUNNER_ATTEMPT; echo err >&2; exit 1'\nbackoff = ['1ms']\n",
+    );
+    bed.add("job");
+    bed.drain();
+    bed
+}
+
+#[test]
+fn of_the_last_attempt_or_of_the_one_that_is_named() {
+    let bed = bed();
+    bed.run("logs 1").ok().shows("out 2\n").shows("err\n");
+    bed.run("logs 1.1 --stdout").ok().prints("out 1\n");
+    bed.run("logs 1.2 --stdout").ok().prints("out 2\n");
+}
+
+#[test]
+fn one_stream_alone() {
+    let bed = bed();
+    bed.run("logs 1 --stdout").ok().prints("out 2\n");
+    bed.run("logs 1 --stderr").ok().prints("err\n");
+    bed.run("logs 1 --stdout --stderr").exits(2);
+}
+
+#[test]
+fn as_json_with_the_attempt() {
+    let attempt = bed().run("logs 1.1 --json").ok().json();
+    assert_eq!((attempt["number"].as_u64(), attempt["stdout"].as_str()), (Some(1), Some("out 1\n")));
+}
+
+#[test]
+fn bytes_are_raw_where_no_person_reads() {
+    let bed = Bed::bare();
+    let id = bed.add_line("", r"printf '\377\033[31m\000x\n'");
+    bed.drain();
+    assert_eq!(bed.run("logs 1").ok().raw, b"\xff\x1b[31m\0x\n");
+    assert_eq!(bed.attempt(id, 1)["stdout"].as_str(), Some("\u{fffd}\u{1b}[31m\0x\n"));
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let bed = bed();
+    bed.run("logs 2").exits(66).prints("").says('2'.to_string().as_str());
+    bed.run("logs 1.3").exits(66);
+    bed.run("logs x").exits(2);
+    bed.add("job --in 1h");
+    bed.run("logs 2").exits(66).says("not been started");
+}
+
+#[test]
+fn without_a_database_there_is_none() {
+    let bed = Bed::bare();
+    bed.run("logs 1").exits(66);
+    assert!(!bed.db().exists());
+}
+
+#[test]
+fn an_attempt_that_wrote_nothing_has_an_empty_log() {
+    let bed = Bed::bare();
+    bed.add_line("", "true");
+    bed.drain();
+    bed.run("logs 1").ok().prints("").quietly();
+}

@@ -1,0 +1,221 @@
+//! One call of the program, and what came of it.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde_json::Value;
+
+/// A call that takes longer hangs, and is ended.
+const HANGS: Duration = Duration::from_mins(1);
+
+/// A call that is being put together.
+pub struct Call {
+    command: Command,
+    stdin: Option<Vec<u8>>,
+}
+
+impl Call {
+    pub fn new(command: Command) -> Self {
+        Self { command, stdin: None }
+    }
+
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    pub fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(key, value);
+        self
+    }
+
+    pub fn env_remove(mut self, key: &str) -> Self {
+        self.command.env_remove(key);
+        self
+    }
+
+    pub fn dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.command.current_dir(dir);
+        self
+    }
+
+    /// Bytes on its standard input.
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Starts it and leaves it running; the output goes where it is said.
+    pub fn spawn(mut self, stdout: impl Into<Stdio>, stderr: impl Into<Stdio>) -> Child {
+        self.command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+        self.command.spawn().expect("the program starts")
+    }
+
+    /// Runs it with standard output going to `file`.
+    pub fn run_into(mut self, file: File) -> Ran {
+        self.command.stdout(file);
+        self.finish()
+    }
+
+    /// Runs it to its end.
+    pub fn run(mut self) -> Ran {
+        self.command.stdout(Stdio::piped());
+        self.finish()
+    }
+
+    fn finish(mut self) -> Ran {
+        let line = format!("{:?}", self.command);
+        self.command.stderr(Stdio::piped());
+        self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = self.command.spawn().expect("the program starts");
+        let guard = Guard::over(&child);
+        if let Some(bytes) = self.stdin {
+            // It may end without reading them.
+            let _ = child.stdin.take().expect("a pipe").write_all(&bytes);
+        }
+        let output = child.wait_with_output().expect("the program can be waited for");
+        drop(guard);
+        Ran::new(line, output)
+    }
+}
+
+/// Ends a call that hangs.
+struct Guard {
+    done: Option<mpsc::Sender<()>>,
+}
+
+impl Guard {
+    fn over(child: &Child) -> Self {
+        let pid = Pid::from_child(child);
+        let process = pidfd_open(pid, PidfdFlags::empty()).expect("a child that is not waited for yet");
+        let (done, wait) = mpsc::channel::<()>();
+        thread::spawn(move || {
+            if wait.recv_timeout(HANGS) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let _ = pidfd_send_signal(process, Signal::KILL);
+            }
+        });
+        Self { done: Some(done) }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.done.take();
+    }
+}
+
+/// What came of a call.
+pub struct Ran {
+    line: String,
+    status: ExitStatus,
+    pub raw: Vec<u8>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    pub fn new(line: String, output: Output) -> Self {
+        Self {
+            line,
+            status: output.status,
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            raw: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Did it end well?
+    pub fn ended_well(&self) -> bool {
+        self.status.success()
+    }
+
+    /// It ended with this exit status.
+    #[track_caller]
+    pub fn exits(self, status: i32) -> Self {
+        assert_eq!(self.status.code(), Some(status), "{self}");
+        self
+    }
+
+    /// It ended well.
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        self.exits(0)
+    }
+
+    /// It said this on standard error.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "{text:?} is not said: {self}");
+        self
+    }
+
+    /// It printed this among other things.
+    #[track_caller]
+    pub fn shows(self, text: &str) -> Self {
+        assert!(self.stdout.contains(text), "{text:?} is not shown: {self}");
+        self
+    }
+
+    /// It printed exactly this.
+    #[track_caller]
+    pub fn prints(self, text: &str) -> Self {
+        assert_eq!(self.stdout, text, "{self}");
+        self
+    }
+
+    /// It said nothing on standard error.
+    #[track_caller]
+    pub fn quietly(self) -> Self {
+        assert_eq!(self.stderr, "", "{self}");
+        self
+    }
+
+    /// The ids it printed, one a line.
+    #[track_caller]
+    pub fn ids(&self) -> Vec<u64> {
+        self.stdout.lines().map(|line| line.parse().unwrap_or_else(|_| panic!("no id: {self}"))).collect()
+    }
+
+    /// The one id it printed.
+    #[track_caller]
+    pub fn id(&self) -> u64 {
+        let ids = self.ids();
+        assert_eq!(ids.len(), 1, "{self}");
+        ids[0]
+    }
+
+    /// The JSON it printed, an object a line.
+    #[track_caller]
+    pub fn json_lines(&self) -> Vec<Value> {
+        let parse = |line| serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {self}"));
+        self.stdout.lines().map(parse).collect()
+    }
+
+    /// The one JSON object it printed.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        let mut objects = self.json_lines();
+        assert_eq!(objects.len(), 1, "{self}");
+        objects.remove(0)
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ended = match (self.status.code(), self.status.signal()) {
+            (Some(code), _) => format!("exit status {code}"),
+            (None, signal) => format!("signal {signal:?}"),
+        };
+        let Self { line, stdout, stderr, .. } = self;
+        write!(f, "\n$ {line}\n--- {ended}\n--- stdout\n{stdout}\n--- stderr\n{stderr}\n---")
+    }
+}

@@ -1,0 +1,85 @@
+//! What a person sees of many things.
+
+use crate::screens::bed;
+use crate::support::assert_screen;
+
+#[test]
+fn dead_letters_by_error_code() {
+    let bed = bed();
+    let ran = bed.run("inspect dead").ok();
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(ran.stdout, @"
+        HTTP_ERROR: 1 job
+          id  name  runs  died  why  what it said
+           1  push  2/2  [AGO]  attempts_exhausted  no route
+          look  runner logs 1
+          replay  runner retry 1
+
+        SIGNAL_KILL: 1 job
+          id  name  runs  died  why  what it said
+           4  once  1/1  [AGO]  not_retryable
+          look  runner logs 4
+          replay  runner retry 4 --force
+        ");
+    });
+}
+
+#[test]
+fn the_list_of_jobs() {
+    let bed = bed();
+    let ran = bed.run("inspect jobs").ok();
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(ran.stdout, @r"
+        id  name  queue  state  runs  when  what
+         5  fine  default  cancelled  0/3  [AGO]
+         4  once  default  dead  1/1  [AGO]  SIGNAL_KILL, not_retryable
+         3  later  files  scheduled  0/3  in [DURATION]
+         2  fine  default  succeeded  1/3  [AGO]
+         1  push  net  dead  2/2  [AGO]  HTTP_ERROR, attempts_exhausted, no route
+        ");
+    });
+}
+
+#[test]
+fn the_list_of_attempts() {
+    let bed = bed();
+    let ran = bed.run("inspect attempts").ok();
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(ran.stdout, @r"
+        attempt  name  outcome  ended  took  when  decision
+        1.2  push  failed  exit 22  [DURATION]  [AGO]  HTTP_ERROR is final: attempt 2 of 2 was the last
+        4.1  once  failed  SIGKILL  [DURATION]  [AGO]  SIGNAL_KILL is final: it is not retryable
+        2.1  fine  succeeded  exit 0  [DURATION]  [AGO]  succeeded
+        1.1  push  failed  exit 22  [DURATION]  [AGO]  HTTP_ERROR is retried: attempt 2 of 2 in [DURATION]
+        ");
+    });
+}
+
+#[test]
+fn the_list_of_workers() {
+    let bed = bed();
+    let _worker = bed.worker("-j2 --queue a");
+    let ran = bed.run("inspect workers").ok();
+    assert_screen(&bed, || {
+        // The column of process ids is as wide as they are.
+        let pid = ran.stdout.lines().nth(1).and_then(|row| row.split_whitespace().nth(1)).expect("a row");
+        insta::assert_snapshot!(ran.stdout.replace(pid, "[PID]"), @r"
+        worker  pid  state  running  slots  started  queues
+        [WORKER]  [PID]  alive  0  2  [AGO]  a
+        ");
+    });
+}
+
+#[test]
+fn the_list_of_queues() {
+    let bed = bed();
+    bed.run("pause net").ok();
+    let ran = bed.run("inspect queues").ok();
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(ran.stdout, @r"
+        queue  ready  scheduled  retrying  running
+        files  0  1  0  0
+        net  0  0  0  0  paused
+        ");
+    });
+}

@@ -1,0 +1,114 @@
+//! `timeout` and `grace_period`, and what is left in the background.
+
+use crate::support::{Bed, Signal, is_alive, json, signal, wait_until};
+
+#[test]
+fn an_attempt_that_outlives_its_timeout_is_told_to_end() {
+    let bed = Bed::new(
+        "[jobs.job]\ncommand = 'trap \"echo told >> log; exit 0\" TERM; echo $$ > pid; sleep 20 & wait'\ntimeout = '300ms'\nmax_attempts = 1\n",
+    );
+    let id = bed.add("job");
+    bed.run("work --drain").exits(1);
+    assert_eq!(bed.log(), ["told"]);
+    let attempt = bed.attempts(id).remove(0);
+    assert_eq!((&attempt["outcome"], &attempt["error_code"]), (&json!("timed_out"), &json!("TIMEOUT")));
+    assert_eq!((&attempt["exit_code"], &attempt["signal"]), (&json!(0), &json!(null)), "what it did is kept");
+    assert!(attempt["duration_ms"].as_u64() >= Some(300), "{attempt}");
+}
+
+#[test]
+fn after_the_grace_it_is_killed() {
+    let bed = Bed::new(
+        "[jobs.job]\ncommand = 'trap \"\" TERM; echo $$ > pid; while [ -e runner.db ]; do sleep 0.05; done'\ntimeout = '200ms'\ngrace_period = '200ms'\nmax_attempts = 1\n",
+    );
+    let id = bed.add("job");
+    bed.run("work --drain").exits(1);
+    let attempt = bed.attempts(id).remove(0);
+    assert_eq!((&attempt["outcome"], &attempt["signal"]), (&json!("timed_out"), &json!("SIGKILL")));
+    assert!(attempt["duration_ms"].as_u64() >= Some(400), "{attempt}");
+    assert!(!is_alive(bed.pid_of("pid")));
+}
+
+#[test]
+fn a_timeout_is_for_each_attempt_and_is_retried() {
+    let bed = Bed::new(
+        "[jobs.job]\ncommand = 'echo $RUNNER_LAST_ERROR_CODE. >> log; exec sleep 20'\ntimeout = '100ms'\nmax_attempts = 2\nbackoff = '1ms'\n",
+    );
+    let id = bed.add("job");
+    bed.run("work --drain").exits(1);
+    assert_eq!(bed.log(), [".", "TIMEOUT."]);
+    assert_eq!(bed.job(id)["error_code"], "TIMEOUT");
+}
+
+#[test]
+fn a_stopped_attempt_times_out_too() {
+    let bed =
+        Bed::new("[jobs.job]\ncommand = 'kill -STOP $$; sleep 20'\ntimeout = '200ms'\nmax_attempts = 1\n");
+    let id = bed.add("job");
+    bed.run("work --drain").exits(1);
+    assert_eq!(bed.attempts(id)[0]["outcome"], "timed_out");
+}
+
+#[test]
+fn a_stray_in_a_session_of_its_own_dies_with_the_timeout() {
+    let bed = Bed::new(
+        "[jobs.job]\ncommand = 'setsid sh -c \"echo \\$\\$ > stray; exec sleep 20\" & exec sleep 20'\ntimeout = '1500ms'\nmax_attempts = 1\n",
+    );
+    bed.add("job");
+    bed.run("work --drain").exits(1);
+    let stray = bed.pid_of("stray");
+    wait_until("the stray is gone", || !is_alive(stray));
+}
+
+#[test]
+fn what_a_normal_end_leaves_in_the_background_is_left_alone() {
+    let bed = Bed::new(
+        "[jobs.job]\ncommand = 'sh -c \"echo \\$\\$ > stray; exec sleep 20\" & until [ -s stray ] || [ ! -e runner.db ]; do sleep 0.02; done'\n",
+    );
+    let id = bed.add("job");
+    bed.run("work --drain").ok();
+    let stray = bed.pid_of("stray");
+    let attempt = bed.attempts(id).remove(0);
+    assert_eq!((&attempt["outcome"], &attempt["leaked"]), (&json!("succeeded"), &json!(true)));
+    assert!(is_alive(stray));
+    signal(stray, Signal::KILL);
+}
+
+#[test]
+fn a_background_child_that_holds_no_pipe_is_no_leak() {
+    let bed = Bed::new("[jobs.job]\ncommand = 'sleep 20 > /dev/null 2>&1 & echo $! > stray'\n");
+    let id = bed.add("job");
+    bed.run("work --drain").ok();
+    assert_eq!(bed.attempts(id)[0]["leaked"], false);
+    let stray = bed.pid_of("stray");
+    assert!(is_alive(stray));
+    signal(stray, Signal::KILL);
+}
+
+#[test]
+fn what_is_left_is_ended_before_the_next_attempt() {
+    let bed = Bed::new(
+        r#"
+[jobs.job]
+command = "[ $RUNNER_ATTEMPT -eq 2 ] || { sleep 20 > /dev/null 2>&1 & echo $! > stray; exit 1; }; ! grep -q 'State:.[^ZX]' /proc/$(cat stray)/status"
+backoff = "1ms"
+max_attempts = 2
+"#,
+    );
+    let id = bed.add("job");
+    bed.run("work --drain").ok();
+    assert_eq!(bed.job(id)["state"], "succeeded");
+    assert!(!is_alive(bed.pid_of("stray")));
+}
+
+#[test]
+fn a_job_that_ended_by_itself_keeps_its_ending_where_the_worker_looks_late() {
+    let bed = Bed::new("[jobs.job]\ncommand = 'echo $$ > pid; sleep 2.1'\ntimeout = '2s'\n");
+    bed.add("job");
+    let worker = bed.worker("-j1");
+    let pid = bed.pid_of("pid");
+    worker.signal(Signal::STOP);
+    wait_until("the command has ended", || !is_alive(pid));
+    worker.signal(Signal::CONT);
+    bed.until_state(1, "succeeded");
+}
