@@ -13,8 +13,8 @@ use super::{Control, Identity, Kept, Launch, orphans, predecessors, report_file}
 /// What is told while an attempt runs.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// The next thing is the start.
-    Starting,
+    /// The next thing is the start, unless an error is put here: then there is none, for want of what the error names.
+    Starting(&'a mut Option<io::Error>),
     /// It runs, since then.
     Started(Identity, Timestamp),
     /// More was written; told about once a second, and not in the first one.
@@ -67,7 +67,11 @@ pub fn run(launch: &Launch<'_>, control: &Control, tell: &mut dyn FnMut(Progress
     if let Err(cut) = predecessors::end(launch, control, tell) {
         return never_ran(cut, None);
     }
-    tell(Progress::Starting);
+    let mut prevented = None;
+    tell(Progress::Starting(&mut prevented));
+    if let Some(why) = prevented {
+        return Ran::NotStarted { why };
+    }
     let began = Began::now();
     let mut child = match orphans::start_own(|| launch.spawn()) {
         Ok(child) => child,

@@ -26,7 +26,7 @@ fn start_and_end_are_told_in_order() {
     let mut told = Vec::new();
     let mut leader = None;
     let ran = bed.run_with(&Control::new().unwrap(), &mut |progress| match &progress {
-        Progress::Starting => told.push("starting"),
+        Progress::Starting(_) => told.push("starting"),
         Progress::Started(identity, _) => {
             leader = Some(*identity);
             told.push("started");
@@ -134,7 +134,7 @@ fn what_the_last_attempt_left_is_ended_before_the_next_starts() {
     next.predecessors = vec![bed.mark.clone()];
     let mut alive_at_start = None;
     let ran = next.run_with(&Control::new().unwrap(), &mut |progress| {
-        if let Progress::Starting = progress {
+        if let Progress::Starting(_) = progress {
             alive_at_start = Some(child.is_alive());
         }
     });
@@ -160,4 +160,16 @@ fn a_program_that_cannot_be_started_is_a_failure_with_words() {
     assert_eq!(over.ending, Ending::unseen(Cut::SpawnFailed));
     assert_eq!(over.started_at, None);
     assert_eq!(over.message.as_deref(), Some("no such program: no-such-program-here"));
+}
+
+#[test]
+fn what_cannot_be_noted_beforehand_is_not_started() {
+    let bed = Bed::shell("echo started > trace");
+    let ran = bed.run_with(&Control::new().unwrap(), &mut |progress| {
+        if let Progress::Starting(prevented) = progress {
+            *prevented = Some(std::io::ErrorKind::StorageFull.into());
+        }
+    });
+    assert!(matches!(ran, Ran::NotStarted { .. }), "{ran:?}");
+    assert!(!bed.path("trace").exists());
 }

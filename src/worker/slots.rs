@@ -146,14 +146,7 @@ fn attempt(slot: usize, shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) 
     };
     process::run(&launch, &order.control, &mut |progress| match progress {
         // Without a record a recovery would take the attempt for one that never began, and run the job again.
-        Progress::Starting => {
-            if let Err(error) = shared.table.starting(slot, job_id, number) {
-                tell(FromSlot::Notice {
-                    job_id,
-                    text: format!("the slot table could not be written: {error}"),
-                });
-            }
-        }
+        Progress::Starting(prevented) => *prevented = shared.table.starting(slot, job_id, number).err(),
         Progress::Started(process, at) => {
             let _ = shared.table.started(slot, job_id, number, process, at);
             tell(FromSlot::Started { claim: Arc::clone(claim), pid: process.pid });
