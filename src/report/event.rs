@@ -69,6 +69,15 @@ pub enum What {
         /// Its attempts.
         attempts: u32,
     },
+    /// A job was cancelled while this worker held it and had not started it.
+    JobCalledOff {
+        /// The job.
+        job_id: i64,
+        /// Its name.
+        name: String,
+        /// Its attempts.
+        attempts: u32,
+    },
     /// The worker takes no more jobs.
     WorkerStopping {
         /// Why.
@@ -103,6 +112,7 @@ impl What {
             },
             Self::AttemptLost { .. } => "attempt_lost",
             Self::JobExpired { .. } => "job_dead",
+            Self::JobCalledOff { .. } => "job_cancelled",
             Self::WorkerStopping { .. } => "worker_stopping",
             Self::WorkerStopped { .. } => "worker_stopped",
             Self::Notice(_) => return None,

@@ -84,13 +84,11 @@ fn object(event: &Event) -> Map<String, Value> {
             put("message", json!(message));
         }
         What::JobExpired { job_id, name, attempts } => {
-            put("job_id", json!(job_id));
-            put("name", json!(name));
-            put("attempt", json!(attempts));
-            put("duration_ms", Value::Null);
-            put("error_code", json!(crate::model::EXPIRED));
-            put("message", Value::Null);
+            waited_in_vain(*job_id, name, *attempts, crate::model::EXPIRED, &mut put);
             put("dead_reason", json!("expired"));
+        }
+        What::JobCalledOff { job_id, name, attempts } => {
+            waited_in_vain(*job_id, name, *attempts, crate::model::CANCELLED, &mut put);
         }
         What::WorkerStopping { reason, running } => {
             put("message", json!(reason));
@@ -104,6 +102,16 @@ fn object(event: &Event) -> Map<String, Value> {
         What::Notice(_) => {}
     }
     fields
+}
+
+/// A job that ended without a further attempt.
+fn waited_in_vain(job_id: i64, name: &str, attempts: u32, code: &str, put: &mut impl FnMut(&str, Value)) {
+    put("job_id", json!(job_id));
+    put("name", json!(name));
+    put("attempt", json!(attempts));
+    put("duration_ms", Value::Null);
+    put("error_code", json!(code));
+    put("message", Value::Null);
 }
 
 fn ended(attempt: &Attempt, put: &mut impl FnMut(&str, Value)) {

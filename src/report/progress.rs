@@ -68,7 +68,7 @@ impl Reporter for ProgressLog {
                 }
             }
             What::AttemptLost { job_id, .. } => self.ended(*job_id),
-            What::JobExpired { .. } => self.total.inc(1),
+            What::JobExpired { .. } | What::JobCalledOff { .. } => self.total.inc(1),
             What::WorkerStopped { .. } => {
                 self.total.finish_and_clear();
                 let _ = self.display.clear();

@@ -50,6 +50,9 @@ fn words(what: &What) -> String {
         What::JobExpired { job_id, name, .. } => {
             format!("job {job_id} {name}: dead, {}", DeadReason::Expired.because())
         }
+        What::JobCalledOff { job_id, name, .. } => {
+            format!("job {job_id} {name}: cancelled before it started")
+        }
         What::WorkerStopping { reason, running } => format!("stopping: {reason}; {running} running"),
         What::WorkerStopped { attempts, succeeded, dead } => {
             let plural = if *attempts == 1 { "" } else { "s" };

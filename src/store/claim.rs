@@ -7,7 +7,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::definition::Definitions;
 use super::enqueue::unpack_args;
 use super::{Result, queues};
-use crate::model::{Bytes, ErrorCode, JobSpec, Timestamp};
+use crate::model::{
+    Bytes, Circumstances, Cut, Decision, Ending, ErrorCode, JobSpec, SelfReport, Timestamp, classify, decide,
+};
 
 /// A job that a worker holds, with all that its next attempt needs.
 #[derive(Clone, Debug)]
@@ -22,6 +24,12 @@ pub struct Claim {
     pub spec: Arc<JobSpec>,
     /// The queue it waited in.
     pub queue: String,
+    /// Higher ones are started first.
+    pub priority: i32,
+    /// When it fell due.
+    pub run_at: Timestamp,
+    /// It is not to be started from then on.
+    pub expires_at: Option<Timestamp>,
     /// Appended to the command.
     pub args: Vec<Bytes>,
     /// What it reads on its standard input.
@@ -32,23 +40,45 @@ pub struct Claim {
     pub last_worker: Option<String>,
 }
 
+/// How many jobs a worker can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Want {
+    /// To start them now.
+    pub now: usize,
+    /// To have them at hand when a slot becomes free.
+    pub ahead: usize,
+}
+
+impl Want {
+    /// As many as can be started now, and none ahead.
+    pub const fn now(now: usize) -> Self {
+        Self { now, ahead: 0 }
+    }
+
+    const fn total(self) -> usize {
+        self.now + self.ahead
+    }
+}
+
 /// A due job that may be claimed.
 struct Candidate {
     id: i64,
     run_at: i64,
 }
 
-/// Claims up to `want` due jobs of these queues (none: of all) for the worker with this row id.
+/// Claims due jobs of these queues (none: of all) for the worker with this row id.
+///
+/// The order holds for those that are claimed ahead too: the first that may not be claimed ahead ends the claim.
 pub(super) fn claim(
     connection: &Connection,
     definitions: &mut Definitions,
     worker: i64,
     selected: Option<&[String]>,
-    want: usize,
+    want: Want,
     now: Timestamp,
 ) -> Result<Vec<Claim>> {
     let mut claims = Vec::new();
-    if want == 0 {
+    if want.total() == 0 {
         return Ok(claims);
     }
     let mut levels = waiting_levels(connection, selected)?;
@@ -56,18 +86,45 @@ pub(super) fn claim(
     for same_priority in levels.chunk_by(|a, b| a.1 == b.1) {
         let mut due = Vec::new();
         for (queue, priority) in same_priority {
-            due.extend(due_jobs(connection, queue, *priority, now, want - claims.len())?);
+            due.extend(due_jobs(connection, queue, *priority, now, want.total() - claims.len())?);
         }
         due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
-        due.truncate(want - claims.len());
+        // A queue that is named twice offers its jobs twice.
+        due.dedup_by_key(|candidate| candidate.id);
+        due.truncate(want.total() - claims.len());
         for candidate in due {
-            claims.extend(take(connection, definitions, worker, candidate.id, now)?);
+            let claim = read(connection, definitions, candidate.id)?;
+            if claims.len() >= want.now && !may_wait_in_hand(&claim, now) {
+                return Ok(claims);
+            }
+            take(connection, worker, claim.job_id, now)?;
+            claims.push(claim);
         }
-        if claims.len() >= want {
+        if claims.len() >= want.total() {
             break;
         }
     }
     Ok(claims)
+}
+
+/// May it be claimed before there is a slot for it?
+///
+/// After a restart of the machine nobody can tell whether a claim was started, and it counts as a crash. A job that
+/// a crash would end must not be put at that risk for the sake of speed.
+fn may_wait_in_hand(claim: &Claim, now: Timestamp) -> bool {
+    let crash = Ending::unseen(Cut::WorkerCrashed);
+    let crashed = classify(&claim.spec.exit, crash, None);
+    let circumstances = Circumstances {
+        n: claim.budget_number,
+        cancel_requested: false,
+        expires_at: None,
+        finished_at: now,
+        roll: 0.5,
+    };
+    matches!(
+        decide(&claim.spec.policy, &crashed, &SelfReport::default(), circumstances),
+        Decision::Retry { .. }
+    )
 }
 
 /// The queue and priority of all waiting jobs, each pair once, found by leaps over the index.
@@ -106,61 +163,69 @@ fn due_jobs(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-struct JobPart {
-    definition_id: i64,
-    queue: String,
-    args: Vec<Bytes>,
-    stdin: Option<Vec<u8>>,
-    attempts: u32,
-    budget_used: u32,
-}
-
-fn take(
-    connection: &Connection,
-    definitions: &mut Definitions,
-    worker: i64,
-    id: i64,
-    now: Timestamp,
-) -> Result<Option<Claim>> {
-    let taken = connection
+fn take(connection: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<()> {
+    connection
         .prepare_cached(
             "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
              WHERE id = ?1 AND state = 'pending'",
         )?
         .execute(params![id, worker, now.0])?;
-    if taken == 0 {
-        return Ok(None); // a queue that is named twice offers its jobs twice
-    }
-    let part = connection
+    Ok(())
+}
+
+/// What the next attempt of this job needs.
+fn read(connection: &Connection, definitions: &mut Definitions, id: i64) -> Result<Claim> {
+    let row = |row: &Row| {
+        let args: Option<Vec<u8>> = row.get(2)?;
+        let claim = Unresolved {
+            definition_id: row.get(0)?,
+            queue: row.get(1)?,
+            args: unpack_args(args.as_deref()),
+            attempts: row.get(3)?,
+            budget_used: row.get(4)?,
+            priority: row.get(5)?,
+            run_at: Timestamp(row.get(6)?),
+            expires_at: row.get::<_, Option<i64>>(7)?.map(Timestamp),
+            stdin: row.get(8)?,
+        };
+        Ok(claim)
+    };
+    let found = connection
         .prepare_cached(
-            "SELECT definition_id, queue, args, attempts, budget_used,
+            "SELECT definition_id, queue, args, attempts, budget_used, priority, run_at, expires_at,
                     (SELECT stdin FROM inputs WHERE job_id = jobs.id)
              FROM jobs WHERE id = ?1",
         )?
-        .query_row([id], |row: &Row| {
-            let args: Option<Vec<u8>> = row.get(2)?;
-            Ok(JobPart {
-                definition_id: row.get(0)?,
-                queue: row.get(1)?,
-                args: unpack_args(args.as_deref()),
-                attempts: row.get(3)?,
-                budget_used: row.get(4)?,
-                stdin: row.get(5)?,
-            })
-        })?;
-    let before = if part.attempts == 0 { None } else { attempt_before(connection, id, part.attempts)? };
+        .query_row([id], row)?;
+    let before = if found.attempts == 0 { None } else { attempt_before(connection, id, found.attempts)? };
     let (last_error_code, last_worker) = before.unwrap_or_default();
-    Ok(Some(Claim {
+    Ok(Claim {
         job_id: id,
-        number: part.attempts + 1,
-        budget_number: part.budget_used + 1,
-        spec: definitions.get(connection, part.definition_id)?,
-        queue: part.queue,
-        args: part.args,
-        stdin: part.stdin,
+        number: found.attempts + 1,
+        budget_number: found.budget_used + 1,
+        spec: definitions.get(connection, found.definition_id)?,
+        queue: found.queue,
+        priority: found.priority,
+        run_at: found.run_at,
+        expires_at: found.expires_at,
+        args: found.args,
+        stdin: found.stdin,
         last_error_code,
         last_worker,
-    }))
+    })
+}
+
+/// A job as it is stored, its definition not yet read.
+struct Unresolved {
+    definition_id: i64,
+    queue: String,
+    args: Vec<Bytes>,
+    attempts: u32,
+    budget_used: u32,
+    priority: i32,
+    run_at: Timestamp,
+    expires_at: Option<Timestamp>,
+    stdin: Option<Vec<u8>>,
 }
 
 /// Error code and worker of this attempt.

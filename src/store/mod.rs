@@ -36,7 +36,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use audit::Finding;
 pub use cancel::{CancelOutcome, Cancelled};
-pub use claim::Claim;
+pub use claim::{Claim, Want};
 pub use definition::Definitions;
 pub use enqueue::{EnqueueError, Enqueued, NewJob, OnConflict};
 pub use error::StoreError;
@@ -50,7 +50,7 @@ pub use overview::{Counts, Overview, QueueRow};
 pub use queues::Backlog;
 pub use recover::Orphan;
 pub use replay::{Refusal, Replayed};
-pub use turn::{Errand, Turn};
+pub use turn::{CalledOff, Errand, Turn};
 pub use workers::WorkerRow;
 
 /// What the store's functions answer with.

@@ -43,6 +43,13 @@ pub(super) fn open_queues(connection: &Connection, selected: Option<&[String]>) 
     Ok(open)
 }
 
+/// The queues from which nothing is claimed.
+pub(super) fn paused(connection: &Connection) -> Result<Vec<String>> {
+    let mut statement = connection.prepare_cached("SELECT name FROM paused_queues")?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<rusqlite::Result<_>>()?)
+}
+
 /// The queues of all waiting jobs, each once, found by leaps over the index.
 pub(super) fn waiting_queues(connection: &Connection) -> Result<Vec<String>> {
     let mut next = connection.prepare_cached(

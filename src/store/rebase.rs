@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::model::{Bytes, Command, Ending, JobSpec, Millis, SelfReport, Status};
     use crate::store::{
-        Definitions, Ended, Errand, JobRow, NewJob, OnConflict, Output, StoreFile, WorkerRow,
+        Definitions, Ended, Errand, JobRow, NewJob, OnConflict, Output, StoreFile, Want, WorkerRow,
     };
 
     /// A store in which job 1 has failed once, at this time.
@@ -68,7 +68,7 @@ mod tests {
         };
         let worker = store.register_worker(&row).unwrap();
         let mut turn = |ended: &[Ended], want| {
-            let errand = Errand { worker, queues: None, ended, give_back: &[], want };
+            let errand = Errand { worker, queues: None, ended, give_back: &[], want: Want::now(want) };
             store.turn(&mut Definitions::default(), &errand, &|| at).unwrap()
         };
         assert_eq!(turn(&[], 1).claims.len(), 1);

@@ -1,12 +1,13 @@
 //! One turn of a worker: record what ended, drop what expired, claim what is due. One transaction, one sync.
 
-use super::claim::{self, Claim};
+use super::claim::{self, Claim, Want};
 use super::definition::Definitions;
 use super::expire::{self, Expired};
 use super::finish::{self, Ended, Recorded};
 use super::queues::{self, Backlog};
 use super::{Result, Store};
 use crate::model::Timestamp;
+use rusqlite::OptionalExtension;
 
 /// Expired jobs recorded in one turn; the rest waits for the next.
 const MOST_EXPIRED: usize = 1_000;
@@ -22,8 +23,19 @@ pub struct Errand<'a> {
     pub ended: &'a [Ended],
     /// Claims that were not and will not be started: they go back as if they had never been made.
     pub give_back: &'a [i64],
-    /// How many jobs it can start.
-    pub want: usize,
+    /// How many jobs it can take.
+    pub want: Want,
+}
+
+/// A job that was cancelled while a worker held it and had not started it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalledOff {
+    /// Its id.
+    pub id: i64,
+    /// Its name.
+    pub name: String,
+    /// How many attempts it had.
+    pub attempts: u32,
 }
 
 /// What a turn did. It is on disk.
@@ -33,12 +45,16 @@ pub struct Turn {
     pub recorded: Vec<Recorded>,
     /// Jobs that died waiting.
     pub expired: Vec<Expired>,
-    /// Jobs to start now.
+    /// Of [`Errand::give_back`]: those that did not go back to their queue, since they had been cancelled.
+    pub called_off: Vec<CalledOff>,
+    /// Jobs to start, in this order.
     pub claims: Vec<Claim>,
     /// What is left.
     pub backlog: Backlog,
     /// Running jobs of this worker that are to be ended.
     pub cancels: Vec<i64>,
+    /// Nothing is to be started from these queues.
+    pub paused: Vec<String>,
 }
 
 impl Store {
@@ -56,32 +72,38 @@ impl Store {
             }
             let now = clock();
             for job_id in errand.give_back {
-                give_back(tx, errand.worker, *job_id, now)?;
+                turn.called_off.extend(give_back(tx, errand.worker, *job_id, now)?);
             }
             turn.expired = expire::expire_due(tx, now, MOST_EXPIRED)?;
             turn.claims = claim::claim(tx, definitions, errand.worker, errand.queues, errand.want, now)?;
             turn.backlog = queues::backlog(tx, errand.queues, now)?;
             turn.cancels = cancels(tx, errand.worker)?;
+            turn.paused = queues::paused(tx)?;
             Ok(turn)
         })
     }
 }
 
-/// Undoes a claim that was never started. A cancel that came meanwhile takes effect.
+/// Undoes a claim that was never started. A cancel that came meanwhile takes effect: then it tells of the job.
 pub(super) fn give_back(
     connection: &rusqlite::Connection,
     worker: i64,
     job_id: i64,
     now: Timestamp,
-) -> Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE jobs SET state = iif(cancel_requested_at IS NULL, 'pending', 'cancelled'), worker_id = NULL,
-                             changed_at = ?3
-             WHERE id = ?1 AND state = 'running' AND worker_id = ?2",
-        )?
-        .execute(rusqlite::params![job_id, worker, now.0])?;
-    Ok(())
+) -> Result<Option<CalledOff>> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE jobs SET state = iif(cancel_requested_at IS NULL, 'pending', 'cancelled'), worker_id = NULL,
+                         changed_at = ?3
+         WHERE id = ?1 AND state = 'running' AND worker_id = ?2
+         RETURNING state = 'cancelled', id, name, attempts",
+    )?;
+    let given = statement
+        .query_row(rusqlite::params![job_id, worker, now.0], |row| {
+            let job = CalledOff { id: row.get(1)?, name: row.get(2)?, attempts: row.get(3)? };
+            Ok((row.get::<_, bool>(0)?, job))
+        })
+        .optional()?;
+    Ok(given.and_then(|(called_off, job)| called_off.then_some(job)))
 }
 
 fn cancels(connection: &rusqlite::Connection, worker: i64) -> Result<Vec<i64>> {

@@ -1,8 +1,10 @@
 //! Everything that a dispatcher waits for.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::os::unix::net::UnixDatagram;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{sleep_until, timeout_at};
 
+use super::exchange::Exchange;
 use super::recovery::Remains;
 use super::running;
 use super::slots::FromSlot;
@@ -36,15 +39,17 @@ pub(super) enum Input {
 /// The sources, in the order in which they are served.
 pub(super) struct Inputs {
     stops: Vec<(Signal, i32)>,
-    pub slots: UnboundedReceiver<FromSlot>,
-    pub remains: UnboundedReceiver<Remains>,
+    exchange: Arc<Exchange>,
+    /// News of the slots that were taken and not yet served.
+    news: VecDeque<FromSlot>,
+    remains: UnboundedReceiver<Remains>,
     wake: AsyncDatagram,
 }
 
 impl Inputs {
     pub(super) fn new(
         inherited: Inherited,
-        slots: UnboundedReceiver<FromSlot>,
+        exchange: Arc<Exchange>,
         remains: UnboundedReceiver<Remains>,
         wake: UnixDatagram,
     ) -> io::Result<Self> {
@@ -56,17 +61,21 @@ impl Inputs {
             .into_iter()
             .map(|kind| Ok((signal(kind)?, kind.as_raw_value())))
             .collect::<io::Result<_>>()?;
-        Ok(Self { stops, slots, remains, wake: AsyncDatagram::from_std(wake)? })
+        let wake = AsyncDatagram::from_std(wake)?;
+        Ok(Self { stops, exchange, news: VecDeque::new(), remains, wake })
     }
 
     /// Waits for the next input, at most until `deadline`.
     pub(super) async fn next(&mut self, deadline: Instant) -> Input {
-        let Self { stops, slots, remains, wake } = self;
+        let Self { stops, exchange, news, remains, wake } = self;
         let stop = poll_fn(|context| poll_stops(stops, context));
         tokio::select! {
             biased;
             number = stop => Input::Stop(number),
-            Some(message) = slots.recv() => Input::Slot(message),
+            () = exchange.news() => {
+                news.extend(exchange.take_news());
+                news.pop_front().map_or(Input::Time, Input::Slot)
+            }
             Some(done) = remains.recv() => Input::Remains(done),
             ready = wake.readable() => {
                 drain(wake);
@@ -105,8 +114,11 @@ impl Inputs {
         if let Poll::Ready(number) = poll_stops(&mut self.stops, &mut context) {
             return Some(Input::Stop(number));
         }
-        if let Ok(message) = self.slots.try_recv() {
-            return Some(Input::Slot(message));
+        if self.news.is_empty() {
+            self.news.extend(self.exchange.take_news());
+        }
+        if let Some(news) = self.news.pop_front() {
+            return Some(Input::Slot(news));
         }
         self.remains.try_recv().ok().map(Input::Remains)
     }

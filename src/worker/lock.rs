@@ -1,119 +1,32 @@
-//! The lock that proves a worker alive, and the slot table in the same file.
+//! The lock that proves a worker alive. The slot table lies in the same file.
 //!
 //! The kernel releases the lock when the process dies, at once and however it dies, so there is no lease to wait for and
-//! no false alarm after a suspend. Jobs do not inherit it: the file is closed on exec. The slot table tells whoever finds
-//! a dead worker what it had started. It is written without syncing: it has to outlive the process, not the machine.
+//! no false alarm after a suspend. Jobs do not inherit it: the file is closed on exec.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use super::slot_table::{self, SlotRecord};
 use crate::model::Timestamp;
 use crate::process::{self, Identity};
 use crate::store::WorkerRow;
-
-/// The length of a slot's record in the file.
-const RECORD: usize = 128;
 
 /// The path of a worker's lock file.
 pub(super) fn lock_path(run_dir: &Path, worker: &str) -> PathBuf {
     run_dir.join(format!("{worker}.lock"))
 }
 
-/// Creates the lock file of this process's worker, locked from the moment that it has its name.
-///
-/// The slot table is filled with blanks, so that a full disk cannot keep a record from being written later.
-pub(super) fn create(run_dir: &Path, worker: &str, slots: usize) -> io::Result<File> {
+/// Creates the lock file of this process's worker, locked from the moment that it has its name, with room for so many
+/// records of what it starts.
+pub(super) fn create(run_dir: &Path, worker: &str, records: usize) -> io::Result<File> {
     let draft = run_dir.join(format!("{worker}.lock.new"));
     let file = File::options().create_new(true).read(true).write(true).mode(0o600).open(&draft)?;
     file.lock()?;
-    let blank = format!("{:width$}\n", "", width = RECORD - 1);
-    file.write_all_at(blank.repeat(slots).as_bytes(), 0)?;
+    slot_table::write_empty(&file, records)?;
     fs::rename(&draft, lock_path(run_dir, worker))?;
     Ok(file)
-}
-
-/// Writes what each slot is doing.
-#[derive(Clone, Debug)]
-pub(super) struct SlotTable {
-    file: Arc<File>,
-}
-
-/// What a slot had begun, as its record tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SlotRecord {
-    pub job_id: i64,
-    pub number: u32,
-    /// None where it was about to be started: nobody knows whether it was.
-    pub started: Option<(Identity, Timestamp)>,
-}
-
-impl SlotTable {
-    pub(super) fn new(file: File) -> Self {
-        Self { file: Arc::new(file) }
-    }
-
-    /// To be called before the spawn.
-    pub(super) fn starting(&self, slot: usize, job_id: i64, number: u32) -> io::Result<()> {
-        self.write(slot, &SlotRecord { job_id, number, started: None })
-    }
-
-    /// To be called as soon as the process is known.
-    pub(super) fn started(
-        &self,
-        slot: usize,
-        job_id: i64,
-        number: u32,
-        process: Identity,
-        at: Timestamp,
-    ) -> io::Result<()> {
-        self.write(slot, &SlotRecord { job_id, number, started: Some((process, at)) })
-    }
-
-    /// To be called where it was not started after all.
-    pub(super) fn clear(&self, slot: usize) -> io::Result<()> {
-        let blank = format!("{:width$}\n", "", width = RECORD - 1);
-        self.file.write_all_at(blank.as_bytes(), (slot * RECORD) as u64)
-    }
-
-    fn write(&self, slot: usize, record: &SlotRecord) -> io::Result<()> {
-        let SlotRecord { job_id, number, started } = record;
-        let text = match started {
-            None => format!("{job_id} {number}"),
-            Some((process, at)) => {
-                format!("{job_id} {number} {} {} {}", process.pid, process.start_ticks, at.0)
-            }
-        };
-        let line = format!("{text:width$}\n", width = RECORD - 1);
-        self.file.write_all_at(line.as_bytes(), (slot * RECORD) as u64)
-    }
-}
-
-/// The records of a slot table; none where the table is not whole, so that what it does not name may have begun.
-fn read_records(file: &File) -> Option<Vec<SlotRecord>> {
-    let mut text = vec![0; usize::try_from(file.metadata().ok()?.len()).ok()?];
-    file.read_exact_at(&mut text, 0).ok()?;
-    if text.is_empty() || !text.len().is_multiple_of(RECORD) {
-        return None;
-    }
-    let text = String::from_utf8(text).ok()?;
-    let written = text.lines().filter(|line| !line.trim().is_empty());
-    written.map(parse_record).collect()
-}
-
-fn parse_record(line: &str) -> Option<SlotRecord> {
-    let numbers: Vec<i64> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
-    let (&job_id, rest) = numbers.split_first()?;
-    let (&number, rest) = rest.split_first()?;
-    let started = match *rest {
-        [pid, ticks, at] => {
-            Some((Identity { pid: pid.try_into().ok()?, start_ticks: ticks.try_into().ok()? }, Timestamp(at)))
-        }
-        _ => None,
-    };
-    Some(SlotRecord { job_id, number: number.try_into().ok()?, started })
 }
 
 /// A dead worker. While this is held nobody else takes it for theirs to deal with.
@@ -131,7 +44,7 @@ pub(super) fn take_dead(run_dir: &Path, worker: &WorkerRow, boot_id: &str) -> Op
     match File::options().read(true).write(true).open(lock_path(run_dir, &worker.name)) {
         Ok(file) => {
             file.try_lock().ok()?;
-            let table = if worker.boot_id == boot_id { read_records(&file) } else { None };
+            let table = if worker.boot_id == boot_id { slot_table::read(&file) } else { None };
             let has_table = table.is_some();
             Some(Corpse { _lock: Some(file), records: table.unwrap_or_default(), has_table })
         }
@@ -176,7 +89,7 @@ pub fn liveness(run_dir: &Path, worker: &WorkerRow) -> Liveness {
 pub fn started_at(run_dir: &Path, worker: &str, job_id: i64, number: u32) -> Option<Timestamp> {
     let file = File::open(lock_path(run_dir, worker)).ok()?;
     let is_it = |record: &SlotRecord| (record.job_id, record.number) == (job_id, number);
-    read_records(&file)?.into_iter().filter(is_it).find_map(|record| record.started).map(|(_, at)| at)
+    slot_table::read(&file)?.into_iter().filter(is_it).find_map(|record| record.started).map(|(_, at)| at)
 }
 
 /// State `T` in `/proc/PID/stat`, the first field after the parenthesised name.
@@ -189,6 +102,7 @@ fn is_stopped(pid: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::slot_table::{SlotTable, Tickets};
     use super::*;
 
     fn worker(pid: i32, boot_id: &str) -> WorkerRow {
@@ -231,33 +145,18 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_is_not_whole_tells_nothing() {
-        for damaged in [&b""[..], b"1 1\n", &[b' '; RECORD * 2], &[0xff; RECORD]] {
-            let dir = tempfile::tempdir().unwrap();
-            drop(create(dir.path(), "w", 4).unwrap());
-            fs::write(lock_path(dir.path(), "w"), damaged).unwrap();
-            let corpse = take_dead(dir.path(), &worker(1, "b"), "b").unwrap();
-            assert_eq!((corpse.has_table, corpse.records.len()), (damaged.len() == RECORD * 2, 0));
-        }
-    }
-
-    #[test]
-    fn the_slot_table_tells_what_was_begun() {
+    fn the_table_in_it_tells_what_was_begun_unless_the_machine_was_restarted() {
         let dir = tempfile::tempdir().unwrap();
         let table = SlotTable::new(create(dir.path(), "w", 4).unwrap());
-        table.starting(2, i64::MAX, u32::MAX).unwrap();
-        table.starting(0, 1, 1).unwrap();
-        let process = Identity { pid: 77, start_ticks: 88 };
-        table.started(0, 1, 2, process, Timestamp(99)).unwrap();
+        let ticket = Tickets::new(4).take().unwrap();
+        table.started(ticket, 1, 2, Identity { pid: 77, start_ticks: 88 }, Timestamp(99)).unwrap();
         assert_eq!(started_at(dir.path(), "w", 1, 2), Some(Timestamp(99)));
         assert_eq!(started_at(dir.path(), "w", 1, 1), None);
         drop(table);
         let corpse = take_dead(dir.path(), &worker(1, "b"), "b").unwrap();
-        let started = SlotRecord { job_id: 1, number: 2, started: Some((process, Timestamp(99))) };
-        let starting = SlotRecord { job_id: i64::MAX, number: u32::MAX, started: None };
-        assert_eq!(corpse.records, [started, starting]);
+        assert_eq!((corpse.has_table, corpse.records.len()), (true, 1));
         drop(corpse);
         let rebooted = take_dead(dir.path(), &worker(1, "b"), "c").unwrap();
-        assert!(rebooted.records.is_empty());
+        assert_eq!((rebooted.has_table, rebooted.records.len()), (false, 0));
     }
 }

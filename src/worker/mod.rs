@@ -5,13 +5,16 @@
 //! lock that the kernel releases when it dies.
 
 mod dispatcher;
+mod exchange;
 mod inputs;
 mod lock;
 mod options;
+mod pace;
 mod phase;
 mod presence;
 mod recovery;
 mod running;
+mod slot_table;
 mod slots;
 mod stdin;
 mod variables;

@@ -5,7 +5,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-use super::lock::{self, SlotTable};
+use super::lock;
+use super::pace::Pace;
+use super::slot_table::{SlotTable, Tickets};
 use super::{Options, WorkError};
 use crate::clock;
 use crate::process::{self, Identity};
@@ -17,6 +19,7 @@ use crate::wake;
 pub(super) struct Presence {
     pub row: WorkerRow,
     pub table: SlotTable,
+    pub tickets: Tickets,
     pub reports: PathBuf,
     run_dir: PathBuf,
 }
@@ -37,7 +40,9 @@ impl Presence {
             slots: options.slots,
             queues: options.queues.clone(),
         };
-        let file = lock::create(&run_dir, &row.name, options.slots).map_err(failed)?;
+        // Claims of one turn get their records before those of the turn before are free.
+        let records = 2 * (options.slots + Pace::most_ahead(options.slots));
+        let file = lock::create(&run_dir, &row.name, records).map_err(failed)?;
         let reports = reports_dir(&run_dir, &row.name);
         let bound =
             DirBuilder::new().mode(0o700).create(&reports).and_then(|()| wake::bind(&run_dir, &row.name));
@@ -45,7 +50,8 @@ impl Presence {
         match registered {
             Ok((socket, id)) => {
                 row.id = id;
-                Ok((Self { row, table: SlotTable::new(file), reports, run_dir }, socket))
+                let (table, tickets) = (SlotTable::new(file), Tickets::new(records));
+                Ok((Self { row, table, tickets, reports, run_dir }, socket))
             }
             Err(error) => {
                 // Without a row nobody would ever tidy up after it.

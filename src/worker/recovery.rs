@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::lock::{self, Corpse, SlotRecord};
+use super::lock::{self, Corpse};
+use super::slot_table::SlotRecord;
 use super::{WorkError, presence};
 use crate::model::{Cut, Ending, SelfReport, Timestamp};
 use crate::process::{self, Identity, Mark};

@@ -6,14 +6,15 @@
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc::UnboundedSender;
-
-use super::lock::SlotTable;
+use super::exchange::{Exchange, Order};
+use super::slot_table::{SlotTable, Ticket, Tickets};
 use super::stdin;
 use super::variables::variables;
+use crate::clock;
 use crate::process::{self, Control, Kept, Launch, Mark, Progress, Ran};
 use crate::store::{Claim, Output, StreamBytes};
 
@@ -25,8 +26,10 @@ pub(super) enum FromSlot {
     Output { job_id: i64, number: u32, output: Output },
     /// Something that a person should know.
     Notice { job_id: i64, text: String },
-    /// The attempt is over, or never began.
-    Ran { slot: usize, claim: Arc<Claim>, ran: Ran },
+    /// The attempt is over, or never began; it kept the slot busy for so long.
+    Ran { ticket: Ticket, claim: Arc<Claim>, ran: Ran, took: Duration },
+    /// Its time to be started was over before a slot came to it.
+    Expired { ticket: Ticket, job_id: i64 },
     /// The thread broke down.
     Broken,
 }
@@ -37,89 +40,94 @@ pub(super) struct Shared {
     pub db: PathBuf,
     pub reports: PathBuf,
     pub table: SlotTable,
-    pub tell: UnboundedSender<FromSlot>,
-}
-
-struct Order {
-    claim: Arc<Claim>,
-    /// Taken out of the claim, which is kept until the attempt has ended.
-    stdin: Option<Vec<u8>>,
-    control: Control,
+    pub exchange: Arc<Exchange>,
 }
 
 /// The slots of a worker. Threads are started when they are first needed.
 pub(super) struct Slots {
     shared: Arc<Shared>,
-    threads: Vec<mpsc::Sender<Order>>,
+    threads: usize,
     most: usize,
-    idle: Vec<usize>,
+    tickets: Tickets,
 }
 
 impl Slots {
-    pub(super) fn new(most: usize, shared: Shared) -> Self {
-        Self { shared: Arc::new(shared), threads: Vec::new(), most, idle: Vec::new() }
+    pub(super) fn new(most: usize, tickets: Tickets, shared: Shared) -> Self {
+        Self { shared: Arc::new(shared), threads: 0, most, tickets }
     }
 
-    /// How many attempts could be started now.
-    pub(super) fn free(&self) -> usize {
-        self.idle.len() + self.most - self.threads.len()
+    /// How many there are, started or not.
+    pub(super) const fn number(&self) -> usize {
+        self.most
     }
 
-    /// Starts an attempt in a free slot and gives the handle that can end it.
-    pub(super) fn start(&mut self, mut claim: Claim) -> io::Result<Control> {
+    /// How many more claims the slot table has room for.
+    pub(super) fn room(&self) -> usize {
+        self.tickets.len()
+    }
+
+    /// Has an attempt made as soon as a slot is free, and gives the handle that can end it.
+    pub(super) fn order(&mut self, mut claim: Claim) -> io::Result<Control> {
         let control = Control::new()?;
-        let slot = match self.idle.pop() {
-            Some(slot) => slot,
-            None => self.add_thread()?,
-        };
-        let stdin = claim.stdin.take();
-        let order = Order { claim: Arc::new(claim), stdin, control: control.clone() };
-        match self.threads.get(slot).map(|thread| thread.send(order)) {
-            Some(Ok(())) => Ok(control),
-            _ => Err(io::Error::other("a slot's thread is gone")),
+        let (waiting, busy) = self.shared.exchange.waiting_and_busy();
+        if self.threads < self.most.min(waiting + busy + 1) {
+            self.add_thread()?;
         }
+        let ticket = self.tickets.take().ok_or_else(|| io::Error::other("the slot table is full"))?;
+        let stdin = claim.stdin.take();
+        self.shared.exchange.place(Order { claim: Arc::new(claim), ticket, stdin, control: control.clone() });
+        Ok(control)
     }
 
-    /// A slot has told of the end of its attempt.
-    pub(super) fn release(&mut self, slot: usize) {
-        self.idle.push(slot);
+    /// What became of these claims is on disk.
+    pub(super) fn settle(&mut self, tickets: impl IntoIterator<Item = Ticket>) {
+        tickets.into_iter().for_each(|ticket| self.tickets.put_back(ticket));
     }
 
-    fn add_thread(&mut self) -> io::Result<usize> {
-        let slot = self.threads.len();
-        let (sender, orders) = mpsc::channel();
+    fn add_thread(&mut self) -> io::Result<()> {
         let shared = Arc::clone(&self.shared);
         thread::Builder::new()
-            .name(format!("slot {slot}"))
+            .name(format!("slot {}", self.threads))
             .stack_size(256 * 1024)
-            .spawn(move || serve(slot, &shared, &orders))?;
-        self.threads.push(sender);
-        Ok(slot)
+            .spawn(move || serve(&shared))?;
+        self.threads += 1;
+        Ok(())
     }
 }
 
-fn serve(slot: usize, shared: &Shared, orders: &mpsc::Receiver<Order>) {
-    for mut order in orders {
+impl Drop for Slots {
+    fn drop(&mut self) {
+        self.shared.exchange.close();
+    }
+}
+
+fn serve(shared: &Shared) {
+    let mut ended = None;
+    while let Some(mut order) = shared.exchange.next(ended.take()) {
+        let began = Instant::now();
         let stdin = order.stdin.take();
-        let told = panic::catch_unwind(AssertUnwindSafe(|| attempt(slot, shared, &order, stdin)));
-        let message = match told {
-            Ok(ran) => {
+        let made = panic::catch_unwind(AssertUnwindSafe(|| make(shared, &order, stdin)));
+        ended = Some(match made {
+            Ok(Some(ran)) => {
                 if matches!(ran, Ran::NotStarted { .. }) {
-                    let _ = shared.table.clear(slot);
+                    let _ = shared.table.clear(order.ticket);
                 }
-                FromSlot::Ran { slot, claim: order.claim, ran }
+                FromSlot::Ran { ticket: order.ticket, claim: order.claim, ran, took: began.elapsed() }
             }
+            Ok(None) => FromSlot::Expired { ticket: order.ticket, job_id: order.claim.job_id },
             Err(_) => FromSlot::Broken,
-        };
-        // Nobody listens any more: the worker has ended.
-        if shared.tell.send(message).is_err() {
-            return;
-        }
+        });
     }
 }
 
-fn attempt(slot: usize, shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Ran {
-    let claim = &order.claim;
+/// Makes the attempt, unless it is too late to start it.
+fn make(shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Option<Ran> {
+    let is_late = order.claim.expires_at.is_some_and(|at| at <= clock::now());
+    (!is_late).then(|| attempt(shared, order, stdin))
+}
+
+fn attempt(shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Ran {
+    let (claim, ticket) = (&order.claim, order.ticket);
     let (job_id, number) = (claim.job_id, claim.number);
     let report = shared.reports.join(format!("{job_id}.{number}"));
     let stdin =
@@ -141,14 +149,12 @@ fn attempt(slot: usize, shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) 
         report: &report,
         predecessors: &predecessors,
     };
-    let tell = |message| {
-        let _ = shared.tell.send(message);
-    };
+    let tell = |news| shared.exchange.tell(news);
     process::run(&launch, &order.control, &mut |progress| match progress {
         // Without a record a recovery would take the attempt for one that never began, and run the job again.
-        Progress::Starting(prevented) => *prevented = shared.table.starting(slot, job_id, number).err(),
+        Progress::Starting(prevented) => *prevented = shared.table.starting(ticket, job_id, number).err(),
         Progress::Started(process, at) => {
-            let _ = shared.table.started(slot, job_id, number, process, at);
+            let _ = shared.table.started(ticket, job_id, number, process, at);
             tell(FromSlot::Started { claim: Arc::clone(claim), pid: process.pid });
         }
         Progress::Output { stdout, stderr } => {

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::fixture::{Place, exited, new_job, spec, worker_row};
 use crate::model::{Bytes, Timestamp};
-use crate::store::{Definitions, Errand, NewJob, Store};
+use crate::store::{Definitions, Errand, NewJob, Store, Want};
 
 const WRITERS: usize = 8;
 
@@ -42,7 +42,7 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
     let (mut ran, mut ended) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS / 2 {
         store.enqueue(&[new_job(spec("a"))], &clock).unwrap();
-        let want = usize::from(round + 1 < ROUNDS / 2);
+        let want = Want::now(usize::from(round + 1 < ROUNDS / 2));
         let errand = Errand { worker, queues: None, ended: &ended, give_back: &[], want };
         let turn = store.turn(&mut definitions, &errand, &clock).unwrap();
         ran.extend(turn.claims.iter().map(|claim| claim.job_id));

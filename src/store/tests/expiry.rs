@@ -2,7 +2,7 @@
 
 use super::fixture::{Place, new_job, spec, worker_row};
 use crate::model::{JobSpec, Millis, Timestamp};
-use crate::store::{Definitions, Errand};
+use crate::store::{Definitions, Errand, Want};
 
 #[test]
 fn of_many_jobs_that_expired_together_none_is_claimed() {
@@ -13,7 +13,7 @@ fn of_many_jobs_that_expired_together_none_is_claimed() {
     let jobs: Vec<_> = (0..1_500).map(|_| new_job(spec.clone())).collect();
     store.enqueue(&jobs, &|| Timestamp(1)).unwrap();
     let worker = store.register_worker(&worker_row("w")).unwrap();
-    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: 10 };
+    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: Want::now(10) };
     let mut expired = 0;
     for _ in 0..2 {
         let turn = store.turn(&mut definitions, &errand, &|| Timestamp(2)).unwrap();

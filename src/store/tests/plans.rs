@@ -12,7 +12,7 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 use super::fixture::{Place, exited, lost, new_job, spec, unsynced, worker_row};
 use crate::model::{Millis, Timestamp};
-use crate::store::{Definitions, Errand, NewJob, OnConflict, Output, Store};
+use crate::store::{Definitions, Errand, NewJob, OnConflict, Output, Store, Want};
 
 const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
 
@@ -76,22 +76,22 @@ fn flow(store: &mut Store) {
     let again = NewJob { idempotency_key: None, on_conflict: OnConflict::Replace, ..job("q", 0, Some("k0")) };
     store.enqueue(&[again], CLOCK).unwrap();
     let queues = ["p".to_owned(), "q".to_owned()];
-    let errand = Errand { worker, queues: Some(&queues), ended: &[], give_back: &[], want: 2 };
+    let errand = Errand { worker, queues: Some(&queues), ended: &[], give_back: &[], want: Want::now(2) };
     let turn = store.turn(&mut definitions, &errand, CLOCK).unwrap();
     let ids: Vec<i64> = turn.claims.iter().map(|claim| claim.job_id).collect();
     store.save_live_outputs(worker, &[(ids[0], 1, Output::default())]).unwrap();
     store.output(ids[0], 1).unwrap();
     store.cancel(&ids, CLOCK).unwrap();
     let ended = [exited(ids[0], 1, Timestamp(1_000))];
-    let errand = Errand { worker, queues: None, ended: &ended, give_back: &ids[1..], want: 1 };
+    let errand = Errand { worker, queues: None, ended: &ended, give_back: &ids[1..], want: Want::now(1) };
     store.turn(&mut definitions, &errand, CLOCK).unwrap();
-    let errand = Errand { worker: other, queues: None, ended: &[], give_back: &[], want: 1 };
+    let errand = Errand { worker: other, queues: None, ended: &[], give_back: &[], want: Want::now(1) };
     let turn = store.turn(&mut definitions, &errand, CLOCK).unwrap();
     let id = turn.claims[0].job_id;
     store.held_by(other).unwrap();
     store.bury(&mut definitions, other, &[lost(id, 1, Timestamp(1_000))], &[], CLOCK).unwrap();
     let later = || Timestamp(8_000);
-    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: 0 };
+    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: Want::now(0) };
     store.turn(&mut definitions, &errand, &later).unwrap();
     store.replay(&[ids[1]], true, &later).unwrap();
     store.make_due(&[ids[1]], &later).unwrap();
@@ -113,9 +113,13 @@ fn traced_flow(store: &mut Store) -> Traced {
     traced
 }
 
-/// As short as the number of workers and their slots, however many jobs there are; and no table at all.
-const SHORT: [&str; 3] =
-    ["SCAN j USING INDEX jobs_running", "SCAN workers USING INDEX workers_open", "SCAN CONSTANT ROW"];
+/// As short as the number of workers, their slots, or paused queues, however many jobs there are; and no table at all.
+const SHORT: [&str; 4] = [
+    "SCAN j USING INDEX jobs_running",
+    "SCAN workers USING INDEX workers_open",
+    "SCAN paused_queues",
+    "SCAN CONSTANT ROW",
+];
 
 /// The steps of all these plans that take longer the more jobs there are.
 fn long_steps<'a>(connection: &Connection, statements: impl IntoIterator<Item = &'a String>) -> Vec<String> {

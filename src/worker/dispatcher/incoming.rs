@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::super::inputs::Input;
 use super::super::phase::Step;
+use super::super::slot_table::Ticket;
 use super::super::slots::FromSlot;
 use super::super::{WorkError, running};
 use super::Dispatcher;
@@ -44,36 +45,50 @@ impl Dispatcher<'_> {
             FromSlot::Notice { job_id, text } => {
                 self.tell(What::Notice(format!("job {job_id}: {text}")));
             }
-            FromSlot::Ran { slot, claim, ran } => self.take_end(slot, &claim, ran),
+            FromSlot::Ran { ticket, claim, ran, took } => self.take_end(ticket, &claim, ran, took),
+            FromSlot::Expired { ticket, job_id } => self.give_back(job_id, Some(ticket)),
             FromSlot::Broken => return Err(WorkError::Broken),
         }
         Ok(())
     }
 
-    fn take_end(&mut self, slot: usize, claim: &Claim, ran: Ran) {
-        self.slots.release(slot);
+    fn take_end(&mut self, ticket: Ticket, claim: &Claim, ran: Ran, took: Duration) {
         self.hurry();
-        self.running.remove(claim.job_id);
         self.outputs.retain(|(job, ..)| *job != claim.job_id);
         if let Ran::NotStarted { why } = &ran {
             let why = why.to_string();
             self.lacks_something(claim.job_id, &why);
         }
         match running::ended(claim, ran, self.phase.is_stopping(), rand::random()) {
-            Some(ended) => self.unsaved.push(ended),
-            None => self.give_back(claim.job_id),
+            Some(ended) => {
+                self.pace.note(took);
+                self.running.remove(claim.job_id);
+                self.settling.push(ticket);
+                self.unsaved.push(ended);
+            }
+            None => self.give_back(claim.job_id, Some(ticket)),
+        }
+    }
+
+    /// Claims that no slot has taken go back to their queue, if they are meant.
+    pub(super) fn withdraw(&mut self, is_meant: impl FnMut(&Claim) -> bool) {
+        for order in self.exchange.withdraw(is_meant) {
+            self.give_back(order.claim.job_id, Some(order.ticket));
         }
     }
 
     /// The claim goes back as if it had never been made.
-    pub(super) fn give_back(&mut self, job_id: i64) {
+    pub(super) fn give_back(&mut self, job_id: i64, ticket: Option<Ticket>) {
+        self.running.remove(job_id);
         self.unwanted.push(job_id);
+        self.settling.extend(ticket);
         self.claimed -= 1;
     }
 
     /// The machine could not start an attempt now: it gets a breather.
     pub(super) fn lacks_something(&mut self, job_id: i64, why: &str) {
         self.no_claims_before = Some(Instant::now() + BREATHER);
+        self.withdraw(|_| true);
         self.tell(What::Notice(format!(
             "job {job_id} could not be started now and goes back to its queue: {why}"
         )));
@@ -81,6 +96,7 @@ impl Dispatcher<'_> {
 
     fn stop(&mut self, number: i32) {
         self.summary.cut_short.get_or_insert(number);
+        self.withdraw(|_| true);
         let step = self.phase.signal(Instant::now(), self.options.shutdown_timeout.into());
         self.hurry();
         let reason = match step {

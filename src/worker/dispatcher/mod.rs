@@ -6,15 +6,19 @@ mod incoming;
 mod timing;
 mod turns;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::mpsc::unbounded_channel;
 
+use super::exchange::Exchange;
 use super::inputs::Inputs;
+use super::pace::Pace;
 use super::phase::Phase;
 use super::presence::Presence;
 use super::recovery::Recovery;
 use super::running::Running;
+use super::slot_table::Ticket;
 use super::slots::{Shared, Slots};
 use super::{Options, Summary, WorkError};
 use crate::clock;
@@ -30,10 +34,10 @@ pub(super) async fn run(
     reporter: &mut dyn Reporter,
     inherited: Inherited,
 ) -> Result<Summary, WorkError> {
-    let (presence, socket) = Presence::establish(&mut store, &options)?;
-    let (tell, from_slots) = unbounded_channel();
+    let (mut presence, socket) = Presence::establish(&mut store, &options)?;
+    let exchange = Arc::new(Exchange::default());
     let (tell_remains, remains) = unbounded_channel();
-    let mut inputs = Inputs::new(inherited, from_slots, remains, socket)
+    let mut inputs = Inputs::new(inherited, Arc::clone(&exchange), remains, socket)
         .map_err(|error| WorkError::Io("listen for signals and wake-ups", error))?;
     let db = store.file().path().to_owned();
     let shared = Shared {
@@ -41,7 +45,7 @@ pub(super) async fn run(
         db: db.clone(),
         reports: presence.reports.clone(),
         table: presence.table.clone(),
-        tell,
+        exchange: Arc::clone(&exchange),
     };
     let boot_id = presence.row.boot_id.clone();
     let recovery = Recovery::new(store.file().run_dir(), boot_id, presence.row.id, tell_remains);
@@ -54,7 +58,9 @@ pub(super) async fn run(
     let mut dispatcher = Dispatcher {
         worker: presence.row.id,
         name: presence.row.name.clone(),
-        slots: Slots::new(options.slots, shared),
+        slots: Slots::new(options.slots, std::mem::take(&mut presence.tickets), shared),
+        exchange,
+        pace: Pace::default(),
         options,
         store,
         reporter,
@@ -67,6 +73,8 @@ pub(super) async fn run(
         claimed: 0,
         unsaved: Vec::new(),
         unwanted: Vec::new(),
+        settling: Vec::new(),
+        gather_until: None,
         outputs: Vec::new(),
         look: true,
         looked_at: Instant::now(),
@@ -99,6 +107,8 @@ struct Dispatcher<'a> {
     definitions: Definitions,
     reporter: &'a mut dyn Reporter,
     slots: Slots,
+    exchange: Arc<Exchange>,
+    pace: Pace,
     running: Running,
     recovery: Recovery,
     phase: Phase,
@@ -109,8 +119,12 @@ struct Dispatcher<'a> {
     claimed: u64,
     /// Attempts that have ended and are not on disk.
     unsaved: Vec<Ended>,
-    /// Claims that could not be started and are not given back yet.
+    /// Claims that could not or should not be started and are not given back yet.
     unwanted: Vec<i64>,
+    /// The places in the slot table of both.
+    settling: Vec<Ticket>,
+    /// Ends may gather until then.
+    gather_until: Option<Instant>,
     /// What running attempts have written, not on disk.
     outputs: Vec<(i64, u32, Output)>,
     /// Something may have changed since the last turn.
@@ -133,9 +147,11 @@ struct Dispatcher<'a> {
 impl Dispatcher<'_> {
     async fn serve(&mut self, inputs: &mut Inputs) -> Result<(), WorkError> {
         loop {
-            self.take_turn()?;
-            if self.is_done() {
-                return Ok(());
+            if !self.lets_ends_gather() {
+                self.take_turn()?;
+                if self.is_done() {
+                    return Ok(());
+                }
             }
             let first = inputs.next(self.deadline()).await;
             let mut next = Some(first);

@@ -15,7 +15,25 @@ const STEP: Millis = Millis(500);
 /// How often a worker looks by itself: at other workers' locks, and for work that nobody woke it for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// How long ends may gather while every slot has its next order: one transaction, one sync, for all of them.
+const GATHER: Duration = Duration::from_millis(3);
+
+/// A claim goes back if no slot comes to it or to one before it for so long: an idle worker may have it.
+const STALLED: Duration = Duration::from_millis(100);
+
 impl Dispatcher<'_> {
+    /// May the next turn wait for more to be recorded? Only while no slot waits for it.
+    pub(super) fn lets_ends_gather(&mut self) -> bool {
+        if self.phase.is_stopping() || !self.unwanted.is_empty() {
+            return false;
+        }
+        let now = Instant::now();
+        let until = *self.gather_until.get_or_insert(now + GATHER);
+        // The next orders are to be there before the last one is taken.
+        let low = if self.backlog.due { self.pace.ahead(self.slots.number()) / 2 } else { 0 };
+        until > now && self.exchange.gather(low)
+    }
+
     /// What the passing of time brings.
     pub(super) fn pass_time(&mut self) -> Result<(), WorkError> {
         let now = Instant::now();
@@ -23,6 +41,10 @@ impl Dispatcher<'_> {
             let reason = format!("{} are over: ending what is running", self.options.shutdown_timeout);
             self.tell(What::WorkerStopping { reason, running: self.running.len() });
             self.obey(step);
+        }
+        if self.exchange.stalled_since().is_some_and(|since| since + STALLED <= now) {
+            self.pace.forget();
+            self.withdraw(|_| true);
         }
         if self.no_claims_before.is_some_and(|at| at <= now) {
             self.no_claims_before = None;
@@ -73,7 +95,9 @@ impl Dispatcher<'_> {
         if let Some(due) = self.backlog.next_due.filter(|_| !in_trouble) {
             deadline = deadline.min(now + Duration::from(due.since(clock::now())));
         }
-        let moments = [self.phase.deadline(), self.no_claims_before];
+        let stalled = self.exchange.stalled_since().map(|since| since + STALLED);
+        let give_back = (!self.unwanted.is_empty() && !in_trouble).then_some(now);
+        let moments = [self.phase.deadline(), self.no_claims_before, self.gather_until, stalled, give_back];
         deadline = moments.into_iter().flatten().fold(deadline, Instant::min);
         // A turn that has to wait comes when it may, whatever else there is to look for.
         match self.not_before {

@@ -9,7 +9,7 @@ use super::Dispatcher;
 use crate::clock;
 use crate::model::JobState;
 use crate::report::What;
-use crate::store::{Errand, Recorded, StoreError, Turn};
+use crate::store::{Errand, Recorded, StoreError, Turn, Want};
 use crate::wake;
 
 /// How long it waits before it writes again after trouble that passes.
@@ -24,6 +24,7 @@ const FULL_DISK_PROBE: Duration = Duration::from_mins(1);
 impl Dispatcher<'_> {
     /// Records what ended, and claims what can be started: one transaction, if there is any need for one.
     pub(super) fn take_turn(&mut self) -> Result<(), WorkError> {
+        self.gather_until = None;
         let needed = self.look || !self.unsaved.is_empty() || !self.unwanted.is_empty();
         if !needed || self.not_before.is_some_and(|at| at > Instant::now()) {
             return Ok(());
@@ -40,6 +41,7 @@ impl Dispatcher<'_> {
                 self.out_of_trouble();
                 self.look = false;
                 self.unsaved.clear();
+                self.slots.settle(self.settling.drain(..));
                 let returned = !std::mem::take(&mut self.unwanted).is_empty();
                 let news = returned || turn.recorded.iter().any(Recorded::is_retry);
                 let ended = !turn.recorded.is_empty() || !turn.expired.is_empty();
@@ -55,13 +57,17 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// How many more attempts may begin.
-    fn want(&self) -> usize {
+    /// How many more claims it can take.
+    fn want(&self) -> Want {
         if self.phase.is_stopping() || self.no_claims_before.is_some() {
-            return 0;
+            return Want::default();
         }
         let left = self.options.max_jobs.map_or(u64::MAX, |most| most.saturating_sub(self.claimed));
-        self.slots.free().min(usize::try_from(left).unwrap_or(usize::MAX))
+        let most = self.slots.room().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let (waiting, busy) = self.exchange.waiting_and_busy();
+        let now = self.slots.number().saturating_sub(waiting + busy).min(most);
+        let ahead = self.pace.ahead(self.slots.number()).saturating_sub(waiting).min(most - now);
+        Want { now, ahead }
     }
 
     /// The transaction is on disk: now start, end and tell.
@@ -70,13 +76,16 @@ impl Dispatcher<'_> {
         for claim in turn.claims {
             let job_id = claim.job_id;
             self.claimed += 1;
-            match self.slots.start(claim) {
+            match self.slots.order(claim) {
                 Ok(control) => self.running.add(job_id, control),
                 Err(error) => {
                     self.lacks_something(job_id, &error.to_string());
-                    self.give_back(job_id);
+                    self.give_back(job_id, None);
                 }
             }
+        }
+        if !turn.cancels.is_empty() || !turn.paused.is_empty() {
+            self.withdraw(|claim| turn.cancels.contains(&claim.job_id) || turn.paused.contains(&claim.queue));
         }
         self.running.cancel(&turn.cancels);
         if self.phase == Phase::Ending {
@@ -92,6 +101,9 @@ impl Dispatcher<'_> {
                 name: expired.name,
                 attempts: expired.attempts,
             });
+        }
+        for job in turn.called_off {
+            self.tell(What::JobCalledOff { job_id: job.id, name: job.name, attempts: job.attempts });
         }
         if self.reporter.wants_remaining()
             && let Ok(unfinished) = self.store.count_unfinished()
@@ -186,6 +198,7 @@ impl Dispatcher<'_> {
         let probe = matches!(error, StoreError::Full) && self.unsaved.is_empty();
         self.not_before = Some(Instant::now() + if probe { FULL_DISK_PROBE } else { PAUSE });
         self.look = true;
+        self.withdraw(|_| true);
         if !self.in_trouble {
             self.in_trouble = true;
             self.tell(What::Notice(format!("{error}; no job is started until that has passed")));

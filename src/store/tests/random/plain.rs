@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Timestamp};
+use crate::model::{
+    Attempt, Bytes, CodePattern, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Timestamp, WORKER_CRASHED,
+};
 use crate::store::{CancelOutcome, EnqueueError, Enqueued, NewJob, OnConflict, Output, Refusal, WorkerRow};
 
 /// Everything there is.
@@ -48,6 +50,16 @@ impl Job {
 
     pub fn has_expired(&self, now: Timestamp) -> bool {
         self.state == JobState::Pending && self.expires_at.is_some_and(|expiry| expiry <= now)
+    }
+
+    /// A crash of its next attempt would not be the end of it.
+    pub fn outlives_a_crash(&self) -> bool {
+        let (policy, crash) = (&self.spec.policy, ErrorCode::built_in(WORKER_CRASHED));
+        let names = |list: &[CodePattern]| list.iter().any(|pattern| pattern.matches(&crash));
+        policy.retryable
+            && self.budget_used + 1 < policy.max_attempts
+            && !names(&policy.never_retry_for)
+            && policy.auto_retry_for.as_deref().is_none_or(names)
     }
 
     pub fn next_number(&self) -> u32 {

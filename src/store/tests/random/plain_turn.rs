@@ -6,18 +6,18 @@ use super::plain::{Job, Plain};
 use crate::model::{
     Attempt, Circumstances, Decision, JobSpec, JobState, Outcome, Timestamp, classify, decide,
 };
-use crate::store::{Backlog, Claim, Ended, Errand, Expired, Orphan, Output, Recorded, Turn};
+use crate::store::{Backlog, CalledOff, Claim, Ended, Errand, Expired, Orphan, Output, Recorded, Turn};
 
 impl Plain {
     pub fn turn(&mut self, errand: &Errand, now: Timestamp) -> Turn {
         let recorded = errand.ended.iter().map(|ended| self.finish(errand.worker, ended)).collect();
-        for id in errand.give_back {
-            self.give_back(errand.worker, *id, now);
-        }
+        let given = errand.give_back.iter();
+        let called_off = given.filter_map(|id| self.give_back(errand.worker, *id, now)).collect();
         let expired =
             |job: &Job| Expired { id: job.id, name: job.spec.name.clone(), attempts: job.next_number() - 1 };
         Turn {
             recorded,
+            called_off,
             expired: self.expire_due(now).into_iter().map(expired).collect(),
             claims: self.claim(errand, now),
             backlog: self.backlog(errand.queues, now),
@@ -26,6 +26,7 @@ impl Plain {
                 .filter(|job| job.cancel_requested_at.is_some())
                 .map(|j| j.id)
                 .collect(),
+            paused: self.paused.iter().cloned().collect(),
         }
     }
 
@@ -52,7 +53,12 @@ impl Plain {
             .filter(|job| self.is_open(job, errand.queues))
             .collect();
         due.sort_by_key(|job| (-job.spec.priority, job.run_at, job.id));
-        let ids: Vec<i64> = due.into_iter().take(errand.want).map(|job| job.id).collect();
+        let most = errand.want.now + errand.want.ahead;
+        let taken = due.into_iter().take(most).enumerate();
+        let ids: Vec<i64> = taken
+            .take_while(|(at, job)| *at < errand.want.now || job.outlives_a_crash())
+            .map(|(_, job)| job.id)
+            .collect();
         ids.into_iter().map(|id| self.take(id, errand.worker, now)).collect()
     }
 
@@ -70,6 +76,9 @@ impl Plain {
             spec: JobSpec { queue: String::new(), priority: 0, unique_key: None, ..(*job.spec).clone() }
                 .into(),
             queue: job.spec.queue.clone(),
+            priority: job.spec.priority,
+            run_at: job.run_at,
+            expires_at: job.expires_at,
             args: job.args.clone(),
             stdin: job.stdin.clone(),
             last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
@@ -158,13 +167,13 @@ impl Plain {
         Recorded::Written { attempt: Box::new(attempt), name, runs }
     }
 
-    fn give_back(&mut self, worker: i64, id: i64, now: Timestamp) {
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.worker == Some(worker)) else {
-            return;
-        };
+    fn give_back(&mut self, worker: i64, id: i64, now: Timestamp) -> Option<CalledOff> {
+        let job = self.jobs.get_mut(&id).filter(|job| job.worker == Some(worker))?;
         job.state = if job.cancel_requested_at.is_some() { JobState::Cancelled } else { JobState::Pending };
         job.worker = None;
         job.changed_at = now;
+        let (name, attempts) = (job.spec.name.clone(), job.next_number() - 1);
+        (job.state == JobState::Cancelled).then_some(CalledOff { id, name, attempts })
     }
 
     pub fn bury(

@@ -8,7 +8,7 @@ use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 use super::draw;
 use super::history::History;
 use crate::model::{JobState, Timestamp};
-use crate::store::{Cancelled, Ended, Errand, Recorded, Replayed};
+use crate::store::{Cancelled, Ended, Errand, Recorded, Replayed, Want};
 
 impl History {
     pub fn enqueue(&mut self) {
@@ -45,7 +45,7 @@ impl History {
             let number = self.rng.random_range(0..=2);
             draw::QUEUES.sample(&mut self.rng, number).map(|queue| (*queue).to_owned()).collect()
         });
-        let want = self.rng.random_range(0..=4);
+        let want = Want { now: self.rng.random_range(0..=3), ahead: self.rng.random_range(0..=2) };
         let errand = Errand { worker, queues: queues.as_deref(), ended: &ended, give_back: &give_back, want };
         self.log(format!("turn {errand:?}"));
         let (store, definitions) = self.store();
@@ -75,7 +75,7 @@ impl History {
         };
         self.log(format!("stale finish by worker {worker}: {ended:?}"));
         let ended = [ended];
-        let errand = Errand { worker, queues: None, ended: &ended, give_back: &[], want: 0 };
+        let errand = Errand { worker, queues: None, ended: &ended, give_back: &[], want: Want::now(0) };
         let (store, definitions) = self.store();
         let answer = store.turn(definitions, &errand, &|| now).unwrap().recorded;
         let expected = self.plain.turn(&errand, now).recorded;
