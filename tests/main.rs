@@ -3,6 +3,7 @@
 mod support;
 
 mod adhoc;
+mod ahead;
 mod architecture;
 mod arguments;
 mod backup;

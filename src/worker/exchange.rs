@@ -149,3 +149,135 @@ impl State {
         self.gathering.is_none_or(|low| left == 0 || left <= low || self.news.len() >= ENOUGH_NEWS)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::{Bytes, Command, JobSpec, Timestamp};
+    use crate::process::Ran;
+    use crate::worker::slot_table::Tickets;
+
+    fn order(job_id: i64, priority: i32, run_at: i64) -> Order {
+        let spec = JobSpec::new("a", Command::Shell(Bytes::from("true")), Bytes::from("/"));
+        let claim = Claim {
+            job_id,
+            number: 1,
+            budget_number: 1,
+            spec: Arc::new(spec),
+            queue: "q".to_owned(),
+            priority,
+            run_at: Timestamp(run_at),
+            expires_at: None,
+            args: Vec::new(),
+            stdin: None,
+            last_error_code: None,
+            last_worker: None,
+        };
+        let ticket = Tickets::new(1).take().unwrap();
+        Order { claim: Arc::new(claim), ticket, stdin: None, control: Control::new().unwrap() }
+    }
+
+    fn end(order: Order) -> FromSlot {
+        let ran = Ran::NotStarted { why: std::io::Error::other("a test") };
+        FromSlot::Ran { ticket: order.ticket, claim: order.claim, ran, took: Duration::ZERO }
+    }
+
+    fn with(orders: impl IntoIterator<Item = Order>) -> Exchange {
+        let exchange = Exchange::default();
+        orders.into_iter().for_each(|order| exchange.place(order));
+        exchange
+    }
+
+    /// Is the dispatcher to look now?
+    fn is_told(exchange: &Exchange) -> bool {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            tokio::select! { biased; () = exchange.news() => true, () = std::future::ready(()) => false }
+        })
+    }
+
+    #[test]
+    fn orders_are_taken_by_priority_then_due_time_then_id() {
+        let exchange =
+            with([order(4, 0, 2), order(3, 0, 2), order(2, 0, 1), order(9, 5, 9), order(1, -1, 0)]);
+        let taken: Vec<i64> = (0..5).map(|_| exchange.next(None).unwrap().claim.job_id).collect();
+        assert_eq!(taken, [9, 2, 3, 4, 1]);
+        assert_eq!(exchange.waiting_and_busy(), (0, 5));
+    }
+
+    #[test]
+    fn what_is_withdrawn_no_slot_gets() {
+        let exchange = with([order(1, 0, 0), order(2, 0, 0), order(3, 0, 0)]);
+        let withdrawn = exchange.withdraw(|claim| claim.job_id != 2);
+        assert_eq!(withdrawn.iter().map(|order| order.claim.job_id).collect::<Vec<_>>(), [1, 3]);
+        assert_eq!(exchange.next(None).unwrap().claim.job_id, 2);
+        assert_eq!(exchange.waiting_and_busy(), (0, 1));
+    }
+
+    #[test]
+    fn an_end_is_told_at_once_unless_it_may_gather_with_others() {
+        let exchange = with((1..=5).map(|id| order(id, 0, 0)));
+        let first = exchange.next(None).unwrap();
+        let second = exchange.next(Some(end(first))).unwrap();
+        assert!(is_told(&exchange), "nobody said that it may gather");
+        assert!(exchange.gather(1));
+        let third = exchange.next(Some(end(second))).unwrap();
+        assert!(!is_told(&exchange), "there are two more orders");
+        let _fourth = exchange.next(Some(end(third))).unwrap();
+        assert!(!is_told(&exchange));
+        let last = exchange.next(None).unwrap();
+        let idle = thread::scope(|scope| {
+            let slot = scope.spawn(|| exchange.next(Some(end(last))).is_none());
+            while exchange.waiting_and_busy().1 == 2 {
+                thread::yield_now();
+            }
+            assert!(is_told(&exchange), "a slot has nothing to do");
+            assert!(!exchange.gather(0));
+            exchange.close();
+            slot.join().unwrap()
+        });
+        assert!(idle);
+        assert_eq!(exchange.take_news().len(), 4);
+    }
+
+    #[test]
+    fn news_enough_are_told_though_there_are_orders() {
+        let exchange = with((0..100).map(|id| order(id, 0, 0)));
+        let mut last = exchange.next(None).unwrap();
+        assert!(exchange.gather(10));
+        let mut handed_in = 0;
+        while !is_told(&exchange) {
+            last = exchange.next(Some(end(last))).unwrap();
+            handed_in += 1;
+        }
+        assert_eq!(handed_in, ENOUGH_NEWS);
+    }
+
+    #[test]
+    fn orders_that_run_low_are_told() {
+        let exchange = with((0..10).map(|id| order(id, 0, 0)));
+        let mut last = exchange.next(None).unwrap();
+        assert!(exchange.gather(5));
+        let mut handed_in = 0;
+        while !is_told(&exchange) {
+            last = exchange.next(Some(end(last))).unwrap();
+            handed_in += 1;
+        }
+        // The slot that tells takes one of the five.
+        assert_eq!((handed_in, exchange.waiting_and_busy()), (5, (4, 1)));
+    }
+
+    #[test]
+    fn it_is_stalled_only_while_there_are_orders() {
+        let exchange = with([order(1, 0, 0), order(2, 0, 0)]);
+        assert_eq!(exchange.stalled_since(), None, "no slot has been here yet");
+        let before = Instant::now();
+        let _first = exchange.next(None);
+        assert!(exchange.stalled_since().is_some_and(|since| since >= before));
+        let _second = exchange.next(None);
+        assert_eq!(exchange.stalled_since(), None);
+    }
+}

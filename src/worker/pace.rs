@@ -49,7 +49,9 @@ mod tests {
 
     fn ahead(slots: usize, milliseconds: &[u64]) -> usize {
         let mut pace = Pace::default();
-        milliseconds.iter().for_each(|took| pace.note(Duration::from_millis(*took)));
+        for took in milliseconds {
+            pace.note(Duration::from_millis(*took));
+        }
         pace.ahead(slots)
     }
 

@@ -19,6 +19,7 @@ use crate::process::{self, Control, Kept, Launch, Mark, Progress, Ran};
 use crate::store::{Claim, Output, StreamBytes};
 
 /// What a slot tells the dispatcher.
+#[expect(clippy::large_enum_variant, reason = "none is kept for long, and boxing each end would cost more")]
 pub(super) enum FromSlot {
     /// The command runs.
     Started { claim: Arc<Claim>, pid: i32 },

@@ -1,5 +1,6 @@
 //! The store as a whole: guards, plans, opening, crowds, and random histories against a plain model.
 
+mod ahead;
 mod checks;
 mod crowd;
 mod expiry;

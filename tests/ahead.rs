@@ -1,0 +1,100 @@
+//! Claims made ahead of the slots: faster, and not to be seen.
+
+use rustix::process::Signal;
+
+use crate::support::{Bed, Worker, eventually};
+
+/// Short jobs, and one that takes as long as the test likes.
+const JOBS: &str = r#"
+[jobs.short]
+command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log"
+
+[jobs.long]
+command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done"
+"#;
+
+/// Twelve short jobs, a long one, and eight short ones behind it.
+fn mixed() -> Bed {
+    let bed = Bed::new(JOBS);
+    bed.run("enqueue short short short short short short short short short short short short").ok();
+    bed.run("enqueue long").ok();
+    bed.run("enqueue short short short short short short short short").ok();
+    bed
+}
+
+fn count(bed: &Bed, which: &str) -> i64 {
+    bed.sql().number(&format!("SELECT count(*) FROM jobs WHERE {which}"))
+}
+
+#[test]
+fn what_a_busy_worker_had_at_hand_an_idle_one_gets() {
+    let bed = mixed();
+    let mut busy = Worker::start(&bed, bed.call("work"), "-j1");
+    bed.until_logged(13);
+    let mut idle = Worker::start(&bed, bed.call("work"), "-j1 --until-idle");
+    bed.until_logged(21);
+    assert_eq!(bed.job(13)["state"], "running");
+    bed.write("go", "");
+    busy.ask_to_stop(Signal::TERM);
+    busy.wait().ok();
+    idle.wait().ok();
+    let mut ran = bed.log();
+    ran.sort();
+    ran.dedup();
+    assert_eq!(ran.len(), 21, "each ran once: {ran:?}");
+}
+
+#[test]
+fn a_worker_that_stops_gives_back_what_it_had_at_hand() {
+    let bed = mixed();
+    let mut worker = Worker::start(&bed, bed.call("work"), "-j1");
+    bed.until_logged(13);
+    worker.ask_to_stop(Signal::TERM);
+    eventually("nothing is at hand any more", || (count(&bed, "state = 'running'") == 1).then_some(()));
+    bed.write("go", "");
+    worker.wait().ok();
+    assert_eq!(count(&bed, "state = 'succeeded'"), 13);
+    assert_eq!(count(&bed, "state = 'pending' AND attempts = 0 AND budget_used = 0"), 8);
+}
+
+#[test]
+fn what_a_killed_worker_had_at_hand_is_no_attempt() {
+    let bed = mixed();
+    let worker = Worker::start(&bed, bed.call("work"), "-j1");
+    bed.until_logged(13);
+    worker.kill();
+    bed.write("go", "");
+    bed.run("work --drain").ok();
+    let ran = bed.log();
+    let again: Vec<_> = ran.iter().filter(|line| !line.ends_with(".1")).collect();
+    assert_eq!((ran.len(), again), (22, vec![&"13.2".to_owned()]));
+    bed.run("doctor").ok();
+}
+
+#[test]
+fn more_jobs_than_asked_for_are_not_started() {
+    let bed = mixed();
+    bed.run("work -j2 --max-jobs 7").ok();
+    assert_eq!(bed.log().len(), 7);
+    assert_eq!(count(&bed, "state = 'pending' AND attempts = 0"), 14);
+}
+
+#[test]
+fn a_higher_priority_goes_before_what_is_at_hand() {
+    let bed = Bed::new(
+        r#"
+[jobs.short]
+command = "echo low >> log; [ $RUNNER_JOB_ID != 60 ] || $RUNNER enqueue urgent"
+
+[jobs.urgent]
+command = "echo urgent >> log"
+priority = 9
+"#,
+    );
+    let lines = "{\"name\":\"short\"}\n".repeat(200);
+    bed.call("enqueue --batch -").stdin(lines).run().ok();
+    let runner = env!("CARGO_BIN_EXE_runner");
+    bed.call("work -j1 --drain").env("RUNNER", runner).run().ok();
+    let at = bed.log().iter().position(|line| line == "urgent").unwrap();
+    assert!((60..120).contains(&at), "it ran after {at} others");
+}
