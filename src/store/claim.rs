@@ -6,6 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::definition::Definitions;
 use super::enqueue::unpack_args;
+use super::tally::Waiting;
+use super::writing::Writing;
 use super::{Result, queues};
 use crate::model::{
     Bytes, Circumstances, Cut, Decision, Ending, ErrorCode, JobSpec, SelfReport, Timestamp, classify, decide,
@@ -70,7 +72,7 @@ struct Candidate {
 ///
 /// The order holds for those that are claimed ahead too: the first that may not be claimed ahead ends the claim.
 pub(super) fn claim(
-    connection: &Connection,
+    connection: &Writing,
     definitions: &mut Definitions,
     worker: i64,
     selected: Option<&[String]>,
@@ -97,7 +99,7 @@ pub(super) fn claim(
             if claims.len() >= want.now && !may_wait_in_hand(&claim, now) {
                 return Ok(claims);
             }
-            take(connection, worker, claim.job_id, now)?;
+            take(connection, worker, &claim, now)?;
             claims.push(claim);
         }
         if claims.len() >= want.total() {
@@ -129,17 +131,10 @@ fn may_wait_in_hand(claim: &Claim, now: Timestamp) -> bool {
 
 /// The queue and priority of all waiting jobs, each pair once, found by leaps over the index.
 fn waiting_levels(connection: &Connection, selected: Option<&[String]>) -> Result<Vec<(String, i32)>> {
-    let mut next = connection.prepare_cached(
-        "SELECT priority FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority < ?2
-         ORDER BY priority DESC LIMIT 1",
-    )?;
     let mut levels = Vec::new();
     for queue in queues::open_queues(connection, selected)? {
-        let mut below = i32::MAX;
-        while let Some(priority) = next.query_row(params![queue, below], |row| row.get(0)).optional()? {
-            levels.push((queue.clone(), priority));
-            below = priority;
-        }
+        let priorities = queues::priorities(connection, &queue)?;
+        levels.extend(priorities.into_iter().map(|priority| (queue.clone(), priority)));
     }
     Ok(levels)
 }
@@ -163,13 +158,19 @@ fn due_jobs(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn take(connection: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<()> {
+fn take(connection: &Writing, worker: i64, claim: &Claim, now: Timestamp) -> Result<()> {
     connection
         .prepare_cached(
             "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
              WHERE id = ?1 AND state = 'pending'",
         )?
-        .execute(params![id, worker, now.0])?;
+        .execute(params![claim.job_id, worker, now.0])?;
+    connection.leaves(Waiting {
+        queue: &claim.queue,
+        attempts: claim.number - 1,
+        run_at: claim.run_at.0,
+        expires_at: claim.expires_at.map(|at| at.0),
+    });
     Ok(())
 }
 

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
+use super::tally::Waiting;
 use super::unique_key::holder_of_key;
+use super::writing::Writing;
 use super::{Result, Store, StoreError, cancel, definition};
 use crate::model::{Bytes, JobSpec, Timestamp};
 
@@ -130,7 +132,7 @@ impl Store {
 
 /// One transaction's worth of enqueueing.
 struct Batch<'a> {
-    connection: &'a Connection,
+    connection: &'a Writing<'a>,
     /// Ids of definitions that this batch has met, by the address of the shared definition.
     definitions: HashMap<*const JobSpec, i64>,
     now: Timestamp,
@@ -203,6 +205,7 @@ impl Batch<'_> {
                 expires_at,
             ])?;
         let id = self.connection.last_insert_rowid();
+        self.connection.waits(Waiting { queue: &spec.queue, attempts: 0, run_at: run_at.0, expires_at });
         if let Some(stdin) = &job.stdin {
             self.connection
                 .prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?

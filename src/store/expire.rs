@@ -1,9 +1,11 @@
 //! Recording that waiting jobs were not started in time.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Params, params};
 
+use super::tally::Waiting;
+use super::writing::Writing;
 use super::{Result, Store};
-use crate::model::Timestamp;
+use crate::model::{EXPIRED, JobState, Timestamp};
 
 /// What an expiry makes of a waiting job. It died when it expired, whoever notices it later.
 const EXPIRE: &str = "UPDATE jobs SET state = 'dead', dead_reason = 'expired', error_code = 'EXPIRED',
@@ -39,21 +41,29 @@ impl Store {
 }
 
 /// Records the expiry of this job, which is waiting and known to have expired.
-pub(super) fn expire_one(connection: &Connection, id: i64) -> Result<()> {
-    connection.prepare_cached(&format!("{EXPIRE} AND id = ?1"))?.execute([id])?;
+pub(super) fn expire_one(connection: &Writing, id: i64) -> Result<()> {
+    record(connection, "id = ?1", [id])?;
     Ok(())
 }
 
 /// Records up to `limit` waiting jobs that have expired by `now`.
-pub(super) fn expire_due(connection: &Connection, now: Timestamp, limit: usize) -> Result<Vec<Expired>> {
-    let sql = format!(
-        "{EXPIRE} AND id IN (SELECT id FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
-                             AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2)
-         RETURNING id, name, attempts"
-    );
+pub(super) fn expire_due(connection: &Writing, now: Timestamp, limit: usize) -> Result<Vec<Expired>> {
+    let due = "id IN (SELECT id FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
+                      AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2)";
+    record(connection, due, params![now.0, limit])
+}
+
+/// Records the expiry of the waiting jobs that this condition selects.
+fn record(connection: &Writing, condition: &str, values: impl Params) -> Result<Vec<Expired>> {
+    let sql = format!("{EXPIRE} AND {condition} RETURNING queue, attempts, run_at, expires_at, id, name");
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map(params![now.0, limit], |row| {
-        Ok(Expired { id: row.get(0)?, name: row.get(1)?, attempts: row.get(2)? })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let mut rows = statement.query(values)?;
+    let mut expired = Vec::new();
+    while let Some(row) = rows.next()? {
+        let job = Waiting::read(row, 0)?;
+        connection.leaves(job);
+        connection.is_over(JobState::Dead, Some(EXPIRED));
+        expired.push(Expired { id: row.get(4)?, name: row.get(5)?, attempts: job.attempts });
+    }
+    Ok(expired)
 }

@@ -4,6 +4,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::definition::Definitions;
 use super::outputs::{self, Output};
+use super::tally::Waiting;
+use super::writing::Writing;
 use super::{Result, StoreError};
 use crate::model::{
     Attempt, Circumstances, Decision, Ending, JobState, Millis, SelfReport, Status, Timestamp, classify,
@@ -69,6 +71,7 @@ impl Recorded {
 struct Held {
     definition_id: i64,
     name: String,
+    queue: String,
     budget_used: u32,
     cancel_requested: bool,
     expires_at: Option<Timestamp>,
@@ -77,7 +80,7 @@ struct Held {
 
 /// Records one ended attempt of the worker with this row id.
 pub(super) fn finish(
-    connection: &Connection,
+    connection: &Writing,
     definitions: &mut Definitions,
     worker: i64,
     ended: &Ended,
@@ -124,13 +127,25 @@ pub(super) fn finish(
     };
     insert(connection, worker, &attempt)?;
     outputs::keep(connection, ended.job_id, ended.number, ended.output.as_ref())?;
-    move_on(connection, worker, &attempt, decision, ended.report.result.as_deref())?;
+    // An interrupted attempt may end after the expiry: its job then waits for nothing but to be recorded as expired.
+    let run_at = match decision {
+        Decision::Retry { at, .. } => Some(held.expires_at.map_or(at, |expiry| at.min(expiry)).0),
+        _ => None,
+    };
+    move_on(connection, worker, &attempt, run_at, ended.report.result.as_deref())?;
+    if let Some(run_at) = run_at {
+        let expires_at = held.expires_at.map(|at| at.0);
+        connection.waits(Waiting { queue: &held.queue, attempts: attempt.number, run_at, expires_at });
+    } else {
+        let code = attempt.dead_reason.and(attempt.error_code.as_ref());
+        connection.is_over(attempt.next_state, code.map(crate::model::ErrorCode::as_str));
+    }
     Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, runs: spec.policy.runs() })
 }
 
 /// The fence: the job, if it still runs exactly this attempt for exactly this worker.
 fn held(connection: &Connection, worker: i64, ended: &Ended) -> Result<Option<Held>> {
-    let sql = "SELECT j.definition_id, j.name, j.budget_used, j.cancel_requested_at IS NOT NULL, j.expires_at, w.name
+    let sql = "SELECT j.definition_id, j.name, j.budget_used, j.cancel_requested_at IS NOT NULL, j.expires_at, w.name, j.queue
                FROM jobs AS j JOIN workers AS w ON w.id = j.worker_id
                WHERE j.id = ?1 AND j.state = 'running' AND j.worker_id = ?2 AND j.attempts = ?3 - 1";
     Ok(connection
@@ -143,6 +158,7 @@ fn held(connection: &Connection, worker: i64, ended: &Ended) -> Result<Option<He
                 cancel_requested: row.get(3)?,
                 expires_at: row.get::<_, Option<i64>>(4)?.map(Timestamp),
                 worker_name: row.get(5)?,
+                queue: row.get(6)?,
             })
         })
         .optional()?)
@@ -200,13 +216,9 @@ fn move_on(
     connection: &Connection,
     worker: i64,
     attempt: &Attempt,
-    decision: Decision,
+    run_at: Option<i64>,
     result: Option<&str>,
 ) -> Result<()> {
-    let retry_at = match decision {
-        Decision::Retry { at, .. } => Some(at.0),
-        _ => None,
-    };
     let dead = attempt.dead_reason;
     let changed = connection
         .prepare_cached(
@@ -222,7 +234,7 @@ fn move_on(
             attempt.number,
             attempt.next_state.as_str(),
             attempt.finished_at.0,
-            retry_at,
+            run_at,
             attempt.counted(),
             attempt.started_at.map(|at| at.0),
             dead.map(crate::model::DeadReason::as_str),

@@ -8,6 +8,7 @@ mod backup;
 mod busy;
 mod cancel;
 mod claim;
+mod counts;
 mod create;
 mod definition;
 mod enqueue;
@@ -25,9 +26,11 @@ mod queues;
 mod rebase;
 mod recover;
 mod replay;
+mod tally;
 mod turn;
 mod unique_key;
 mod workers;
+mod writing;
 
 #[cfg(test)]
 mod tests;
@@ -52,6 +55,7 @@ pub use recover::Orphan;
 pub use replay::{Refusal, Replayed};
 pub use turn::{CalledOff, Errand, Turn};
 pub use workers::WorkerRow;
+use writing::Writing;
 
 /// What the store's functions answer with.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -80,10 +84,11 @@ impl Store {
     }
 
     /// Runs one writing transaction. When this returns `Ok`, what it did is on disk.
-    fn write<T>(&mut self, body: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let value = body(&transaction)?;
-        transaction.commit().map_err(StoreError::at_commit)?;
+    fn write<T>(&mut self, body: impl FnOnce(&Writing) -> Result<T>) -> Result<T> {
+        let writing =
+            Writing::new(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?);
+        let value = body(&writing)?;
+        writing.commit()?;
         Ok(value)
     }
 

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{Result, Store};
-use crate::model::Timestamp;
+use super::counts::{self, Sides};
+use super::tally::Kind;
+use super::{Result, Store, queues};
+use crate::model::{EXPIRED, JobState, Timestamp};
 
 /// Jobs by where they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -53,19 +55,6 @@ pub struct Overview {
 }
 
 impl Counts {
-    fn add(&mut self, status: &str, number: u64) {
-        match status {
-            "ready" => self.ready += number,
-            "scheduled" => self.scheduled += number,
-            "retrying" => self.retrying += number,
-            "running" => self.running += number,
-            "succeeded" => self.succeeded += number,
-            "dead" => self.dead += number,
-            "cancelled" => self.cancelled += number,
-            _ => {}
-        }
-    }
-
     /// Jobs that are not finished.
     pub fn unfinished(&self) -> u64 {
         self.ready + self.scheduled + self.retrying + self.running
@@ -73,59 +62,123 @@ impl Counts {
 }
 
 impl Store {
-    /// Counts everything as it is to be seen at `now`.
+    /// Everything as it is to be seen at `now`, from the kept counts: however many jobs there are, few rows are read.
     pub fn overview(&mut self, now: Timestamp) -> Result<Overview> {
         self.read(|tx| {
             let mut overview = Overview::default();
-            count(tx, now, &mut overview)?;
-            let mut dead = tx.prepare_cached(
-                "SELECT iif(state = 'dead', error_code, 'EXPIRED'), count(*) FROM jobs
-                 WHERE state = 'dead' OR state = 'pending' AND expires_at <= ?1 GROUP BY 1",
-            )?;
-            let mut rows = dead.query(params![now.0])?;
+            let mut queues = unfinished(tx, now, &mut overview)?;
+            finished(tx, &mut overview)?;
+            let mut paused = tx.prepare_cached("SELECT name FROM paused_queues")?;
+            let mut rows = paused.query([])?;
             while let Some(row) = rows.next()? {
-                overview.dead_by_error_code.insert(row.get(0)?, row.get(1)?);
+                queues.entry(row.get(0)?).or_default().0 = true;
             }
-            overview.next_run_at = first_due(tx, "run_at > ?1", now)?;
-            overview.oldest_due_at = first_due(tx, "run_at <= ?1", now)?;
+            let queues =
+                queues.into_iter().filter(|(_, (paused, counts))| *paused || counts.unfinished() > 0);
+            overview.queues =
+                queues.map(|(name, (paused, counts))| QueueRow { name, paused, counts }).collect();
+            (overview.oldest_due_at, overview.next_run_at) = first_due(tx, now)?;
             Ok(overview)
         })
     }
 }
 
-fn first_due(tx: &Transaction, when: &str, now: Timestamp) -> Result<Option<Timestamp>> {
-    let sql = format!(
-        "SELECT min(run_at) FROM jobs WHERE state = 'pending' AND coalesce(expires_at > ?1, 1) AND {when}"
-    );
-    let first: Option<i64> = tx.prepare_cached(&sql)?.query_row(params![now.0], |row| row.get(0))?;
-    Ok(first.map(Timestamp))
+/// A count as it is shown. One that somebody's own changes have put out of step may be below zero.
+fn shown(jobs: i64) -> u64 {
+    u64::try_from(jobs).unwrap_or(0)
 }
 
-fn count(tx: &Transaction, now: Timestamp, overview: &mut Overview) -> Result<()> {
+/// Counts the jobs that wait and run, for each queue and altogether, and among the dead those that have expired.
+fn unfinished(
+    tx: &Transaction,
+    now: Timestamp,
+    overview: &mut Overview,
+) -> Result<BTreeMap<String, (bool, Counts)>> {
     let mut queues: BTreeMap<String, (bool, Counts)> = BTreeMap::new();
-    let mut statement = tx.prepare_cached(
-        "SELECT queue, CASE WHEN state <> 'pending' THEN state
-                            WHEN expires_at <= ?1 THEN 'dead'
-                            WHEN run_at <= ?1 THEN 'ready'
-                            WHEN attempts = 0 THEN 'scheduled'
-                            ELSE 'retrying' END AS status, count(*)
-         FROM jobs GROUP BY queue, status",
-    )?;
-    let mut rows = statement.query(params![now.0])?;
-    while let Some(row) = rows.next()? {
-        let (queue, status, number): (String, String, u64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        overview.counts.add(&status, number);
-        queues.entry(queue).or_default().1.add(&status, number);
+    for kind in Kind::ALL {
+        for (queue, Sides { past, future }) in counts::waiting(tx, kind, now)? {
+            let counts = &mut queues.entry(queue).or_default().1;
+            match kind {
+                Kind::New => counts.scheduled = shown(future),
+                Kind::Retry => counts.retrying = shown(future),
+                Kind::Expiring => {
+                    // What has expired is past due, and dead, whether anybody has recorded it or not.
+                    counts.dead = shown(past);
+                    counts.ready = counts.ready.saturating_sub(shown(past));
+                    continue;
+                }
+            }
+            counts.ready += shown(past);
+        }
     }
-    let mut paused = tx.prepare_cached("SELECT name FROM paused_queues")?;
-    let mut rows = paused.query([])?;
-    while let Some(row) = rows.next()? {
-        queues.entry(row.get(0)?).or_default().0 = true;
+    for job in running_jobs(tx)? {
+        queues.entry(job.queue).or_default().1.running += 1;
     }
-    overview.queues = queues
-        .into_iter()
-        .filter(|(_, (paused, counts))| *paused || counts.unfinished() > 0)
-        .map(|(name, (paused, counts))| QueueRow { name, paused, counts })
-        .collect();
+    let all = &mut overview.counts;
+    for (_, counts) in queues.values() {
+        all.ready += counts.ready;
+        all.scheduled += counts.scheduled;
+        all.retrying += counts.retrying;
+        all.running += counts.running;
+        all.dead += counts.dead;
+    }
+    if all.dead > 0 {
+        overview.dead_by_error_code.insert(EXPIRED.to_owned(), all.dead);
+    }
+    Ok(queues)
+}
+
+/// Adds the jobs that are over.
+fn finished(tx: &Transaction, overview: &mut Overview) -> Result<()> {
+    let mut statement =
+        tx.prepare_cached("SELECT state, error_code, jobs FROM finished_counts WHERE jobs > 0")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (state, code, jobs): (String, String, u64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        match JobState::parse(&state) {
+            Some(JobState::Succeeded) => overview.counts.succeeded += jobs,
+            Some(JobState::Cancelled) => overview.counts.cancelled += jobs,
+            Some(JobState::Dead) => {
+                overview.counts.dead += jobs;
+                *overview.dead_by_error_code.entry(code).or_default() += jobs;
+            }
+            _ => {}
+        }
+    }
     Ok(())
+}
+
+/// A job that a worker holds.
+struct RunningJob {
+    queue: String,
+}
+
+/// The jobs that workers hold: as few as there are slots.
+fn running_jobs(tx: &Transaction) -> Result<Vec<RunningJob>> {
+    let mut statement = tx.prepare_cached("SELECT queue FROM jobs WHERE state = 'running'")?;
+    let rows = statement.query_map([], |row| Ok(RunningJob { queue: row.get(0)? }))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The earliest due time among ready jobs, and the earliest one in the future.
+fn first_due(tx: &Transaction, now: Timestamp) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+    let mut due = tx.prepare_cached(
+        "SELECT run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at <= ?3
+         AND (expires_at IS NULL OR expires_at > ?3) ORDER BY run_at LIMIT 1",
+    )?;
+    let mut later = tx.prepare_cached(
+        "SELECT run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at > ?3
+         ORDER BY run_at LIMIT 1",
+    )?;
+    let (mut oldest, mut next) = (None, None);
+    for queue in queues::waiting_queues(tx)? {
+        for priority in queues::priorities(tx, &queue)? {
+            let level = params![queue, priority, now.0];
+            let first = due.query_row(level, |row| row.get(0)).optional()?;
+            oldest = queues::earlier(oldest, first.map(Timestamp));
+            let first = later.query_row(level, |row| row.get(0)).optional()?;
+            next = queues::earlier(next, first.map(Timestamp));
+        }
+    }
+    Ok((oldest, next))
 }

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::tally::COARSE;
 use super::{Result, Store};
 use crate::model::Timestamp;
 
@@ -20,9 +21,9 @@ impl Store {
 impl Store {
     /// The number of jobs that are not finished.
     pub fn count_unfinished(&self) -> Result<u64> {
-        let sql = "SELECT (SELECT count(*) FROM jobs WHERE state = 'pending')
+        let sql = "SELECT (SELECT coalesce(sum(jobs), 0) FROM waiting_counts WHERE kind IN ('new', 'retry') AND width = ?1)
                         + (SELECT count(*) FROM jobs WHERE state = 'running')";
-        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+        Ok(self.connection.prepare_cached(sql)?.query_row([COARSE], |row| row.get(0))?)
     }
 }
 
@@ -61,6 +62,22 @@ pub(super) fn waiting_queues(connection: &Connection) -> Result<Vec<String>> {
         match next.query_row([after], |row| row.get(0)).optional()? {
             Some(queue) => queues.push(queue),
             None => return Ok(queues),
+        }
+    }
+}
+
+/// The priorities of the jobs that wait in this queue, each once, the highest first, found by leaps over the index.
+pub(super) fn priorities(connection: &Connection, queue: &str) -> Result<Vec<i32>> {
+    let mut next = connection.prepare_cached(
+        "SELECT priority FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority < ?2
+         ORDER BY priority DESC LIMIT 1",
+    )?;
+    let mut priorities: Vec<i32> = Vec::new();
+    loop {
+        let below = priorities.last().copied().unwrap_or(i32::MAX);
+        match next.query_row(params![queue, below], |row| row.get(0)).optional()? {
+            Some(priority) => priorities.push(priority),
+            None => return Ok(priorities),
         }
     }
 }
@@ -114,7 +131,8 @@ pub(super) fn backlog(
     Ok(backlog)
 }
 
-fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+/// The earlier of these, where there are any.
+pub(super) fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (one, other) => one.or(other),

@@ -5,9 +5,10 @@ use super::definition::Definitions;
 use super::expire::{self, Expired};
 use super::finish::{self, Ended, Recorded};
 use super::queues::{self, Backlog};
+use super::tally::Waiting;
+use super::writing::Writing;
 use super::{Result, Store};
-use crate::model::Timestamp;
-use rusqlite::OptionalExtension;
+use crate::model::{JobState, Timestamp};
 
 /// Expired jobs recorded in one turn; the rest waits for the next.
 const MOST_EXPIRED: usize = 1_000;
@@ -86,7 +87,7 @@ impl Store {
 
 /// Undoes a claim that was never started. A cancel that came meanwhile takes effect: then it tells of the job.
 pub(super) fn give_back(
-    connection: &rusqlite::Connection,
+    connection: &Writing,
     worker: i64,
     job_id: i64,
     now: Timestamp,
@@ -95,15 +96,19 @@ pub(super) fn give_back(
         "UPDATE jobs SET state = iif(cancel_requested_at IS NULL, 'pending', 'cancelled'), worker_id = NULL,
                          changed_at = ?3
          WHERE id = ?1 AND state = 'running' AND worker_id = ?2
-         RETURNING state = 'cancelled', id, name, attempts",
+         RETURNING queue, attempts, run_at, expires_at, state = 'pending', name",
     )?;
-    let given = statement
-        .query_row(rusqlite::params![job_id, worker, now.0], |row| {
-            let job = CalledOff { id: row.get(1)?, name: row.get(2)?, attempts: row.get(3)? };
-            Ok((row.get::<_, bool>(0)?, job))
-        })
-        .optional()?;
-    Ok(given.and_then(|(called_off, job)| called_off.then_some(job)))
+    let mut rows = statement.query(rusqlite::params![job_id, worker, now.0])?;
+    let mut called_off = None;
+    while let Some(row) = rows.next()? {
+        if row.get(4)? {
+            connection.waits(Waiting::read(row, 0)?);
+        } else {
+            connection.is_over(JobState::Cancelled, None);
+            called_off = Some(CalledOff { id: job_id, name: row.get(5)?, attempts: row.get(1)? });
+        }
+    }
+    Ok(called_off)
 }
 
 fn cancels(connection: &rusqlite::Connection, worker: i64) -> Result<Vec<i64>> {

@@ -35,6 +35,8 @@ const REFUSED: &[&str] = &[
         UPDATE jobs SET state = 'succeeded', worker_id = NULL WHERE id = 2",
     "budget_used <= attempts
         UPDATE jobs SET budget_used = 1 WHERE id = 1",
+    "expires_at >= run_at
+        UPDATE jobs SET expires_at = 0 WHERE id = 1",
     "number >= 1
         DROP TRIGGER attempts_are_numbered_without_gaps; ATTEMPT number = 0",
     "budget_number >= 1

@@ -146,7 +146,7 @@ impl Plain {
         job.dead = decision.dead_reason().map(|reason| (reason, attempt.error_code.clone().unwrap()));
         if let Decision::Retry { nominal, delay, at } = decision {
             (attempt.nominal_delay, attempt.delay) = (Some(nominal), Some(delay));
-            job.run_at = at;
+            job.run_at = job.expires_at.map_or(at, |expiry| at.min(expiry));
             assert_eq!(at, attempt.finished_at.plus(delay));
         }
         job.worker = None;

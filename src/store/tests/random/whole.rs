@@ -50,6 +50,12 @@ const NEVER: &[(&str, &str)] = &[
       UNION SELECT job_id FROM live_outputs WHERE job_id NOT IN (SELECT id FROM jobs WHERE state = 'running')"),
     ("a job without its definition",
      "SELECT id FROM jobs WHERE definition_id NOT IN (SELECT id FROM definitions)"),
+    ("a count of finished jobs that is not what there are",
+     "SELECT state || error_code FROM (SELECT * FROM finished_counts WHERE jobs <> 0 EXCEPT SELECT * FROM finished_recounted)
+      UNION ALL SELECT state || error_code FROM (SELECT * FROM finished_recounted EXCEPT SELECT * FROM finished_counts)"),
+    ("a count of waiting jobs that is not what there are",
+     "SELECT kind || width || bucket FROM (SELECT * FROM waiting_counts EXCEPT SELECT * FROM waiting_recounted)
+      UNION ALL SELECT kind || width || bucket FROM (SELECT * FROM waiting_recounted EXCEPT SELECT * FROM waiting_counts)"),
     ("a definition that is there twice", "SELECT min(id) FROM definitions GROUP BY spec HAVING count(*) > 1"),
 ];
 
