@@ -60,7 +60,8 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_waiting ON jobs (queue, priority DESC, run_at) WHERE state = 'pending';
 CREATE INDEX jobs_running ON jobs (worker_id) WHERE state = 'running';
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'pending' AND expires_at IS NOT NULL;
-CREATE INDEX jobs_finished ON jobs (state, changed_at) WHERE state IN ('succeeded', 'dead', 'cancelled');
+CREATE INDEX jobs_finished ON jobs (state, changed_at)
+    WHERE state = 'succeeded' OR state = 'dead' OR state = 'cancelled';
 CREATE INDEX jobs_dead ON jobs (error_code, changed_at) WHERE state = 'dead';
 CREATE INDEX jobs_by_name ON jobs (name);
 CREATE UNIQUE INDEX jobs_unique_key ON jobs (unique_key)

@@ -60,23 +60,25 @@ pub(super) fn each_job(
     now: Timestamp,
     mut each: impl FnMut(&JobRow) -> Result<bool, Failure>,
 ) -> Result<(usize, bool), Failure> {
-    let (mut before, mut shown) = (i64::MAX, 0);
+    let (mut last, mut shown) = (None, 0);
     loop {
-        let mut jobs = store.jobs_page(filter, before, PAGE, now)?;
+        // One more than is shown tells whether the limit cut the list.
+        let page = PAGE.min((limit - shown).saturating_add(1));
+        let (mut jobs, next) = store.jobs_page(filter, last, page, now)?;
         for job in &mut jobs {
             if shown == limit {
                 return Ok((shown, true));
             }
             place::add_start(store, job);
             shown += 1;
-            before = job.id;
             if !each(job)? {
                 return Ok((shown, false));
             }
         }
-        if jobs.len() < PAGE {
+        if next.is_none() {
             return Ok((shown, false));
         }
+        last = next;
     }
 }
 
@@ -106,7 +108,8 @@ pub(super) fn attempts(
         Table::new(&["attempt", "name", "outcome", "ended", "took", "when", "decision"]).right(&[4]);
     let (mut last, mut shown, mut more) = (None, 0, false);
     'pages: loop {
-        let page = store.attempts_page(filter, last, PAGE)?;
+        let most = PAGE.min((limit - shown).saturating_add(1));
+        let page = store.attempts_page(filter, last, most)?;
         for (attempt, name, runs) in &page {
             if shown == limit {
                 more = true;
@@ -132,7 +135,7 @@ pub(super) fn attempts(
                 crate::model::sentence(attempt, *runs),
             ]);
         }
-        if page.len() < PAGE {
+        if page.len() < most {
             break;
         }
     }

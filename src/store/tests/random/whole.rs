@@ -103,12 +103,14 @@ fn nothing_changed(store: &Store, seen: &mut Seen) {
 
 fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
     let mut rows = Vec::new();
-    let mut before = i64::MAX;
+    let mut last = None;
     loop {
-        let page = store.jobs_page(&JobFilter::default(), before, 64, now).unwrap();
-        let Some(last) = page.last() else { break };
-        before = last.id;
+        let (page, next) = store.jobs_page(&JobFilter::default(), last, 64, now).unwrap();
         rows.extend(page);
+        if next.is_none() {
+            break;
+        }
+        last = next;
     }
     rows.reverse();
     assert!(rows.iter().map(|row| row.id).eq(plain.jobs.keys().copied()));
