@@ -140,11 +140,12 @@ fn only_the_poll_helper_and_the_rhythm_of_the_kills_sleep() {
 }
 
 #[test]
-fn unsafe_code_stands_in_one_file() {
+fn unsafe_code_stands_in_two_files() {
     let found: Vec<_> = sources("src")
         .into_iter()
         .filter(|(_, text)| text.contains("allow(unsafe_code") || text.contains("expect(unsafe_code"))
         .map(|(name, _)| name)
         .collect();
-    assert!(found.iter().all(|name| name == "process/inherit.rs"), "{found:?}");
+    let known = ["process/inherit.rs", "process/vfork.rs"];
+    assert!(found.iter().all(|name| known.contains(&name.as_str())), "{found:?}");
 }

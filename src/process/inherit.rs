@@ -1,6 +1,6 @@
 //! Cleans what jobs would inherit from the worker.
 //!
-//! The only unsafe code of the package: neither the standard library nor rustix reaches these settings.
+//! Unsafe code, because neither the standard library nor rustix reaches these settings.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;

@@ -1,11 +1,9 @@
 //! The first process of an attempt: the leader of its group, and our child.
 
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process::Child;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
 use crate::model::Status;
 
@@ -15,7 +13,6 @@ use super::{Identity, orphans};
 /// number and that of its group cannot become another's.
 #[derive(Debug)]
 pub(super) struct Leader {
-    child: Child,
     pid: Pid,
     identity: Identity,
     /// Becomes readable when it ends. None where there are no such handles, or none left.
@@ -31,15 +28,8 @@ pub(super) enum End {
 }
 
 impl Leader {
-    pub fn new(child: Child) -> Self {
-        let pid = Pid::from_child(&child);
-        let number = pid.as_raw_nonzero().get();
-        Self {
-            child,
-            pid,
-            identity: Identity::of(number).unwrap_or(Identity { pid: number, start_ticks: 0 }),
-            handle: open(pid),
-        }
+    pub fn new(pid: Pid, handle: Option<OwnedFd>, identity: Identity) -> Self {
+        Self { pid, identity, handle }
     }
 
     pub fn identity(&self) -> Identity {
@@ -67,19 +57,8 @@ impl Leader {
     }
 
     /// Reaps it; waits for it, if it has not ended.
-    pub fn reap(mut self) -> io::Result<()> {
+    pub fn reap(self) {
         orphans::give_up_own(self.identity.pid);
-        self.child.wait().map(drop)
+        let _ = retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::empty()));
     }
-}
-
-#[cfg(target_os = "linux")]
-fn open(pid: Pid) -> Option<OwnedFd> {
-    use rustix::process::{PidfdFlags, pidfd_open};
-    pidfd_open(pid, PidfdFlags::empty()).ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open(_pid: Pid) -> Option<OwnedFd> {
-    None
 }

@@ -7,24 +7,31 @@
 //! Processes of an attempt are traced by their group, by descent, and by a [`Mark`] in their environment. That
 //! needs `/proc`; elsewhere only the group is known.
 
+mod birth;
 mod control;
 mod end_all;
 mod hunt;
 mod identity;
+#[cfg(target_os = "linux")]
+mod image;
 mod inherit;
 mod kept;
 mod launch;
 mod leader;
 mod mark;
 mod orphans;
+mod portable;
 mod predecessors;
 mod report_file;
 mod run;
 mod scan;
+mod spawn;
 mod spawn_error;
 mod stat;
 mod strangers;
 mod stream;
+#[cfg(target_os = "linux")]
+mod vfork;
 mod wait;
 mod watch;
 

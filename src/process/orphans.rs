@@ -2,29 +2,31 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::process::Child;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::scan::pids;
+use super::spawn::Spawned;
 use super::stat::Stat;
 
 /// The children that slots reap themselves. Held while one is born, so that none is taken for an orphan.
 static OWN: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
+static INHERITS_ORPHANS: LazyLock<bool> = LazyLock::new(|| std::process::id() == 1);
+
 fn inherits_orphans() -> bool {
-    std::process::id() == 1
+    *INHERITS_ORPHANS
 }
 
 /// Starts a child that is not to be taken for an orphan.
-pub(super) fn start_own(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+pub(super) fn start_own(start: impl FnOnce() -> io::Result<Spawned>) -> io::Result<Spawned> {
     if !inherits_orphans() {
         return start();
     }
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     let child = start()?;
-    own.insert(child.id().cast_signed());
+    own.insert(child.pid.as_raw_nonzero().get());
     Ok(child)
 }
 

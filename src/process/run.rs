@@ -5,7 +5,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::model::{Cut, Ending, Millis, SelfReport, Timestamp};
 
+use super::birth::Birth;
 use super::leader::Leader;
+use super::spawn::{Spawned, spawn};
 use super::spawn_error::NotSpawned;
 use super::watch::Watch;
 use super::{Control, Identity, Kept, Launch, orphans, predecessors, report_file};
@@ -73,8 +75,9 @@ pub fn run(launch: &Launch<'_>, control: &Control, tell: &mut dyn FnMut(Progress
         return Ran::NotStarted { why };
     }
     let began = Began::now();
-    let mut child = match orphans::start_own(|| launch.spawn()) {
-        Ok(child) => child,
+    let about_to_start = Birth::about_to();
+    let spawned = match orphans::start_own(|| spawn(launch)) {
+        Ok(spawned) => spawned,
         Err(error) => {
             return match NotSpawned::explain(error, launch) {
                 NotSpawned::Shortage(why) => Ran::NotStarted { why },
@@ -82,8 +85,8 @@ pub fn run(launch: &Launch<'_>, control: &Control, tell: &mut dyn FnMut(Progress
             };
         }
     };
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let leader = Leader::new(child);
+    let Spawned { pid, handle, stdout, stderr } = spawned;
+    let leader = Leader::new(pid, handle, about_to_start.identity(pid));
     tell(Progress::Started(leader.identity(), began.at));
     let watched = Watch::new(launch, control, leader, stdout, stderr, began).run(tell);
     Ran::Ended {

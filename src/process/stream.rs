@@ -20,13 +20,10 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub fn new(pipe: Option<impl Into<OwnedFd>>, limit: u64) -> Self {
-        let pipe = pipe.map(Into::into);
-        if let Some(pipe) = &pipe {
-            // It cannot fail on a pipe; and if it did, reads would only be late.
-            let _ = rustix::io::ioctl_fionbio(pipe, true);
-        }
-        Self { pipe, keeper: Keeper::new(limit) }
+    pub fn new(pipe: OwnedFd, limit: u64) -> Self {
+        // It cannot fail on a pipe; and if it did, reads would only be late.
+        let _ = rustix::io::ioctl_fionbio(&pipe, true);
+        Self { pipe: Some(pipe), keeper: Keeper::new(limit) }
     }
 
     /// The pipe, until everyone has closed the other end.

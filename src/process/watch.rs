@@ -1,6 +1,6 @@
 //! The loop over a running attempt: its output, its end, its time, and what others ask.
 
-use std::process::{ChildStderr, ChildStdout};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use crate::model::{Cut, Ending};
@@ -54,8 +54,8 @@ impl<'a> Watch<'a> {
         launch: &'a Launch<'a>,
         control: &'a Control,
         leader: Leader,
-        stdout: Option<ChildStdout>,
-        stderr: Option<ChildStderr>,
+        stdout: OwnedFd,
+        stderr: OwnedFd,
         began: Began,
     ) -> Self {
         let timeout = launch.spec.timeout;
@@ -210,7 +210,7 @@ impl<'a> Watch<'a> {
         let leaked =
             [self.stdout.close(&mut self.buffer), self.stderr.close(&mut self.buffer)].contains(&true);
         // The last thing: from here on the numbers of leader and group may be given out again.
-        let _ = self.leader.reap();
+        self.leader.reap();
         let status = match self.end {
             Some(End::Seen(status)) => Some(status),
             Some(End::Unseen) | None => None,
