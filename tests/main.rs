@@ -29,6 +29,7 @@ mod logs;
 mod main_job;
 mod options;
 mod output;
+mod prune;
 mod queues;
 mod replay;
 mod retry_policy;

@@ -1,11 +1,9 @@
 //! `runner backup`
 
-use std::io::{self, IsTerminal};
-
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::args::{Backup, Global};
+use super::bar;
 use super::failure::{Failure, status};
 use super::place;
 use super::screen::Screen;
@@ -18,7 +16,7 @@ pub fn run(global: &Global, asked: &Backup) -> Result<u8, Failure> {
         return Err(Failure::new(status::EXISTS, format!("{shown} exists and was left as it is"))
             .hint("name a file that does not exist"));
     }
-    let bar = progress(global);
+    let bar = bar::new(global, "{bar:30} {percent}% copied, {eta} left");
     store.backup(&asked.target, &mut |pages, left| {
         bar.set_length(pages);
         bar.set_position(pages - left);
@@ -32,12 +30,4 @@ pub fn run(global: &Global, asked: &Backup) -> Result<u8, Failure> {
     }
     screen.flush()?;
     Ok(0)
-}
-
-fn progress(global: &Global) -> ProgressBar {
-    if global.quiet || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:30} {percent}% copied, {eta} left");
-    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod backup;
+mod bar;
 mod cancel;
 mod check;
 mod doctor;
@@ -15,6 +16,7 @@ mod json_rows;
 mod logs;
 mod pause;
 mod place;
+mod prune;
 mod retry;
 mod screen;
 mod streams;
@@ -70,6 +72,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Verb::Retry(asked) => retry::run(global, asked),
         Verb::Check(asked) => check::run(global, asked),
         Verb::Explain(asked) => explain::run(global, asked),
+        Verb::Prune(asked) => prune::run(global, asked),
         Verb::Doctor => doctor::run(global),
         Verb::Backup(asked) => backup::run(global, asked),
         Verb::Pause(asked) => pause::run(global, asked, true),

@@ -35,13 +35,19 @@ impl Watch {
         Ok(Self { stops, version: None, looked: Instant::now() })
     }
 
+    /// The exit status, if a signal has said stop.
+    pub fn stopped(&self) -> Option<u8> {
+        let (signal, _) = self.stops.iter().find(|(_, noted)| noted.load(Ordering::Relaxed))?;
+        Some(exit_status(*signal))
+    }
+
     /// Waits until there may be something new, at most until then. Gives the exit status if a signal says stop.
     ///
     /// What is read after it returns is at least as new as what made it return.
     pub fn wait(&mut self, store: &Store, until: Option<Instant>) -> Result<Option<u8>, Failure> {
         loop {
-            if let Some((signal, _)) = self.stops.iter().find(|(_, noted)| noted.load(Ordering::Relaxed)) {
-                return Ok(Some(exit_status(*signal)));
+            if let Some(status) = self.stopped() {
+                return Ok(Some(status));
             }
             let version = Some(store.data_version()?);
             let now = Instant::now();

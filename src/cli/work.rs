@@ -1,10 +1,11 @@
 //! `runner work`
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::num::NonZero;
 use std::thread;
 
 use super::args::{Global, LogFormat, Work};
+use super::bar;
 use super::failure::{Failure, status};
 use super::place;
 use crate::report::{Event, JsonLog, ProgressLog, Reporter, TextLog};
@@ -50,14 +51,9 @@ fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
         LogFormat::Json => Box::new(JsonLog::new(io::stdout())),
         LogFormat::Text if global.json => Box::new(JsonLog::new(io::stdout())),
         LogFormat::Text if global.quiet => Box::new(Silent),
-        LogFormat::Text if draws_on(&io::stderr()) => Box::new(ProgressLog::new()),
+        LogFormat::Text if bar::draws(&io::stderr()) => Box::new(ProgressLog::new()),
         LogFormat::Text => Box::new(TextLog::new(io::stderr())),
     }
-}
-
-/// A terminal that can move its cursor.
-fn draws_on(stderr: &io::Stderr) -> bool {
-    stderr.is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
 /// Tells nobody.

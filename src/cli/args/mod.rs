@@ -3,6 +3,7 @@
 
 mod enqueue;
 mod examples;
+mod prune;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,9 @@ pub use enqueue::{Enqueue, JobOptions, WaitOptions};
 use examples::{
     EXPLAIN_EXAMPLES, INSPECT_EXAMPLES, LOGS_EXAMPLES, RETRY_EXAMPLES, WAIT_EXAMPLES, WORK_EXAMPLES,
 };
+pub use prune::Prune;
+
+use prune::PRUNE_EXAMPLES;
 
 use super::values;
 use crate::model::{ErrorCode, Millis};
@@ -109,6 +113,9 @@ pub enum Verb {
     /// Copy the database while workers go on, never over an existing file
     #[command(after_help = "Examples:\n  runner backup runner-$(date +%F).db")]
     Backup(Backup),
+    /// Remove finished jobs, with their attempts and output
+    #[command(after_help = PRUNE_EXAMPLES)]
+    Prune(Prune),
     /// Claim nothing more from a queue
     #[command(after_help = "Examples:\n  runner pause net")]
     Pause(QueueName),

@@ -3,7 +3,7 @@
 mod times;
 mod waits;
 
-use crate::model::{self, JobSpec, Millis, RetryPolicy};
+use crate::model::{self, JobSpec, JobState, Millis, Phase, RetryPolicy};
 use crate::store::OnConflict;
 
 pub use times::{At, Since};
@@ -65,6 +65,17 @@ pub fn signal(text: &str) -> Result<i32, String> {
     model::signal::number(&upper)
         .or_else(|| text.parse().ok().filter(|number| (1..=64).contains(number)))
         .ok_or_else(|| "a signal is a name such as SIGKILL, or a number from 1 to 64".to_owned())
+}
+
+/// A state that a job does not leave by itself.
+pub fn finished_state(text: &str) -> Result<JobState, String> {
+    match JobState::parse(text) {
+        Some(state) if state.is_final() => Ok(state),
+        None if Phase::parse(text).is_none() => Err("it is succeeded, cancelled or dead".to_owned()),
+        _ => Err(format!(
+            "a {text} job is not finished, and no job is forgotten: runner cancel calls it off, then it can go"
+        )),
+    }
 }
 
 /// `skip`, `replace` or `error`.

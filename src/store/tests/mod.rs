@@ -7,6 +7,7 @@ mod expiry;
 mod fixture;
 mod opening;
 mod plans;
+mod prune;
 mod random;
 mod schema;
 mod triggers;

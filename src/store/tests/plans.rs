@@ -18,9 +18,9 @@ const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
 
 /// What ran, and what SQLite counted of it.
 #[derive(Default)]
-struct Traced {
-    sql: BTreeSet<String>,
-    slow: BTreeSet<String>,
+pub(super) struct Traced {
+    pub sql: BTreeSet<String>,
+    pub slow: BTreeSet<String>,
 }
 
 /// Listens to the statements of this store from now on.
@@ -40,6 +40,16 @@ fn listen(store: &mut Store) -> Arc<Mutex<Traced>> {
         }
     };
     store.connection.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(hear)).unwrap();
+    traced
+}
+
+/// What ran while this was done, once each, and those of it that stepped through a table or sorted.
+pub(super) fn traced(store: &mut Store, what: impl FnOnce(&mut Store)) -> Traced {
+    let traced = listen(store);
+    what(store);
+    store.connection.trace_v2(TraceEventCodes::empty(), None::<fn(TraceEvent<'_>)>).unwrap();
+    let mut traced = std::mem::take(&mut *traced.lock().unwrap());
+    traced.sql.retain(|sql| !sql.contains("PRAGMA"));
     traced
 }
 
@@ -103,16 +113,6 @@ fn flow(store: &mut Store) {
     store.data_version().unwrap();
 }
 
-/// The statements of the flow, once each, and those of them that stepped through a table or sorted.
-fn traced_flow(store: &mut Store) -> Traced {
-    let traced = listen(store);
-    flow(store);
-    store.connection.trace_v2(TraceEventCodes::empty(), None::<fn(TraceEvent<'_>)>).unwrap();
-    let mut traced = std::mem::take(&mut *traced.lock().unwrap());
-    traced.sql.retain(|sql| !sql.contains("PRAGMA"));
-    traced
-}
-
 /// As short as the number of workers, their slots, or paused queues, however many jobs there are; and no table at all.
 const SHORT: [&str; 4] = [
     "SCAN j USING INDEX jobs_running",
@@ -122,7 +122,10 @@ const SHORT: [&str; 4] = [
 ];
 
 /// The steps of all these plans that take longer the more jobs there are.
-fn long_steps<'a>(connection: &Connection, statements: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+pub(super) fn long_steps<'a>(
+    connection: &Connection,
+    statements: impl IntoIterator<Item = &'a String>,
+) -> Vec<String> {
     let steps =
         statements.into_iter().flat_map(|sql| plan(connection, sql).into_iter().map(move |step| (step, sql)));
     let long = steps.filter(|(step, _)| {
@@ -135,7 +138,7 @@ fn long_steps<'a>(connection: &Connection, statements: impl IntoIterator<Item = 
 fn no_statement_of_the_flow_walks_or_sorts_jobs_or_attempts() {
     let place = Place::empty();
     let mut store = unsynced(place.open());
-    let traced = traced_flow(&mut store);
+    let traced = traced(&mut store, flow);
     assert_eq!(long_steps(&store.connection, &traced.sql), [""; 0]);
     assert_eq!(traced.slow, BTreeSet::new());
 }
@@ -144,7 +147,7 @@ fn no_statement_of_the_flow_walks_or_sorts_jobs_or_attempts() {
 fn the_flow_needs_each_of_these_indexes() {
     let place = Place::empty();
     let mut store = unsynced(place.open());
-    let traced = traced_flow(&mut store);
+    let traced = traced(&mut store, flow);
     for index in [
         "jobs_waiting",
         "jobs_running",

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use crate::model::{
     Attempt, Bytes, CodePattern, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Timestamp, WORKER_CRASHED,
 };
-use crate::store::{CancelOutcome, EnqueueError, Enqueued, NewJob, OnConflict, Output, Refusal, WorkerRow};
+use crate::store::{
+    CancelOutcome, EnqueueError, Enqueued, NewJob, OnConflict, Output, PruneCounts, PruneFilter, Refusal,
+    WorkerRow,
+};
 
 /// Everything there is.
 #[derive(Clone, Default)]
@@ -238,5 +241,24 @@ impl Plain {
             expired.push(&*job);
         }
         expired
+    }
+
+    /// Removes what finished long ago; what expired by then has finished, too.
+    pub fn prune(&mut self, filter: &PruneFilter) -> PruneCounts {
+        if filter.states.contains(&JobState::Dead) {
+            self.expire_due(filter.until);
+        }
+        let PruneFilter { states, name, queue, until } = filter;
+        let of_state = |state: &JobState| {
+            let before = self.jobs.len();
+            self.jobs.retain(|_, job| {
+                job.state != *state
+                    || job.changed_at > *until
+                    || name.as_ref().is_some_and(|name| *name != job.spec.name)
+                    || queue.as_ref().is_some_and(|queue| *queue != job.spec.queue)
+            });
+            (*state, (before - self.jobs.len()) as u64)
+        };
+        states.iter().map(of_state).collect()
     }
 }

@@ -8,7 +8,7 @@ use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 use super::draw;
 use super::history::History;
 use crate::model::{JobState, Timestamp};
-use crate::store::{Cancelled, Ended, Errand, Recorded, Replayed, Want};
+use crate::store::{Cancelled, Ended, Errand, PruneFilter, Recorded, Replayed, Want};
 
 impl History {
     pub fn enqueue(&mut self) {
@@ -224,8 +224,11 @@ impl History {
         self.store().0.save_live_outputs(worker, &[(id, number, output)]).unwrap();
     }
 
-    /// A person deletes a job; an unfinished one stays.
+    /// A person deletes a job, where an unfinished one stays; or removes what finished long ago.
     pub fn prune(&mut self) {
+        if self.rng.random_bool(0.3) {
+            return self.prune_many();
+        }
         let Some(&id) = self.some_ids().first() else { return };
         self.log(format!("delete {id}"));
         let result = self.store().0.connection.execute("DELETE FROM jobs WHERE id = ?1", [id]);
@@ -235,5 +238,28 @@ impl History {
             let gone = self.plain.jobs.remove(&id);
             assert!(gone.is_none_or(|job| !matches!(job.state, JobState::Pending | JobState::Running)));
         }
+    }
+
+    fn prune_many(&mut self) {
+        let now = self.now;
+        let all = [JobState::Succeeded, JobState::Dead, JobState::Cancelled];
+        let number = self.rng.random_range(1..=3);
+        let filter = PruneFilter {
+            states: all.sample(&mut self.rng, number).copied().collect(),
+            name: draw::NAMES
+                .choose(&mut self.rng)
+                .filter(|_| self.rng.random_bool(0.3))
+                .map(|&name| name.into()),
+            queue: draw::QUEUES
+                .choose(&mut self.rng)
+                .filter(|_| self.rng.random_bool(0.3))
+                .map(|&name| name.into()),
+            until: Timestamp(now.0 - self.rng.random_range(0..20_000)),
+        };
+        self.log(format!("prune {filter:?}"));
+        let counted = self.store().0.count_prunable(&filter).unwrap();
+        let answer = self.store().0.prune(&filter, &mut |_| true).unwrap();
+        let expected = self.plain.prune(&filter);
+        self.agree(&(counted, answer), &(expected.clone(), expected));
     }
 }

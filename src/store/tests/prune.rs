@@ -1,0 +1,204 @@
+//! Removing finished jobs: in pages, while others go on, stopped at any moment, and with all that they leave behind.
+
+use std::collections::BTreeSet;
+
+use super::fixture::{Place, exited, new_job, spec, unsynced, worker_row};
+use super::plans::{long_steps, traced};
+use crate::model::{JobState, Millis, Timestamp};
+use crate::store::{Definitions, Errand, NewJob, PruneFilter, Store, Want};
+
+const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
+
+/// Everything that has finished.
+fn all() -> PruneFilter {
+    let states = vec![JobState::Succeeded, JobState::Dead, JobState::Cancelled];
+    PruneFilter { states, name: None, queue: None, until: Timestamp(100_000) }
+}
+
+fn number(store: &Store, sql: &str) -> i64 {
+    store.connection.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+fn column(store: &Store, sql: &str) -> Vec<String> {
+    let mut statement = store.connection.prepare(sql).unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+fn jobs(store: &Store) -> i64 {
+    number(store, "SELECT count(*) FROM jobs")
+}
+
+fn enqueue(store: &mut Store, name: &str) -> i64 {
+    store.enqueue(&[new_job(spec(name))], CLOCK).unwrap()[0].id
+}
+
+/// Jobs that were called off, all in the same millisecond.
+fn cancelled(store: &mut Store, names: &[&str]) {
+    let jobs: Vec<NewJob> = names.iter().map(|name| new_job(spec(name))).collect();
+    let ids: Vec<i64> = store.enqueue(&jobs, CLOCK).unwrap().iter().map(|job| job.id).collect();
+    store.cancel(&ids, CLOCK).unwrap();
+}
+
+/// Runs everything that is due, in a worker that stops then.
+fn work(store: &mut Store, worker: &str) {
+    let id = store.register_worker(&worker_row(worker)).unwrap();
+    let mut definitions = Definitions::default();
+    let errand = Errand { worker: id, queues: None, ended: &[], give_back: &[], want: Want::now(9) };
+    let claims = store.turn(&mut definitions, &errand, CLOCK).unwrap().claims;
+    let ended: Vec<_> =
+        claims.iter().map(|claim| exited(claim.job_id, claim.number, Timestamp(2_000))).collect();
+    let errand = Errand { ended: &ended, want: Want::now(0), ..errand };
+    store.turn(&mut definitions, &errand, CLOCK).unwrap();
+    store.worker_ended(id, Timestamp(3_000)).unwrap();
+}
+
+#[test]
+fn no_statement_walks_or_sorts_the_jobs() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    for name in ["a", "b", "c"] {
+        enqueue(&mut store, name);
+        work(&mut store, name);
+    }
+    let mut late = spec("late");
+    late.expires_in = Some(Millis(5));
+    store.enqueue(&[new_job(late)], CLOCK).unwrap();
+    enqueue(&mut store, "waits");
+    let traced = traced(&mut store, |store| {
+        store.count_prunable(&all()).unwrap();
+        store.prune(&all(), &mut |_| true).unwrap();
+    });
+    assert!(traced.sql.iter().any(|sql| sql.contains("DELETE FROM definitions")), "{:?}", traced.sql);
+    assert!(traced.sql.iter().any(|sql| sql.contains("DELETE FROM workers")), "{:?}", traced.sql);
+    assert_eq!(long_steps(&store.connection, &traced.sql), [""; 0]);
+    assert_eq!(traced.slow, BTreeSet::new());
+    for index in ["jobs_finished", "jobs_expiring"] {
+        let dropping = store.connection.transaction().unwrap();
+        dropping.execute_batch(&format!("DROP INDEX {index}")).unwrap();
+        assert!(!long_steps(&dropping, &traced.sql).is_empty(), "nothing uses {index}");
+    }
+}
+
+#[test]
+fn pages_leave_none_out_where_many_finished_at_once() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    let names: Vec<&str> = (0..2_500).map(|n| if n % 3 == 0 { "other" } else { "this" }).collect();
+    cancelled(&mut store, &names);
+    let filter = PruneFilter { name: Some("this".to_owned()), ..all() };
+    let mut told = Vec::new();
+    let removed = store
+        .prune(&filter, &mut |gone| {
+            told.push(gone);
+            true
+        })
+        .unwrap();
+    assert_eq!(removed[2], (JobState::Cancelled, 1_666));
+    assert_eq!((jobs(&store), told.last()), (834, Some(&1_666)));
+    assert!(told.is_sorted() && told[0] > 0 && told[0] < 1_666, "in several transactions: {told:?}");
+}
+
+#[test]
+fn stopped_at_any_moment_it_leaves_whole_jobs() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    cancelled(&mut store, &vec!["a"; 1_500]);
+    let removed = store.prune(&all(), &mut |_| false).unwrap();
+    let left = jobs(&store);
+    assert!(removed[2].1 > 0 && left > 0, "{removed:?}, {left} left");
+    assert_eq!(removed[2].1, 1_500 - u64::try_from(left).unwrap());
+    assert_eq!(store.audit().unwrap(), []);
+    assert_eq!(store.prune(&all(), &mut |_| true).unwrap()[2].1, u64::try_from(left).unwrap());
+}
+
+#[test]
+fn what_is_put_back_meanwhile_stays() {
+    let place = Place::empty();
+    let (mut store, mut other) = (unsynced(place.open()), unsynced(place.open()));
+    cancelled(&mut store, &vec!["a"; 1_000]);
+    let mut kept = 0;
+    store
+        .prune(&all(), &mut |_| {
+            // The jobs of this page were found before; the last of them is waiting again.
+            if kept == 0 {
+                kept = number(&other, "SELECT max(id) FROM jobs");
+                other.replay(&[kept], false, CLOCK).unwrap();
+            }
+            true
+        })
+        .unwrap();
+    assert_eq!((jobs(&store), number(&store, "SELECT max(id) FROM jobs")), (1, kept));
+    assert_eq!(store.audit().unwrap(), []);
+}
+
+#[test]
+fn definitions_and_workers_go_when_nothing_needs_them() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    for name in ["a", "b"] {
+        enqueue(&mut store, name);
+        work(&mut store, name);
+    }
+    let open = store.register_worker(&worker_row("open")).unwrap();
+    let kept = enqueue(&mut store, "kept");
+    work(&mut store, "c");
+    enqueue(&mut store, "last");
+    let filter = PruneFilter { until: Timestamp(1_999), ..all() };
+    store.prune(&filter, &mut |_| true).unwrap();
+    assert_eq!(number(&store, "SELECT count(*) FROM definitions"), 4, "nothing finished by then");
+    let filter = PruneFilter { name: Some("a".to_owned()), ..all() };
+    store.prune(&filter, &mut |_| true).unwrap();
+    assert_eq!(column(&store, "SELECT spec ->> 'name' FROM definitions ORDER BY id"), ["b", "kept", "last"]);
+    assert_eq!(column(&store, "SELECT name FROM workers ORDER BY id"), ["b", "open", "c"]);
+    let filter = PruneFilter { name: Some("b".to_owned()), ..all() };
+    store.prune(&filter, &mut |_| true).unwrap();
+    assert_eq!(store.history(kept, 1).unwrap()[0].worker_id, "c");
+    assert_eq!(store.open_workers().unwrap()[0].id, open);
+    assert_eq!(column(&store, "SELECT name FROM workers ORDER BY id"), ["open", "c"]);
+    assert_eq!(store.audit().unwrap(), []);
+}
+
+#[test]
+fn a_definition_that_is_taken_up_again_meanwhile_stays() {
+    // Whenever the enqueue comes: each moment at which somebody else can write is tried.
+    for moment in 1.. {
+        let place = Place::empty();
+        let (mut store, mut other) = (unsynced(place.open()), unsynced(place.open()));
+        enqueue(&mut store, "again");
+        work(&mut store, "w");
+        enqueue(&mut store, "last");
+        let mut calls = 0;
+        let removed = store.prune(&all(), &mut |_| {
+            calls += 1;
+            if calls == moment {
+                enqueue(&mut other, "again");
+            }
+            true
+        });
+        assert_eq!(removed.unwrap()[0], (JobState::Succeeded, 1));
+        assert_eq!(store.audit().unwrap(), [], "enqueued at moment {moment}");
+        if calls < moment {
+            assert!(moment > 3, "only {calls} moments");
+            break;
+        }
+    }
+}
+
+#[test]
+fn the_id_of_a_definition_never_gets_another_meaning() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    let worker = store.register_worker(&worker_row("w")).unwrap();
+    // What a worker remembers of definitions lasts as long as it does.
+    let mut definitions = Definitions::default();
+    for name in ["a", "b", "c"] {
+        enqueue(&mut store, name);
+        let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: Want::now(1) };
+        let claims = store.turn(&mut definitions, &errand, CLOCK).unwrap().claims;
+        assert_eq!(claims[0].spec.name, name);
+        let ended = [exited(claims[0].job_id, 1, Timestamp(2_000))];
+        store.turn(&mut definitions, &Errand { ended: &ended, want: Want::now(0), ..errand }, CLOCK).unwrap();
+        store.prune(&all(), &mut |_| true).unwrap();
+        assert_eq!(jobs(&store), 0);
+    }
+}
