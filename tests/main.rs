@@ -36,6 +36,7 @@ mod retry_policy;
 mod screens;
 mod self_report;
 mod sqlite_shell;
+mod stats;
 mod stdin;
 mod stopping;
 mod store_file;

@@ -7,11 +7,15 @@ use super::screen::{Screen, Tone, Written};
 /// Between columns.
 const GAP: usize = 2;
 
+/// The last column gets no narrower than this before others are left out.
+const LAST: usize = 16;
+
 /// Rows of text under a heading.
 pub struct Table {
     heading: Vec<String>,
     rows: Vec<Vec<String>>,
     right: Vec<usize>,
+    may_miss: Vec<usize>,
 }
 
 impl Table {
@@ -21,6 +25,7 @@ impl Table {
             heading: heading.iter().map(|text| (*text).to_owned()).collect(),
             rows: Vec::new(),
             right: Vec::new(),
+            may_miss: Vec::new(),
         }
     }
 
@@ -28,6 +33,13 @@ impl Table {
     #[must_use]
     pub fn right(mut self, columns: &[usize]) -> Self {
         self.right = columns.to_vec();
+        self
+    }
+
+    /// These columns are left out where the screen is too narrow for them, the first of these first.
+    #[must_use]
+    pub fn may_miss(mut self, columns: &[usize]) -> Self {
+        self.may_miss = columns.to_vec();
         self
     }
 
@@ -49,31 +61,47 @@ impl Table {
         Ok(())
     }
 
-    /// What each column may take. The last one gives way, and then the widest, until the line fits.
-    fn widths(&self, screen: usize) -> Vec<usize> {
+    /// What each column may take; none where it is left out. The last one gives way, then columns that may miss, and
+    /// then the widest, until the line fits.
+    fn widths(&self, screen: usize) -> Vec<Option<usize>> {
         let lines = || std::iter::once(&self.heading).chain(&self.rows);
-        let mut widths: Vec<usize> = (0..self.heading.len())
-            .map(|column| {
-                lines().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
-            })
+        let mut widths: Vec<Option<usize>> = (0..self.heading.len())
+            .map(|column| lines().filter_map(|row| row.get(column)).map(|cell| cell.width()).max())
             .collect();
-        let gaps = GAP * widths.len().saturating_sub(1);
-        let total = |widths: &[usize]| widths.iter().sum::<usize>() + gaps;
-        if let Some(last) = widths.len().checked_sub(1) {
-            let over = total(&widths).saturating_sub(screen);
-            widths[last] = widths[last].saturating_sub(over).max(widths[last].min(16));
+        let total = |widths: &[Option<usize>]| {
+            let shown = widths.iter().flatten();
+            shown.clone().sum::<usize>() + GAP * shown.count().saturating_sub(1)
+        };
+        let narrow = |widths: &mut [Option<usize>]| {
+            let over = total(widths).saturating_sub(screen);
+            if let Some(Some(last)) = widths.last_mut() {
+                *last = last.saturating_sub(over).max(LAST.min(*last));
+            }
+        };
+        let natural = widths.last().copied().flatten();
+        narrow(&mut widths);
+        for column in &self.may_miss {
+            if total(&widths) <= screen {
+                break;
+            }
+            widths[*column] = None;
+            if let Some(last) = widths.last_mut() {
+                *last = natural;
+            }
+            narrow(&mut widths);
         }
         while total(&widths) > screen {
-            let Some(widest) = widths.iter_mut().max().filter(|width| **width > 4) else { break };
+            let Some(widest) = widths.iter_mut().flatten().max().filter(|width| **width > 4) else { break };
             *widest -= 1;
         }
         widths
     }
 
-    fn line(&self, cells: &[String], widths: &[usize], paint: impl Fn(&str) -> String) -> String {
+    fn line(&self, cells: &[String], widths: &[Option<usize>], paint: impl Fn(&str) -> String) -> String {
         let mut line = String::new();
         for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
-            let cell = cut(cell, *width);
+            let Some(width) = *width else { continue };
+            let cell = cut(cell, width);
             let blank = " ".repeat(width.saturating_sub(cell.width()));
             let cell = paint(&cell);
             line.push_str(&if self.right.contains(&column) { blank + &cell } else { cell + &blank });
@@ -118,7 +146,18 @@ mod tests {
     fn the_last_column_gives_way_first() {
         let mut table = Table::new(&["id", "message"]);
         table.row(vec!["1".into(), "x".repeat(100)]);
-        assert_eq!(table.widths(40), [2, 36]);
-        assert_eq!(table.widths(usize::MAX), [2, 100]);
+        assert_eq!(table.widths(40), [Some(2), Some(36)]);
+        assert_eq!(table.widths(usize::MAX), [Some(2), Some(100)]);
+    }
+
+    #[test]
+    fn columns_that_may_miss_are_left_out_one_by_one() {
+        let mut table = Table::new(&["id", "queue", "when", "message"]).may_miss(&[1, 2]);
+        table.row(vec!["1".into(), "default".into(), "3m 20s ago".into(), "x".repeat(30)]);
+        assert_eq!(table.widths(55), [Some(2), Some(7), Some(10), Some(30)]);
+        assert_eq!(table.widths(41), [Some(2), Some(7), Some(10), Some(16)]);
+        assert_eq!(table.widths(40), [Some(2), None, Some(10), Some(24)]);
+        assert_eq!(table.widths(31), [Some(2), None, None, Some(27)]);
+        assert_eq!(table.widths(12), [Some(2), None, None, Some(8)]);
     }
 }

@@ -17,6 +17,7 @@ mod self_report;
 pub mod signal;
 mod size;
 mod spec;
+mod spread;
 mod timestamp;
 
 pub use attempt::{Attempt, Cut, Ending, Outcome, Status};
@@ -35,4 +36,5 @@ pub use policy::{PolicyLayer, RetryPolicy};
 pub use self_report::SelfReport;
 pub use size::{parse_size, show_size};
 pub use spec::{Command, JobSpec, OWNED_VARIABLES, check_name};
+pub use spread::Spread;
 pub use timestamp::Timestamp;

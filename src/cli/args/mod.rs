@@ -162,7 +162,7 @@ pub enum LogFormat {
 /// `inspect`
 #[derive(Debug, Args)]
 pub struct Inspect {
-    /// ID, ID.N, jobs, attempts, dead, workers or queues [default: the overview]
+    /// ID, ID.N, jobs, attempts, dead, workers, queues or stats [default: the overview]
     #[arg(value_name = "WHAT")]
     pub what: Option<String>,
     /// Only in this state: also ready, scheduled, retrying; for attempts also an outcome. Repeatable

@@ -6,6 +6,7 @@ mod job;
 mod lists;
 mod overview;
 mod queues;
+mod stats;
 mod workers;
 
 pub use workers::{Seen, look as look_at_workers};
@@ -17,7 +18,7 @@ use super::screen::Screen;
 use super::values::JobOrAttempt;
 use crate::clock;
 use crate::model::{JobState, Outcome, Timestamp};
-use crate::store::{AttemptFilter, JobFilter, StateFilter, Store};
+use crate::store::{AttemptFilter, JobFilter, StateFilter, StatsFilter, Store};
 
 /// How many rows a screen shows where nothing else is asked for.
 const SCREENFUL: usize = 50;
@@ -32,6 +33,7 @@ enum What {
     Dead,
     Workers,
     Queues,
+    Stats,
 }
 
 impl What {
@@ -43,9 +45,10 @@ impl What {
             Some("dead") => Self::Dead,
             Some("workers") => Self::Workers,
             Some("queues") => Self::Queues,
+            Some("stats") => Self::Stats,
             Some(other) => Self::One(JobOrAttempt::parse(other).map_err(|_| {
                 Failure::usage(format!("there is nothing called {other:?} to inspect")).hint(
-                    "runner inspect takes an ID, ID.N, jobs, attempts, dead, workers or queues; nothing for the overview",
+                    "runner inspect takes an ID, ID.N, jobs, attempts, dead, workers, queues or stats; nothing for the overview",
                 )
             })?),
         })
@@ -80,6 +83,7 @@ pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
             dead::show(&mut screen, &mut store, &filter, limit, now)?
         }
         What::Workers => workers::show(&mut screen, &mut store, now)?,
+        What::Stats => stats::show(&mut screen, &mut store, &stats_filter(asked, now), limit, now)?,
         What::Queues => queues::show(&mut screen, &mut store, asked.name.as_deref(), now)?,
     };
     screen.flush()?;
@@ -104,18 +108,19 @@ fn without_store(screen: &mut Screen, global: &Global, what: What, asked: &Inspe
 
 /// A filter without effect would be a wrong answer.
 fn check_filters(what: What, asked: &Inspect) -> Result<(), Failure> {
+    let (list, rows) = (what.is_list(), what.is_list() || what == What::Stats);
     let given = [
         ("--state", !asked.state.is_empty(), matches!(what, What::Jobs | What::Attempts)),
-        ("--name", asked.name.is_some(), what.is_list() || what == What::Queues),
-        ("--queue", asked.queue.is_some(), what.is_list()),
-        ("--error-code", asked.error_code.is_some(), what.is_list()),
-        ("--since", asked.since.is_some(), what.is_list()),
-        ("--limit", asked.limit.is_some(), what.is_list()),
-        ("--fail-if-any", asked.fail_if_any, what.is_list() || matches!(what, What::Workers | What::Queues)),
+        ("--name", asked.name.is_some(), rows || what == What::Queues),
+        ("--queue", asked.queue.is_some(), rows),
+        ("--error-code", asked.error_code.is_some(), list),
+        ("--since", asked.since.is_some(), rows),
+        ("--limit", asked.limit.is_some(), rows),
+        ("--fail-if-any", asked.fail_if_any, rows || matches!(what, What::Workers | What::Queues)),
     ];
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
         Some((option, ..)) => Err(Failure::usage(format!("{option} has no effect here"))
-            .hint("it narrows the lists: jobs, attempts, dead")),
+            .hint("it narrows the lists: jobs, attempts, dead, stats")),
         None => Ok(()),
     }
 }
@@ -144,6 +149,14 @@ fn job_filter(asked: &Inspect, now: Timestamp) -> Result<JobFilter, Failure> {
         error_code: asked.error_code.as_ref().map(ToString::to_string),
         since: asked.since.map(|since| since.resolve(now)),
     })
+}
+
+fn stats_filter(asked: &Inspect, now: Timestamp) -> StatsFilter {
+    StatsFilter {
+        name: asked.name.clone(),
+        queue: asked.queue.clone(),
+        since: asked.since.map(|since| since.resolve(now)),
+    }
 }
 
 fn attempt_filter(asked: &Inspect, now: Timestamp) -> Result<AttemptFilter, Failure> {

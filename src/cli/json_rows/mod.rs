@@ -3,6 +3,7 @@
 mod attempt;
 mod job;
 mod overview;
+mod stats;
 
 use crate::model::Timestamp;
 use crate::report::rfc3339;
@@ -10,6 +11,7 @@ use crate::report::rfc3339;
 pub use attempt::AttemptJson;
 pub use job::JobJson;
 pub use overview::{OverviewJson, QueueJson, WorkerJson};
+pub use stats::StatsJson;
 
 fn time(at: Option<Timestamp>) -> Option<String> {
     at.map(rfc3339)

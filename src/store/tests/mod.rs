@@ -10,4 +10,5 @@ mod plans;
 mod prune;
 mod random;
 mod schema;
+mod stats;
 mod triggers;

@@ -1,0 +1,153 @@
+//! Numbers by name, from a history whose times are known.
+
+use std::collections::BTreeSet;
+
+use super::fixture::{Place, exited, lost, new_job, spec, unsynced, worker_row};
+use super::plans::{long_steps, traced};
+use crate::model::{Cut, Ending, Jitter, Millis, Status, Strategy, Timestamp};
+use crate::store::{Definitions, Ended, Errand, NameStats, NewJob, StatsFilter, Store, Want};
+
+/// A store in which one worker does what it is told, at any time.
+struct Scene {
+    store: Store,
+    definitions: Definitions,
+    worker: i64,
+    _place: Place,
+}
+
+/// A job of this name with two runs, the second 100 ms after the first.
+fn twice(name: &str) -> NewJob {
+    let mut spec = spec(name);
+    let policy = &mut spec.policy;
+    policy.max_attempts = 2;
+    policy.backoff.strategy = Strategy::Constant { delay: Millis(100) };
+    policy.backoff.jitter = Jitter::NONE;
+    new_job(spec)
+}
+
+impl Scene {
+    fn new() -> Self {
+        let place = Place::empty();
+        let mut store = unsynced(place.open());
+        let worker = store.register_worker(&worker_row("w")).unwrap();
+        Self { store, definitions: Definitions::default(), worker, _place: place }
+    }
+
+    fn add(&mut self, job: NewJob, at: i64) -> i64 {
+        self.store.enqueue(&[job], &|| Timestamp(at)).unwrap()[0].id
+    }
+
+    /// Claims and starts what is due, and it ends like this.
+    fn run(&mut self, claimed: i64, started: i64, ended: &Ended) {
+        let errand =
+            Errand { worker: self.worker, queues: None, ended: &[], give_back: &[], want: Want::now(1) };
+        let claims = self.store.turn(&mut self.definitions, &errand, &|| Timestamp(claimed)).unwrap().claims;
+        assert_eq!((claims[0].job_id, claims[0].number), (ended.job_id, ended.number));
+        let took = u64::try_from(ended.finished_at.0 - started).unwrap();
+        let duration = ended.duration.map(|_| Millis(took));
+        let ended = [Ended { started_at: Some(Timestamp(started)), duration, ..ended.clone() }];
+        let errand = Errand { ended: &ended, want: Want::now(0), ..errand };
+        self.store.turn(&mut self.definitions, &errand, &|| ended[0].finished_at).unwrap();
+    }
+
+    fn of(&mut self, name: &str, since: Option<i64>) -> NameStats {
+        let filter = StatsFilter { since: since.map(Timestamp), ..StatsFilter::default() };
+        self.store.stats(&filter, Timestamp(50_000)).unwrap().remove(name).unwrap_or_default()
+    }
+}
+
+fn failed(job: i64, number: u32, at: i64) -> Ended {
+    Ended { ending: Ending::by_itself(Status::Exited(3)), ..exited(job, number, Timestamp(at)) }
+}
+
+#[test]
+fn jobs_attempts_and_how_long_they_ran_and_waited() {
+    let mut scene = Scene::new();
+    let job = scene.add(twice("a"), 1_000);
+    // Due at 1000, but of a first run that was retried that is not kept; due again at 1300 + 100.
+    scene.run(1_050, 1_100, &failed(job, 1, 1_300));
+    scene.run(1_420, 1_430, &exited(job, 2, Timestamp(1_530)));
+    let job = scene.add(NewJob { run_at: Some(Timestamp(5_000)), ..twice("a") }, 2_000);
+    scene.run(5_001, 5_007, &exited(job, 1, Timestamp(5_047)));
+    let a = scene.of("a", None);
+    assert_eq!((a.succeeded, a.dead, a.cancelled, a.attempts, a.successes), (2, 0, 0, 3, 2));
+    assert_eq!((a.success_rate(), a.attempts_per_success()), (Some(1.0), Some(1.5)));
+    assert_eq!([50, 95].map(|p| a.runs.percentile(p).unwrap().0), [100, 200]);
+    assert_eq!(a.waits.max(), Some(Millis(30)));
+    assert_eq!(a.waits.percentile(50), Some(Millis(7)));
+    assert_eq!(a.last_failure, Some((Timestamp(1_300), "EXIT_3".to_owned())));
+}
+
+#[test]
+fn only_what_ended_since() {
+    let mut scene = Scene::new();
+    let job = scene.add(twice("a"), 1_000);
+    scene.run(1_000, 1_000, &failed(job, 1, 2_000));
+    scene.run(2_100, 2_100, &failed(job, 2, 3_000));
+    let all = scene.of("a", Some(2_000));
+    assert_eq!((all.dead, all.attempts), (1, 2));
+    let late = scene.of("a", Some(2_001));
+    assert_eq!((late.dead, late.attempts, late.runs.max()), (1, 1, Some(Millis(900))));
+    let none = scene.of("a", Some(3_001));
+    assert_eq!((none.jobs(), none.attempts, none.last_failure), (0, 0, None));
+}
+
+#[test]
+fn what_was_cut_short_says_nothing_about_how_long_it_runs() {
+    let mut scene = Scene::new();
+    let job = scene.add(twice("a"), 1_000);
+    let cut = |cut| Ending { cut: Some(cut), status: Some(Status::Signaled(15)) };
+    let interrupted = Ended { ending: cut(Cut::Interrupted), ..exited(job, 1, Timestamp(2_000)) };
+    scene.run(1_000, 1_000, &interrupted);
+    assert_eq!(scene.of("a", None).last_failure, None);
+    scene.run(2_000, 2_010, &lost(job, 2, Timestamp(3_000)));
+    let crashed = scene.of("a", None);
+    assert_eq!(crashed.runs.max(), None);
+    assert_eq!(crashed.waits.max(), Some(Millis(10)), "an interrupted one is due again at once");
+    assert_eq!(crashed.last_failure, Some((Timestamp(3_000), "WORKER_CRASHED".to_owned())));
+    let timed_out = Ended { ending: cut(Cut::TimedOut), ..exited(job, 3, Timestamp(4_000)) };
+    scene.run(3_200, 3_200, &timed_out);
+    assert_eq!(scene.of("a", None).runs.max(), Some(Millis(800)));
+}
+
+#[test]
+fn a_retry_that_was_made_due_earlier_has_not_waited_less_than_nothing() {
+    let mut scene = Scene::new();
+    let job = scene.add(twice("a"), 1_000);
+    scene.run(1_000, 1_000, &failed(job, 1, 1_100));
+    scene.store.make_due(&[job], &|| Timestamp(1_120)).unwrap();
+    scene.run(1_120, 1_125, &failed(job, 2, 1_200));
+    assert_eq!(scene.of("a", None).waits.max(), Some(Millis(5)), "the last due time is kept");
+    scene.store.replay(&[job], false, &|| Timestamp(9_000)).unwrap();
+    assert_eq!(scene.of("a", None).waits.max(), None, "it is no longer");
+}
+
+#[test]
+fn a_job_that_expired_counts_as_dead_recorded_or_not() {
+    let mut scene = Scene::new();
+    let mut short = twice("short");
+    std::sync::Arc::make_mut(&mut short.spec).expires_in = Some(Millis(10));
+    scene.add(short.clone(), 1_000);
+    let unseen = scene.of("short", None);
+    assert_eq!((unseen.dead, &unseen.last_failure), (1, &Some((Timestamp(1_010), "EXPIRED".to_owned()))));
+    assert_eq!(scene.of("short", Some(1_011)).dead, 0);
+    scene.store.record_expiry(1, &|| Timestamp(40_000)).unwrap();
+    let recorded = scene.of("short", None);
+    assert_eq!((recorded.dead, recorded.last_failure), (1, unseen.last_failure));
+}
+
+#[test]
+fn no_statement_walks_or_sorts_the_jobs_or_attempts() {
+    let mut scene = Scene::new();
+    for name in ["a", "b"] {
+        let job = scene.add(twice(name), 1_000);
+        scene.run(1_000, 1_000, &exited(job, 1, Timestamp(2_000)));
+    }
+    let traced = traced(&mut scene.store, |store| {
+        let name = Some("a".to_owned());
+        let filter = StatsFilter { name: name.clone(), queue: name, since: Some(Timestamp(1_500)) };
+        store.stats(&filter, Timestamp(9_000)).unwrap();
+    });
+    assert_eq!(long_steps(&scene.store.connection, &traced.sql), [""; 0]);
+    assert_eq!(traced.slow, BTreeSet::new());
+}

@@ -1,0 +1,100 @@
+//! `inspect stats`: numbers by the name of the jobs.
+
+use crate::support::{Bed, Value, assert_screen, json};
+
+const JOBS: &str = r#"
+[jobs.good]
+command = "exit 0"
+[jobs.bad]
+command = "exit 3"
+max_attempts = 1
+queue = "net"
+[jobs.twice]
+command = 'test "$RUNNER_ATTEMPT" = 2'
+backoff = ["1ms"]
+"#;
+
+const FIELDS: &str = "name jobs succeeded dead cancelled success_rate attempts attempts_per_success run_p50_ms \
+    run_p95_ms run_max_ms wait_p50_ms wait_p95_ms wait_max_ms last_failure_at last_error_code";
+
+/// Three good, one of which was called off, two bad, one that took two attempts, and one that waits.
+fn bed() -> Bed {
+    let bed = Bed::new(JOBS);
+    bed.add("good");
+    bed.run("cancel 1").ok();
+    bed.run("enqueue good good bad bad twice").ok();
+    bed.run("work -j1 --drain").exits(1);
+    bed.add("--in 1h --name later -- true");
+    bed
+}
+
+/// The numbers, by name, in their order.
+#[track_caller]
+fn stats(bed: &Bed, filter: &str) -> Vec<(String, Value)> {
+    let rows = bed.run(&format!("inspect stats --json {filter}")).ok().json_lines();
+    rows.into_iter().map(|row| (row["name"].as_str().expect("a name").to_owned(), row)).collect()
+}
+
+#[track_caller]
+fn names(bed: &Bed, filter: &str) -> Vec<String> {
+    stats(bed, filter).into_iter().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn the_numbers_of_each_name() {
+    let bed = bed();
+    let all = stats(&bed, "");
+    let of = |wanted: &str| &all.iter().find(|(name, _)| name == wanted).expect("a row").1;
+    let pick = |row: &Value, fields: &str| -> Vec<Value> {
+        fields.split(' ').map(|field| row[field].clone()).collect()
+    };
+    let counts = "jobs succeeded dead cancelled success_rate attempts attempts_per_success";
+    assert_eq!(json!(pick(of("good"), counts)), json!([3, 2, 0, 1, 1.0, 2, 1.0]));
+    assert_eq!(json!(pick(of("bad"), counts)), json!([2, 0, 2, 0, 0.0, 2, null]));
+    assert_eq!(json!(pick(of("twice"), counts)), json!([1, 1, 0, 0, 1.0, 2, 2.0]));
+    assert_eq!(of("bad")["last_error_code"], json!("EXIT_3"));
+    assert_eq!(pick(of("good"), "last_failure_at last_error_code"), [json!(null), json!(null)]);
+    for (name, row) in &all {
+        for field in ["run_p50_ms", "run_p95_ms", "run_max_ms", "wait_p50_ms", "wait_p95_ms", "wait_max_ms"] {
+            assert!(row[field].is_u64(), "{field} of {name}: {row}");
+        }
+        let fields: Vec<&str> = row.as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(fields, FIELDS.split_whitespace().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_busiest_first_and_what_only_waits_not_at_all() {
+    let bed = bed();
+    assert_eq!(names(&bed, ""), ["good", "bad", "twice"]);
+    assert_eq!(names(&bed, "--limit 2"), ["good", "bad"]);
+    bed.run("inspect stats --limit 1").ok().shows("the busiest 1; --limit 0 shows all");
+}
+
+#[test]
+fn by_name_queue_and_time() {
+    let bed = bed();
+    assert_eq!(names(&bed, "--name twice"), ["twice"]);
+    assert_eq!(names(&bed, "--queue net"), ["bad"]);
+    assert_eq!(names(&bed, "--since 1h").len(), 3);
+    assert_eq!(names(&bed, "--since 2099-01-01T00:00:00Z"), [""; 0]);
+    bed.run("inspect stats --state dead").exits(2).says("--state has no effect here");
+    bed.run("inspect stats --error-code EXIT_3").exits(2);
+    bed.run("inspect stats --name bad --fail-if-any").exits(1);
+    bed.run("inspect stats --name nobody --fail-if-any").ok().prints("nothing has ended\n");
+}
+
+#[test]
+fn what_a_person_sees() {
+    let bed = bed();
+    let ran = bed.run("inspect stats").ok();
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(ran.stdout, @r"
+        name  jobs  ok  tries  p50  p95  max  wait p50  wait p95  last failure
+        good  3  100%  1.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]
+        bad  2  0%  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO] EXIT_3
+        twice  1  100%  2.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO] EXIT_1
+        jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: due to started
+        ");
+    });
+}
