@@ -26,6 +26,7 @@ mod json;
 mod keys;
 mod kills;
 mod logs;
+mod looks;
 mod main_job;
 mod options;
 mod output;

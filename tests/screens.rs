@@ -44,7 +44,7 @@ fn the_overview() {
         insta::assert_snapshot!(ran.stdout, @r"
         [DIR]/runner.db
         jobs  1 scheduled, 1 succeeded, 2 dead, 1 cancelled
-        workers  none: nothing runs until there is one; runner work starts it
+        workers  no worker is running: nothing starts until runner work does
         next  in [DURATION]
 
         queue  ready  scheduled  retrying  running

@@ -90,11 +90,11 @@ fn what_a_person_sees() {
     let ran = bed.run("inspect stats").ok();
     assert_screen(&bed, || {
         insta::assert_snapshot!(ran.stdout, @r"
-        name  jobs  ok  tries  p50  p95  max  wait p50  wait p95  last failure
+        name  jobs  ok  tries  p50  p95  max  wait50  wait95  last failure
         good  3  100%  1.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]
-        bad  2  0%  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO] EXIT_3
-        twice  1  100%  2.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO] EXIT_1
-        jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: due to started
+        bad  2  0%  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  EXIT_3, [AGO]
+        twice  1  100%  2.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  EXIT_1, [AGO]
+        jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started
         ");
     });
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::args::{Backup, Global};
-use super::bar;
+use super::bar::Bar;
 use super::failure::{Failure, status};
 use super::place;
 use super::screen::Screen;
@@ -16,12 +16,11 @@ pub fn run(global: &Global, asked: &Backup) -> Result<u8, Failure> {
         return Err(Failure::new(status::EXISTS, format!("{shown} exists and was left as it is"))
             .hint("name a file that does not exist"));
     }
-    let bar = bar::new(global, "{bar:30} {percent}% copied, {eta} left");
+    let mut bar = Bar::new(global, "{percent}% copied");
     store.backup(&asked.target, &mut |pages, left| {
-        bar.set_length(pages);
-        bar.set_position(pages - left);
+        bar.set(pages - left, pages);
     })?;
-    bar.finish_and_clear();
+    drop(bar);
     let mut screen = Screen::new(global);
     if screen.json {
         screen.object(&json!({"backup": asked.target.display().to_string()}))?;

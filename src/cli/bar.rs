@@ -1,18 +1,60 @@
-//! Bars of progress: on standard error, and only where a person looks on.
+//! Bars of progress: on standard error, only where a person looks on, and only for what takes a while.
 
 use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::args::Global;
 
-/// A bar of this form; hidden where nobody would see it, or where it could only be printed again and again.
-pub fn new(global: &Global, form: &str) -> ProgressBar {
-    if global.quiet || !draws(&io::stderr()) {
-        return ProgressBar::hidden();
+/// What is done sooner needs no bar.
+const SOON: Duration = Duration::from_millis(300);
+
+/// Drawings a second.
+const RATE: u8 = 10;
+
+/// A bar that shows itself when it has taken a while.
+pub struct Bar {
+    drawn: ProgressBar,
+    /// When it began, until it is shown; none also where nobody would see it.
+    hidden_since: Option<Instant>,
+    watched: bool,
+}
+
+impl Bar {
+    /// A bar with these words behind it, in which `{pos}` and `{len}` stand for numbers.
+    pub fn new(global: &Global, words: &str) -> Self {
+        let watched = !global.quiet && draws(&io::stderr());
+        let form = format!("{{bar:24}} {words}, {{eta}} left");
+        let style = ProgressStyle::with_template(&form).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+        let style = if super::screen::is_plain() { style.progress_chars("#>-") } else { style };
+        Self { drawn: bar.with_style(style), hidden_since: watched.then(Instant::now), watched }
     }
-    let style = ProgressStyle::with_template(form).unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(0).with_style(style)
+
+    /// Would anybody see it?
+    pub const fn is_watched(&self) -> bool {
+        self.watched
+    }
+
+    /// So much of so much is done.
+    pub fn set(&mut self, done: u64, all: u64) {
+        if !self.watched {
+            return;
+        }
+        self.drawn.set_length(all);
+        self.drawn.set_position(done);
+        if self.hidden_since.is_some_and(|since| since.elapsed() >= SOON) {
+            self.hidden_since = None;
+            self.drawn.set_draw_target(ProgressDrawTarget::stderr_with_hz(RATE));
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.drawn.finish_and_clear();
+    }
 }
 
 /// A terminal that can move its cursor.

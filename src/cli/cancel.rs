@@ -1,11 +1,10 @@
 //! `runner cancel`
 
-use std::io::{self, Write};
-
 use super::args::{Global, Ids};
 use super::failure::{Failure, status};
 use super::json_rows::JobJson;
 use super::place;
+use super::say::say;
 use super::screen::Screen;
 use crate::clock;
 use crate::store::CancelOutcome;
@@ -22,7 +21,7 @@ pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
         let id = each.id;
         let words = match each.outcome {
             CancelOutcome::Unknown => {
-                let _ = writeln!(io::stderr(), "runner: there is no job {id}");
+                say(&format!("there is no job {id}"));
                 exit = status::NOT_FOUND;
                 continue;
             }

@@ -62,10 +62,10 @@ fn show_job(screen: &mut Screen, job: &Declared) -> Written {
         screen.line(format!("  {word:<9} {line}"))?;
     }
     screen.line(format!("  queue     {}, priority {}", spec.queue, spec.priority))?;
-    screen.line(format!("  limits    {}", limits(spec)))?;
+    screen.prose("  limits    ", &limits(spec))?;
     for (index, words) in policy_words(&spec.policy).into_iter().enumerate() {
         let word = if index == 0 { "retries" } else { "" };
-        screen.line(format!("  {word:<9} {words}"))?;
+        screen.prose(&format!("  {word:<9} "), &words)?;
     }
     let runs = spec.policy.runs();
     if runs < 2 {

@@ -120,7 +120,7 @@ fn explain_ending(screen: &mut Screen, spec: &JobSpec, ending: Ending, attempt: 
     let name = screen.paint(Tone::Strong, &spec.name);
     screen.line(format!("{name}, attempt {attempt} of {runs}: {}", ending_words(ending)))?;
     screen.line(format!("  code      {}", code_words(&spec.exit, ending, verdict.code.as_ref())))?;
-    screen.line(format!("  decision  {sentence}"))
+    screen.prose("  decision  ", &sentence)
 }
 
 fn ending_words(ending: Ending) -> String {
@@ -180,7 +180,7 @@ fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<(), F
     let name = screen.paint(Tone::Strong, &job.spec.name);
     screen.line(format!("job {id} {name}: {}", screen.paint_word(job.status())))?;
     for line in lines {
-        screen.line(format!("  {line}"))?;
+        screen.prose("  ", &line)?;
     }
     Ok(())
 }

@@ -1,11 +1,10 @@
 //! `runner logs -f`: what a job writes while it writes it, through its retries, until it is final.
 
-use std::io::{self, Write};
-
 use super::args::{Global, Logs};
 use super::failure::Failure;
 use super::json_rows::AttemptJson;
 use super::logs::{last_attempt, no_such_attempt, no_such_job};
+use super::say::say;
 use super::screen::{Screen, Written};
 use super::streams::{self, Reading};
 use super::wait;
@@ -26,7 +25,7 @@ pub fn run(global: &Global, asked: &Logs, store: &mut Store) -> Result<u8, Failu
     }
     let job = store.job(id, clock::now())?.filter(|job| job.state.is_final());
     if let Some(job) = job.filter(|_| !follower.screen.quiet && asked.which.attempt.is_none()) {
-        let _ = writeln!(io::stderr(), "runner: {}", wait::words(&job));
+        say(&wait::words(&job));
     }
     Ok(0)
 }
@@ -49,10 +48,7 @@ impl<'a> Follower<'a> {
             return Err(no_such_attempt(id, number, last));
         }
         if last == 0 && !job.state.is_final() && !screen.quiet {
-            let _ = writeln!(
-                io::stderr(),
-                "runner: job {id} has not been started yet; runner explain {id} says why"
-            );
+            say(&format!("job {id} has not been started yet; runner explain {id} says why"));
         }
         let number = asked.which.attempt.unwrap_or(last.max(1));
         Ok(Self { screen, asked, number, readings: None })
@@ -95,13 +91,12 @@ impl<'a> Follower<'a> {
         self.readings = Some([Reading::default(); 2]);
         match attempt {
             Some(attempt) if !attempt.next_state.is_final() && !self.screen.quiet => {
-                let _ = writeln!(
-                    io::stderr(),
-                    "runner: end of attempt {} of job {}: {}",
+                say(&format!(
+                    "end of attempt {} of job {}: {}",
                     self.number,
                     job.id,
                     sentence(&attempt, runs)
-                );
+                ));
             }
             _ => {}
         }

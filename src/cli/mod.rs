@@ -5,6 +5,7 @@ mod backup;
 mod bar;
 mod cancel;
 mod check;
+mod color;
 mod doctor;
 mod enqueue;
 mod explain;
@@ -18,6 +19,7 @@ mod pause;
 mod place;
 mod prune;
 mod retry;
+mod say;
 mod screen;
 mod streams;
 mod table;
@@ -25,21 +27,23 @@ mod values;
 mod wait;
 mod watch;
 mod work;
+mod wrap;
 
-use std::io::{self, Write};
+use std::env;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::model::{Bytes, Command};
-use crate::report::{safe_block, safe_line};
+use crate::report::{safe_block, safe_line, show_utc};
 use args::{Cli, Verb};
 use failure::{Failure, status};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let command = Cli::command().color(color::of_help(env::args_os()));
+    let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(answer) => {
             // Help and version end here too. Whoever reads them may go away.
@@ -53,7 +57,7 @@ pub fn main() -> ExitCode {
         Ok(Ok(status)) => ExitCode::from(status),
         Ok(Err(failure)) => {
             // Names and paths in it may come from anywhere.
-            let _ = writeln!(io::stderr(), "{}", safe_block(&failure.to_string()));
+            say::print(&safe_block(&failure.to_string()));
             ExitCode::from(failure.status)
         }
     }
@@ -61,6 +65,9 @@ pub fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<u8, Failure> {
     let global = &cli.global;
+    if global.utc {
+        show_utc();
+    }
     match &cli.verb {
         Verb::Init => init::run(global),
         Verb::Enqueue(asked) => enqueue::run(global, asked),

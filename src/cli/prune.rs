@@ -1,13 +1,12 @@
 //! `runner prune`
 
-use std::io::{self, Write};
-
 use serde_json::json;
 
 use super::args::{Global, Prune};
-use super::bar;
+use super::bar::Bar;
 use super::failure::Failure;
 use super::place;
+use super::say::say;
 use super::screen::{Screen, Written};
 use super::watch::Watch;
 use crate::clock;
@@ -33,18 +32,16 @@ pub fn run(global: &Global, asked: &Prune) -> Result<u8, Failure> {
         return Ok(0);
     }
     let watch = Watch::begin()?;
-    let bar = bar::new(global, "{bar:30} {pos}/{len} removed, {eta} left");
-    if !bar.is_hidden() {
-        bar.set_length(sum(&store.count_prunable(&filter)?));
-    }
+    let mut bar = Bar::new(global, "{pos} of {len} removed");
+    let all = if bar.is_watched() { sum(&store.count_prunable(&filter)?) } else { 0 };
     let counts = store.prune(&filter, &mut |gone| {
-        bar.set_position(gone);
+        bar.set(gone, all);
         watch.stopped().is_none()
     })?;
-    bar.finish_and_clear();
+    drop(bar);
     tell(&mut screen, sum(&counts), words("removed", &counts, asked))?;
     if let Some(exit) = watch.stopped() {
-        let _ = writeln!(io::stderr(), "runner: stopped before all was done; prune again to go on");
+        say("stopped before all was done; prune again to go on");
         return Ok(exit);
     }
     Ok(0)

@@ -1,11 +1,10 @@
 //! `runner retry`
 
-use std::io::{self, Write};
-
 use super::args::{Global, Retry};
 use super::failure::{Failure, status};
 use super::json_rows::JobJson;
 use super::place;
+use super::say::say;
 use super::screen::Screen;
 use crate::clock;
 use crate::model::{ErrorCode, JobState};
@@ -61,7 +60,7 @@ fn tell_refused(done: &[Replayed], now: bool) -> u8 {
             }
             Refusal::KeyTaken(holder) => format!("job {id} was left: its unique key is held by job {holder}"),
         };
-        let _ = writeln!(io::stderr(), "runner: {words}");
+        say(&words);
         // An unknown id outweighs a job that was left as it is.
         exit = if refusal == Refusal::Unknown { status::NOT_FOUND } else { exit.max(status::NO) };
     }
@@ -74,16 +73,14 @@ fn tell_skipped(done: &[Replayed]) -> u8 {
         |wanted: fn(Refusal) -> bool| done.iter().filter(|each| each.refusal.is_some_and(wanted)).count();
     let not_retryable = count(|refusal| refusal == Refusal::NotRetryable);
     let taken = count(|refusal| matches!(refusal, Refusal::KeyTaken(_)));
-    let mut stderr = io::stderr();
     if done.is_empty() {
-        let _ = writeln!(stderr, "runner: no dead letter is selected");
+        say("no dead letter is selected");
     }
     if not_retryable > 0 {
-        let _ =
-            writeln!(stderr, "runner: left {not_retryable} that are declared retryable = false; see --force");
+        say(&format!("left {not_retryable} that are declared retryable = false; see --force"));
     }
     if taken > 0 {
-        let _ = writeln!(stderr, "runner: left {taken} whose unique key is held by an unfinished job");
+        say(&format!("left {taken} whose unique key is held by an unfinished job"));
     }
     0
 }

@@ -1,12 +1,15 @@
 //! Where output goes, and how: a closed pipe ends quietly, colour is used where it is wanted.
 
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::os::fd::AsFd;
 
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
-use super::args::{ColorWhen, Global};
+use super::args::Global;
+use super::color;
 use super::failure::Failure;
+use super::wrap::hung;
 
 /// The width that is assumed of a terminal that does not tell.
 const WIDTH: usize = 80;
@@ -20,8 +23,16 @@ pub struct Screen {
     /// Say nothing on success.
     pub quiet: bool,
     color: bool,
-    /// The columns of the terminal; none where there is no terminal.
-    columns: Option<usize>,
+    /// None where it goes to a file or program.
+    terminal: Option<Terminal>,
+}
+
+/// What the terminal can show.
+#[derive(Clone, Copy, Debug)]
+struct Terminal {
+    columns: usize,
+    /// ASCII alone.
+    plain: bool,
 }
 
 /// What a colour stands for.
@@ -73,32 +84,24 @@ impl Screen {
     /// Standard output under these options.
     pub fn new(global: &Global) -> Self {
         let stdout = io::stdout();
-        let terminal = stdout.is_terminal();
-        let asked_not = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let columns =
-            tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
+        let (terminal, columns) = (stdout.is_terminal(), columns_of(&stdout));
         Self {
             out: Some(BufWriter::new(stdout.lock())),
             json: global.json,
             quiet: global.quiet,
-            color: match global.color {
-                ColorWhen::Always => true,
-                ColorWhen::Never => false,
-                ColorWhen::Auto => terminal && !asked_not,
-            },
-            columns: terminal.then(|| columns.unwrap_or(WIDTH)),
+            color: color::wanted(global.color, terminal, &|name| std::env::var_os(name)),
+            terminal: terminal.then_some(Terminal { columns, plain: is_plain() }),
         }
     }
 
     /// Is it a terminal?
     pub const fn is_terminal(&self) -> bool {
-        self.columns.is_some()
+        self.terminal.is_some()
     }
 
     /// The columns that a line may take; without limit where it goes to a file or program.
     pub fn width(&self) -> usize {
-        self.columns.unwrap_or(usize::MAX)
+        self.terminal.map_or(usize::MAX, |terminal| terminal.columns)
     }
 
     /// The text in its tone, where colour is wanted.
@@ -114,8 +117,28 @@ impl Screen {
     /// Writes a line.
     pub fn line(&mut self, text: impl AsRef<str>) -> Written {
         let text = text.as_ref();
-        self.bytes(text.as_bytes())?;
+        if self.is_plain() {
+            self.bytes(in_ascii(text).as_bytes())?;
+        } else {
+            self.bytes(text.as_bytes())?;
+        }
         self.bytes(b"\n")
+    }
+
+    /// Writes prose after a prefix; on a terminal it is broken between words, and goes on under the first of them.
+    pub fn prose(&mut self, prefix: &str, text: &str) -> Written {
+        hung(prefix, text, self.width()).into_iter().try_for_each(|line| self.line(line))
+    }
+
+    /// The same, of less weight.
+    pub fn aside(&mut self, prefix: &str, text: &str) -> Written {
+        let lines = hung(prefix, text, self.width());
+        lines.into_iter().try_for_each(|line| self.line(self.paint(Tone::Faint, &line)))
+    }
+
+    /// Does the terminal show ASCII alone?
+    pub fn is_plain(&self) -> bool {
+        self.terminal.is_some_and(|terminal| terminal.plain)
     }
 
     /// Writes a line that says that there is nothing to show: silence says the same.
@@ -134,7 +157,8 @@ impl Screen {
         let line = serde_json::to_string(value).map_err(|error| {
             Failure::new(super::failure::status::INTERNAL, format!("could not write JSON: {error}"))
         })?;
-        self.line(line)
+        self.bytes(line.as_bytes())?;
+        self.bytes(b"\n")
     }
 
     /// Makes sure that everything has been taken.
@@ -165,5 +189,50 @@ impl Screen {
         let out = self.out.as_mut().ok_or(ErrorKind::BrokenPipe)?;
         writeln!(out, "{text}")?;
         out.flush()
+    }
+}
+
+/// The columns of a terminal.
+pub fn columns_of(terminal: impl AsFd) -> usize {
+    let size = tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col));
+    size.filter(|columns| *columns > 0).unwrap_or(WIDTH)
+}
+
+/// Nothing but ASCII is certain to be seen: the terminal is dumb, or the locale is not one of UTF-8.
+pub fn is_plain() -> bool {
+    let var = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(var).unwrap_or_default();
+    let locale = locale.to_string_lossy().to_ascii_lowercase();
+    var("TERM").is_some_and(|term| term == "dumb") || !(locale.contains("utf-8") || locale.contains("utf8"))
+}
+
+/// The text with what this program itself puts into it in ASCII. The words of others stay as they are.
+fn in_ascii(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // Cut text ends at a column, and so does its mark.
+            '…' if plain.ends_with(|before| before != ' ' && before != '[') => plain.push('~'),
+            '…' => plain.push_str("..."),
+            '±' => plain.push_str("+-"),
+            '×' => plain.push('x'),
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ours_in_ascii() {
+        let shown =
+            ["jitter ±25%, ×2", "cut te…", "  … 3 more lines", "[… 2 B left out …]", "é"].map(in_ascii);
+        assert_eq!(
+            shown,
+            ["jitter +-25%, x2", "cut te~", "  ... 3 more lines", "[... 2 B left out ...]", "é"]
+        );
     }
 }

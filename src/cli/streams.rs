@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
+use super::say::say;
 use super::screen::{Screen, Written};
 use crate::model::show_size;
 use crate::report::safe_block;
@@ -61,8 +62,7 @@ impl Reading {
             if sink.terminal {
                 (sink.write)(gap(&left_out).as_bytes())?;
             } else {
-                let _ =
-                    writeln!(io::stderr(), "runner: {left_out} left out after the first {} bytes", self.at);
+                say(&format!("{left_out} left out after the first {} bytes", self.at));
             }
             self.at = after_gap;
         }

@@ -8,7 +8,7 @@ use super::screen::{Screen, Tone, Written};
 const GAP: usize = 2;
 
 /// The last column gets no narrower than this before others are left out.
-const LAST: usize = 16;
+const LAST: usize = 24;
 
 /// Rows of text under a heading.
 pub struct Table {
@@ -155,8 +155,8 @@ mod tests {
         let mut table = Table::new(&["id", "queue", "when", "message"]).may_miss(&[1, 2]);
         table.row(vec!["1".into(), "default".into(), "3m 20s ago".into(), "x".repeat(30)]);
         assert_eq!(table.widths(55), [Some(2), Some(7), Some(10), Some(30)]);
-        assert_eq!(table.widths(41), [Some(2), Some(7), Some(10), Some(16)]);
-        assert_eq!(table.widths(40), [Some(2), None, Some(10), Some(24)]);
+        assert_eq!(table.widths(49), [Some(2), Some(7), Some(10), Some(24)]);
+        assert_eq!(table.widths(48), [Some(2), None, Some(10), Some(30)]);
         assert_eq!(table.widths(31), [Some(2), None, None, Some(27)]);
         assert_eq!(table.widths(12), [Some(2), None, None, Some(8)]);
     }

@@ -1,7 +1,6 @@
 //! `runner wait`, and the waiting of `enqueue --wait`.
 
 use std::collections::HashSet;
-use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use super::args::{Global, Ids};
@@ -9,6 +8,7 @@ use super::failure::{Failure, status};
 use super::inspect::look_at_workers;
 use super::json_rows::JobJson;
 use super::place;
+use super::say::say;
 use super::screen::{Screen, Written};
 use super::watch::Watch;
 use crate::clock;
@@ -28,7 +28,7 @@ pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
     let mut exit = 0;
     for id in &asked.ids {
         if store.job(*id, clock::now())?.is_none() {
-            let _ = writeln!(io::stderr(), "runner: there is no job {id}");
+            say(&format!("there is no job {id}"));
             exit = status::NOT_FOUND;
         }
     }
@@ -155,10 +155,9 @@ impl Vigil {
             return Ok(());
         }
         let id = job.id;
-        let _ = writeln!(
-            io::stderr(),
-            "runner: waiting for job {id}, but no worker is running for queue {queue}; runner work starts one"
-        );
+        say(&format!(
+            "waiting for job {id}, but no worker is running for queue {queue}; runner work starts one"
+        ));
         self.told.insert(queue.clone());
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! `runner work`
 
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZero;
 use std::thread;
 
@@ -8,6 +8,7 @@ use super::args::{Global, LogFormat, Work};
 use super::bar;
 use super::failure::{Failure, status};
 use super::place;
+use super::say::say;
 use crate::report::{Event, JsonLog, ProgressLog, Reporter, TextLog};
 use crate::worker::{self, Options, Summary, Until};
 
@@ -63,7 +64,7 @@ impl Reporter for Silent {
     fn tell(&mut self, event: &Event) {
         // What is about the worker itself, and not about a job, is never kept quiet.
         if let crate::report::What::Notice(text) = &event.what {
-            let _ = writeln!(io::stderr(), "runner: {text}");
+            say(text);
         }
     }
 }

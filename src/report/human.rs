@@ -1,18 +1,32 @@
 //! Times and durations as people read them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use time::format_description::StaticFormatDescription;
 use time::macros::format_description;
 use time::{OffsetDateTime, UtcOffset};
 
 use crate::model::{Millis, Timestamp};
 
+const UTC: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]Z");
 const LOCAL: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
+
+/// Set once, before anything is shown: it is a choice of whoever looks, for all that this process shows.
+static IN_UTC: AtomicBool = AtomicBool::new(false);
+
+/// From now on [`local_time`] shows UTC, with a `Z`.
+pub fn show_utc() {
+    IN_UTC.store(true, Ordering::Relaxed);
+}
 
 /// A point in time on the clock of the place: `2026-11-21 14:03:07`.
 pub fn local_time(at: Timestamp) -> String {
     let Ok(utc) = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000) else {
         return format!("{} ms", at.0);
     };
+    if IN_UTC.load(Ordering::Relaxed) {
+        return utc.format(UTC).unwrap_or_else(|_| utc.to_string());
+    }
     let offset = UtcOffset::local_offset_at(utc).unwrap_or(UtcOffset::UTC);
     // At the end of the year 9999 some places are in a year that cannot be written.
     utc.checked_to_offset(offset).unwrap_or(utc).format(LOCAL).unwrap_or_else(|_| utc.to_string())

@@ -8,7 +8,7 @@ mod safe;
 mod text;
 
 pub use event::{Event, What};
-pub use human::{ago, local_time, rough};
+pub use human::{ago, local_time, rough, show_utc};
 pub use json::{JsonLog, rfc3339};
 pub use progress::ProgressLog;
 pub use safe::{safe_block, safe_line};

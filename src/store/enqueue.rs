@@ -106,12 +106,23 @@ impl Store {
         jobs: &[NewJob],
         clock: &dyn Fn() -> Timestamp,
     ) -> std::result::Result<Vec<Enqueued>, EnqueueError> {
+        self.enqueue_telling(jobs, clock, &mut |_| {})
+    }
+
+    /// Does that, and tells before each job how many are written; none of them counts until this returns.
+    pub fn enqueue_telling(
+        &mut self,
+        jobs: &[NewJob],
+        clock: &dyn Fn() -> Timestamp,
+        tell: &mut dyn FnMut(usize),
+    ) -> std::result::Result<Vec<Enqueued>, EnqueueError> {
         let mut conflict = None;
         let enqueued = self.write(|tx| {
             let now = clock();
             let mut batch = Batch { connection: tx, definitions: HashMap::new(), now };
             let mut enqueued = Vec::with_capacity(jobs.len());
             for (index, job) in jobs.iter().enumerate() {
+                tell(index);
                 match batch.add(job, index) {
                     Ok(done) => enqueued.push(done),
                     Err(EnqueueError::Store(error)) => return Err(error),

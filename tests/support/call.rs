@@ -14,6 +14,8 @@ use std::time::Duration;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 
+use super::terminal::Terminal;
+
 /// A call that takes longer hangs, and is ended.
 const HANGS: Duration = Duration::from_mins(1);
 
@@ -70,6 +72,22 @@ impl Call {
     pub fn run(mut self) -> Ran {
         self.command.stdout(Stdio::piped());
         self.finish()
+    }
+
+    /// Runs it to its end at a terminal of so many columns, which both its outputs go to: all of it is in `stdout`.
+    pub fn at_terminal(mut self, columns: u16) -> Ran {
+        let line = format!("{:?}", self.command);
+        let (mut terminal, screen) = Terminal::open(columns);
+        let other = screen.try_clone().expect("a screen");
+        self.command.stdin(Stdio::null()).stdout(screen).stderr(other);
+        let mut child = self.command.spawn().expect("the program starts");
+        // The program alone has the screen from now on: what can be read ends when it does.
+        drop(self.command);
+        let guard = Guard::over(&child);
+        let stdout = terminal.read();
+        let status = child.wait().expect("the program can be waited for");
+        drop(guard);
+        Ran::new(line, Output { status, stdout, stderr: Vec::new() })
     }
 
     fn finish(mut self) -> Ran {

@@ -6,6 +6,7 @@ mod poll;
 mod processes;
 mod redact;
 mod sql;
+mod terminal;
 mod worker;
 
 pub use bed::Bed;

@@ -58,15 +58,18 @@ pub struct Global {
     /// Say nothing on success, ids included
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// Colour the output
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// Colour the output: auto, always or never; auto looks at NO_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub color: ColorWhen,
+    /// Show times in UTC, not on the clock of the place
+    #[arg(long, global = true)]
+    pub utc: bool,
 }
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ColorWhen {
-    /// On a terminal, unless `NO_COLOR` is set.
+    /// On a terminal, unless the environment says otherwise.
     Auto,
     /// Always.
     Always,

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::super::args::Global;
+use super::super::bar::Bar;
 use super::super::failure::{Failure, status};
 use super::super::{place, values};
 use super::SharedSpecs;
@@ -27,9 +28,12 @@ pub(super) fn read(
     name: Option<&str>,
     now: Timestamp,
 ) -> Result<Vec<NewJob>, Failure> {
+    let mut bar = Bar::new(global, "{pos} of {len} lines read");
+    let all = if bar.is_watched() { text.lines().count() as u64 } else { 0 };
     let mut reader = Reader { global, defaults, name, now, file: None, shared: SharedSpecs::new() };
     let mut jobs = Vec::new();
     for (index, line) in text.lines().enumerate() {
+        bar.set(index as u64, all);
         if line.trim().is_empty() {
             continue;
         }

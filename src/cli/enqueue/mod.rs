@@ -10,14 +10,15 @@ mod stdin;
 mod too_long;
 
 use std::collections::HashMap;
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use serde_json::json;
 
 use super::args::{Enqueue, Global, WaitOptions};
+use super::bar::Bar;
 use super::failure::{Failure, status};
 use super::json_rows::{AttemptJson, JobJson};
+use super::say::say;
 use super::screen::{Screen, Written};
 use super::wait::{self, Waiting};
 use super::{place, streams};
@@ -48,7 +49,10 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
         return Ok(0);
     }
     let mut store = place::open_or_create(global)?;
-    let enqueued = store.enqueue(&jobs, &clock::now)?;
+    let mut bar = Bar::new(global, "{pos} of {len} written");
+    let enqueued =
+        store.enqueue_telling(&jobs, &clock::now, &mut |done| bar.set(done as u64, jobs.len() as u64))?;
+    drop(bar);
     store.check_place()?;
     if enqueued.iter().any(|job| job.created) {
         wake::wake_workers(&store.file().run_dir());
@@ -74,7 +78,7 @@ fn wait(
         if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && screen.quiet) {
             return Ok(());
         }
-        let _ = writeln!(io::stderr(), "runner: {}; runner inspect {} tells more", wait::words(job), job.id);
+        say(&format!("{}; runner inspect {} tells more", wait::words(job), job.id));
         match last {
             Some(last) if asked.output_on_failure && job.state == JobState::Dead => {
                 show_output(screen, store, last, job.spec.policy.runs())
@@ -157,10 +161,7 @@ fn tell_of_finished_holders(store: &Store, enqueued: &[Enqueued]) -> Result<(), 
         let Some(job) = store.job(*id, clock::now())? else { continue };
         if matches!(job.state, JobState::Dead | JobState::Cancelled) {
             let state = job.state;
-            let _ = writeln!(
-                io::stderr(),
-                "runner: job {id} has this key and is {state}; runner retry {id} puts it back"
-            );
+            say(&format!("job {id} has this key and is {state}; runner retry {id} puts it back"));
         }
     }
     Ok(())

@@ -54,7 +54,7 @@ pub(super) fn show(
 }
 
 fn facts(screen: &mut Screen, attempt: &Attempt, runs: u32, now: Timestamp) -> Written {
-    let mut fact = |word: &str, value: &str| screen.line(format!("  {word:<9} {value}"));
+    let mut fact = |word: &str, value: &str| screen.prose(&format!("  {word:<9} "), value);
     fact("decision", &sentence(attempt, runs))?;
     if let Some(started) = attempt.started_at {
         fact("started", &local_time(started))?;

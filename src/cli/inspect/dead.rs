@@ -63,7 +63,8 @@ fn group(
     let plural = if jobs.len() == 1 { "job" } else { "jobs" };
     let heading = format!("{code}: {} {plural}", jobs.len());
     screen.line(screen.paint(Tone::Strong, &heading))?;
-    let mut table = Table::new(&["  id", "name", "runs", "died", "why", "what it said"]).right(&[0, 2]);
+    let mut table =
+        Table::new(&["  id", "name", "runs", "died", "why", "what it said"]).right(&[0, 2]).may_miss(&[4, 2]);
     for job in jobs {
         table.row(vec![
             format!("  {}", job.id),
@@ -75,8 +76,8 @@ fn group(
         ]);
     }
     table.print(screen)?;
-    for line in advice(code, jobs, all) {
-        screen.line(format!("  {line}"))?;
+    for (word, line) in advice(code, jobs, all) {
+        screen.prose(&format!("  {word:<7} "), &line)?;
     }
     Ok(())
 }
@@ -90,25 +91,23 @@ fn what_it_said(store: &mut Store, job: &JobRow) -> Result<String, Failure> {
     Ok(lines.pop().unwrap_or_default())
 }
 
-/// What to look at, what to change, what to type: for a group of jobs with the same code.
-fn advice(code: &str, jobs: &[JobRow], all: All) -> Vec<String> {
+/// What to look at, what to change, what to type, each with a word for it: for a group of jobs with the same code.
+fn advice(code: &str, jobs: &[JobRow], all: All) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     let Some(newest) = jobs.first() else { return lines };
     if newest.attempts > 0 {
-        lines.push(format!("look    runner logs {}", newest.id));
+        lines.push(("look", format!("runner logs {}", newest.id)));
     }
     if let Some(fix) = fix(code, newest) {
-        lines.push(format!("fix     {fix}"));
-        lines.push(
-            "        (what is queued keeps its definition: after a change of the file, enqueue it anew)"
-                .to_owned(),
-        );
+        lines.push(("fix", fix));
+        let kept = "(what is queued keeps its definition: after a change of the file, enqueue it anew)";
+        lines.push(("", kept.to_owned()));
     }
     let once = jobs.iter().filter(|job| !job.spec.policy.retryable).count();
     let force = if once == jobs.len() { " --force" } else { "" };
-    lines.push(format!("replay  runner retry {}{force}", selection(code, jobs, all)));
+    lines.push(("replay", format!("runner retry {}{force}", selection(code, jobs, all))));
     if once > 0 && once < jobs.len() {
-        lines.push(format!("        {once} of these: retryable = false, only with --force"));
+        lines.push(("", format!("{once} of these: retryable = false, only with --force")));
     }
     lines
 }

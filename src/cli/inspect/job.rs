@@ -19,6 +19,9 @@ const SCREENFUL: usize = 20;
 /// Lines of standard error that are shown with a failure.
 const LAST_WORDS: usize = 3;
 
+/// Before the further lines of a story.
+const STORY: &str = "       ";
+
 /// Shows a job.
 pub(super) fn show(screen: &mut Screen, store: &mut Store, id: i64, now: Timestamp) -> Result<bool, Failure> {
     let job = place::job(store, id, now)?.ok_or_else(|| super::no_such_job(store, id))?;
@@ -66,18 +69,20 @@ fn heading(screen: &mut Screen, store: &Store, job: &JobRow, now: Timestamp) -> 
     let status = screen.paint_word(job.status());
     screen.line(format!("job {} {name}: {status}", job.id))?;
     for line in explain::why(store, job, now)? {
-        screen.line(format!("  {line}"))?;
+        screen.prose("  ", &line)?;
     }
     screen.line("")
 }
 
 fn facts(screen: &mut Screen, job: &JobRow, now: Timestamp) -> Written {
     let spec = &job.spec;
-    let mut fact = |word: &str, value: String| screen.line(format!("  {word:<9} {value}"));
+    // What may be copied stays whole.
     for (index, line) in command_lines(&spec.command, &job.args).into_iter().enumerate() {
-        fact(if index == 0 { "command" } else { "" }, line)?;
+        let word = if index == 0 { "command" } else { "" };
+        screen.line(format!("  {word:<9} {line}"))?;
     }
-    fact("cwd", safe_line(&spec.cwd.to_text()))?;
+    screen.line(format!("  cwd       {}", safe_line(&spec.cwd.to_text())))?;
+    let mut fact = |word: &str, value: String| screen.prose(&format!("  {word:<9} "), &value);
     fact("queue", format!("{}, priority {}", spec.queue, spec.priority))?;
     for (index, words) in check::policy_words(&spec.policy).into_iter().enumerate() {
         fact(if index == 0 { "retries" } else { "" }, words)?;
@@ -120,12 +125,15 @@ fn story(screen: &mut Screen, attempt: &Attempt, runs: u32) -> Written {
         Outcome::Interrupted | Outcome::Cancelled => how,
         _ => screen.paint(Tone::Bad, &how),
     };
-    screen.line(format!("  {:>3}  {started}  {took:>7}  {how}{code}{leaked}", attempt.number))?;
+    screen.prose(
+        &format!("  {:>3}  ", attempt.number),
+        &format!("{started}  {took:>7}  {how}{code}{leaked}"),
+    )?;
     if attempt.next_state != JobState::Succeeded {
-        screen.line(format!("       {}", sentence(attempt, runs)))?;
+        screen.prose(STORY, &sentence(attempt, runs))?;
     }
     if let Some(message) = &attempt.message {
-        screen.line(format!("       {}", screen.paint(Tone::Faint, &safe_line(message))))?;
+        screen.aside(STORY, &safe_line(message))?;
     }
     Ok(())
 }

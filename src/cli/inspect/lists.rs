@@ -20,7 +20,9 @@ pub(super) fn jobs(
     limit: usize,
     now: Timestamp,
 ) -> Result<bool, Failure> {
-    let mut table = Table::new(&["id", "name", "queue", "state", "runs", "when", "what"]).right(&[0, 4]);
+    let mut table = Table::new(&["id", "name", "queue", "state", "runs", "when", "what"])
+        .right(&[0, 4])
+        .may_miss(&[2, 4, 5]);
     let json = screen.json;
     let (shown, more) = each_job(store, filter, limit, now, |job| {
         if json {
@@ -104,8 +106,9 @@ pub(super) fn attempts(
     limit: usize,
     now: Timestamp,
 ) -> Result<bool, Failure> {
-    let mut table =
-        Table::new(&["attempt", "name", "outcome", "ended", "took", "when", "decision"]).right(&[4]);
+    let mut table = Table::new(&["attempt", "name", "outcome", "ended", "took", "when", "decision"])
+        .right(&[4])
+        .may_miss(&[4, 3, 5]);
     let (mut last, mut shown, mut more) = (None, 0, false);
     'pages: loop {
         let most = PAGE.min((limit - shown).saturating_add(1));

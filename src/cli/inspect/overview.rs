@@ -52,7 +52,7 @@ pub(super) fn show_empty(screen: &mut Screen, file: &StoreFile) -> Written {
         });
     }
     screen.line(format!("there is no database yet at {}", place::display(file.path())))?;
-    screen.line("runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain")
+    screen.prose("", "runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain")
 }
 
 fn counts(screen: &mut Screen, counts: Counts) -> Written {
@@ -70,22 +70,22 @@ fn counts(screen: &mut Screen, counts: Counts) -> Written {
         .filter(|(_, number)| *number > 0)
         .map(|(word, number)| format!("{number} {}", screen.paint_word(word)))
         .collect();
-    screen.line(format!("jobs      {}", if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }))
+    screen.prose("jobs      ", &if shown.is_empty() { "none".to_owned() } else { shown.join(", ") })
 }
 
 fn who_works(screen: &mut Screen, workers: &[workers::Seen], overview: &Overview) -> Written {
     let alive = workers.iter().filter(|worker| worker.is_alive()).count();
     let words = match (alive, overview.counts.unfinished()) {
         (0, 0) => "none".to_owned(),
-        (0, _) => screen.paint(Tone::Warn, "none: nothing runs until there is one; runner work starts it"),
+        (0, _) => screen.paint(Tone::Warn, "no worker is running: nothing starts until runner work does"),
         (1, _) => "1".to_owned(),
         (many, _) => many.to_string(),
     };
-    screen.line(format!("workers   {words}"))?;
+    screen.prose("workers   ", &words)?;
     let dead = workers.iter().filter(|worker| !worker.is_alive()).count();
     if dead > 0 {
         let words = format!("{dead} died; the next runner work deals with what it ran");
-        screen.line(format!("          {}", screen.paint(Tone::Warn, &words)))?;
+        screen.prose("          ", &screen.paint(Tone::Warn, &words))?;
     }
     Ok(())
 }
@@ -108,6 +108,6 @@ fn dead(screen: &mut Screen, overview: &Overview) -> Written {
     let mut codes: Vec<_> = overview.dead_by_error_code.iter().collect();
     codes.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
     let codes: Vec<_> = codes.iter().map(|(code, number)| format!("{number} {code}")).collect();
-    screen.line(format!("{}      {}", screen.paint_word("dead"), codes.join(", ")))?;
-    screen.line("          runner inspect dead shows them, and what to type next")
+    screen.prose(&format!("{}      ", screen.paint_word("dead")), &codes.join(", "))?;
+    screen.prose("          ", "runner inspect dead shows them, and what to type next")
 }

@@ -42,8 +42,9 @@ pub(super) fn json(queue: &QueueRow) -> QueueJson {
 
 /// Queues as a table.
 pub(super) fn table(screen: &mut Screen, queues: &[QueueRow]) -> Written {
-    let mut table =
-        Table::new(&["queue", "ready", "scheduled", "retrying", "running", ""]).right(&[1, 2, 3, 4]);
+    let mut table = Table::new(&["queue", "ready", "scheduled", "retrying", "running", ""])
+        .right(&[1, 2, 3, 4])
+        .may_miss(&[2, 3]);
     for queue in queues {
         table.row(vec![
             queue.name.clone(),

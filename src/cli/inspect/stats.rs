@@ -2,7 +2,7 @@
 
 use super::super::failure::Failure;
 use super::super::json_rows::StatsJson;
-use super::super::screen::{Screen, Tone};
+use super::super::screen::Screen;
 use super::super::table::Table;
 use crate::model::{Millis, Spread, Timestamp};
 use crate::report::{ago, rough, safe_line};
@@ -31,17 +31,17 @@ pub(super) fn show(
         screen.remark("nothing has ended")?;
         return Ok(false);
     }
-    let heading =
-        ["name", "jobs", "ok", "tries", "p50", "p95", "max", "wait p50", "wait p95", "last failure"];
-    let mut table = Table::new(&heading).right(&[1, 2, 3, 4, 5, 6, 7, 8]).may_miss(&[7, 4, 8, 3, 6, 5, 1]);
+    let heading = ["name", "jobs", "ok", "tries", "p50", "p95", "max", "wait50", "wait95", "last failure"];
+    let mut table = Table::new(&heading).right(&[1, 2, 3, 4, 5, 6, 7, 8]).may_miss(&[7, 4, 6, 8, 3, 5, 1]);
     for (name, of_name) in &stats {
         table.row(row(name, of_name, now));
     }
     table.print(screen)?;
-    screen.line(screen.paint(
-        Tone::Faint,
-        "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: due to started",
-    ))?;
+    // Without the columns that it explains it would be in the way.
+    let words = "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started";
+    if screen.width() >= 80 {
+        screen.aside("", words)?;
+    }
     if more {
         screen.line(format!("the busiest {limit}; --limit 0 shows all"))?;
     }
@@ -64,7 +64,7 @@ fn row(name: &str, stats: &NameStats, now: Timestamp) -> Vec<String> {
         stats
             .last_failure
             .as_ref()
-            .map(|(when, code)| format!("{} {code}", ago(*when, now)))
+            .map(|(when, code)| format!("{code}, {}", ago(*when, now)))
             .unwrap_or_default(),
     ]
 }

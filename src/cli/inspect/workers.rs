@@ -83,8 +83,9 @@ pub(super) fn show(screen: &mut Screen, store: &mut Store, now: Timestamp) -> Re
         screen.remark("no worker is running; runner work starts one")?;
         return Ok(false);
     }
-    let mut table =
-        Table::new(&["worker", "pid", "state", "running", "slots", "started", "queues"]).right(&[1, 3, 4]);
+    let mut table = Table::new(&["worker", "pid", "state", "running", "slots", "started", "queues"])
+        .right(&[1, 3, 4])
+        .may_miss(&[5, 1]);
     for Seen { row, liveness, running } in &workers {
         table.row(vec![
             row.name.clone(),

@@ -1,0 +1,65 @@
+//! Prose broken between words where the screen ends.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Narrower columns than this make text harder to read, not easier.
+const LEAST: usize = 20;
+
+/// The text after the prefix, as many words a line as fit; the further lines stand under the first word. A word that is
+/// longer than a line, such as a path, stays whole.
+pub fn hung(prefix: &str, text: &str, width: usize) -> Vec<String> {
+    let indent = shown(prefix);
+    let room = width.saturating_sub(indent);
+    if room < LEAST || shown(text) <= room {
+        return vec![format!("{prefix}{text}")];
+    }
+    let mut lines = Vec::new();
+    let mut line = prefix.to_owned();
+    let mut used = 0;
+    for word in text.split(' ') {
+        if used > 0 && used + 1 + shown(word) > room {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            used = 0;
+        }
+        if used > 0 {
+            line.push(' ');
+            used += 1;
+        }
+        line.push_str(word);
+        used += shown(word);
+    }
+    lines.push(line);
+    lines
+}
+
+/// The columns that it takes: those of its colours are none.
+fn shown(text: &str) -> usize {
+    let mut pieces = text.split("\u{1b}[");
+    let first = pieces.next().unwrap_or_default().width();
+    first + pieces.map(|piece| piece.split_once('m').map_or(piece, |(_, rest)| rest).width()).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn between_words_and_under_the_first() {
+        let text = "the database was busy for 10 s: other processes kept writing";
+        let expected =
+            ["hint: the database was busy", "      for 10 s: other", "      processes kept writing"];
+        assert_eq!(hung("hint: ", text, 28), expected);
+        assert_eq!(hung("hint: ", text, 66), [format!("hint: {text}")]);
+        assert_eq!(hung("", text, usize::MAX), [text]);
+    }
+
+    #[test]
+    fn a_long_word_stays_whole_and_a_narrow_screen_is_left_alone() {
+        let path = "/a/very/long/path/that/is/longer/than/a/line";
+        assert_eq!(hung("", &format!("see {path} there"), 24), ["see", path, "there"]);
+        assert_eq!(hung("      ", "not worth the while here", 25), ["      not worth the while here"]);
+        let red = "one \u{1b}[31mtwo\u{1b}[0m three four five";
+        assert_eq!(hung("", red, 24), [red]);
+        assert_eq!(hung("", "漢字漢字漢字 漢字漢字漢字", 20), ["漢字漢字漢字", "漢字漢字漢字"]);
+    }
+}

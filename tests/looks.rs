@@ -1,0 +1,162 @@
+//! What a person at a terminal sees: as wide as it is, in the colours and letters that it can show.
+
+use crate::screens::bed;
+use crate::support::{Bed, Call, Ran, assert_screen};
+
+/// A terminal that can show everything.
+const ABLE: [(&str, &str); 2] = [("TERM", "xterm-256color"), ("LANG", "C.UTF-8")];
+
+fn with(call: Call, vars: &[(&str, &str)]) -> Call {
+    vars.iter().fold(call, |call, (name, value)| call.env(name, value))
+}
+
+#[track_caller]
+fn look(bed: &Bed, line: &str, columns: u16) -> Ran {
+    with(bed.call(line), &ABLE).at_terminal(columns)
+}
+
+/// The lines as wide as they are shown, without colours.
+fn lines(ran: &Ran) -> Vec<String> {
+    let mut plain = String::new();
+    for (index, piece) in ran.stdout.split("\u{1b}[").enumerate() {
+        plain.push_str(if index == 0 { piece } else { piece.split_once('m').map_or("", |(_, rest)| rest) });
+    }
+    plain.lines().map(str::to_owned).collect()
+}
+
+/// Jobs 1 to 4 of [`bed`], and job 6 with a long name in a long queue that says much.
+fn wide_bed() -> Bed {
+    let bed = bed();
+    bed.add_line(
+        "--name a-name-that-is-rather-long-for-a-job --queue a-queue-with-a-long-name",
+        "echo message=the remote host closed the connection before it had sent an answer >> $RUNNER_REPORT; exit 7",
+    );
+    bed.run("work -j1 --until-idle").exits(1);
+    bed
+}
+
+#[test]
+fn tables_fit_the_screen() {
+    let bed = wide_bed();
+    for line in ["inspect jobs", "inspect attempts", "inspect dead", "inspect stats", "inspect queues"] {
+        for columns in [80, 60, 40] {
+            let ran = look(&bed, line, columns).ok();
+            // Commands to type stay on one line, whatever their length: a broken one cannot be copied.
+            let too_wide: Vec<_> = lines(&ran)
+                .into_iter()
+                .filter(|line| line.chars().count() > usize::from(columns) && !line.contains("runner "))
+                .collect();
+            assert!(too_wide.is_empty(), "{columns} columns: {too_wide:#?}{ran}");
+        }
+    }
+}
+
+#[test]
+fn a_narrow_table_keeps_what_tells_the_rows_apart() {
+    let bed = wide_bed();
+    let ran = look(&bed, "inspect jobs --color never", 40).ok();
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(ran.stdout, @"
+        id  name  state  what
+         6  a-name-that…  dead  EXIT_7, at…
+         5  fine  cancelled
+         4  once  dead  SIGNAL_KIL…
+         3  later  scheduled
+         2  fine  succeeded
+         1  push  dead  HTTP_ERROR…
+        ");
+    });
+    // How long ago it was has its own width, and so have the columns.
+    let heading = |columns| {
+        let ran = look(&bed, "inspect stats --color never", columns).ok();
+        ran.stdout.lines().next().expect("a heading").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(heading(40), "name ok last failure");
+    assert_eq!(heading(200), "name jobs ok tries p50 p95 max wait50 wait95 last failure");
+}
+
+#[test]
+fn colours_where_they_are_wanted() {
+    let bed = bed();
+    let colours = |line: &str, vars: &[(&str, &str)]| {
+        with(with(bed.call(line), &ABLE), vars).at_terminal(80).ok().stdout.contains("\u{1b}[")
+    };
+    for (vars, expected) in [
+        ([].as_slice(), true),
+        (&[("NO_COLOR", "1")], false),
+        (&[("CLICOLOR", "0")], false),
+        (&[("TERM", "dumb")], false),
+        (&[("TERM", "dumb"), ("CLICOLOR_FORCE", "1")], true),
+        (&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], false),
+    ] {
+        assert_eq!(colours("inspect jobs", vars), expected, "{vars:?}");
+        assert!(colours("inspect jobs --color always", vars), "{vars:?}");
+        assert!(!colours("inspect jobs --color never", vars), "{vars:?}");
+    }
+    assert!(colours("--help", &[]));
+    assert!(!colours("--help --color never", &[]));
+    let piped = bed.call("inspect jobs").env("CLICOLOR_FORCE", "1").run().ok();
+    assert!(piped.stdout.contains("\u{1b}["), "{piped}");
+}
+
+#[test]
+fn letters_that_the_terminal_has() {
+    let bed = bed();
+    let shown = |vars: &[(&str, &str)]| with(bed.call("inspect 2"), vars).at_terminal(80).ok().stdout;
+    assert!(shown(&ABLE).contains("jitter ±25%"));
+    for vars in [
+        [("TERM", "xterm"), ("LANG", "C")],
+        [("TERM", "dumb"), ("LANG", "C.UTF-8")],
+        [("LC_ALL", "POSIX"), ("LANG", "C.UTF-8")],
+    ] {
+        assert!(shown(&vars).contains("jitter +-25%"), "{vars:?}");
+    }
+    bed.run("inspect 2").ok().shows("jitter ±25%");
+}
+
+#[test]
+fn errors_are_broken_between_words() {
+    let bed = Bed::bare();
+    let ran = look(&bed, "inspect 1", 40).exits(66);
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(ran.stdout.replace(&bed.dir().display().to_string(), "/tmp/somewhere"), @"
+        runner: there is no database yet at
+                /tmp/somewhere/runner.db
+        hint: runner enqueue creates it; --db or
+              $RUNNER_DB names another one
+        ");
+    });
+    let ran = bed.run("inspect 1").exits(66);
+    assert_eq!(ran.stderr.lines().count(), 2, "{ran}");
+}
+
+#[test]
+fn times_in_utc() {
+    let bed = bed();
+    let shown = |line: &str| {
+        let ran = bed.call(line).env("TZ", "XXX-05:30").run().ok();
+        let line = ran.stdout.lines().find(|line| line.contains("enqueued")).expect("a line").to_owned();
+        line.trim_start().strip_prefix("enqueued").expect("a fact").trim()[..20].to_owned()
+    };
+    bed.sql().run("DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET enqueued_at = 1795271400000");
+    assert_eq!(shown("inspect 1"), "2026-11-21 20:00:00,");
+    assert_eq!(shown("inspect 1 --utc"), "2026-11-21 14:30:00Z");
+    assert_eq!(shown("--utc inspect 1"), "2026-11-21 14:30:00Z");
+    let log = bed.call("work --drain --utc --queue none").env("TZ", "XXX-05:30").run().ok().stderr;
+    assert!(log.lines().all(|line| line[..20].ends_with('Z')), "{log}");
+}
+
+#[test]
+fn progress_is_drawn_only_where_a_person_looks_on() {
+    let bed = Bed::bare();
+    bed.write("lines", "{\"command\":\"true\"}\n".repeat(5_000));
+    let line = "enqueue --batch lines -q";
+    assert_eq!(look(&bed, line, 80).ok().stdout, "", "-q");
+    let seen = look(&bed, "enqueue --batch lines", 80).ok().stdout;
+    assert!(seen.contains("of 5000 "), "no bar");
+    let dumb = with(bed.call("enqueue --batch lines"), &[("TERM", "dumb")]).at_terminal(80).ok().stdout;
+    assert!(!dumb.contains("of 5000 "), "a bar on a dumb terminal");
+    bed.sql().run("UPDATE jobs SET state = 'cancelled'");
+    let seen = look(&bed, "prune --older-than 0s", 80).ok().stdout;
+    assert!(seen.contains("of 15000 removed"), "no bar");
+}
