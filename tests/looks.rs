@@ -76,6 +76,54 @@ fn a_narrow_table_keeps_what_tells_the_rows_apart() {
 }
 
 #[test]
+fn a_bar_for_each_attempt_shows_waits_and_runs() {
+    let bed = Bed::new("[jobs.job]\ncommand = 'exit 3'\nbackoff = ['200ms', '200ms']\n");
+    bed.add("job");
+    bed.drain();
+    // The times are made to be known.
+    bed.sql().run(
+        "DROP TRIGGER attempts_are_immutable; DROP TRIGGER jobs_keep_what_they_are;
+         UPDATE jobs SET enqueued_at = 1000000, changed_at = 1100000;
+         UPDATE attempts SET started_at = 1000000 + (number - 1) * 45000, finished_at = 1010000 + (number - 1) * 45000,
+             duration_ms = 10000",
+    );
+    let bars = |ran: Ran| {
+        let lines = lines(&ran.ok());
+        let drawn = lines.iter().skip_while(|line| !line.starts_with("  time"));
+        drawn.take_while(|line| !line.is_empty()).fold(String::new(), |all, line| all + line + "\n")
+    };
+    insta::assert_snapshot!(bars(look(&bed, "inspect 1", 80)), @"
+    time      1m 40s from 1970-01-01 00:16:40: ░ waits, █ runs
+      1  ███████
+      2         ░░░░░░░░░░░░░░░░░░░░░░░██████
+      3                                      ░░░░░░░░░░░░░░░░░░░░░░░███████
+    ");
+    insta::assert_snapshot!(bars(look(&bed, "inspect 1", 40)), @"
+    time      1m 40s from 1970-01-01
+              00:16:40: ░ waits, █ runs
+      1  ███
+      2     ░░░░░░░░░░░████
+      3                    ░░░░░░░░░░░███
+    ");
+    let plain = with(bed.call("inspect 1"), &[("TERM", "dumb"), ("LANG", "C.UTF-8")]).at_terminal(40);
+    insta::assert_snapshot!(bars(plain), @"
+    time      1m 40s from 1970-01-01
+              00:16:40: . waits, # runs
+      1  ###
+      2     ...........####
+      3                    ...........###
+    ");
+    for ran in [bed.run("inspect 1").ok(), look(&bed, "inspect 1", 24).ok()] {
+        assert!(!ran.stdout.contains("waits"), "{ran}");
+    }
+}
+
+#[test]
+fn a_single_attempt_needs_no_bar() {
+    assert!(!look(&bed(), "inspect 4", 80).ok().stdout.contains("waits"));
+}
+
+#[test]
 fn colours_where_they_are_wanted() {
     let bed = bed();
     let colours = |line: &str, vars: &[(&str, &str)]| {

@@ -6,6 +6,7 @@ use super::super::place;
 use super::super::screen::{Screen, Tone, Written};
 use super::super::{check, command_lines, explain};
 use super::lists::ending;
+use super::timeline;
 use crate::model::{Attempt, JobState, Outcome, Timestamp, sentence};
 use crate::report::{ago, local_time, rough, safe_line};
 use crate::store::{JobRow, Output, Store};
@@ -36,6 +37,7 @@ pub(super) fn show(screen: &mut Screen, store: &mut Store, id: i64, now: Timesta
     if !history.is_empty() || job.state == JobState::Running {
         screen.line("")?;
     }
+    timeline::show(screen, &job, &history, now)?;
     let hidden = history.len().saturating_sub(SCREENFUL);
     if hidden > 0 {
         screen.line(format!(

@@ -7,6 +7,7 @@ mod lists;
 mod overview;
 mod queues;
 mod stats;
+mod timeline;
 mod workers;
 
 pub use workers::{Seen, look as look_at_workers};
