@@ -2,6 +2,7 @@
 
 mod ahead;
 mod checks;
+mod columns;
 mod crowd;
 mod expiry;
 mod fixture;
