@@ -148,6 +148,14 @@ fn every_id_is_run_once_while_others_enqueue() {
 }
 
 #[test]
+fn a_line_that_is_not_utf_8_is_named_by_its_number() {
+    let bed = Bed::new(JOBS);
+    let lines = b"{\"name\":\"job\"}\n\n{\"name\":\"j\xffob\"}\n";
+    bed.call("enqueue --batch -").stdin(lines).run().exits(65).prints("").says("line 3: it is not UTF-8");
+    assert!(!bed.db().exists());
+}
+
+#[test]
 fn an_empty_batch_enqueues_nothing() {
     let bed = Bed::new(JOBS);
     bed.call("enqueue --batch -").stdin("\n\n").run().ok().prints("");

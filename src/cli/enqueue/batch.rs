@@ -62,7 +62,12 @@ pub(super) fn read_text(path: &Path) -> Result<Lines, Failure> {
     })?;
     match String::from_utf8(bytes) {
         Ok(text) => Ok((text, source)),
-        Err(_) => Err(Failure::new(status::DATA, format!("nothing was enqueued: {source} is not UTF-8"))),
+        Err(error) => {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let what = format!("nothing was enqueued: {source} line {line}: it is not UTF-8");
+            Err(Failure::new(status::DATA, what))
+        }
     }
 }
 
