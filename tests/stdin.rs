@@ -1,6 +1,6 @@
 //! `enqueue --stdin`: what comes in is kept with the job, and every attempt reads it.
 
-use crate::support::Bed;
+use crate::support::{Bed, Call};
 
 const READER: &str = "cat >> read; printf '|' >> read; [ $RUNNER_ATTEMPT = 2 ]";
 
@@ -86,6 +86,23 @@ fn it_is_for_a_single_job() {
     bed.call("enqueue a --stdin").stdin("x").run().ok().prints("1\n");
     bed.drain();
     assert_eq!(bed.read("read"), "x");
+}
+
+#[test]
+fn what_is_wrong_with_the_command_line_is_told_without_waiting_for_input() {
+    let bed = Bed::new("[jobs.a]\ncommand = 'true'\n[jobs.b]\ncommand = 'true'\n");
+    for (line, status) in [
+        ("enqueue --stdin a b", 2),
+        ("enqueue --stdin c", 66),
+        ("enqueue --stdin --max-attempts 3 --retryable false a", 2),
+        ("enqueue --batch - --unique-key k", 2),
+        ("enqueue --batch - --max-attempts 3 --retryable false", 2),
+    ] {
+        // A pipe of which nobody writes the other end, and nobody closes it.
+        let call = bed.program("sh").arg("-c").arg("[ -p in ] || mkfifo in; exec \"$@\" <> in").arg("sh");
+        let line = std::iter::once(env!("CARGO_BIN_EXE_runner")).chain(line.split(' '));
+        line.fold(call, Call::arg).run().exits(status).prints("");
+    }
 }
 
 #[test]

@@ -32,20 +32,13 @@ use overrides::Overrides;
 
 /// Runs the verb.
 pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
-    // What comes in may be long in coming; due times count from when it is there.
-    let input = if asked.stdin { Some(stdin::capture()?) } else { None };
-    let lines = asked.batch.as_deref().map(batch::read_text).transpose()?;
-    let now = clock::now();
-    let mut jobs = jobs(global, asked, lines, now)?;
-    if let Some(input) = input {
-        let [job] = jobs.as_mut_slice() else {
-            return Err(Failure::usage("--stdin is for a single job"));
-        };
-        job.stdin = Some(input);
+    let mut jobs = jobs(global, asked)?;
+    if asked.stdin {
+        jobs = vec![with_input(global, asked, jobs)?];
     }
     let mut screen = Screen::new(global);
     if asked.dry_run {
-        show_plan(&mut screen, &jobs, now)?;
+        show_plan(&mut screen, &jobs, clock::now())?;
         return Ok(0);
     }
     let mut store = place::open_or_create(global)?;
@@ -100,18 +93,27 @@ fn show_output(screen: &mut Screen, store: &mut Store, last: &Attempt, runs: u32
     streams::print_on_stderr(&output.stderr)
 }
 
-/// The jobs that are asked for.
-fn jobs(
-    global: &Global,
-    asked: &Enqueue,
-    lines: Option<batch::Lines>,
-    now: Timestamp,
-) -> Result<Vec<NewJob>, Failure> {
+/// The job that is planned, with what comes on standard input. Whatever is wrong with it was found before.
+fn with_input(global: &Global, asked: &Enqueue, planned: Vec<NewJob>) -> Result<NewJob, Failure> {
+    let single = |jobs: Vec<NewJob>| {
+        <[NewJob; 1]>::try_from(jobs).map_err(|_| Failure::usage("--stdin is for a single job"))
+    };
+    single(planned)?;
+    let input = stdin::capture()?;
+    // It may have been long in coming; due times count from when it is there.
+    let [job] = single(jobs(global, asked)?)?;
+    Ok(NewJob { stdin: Some(input), ..job })
+}
+
+/// The jobs that are asked for. What is wrong with the command line is told before any input is waited for.
+fn jobs(global: &Global, asked: &Enqueue) -> Result<Vec<NewJob>, Failure> {
     let options = Overrides::from_options(&asked.options).map_err(Failure::usage)?;
-    if let Some(lines) = lines {
+    if let Some(path) = &asked.batch {
         options.check_single(false)?;
-        return batch::read(global, lines, &options, asked.name.as_deref(), now);
+        let lines = batch::read_text(path)?;
+        return batch::read(global, lines, &options, asked.name.as_deref(), clock::now());
     }
+    let now = clock::now();
     let is_ad_hoc = asked.line.is_some() || (asked.names.is_empty() && !asked.args.is_empty());
     if !is_ad_hoc && let Some(name) = &asked.name {
         return Err(Failure::usage(format!("--name {name} names an ad hoc job, and there is none"))
