@@ -108,6 +108,26 @@ fn why_a_job_is_in_its_state() {
 }
 
 #[test]
+fn a_queued_job_has_an_expiry_of_its_own() {
+    let bed = Bed::new(JOBS);
+    bed.add("push --expires-in 10m");
+    bed.run("explain 1").ok().shows("it dies (expired) unless it is started by then: in 9m");
+    // Of the ten minutes there are less than two seconds left: too little for the first retry.
+    bed.sql()
+        .run("UPDATE jobs SET expires_at = (unixepoch('subsec') * 1000) + 1000, run_at = run_at - 599000");
+    let ran = bed.run("explain 1 --exit 22 --json").ok().json();
+    assert_eq!(ran["dead_reason"], "expired", "{ran}");
+    assert_eq!(explained("push --exit 22")["dead_reason"], json!(null), "the file says nothing of an expiry");
+    bed.add_line("--max-attempts 2 --expires-in 1h", "echo $$ > pid; exec sleep 20");
+    let worker = bed.worker("-j2");
+    bed.pid_of("pid");
+    bed.run("explain 2").ok().shows("it is not retried from its expiry on: in 59m");
+    worker.kill();
+    bed.add("push --in 1h --expires-in 1m");
+    bed.run("explain 3").ok().shows("unless it is started by then: in 1h");
+}
+
+#[test]
 fn what_is_not_there_is_not_found() {
     let bed = Bed::new(JOBS);
     bed.run("explain pusch --exit 1").exits(66).says("push");

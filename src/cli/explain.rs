@@ -22,7 +22,7 @@ pub fn run(global: &Global, asked: &Explain) -> Result<u8, Failure> {
     let mut screen = Screen::new(global);
     match ending(asked) {
         Some(ending) => {
-            explain_ending(&mut screen, &definition(global, &asked.what)?, ending, asked.attempt)?;
+            explain_ending(&mut screen, &subject(global, &asked.what)?, ending, asked.attempt)?;
         }
         None => explain_job(&mut screen, global, &asked.what)?,
     }
@@ -38,17 +38,43 @@ fn ending(asked: &Explain) -> Option<Ending> {
     exit.or(asked.signal.map(Status::Signaled)).map(Ending::by_itself)
 }
 
-/// The definition of a declared job, else the frozen one of the job with this id.
-fn definition(global: &Global, what: &str) -> Result<JobSpec, Failure> {
+/// A job that an ending is imagined of.
+struct Subject {
+    spec: JobSpec,
+    /// When it is imagined to end.
+    ends_at: Timestamp,
+    expires_at: Option<Timestamp>,
+}
+
+impl Subject {
+    /// As if it ended in the moment when it was due.
+    fn when_due(spec: JobSpec) -> Self {
+        let expires_at = spec.expires_in.map(|span| Timestamp(0).plus(span));
+        Self { spec, ends_at: Timestamp(0), expires_at }
+    }
+
+    /// As if this job ended now. A finished one could only do so after a replay, from which its expiry counts anew.
+    fn now(job: &JobRow, now: Timestamp) -> Self {
+        let spec = (*job.spec).clone();
+        if job.state.is_final() {
+            return Self::when_due(spec);
+        }
+        Self { spec, ends_at: now, expires_at: job.expires_at }
+    }
+}
+
+/// A declared job, else the job with this id.
+fn subject(global: &Global, what: &str) -> Result<Subject, Failure> {
     let declared = place::job_file(global).and_then(|file| {
         file.job(what).map(|job| job.spec.clone()).ok_or_else(|| place::no_such_job(&file, what))
     });
     match (declared, values::id(what)) {
         (Err(failure), Ok(id)) if failure.status == status::NOT_FOUND => {
-            let job = place::open(global)?.job(id, clock::now())?;
-            job.map(|job| (*job.spec).clone()).ok_or_else(|| no_such_id(id))
+            let now = clock::now();
+            let job = place::open(global)?.job(id, now)?;
+            job.map(|job| Subject::now(&job, now)).ok_or_else(|| no_such_id(id))
         }
-        (declared, _) => declared,
+        (declared, _) => declared.map(Subject::when_due),
     }
 }
 
@@ -66,7 +92,13 @@ struct ExplainJson {
     delay_max_ms: Option<Millis>,
 }
 
-fn explain_ending(screen: &mut Screen, spec: &JobSpec, ending: Ending, attempt: u32) -> Result<(), Failure> {
+fn explain_ending(
+    screen: &mut Screen,
+    subject: &Subject,
+    ending: Ending,
+    attempt: u32,
+) -> Result<(), Failure> {
+    let spec = &subject.spec;
     let runs = spec.policy.runs();
     if attempt > runs {
         return Err(Failure::usage(format!("{} has no attempt {attempt}: its budget is {runs}", spec.name)));
@@ -75,9 +107,8 @@ fn explain_ending(screen: &mut Screen, spec: &JobSpec, ending: Ending, attempt: 
     let circumstances = Circumstances {
         n: attempt,
         cancel_requested: false,
-        // As if it had ended in the moment when it was due.
-        expires_at: spec.expires_in.map(|span| Timestamp(0).plus(span)),
-        finished_at: Timestamp(0),
+        expires_at: subject.expires_at,
+        finished_at: subject.ends_at,
         roll: 0.5,
     };
     let decision = decide(&spec.policy, &verdict, &SelfReport::default(), circumstances);
@@ -209,7 +240,22 @@ pub fn why(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, F
     if job.state == JobState::Pending {
         lines.extend(what_holds_it(store, job)?);
     }
+    lines.extend(job.expires_at.and_then(|expiry| expiry_words(job, expiry, now)));
     Ok(lines)
+}
+
+/// What the expiry of an unfinished job does to it.
+fn expiry_words(job: &JobRow, expiry: Timestamp, now: Timestamp) -> Option<String> {
+    let when = ago(expiry, now);
+    match job.state {
+        JobState::Pending => Some(format!("it dies (expired) unless it is started by then: {when}")),
+        JobState::Running if job.budget_used + 1 < job.spec.policy.runs() => Some(if expiry <= now {
+            format!("it is not retried: it expired {when}")
+        } else {
+            format!("it is not retried from its expiry on: {when}")
+        }),
+        _ => None,
+    }
 }
 
 fn running(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, Failure> {
