@@ -38,6 +38,23 @@ fn a_sound_database_is_sound() {
 }
 
 #[test]
+fn jobs_that_are_due_and_have_no_worker_are_noted_and_not_wrong() {
+    let bed = Bed::new("[jobs.a]\ncommand = 'true'\n[jobs.b]\ncommand = 'true'\nqueue = 'net'\n");
+    let notes = |line: &str| bed.run(line).ok().json()["notes"].clone();
+    bed.add("a --in 1h");
+    assert_eq!(notes("doctor --json"), json!([]));
+    bed.run("enqueue a a b").ok();
+    let said = "2 jobs are due in queue default, and no worker is running for it; runner work starts one";
+    assert_eq!(notes("doctor --json")[0], said);
+    bed.run("doctor").ok().shows(&format!("note      {said}")).shows("nothing is wrong");
+    bed.run("doctor -q").ok().prints("").quietly();
+    bed.run("pause default").ok();
+    let worker = bed.worker("--queue other");
+    assert_eq!(notes("doctor --json").as_array().map(Vec::len), Some(1), "queue net alone");
+    worker.kill();
+}
+
+#[test]
 fn without_a_database_there_is_nothing_wrong() {
     Bed::new("").run("doctor").ok().shows("not there");
 }

@@ -11,10 +11,11 @@ use super::failure::{Failure, status};
 use super::inspect::{Seen, look_at_workers};
 use super::place;
 use super::screen::{Screen, Tone, Written};
+use crate::clock;
 use crate::jobfile::JobFile;
 use crate::model::show_size;
 use crate::report::safe_line;
-use crate::store::{Finding, Store};
+use crate::store::{Finding, QueueRow, Store};
 
 /// What was looked at, and what is wrong with it.
 #[derive(Debug, Default, Serialize)]
@@ -31,6 +32,8 @@ struct Report {
     sqlite: &'static str,
     rules: usize,
     problems: Vec<Problem>,
+    /// Worth knowing, and not wrong.
+    notes: Vec<String>,
 }
 
 /// Something that is wrong.
@@ -53,6 +56,7 @@ pub fn run(global: &Global) -> Result<u8, Failure> {
         report.workers_alive = workers.iter().filter(|worker| worker.is_alive()).count();
         report.workers_dead = workers.len() - report.workers_alive;
         look_at_orphans(&workers, &mut report);
+        look_at_waiting(&mut store, &workers, &mut report)?;
         report.rules = Store::audit_rules().count();
         for Finding { rule, what } in store.audit()? {
             report.problem(rule, what);
@@ -136,6 +140,21 @@ fn look_at_orphans(workers: &[Seen], report: &mut Report) {
     }
 }
 
+/// Jobs that are due wait for a worker: that may be meant, or forgotten.
+fn look_at_waiting(store: &mut Store, workers: &[Seen], report: &mut Report) -> Result<(), Failure> {
+    for QueueRow { name, paused, counts } in store.overview(clock::now())?.queues {
+        let due = counts.ready;
+        if due == 0 || paused || workers.iter().any(|worker| worker.takes_from(&name)) {
+            continue;
+        }
+        let jobs = if due == 1 { "job is" } else { "jobs are" };
+        report.notes.push(format!(
+            "{due} {jobs} due in queue {name}, and no worker is running for it; runner work starts one"
+        ));
+    }
+    Ok(())
+}
+
 fn show(screen: &mut Screen, report: &Report) -> Written {
     let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), show_size);
     let db = safe_line(&report.db);
@@ -153,6 +172,9 @@ fn show(screen: &mut Screen, report: &Report) -> Written {
     }
     fact("workers", format!("{} alive, {} dead", report.workers_alive, report.workers_dead))?;
     fact("SQLite", report.sqlite.to_owned())?;
+    for note in &report.notes {
+        fact("note", note.clone())?;
+    }
     if report.problems.is_empty() {
         let words = format!("{} rules looked at, nothing is wrong", report.rules);
         return screen.line(format!("checks    {}", screen.paint(Tone::Good, &words)));
