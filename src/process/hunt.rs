@@ -48,10 +48,16 @@ impl Hunt {
     ///
     /// That comes first: once a process has ended, its children are nobody's descendants any more.
     pub fn prepare(sought: Vec<Sought>, patience: Duration) -> Self {
+        Self::prepare_knowing(sought, &[], patience)
+    }
+
+    /// The same, where some processes of the last of them are known beforehand.
+    pub fn prepare_knowing(sought: Vec<Sought>, known: &[Identity], patience: Duration) -> Self {
+        let last = sought.len().saturating_sub(1);
         let mut hunt = Self {
             sought,
             patience,
-            known: HashMap::new(),
+            known: known.iter().map(|each| (*each, last)).collect(),
             left: Vec::new(),
             failed: false,
             doubtful: false,

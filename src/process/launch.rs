@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::model::{self, Bytes, JobSpec};
 
-use super::Mark;
+use super::{Identity, Mark};
 
 /// What is to be started.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub struct Launch<'a> {
     pub report: &'a Path,
     /// Earlier attempts of this job: what they left in the background is ended before the start.
     pub predecessors: &'a [Mark],
+    /// Processes that are known to be the last of these attempts', though they may carry no mark.
+    pub remnants: &'a [Identity],
 }
 
 impl Launch<'_> {

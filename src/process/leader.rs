@@ -7,7 +7,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
 use crate::model::Status;
 
-use super::{Identity, orphans};
+use super::{Identity, orphans, remnants};
 
 /// A child that is reaped only when nothing of its group is to be signalled any more: while it is a zombie, its
 /// number and that of its group cannot become another's.
@@ -56,9 +56,11 @@ impl Leader {
         }
     }
 
-    /// Reaps it; waits for it, if it has not ended.
-    pub fn reap(self) {
+    /// Reaps it; waits for it, if it has not ended. Gives who is left in its group.
+    pub fn reap(self) -> Vec<Identity> {
         orphans::give_up_own(self.identity.pid);
-        let _ = retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::empty()));
+        let reaped = retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::empty()));
+        // Where somebody else reaped it, its number may have been another's for long.
+        reaped.map_or_else(|_| Vec::new(), |_| remnants::of_group(self.identity))
     }
 }

@@ -22,6 +22,7 @@ mod mark;
 mod orphans;
 mod portable;
 mod predecessors;
+mod remnants;
 mod report_file;
 mod run;
 mod scan;

@@ -6,7 +6,7 @@ use crate::model::Cut;
 
 use super::hunt::Hunt;
 use super::scan::{Group, Sought};
-use super::{Control, Launch, Progress, strangers};
+use super::{Control, Identity, Launch, Progress, strangers};
 
 /// Returns when nothing is left of them, or with the reason why the attempt is not to start at all.
 pub(super) fn end(
@@ -14,13 +14,14 @@ pub(super) fn end(
     control: &Control,
     tell: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Cut> {
-    let none = launch.predecessors.is_empty() || !strangers::any_marked(launch.predecessors);
-    if none {
+    let any_left =
+        || launch.remnants.iter().any(Identity::is_alive) || strangers::any_marked(launch.predecessors);
+    if launch.predecessors.is_empty() || !any_left() {
         return control.asked().stop.map_or(Ok(()), Err);
     }
     let sought = launch.predecessors.iter().map(|mark| Sought { mark: mark.clone(), group: Group::Unknown });
     let grace = Duration::from_millis(launch.spec.grace_period.0);
-    let mut hunt = Hunt::prepare(sought.collect(), grace);
+    let mut hunt = Hunt::prepare_knowing(sought.collect(), launch.remnants, grace);
     hunt.begin(Instant::now());
     loop {
         let now = Instant::now();

@@ -26,6 +26,8 @@ pub enum Progress<'a> {
         /// What is kept of stderr so far.
         stderr: &'a Kept,
     },
+    /// It has ended by itself and left these in its group: the next attempt is to end them, see [`Launch::remnants`].
+    Left(Vec<Identity>),
     /// A known process cannot be ended, in words. Said once; it is tried on and on.
     Stuck(&'a str),
 }

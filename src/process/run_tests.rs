@@ -33,6 +33,7 @@ fn start_and_end_are_told_in_order() {
         }
         Progress::Output { .. } => told.push("output"),
         Progress::Stuck(_) => told.push("stuck"),
+        Progress::Left(_) => told.push("left"),
     });
     let over = over(ran);
     assert_eq!(told, ["starting", "started"]);
@@ -172,4 +173,25 @@ fn what_cannot_be_noted_beforehand_is_not_started() {
     });
     assert!(matches!(ran, Ran::NotStarted { .. }), "{ran:?}");
     assert!(!bed.path("trace").exists());
+}
+
+#[test]
+fn what_is_left_in_the_group_without_a_mark_is_ended_before_the_next_attempt() {
+    let line = "env -i sh -c 'echo $$ > left; exec sleep 1000' > /dev/null 2>&1 & while [ ! -s left ]; do sleep 0.01; done";
+    let mut bed = Bed::shell(line);
+    let mut remnants = Vec::new();
+    over(bed.run_with(&Control::new().unwrap(), &mut |progress| {
+        if let Progress::Left(left) = progress {
+            remnants = left;
+        }
+    }));
+    let left = bed.process("left");
+    assert_eq!(remnants, [left], "and its leader is reaped");
+    bed.predecessors = vec![bed.mark.clone()];
+    bed.spec.command = crate::model::Command::Shell("true".into());
+    assert_eq!(bed.run().ending, Ending::by_itself(Status::Exited(0)));
+    assert!(left.is_alive(), "nothing but its group shows whose it is");
+    bed.remnants = remnants;
+    bed.run();
+    assert!(!left.is_alive());
 }

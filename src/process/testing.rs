@@ -19,6 +19,7 @@ pub struct Bed {
     pub stdin: Option<File>,
     pub mark: Mark,
     pub predecessors: Vec<Mark>,
+    pub remnants: Vec<Identity>,
 }
 
 /// What `Ran::Ended` says.
@@ -56,6 +57,7 @@ impl Bed {
             stdin: None,
             mark: Mark { worker_id: format!("test-{}-{worker}", std::process::id()), job_id: 1, attempt: 1 },
             predecessors: Vec::new(),
+            remnants: Vec::new(),
         }
     }
 
@@ -97,6 +99,7 @@ impl Bed {
             mark: self.mark.clone(),
             report: &self.report(),
             predecessors: &self.predecessors,
+            remnants: &self.remnants,
         })
     }
 

@@ -91,7 +91,7 @@ impl<'a> Watch<'a> {
             self.pursue(now, tell);
             self.tell_output(now, tell);
             if self.is_over(now) {
-                return self.finish();
+                return self.finish(tell);
             }
         }
     }
@@ -206,11 +206,14 @@ impl<'a> Watch<'a> {
         self.quiet_since.is_some_and(|since| silent || since + LINGER <= now)
     }
 
-    fn finish(mut self) -> Watched {
+    fn finish(mut self, tell: &mut dyn FnMut(Progress<'_>)) -> Watched {
         let leaked =
             [self.stdout.close(&mut self.buffer), self.stderr.close(&mut self.buffer)].contains(&true);
         // The last thing: from here on the numbers of leader and group may be given out again.
-        self.leader.reap();
+        let left = self.leader.reap();
+        if !left.is_empty() {
+            tell(Progress::Left(left));
+        }
         let status = match self.end {
             Some(End::Seen(status)) => Some(status),
             Some(End::Unseen) | None => None,

@@ -13,6 +13,7 @@ mod pace;
 mod phase;
 mod presence;
 mod recovery;
+mod remnants;
 mod running;
 mod slot_table;
 mod slots;

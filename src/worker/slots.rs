@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::exchange::{Exchange, Order};
+use super::remnants::Remnants;
 use super::slot_table::{SlotTable, Ticket, Tickets};
 use super::stdin;
 use super::variables::variables;
@@ -42,6 +43,7 @@ pub(super) struct Shared {
     pub reports: PathBuf,
     pub table: SlotTable,
     pub exchange: Arc<Exchange>,
+    pub remnants: Remnants,
 }
 
 /// The slots of a worker. Threads are started when they are first needed.
@@ -149,6 +151,7 @@ fn attempt(shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Ran {
         mark: mark(shared.worker_id.clone(), number),
         report: &report,
         predecessors: &predecessors,
+        remnants: &shared.remnants.take(job_id),
     };
     let tell = |news| shared.exchange.tell(news);
     process::run(&launch, &order.control, &mut |progress| match progress {
@@ -162,6 +165,7 @@ fn attempt(shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Ran {
             let output = Output { stdout: kept(stdout.clone()), stderr: kept(stderr.clone()) };
             tell(FromSlot::Output { job_id, number, output });
         }
+        Progress::Left(processes) => shared.remnants.keep(job_id, processes),
         Progress::Stuck(text) => tell(FromSlot::Notice { job_id, text: text.to_owned() }),
     })
 }

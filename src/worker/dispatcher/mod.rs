@@ -17,6 +17,7 @@ use super::pace::Pace;
 use super::phase::Phase;
 use super::presence::Presence;
 use super::recovery::Recovery;
+use super::remnants::Remnants;
 use super::running::Running;
 use super::slot_table::Ticket;
 use super::slots::{Shared, Slots};
@@ -46,6 +47,7 @@ pub(super) async fn run(
         reports: presence.reports.clone(),
         table: presence.table.clone(),
         exchange: Arc::clone(&exchange),
+        remnants: Remnants::default(),
     };
     let boot_id = presence.row.boot_id.clone();
     let recovery = Recovery::new(store.file().run_dir(), boot_id, presence.row.id, tell_remains);
