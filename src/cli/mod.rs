@@ -26,6 +26,7 @@ mod table;
 mod values;
 mod wait;
 mod watch;
+mod why;
 mod work;
 mod wrap;
 

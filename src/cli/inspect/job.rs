@@ -4,7 +4,7 @@ use super::super::failure::Failure;
 use super::super::json_rows::JobJson;
 use super::super::place;
 use super::super::screen::{Screen, Tone, Written};
-use super::super::{check, command_lines, explain};
+use super::super::{check, command_lines, why};
 use super::lists::ending;
 use super::timeline;
 use crate::model::{Attempt, JobState, Outcome, Timestamp, sentence};
@@ -70,7 +70,7 @@ fn heading(screen: &mut Screen, store: &Store, job: &JobRow, now: Timestamp) -> 
     let name = screen.paint(Tone::Strong, &job.spec.name);
     let status = screen.paint_word(job.status());
     screen.line(format!("job {} {name}: {status}", job.id))?;
-    for line in explain::why(store, job, now)? {
+    for line in why::why(store, job, now)? {
         screen.prose("  ", &line)?;
     }
     screen.line("")
