@@ -5,6 +5,7 @@ mod backup;
 mod bar;
 mod cancel;
 mod check;
+mod closed;
 mod color;
 mod doctor;
 mod enqueue;

@@ -7,6 +7,7 @@ use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
 use super::args::Global;
+use super::closed;
 use super::color;
 use super::failure::Failure;
 use super::wrap::hung;
@@ -186,6 +187,9 @@ impl Screen {
 
     /// Writes and flushes text that must arrive; unlike elsewhere, a closed pipe is an error here.
     pub fn must_line(&mut self, text: &str) -> io::Result<()> {
+        if closed::stdout_was_closed() {
+            return Err(io::Error::other("it is closed"));
+        }
         let out = self.out.as_mut().ok_or(ErrorKind::BrokenPipe)?;
         writeln!(out, "{text}")?;
         out.flush()
