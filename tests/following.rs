@@ -155,3 +155,30 @@ fn the_last_lines_of_what_was_cut_say_nothing_of_the_cut() {
     bed.run("logs 1 -n 2").ok().prints("9999\n10000\n").quietly();
     bed.run("logs 1").ok().says("left out after the first 256 bytes");
 }
+
+#[test]
+fn what_other_jobs_do_does_not_make_it_read_the_output_again() {
+    const MIB: usize = 1 << 20;
+    let bed = Bed::new(
+        "[jobs.long]\noutput_limit = '8MiB'\n\
+         command = 'head -c 6291456 /dev/zero; until [ -e go ]; do sleep 0.05; done'\n",
+    );
+    bed.add("long");
+    let worker = bed.worker("");
+    let follower = Follower::start(&bed, "logs 1 -f");
+    wait_until("all of the output", || bed.read("follower.out").len() == 6 * MIB);
+    let pid = Pid::from_child(&follower.child).as_raw_nonzero().get();
+    let bytes_read = || -> usize {
+        let counts = std::fs::read_to_string(format!("/proc/{pid}/io")).expect("its counts");
+        let line = counts.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("a count");
+        line.parse().expect("a number")
+    };
+    let before = bytes_read();
+    for _ in 0..10 {
+        bed.add("long --in 1h");
+    }
+    assert!(bytes_read() - before < 6 * MIB, "it read {} bytes", bytes_read() - before);
+    bed.write("go", "");
+    follower.end().ok();
+    worker.kill();
+}

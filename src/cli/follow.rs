@@ -37,6 +37,8 @@ struct Follower<'a> {
     number: u32,
     /// How far its streams have been read; none before the first look.
     readings: Option<[Reading; 2]>,
+    /// How much of each it had written when they were read last. Other jobs change the file all the time.
+    lengths: Option<(u64, u64)>,
 }
 
 impl<'a> Follower<'a> {
@@ -51,7 +53,7 @@ impl<'a> Follower<'a> {
             say(&format!("job {id} has not been started yet; runner explain {id} says why"));
         }
         let number = asked.which.attempt.unwrap_or(last.max(1));
-        Ok(Self { screen, asked, number, readings: None })
+        Ok(Self { screen, asked, number, readings: None, lengths: None })
     }
 
     /// Prints what is new; true when no more can come.
@@ -67,8 +69,12 @@ impl<'a> Follower<'a> {
             self.number += 1;
         }
         if !job.state.is_final() && last_attempt(&job) == self.number && !self.screen.json {
-            let output = store.output(id, self.number)?;
-            self.print(&output, false)?;
+            let lengths = Some(store.live_lengths(id, self.number)?);
+            if self.lengths != lengths {
+                let output = store.output(id, self.number)?;
+                self.print(&output, false)?;
+                self.lengths = lengths;
+            }
         }
         Ok(job.state.is_final() || self.screen.is_gone())
     }
@@ -89,6 +95,7 @@ impl<'a> Follower<'a> {
         }
         // Of the next attempt everything is new.
         self.readings = Some([Reading::default(); 2]);
+        self.lengths = None;
         match attempt {
             Some(attempt) if !attempt.next_state.is_final() && !self.screen.quiet => {
                 say(&format!(

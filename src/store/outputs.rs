@@ -62,6 +62,16 @@ impl Store {
         })
     }
 
+    /// How many bytes this attempt has written to each stream so far, as far as it is saved. Unlike the output itself it is
+    /// quick to read, and as long as it stays the same, so does the output.
+    pub fn live_lengths(&self, job_id: i64, number: u32) -> Result<(u64, u64)> {
+        let sql = "SELECT length(stdout) + stdout_omitted, length(stderr) + stderr_omitted
+                   FROM live_outputs WHERE job_id = ?1 AND number = ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement.query_row(params![job_id, number], |row| Ok((row.get(0)?, row.get(1)?)));
+        Ok(found.optional()?.unwrap_or_default())
+    }
+
     /// The output of this attempt: kept, or what it has written so far. Empty where it wrote nothing.
     pub fn output(&mut self, job_id: i64, number: u32) -> Result<Output> {
         self.read(|tx| {

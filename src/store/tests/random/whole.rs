@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::plain::{Job, Plain};
 use crate::model::{JobState, Phase, Timestamp};
-use crate::store::{AttemptFilter, Counts, JobFilter, JobRow, Store};
+use crate::store::{AttemptFilter, Counts, JobFilter, JobRow, Store, StreamBytes};
 
 /// What must hold in every file: a query that finds what breaks it, as text.
 const NEVER: &[(&str, &str)] = &[
@@ -123,6 +123,9 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
             let live = job.live.as_ref().filter(|(of, _)| *of == number).map(|(_, output)| output);
             let expected = job.outputs.get(&number).or(live).cloned().unwrap_or_default();
             assert_eq!(store.output(job.id, number).unwrap(), expected, "output of {}.{number}", job.id);
+            let length = |stream: &StreamBytes| stream.bytes.len() as u64 + stream.omitted;
+            let lengths = live.map_or((0, 0), |live| (length(&live.stdout), length(&live.stderr)));
+            assert_eq!(store.live_lengths(job.id, number).unwrap(), lengths);
         }
     }
     let (mut listed, mut last) = (BTreeSet::new(), None);
