@@ -229,3 +229,22 @@ fn quietly_it_shows_what_there_is_and_nothing_else() {
     bed.run("inspect dead --error-code EXIT_9 --fail-if-any -q").ok().prints("");
     bed.run("inspect dead --fail-if-any -q").exits(1).shows("EXIT_");
 }
+
+#[test]
+fn a_filter_that_names_what_nobody_has_is_said_to() {
+    let bed = bed();
+    bed.write("jobs.toml", "[jobs.nightly]\ncommand = 'true'\nqueue = 'net'\n");
+    for (line, said) in [
+        ("dead --name nihgtly", "runner: no job has the name nihgtly; did you mean nightly?\n"),
+        ("jobs --name nightly", "runner: no job has the name nightly\n"),
+        ("jobs --queue defualt", "runner: no job is in the queue defualt; did you mean default?\n"),
+        ("attempts --error-code EXIT_99", "runner: nothing has ended with the code EXIT_99"),
+        ("jobs --queue default --state running", ""),
+        ("jobs --queue defualt --json", ""),
+        ("jobs --queue defualt -q", ""),
+    ] {
+        let ran = bed.run(&format!("inspect {line}")).ok();
+        assert!(ran.stderr.starts_with(said) && ran.stderr.is_empty() == said.is_empty(), "{ran}");
+    }
+    bed.run("inspect dead --name nihgtly --fail-if-any").ok().says("nightly");
+}

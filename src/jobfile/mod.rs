@@ -48,6 +48,7 @@ use crate::model::{JobSpec, PolicyLayer};
 
 pub use self::locate::{FILE_NAME, locate};
 pub use self::mistake::Mistakes;
+pub use self::near::near as near_names;
 pub use self::read::JobFileError;
 
 /// The small job file that `runner init` writes.

@@ -6,7 +6,7 @@ const ALIKE: f64 = 0.7;
 const MOST: usize = 3;
 
 /// Those of `names` that are like `word`, the most alike first, at most three.
-pub(super) fn near<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
+pub fn near<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
     let word = plain(word);
     let mut scored: Vec<(f64, &str)> = names
         .into_iter()

@@ -35,6 +35,7 @@ mod sweep;
 mod tally;
 mod turn;
 mod unique_key;
+mod words;
 mod workers;
 mod writing;
 
@@ -63,6 +64,7 @@ pub use recover::Orphan;
 pub use replay::{Refusal, Replayed};
 pub use stats::{NameStats, Stats, StatsFilter};
 pub use turn::{CalledOff, Errand, Turn};
+pub use words::Word;
 pub use workers::WorkerRow;
 use writing::Writing;
 

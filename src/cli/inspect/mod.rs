@@ -8,6 +8,7 @@ mod overview;
 mod queues;
 mod stats;
 mod timeline;
+mod unknown;
 mod workers;
 
 pub use workers::{Seen, look as look_at_workers};
@@ -88,6 +89,9 @@ pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
         What::Queues => queues::show(&mut screen, &mut store, asked.name.as_deref(), now)?,
     };
     screen.flush()?;
+    if what.is_list() && !found && !screen.json && !screen.quiet {
+        unknown::tell(global, &store, asked)?;
+    }
     Ok(if asked.fail_if_any && found { status::NO } else { 0 })
 }
 
