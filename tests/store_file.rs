@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use crate::support::{Bed, Sql, json};
+use crate::support::{Bed, Call, Sql, json};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).expect("it is there").permissions().mode() & 0o777
@@ -186,4 +186,35 @@ fn a_run_directory_is_made_private_and_a_planted_one_refused() {
     fs::rename(&run_dir, bed.path("elsewhere")).unwrap();
     symlink("elsewhere", &run_dir).unwrap();
     bed.run("work --drain").exits(77).says("a link");
+}
+
+#[test]
+fn a_database_that_may_only_be_read_is_named_with_what_to_do() {
+    let bed = Bed::bare();
+    bed.run("enqueue -- true").ok();
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let folder = bed.path("");
+    // The superuser may write everywhere, so that another user has to look; who may not come near this package.
+    let program = bed.path("runner");
+    fs::copy(env!("CARGO_BIN_EXE_runner"), &program).unwrap();
+    let look = |line: &str| {
+        let call = if rustix::process::geteuid().is_root() {
+            let drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+            drop.iter().fold(bed.program("setpriv"), Call::arg).arg(&program)
+        } else {
+            bed.program(program.to_str().unwrap())
+        };
+        line.split(' ').fold(call, Call::arg).run()
+    };
+    for (of_file, of_folder) in [(0o444, 0o555), (0o644, 0o555)] {
+        mode(&bed.db(), of_file);
+        mode(&folder, of_folder);
+        let name = bed.db();
+        for line in ["inspect", "inspect 1", "logs 1", "doctor", "explain 1", "cancel 1", "enqueue -- true"] {
+            look(line).exits(77).prints("").says(name.to_str().unwrap()).says("to a directory of your own");
+        }
+        mode(&folder, 0o755);
+    }
+    mode(&bed.db(), 0o600);
+    bed.run("inspect 1").ok();
 }

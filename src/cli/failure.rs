@@ -103,6 +103,10 @@ impl From<StoreError> for Failure {
             }
             StoreError::HardLinked(..) => (status::IO, "remove the other names of the file".to_owned()),
             StoreError::Moved(_) => (status::IO, "stop what uses the database before you move it".to_owned()),
+            StoreError::NotWritable(_) => (
+                status::PERMISSION,
+                "copy it, with what lies beside it, to a directory of your own, and name the copy with --db".to_owned(),
+            ),
             StoreError::Io(_, error) => (io_status(error), "see --db and $RUNNER_DB for another place".to_owned()),
             StoreError::Busy => (status::LATER, "try again; runner inspect workers shows who works on it".to_owned()),
             StoreError::Full => (status::IO, "make room on its disk and try again".to_owned()),

@@ -23,6 +23,8 @@ pub enum StoreError {
     HardLinked(PathBuf, u64),
     /// The file was moved or removed, or another one was put in its place.
     Moved(PathBuf),
+    /// This user may not write to the file, or not beside it.
+    NotWritable(PathBuf),
     /// The operating system said no to this.
     Io(String, io::Error),
     /// Another process held the write lock for longer than the busy timeout.
@@ -96,6 +98,11 @@ impl fmt::Display for StoreError {
             Self::Moved(path) => write!(
                 f,
                 "the database {} was moved or removed while it was in use; what was written since lies in the file that was there",
+                path.display()
+            ),
+            Self::NotWritable(path) => write!(
+                f,
+                "the database {} cannot be used: this user may not write to it and to its directory, which SQLite needs even to read",
                 path.display()
             ),
             Self::Io(what, error) => write!(f, "could not {what}: {error}"),

@@ -96,6 +96,10 @@ impl Store {
 
     /// Runs one writing transaction. When this returns `Ok`, what it did is on disk.
     fn write<T>(&mut self, body: impl FnOnce(&Writing) -> Result<T>) -> Result<T> {
+        self.transact(body).map_err(|error| open::explain_denial(error, &self.file))
+    }
+
+    fn transact<T>(&mut self, body: impl FnOnce(&Writing) -> Result<T>) -> Result<T> {
         let writing =
             Writing::new(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?);
         let value = body(&writing)?;

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{Access, access};
 
 use super::{Result, Store, StoreError, StoreFile, busy, create};
 
@@ -52,11 +53,32 @@ pub(super) fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
 
 /// Says more of an error than SQLite did: which file is damaged, or that there was no room for what lies beside it.
 fn explain(error: StoreError, file: &StoreFile) -> StoreError {
-    match error {
+    match explain_denial(error, file) {
         StoreError::Damaged(_, what) => StoreError::Damaged(file.path().to_owned(), what),
         StoreError::Sqlite(_) if is_disk_full(file.path()) => StoreError::Full,
         other => other,
     }
+}
+
+/// Says of an error, where that is why, that this user may not write to the file.
+pub(super) fn explain_denial(error: StoreError, file: &StoreFile) -> StoreError {
+    match error {
+        StoreError::Sqlite(error) if is_denial(&error) && !may_write(file.path()) => {
+            StoreError::NotWritable(file.path().to_owned())
+        }
+        other => other,
+    }
+}
+
+fn is_denial(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
+}
+
+/// May this user write to the file, and make others beside it?
+fn may_write(path: &Path) -> bool {
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    access(path, Access::WRITE_OK).is_ok() && access(parent, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
 fn is_disk_full(path: &Path) -> bool {
