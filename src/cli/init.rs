@@ -6,8 +6,13 @@ use std::io::{ErrorKind, Write};
 use super::args::Global;
 use super::failure::{Failure, status};
 use super::place;
+use super::quoted;
 use super::screen::Screen;
 use crate::jobfile::{FILE_NAME, STARTER};
+use crate::model::Bytes;
+
+/// What the first line of the starter names.
+const SCHEMA_NAME: &str = "jobs.schema.json";
 
 /// Writes a small job file, never over an existing one.
 pub fn run(global: &Global) -> Result<u8, Failure> {
@@ -30,6 +35,8 @@ pub fn run(global: &Global) -> Result<u8, Failure> {
     if !screen.quiet {
         screen.line(format!("wrote {shown}"))?;
         screen.line("next: runner check, then runner enqueue --all, then runner work --drain")?;
+        let schema = quoted(&Bytes::from(&*place::display(&path.with_file_name(SCHEMA_NAME))));
+        screen.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
     }
     screen.flush()?;
     Ok(0)

@@ -7,6 +7,7 @@ mod cancel;
 mod check;
 mod closed;
 mod color;
+mod completions;
 mod doctor;
 mod enqueue;
 mod explain;
@@ -16,11 +17,13 @@ mod init;
 mod inspect;
 mod json_rows;
 mod logs;
+mod man;
 mod pause;
 mod place;
 mod prune;
 mod retry;
 mod say;
+mod schema;
 mod screen;
 mod streams;
 mod table;
@@ -44,6 +47,9 @@ use failure::{Failure, status};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    if let Some(answered) = completions::answer() {
+        return answered;
+    }
     let command = Cli::command().color(color::of_help(env::args_os()));
     let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
@@ -86,6 +92,9 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Verb::Backup(asked) => backup::run(global, asked),
         Verb::Pause(asked) => pause::run(global, asked, true),
         Verb::Resume(asked) => pause::run(global, asked, false),
+        Verb::Completions(asked) => completions::run(global, asked),
+        Verb::Man => man::run(global),
+        Verb::Schema => schema::run(global),
     }
 }
 

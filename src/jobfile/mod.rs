@@ -54,6 +54,9 @@ pub use self::read::JobFileError;
 /// The small job file that `runner init` writes.
 pub const STARTER: &str = include_str!("starter.toml");
 
+/// The JSON Schema of job files, for editors. It sees shapes, not what the keys of a job mean together.
+pub const SCHEMA: &str = include_str!("../../jobs.schema.json");
+
 /// A job file without a mistake.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {

@@ -6,7 +6,7 @@ use super::near::nearest;
 use super::value::{Entry, Value};
 
 /// The strategies, and the keys that each has besides `strategy` and `jitter`.
-const STRATEGIES: [(&str, &[&str]); 4] = [
+pub(super) const STRATEGIES: [(&str, &[&str]); 4] = [
     ("exponential", &["initial", "multiplier", "max"]),
     ("linear", &["delay", "max"]),
     ("constant", &["delay"]),

@@ -3,6 +3,7 @@
 
 mod enqueue;
 mod examples;
+mod print;
 mod prune;
 
 use std::path::PathBuf;
@@ -14,6 +15,8 @@ pub use enqueue::{Enqueue, JobOptions, WaitOptions};
 use examples::{
     EXPLAIN_EXAMPLES, INSPECT_EXAMPLES, LOGS_EXAMPLES, RETRY_EXAMPLES, WAIT_EXAMPLES, WORK_EXAMPLES,
 };
+use print::{COMPLETIONS_EXAMPLES, MAN_EXAMPLES, SCHEMA_EXAMPLES};
+pub use print::{Completions, Shell};
 pub use prune::Prune;
 
 use prune::PRUNE_EXAMPLES;
@@ -125,6 +128,15 @@ pub enum Verb {
     /// Claim from a paused queue again
     #[command(after_help = "Examples:\n  runner resume net")]
     Resume(QueueName),
+    /// Print completions for a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(Completions),
+    /// Print the manual page
+    #[command(after_help = MAN_EXAMPLES)]
+    Man,
+    /// Print the JSON Schema of the job file
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema,
 }
 
 /// `work`

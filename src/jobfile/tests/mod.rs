@@ -8,8 +8,10 @@ mod no_panics;
 mod policy;
 mod recovery;
 mod resolve;
+mod schema;
 mod suggestions;
 mod syntax;
+mod validate;
 mod values;
 
 use std::path::Path;

@@ -1,0 +1,265 @@
+//! The schema for editors says what the parser says, as far as a schema can.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use toml::de::{DeTable, DeValue};
+
+use super::EXAMPLE;
+use super::validate::Schema;
+use crate::jobfile::keys::Place;
+use crate::jobfile::strategy::{STRATEGIES, belongs};
+use crate::jobfile::{JobFile, SCHEMA, STARTER};
+
+fn schema() -> Value {
+    serde_json::from_str(SCHEMA).unwrap()
+}
+
+/// As a language server sees it.
+fn seen(table: &DeTable<'_>) -> Value {
+    let entries = table.iter().map(|(key, value)| (key.get_ref().to_string(), value_seen(value.get_ref())));
+    Value::Object(entries.collect::<Map<_, _>>())
+}
+
+fn value_seen(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => json!(text),
+        DeValue::Integer(number) => json!(number.as_str().parse::<i64>().unwrap()),
+        DeValue::Float(number) => json!(number.as_str().parse::<f64>().unwrap()),
+        DeValue::Boolean(value) => json!(value),
+        DeValue::Datetime(time) => json!(time.to_string()),
+        DeValue::Array(array) => array.iter().map(|entry| value_seen(entry.get_ref())).collect(),
+        DeValue::Table(table) => seen(table),
+    }
+}
+
+/// Does the schema take this job file?
+fn is_taken(text: &str) -> bool {
+    let file = seen(DeTable::parse(text).unwrap().get_ref());
+    Schema::new(&schema()).takes(&file)
+}
+
+fn is_parsed(text: &str) -> bool {
+    JobFile::parse(Path::new("/srv/jobs.toml"), text).is_ok()
+}
+
+/// The keys of a table of the schema, sorted.
+fn keys_at(pointer: &str) -> Vec<String> {
+    let schema = schema();
+    let table = schema.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}"));
+    assert_eq!(table["additionalProperties"], false, "{pointer} takes any key");
+    let mut keys: Vec<_> = table["properties"].as_object().unwrap().keys().cloned().collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn the_schema_has_the_keys_of_the_parser_and_no_others() {
+    let places = [
+        (Place::File, ""),
+        (Place::Defaults, "/properties/defaults"),
+        (Place::Job, "/$defs/job"),
+        (Place::Backoff, "/$defs/backoff_table"),
+    ];
+    for (place, pointer) in places {
+        let mut keys = place.keys();
+        keys.sort_unstable();
+        assert_eq!(keys_at(pointer), keys, "{place:?}");
+    }
+}
+
+#[test]
+fn the_schema_has_the_strategies_of_the_parser() {
+    let schema = schema();
+    let table = &schema["$defs"]["backoff_table"];
+    let names: Vec<_> = STRATEGIES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(table["properties"]["strategy"]["enum"], json!(names));
+    for (name, case) in names.iter().zip(table["oneOf"].as_array().unwrap()) {
+        assert_eq!(case["properties"]["strategy"]["const"], json!(name));
+        for key in Place::Backoff.keys() {
+            let refused = case["properties"].get(key) == Some(&json!(false));
+            assert_eq!(refused, !belongs(name, key), "{name} and {key}");
+        }
+    }
+}
+
+#[test]
+fn job_files_without_a_mistake_are_taken() {
+    for text in [EXAMPLE, STARTER, include_str!("../../../examples/main-job.toml"), ""] {
+        assert!(is_taken(text), "{text}");
+    }
+}
+
+/// Values that may stand after `timeout = ` and the like; the parser decides.
+const VALUES: [(&str, &[&str]); 19] = [
+    (
+        "timeout",
+        &[
+            "'30s'",
+            "'1h 30m'",
+            "'1h30m'",
+            "' 1.5 h '",
+            "'0s'",
+            "30",
+            "'30'",
+            "'5 parsecs'",
+            "'.5s'",
+            "''",
+            "true",
+        ],
+    ),
+    (
+        "grace_period",
+        &["'0s'", "'1msec'", "'2sec'", "'1second 2seconds'", "'1min'", "'1minute 2minutes'", "'1hr'", "'x'"],
+    ),
+    (
+        "expires_in",
+        &[
+            "'1hour'",
+            "'2hours'",
+            "'1d'",
+            "'1day 3days'",
+            "'1w'",
+            "'1week 2weeks'",
+            "'1y'",
+            "'1year'",
+            "'1 years'",
+            "'0ms'",
+        ],
+    ),
+    ("output_limit", &["'64KiB'", "'1 MiB'", "'0B'", "'1KB'", "'1MB'", "65536", "'64kb'", "'1.5MiB'", "''"]),
+    ("priority", &["-1000", "1000", "1001", "-1001", "'1'", "1.5"]),
+    ("max_attempts", &["1", "1000000", "0", "1000001", "'3'", "-1"]),
+    ("retryable", &["true", "false", "'false'", "0"]),
+    ("queue", &["'a'", "'A.b_c-9'", "'-a'", "'a b'", "''", "1"]),
+    ("cwd", &["'.'", "'a b'", "''", "1"]),
+    ("description", &["''", "'any'", "1"]),
+    ("unique_key", &["'any thing'", "''", "1"]),
+    (
+        "default_error_code",
+        &[
+            "'FAILED'",
+            "'EXIT_CODE'",
+            "'SIGNAL_LOST'",
+            "'EXIT_1'",
+            "'SIGNAL_KILL'",
+            "'TIMEOUT'",
+            "'failed'",
+            "'A-B'",
+            "'*'",
+            "1",
+        ],
+    ),
+    ("success_exit_codes", &["[0]", "[0, 255]", "[]", "[256]", "[-1]", "[0, 0]", "0", "['0']"]),
+    (
+        "never_retry_for",
+        &[
+            "[]",
+            "['EXIT_*', 'SIGNAL_*', '*']",
+            "['EXIT_1', 'SIGNAL_KILL']",
+            "['TIMEOUT', 'WORKER_CRASHED', 'SPAWN_FAILED']",
+            "['CANCELLED']",
+            "['EXPIRED']",
+            "['INTERRUPTED']",
+            "['EX*']",
+            "['exit_1']",
+            "'EXIT_1'",
+            "['EXIT_1', 'EXIT_1']",
+        ],
+    ),
+    ("auto_retry_for", &["['EXIT_1']", "[]", "[1]"]),
+    (
+        "env",
+        &["{ A = 'b', b = '' }", "{ A = 1 }", "{ 'A=B' = 'c' }", "{ RUNNER_DB = 'x' }", "{ '' = 'x' }", "[]"],
+    ),
+    (
+        "exit_codes",
+        &[
+            "{ 22 = 'A', '3-9' = 'B', ' 10 - 12 ' = 'C', SIGUSR1 = 'D', '023' = 'E' }",
+            "{ x = 'A' }",
+            "{ 'SIG' = 'A' }",
+            "{ '-3' = 'A' }",
+            "{ 22 = 'TIMEOUT' }",
+            "{ 22 = 3 }",
+            "[]",
+        ],
+    ),
+    ("reports", &["['A', 'B']", "['TIMEOUT']", "['A', 'A']", "'A'"]),
+    (
+        "backoff",
+        &[
+            "'10m'",
+            "['5s', '1m']",
+            "{}",
+            "{ initial = '2s', multiplier = 2, max = '5m', jitter = 0.25 }",
+            "{ strategy = 'linear', delay = '1m', max = '1h', jitter = '100ms' }",
+            "{ strategy = 'constant', delay = '30s', jitter = false }",
+            "{ strategy = 'list', delays = ['5s'], repeat_last = true }",
+            "{ multiplier = 1.5 }",
+            "'linear'",
+            "30",
+            "[]",
+            "[5]",
+            "{ strategy = 'fixed' }",
+            "{ strategy = 'list' }",
+            "{ strategy = 'list', delays = [] }",
+            "{ delay = '1s' }",
+            "{ strategy = 'constant', max = '1h' }",
+            "{ strategy = 'linear', multiplier = 2 }",
+            "{ strategy = 'list', delays = ['1s'], delay = '1s' }",
+            "{ multiplier = 0.5 }",
+            "{ multiplier = 1001 }",
+            "{ jitter = 2 }",
+            "{ jitter = '1' }",
+            "{ repeat_last = true }",
+            "{ steps = 3 }",
+        ],
+    ),
+];
+
+#[test]
+fn the_schema_takes_and_refuses_what_the_parser_does() {
+    let mut disagreements = Vec::new();
+    for (key, values) in VALUES {
+        for value in values {
+            let text = format!("[jobs.a]\ncommand = 'x'\n{key} = {value}\n");
+            let (parsed, taken) = (is_parsed(&text), is_taken(&text));
+            if parsed != taken {
+                disagreements.push(format!("{key} = {value}: parsed {parsed}, taken {taken}"));
+            }
+        }
+    }
+    assert_eq!(disagreements, [""; 0]);
+}
+
+#[test]
+fn every_key_of_a_job_is_tried_above() {
+    let tried: Vec<_> = VALUES.iter().map(|(key, _)| *key).chain(["command"]).collect();
+    for key in Place::Job.keys() {
+        assert!(tried.contains(&key), "{key}");
+    }
+}
+
+#[test]
+fn mistakes_of_other_kinds_are_refused() {
+    for text in [
+        "[jobs.a]\n",
+        "[jobs.a]\ncommand = ''\n",
+        "[jobs.a]\ncommand = ' '\n",
+        "[jobs.a]\ncommand = []\n",
+        "[jobs.a]\ncommand = ['a', 1]\n",
+        "[jobs.a]\ncommand = 1\n",
+        "[jobs.a]\ncomand = 'x'\n",
+        "[jobs.a]\ncommand = 'x'\nretries = 3\n",
+        "[jobs.'a b']\ncommand = 'x'\n",
+        "[jobs]\na = 'x'\n",
+        "[defaults]\ncommand = 'x'\n",
+        "[defaults]\nexit_codes = { 1 = 'A' }\n",
+        "[default]\ntimeout = '1s'\n",
+        "timeout = '1s'\n",
+        "exit_codes = { 1 = 'EXPIRED' }\n",
+    ] {
+        assert!(!is_parsed(text), "{text}");
+        assert!(!is_taken(text), "{text}");
+    }
+}

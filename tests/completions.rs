@@ -1,0 +1,161 @@
+//! Completions: what a shell offers after the words that are typed.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::support::{Bed, Call};
+
+const JOBS: &str = r#"
+[jobs.nightly-backup]
+description = "Copies the home directory"
+command = "true"
+queue = "slow"
+
+[jobs.nightly-report]
+command = "exit 3"
+"#;
+
+/// `PATH` with the program that is tested in front.
+fn path() -> OsString {
+    let folder = Path::new(env!("CARGO_BIN_EXE_runner")).parent().unwrap();
+    let mut path = folder.as_os_str().to_owned();
+    path.push(":");
+    path.push(env::var_os("PATH").unwrap());
+    path
+}
+
+/// Calls the completion function as bash does when TAB is pressed at the end of these words.
+const PRESS_TAB: &str = r#"
+eval "$(runner completions bash)"
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_TYPE=9
+_clap_complete_runner runner "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+for word in "${COMPREPLY[@]}"; do echo "$word"; done
+"#;
+
+fn tab(bed: &Bed, line: &str) -> Call {
+    let call = bed.program("bash").env("PATH", path()).arg("-c").arg(PRESS_TAB).arg("bash");
+    line.split(' ').fold(call, Call::arg)
+}
+
+/// What bash offers; blanks in `line` part words.
+#[track_caller]
+fn offered(bed: &Bed, line: &str) -> Vec<String> {
+    let ran = tab(bed, line).run().ok().quietly();
+    ran.stdout.lines().map(str::to_owned).collect()
+}
+
+/// What bash offers besides options, which it offers where nothing else can stand.
+#[track_caller]
+fn words(bed: &Bed, line: &str) -> Vec<String> {
+    offered(bed, line).into_iter().filter(|word| !word.starts_with('-')).collect()
+}
+
+#[test]
+fn verbs_and_options() {
+    let bed = Bed::bare();
+    assert_eq!(offered(&bed, "runner enq"), ["enqueue"]);
+    assert_eq!(offered(&bed, "runner enqueue --max-a"), ["--max-attempts"]);
+    assert_eq!(offered(&bed, "runner work --log "), ["text", "json"]);
+    assert_eq!(offered(&bed, "runner enqueue --on-conflict "), ["skip", "replace", "error"]);
+    assert_eq!(offered(&bed, "runner completions "), ["bash", "zsh", "fish", "elvish", "powershell"]);
+    assert_eq!(offered(&bed, "runner explain x --signal SIGK"), ["SIGKILL"]);
+    assert_eq!(offered(&bed, "runner inspect --state s"), ["succeeded", "scheduled"]);
+    assert_eq!(offered(&bed, "runner inspect --state dead,su"), ["dead,succeeded"]);
+}
+
+#[test]
+fn names_of_the_job_file() {
+    let bed = Bed::new(JOBS);
+    for verb in
+        ["enqueue ", "enqueue nightly-", "explain night", "inspect jobs --name ", "retry --dead --name "]
+    {
+        let line = format!("runner {verb}");
+        assert_eq!(offered(&bed, &line), ["nightly-backup", "nightly-report"], "{verb}");
+    }
+    assert_eq!(offered(&bed, "runner enqueue nightly-r"), ["nightly-report"]);
+    bed.write("other.toml", "[jobs.other]\ncommand = 'true'\n");
+    assert_eq!(offered(&bed, "runner --file other.toml enqueue "), ["other"]);
+    assert_eq!(offered(&bed, "runner enqueue --file = other.toml "), ["other"]);
+}
+
+#[test]
+fn queues() {
+    let bed = Bed::new(JOBS);
+    bed.add("nightly-backup --queue net");
+    for option in ["enqueue --queue ", "work --queue ", "work --queue =", "inspect jobs --queue ", "pause "] {
+        let line = format!("runner {option}").replace('=', "= ");
+        assert_eq!(offered(&bed, &line), ["default", "net", "slow"], "{option}");
+    }
+    bed.run("pause net").ok();
+    assert_eq!(offered(&bed, "runner pause "), ["default", "slow"]);
+    assert_eq!(offered(&bed, "runner resume "), ["net"]);
+}
+
+#[test]
+fn ids_that_the_verb_can_take() {
+    let bed = Bed::new(JOBS);
+    bed.run("enqueue nightly-report nightly-backup --max-attempts 1").ok();
+    bed.drain();
+    bed.add("nightly-backup --in 1h");
+    bed.add("nightly-backup");
+    bed.run("cancel 4").ok();
+    assert_eq!(offered(&bed, "runner wait "), ["3"]);
+    assert_eq!(offered(&bed, "runner cancel "), ["3"]);
+    assert_eq!(offered(&bed, "runner retry "), ["4", "1"]);
+    assert_eq!(offered(&bed, "runner retry --now "), ["3"]);
+    assert_eq!(offered(&bed, "runner logs "), ["4", "3", "2", "1"]);
+    let lists = ["jobs", "attempts", "dead", "workers", "queues"];
+    assert_eq!(offered(&bed, "runner inspect ")[..5], lists);
+    assert_eq!(offered(&bed, "runner inspect ")[5..], ["4", "3", "2", "1"]);
+    assert_eq!(offered(&bed, "runner explain 4"), ["4"]);
+    assert_eq!(offered(&bed, "runner retry --dead --error-code "), ["EXIT_3"]);
+    assert_eq!(words(&bed, "runner cancel --db other.db "), [""; 0]);
+}
+
+#[test]
+fn files() {
+    let bed = Bed::new(JOBS);
+    bed.write("folder/file", "");
+    assert_eq!(offered(&bed, "runner enqueue --cwd f"), ["folder/"]);
+    assert_eq!(offered(&bed, "runner check job"), ["jobs.toml"]);
+    assert_eq!(offered(&bed, "runner enqueue nightly-backup -- j"), ["jobs.toml"]);
+}
+
+#[test]
+fn whatever_is_wrong_the_shell_is_told_nothing() {
+    let bed = Bed::new("[jobs.broken]\ncomand = 'true'\n");
+    bed.write(
+        "runner.db",
+        "no database at all, and long enough to be looked at ......................................",
+    );
+    for line in ["runner enqueue ", "runner cancel ", "runner resume ", "runner --db /nowhere/at/all wait "] {
+        assert_eq!(words(&bed, line), [""; 0], "{line}");
+    }
+    let asked = bed.call("").env("_RUNNER_COMPLETE", "tcsh").run();
+    asked.exits(1).prints("").quietly();
+    assert!(!bed.path("runner.db.run").exists());
+}
+
+#[test]
+fn a_database_is_not_made_by_asking() {
+    let bed = Bed::new(JOBS);
+    assert_eq!(words(&bed, "runner cancel "), [""; 0]);
+    assert!(!bed.db().exists());
+}
+
+#[test]
+fn other_shells_are_told_more() {
+    let bed = Bed::new(JOBS);
+    let ask = |shell| {
+        let call = bed.call("-- runner enqueue nightly-").env("_RUNNER_COMPLETE", shell);
+        call.env("_CLAP_COMPLETE_INDEX", "2").run().ok().quietly().stdout
+    };
+    assert_eq!(ask("fish"), "nightly-backup\tCopies the home directory\nnightly-report\ta job\n");
+    assert_eq!(ask("powershell"), "nightly-backup\tCopies the home directory\nnightly-report\ta job\n");
+    assert_eq!(ask("zsh"), "nightly-backup:Copies the home directory\nnightly-report:a job");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = bed.run(&format!("completions {shell}")).ok().quietly().stdout;
+        assert!(script.contains("_RUNNER_COMPLETE") && script.contains(shell), "{script}");
+    }
+}
