@@ -26,7 +26,7 @@
 //! | [`jobfile`] | `jobs.toml` → definitions, or every mistake in it | model |
 //! | [`store`] | the only SQL; one file a verb; `schema.sql` is the whole schema | model |
 //! | [`process`] | one attempt, from spawn to reaped; what a dead worker left | model |
-//! | [`report`] | the events of a worker, and three reporters | model |
+//! | [`report`] | the events of a worker, and who is told of them | model |
 //! | [`worker`] | the dispatcher, its slots, the lock that proves it alive, recovery | all above |
 //! | [`cli`] | one file a verb; tables; failures → words, hint, exit status | all above |
 //!

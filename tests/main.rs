@@ -43,6 +43,7 @@ mod stats;
 mod stdin;
 mod stopping;
 mod store_file;
+mod systemd;
 mod tables;
 mod timeouts;
 mod waiting;

@@ -21,7 +21,7 @@ const DESCRIPTION: [&str; 3] = [
 ];
 
 /// Variables that runner reads.
-const ENVIRONMENT: [(&str, &str); 7] = [
+const ENVIRONMENT: [(&str, &str); 9] = [
     ("RUNNER_DB", "The database, where --db does not name one."),
     ("RUNNER_FILE", "The job file, where --file does not name one."),
     ("XDG_STATE_HOME", "Holds runner/runner.db, where nothing names a database. Default: ~/.local/state."),
@@ -29,6 +29,11 @@ const ENVIRONMENT: [(&str, &str); 7] = [
     ("NO_COLOR", "If it is set and not empty, nothing is coloured unless --color says so."),
     ("TERM", "Under dumb nothing is coloured and no progress is drawn."),
     ("TZ", "The time zone of the times that are shown, and of --at."),
+    (
+        "NOTIFY_SOCKET",
+        "Where work tells systemd that it is ready, what it does, that it lives, and that it stops.",
+    ),
+    ("JOURNAL_STREAM", "Under systemd: lines of work carry a priority in place of the time."),
 ];
 
 /// Variables that a job's command finds.

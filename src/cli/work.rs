@@ -9,7 +9,7 @@ use super::bar;
 use super::failure::{Failure, status};
 use super::place;
 use super::say::say;
-use crate::report::{Event, JsonLog, ProgressLog, Reporter, TextLog};
+use crate::report::{Event, JsonLog, ProgressLog, Reporter, ServiceLog, TextLog, leads_to_journal};
 use crate::worker::{self, Options, Summary, Until};
 
 /// Works until the options or a signal say that it is enough.
@@ -27,7 +27,8 @@ pub fn run(global: &Global, asked: &Work) -> Result<u8, Failure> {
         shutdown_timeout: asked.shutdown_timeout,
     };
     let bounded = options.is_bounded();
-    let mut reporter = reporter(global, asked.log);
+    let env = |name: &str| std::env::var_os(name);
+    let mut reporter = ServiceLog::around(reporter(global, asked.log), &env);
     let summary = worker::work(store, options, reporter.as_mut())?;
     Ok(exit_status(summary, bounded))
 }
@@ -53,8 +54,13 @@ fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
         LogFormat::Text if global.json => Box::new(JsonLog::new(io::stdout())),
         LogFormat::Text if global.quiet => Box::new(Silent),
         LogFormat::Text if bar::draws(&io::stderr()) => Box::new(ProgressLog::new()),
+        LogFormat::Text if is_journal(&io::stderr()) => Box::new(TextLog::for_journal(io::stderr())),
         LogFormat::Text => Box::new(TextLog::new(io::stderr())),
     }
+}
+
+fn is_journal(stderr: &io::Stderr) -> bool {
+    leads_to_journal(stderr, std::env::var_os("JOURNAL_STREAM").as_deref())
 }
 
 /// Tells nobody.

@@ -20,7 +20,7 @@ pub struct Inherited {
 ///
 /// The signal mask is emptied. A signal that is ignored gets a handler that does nothing: that protects the worker
 /// just as well, and exec resets it to the default, while jobs would go on ignoring an ignored one. All
-/// descriptors but the first three are closed on exec.
+/// descriptors but the first three are closed on exec. What a service manager said to the worker is forgotten.
 pub fn cleanse() -> Inherited {
     let mut inherited = Inherited { sighup_ignored: false };
     for signal in 1..=LAST_SIGNAL {
@@ -30,7 +30,26 @@ pub fn cleanse() -> Inherited {
     }
     empty_mask();
     close_on_exec();
+    forget_the_manager();
     inherited
+}
+
+/// Variables that a service manager means for the worker alone: a job that spoke in its name would be believed.
+const OF_THE_MANAGER: [&str; 7] = [
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
+    "JOURNAL_STREAM",
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "LISTEN_FDNAMES",
+];
+
+fn forget_the_manager() {
+    for name in OF_THE_MANAGER.iter().filter(|name| std::env::var_os(name).is_some()) {
+        // SAFETY: there are no other threads yet that could read the environment.
+        unsafe { std::env::remove_var(name) };
+    }
 }
 
 extern "C" fn do_nothing(_signal: libc::c_int) {}

@@ -2,16 +2,20 @@
 
 mod event;
 mod human;
+mod journal;
 mod json;
 mod progress;
 mod safe;
+mod service;
 mod text;
 
 pub use event::{Event, What};
 pub use human::{ago, local_time, rough, show_utc};
+pub use journal::leads_to_journal;
 pub use json::{JsonLog, rfc3339};
 pub use progress::ProgressLog;
 pub use safe::{safe_block, safe_line};
+pub use service::ServiceLog;
 pub use text::TextLog;
 
 /// Takes what a worker tells, in order.
@@ -26,4 +30,7 @@ pub trait Reporter {
 
     /// So many jobs wait or run.
     fn remaining(&mut self, _unfinished: u64) {}
+
+    /// The worker lives, about once a second; it can count the jobs that wait or run.
+    fn beat(&mut self, _count_unfinished: &dyn Fn() -> Option<u64>) {}
 }

@@ -1,7 +1,8 @@
-//! Events as lines for people.
+//! Events as lines for people, also those who read them in the journal.
 
 use std::io::Write;
 
+use super::journal::priority;
 use super::{Event, Reporter, What, local_time, rough, safe_line};
 use crate::model::{Attempt, DeadReason, JobState, sentence};
 
@@ -9,19 +10,30 @@ use crate::model::{Attempt, DeadReason, JobState, sentence};
 #[derive(Debug)]
 pub struct TextLog<W> {
     out: W,
+    /// The journal reads it.
+    journal: bool,
 }
 
 impl<W: Write> TextLog<W> {
     /// Writes to `out`.
     pub const fn new(out: W) -> Self {
-        Self { out }
+        Self { out, journal: false }
+    }
+
+    /// Writes to `out`, which the journal reads: with priorities, and without times, which it has itself.
+    pub const fn for_journal(out: W) -> Self {
+        Self { out, journal: true }
     }
 }
 
 impl<W: Write> Reporter for TextLog<W> {
     fn tell(&mut self, event: &Event) {
         // A reader that went away must not stop the work.
-        let _ = writeln!(self.out, "{}", line(event));
+        let _ = if self.journal {
+            writeln!(self.out, "{}{}", priority(&event.what), words(&event.what))
+        } else {
+            writeln!(self.out, "{}", line(event))
+        };
     }
 }
 

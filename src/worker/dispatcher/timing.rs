@@ -56,6 +56,8 @@ impl Dispatcher<'_> {
         if now >= self.looked_at + LOOK_EVERY {
             self.looked_at = now;
             self.look_around()?;
+            let store = &self.store;
+            self.reporter.beat(&|| store.count_unfinished().ok());
         }
         Ok(())
     }

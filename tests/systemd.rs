@@ -1,0 +1,144 @@
+//! Under systemd: what the worker tells the manager and the journal, and what the units ask for.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::linux::fs::MetadataExt;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+use crate::support::{Bed, Signal, Worker, eventually};
+
+/// A service manager that listens at a path.
+fn manager(bed: &Bed) -> UnixDatagram {
+    listening(UnixDatagram::bind(bed.path("notify")))
+}
+
+fn listening(socket: io::Result<UnixDatagram>) -> UnixDatagram {
+    let socket = socket.expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    socket
+}
+
+/// The next datagram.
+#[track_caller]
+fn heard(manager: &UnixDatagram) -> String {
+    let mut bytes = [0; 4_096];
+    let length = manager.recv(&mut bytes).expect("a datagram");
+    String::from_utf8(bytes[..length].to_vec()).expect("text")
+}
+
+/// Listens until this is said.
+#[track_caller]
+fn until_heard(manager: &UnixDatagram, what: &str) {
+    eventually(what, || (heard(manager) == what).then_some(()));
+}
+
+/// A worker whose manager listens at `notify`.
+fn service(bed: &Bed) -> Worker {
+    let call = bed.call("work").env("NOTIFY_SOCKET", bed.path("notify")).env("WATCHDOG_USEC", "10000000");
+    Worker::start(bed, call, "-j2")
+}
+
+#[test]
+fn it_says_that_it_is_ready_what_it_does_and_that_it_stops() {
+    let bed = Bed::bare();
+    let manager = manager(&bed);
+    let mut worker = service(&bed);
+    assert_eq!(heard(&manager), "READY=1\nSTATUS=looking for jobs");
+    bed.add_line("", "until [ -e go ]; do sleep 0.02; done");
+    bed.add("--in 1h -- true");
+    until_heard(&manager, "STATUS=1 running here, 2 unfinished in all");
+    bed.write("go", "");
+    until_heard(&manager, "STATUS=0 running here, 1 unfinished in all");
+    until_heard(&manager, "WATCHDOG=1");
+    worker.ask_to_stop(Signal::TERM);
+    worker.wait().ok();
+    let stopping = eventually("it stops", || Some(heard(&manager)).filter(|said| said.contains("STOPPING")));
+    assert!(stopping.starts_with("STOPPING=1\nSTATUS=stopping: SIGTERM; "), "{stopping}");
+    until_heard(&manager, "STOPPING=1\nSTATUS=stopped");
+}
+
+#[test]
+fn a_manager_may_listen_at_an_abstract_name() {
+    let bed = Bed::bare();
+    let name = bed.dir().display().to_string();
+    let address = SocketAddr::from_abstract_name(&name).expect("a name");
+    let manager = listening(UnixDatagram::bind_addr(&address));
+    bed.call("work --until-idle").env("NOTIFY_SOCKET", format!("@{name}")).run().ok();
+    assert!(heard(&manager).starts_with("READY=1\n"));
+}
+
+#[test]
+fn a_manager_that_is_not_there_does_not_matter() {
+    let bed = Bed::bare();
+    for name in ["/nowhere/at/all", "relative", "@", ""] {
+        bed.call("work --until-idle").env("NOTIFY_SOCKET", name).run().ok();
+    }
+}
+
+#[test]
+fn jobs_do_not_speak_for_the_worker() {
+    let bed = Bed::bare();
+    let _manager = manager(&bed);
+    let call = bed.call("work --until-idle").env("NOTIFY_SOCKET", bed.path("notify"));
+    bed.add_line(
+        "",
+        "env | grep -E '^(NOTIFY|WATCHDOG|JOURNAL|LISTEN)' >> log; echo \"$INVOCATION_ID\" >> log",
+    );
+    let call = call.env("WATCHDOG_USEC", "1").env("WATCHDOG_PID", "1").env("JOURNAL_STREAM", "1:2");
+    call.env("LISTEN_FDS", "0").env("LISTEN_PID", "1").env("INVOCATION_ID", "kept").run().ok();
+    assert_eq!(bed.log(), ["kept"]);
+}
+
+#[test]
+fn the_journal_is_given_priorities_and_no_times() {
+    let bed = Bed::bare();
+    bed.add("--name bad --max-attempts 2 --backoff 0s -- false");
+    bed.add("--name good -- true");
+    let file = File::create(bed.path("journal")).expect("a file");
+    let found = file.metadata().expect("it is open");
+    let stream = format!("{}:{}", found.st_dev(), found.st_ino());
+    let work = |stream: &str, file: File| {
+        let call = bed.call("work -j1 --until-idle").env("JOURNAL_STREAM", stream);
+        call.spawn(File::create("/dev/null").expect("it is there"), file).wait().expect("a child")
+    };
+    work(&stream, file);
+    let lines: Vec<_> = bed.read("journal").lines().map(str::to_owned).collect();
+    let begins = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    for (start, count) in [
+        ("<6>worker ", 2),
+        ("<6>job 1 bad: attempt ", 2),
+        ("<5>job 1 bad: EXIT_1 is retried", 1),
+        ("<3>job 1 bad: dead", 1),
+        ("<6>job 2 good: ", 2),
+    ] {
+        assert_eq!(begins(start), count, "{start}: {lines:#?}");
+    }
+    assert_eq!(lines.len(), 8, "{lines:#?}");
+    work("1:2", File::create(bed.path("no-journal")).expect("a file"));
+    assert!(bed.read("no-journal").starts_with("20"), "a file that is not the journal needs times");
+}
+
+/// The value of a key of a unit.
+fn value<'u>(unit: &'u str, key: &str) -> &'u str {
+    let values: Vec<_> = unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).collect();
+    assert_eq!(values.len(), 1, "{key}: {unit}");
+    values[0]
+}
+
+#[test]
+fn the_units_ask_for_what_the_worker_does() {
+    let bed = Bed::bare();
+    for name in ["user/runner.service", "system/runner@.service"] {
+        let path = format!("{}/packaging/systemd/{name}", env!("CARGO_MANIFEST_DIR"));
+        let unit = fs::read_to_string(path).expect("a unit");
+        for (key, wanted) in [("Type", "notify"), ("KillMode", "mixed"), ("OOMPolicy", "continue")] {
+            assert_eq!(value(&unit, key), wanted, "{name}");
+        }
+        let command = value(&unit, "ExecStart").strip_prefix("/usr/bin/runner ").expect("our program");
+        bed.run(&format!("{command} --until-idle")).ok();
+        // 30 s to end by themselves, and then the grace period, 10 s unless a job says otherwise.
+        assert!(command.contains("--shutdown-timeout 30s") && value(&unit, "TimeoutStopSec") == "2min");
+    }
+}
