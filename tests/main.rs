@@ -34,6 +34,7 @@ mod output;
 mod print;
 mod prune;
 mod queues;
+mod readme;
 mod replay;
 mod retry_policy;
 mod screens;

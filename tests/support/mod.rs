@@ -13,7 +13,7 @@ pub use bed::Bed;
 pub use call::{Call, Ran};
 pub use poll::{eventually, wait_until};
 pub use processes::{is_alive, signal};
-pub use redact::assert_screen;
+pub use redact::{assert_screen, redacted};
 pub use sql::Sql;
 pub use worker::Worker;
 

@@ -1,5 +1,7 @@
 //! What differs from run to run, and what stands in its place in a snapshot.
 
+use regex::Regex;
+
 use super::Bed;
 
 /// The one list of redactions: patterns, and what is shown instead.
@@ -25,4 +27,16 @@ pub fn assert_screen(bed: &Bed, check: impl FnOnce()) {
         settings.add_filter(pattern, shown);
     }
     settings.bind(check);
+}
+
+/// What differs from day to day besides.
+const DAILY: [(&str, &str); 2] =
+    [(r"\b\d+ (?:B|KiB)\b", "[SIZE]"), (r"SQLite +\d+\.\d+\.\d+", "SQLite [VERSION]")];
+
+/// A text without what differs from run to run.
+pub fn redacted(text: &str) -> String {
+    let redact = |text: String, (pattern, shown): &(&str, &str)| {
+        Regex::new(pattern).expect("a pattern").replace_all(&text, *shown).into_owned()
+    };
+    DAILY.iter().chain(&REDACTIONS).fold(text.to_owned(), redact)
 }
