@@ -28,6 +28,15 @@ fn one_stream_alone() {
 }
 
 #[test]
+fn the_long_names_of_following_and_of_the_last_lines() {
+    let bed = Bed::bare();
+    bed.add_line("", "seq 3");
+    bed.drain();
+    bed.run("logs 1 --lines 2").ok().prints("2\n3\n");
+    bed.run("logs 1 --follow --lines 1 --quiet").ok().prints("3\n").quietly();
+}
+
+#[test]
 fn as_json_with_the_attempt() {
     let attempt = bed().run("logs 1.1 --json").ok().json();
     assert_eq!((attempt["number"].as_u64(), attempt["stdout"].as_str()), (Some(1), Some("out 1\n")));

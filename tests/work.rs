@@ -5,6 +5,16 @@ use rustix::process::Signal;
 use crate::support::{Bed, eventually, json};
 
 #[test]
+fn as_many_slots_as_are_asked_for() {
+    let bed = Bed::bare();
+    for options in ["-j3", "--jobs 3"] {
+        let started = bed.run(&format!("work {options} --until-idle --log json")).ok().json_lines().remove(0);
+        assert_eq!((&started["event"], &started["slots"]), (&json!("worker_started"), &json!(3)));
+    }
+    bed.run("work --jobs 0").exits(2);
+}
+
+#[test]
 fn as_many_run_at_once_as_there_are_slots() {
     // Each waits until three have begun: with fewer slots nobody ever would.
     let bed = Bed::new(
