@@ -132,8 +132,11 @@ fn whatever_is_wrong_the_shell_is_told_nothing() {
     for line in ["runner enqueue ", "runner cancel ", "runner resume ", "runner --db /nowhere/at/all wait "] {
         assert_eq!(words(&bed, line), [""; 0], "{line}");
     }
-    let asked = bed.call("").env("_RUNNER_COMPLETE", "tcsh").run();
-    asked.exits(1).prints("").quietly();
+    for (shell, words) in [("tcsh", "-- runner "), ("fish", ""), ("fish", "--"), ("zsh", "--")] {
+        let asked = bed.call(words).env("_RUNNER_COMPLETE", shell).run();
+        asked.exits(1).prints("").quietly();
+    }
+    bed.call("--version").env("_RUNNER_COMPLETE", "").run().ok().shows("runner ");
     assert!(!bed.path("runner.db.run").exists());
 }
 

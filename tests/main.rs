@@ -31,6 +31,7 @@ mod looks;
 mod main_job;
 mod options;
 mod output;
+mod packaging;
 mod print;
 mod prune;
 mod queues;

@@ -45,9 +45,8 @@ fn suites() -> Vec<String> {
     let names = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")).expect("a folder");
     let paths = names.map(|entry| entry.expect("an entry").path());
     let read = |path: PathBuf| {
-        let name = path.file_name()?.to_str()?.to_owned();
-        let only_looks = ["print.rs", "completions.rs", "readme.rs"].contains(&name.as_str());
-        fs::read_to_string(path).ok().filter(|_| name.ends_with(".rs") && !only_looks)
+        let only_looks = ["print", "completions", "readme"].contains(&path.file_stem()?.to_str()?);
+        fs::read_to_string(path).ok().filter(|_| !only_looks)
     };
     paths.filter_map(read).collect()
 }

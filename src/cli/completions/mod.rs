@@ -10,6 +10,7 @@ mod source;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -49,8 +50,11 @@ pub fn run(global: &Global, asked: &Completions) -> Result<u8, Failure> {
 
 /// Answers a shell that asks what may follow; none if nobody asks.
 pub fn answer() -> Option<ExitCode> {
-    let asking = env::var_os(ASKED)?;
-    let answer = shell(asking.to_str().unwrap_or_default()).and_then(completed);
+    let asking = env::var_os(ASKED).filter(|shell| !shell.is_empty())?;
+    // Words that somebody typed half may trip the engine; a trace in the middle of a line helps nobody.
+    panic::set_hook(Box::new(|_| {}));
+    let answer = shell(asking.to_str().unwrap_or_default())
+        .and_then(|shell| panic::catch_unwind(AssertUnwindSafe(|| completed(shell))).ok().flatten());
     let written = answer.is_some_and(|answer| io::stdout().write_all(&answer).is_ok());
     Some(if written { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -63,6 +67,7 @@ fn shell(name: &str) -> Option<&'static dyn EnvCompleter> {
 /// What a shell is told.
 fn completed(shell: &dyn EnvCompleter) -> Option<Vec<u8>> {
     let words: Vec<OsString> = env::args_os().skip_while(|word| word != "--").skip(1).collect();
+    words.first()?;
     let mut command = command(&Arc::new(Source::of(&words)));
     if words.last().is_none_or(|word| word.is_empty()) {
         command = without_options(command).disable_help_flag(true).disable_version_flag(true);
