@@ -60,7 +60,7 @@ fn find(store: &Store, asked: &Logs) -> Result<(JobRow, u32), Failure> {
 
 /// The number of the running attempt, else of the last; 0 before the first.
 pub fn last_attempt(job: &JobRow) -> u32 {
-    if job.state == JobState::Running { job.attempts + 1 } else { job.attempts }
+    if job.state == JobState::Running { job.attempts.saturating_add(1) } else { job.attempts }
 }
 
 /// There is no job of this id.

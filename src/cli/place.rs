@@ -52,7 +52,8 @@ pub fn job(store: &Store, id: i64, now: Timestamp) -> Result<Option<JobRow>, Fai
 /// Adds the start of the attempt that runs now, which only its worker knows.
 pub fn add_start(store: &Store, job: &mut JobRow) {
     if let Some(worker) = &job.worker_id
-        && let Some(at) = worker::started_at(&store.file().run_dir(), worker, job.id, job.attempts + 1)
+        && let Some(number) = job.attempts.checked_add(1)
+        && let Some(at) = worker::started_at(&store.file().run_dir(), worker, job.id, number)
     {
         job.knows_start(at);
     }

@@ -210,7 +210,7 @@ fn exit_status(job: &JobRow, last: Option<&Attempt>) -> u8 {
             Some(process::not_spawned_exit_status(last.message.as_deref().unwrap_or_default()))
         }
         (_, Some(Status::Exited(code))) => u8::try_from(code).ok(),
-        (_, Some(Status::Signaled(number))) => u8::try_from(128 + number).ok(),
+        (_, Some(Status::Signaled(number))) => u8::try_from(number.saturating_add(128)).ok(),
         (_, None) => None,
     });
     own.filter(|code| *code != 0).unwrap_or(status::NO)

@@ -22,7 +22,7 @@ pub fn why(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, F
         (JobState::Pending, Some(Phase::Retrying)) => {
             vec![format!(
                 "{last} is retried: attempt {} of {runs} {}",
-                job.budget_used + 1,
+                job.budget_used.saturating_add(1),
                 ago(job.run_at, now)
             )]
         }
@@ -40,11 +40,13 @@ fn expiry_words(job: &JobRow, expiry: Timestamp, now: Timestamp) -> Option<Strin
     let when = ago(expiry, now);
     match job.state {
         JobState::Pending => Some(format!("it dies (expired) unless it is started by then: {when}")),
-        JobState::Running if job.budget_used + 1 < job.spec.policy.runs() => Some(if expiry <= now {
-            format!("it is not retried: it expired {when}")
-        } else {
-            format!("it is not retried from its expiry on: {when}")
-        }),
+        JobState::Running if job.budget_used.saturating_add(1) < job.spec.policy.runs() => {
+            Some(if expiry <= now {
+                format!("it is not retried: it expired {when}")
+            } else {
+                format!("it is not retried from its expiry on: {when}")
+            })
+        }
         _ => None,
     }
 }
@@ -53,7 +55,7 @@ fn running(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, F
     let worker = job.worker_id.as_deref().unwrap_or("unknown");
     let mut lines = vec![format!(
         "attempt {} of {} has been running for {} in worker {worker}",
-        job.budget_used + 1,
+        job.budget_used.saturating_add(1),
         job.spec.policy.runs(),
         rough(now.since(job.attempt_started_at.unwrap_or(job.changed_at))),
     )];

@@ -25,6 +25,9 @@ pub(super) const fn priority(what: &What) -> &'static str {
         What::JobExpired { .. } => "<3>",
         What::AttemptLost { .. } | What::Notice(_) => "<4>",
         What::WorkerStopping { .. } => "<5>",
-        What::WorkerStarted { .. } | What::JobStarted { .. } | What::WorkerStopped { .. } => "<6>",
+        What::WorkerStarted { .. }
+        | What::JobStarted { .. }
+        | What::JobCalledOff { .. }
+        | What::WorkerStopped { .. } => "<6>",
     }
 }

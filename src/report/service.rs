@@ -65,7 +65,10 @@ impl Reporter for ServiceLog {
                 self.manager.say("STOPPING=1\n", &format!("stopping: {reason}"));
             }
             What::WorkerStopped { .. } => self.manager.say("STOPPING=1\n", "stopped"),
-            What::AttemptLost { .. } | What::JobExpired { .. } | What::Notice(_) => {}
+            What::AttemptLost { .. }
+            | What::JobExpired { .. }
+            | What::JobCalledOff { .. }
+            | What::Notice(_) => {}
         }
     }
 

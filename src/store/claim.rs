@@ -8,7 +8,7 @@ use super::definition::Definitions;
 use super::enqueue::unpack_args;
 use super::tally::Waiting;
 use super::writing::Writing;
-use super::{Result, queues};
+use super::{Result, StoreError, queues};
 use crate::model::{
     Bytes, Circumstances, Cut, Decision, Ending, ErrorCode, JobSpec, SelfReport, Timestamp, classify, decide,
 };
@@ -91,8 +91,6 @@ pub(super) fn claim(
             due.extend(due_jobs(connection, queue, *priority, now, want.total() - claims.len())?);
         }
         due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
-        // A queue that is named twice offers its jobs twice.
-        due.dedup_by_key(|candidate| candidate.id);
         due.truncate(want.total() - claims.len());
         for candidate in due {
             let claim = read(connection, definitions, candidate.id)?;
@@ -159,12 +157,17 @@ fn due_jobs(
 }
 
 fn take(connection: &Writing, worker: i64, claim: &Claim, now: Timestamp) -> Result<()> {
-    connection
+    let taken = connection
         .prepare_cached(
             "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
              WHERE id = ?1 AND state = 'pending'",
         )?
         .execute(params![claim.job_id, worker, now.0])?;
+    if taken == 0 {
+        // Passed over, it would be offered again and again.
+        let words = format!("an index calls job {} due, its row does not", claim.job_id);
+        return Err(StoreError::contradiction(words));
+    }
     connection.leaves(Waiting {
         queue: &claim.queue,
         attempts: claim.number - 1,
@@ -200,10 +203,13 @@ fn read(connection: &Connection, definitions: &mut Definitions, id: i64) -> Resu
         .query_row([id], row)?;
     let before = if found.attempts == 0 { None } else { attempt_before(connection, id, found.attempts)? };
     let (last_error_code, last_worker) = before.unwrap_or_default();
+    let next = |count: u32| {
+        count.checked_add(1).ok_or_else(|| StoreError::nonsense(format!("job {id} counts {count} attempts")))
+    };
     Ok(Claim {
         job_id: id,
-        number: found.attempts + 1,
-        budget_number: found.budget_used + 1,
+        number: next(found.attempts)?,
+        budget_number: next(found.budget_used)?,
         spec: definitions.get(connection, found.definition_id)?,
         queue: found.queue,
         priority: found.priority,

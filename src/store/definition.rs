@@ -10,7 +10,7 @@ use crate::model::JobSpec;
 
 /// The id of this definition's row, which is created where there is none.
 pub(super) fn intern(connection: &Connection, spec: &JobSpec) -> Result<i64> {
-    let text = serde_json::to_string(spec).map_err(|e| StoreError::Nonsense(e.to_string()))?;
+    let text = serde_json::to_string(spec).map_err(|e| StoreError::nonsense(e.to_string()))?;
     let hash = fnv1a(text.as_bytes());
     let found = connection
         .prepare_cached("SELECT id FROM definitions WHERE hash = ?1 AND spec = ?2")?
@@ -27,7 +27,7 @@ pub(super) fn intern(connection: &Connection, spec: &JobSpec) -> Result<i64> {
 
 /// A stored definition read back. Queue, priority and key are the job's own and stay at their defaults here.
 pub(super) fn parse(text: &str) -> Result<JobSpec> {
-    serde_json::from_str(text).map_err(|error| StoreError::Nonsense(format!("a definition: {error}")))
+    serde_json::from_str(text).map_err(|error| StoreError::nonsense(format!("a definition: {error}")))
 }
 
 /// Definitions that were read before: they never change.

@@ -1,5 +1,6 @@
 //! What can go wrong with the store, as data; the words are in one place below.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -48,23 +49,66 @@ impl StoreError {
         }
     }
 
+    /// An index and its table, or the entries of an index, contradict each other.
+    pub(super) fn contradiction(what: impl Into<String>) -> Self {
+        TROUBLE_SEEN.set(true);
+        Self::Damaged(PathBuf::new(), what.into())
+    }
+
+    /// A value that makes no sense.
+    pub(super) fn nonsense(what: impl Into<String>) -> Self {
+        TROUBLE_SEEN.set(true);
+        Self::Nonsense(what.into())
+    }
+
     /// Worth another try by itself: nothing is broken, something is in the way.
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Busy | Self::Full)
     }
 }
 
+thread_local! {
+    /// A store keeps to the thread that opened it; how it is doing, its errors tell.
+    static TROUBLE_SEEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has this thread been told of anything worse than that it has to wait? Then the file may be damaged.
+pub(super) fn trouble_was_seen() -> bool {
+    TROUBLE_SEEN.get()
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(Sqlite::DatabaseBusy | Sqlite::DatabaseLocked) => Self::Busy,
-            Some(Sqlite::DiskFull) => Self::Full,
-            Some(Sqlite::DatabaseCorrupt | Sqlite::NotADatabase) => {
-                Self::Damaged(PathBuf::new(), error.to_string())
-            }
-            _ => Self::Sqlite(error),
-        }
+        let known = of_sqlite(error);
+        TROUBLE_SEEN.set(TROUBLE_SEEN.get() || !known.is_passing());
+        known
     }
+}
+
+fn of_sqlite(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(Sqlite::DatabaseBusy | Sqlite::DatabaseLocked) => StoreError::Busy,
+        Some(Sqlite::DiskFull) => StoreError::Full,
+        Some(Sqlite::DatabaseCorrupt | Sqlite::NotADatabase) => {
+            StoreError::Damaged(PathBuf::new(), error.to_string())
+        }
+        // Nothing is asked for in a type that the schema does not have, nor what need not be there.
+        None if is_of_the_contents(&error) => StoreError::Nonsense(error.to_string()),
+        _ => StoreError::Sqlite(error),
+    }
+}
+
+/// Is this about a value that was read, and not about what was asked?
+fn is_of_the_contents(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error as E;
+    matches!(
+        error,
+        E::FromSqlConversionFailure(..)
+            | E::IntegralValueOutOfRange(..)
+            | E::InvalidColumnType(..)
+            | E::Utf8Error(..)
+            | E::QueryReturnedNoRows
+    )
 }
 
 impl fmt::Display for StoreError {

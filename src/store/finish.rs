@@ -90,7 +90,7 @@ pub(super) fn finish(
     };
     let spec = definitions.get(connection, held.definition_id)?;
     let verdict = classify(&spec.exit, ended.ending, ended.report.error_code.as_ref());
-    let budget_number = held.budget_used + 1;
+    let budget_number = held.budget_used.saturating_add(1);
     let decision = decide(
         &spec.policy,
         &verdict,
@@ -244,5 +244,5 @@ fn move_on(
     if changed == 1 {
         return Ok(());
     }
-    Err(StoreError::Nonsense(format!("job {} changed within a transaction", attempt.job_id)))
+    Err(StoreError::nonsense(format!("job {} changed within a transaction", attempt.job_id)))
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use super::definition;
 use super::filter::{AttemptFilter, Conditions};
 use super::list_jobs::at_most;
-use super::{Result, Store};
+use super::{Result, Store, StoreError};
 use crate::model::{
     Attempt, CANCELLED, DeadReason, ErrorCode, INTERRUPTED, JobState, Millis, Outcome, SPAWN_FAILED, Status,
     TIMEOUT, Timestamp, WORKER_CRASHED,
@@ -36,7 +36,11 @@ impl Store {
                  WHERE a.job_id = ?1 AND a.number = ?2"
             ))?;
             let mut attempts = Vec::new();
-            for (_, job_id, number) in find(tx, filter, last, limit)? {
+            let page = find(tx, filter, last, limit)?;
+            if page.iter().any(|place| last.is_some_and(|last| *place >= last)) {
+                return Err(StoreError::contradiction("an index of attempts is out of order"));
+            }
+            for (_, job_id, number) in page {
                 let mut rows = read.query(params![job_id, number])?;
                 let Some(row) = rows.next()? else { continue };
                 let definition: String = row.get("spec")?;
@@ -161,6 +165,9 @@ fn codes(connection: &Connection, filter: &AttemptFilter) -> Result<Option<BTree
                 )?;
                 let mut after = String::new();
                 while let Some(code) = next.query_row([&after], |row| row.get::<_, String>(0)).optional()? {
+                    if code <= after {
+                        return Err(StoreError::contradiction("the index of codes is out of order"));
+                    }
                     codes.insert(code.clone());
                     after = code;
                     if codes.len() > MOST_CODES {

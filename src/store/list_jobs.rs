@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use super::candidates;
 use super::filter::{Conditions, JobFilter, StateFilter};
 use super::job_row::{COLUMNS, JobRow, TABLES};
-use super::{Result, Store};
+use super::{Result, Store, StoreError};
 use crate::model::{EXPIRED, JobState, Timestamp};
 
 /// So many candidates are gathered and sorted rather than sought in a walk over all jobs: some tens of milliseconds.
@@ -41,6 +41,10 @@ impl Store {
                 Some(states) => by_end(tx, filter, &states, after, limit, now)?,
                 None => by_id(tx, filter, after.id, limit, now)?,
             };
+            // Where a table or an index is out of order page would follow page for ever.
+            if !page.iter().all(|place| last.is_none_or(|last| *place < last)) {
+                return Err(StoreError::contradiction("a table or an index of jobs is out of order"));
+            }
             let mut read = tx.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.id = ?1"))?;
             let jobs = page.iter().map(|place| read.query_row([place.id], |row| JobRow::read(row, now)));
             let jobs = jobs.collect::<rusqlite::Result<_>>()?;

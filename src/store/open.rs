@@ -5,10 +5,11 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, access};
 
-use super::{Result, Store, StoreError, StoreFile, busy, create};
+use super::{Result, Store, StoreError, StoreFile, busy, create, error};
 
 /// `PRAGMA application_id` of our files: "runj".
 pub(super) const APPLICATION_ID: u32 = 0x7275_6e6a;
@@ -88,13 +89,39 @@ fn is_disk_full(path: &Path) -> bool {
 fn connect(file: &StoreFile) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(file.path(), flags)?;
+    // Until it is known that the file can be used, nothing of a log beside it may get into it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     busy::install(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(64);
     // FULL: a commit is on disk before it returns. Recursive triggers: REPLACE must not get round the delete triggers.
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA recursive_triggers = ON; PRAGMA journal_size_limit = 1048576;",
     )?;
+    check_version(&connection, file.path())?;
     Ok(connection)
+}
+
+/// The version once more: the newest header may lie in the log.
+fn check_version(connection: &Connection, path: &Path) -> Result<()> {
+    let number =
+        |pragma: &str| connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, u32>(0));
+    if number("application_id")? != APPLICATION_ID {
+        return Err(StoreError::Foreign(path.to_owned(), "the log beside it belongs to another database"));
+    }
+    match number("user_version")? {
+        VERSION => Ok(()),
+        newer if newer > VERSION => Err(StoreError::Newer(path.to_owned(), newer)),
+        other => Err(StoreError::Damaged(path.to_owned(), format!("its version is {other}"))),
+    }
+}
+
+impl Drop for Store {
+    /// The last to close a database puts the log away. One that was found to be damaged keeps its bytes.
+    fn drop(&mut self) {
+        if !error::trouble_was_seen() {
+            let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+        }
+    }
 }
 
 /// No file, or an empty one.
@@ -141,6 +168,10 @@ fn check_header(file: &StoreFile) -> Result<()> {
     }
     if version != VERSION {
         return Err(StoreError::Damaged(path.to_owned(), format!("its version is {version}")));
+    }
+    // Write and read version: SQLite itself would take a file of a later format, but only to read it.
+    if let Some(format) = header[18..20].iter().find(|format| !matches!(format, 1 | 2)) {
+        return Err(StoreError::Damaged(path.to_owned(), format!("its file format is {format}")));
     }
     // While a WAL is in use the pages it holds may be missing from the file itself.
     let page_size = match number(16)? & 0xffff_0000 {

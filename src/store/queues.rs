@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::tally::COARSE;
-use super::{Result, Store};
+use super::{Result, Store, StoreError};
 use crate::model::Timestamp;
 
 impl Store {
@@ -37,7 +37,8 @@ pub(super) fn open_queues(connection: &Connection, selected: Option<&[String]>) 
         connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM paused_queues WHERE name = ?1)")?;
     let mut open = Vec::with_capacity(queues.len());
     for queue in queues.drain(..) {
-        if !paused.query_row([&queue], |row| row.get::<_, bool>(0))? {
+        // One that is named twice must not offer its jobs twice.
+        if !open.contains(&queue) && !paused.query_row([&queue], |row| row.get::<_, bool>(0))? {
             open.push(queue);
         }
     }
@@ -51,6 +52,15 @@ pub(super) fn paused(connection: &Connection) -> Result<Vec<String>> {
     Ok(names.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The priorities of a queue are walked from the highest down. In an index that is out of order the walk would not end.
+fn check_descent(priority: i32, below: i32) -> Result<()> {
+    if priority < below { Ok(()) } else { Err(out_of_order()) }
+}
+
+fn out_of_order() -> StoreError {
+    StoreError::contradiction("the index of waiting jobs is out of order")
+}
+
 /// The queues of all waiting jobs, each once, found by leaps over the index.
 pub(super) fn waiting_queues(connection: &Connection) -> Result<Vec<String>> {
     let mut next = connection.prepare_cached(
@@ -59,8 +69,9 @@ pub(super) fn waiting_queues(connection: &Connection) -> Result<Vec<String>> {
     let mut queues: Vec<String> = Vec::new();
     loop {
         let after = queues.last().map_or("", String::as_str);
-        match next.query_row([after], |row| row.get(0)).optional()? {
-            Some(queue) => queues.push(queue),
+        match next.query_row([after], |row| row.get::<_, String>(0)).optional()? {
+            Some(queue) if queue.as_str() > after => queues.push(queue),
+            Some(_) => return Err(out_of_order()),
             None => return Ok(queues),
         }
     }
@@ -76,7 +87,10 @@ pub(super) fn priorities(connection: &Connection, queue: &str) -> Result<Vec<i32
     loop {
         let below = priorities.last().copied().unwrap_or(i32::MAX);
         match next.query_row(params![queue, below], |row| row.get(0)).optional()? {
-            Some(priority) => priorities.push(priority),
+            Some(priority) => {
+                check_descent(priority, below)?;
+                priorities.push(priority);
+            }
             None => return Ok(priorities),
         }
     }
@@ -114,6 +128,7 @@ pub(super) fn backlog(
         let mut below = i32::MAX;
         let row = |row: &rusqlite::Row| Ok((row.get::<_, i32>(0)?, row.get::<_, i64>(1)?));
         while let Some((priority, first)) = level.query_row(params![queue, below], row).optional()? {
+            check_descent(priority, below)?;
             below = priority;
             backlog.waiting = true;
             backlog.due |= first <= now.0;
@@ -141,12 +156,18 @@ pub(super) fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Time
 
 fn any_running(connection: &Connection, selected: Option<&[String]>) -> Result<bool> {
     let mut statement = connection.prepare_cached(
-        "SELECT j.queue FROM jobs AS j WHERE j.state = 'running'
+        "SELECT j.queue, j.id, EXISTS (SELECT 1 FROM workers WHERE id = j.worker_id AND ended_at IS NULL)
+         FROM jobs AS j WHERE j.state = 'running'
          AND NOT EXISTS (SELECT 1 FROM paused_queues WHERE name = j.queue)",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let queue: String = row.get(0)?;
+        if !row.get::<_, bool>(2)? {
+            // Nobody would ever end it, and whoever waits for it would wait for ever.
+            let id: i64 = row.get(1)?;
+            return Err(StoreError::contradiction(format!("job {id} is held by a worker that has ended")));
+        }
         if selected.is_none_or(|names| names.contains(&queue)) {
             return Ok(true);
         }

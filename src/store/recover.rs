@@ -2,7 +2,7 @@
 
 use super::definition::Definitions;
 use super::finish::{self, Ended, Recorded};
-use super::{Result, Store, turn};
+use super::{Result, Store, StoreError, turn};
 use crate::model::Timestamp;
 
 /// A job that a dead worker still holds.
@@ -48,11 +48,20 @@ impl Store {
             for job_id in never_started {
                 turn::give_back(tx, worker, *job_id, now)?;
             }
-            tx.execute(
+            let closed = tx.execute(
                 "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
                  AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)",
                 rusqlite::params![worker, now.0],
             )?;
+            // It will be found again and again by the index that it was found by.
+            let listed = "SELECT EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
+                                         WHERE ended_at IS NULL AND id = ?1)
+                          AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)";
+            if closed == 0 && tx.query_row(listed, [worker], |row| row.get::<_, bool>(0))? {
+                return Err(StoreError::contradiction(format!(
+                    "an index calls worker {worker} open, its row does not"
+                )));
+            }
             Ok(recorded)
         })
     }

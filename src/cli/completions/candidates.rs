@@ -95,8 +95,8 @@ fn overview(source: &Source) -> Overview {
 /// The ids of jobs in these states, or in any, the newest first.
 fn ids(source: &Source, states: &[StateFilter]) -> Vec<CompletionCandidate> {
     let filter = JobFilter { states: states.to_vec(), ..JobFilter::default() };
-    let read = |mut store: Store| store.jobs_page(&filter, i64::MAX, MOST_IDS, clock::now()).ok();
-    let jobs = source.store().and_then(read).unwrap_or_default();
+    let read = |mut store: Store| store.jobs_page(&filter, None, MOST_IDS, clock::now()).ok();
+    let (jobs, _) = source.store().and_then(read).unwrap_or_default();
     jobs.iter()
         .map(|job| word(&job.id.to_string(), &format!("{}, {}", job.spec.name, job.status())))
         .collect()

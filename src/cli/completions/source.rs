@@ -24,6 +24,7 @@ impl Source {
             file: value_of("--file", words),
             json: false,
             quiet: true,
+            utc: false,
             color: ColorWhen::Never,
         };
         Self { words: words.to_vec(), global }

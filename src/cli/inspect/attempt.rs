@@ -21,7 +21,7 @@ pub(super) fn show(
     let job = place::job(store, id, now)?.ok_or_else(|| super::no_such_job(store, id))?;
     let runs = job.spec.policy.runs();
     let ended = store.attempt(id, number)?;
-    let runs_now = job.state == JobState::Running && number == job.attempts + 1;
+    let runs_now = job.state == JobState::Running && number == job.attempts.saturating_add(1);
     if ended.is_none() && !runs_now {
         return Err(Failure::new(status::NOT_FOUND, format!("job {id} has no attempt {number}"))
             .hint(format!("runner inspect {id} shows those that it has")));

@@ -53,7 +53,7 @@ pub(super) fn show(screen: &mut Screen, store: &mut Store, id: i64, now: Timesta
     }
     show_last_words(screen, store, history.last())?;
     if let Some(claimed) = job.attempt_started_at.or(job.claimed_at()) {
-        let number = job.attempts + 1;
+        let number = job.attempts.saturating_add(1);
         let started = local_time(claimed);
         let running = screen.paint_word("running");
         screen.line(format!("  {number:>3}  {started}  {running} for {}", rough(now.since(claimed))))?;

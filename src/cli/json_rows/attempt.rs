@@ -74,7 +74,7 @@ impl AttemptJson {
     pub fn running(job: &JobRow) -> Self {
         Self {
             job_id: job.id,
-            number: job.attempts + 1,
+            number: job.attempts.saturating_add(1),
             outcome: None,
             error_code: None,
             exit_code: None,
