@@ -18,6 +18,8 @@ mod inspect;
 mod json_rows;
 mod logs;
 mod man;
+#[cfg(test)]
+mod no_panics;
 mod pause;
 mod place;
 mod prune;

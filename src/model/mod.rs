@@ -12,6 +12,10 @@ mod decide;
 mod exit_codes;
 mod job;
 mod millis;
+#[cfg(test)]
+mod mutated;
+#[cfg(test)]
+mod no_panics;
 mod policy;
 mod self_report;
 pub mod signal;
@@ -32,6 +36,8 @@ pub use decide::{Circumstances, Decision, decide, sentence};
 pub use exit_codes::{ExitCodes, ExitEntry, ExitKey};
 pub use job::{DeadReason, JobState, Phase};
 pub use millis::Millis;
+#[cfg(test)]
+pub use mutated::mutated;
 pub use policy::{PolicyLayer, RetryPolicy};
 pub use self_report::SelfReport;
 pub use size::{parse_size, show_size};

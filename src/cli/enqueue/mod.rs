@@ -5,6 +5,8 @@
 mod adhoc;
 mod batch;
 mod fields;
+#[cfg(test)]
+mod no_panics;
 mod overrides;
 mod stdin;
 mod too_long;

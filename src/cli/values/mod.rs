@@ -1,5 +1,7 @@
 //! Values of options: from what was typed to what it means. The errors say what may stand there.
 
+#[cfg(test)]
+mod no_panics;
 mod times;
 mod waits;
 
