@@ -13,6 +13,7 @@ mod classification;
 mod completions;
 mod container;
 mod crash;
+mod damage;
 mod declare;
 mod doctor;
 mod enqueue;

@@ -25,7 +25,17 @@ impl Bed {
 
     /// Without any job file.
     pub fn bare() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self::within(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    /// Without any job file, and in memory where the machine has a place for that: nothing waits for a disk.
+    pub fn in_memory() -> Self {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self::within(folder.expect("a temporary folder"))
+    }
+
+    /// In this folder, which goes with it.
+    fn within(folder: TempDir) -> Self {
         let dir = fs::canonicalize(folder.path()).expect("it is there");
         Self { _folder: folder, dir }
     }

@@ -151,6 +151,11 @@ impl Ran {
         }
     }
 
+    /// Its exit status; none where a signal ended it.
+    pub fn status(&self) -> Option<i32> {
+        self.status.code()
+    }
+
     /// Did it end well?
     pub fn ended_well(&self) -> bool {
         self.status.success()

@@ -22,6 +22,11 @@ impl Sql {
         self.0.execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
+    /// Runs statements that may be refused.
+    pub fn try_to(&self, sql: &str) {
+        let _ = self.0.execute_batch(sql);
+    }
+
     /// Runs a statement that must be refused, and gives the words of the refusal.
     #[track_caller]
     pub fn refused(&self, sql: &str) -> String {
