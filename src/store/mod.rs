@@ -78,6 +78,8 @@ pub struct Store {
     file: StoreFile,
     /// Device and inode of the file that was opened.
     identity: (u64, u64),
+    /// The disk is full, and others wait until this is closed: it is there to be read.
+    only_to_look: bool,
 }
 
 impl Store {
@@ -96,6 +98,9 @@ impl Store {
 
     /// Runs one writing transaction. When this returns `Ok`, what it did is on disk.
     fn write<T>(&mut self, body: impl FnOnce(&Writing) -> Result<T>) -> Result<T> {
+        if self.only_to_look {
+            return Err(StoreError::Full);
+        }
         self.transact(body).map_err(|error| open::explain_denial(error, &self.file))
     }
 

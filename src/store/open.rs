@@ -39,8 +39,15 @@ impl Store {
         let identity = identity(file.path()).map_err(|error| {
             StoreError::Io(format!("look at the database {}", file.path().display()), error)
         })?;
-        let connection = connect(&file).map_err(|error| explain(error, &file))?;
-        let store = Self { connection, file, identity };
+        let (connection, alone) = match connect(&file, false) {
+            // Not even the index of a log has room. Alone, SQLite keeps it in memory: enough to look.
+            Err(StoreError::Sqlite(_) | StoreError::Full) if is_disk_full(file.path()) => {
+                (connect(&file, true), true)
+            }
+            connected => (connected, false),
+        };
+        let connection = connection.map_err(|error| explain(error, &file))?;
+        let store = Self { connection, file, identity, only_to_look: alone };
         // Whatever was opened, it is the file that was looked at.
         store.check_place()?;
         Ok(store)
@@ -86,13 +93,17 @@ fn is_disk_full(path: &Path) -> bool {
     rustix::fs::statvfs(path).is_ok_and(|found| found.f_bavail == 0)
 }
 
-fn connect(file: &StoreFile) -> Result<Connection> {
+/// Opens a connection; `alone`, so that nobody else can use the file meanwhile.
+fn connect(file: &StoreFile, alone: bool) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(file.path(), flags)?;
     // Until it is known that the file can be used, nothing of a log beside it may get into it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     busy::install(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(64);
+    if alone {
+        connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE")?;
+    }
     // FULL: a commit is on disk before it returns. Recursive triggers: REPLACE must not get round the delete triggers.
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA recursive_triggers = ON; PRAGMA journal_size_limit = 1048576;",
