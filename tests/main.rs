@@ -15,6 +15,7 @@ mod container;
 mod crash;
 mod damage;
 mod declare;
+mod disk_full;
 mod doctor;
 mod enqueue;
 mod environment;

@@ -1,0 +1,111 @@
+//! A full disk: a small file system of its own, in a mount namespace that goes with the test.
+//!
+//! An enqueue that answers before its commit, a worker that ends at the first full disk, one that goes on claiming, one
+//! that says it at every try, and one that forgets the results it could not write were put in by hand, one at a time:
+//! each is caught here.
+
+mod small_disk;
+
+use small_disk::SmallDisk;
+
+use crate::support::{Signal, eventually, json, wait_until};
+
+/// Jobs whose results do not fit into what the log has reserved already.
+const JOBS: &str = r#"
+[jobs.gated]
+command = "echo begun >> log; until [ -e go ]; do sleep 0.02; done; seq 9000; seq 9000 >&2; echo ended >> log"
+output_limit = "128KiB"
+[jobs.next]
+command = "echo next >> log"
+"#;
+
+#[test]
+fn what_is_not_on_disk_is_not_acknowledged() {
+    let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
+    disk.run("enqueue next next").ok().prints("1\n2\n");
+    disk.fill();
+    for _ in 0..3 {
+        disk.run("enqueue next").exits(74).prints("").says("disk is full").says("make room");
+        disk.run("cancel 1").exits(74).says("disk is full");
+        disk.run("pause default").exits(74).says("disk is full");
+    }
+    disk.make_room();
+    disk.run("doctor").ok();
+    assert_eq!(disk.run("inspect --json").ok().json()["counts"]["ready"], 2);
+    disk.run("enqueue next").ok().prints("3\n");
+}
+
+#[test]
+fn a_file_that_cannot_be_made_whole_is_not_made() {
+    let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
+    for room in [0, 4, 40, 90] {
+        disk.fill_but(room);
+        disk.run("enqueue next").exits(74).prints("").says("disk is full");
+        assert!(!disk.exists("runner.db"), "with {room} KiB of room");
+    }
+    disk.make_room();
+    disk.run("enqueue next").ok().prints("1\n");
+    disk.run("doctor").ok();
+}
+
+#[test]
+fn a_full_disk_can_be_looked_at() {
+    let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
+    disk.run("enqueue next next").ok();
+    disk.fill();
+    for line in
+        ["inspect", "inspect --json", "inspect jobs", "inspect 1", "inspect queues", "explain 2", "doctor"]
+    {
+        disk.run(line).exits(0);
+    }
+}
+
+#[test]
+fn a_worker_keeps_its_results_until_there_is_room() {
+    let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
+    disk.run("enqueue gated next").ok();
+    let mut worker = disk.worker("-j1");
+    wait_until("the job has begun", || disk.log() == ["begun"]);
+    disk.fill();
+    disk.bed().write("go", "");
+    eventually("it says that the disk is full", || worker.stderr().contains("disk is full").then_some(()));
+    wait_until("the running job ends", || disk.log() == ["begun", "ended"]);
+    // The worker holds the file open: it can be looked at.
+    assert_eq!(disk.run("inspect 1 --json").ok().json()["state"], "running");
+    disk.run("doctor").ok();
+    assert_eq!(disk.log(), ["begun", "ended"], "nothing is started meanwhile");
+    disk.make_room();
+    eventually("the next job runs", || (disk.log() == ["begun", "ended", "next"]).then_some(()));
+    eventually("both are recorded", || {
+        (disk.run("inspect --json").ok().json()["counts"]["succeeded"] == 2).then_some(())
+    });
+    let said = worker.stderr();
+    assert_eq!(said.matches("disk is full").count(), 1, "{said}");
+    assert_eq!(said.matches("can be written again").count(), 1, "{said}");
+    let attempt = disk.run("inspect 1.1 --json").ok().json();
+    assert_eq!((&attempt["outcome"], &attempt["exit_code"]), (&json!("succeeded"), &json!(0)));
+    assert!(attempt["stdout"].as_str().is_some_and(|text| text.ends_with("9000\n")), "its output was kept");
+    worker.signal(Signal::TERM);
+    worker.wait().ok();
+    disk.run("doctor").ok();
+}
+
+#[test]
+fn a_worker_that_is_to_stop_and_cannot_write_says_so() {
+    let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
+    disk.run("enqueue gated").ok();
+    let mut worker = disk.worker("-j1");
+    wait_until("the job has begun", || disk.log() == ["begun"]);
+    disk.fill();
+    disk.bed().write("go", "");
+    wait_until("the job ends", || disk.log() == ["begun", "ended"]);
+    worker.signal(Signal::TERM);
+    worker.wait().exits(74).says("disk is full");
+    disk.make_room();
+    // What it could not record is as if the worker had died, and that is what the next one says of it.
+    disk.run("work --drain").ok();
+    let history = disk.run("inspect 1 --json").ok().json()["history"].clone();
+    assert_eq!(history[0]["outcome"], "worker_crashed");
+    assert_eq!(disk.log(), ["begun", "ended", "begun", "ended"]);
+    disk.run("doctor").ok();
+}
