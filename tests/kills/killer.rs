@@ -41,11 +41,11 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Kills so many times, and at the end every worker that is left.
-pub fn rampage(bed: &Bed, books: &Books, mut dice: StdRng, kills: u64) -> Tally {
+/// Kills until that is enough, and at the end every worker that is left.
+pub fn rampage(bed: &Bed, books: &Books, mut dice: StdRng, is_over: impl Fn(u64) -> bool) -> Tally {
     let mut pool = Pool::new(bed, books);
     let mut tally = Tally::default();
-    while tally.total() < kills {
+    while !is_over(tally.total()) {
         rhythm::pause(&mut dice, 5..=60);
         pool.revive();
         let at = dice.random_range(0..WORKERS);

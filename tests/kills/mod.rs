@@ -2,7 +2,7 @@
 //! cancelled and replayed. Afterwards every promise is checked: against the database, against a side log that the jobs
 //! themselves append to, and against the processes that are still there.
 //!
-//! `KILLS` is the number of kills (500), `SEED` the seed of all dice. The moments themselves are the machine's: the same
+//! `KILLS` is the number of kills (500), or `KILL_SECONDS` how long they go on; `SEED` is the seed of all dice. The moments themselves are the machine's: the same
 //! seed gives the same acts, not the same history.
 //!
 //! # What it catches
@@ -29,7 +29,7 @@ mod history;
 mod jobs;
 mod killer;
 mod pool;
-mod rhythm;
+pub mod rhythm;
 mod survivors;
 mod traffic;
 mod watch;
@@ -37,7 +37,7 @@ mod watch;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -52,6 +52,7 @@ const ENQUEUERS: u64 = 2;
 #[derive(Clone, Copy)]
 struct Plan {
     kills: u64,
+    seconds: Option<u64>,
     seed: u64,
 }
 
@@ -63,8 +64,14 @@ impl Plan {
         };
         Self {
             kills: number("KILLS").unwrap_or(500),
+            seconds: number("KILL_SECONDS"),
             seed: number("SEED").unwrap_or_else(|| u64::from(rand::random::<u32>())),
         }
+    }
+
+    /// Have there been enough kills, so long after the first?
+    fn is_over(self, kills: u64, passed: Duration) -> bool {
+        self.seconds.map_or(kills >= self.kills, |seconds| passed >= Duration::from_secs(seconds))
     }
 
     /// Dice of one's own for each who throws them, so that the acts of one do not depend on the pace of another.
@@ -75,7 +82,11 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KILLS={} SEED={} cargo test --test it kills", self.kills, self.seed)
+        match self.seconds {
+            Some(seconds) => write!(f, "KILL_SECONDS={seconds}")?,
+            None => write!(f, "KILLS={}", self.kills)?,
+        }
+        write!(f, " SEED={} cargo test --test it kills", self.seed)
     }
 }
 
@@ -106,7 +117,7 @@ fn every_promise_holds_whatever_is_killed_and_when() {
         }
         scope.spawn(|| traffic::meddle(&bed, &books, plan.dice(1), &over));
         let watcher = scope.spawn(|| watch::watch(&bed, &books, plan.dice(2), &over));
-        let tally = killer::rampage(&bed, &books, plan.dice(0), plan.kills);
+        let tally = killer::rampage(&bed, &books, plan.dice(0), |kills| plan.is_over(kills, began.elapsed()));
         drop(bell);
         (tally, watcher.join().expect("the watcher"))
     });
