@@ -10,6 +10,7 @@ mod backup;
 mod batch;
 mod cancel;
 mod classification;
+mod clock_steps;
 mod completions;
 mod container;
 mod crash;
