@@ -20,7 +20,7 @@
 //! | the version is read from the main file alone | a newer file whose header is still in the log is used |
 //! | the header's length is not compared with the file's | a file that was cut short is used, the doctor finds nothing |
 //! | the doctor does not ask SQLite for its check | the doctor finds nothing where SQLite does |
-//! | the last commit of a log is not waited for | jobs are lost whose frames stand before the damage |
+//! | a log is thrown away where it was left by somebody who was killed | jobs are lost whose frames stand before the damage |
 
 mod beside;
 mod harm;
