@@ -156,7 +156,8 @@ pub(super) fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Time
 
 fn any_running(connection: &Connection, selected: Option<&[String]>) -> Result<bool> {
     let mut statement = connection.prepare_cached(
-        "SELECT j.queue, j.id, EXISTS (SELECT 1 FROM workers WHERE id = j.worker_id AND ended_at IS NULL)
+        "SELECT j.queue, j.id, EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
+                                       WHERE id = j.worker_id AND ended_at IS NULL)
          FROM jobs AS j WHERE j.state = 'running'
          AND NOT EXISTS (SELECT 1 FROM paused_queues WHERE name = j.queue)",
     )?;

@@ -7,7 +7,7 @@ use super::finish::{self, Ended, Recorded};
 use super::queues::{self, Backlog};
 use super::tally::Waiting;
 use super::writing::Writing;
-use super::{Result, Store};
+use super::{Result, Store, StoreError};
 use crate::model::{JobState, Timestamp};
 
 /// Expired jobs recorded in one turn; the rest waits for the next.
@@ -78,6 +78,13 @@ impl Store {
             turn.expired = expire::expire_due(tx, now, MOST_EXPIRED)?;
             turn.claims = claim::claim(tx, definitions, errand.worker, errand.queues, errand.want, now)?;
             turn.backlog = queues::backlog(tx, errand.queues, now)?;
+            let claimed_all = turn.claims.len() < errand.want.now && turn.expired.len() < MOST_EXPIRED;
+            if claimed_all && turn.backlog.due {
+                // Whoever waits until nothing is due would wait for ever.
+                return Err(StoreError::contradiction(
+                    "a waiting job is due and cannot be found by its index",
+                ));
+            }
             turn.cancels = cancels(tx, errand.worker)?;
             turn.paused = queues::paused(tx)?;
             Ok(turn)
