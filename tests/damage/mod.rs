@@ -24,6 +24,7 @@
 
 mod beside;
 mod harm;
+mod indexes;
 mod population;
 mod refused;
 mod trial;
