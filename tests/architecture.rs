@@ -149,3 +149,15 @@ fn unsafe_code_stands_in_three_files() {
     let known = ["process/inherit.rs", "process/vfork.rs", "cli/closed.rs"];
     assert!(found.iter().all(|name| known.contains(&name.as_str())), "{found:?}");
 }
+
+#[test]
+fn unsafe_code_of_the_suites_stands_in_the_shim() {
+    let words = ["allow(unsafe_code", "expect(unsafe_code"];
+    let outside: Vec<_> = sources("tests")
+        .into_iter()
+        .filter(|(name, text)| !name.starts_with("shim/") && words.iter().any(|word| text.contains(word)))
+        .map(|(name, _)| name)
+        .filter(|name| name != "architecture.rs")
+        .collect();
+    assert!(outside.is_empty(), "{outside:?}");
+}

@@ -37,6 +37,8 @@ mod main_job;
 mod options;
 mod output;
 mod packaging;
+#[cfg(target_os = "linux")]
+mod power;
 mod print;
 mod prune;
 mod queues;

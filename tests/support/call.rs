@@ -161,6 +161,11 @@ impl Ran {
         self.status.success()
     }
 
+    /// Did it end with one of these exit statuses?
+    pub fn ended_with(&self, statuses: &[i32]) -> bool {
+        self.status.code().is_some_and(|code| statuses.contains(&code))
+    }
+
     /// It ended with this exit status.
     #[track_caller]
     pub fn exits(self, status: i32) -> Self {

@@ -5,6 +5,8 @@ mod call;
 mod poll;
 mod processes;
 mod redact;
+#[cfg(target_os = "linux")]
+pub mod shim;
 mod sql;
 mod terminal;
 mod worker;

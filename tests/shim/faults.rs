@@ -1,0 +1,104 @@
+//! The fault that is to be met in this process, if any.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use libc::{c_int, c_long};
+
+use crate::config::{config, hits_file};
+use crate::kernel;
+
+/// Which call fails, and how.
+pub struct Fault {
+    kind: String,
+    at: u64,
+    for_ever: bool,
+    act: Act,
+    met: AtomicU64,
+    told: AtomicBool,
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy)]
+pub enum Act {
+    /// It does nothing and fails.
+    Fail(c_int),
+    /// It does what it is asked, and says that it failed.
+    After(c_int),
+    /// It does half of it, and says so.
+    Short,
+}
+
+impl Fault {
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?;
+        let words: Vec<&str> = text.split(':').collect();
+        let [kind, at, how_often, errno, act] = words[..] else { return None };
+        let errno = errno.parse().ok()?;
+        let act = match act {
+            "fail" => Act::Fail(errno),
+            "after" => Act::After(errno),
+            _ => Act::Short,
+        };
+        Some(Self {
+            kind: kind.to_owned(),
+            at: at.parse().ok()?,
+            for_ever: how_often == "ever",
+            act,
+            met: AtomicU64::new(0),
+            told: AtomicBool::new(false),
+        })
+    }
+
+    fn is_met(&self) -> bool {
+        let number = self.met.fetch_add(1, Ordering::Relaxed) + 1;
+        let met = number == self.at || (self.for_ever && number > self.at);
+        if met
+            && !self.told.swap(true, Ordering::Relaxed)
+            && let Some(fd) = hits_file().and_then(|path| kernel::open_to_append(&path))
+        {
+            kernel::write_all(fd, b"!");
+            // SAFETY: it was opened just now.
+            unsafe { libc::syscall(libc::SYS_close, fd) };
+        }
+        met
+    }
+}
+
+/// What is to become of this call; nothing where it is not its turn to fail.
+pub fn due(kind: &str) -> Option<Act> {
+    let fault = config().fault.as_ref()?;
+    (fault.kind == kind && fault.is_met()).then_some(fault.act)
+}
+
+/// Makes a call that says by -1 that it failed, under the fault that is due.
+pub fn under(kind: &str, call: impl FnOnce() -> c_long) -> c_long {
+    match due(kind) {
+        Some(Act::Fail(errno)) => kernel::fail(errno),
+        Some(Act::After(errno)) => {
+            call();
+            kernel::fail(errno)
+        }
+        Some(Act::Short) | None => call(),
+    }
+}
+
+/// Likewise for a call that gives its error number.
+pub fn under_coded(kind: &str, call: impl FnOnce() -> c_int) -> c_int {
+    match due(kind) {
+        Some(Act::Fail(errno) | Act::After(errno)) => errno,
+        Some(Act::Short) | None => call(),
+    }
+}
+
+/// Likewise for one that moves a number of bytes and may move fewer.
+pub fn under_partial(kind: &str, count: usize, call: impl FnOnce(usize) -> c_long) -> c_long {
+    match due(kind) {
+        Some(Act::Fail(errno)) => kernel::fail(errno),
+        Some(Act::After(errno)) => {
+            call(count);
+            kernel::fail(errno)
+        }
+        Some(Act::Short) => call(count.div_ceil(2)),
+        None => call(count),
+    }
+}
