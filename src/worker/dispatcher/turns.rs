@@ -195,7 +195,9 @@ impl Dispatcher<'_> {
         if !error.is_passing() || self.gives_up() {
             return Err(error.into());
         }
-        let probe = matches!(error, StoreError::Full) && self.unsaved.is_empty();
+        // One that is to stop has to give back what it claimed, and does not wait a minute for that.
+        let patient = self.unsaved.is_empty() && !self.phase.is_stopping();
+        let probe = matches!(error, StoreError::Full) && patient;
         self.not_before = Some(Instant::now() + if probe { FULL_DISK_PROBE } else { PAUSE });
         self.look = true;
         self.withdraw(|_| true);
