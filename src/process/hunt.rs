@@ -33,6 +33,7 @@ pub(super) struct Hunt {
     left: Vec<Traced>,
     /// The last look failed: somebody may be left whom it did not see.
     failed: bool,
+    failing_since: Option<Instant>,
     /// Somebody else may be left, who shows no environment; and since when nobody but such are.
     doubtful: bool,
     doubtful_since: Option<Instant>,
@@ -60,6 +61,7 @@ impl Hunt {
             known: known.iter().map(|each| (*each, last)).collect(),
             left: Vec::new(),
             failed: false,
+            failing_since: None,
             doubtful: false,
             doubtful_since: None,
             kill_at: None,
@@ -159,12 +161,22 @@ impl Hunt {
         self.killing_since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
-    /// Says once that something does not end, though it was killed a while ago.
+    /// Says once that something does not end, though it was killed a while ago, or that it cannot be looked for.
     pub fn news_of_stuck(&mut self, now: Instant) -> Option<String> {
-        if self.told_stuck || self.left.is_empty() || self.killing_for(now) < STUCK {
+        let failing_since = *self.failing_since.get_or_insert(now);
+        if !self.failed {
+            self.failing_since = None;
+        }
+        let unseen = self.failed && now.saturating_duration_since(failing_since) >= STUCK;
+        let stuck = !self.left.is_empty() && self.killing_for(now) >= STUCK;
+        if self.told_stuck || !(unseen || stuck) {
             return None;
         }
         self.told_stuck = true;
+        if !stuck {
+            let words = "its processes cannot be looked for: this worker has no descriptors or no memory left";
+            return Some(words.to_owned());
+        }
         let pids: Vec<String> = self.left.iter().map(|each| each.identity.pid.to_string()).collect();
         let noun = if pids.len() == 1 { "process" } else { "processes" };
         Some(format!(
@@ -231,6 +243,21 @@ mod tests {
             Some("processes 100001, 100002 cannot be ended: SIGKILL was sent 5 s ago")
         );
         assert_eq!(hunt.news_of_stuck(now + STUCK * 2), None);
+    }
+
+    #[test]
+    fn it_is_said_once_that_nobody_can_look() {
+        let now = Instant::now();
+        let mut hunt = hunt(Duration::ZERO, now);
+        hunt.left.clear();
+        hunt.failed = true;
+        assert_eq!(hunt.news_of_stuck(now), None);
+        hunt.failed = false;
+        assert_eq!(hunt.news_of_stuck(now + STUCK), None);
+        hunt.failed = true;
+        assert_eq!(hunt.news_of_stuck(now + STUCK), None);
+        assert!(hunt.news_of_stuck(now + STUCK * 2).unwrap().contains("cannot be looked for"));
+        assert_eq!(hunt.news_of_stuck(now + STUCK * 3), None);
     }
 
     #[test]
