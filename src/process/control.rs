@@ -1,8 +1,9 @@
 //! How others ask a running attempt to end.
 
+use std::cell::OnceCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::model::Cut;
@@ -12,16 +13,18 @@ use super::wait;
 /// A handle on one attempt, for asking it to end; made before it starts, cloned freely, used from any thread.
 ///
 /// An attempt that is asked before it started does not start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Control {
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<Shared>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared {
-    asked: Mutex<Asked>,
-    /// What is asked stands in `asked`; a byte here only wakes the attempt's thread.
-    wake: (io::PipeReader, io::PipeWriter),
+    asked: Asked,
+    /// There while an attempt listens.
+    bell: Option<Arc<Bell>>,
+    /// There is news that was not heard yet.
+    rang: bool,
 }
 
 /// What was asked so far.
@@ -33,12 +36,19 @@ pub(super) struct Asked {
     pub kill: bool,
 }
 
+/// Wakes a thread that waits on descriptors: what is asked stands elsewhere, a byte here only says that it does.
+#[derive(Debug)]
+struct Bell(io::PipeReader, io::PipeWriter);
+
+thread_local! {
+    /// A thread runs one attempt after the other, and needs one bell for all.
+    static BELL: OnceCell<Arc<Bell>> = const { OnceCell::new() };
+}
+
 impl Control {
-    /// A handle for an attempt that is yet to start. Fails where the process has no descriptors left.
+    /// A handle for an attempt that is yet to start.
     pub fn new() -> io::Result<Self> {
-        let wake = io::pipe()?;
-        rustix::io::ioctl_fionbio(&wake.0, true)?;
-        Ok(Self { shared: Arc::new(Shared { asked: Mutex::default(), wake }) })
+        Ok(Self::default())
     }
 
     /// Asks it to end: SIGTERM, its grace period, SIGKILL. Of several reasons the first counts.
@@ -58,34 +68,88 @@ impl Control {
         self.ask(|asked| !std::mem::replace(&mut asked.kill, true));
     }
 
-    /// Each of the two things is news once, so the pipe never fills and writing to it never blocks.
     fn ask(&self, note: impl FnOnce(&mut Asked) -> bool) {
-        let mut asked = self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if note(&mut asked) {
-            // It cannot fail: both ends live as long as the handle.
-            let _ = io::Write::write_all(&mut &self.shared.wake.1, b"!");
+        let mut shared = self.lock();
+        let is_news = note(&mut shared.asked);
+        let Shared { bell: Some(bell), rang, .. } = &mut *shared else {
+            return;
+        };
+        // One byte is enough, so the pipe never fills and writing to it never blocks.
+        if is_news && !*rang {
+            // It cannot fail: the bell has both ends.
+            let _ = io::Write::write_all(&mut &bell.1, b"!");
+            *rang = true;
         }
     }
 
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From here on news wake this thread. Fails where the process has no descriptors left.
+    pub(super) fn listen(&self) -> io::Result<Listener<'_>> {
+        let bell = Bell::of_this_thread()?;
+        self.lock().bell = Some(Arc::clone(&bell));
+        Ok(Listener { control: self, bell })
+    }
+}
+
+impl Bell {
+    fn of_this_thread() -> io::Result<Arc<Self>> {
+        BELL.with(|cell| {
+            if let Some(bell) = cell.get() {
+                return Ok(Arc::clone(bell));
+            }
+            let (reader, writer) = io::pipe()?;
+            rustix::io::ioctl_fionbio(&reader, true)?;
+            Ok(Arc::clone(cell.get_or_init(|| Arc::new(Self(reader, writer)))))
+        })
+    }
+}
+
+/// The attempt's end of a [`Control`], while it runs.
+#[derive(Debug)]
+pub(super) struct Listener<'a> {
+    control: &'a Control,
+    bell: Arc<Bell>,
+}
+
+impl Listener<'_> {
     /// What was asked so far.
-    pub(super) fn asked(&self) -> Asked {
-        *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn asked(&self) -> Asked {
+        self.control.lock().asked
     }
 
     /// Readable when there is news.
-    pub(super) fn wake(&self) -> BorrowedFd<'_> {
-        self.shared.wake.0.as_fd()
+    pub fn wake(&self) -> BorrowedFd<'_> {
+        self.bell.0.as_fd()
     }
 
     /// Takes the news, so that the next wait sleeps again.
-    pub(super) fn hear(&self) -> Asked {
-        let _ = rustix::io::read(self.wake(), &mut [0_u8; 8]);
-        self.asked()
+    pub fn hear(&self) -> Asked {
+        let mut shared = self.control.lock();
+        self.silence(&mut shared);
+        shared.asked
+    }
+
+    fn silence(&self, shared: &mut Shared) {
+        if std::mem::take(&mut shared.rang) {
+            let _ = rustix::io::read(self.wake(), &mut [0_u8; 8]);
+        }
     }
 
     /// Sleeps until there is news, at most this long.
-    pub(super) fn sleep(&self, most: Duration) {
-        wait::readable(&[self.wake()], Some(most));
+    pub fn sleep(&self, most: Duration) {
+        wait::readable([Some(self.wake())], Some(most));
+    }
+}
+
+/// The bell is the next attempt's.
+impl Drop for Listener<'_> {
+    fn drop(&mut self) {
+        let mut shared = self.control.lock();
+        self.silence(&mut shared);
+        shared.bell = None;
     }
 }
 
@@ -93,17 +157,41 @@ impl Control {
 mod tests {
     use super::*;
 
+    fn rings(listener: &Listener<'_>) -> bool {
+        wait::readable([Some(listener.wake())], Some(Duration::ZERO)) == [true]
+    }
+
     #[test]
     fn the_first_reason_counts_and_asking_often_never_blocks() {
-        let control = Control::new().unwrap();
+        let control = Control::default();
+        let listener = control.listen().unwrap();
         let other = control.clone();
         for _ in 0..100_000 {
             other.stop(Cut::Cancelled);
             other.stop(Cut::Interrupted);
             other.kill_now();
         }
-        control.sleep(Duration::MAX);
-        let asked = control.hear();
+        listener.sleep(Duration::MAX);
+        let asked = listener.hear();
         assert_eq!((asked.stop, asked.kill), (Some(Cut::Cancelled), true));
+        assert!(!rings(&listener));
+    }
+
+    #[test]
+    fn what_was_asked_before_is_known_and_what_comes_after_rings_for_nobody() {
+        let early = Control::default();
+        early.stop(Cut::Cancelled);
+        let listener = early.listen().unwrap();
+        assert_eq!(listener.asked().stop, Some(Cut::Cancelled));
+        early.kill_now();
+        assert!(rings(&listener));
+        drop(listener);
+        early.kill_now();
+
+        let late = Control::default();
+        let listener = late.listen().unwrap();
+        assert!(!rings(&listener), "that was for the attempt before");
+        late.stop(Cut::Interrupted);
+        assert!(rings(&listener));
     }
 }

@@ -174,7 +174,8 @@ impl Hunt {
         }
         self.told_stuck = true;
         if !stuck {
-            let words = "its processes cannot be looked for: this worker has no descriptors or no memory left";
+            let words =
+                "its processes cannot be looked for: this worker has no descriptors or no memory left";
             return Some(words.to_owned());
         }
         let pids: Vec<String> = self.left.iter().map(|each| each.identity.pid.to_string()).collect();

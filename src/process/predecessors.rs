@@ -4,14 +4,15 @@ use std::time::{Duration, Instant};
 
 use crate::model::Cut;
 
+use super::control::Listener;
 use super::hunt::Hunt;
 use super::scan::{Group, Sought};
-use super::{Control, Identity, Launch, Progress, strangers};
+use super::{Identity, Launch, Progress, strangers};
 
 /// Returns when nothing is left of them, or with the reason why the attempt is not to start at all.
 pub(super) fn end(
     launch: &Launch<'_>,
-    control: &Control,
+    control: &Listener<'_>,
     tell: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Cut> {
     let any_left =

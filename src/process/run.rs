@@ -68,7 +68,11 @@ pub enum Ran {
 ///
 /// Blocks its thread, and calls `tell` on it.
 pub fn run(launch: &Launch<'_>, control: &Control, tell: &mut dyn FnMut(Progress<'_>)) -> Ran {
-    if let Err(cut) = predecessors::end(launch, control, tell) {
+    let control = match control.listen() {
+        Ok(listener) => listener,
+        Err(why) => return Ran::NotStarted { why },
+    };
+    if let Err(cut) = predecessors::end(launch, &control, tell) {
         return never_ran(cut, None);
     }
     let mut prevented = None;
@@ -90,7 +94,7 @@ pub fn run(launch: &Launch<'_>, control: &Control, tell: &mut dyn FnMut(Progress
     let Spawned { pid, handle, stdout, stderr } = spawned;
     let leader = Leader::new(pid, handle, about_to_start.identity(pid));
     tell(Progress::Started(leader.identity(), began.at));
-    let watched = Watch::new(launch, control, leader, stdout, stderr, began).run(tell);
+    let watched = Watch::new(launch, &control, leader, stdout, stderr, began).run(tell);
     Ran::Ended {
         ending: watched.ending,
         started_at: Some(began.at),

@@ -48,6 +48,21 @@ fn start_and_end_are_told_in_order() {
 }
 
 #[test]
+fn the_start_that_is_told_is_the_kernel_s() {
+    let bed = Bed::argv(&["true"]);
+    for _ in 0..40 {
+        let mut starts = None;
+        bed.run_with(&Control::new().unwrap(), &mut |progress| {
+            if let Progress::Started(told, _) = progress {
+                starts = Some((told, Identity::of(told.pid)));
+            }
+        });
+        let (told, known) = starts.unwrap();
+        assert_eq!(Some(told), known);
+    }
+}
+
+#[test]
 fn a_closed_output_does_not_end_the_attempt() {
     let bed = Bed::shell("exec >&- 2>&-; sleep 0.3; exit 5");
     let over = bed.run();

@@ -95,7 +95,8 @@ impl Bed {
             spec: &self.spec,
             args: &self.args,
             stdin: self.stdin.as_ref(),
-            vars: vec![("RUNNER_JOB_NAME".into(), "test".into())],
+            // What the mark says counts.
+            vars: vec![("RUNNER_JOB_NAME".into(), "test".into()), ("RUNNER_JOB_ID".into(), "77".into())],
             mark: self.mark.clone(),
             report: &self.report(),
             predecessors: &self.predecessors,

@@ -225,4 +225,7 @@ fn the_path_is_searched_as_execvp_does() {
         };
         assert_eq!(found, expected, "{path}");
     }
+    bed = bed.env("PATH", "shut:empty");
+    let why = bed.launch(start).unwrap_err().raw_os_error();
+    assert_eq!(why, Some(libc::EACCES), "what comes later hides what was found");
 }

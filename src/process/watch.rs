@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use crate::model::{Cut, Ending};
 
+use super::control::Listener;
 use super::hunt::Hunt;
 use super::leader::{End, Leader};
 use super::run::Began;
 use super::scan::{Group, Sought};
 use super::stream::Stream;
-use super::{Control, Kept, Launch, Progress, wait};
+use super::{Kept, Launch, Progress, wait};
 
 /// How long output is waited for that somebody in the background may still write.
 const LINGER: Duration = Duration::from_millis(200);
@@ -22,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// A running attempt.
 pub(super) struct Watch<'a> {
     launch: &'a Launch<'a>,
-    control: &'a Control,
+    control: &'a Listener<'a>,
     leader: Leader,
     stdout: Stream,
     stderr: Stream,
@@ -52,7 +53,7 @@ pub(super) struct Watched {
 impl<'a> Watch<'a> {
     pub fn new(
         launch: &'a Launch<'a>,
-        control: &'a Control,
+        control: &'a Listener<'a>,
         leader: Leader,
         stdout: OwnedFd,
         stderr: OwnedFd,
@@ -80,13 +81,19 @@ impl<'a> Watch<'a> {
     /// Returns when the leader has ended, and all that was to be ended with it.
     pub fn run(mut self, tell: &mut dyn FnMut(Progress<'_>)) -> Watched {
         loop {
-            self.sleep();
-            self.stdout.read(&mut self.buffer);
-            self.stderr.read(&mut self.buffer);
+            let [_, stdout, stderr, ended] = self.sleep();
+            if stdout {
+                self.stdout.read(&mut self.buffer);
+            }
+            if stderr {
+                self.stderr.read(&mut self.buffer);
+            }
             let now = Instant::now();
             // First what the job did, then what is done to it: a job that ended by itself keeps its ending,
             // also if this thread looks late.
-            self.see_end(now);
+            if ended || self.leader.handle().is_none() {
+                self.see_end(now);
+            }
             self.begin_to_end(now);
             self.pursue(now, tell);
             self.tell_output(now, tell);
@@ -96,17 +103,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn sleep(&self) {
-        let mut descriptors = Vec::with_capacity(4);
-        descriptors.push(self.control.wake());
-        descriptors.extend(self.stdout.pipe());
-        descriptors.extend(self.stderr.pipe());
-        if self.end.is_none() {
-            descriptors.extend(self.leader.handle());
-        }
+    /// Says which of these have news: the control, the two streams, the leader's end.
+    fn sleep(&self) -> [bool; 4] {
         let until = self.wake_at();
         let most = until.map(|until| until.saturating_duration_since(Instant::now()));
-        wait::readable(&descriptors, most);
+        let leader = self.leader.handle().filter(|_| self.end.is_none());
+        wait::readable([Some(self.control.wake()), self.stdout.pipe(), self.stderr.pipe(), leader], most)
     }
 
     /// When something is due though nothing happens.
