@@ -1,0 +1,72 @@
+//! Where and with what it was measured.
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+
+use crate::args::Args;
+
+/// The programs whose versions matter, how each is asked, and how it is got.
+const PROGRAMS: [(&str, &str, &str); 7] = [
+    ("xargs", "--version", "apt-get install findutils"),
+    ("sqlite3", "--version", "apt-get install sqlite3"),
+    ("parallel", "--version", "apt-get install parallel"),
+    ("tsp", "-V", "apt-get install task-spooler"),
+    ("nq", "", "apt-get install nq"),
+    ("pueue", "--version", "cargo install --locked pueue"),
+    ("rustc", "--version", "https://rustup.rs"),
+];
+
+/// A list for the head of the table.
+pub fn describe(args: &Args) -> anyhow::Result<String> {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let cpuinfo = read("/proc/cpuinfo");
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("?");
+    let dir = args.dir.to_string_lossy();
+    let mut lines = vec![
+        format!("- date: {}", first_line("date", &["-u", "+%F %H:%M UTC"])),
+        format!(
+            "- machine: {} CPUs, {}; Linux {}; load {}",
+            thread::available_parallelism()?,
+            model.trim_start_matches([' ', '\t', ':']),
+            read("/proc/sys/kernel/osrelease").trim(),
+            read("/proc/loadavg").split(' ').next().unwrap_or("?"),
+        ),
+        format!("- files on {}", first_line("findmnt", &["-n", "-o", "FSTYPE,SOURCE,OPTIONS", "-T", &dir])),
+        format!("- command: {}", std::env::args().skip(1).collect::<Vec<_>>().join(" ")),
+        format!(
+            "- {}: {}",
+            first_line(&args.runner.to_string_lossy(), &["--version"]),
+            args.runner.display()
+        ),
+        format!("- SQLite in it: {}", rusqlite::version()),
+    ];
+    for (program, ask, install) in PROGRAMS {
+        lines.push(if !is_installed(program) {
+            format!("- {program}: not installed ({install})")
+        } else if ask.is_empty() {
+            format!("- {program}: {}", package_version(program))
+        } else {
+            format!("- {program}: {}", first_line(program, &[ask]))
+        });
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
+/// Is there a program of this name in `PATH`?
+pub fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// The first line that a program prints.
+fn first_line(program: &str, words: &[&str]) -> String {
+    let done = Command::new(program).args(words).output();
+    let text = done.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).unwrap_or_default();
+    text.lines().next().unwrap_or("?").to_owned()
+}
+
+/// For programs that do not tell their version themselves.
+fn package_version(package: &str) -> String {
+    first_line("dpkg-query", &["-W", "-f", "${Version} (package)", package])
+}

@@ -1,0 +1,38 @@
+//! Running programs by the clock.
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+
+/// A program with nothing but a `PATH` in its environment: all contenders and their jobs get the same.
+pub fn program(path: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(path);
+    command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").stdin(Stdio::null());
+    command
+}
+
+/// Runs a program to its end and gives the seconds that took. Its output goes nowhere; it must succeed.
+pub fn seconds(command: &mut Command) -> anyhow::Result<f64> {
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let began = Instant::now();
+    let status = command.status().with_context(|| format!("could not start {command:?}"))?;
+    let took = began.elapsed().as_secs_f64();
+    ensure!(status.success(), "{command:?} ended with {status}");
+    Ok(took)
+}
+
+/// Runs the contenders in turn, in another order in each repetition, and gives the times of each.
+pub fn interleaved<const N: usize>(
+    repetitions: usize,
+    mut run: impl FnMut(usize) -> anyhow::Result<f64>,
+) -> anyhow::Result<[Vec<f64>; N]> {
+    let mut times = std::array::from_fn(|_| Vec::with_capacity(repetitions));
+    for repetition in 0..repetitions {
+        for turn in 0..N {
+            let contender = (turn + repetition) % N;
+            times[contender].push(run(contender)?);
+        }
+    }
+    Ok(times)
+}
