@@ -17,16 +17,23 @@ use crate::timed::program;
 /// A database, and the program that is measured.
 pub struct Bed {
     folder: TempDir,
+    sockets: TempDir,
     runner: PathBuf,
 }
 
 impl Bed {
     pub fn new(args: &Args) -> anyhow::Result<Self> {
-        Ok(Self { folder: tempfile::tempdir_in(&args.dir)?, runner: args.runner.clone() })
+        let folder = tempfile::tempdir_in(&args.dir)?;
+        Ok(Self { folder, sockets: tempfile::tempdir()?, runner: args.runner.clone() })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// The path of a socket, which must be short.
+    pub fn socket(&self, name: &str) -> PathBuf {
+        self.sockets.path().join(name)
     }
 
     pub fn db(&self) -> PathBuf {
@@ -63,6 +70,14 @@ impl Bed {
             let found = self.count(state)?;
             ensure!(found == expected, "{found} jobs are {state}, and {expected} should be");
         }
+        Ok(())
+    }
+
+    /// Fails unless the history has exactly so many attempts.
+    pub fn check_attempts(&self, expected: usize) -> anyhow::Result<()> {
+        let connection = Connection::open(self.db())?;
+        let found: usize = connection.query_row("SELECT count(*) FROM attempts", [], |row| row.get(0))?;
+        ensure!(found == expected, "{found} attempts were recorded, and {expected} should be");
         Ok(())
     }
 

@@ -70,7 +70,7 @@ fn race(context: &Context, work: &Work, slots: usize) -> anyhow::Result<Vec<Row>
     let cwd = context.args.dir.as_path();
     let repetitions = context.size(3, 7);
     let [runner, xargs, bare] = interleaved(repetitions, |contender| match contender {
-        0 => runner_seconds(context, work, slots),
+        0 => runner_seconds(context, &work.command, work.jobs, slots),
         1 => xargs_seconds(&work.argv, work.jobs, slots, cwd),
         _ => bare::seconds(&work.argv, work.jobs, slots, cwd),
     })?;
@@ -105,11 +105,17 @@ fn race(context: &Context, work: &Work, slots: usize) -> anyhow::Result<Vec<Row>
     Ok(rows)
 }
 
-fn runner_seconds(context: &Context, work: &Work, slots: usize) -> anyhow::Result<f64> {
+/// Jobs a second that runner drains of `/bin/true`, for other races.
+pub fn runner_rate(context: &Context, slots: usize) -> anyhow::Result<f64> {
+    let jobs = context.size(2_000, 6_000);
+    Ok(float(jobs) / runner_seconds(context, r#"["/bin/true"]"#, jobs, slots)?)
+}
+
+fn runner_seconds(context: &Context, command: &str, jobs: usize, slots: usize) -> anyhow::Result<f64> {
     let bed = Bed::new(&context.args)?;
-    bed.batch(&format!("{{\"command\":{}}}\n", work.command).repeat(work.jobs))?;
+    bed.batch(&format!("{{\"command\":{command}}}\n").repeat(jobs))?;
     let took = seconds(&mut bed.runner(&["work", "--drain", "-j", &slots.to_string()]))?;
-    bed.check_succeeded(work.jobs)?;
+    bed.check_succeeded(jobs)?;
     Ok(took)
 }
 

@@ -128,7 +128,7 @@ impl<'a> Spooler<'a> {
 
     fn call(bed: &Bed, words: &[&str]) -> Command {
         let mut command = program("tsp");
-        command.args(words).env("TS_SOCKET", bed.path("tsp.socket")).env("TMPDIR", bed.path(""));
+        command.args(words).env("TS_SOCKET", bed.socket("tsp")).env("TMPDIR", bed.path(""));
         command
     }
 }

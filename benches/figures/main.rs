@@ -12,11 +12,18 @@
 
 mod args;
 mod bare;
+mod batch;
 mod bed;
+mod claim;
+mod crowd;
 mod drain;
 mod enqueue;
+mod footprint;
 mod helpers;
 mod machine;
+mod peers;
+mod pickup;
+mod retry;
 mod sample;
 mod table;
 mod timed;
@@ -43,7 +50,16 @@ impl Context {
 type Group = fn(&Context) -> anyhow::Result<Vec<Row>>;
 
 /// The groups of rows, in the order in which they are measured.
-const GROUPS: [(&str, Group); 2] = [("drain", drain::rows), ("enqueue", enqueue::rows)];
+const GROUPS: [(&str, Group); 8] = [
+    ("drain", drain::rows),
+    ("retry", retry::rows),
+    ("enqueue", enqueue::rows),
+    ("batch", batch::rows),
+    ("pickup", pickup::rows),
+    ("claim", claim::rows),
+    ("footprint", footprint::rows),
+    ("peers", peers::rows),
+];
 
 fn main() -> anyhow::Result<()> {
     let names: Vec<_> = GROUPS.iter().map(|(name, _)| *name).collect();

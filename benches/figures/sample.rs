@@ -18,6 +18,12 @@ impl Sample {
         Self::new(a.iter().zip(b).map(|(a, b)| a / b).collect())
     }
 
+    /// The number below which this percentage of the numbers lies.
+    pub fn percentile(&self, percent: usize) -> f64 {
+        let last = self.0.len() - 1;
+        self.0[(last * percent).div_ceil(100)]
+    }
+
     /// The one in the middle, or the mean of the two there.
     pub fn median(&self) -> f64 {
         let middle = self.0.len() / 2;

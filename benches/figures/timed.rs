@@ -25,12 +25,22 @@ pub fn seconds(command: &mut Command) -> anyhow::Result<f64> {
 /// Runs the contenders in turn, in another order in each repetition, and gives the times of each.
 pub fn interleaved<const N: usize>(
     repetitions: usize,
-    mut run: impl FnMut(usize) -> anyhow::Result<f64>,
+    run: impl FnMut(usize) -> anyhow::Result<f64>,
 ) -> anyhow::Result<[Vec<f64>; N]> {
-    let mut times = std::array::from_fn(|_| Vec::with_capacity(repetitions));
+    let mut times = rounds(N, repetitions, run)?.into_iter();
+    Ok(std::array::from_fn(|_| times.next().unwrap_or_default()))
+}
+
+/// The same for contenders whose number is only known when it runs.
+pub fn rounds(
+    contenders: usize,
+    repetitions: usize,
+    mut run: impl FnMut(usize) -> anyhow::Result<f64>,
+) -> anyhow::Result<Vec<Vec<f64>>> {
+    let mut times = vec![Vec::with_capacity(repetitions); contenders];
     for repetition in 0..repetitions {
-        for turn in 0..N {
-            let contender = (turn + repetition) % N;
+        for turn in 0..contenders {
+            let contender = (turn + repetition) % contenders;
             times[contender].push(run(contender)?);
         }
     }
