@@ -24,14 +24,20 @@ pub(super) fn job(
         Some(line) => (Command::Shell(Bytes::from(line)), args),
         None => (Command::Argv(args), Vec::new()),
     };
-    new_job(command, args, name, options, now)
+    new_job(command, args, name, &cwd()?, options, now)
 }
 
-/// The same, from a command that is already told apart.
+/// Where an ad hoc job runs: the caller's directory.
+pub(super) fn cwd() -> Result<Bytes, Failure> {
+    Ok(Bytes::from(place::current_dir()?.as_os_str()))
+}
+
+/// The same, from a command that is already told apart, in the directory `cwd`.
 pub(super) fn new_job(
     command: Command,
     args: Vec<Bytes>,
     name: Option<&str>,
+    cwd: &Bytes,
     options: &Overrides,
     now: Timestamp,
 ) -> Result<NewJob, Failure> {
@@ -52,7 +58,7 @@ pub(super) fn new_job(
     }
     let once = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
     let name = name.map_or_else(|| name_of(&command), str::to_owned);
-    let mut spec = JobSpec::new(&name, command, Bytes::from(place::current_dir()?.as_os_str()));
+    let mut spec = JobSpec::new(&name, command, cwd.clone());
     spec.policy = RetryPolicy::resolve(&policies, &[], &once);
     options.finish(spec, args, now)
 }

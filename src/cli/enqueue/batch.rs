@@ -14,7 +14,7 @@ use super::adhoc;
 use super::fields::Fields;
 use super::overrides::Overrides;
 use crate::jobfile::JobFile;
-use crate::model::{Bytes, Timestamp};
+use crate::model::{Bytes, JobSpec, Timestamp};
 use crate::store::NewJob;
 
 /// The text of a batch, and what it is called.
@@ -30,7 +30,8 @@ pub(super) fn read(
 ) -> Result<Vec<NewJob>, Failure> {
     let mut bar = Bar::new(global, "{pos} of {len} lines read");
     let all = if bar.is_watched() { text.lines().count() as u64 } else { 0 };
-    let mut reader = Reader { global, defaults, name, now, file: None, shared: SharedSpecs::new() };
+    let mut reader =
+        Reader { global, defaults, name, now, cwd: None, file: None, last: None, shared: SharedSpecs::new() };
     let mut jobs = Vec::new();
     for (index, line) in text.lines().enumerate() {
         bar.set(index as u64, all);
@@ -76,8 +77,12 @@ struct Reader<'a> {
     defaults: &'a Overrides,
     name: Option<&'a str>,
     now: Timestamp,
+    /// The caller's directory, asked for when the first line needs it.
+    cwd: Option<Bytes>,
     /// Read when the first line names a declared job.
     file: Option<JobFile>,
+    /// The definition of the line before: most often that of the next one too.
+    last: Option<Arc<JobSpec>>,
     shared: SharedSpecs,
 }
 
@@ -95,7 +100,12 @@ impl Reader<'_> {
                 if let Some(name) = name {
                     values::name(name).map_err(invalid)?;
                 }
-                adhoc::new_job(command, args, name, &overrides, self.now)?
+                let cwd = match self.cwd.take() {
+                    Some(cwd) => cwd,
+                    None => adhoc::cwd()?,
+                };
+                let cwd = self.cwd.insert(cwd);
+                adhoc::new_job(command, args, name, cwd, &overrides, self.now)?
             }
             (None, Some(name)) => self.declared(&name, args, &overrides)?,
             (None, None) => return Err(invalid("a \"name\" or a \"command\" is needed".to_owned())),
@@ -116,8 +126,13 @@ impl Reader<'_> {
 
     /// Jobs of the same definition share it: a million lines need not hold a million copies.
     fn share(&mut self, job: &mut NewJob) {
-        let key = format!("{:?}", job.spec);
-        let shared = self.shared.entry(key).or_insert_with(|| Arc::clone(&job.spec));
-        job.spec = Arc::clone(shared);
+        let shared = match self.last.take().filter(|last| *last == job.spec) {
+            Some(last) => last,
+            None => Arc::clone(
+                self.shared.entry(format!("{:?}", job.spec)).or_insert_with(|| Arc::clone(&job.spec)),
+            ),
+        };
+        self.last = Some(Arc::clone(&shared));
+        job.spec = shared;
     }
 }

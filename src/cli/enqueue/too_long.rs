@@ -22,17 +22,19 @@ pub(super) fn check(spec: &JobSpec, args: &[Bytes]) -> Result<(), Failure> {
 }
 
 fn check_one(what: &str, text: &Bytes, length: usize) -> Result<(), Failure> {
-    let start: String = text.to_text().chars().take(30).collect();
+    let start = || text.to_text().chars().take(30).collect::<String>();
     if text.0.contains(&0) {
         return Err(Failure::usage(format!(
-            "the {what} {start:?} … holds a NUL byte, and no command can be given one"
+            "the {what} {:?} … holds a NUL byte, and no command can be given one",
+            start()
         )));
     }
     if length <= LONGEST {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "the {what} {start:?} … has {length} bytes, and the kernel takes at most {LONGEST}"
+        "the {what} {:?} … has {length} bytes, and the kernel takes at most {LONGEST}",
+        start()
     ))
     .hint("put the data into a file and pass its name"))
 }
