@@ -36,16 +36,16 @@ pub fn rows(context: &Context) -> anyhow::Result<Vec<Row>> {
             jobs: context.size(2_000, 6_000),
             against_xargs: [1.5, 1.8],
             against_bare: Some(0.95),
-            slots: &[1, 2, 4, 8],
+            slots: context.size(&[1, 4], &[1, 2, 4, 8]),
         },
         Work {
             name: "a static no-op",
             argv: vec![&no_op],
             command: format!("[{no_op:?}]"),
-            jobs: context.size(6_000, 20_000),
+            jobs: context.size(4_000, 20_000),
             against_xargs: [1.7, 3.2],
             against_bare: Some(0.85),
-            slots: &[1, 2, 4],
+            slots: context.size(&[1, 4], &[1, 2, 4]),
         },
         Work {
             name: "sh -c true",
@@ -54,7 +54,7 @@ pub fn rows(context: &Context) -> anyhow::Result<Vec<Row>> {
             jobs: context.size(2_000, 6_000),
             against_xargs: [1.1, 1.3],
             against_bare: None,
-            slots: &[1, 2, 4],
+            slots: context.size(&[1, 4], &[1, 2, 4]),
         },
     ];
     let mut rows = Vec::new();
@@ -72,6 +72,7 @@ fn race(context: &Context, work: &Work, slots: usize) -> anyhow::Result<Vec<Row>
     let [runner, xargs, bare] = interleaved(repetitions, |contender| match contender {
         0 => runner_seconds(context, &work.command, work.jobs, slots),
         1 => xargs_seconds(&work.argv, work.jobs, slots, cwd),
+        _ if work.against_bare.is_none() => Ok(f64::NAN),
         _ => bare::seconds(&work.argv, work.jobs, slots, cwd),
     })?;
     let rate = |times: &[f64]| short(float(work.jobs) / median(times));
@@ -107,7 +108,7 @@ fn race(context: &Context, work: &Work, slots: usize) -> anyhow::Result<Vec<Row>
 
 /// Jobs a second that runner drains of `/bin/true`, for other races.
 pub fn runner_rate(context: &Context, slots: usize) -> anyhow::Result<f64> {
-    let jobs = context.size(2_000, 6_000);
+    let jobs = context.size(1_000, 6_000);
     Ok(float(jobs) / runner_seconds(context, r#"["/bin/true"]"#, jobs, slots)?)
 }
 

@@ -1,10 +1,16 @@
 //! Where and with what it was measured.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::process::Command;
 use std::thread;
+use std::time::Instant;
 
 use crate::args::Args;
+use crate::sample::Sample;
+use crate::table::short;
+use crate::timed::find;
 
 /// The programs whose versions matter, how each is asked, and how it is got.
 const PROGRAMS: [(&str, &str, &str); 7] = [
@@ -33,6 +39,7 @@ pub fn describe(args: &Args) -> anyhow::Result<String> {
             read("/proc/loadavg").split(' ').next().unwrap_or("?"),
         ),
         format!("- files on {}", first_line("findmnt", &["-n", "-o", "FSTYPE,SOURCE,OPTIONS", "-T", &dir])),
+        format!("- one fdatasync of 4 KiB there: {}", sync(&args.dir)?),
         format!("- command: {}", std::env::args().skip(1).collect::<Vec<_>>().join(" ")),
         format!(
             "- {}: {}",
@@ -53,10 +60,26 @@ pub fn describe(args: &Args) -> anyhow::Result<String> {
     Ok(lines.join("\n") + "\n")
 }
 
+/// What every durable thing is made of.
+fn sync(dir: &Path) -> anyhow::Result<String> {
+    const TIMES: u64 = 100;
+    let file = tempfile::tempfile_in(dir)?;
+    file.write_all_at(&vec![1; usize::try_from(TIMES * 4096)?], 0)?;
+    file.sync_all()?;
+    let mut times = Vec::new();
+    for place in 0..TIMES {
+        file.write_all_at(&[2; 4096], place * 4096)?;
+        let began = Instant::now();
+        file.sync_data()?;
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    let times = Sample::new(times);
+    Ok(format!("{} ms, p99 {} ms", short(times.median()), short(times.percentile(99))))
+}
+
 /// Is there a program of this name in `PATH`?
 pub fn is_installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    find(Path::new(program)).is_some()
 }
 
 /// The first line that a program prints.

@@ -27,6 +27,7 @@ struct Peer {
     /// The program that must be there, and how one gets it.
     program: &'static str,
     install: &'static str,
+    /// In the full form; in the quick one the last alone.
     slots: &'static [usize],
     bound: f64,
     drain: Option<Drain>,
@@ -87,7 +88,8 @@ pub fn rows(context: &Context) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for peer in &PEERS {
         let target = if peer.bound > 0.0 { Target::AtLeast(peer.bound) } else { Target::None };
-        for slots in peer.slots {
+        let left_out = context.size(peer.slots.len() - 1, 0);
+        for slots in &peer.slots[left_out..] {
             let plural = if *slots == 1 { "" } else { "s" };
             let measure = format!("drain /bin/true, {slots} slot{plural}, against {}", peer.name);
             let Some(drain) = peer.drain.filter(|_| is_installed(peer.program)) else {

@@ -54,7 +54,7 @@ fn waits(context: &Context, bed: &Bed) -> anyhow::Result<Vec<Row>> {
     let run_dir = store.file().run_dir();
 
     let (mut bare, mut from_commit, mut whole) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..context.size(150, 1_000) {
+    for _ in 0..context.size(100, 1_000) {
         let began = now()?;
         let mut child = program(argv[0]).arg(argv[1]).stdout(Stdio::null()).spawn()?;
         bare.push(started(&inbox)? - began);

@@ -9,11 +9,11 @@ use crate::timed::{interleaved, seconds};
 pub fn rows(context: &Context) -> anyhow::Result<Vec<Row>> {
     let attempts = context.size(3_000, 10_000);
     let mut rows = Vec::new();
-    for slots in [1, 2, 4] {
+    for slots in context.size(&[1, 4][..], &[1, 2, 4]) {
         let [plain, retried] =
-            interleaved(context.size(3, 7), |contender| drain(context, attempts, slots, contender + 1))?;
+            interleaved(context.size(3, 7), |contender| drain(context, attempts, *slots, contender + 1))?;
         let rate = |times: &[f64]| short(float(attempts) / median(times));
-        let at = if slots == 1 { "1 slot".to_owned() } else { format!("{slots} slots") };
+        let at = if *slots == 1 { "1 slot".to_owned() } else { format!("{slots} slots") };
         rows.push(
             Row::ratio(
                 format!("attempts/s, every job retried once at once, {at}, against the plain drain"),

@@ -30,6 +30,11 @@ impl Sample {
         if self.0.len() % 2 == 1 { self.0[middle] } else { f64::midpoint(self.0[middle - 1], self.0[middle]) }
     }
 
+    /// A spread takes more than one number.
+    pub fn has_spread(&self) -> bool {
+        self.0.len() > 1
+    }
+
     pub fn min(&self) -> f64 {
         self.0[0]
     }

@@ -14,13 +14,33 @@ pub enum Target {
 }
 
 impl Target {
-    fn holds(self, value: f64) -> &'static str {
+    fn judge(self, value: f64) -> Verdict {
         match self {
-            Self::AtLeast(bound) if value >= bound => "yes",
-            Self::AtMost(bound) if value <= bound => "yes",
-            Self::None => "",
-            _ => "**no**",
+            Self::AtLeast(bound) if value >= bound => Verdict::Holds,
+            Self::AtMost(bound) if value <= bound => Verdict::Holds,
+            Self::None => Verdict::NotJudged,
+            _ => Verdict::Broken,
         }
+    }
+}
+
+/// What became of a target. What is no number at all does not hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Holds,
+    Broken,
+    NotMeasured,
+    NotJudged,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Holds => "yes",
+            Self::Broken => "**no**",
+            Self::NotMeasured => "not measured",
+            Self::NotJudged => "",
+        })
     }
 }
 
@@ -69,6 +89,14 @@ impl Row {
         Self { measure: group.to_owned(), seen, target: Target::None, unit: "", note: String::new() }
     }
 
+    fn verdict(&self) -> Verdict {
+        match &self.seen {
+            Seen::Sample(sample) => self.target.judge(sample.median()),
+            Seen::NotMeasured(_) => Verdict::NotMeasured,
+            Seen::Failed(_) => Verdict::Broken,
+        }
+    }
+
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
         self
@@ -86,11 +114,17 @@ impl fmt::Display for Row {
         match &self.seen {
             Seen::Sample(sample) => {
                 let value = sample.median();
-                let holds = self.target.holds(value);
-                let spread = format!("{} – {}", short(sample.min()), short(sample.max()));
+                let holds = self.verdict();
+                let spread = if sample.has_spread() {
+                    format!("{} – {}", short(sample.min()), short(sample.max()))
+                } else {
+                    "one reading".to_owned()
+                };
                 write!(f, "| {measure} | {} {unit} | {spread} | {target} | {holds} | {note} |", short(value))
             }
-            Seen::NotMeasured(why) => write!(f, "| {measure} | | | {target} | not measured | {why} |"),
+            Seen::NotMeasured(why) => {
+                write!(f, "| {measure} | | | {target} | {} | {why} |", self.verdict())
+            }
             Seen::Failed(why) => {
                 write!(f, "| {measure} | | | | **failed** | {} |", why.replace('\n', " ").replace('|', "/"))
             }
@@ -129,6 +163,10 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "| measure | median | min – max | target | holds | beside it (medians of this run) |")?;
         writeln!(f, "|---|---|---|---|---|---|")?;
-        self.0.iter().try_for_each(|row| writeln!(f, "{row}"))
+        self.0.iter().try_for_each(|row| writeln!(f, "{row}"))?;
+        let verdicts: Vec<_> = self.0.iter().map(Row::verdict).collect();
+        let count = |which| verdicts.iter().filter(|verdict| **verdict == which).count();
+        let (yes, no, open) = (count(Verdict::Holds), count(Verdict::Broken), count(Verdict::NotMeasured));
+        writeln!(f, "\n{yes} targets hold, {no} do not, {open} were not measured.")
     }
 }
