@@ -21,14 +21,16 @@ CREATE TRIGGER definitions_are_not_replaced BEFORE INSERT ON definitions
 WHEN EXISTS (SELECT 1 FROM definitions WHERE id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'there is a definition with this id'); END;
 
--- One row a job. Ids count up and are never reused.
+-- One row a job. Ids count up and are never reused. (What every write looks at compares with = and OR: for IN with more
+-- than two values SQLite builds a table, afresh for each statement, and that costs more than all the rest of it.)
 CREATE TABLE jobs (
     id                  INTEGER PRIMARY KEY AUTOINCREMENT,
     definition_id       INTEGER NOT NULL,
     name                TEXT NOT NULL,
     queue               TEXT NOT NULL,
     priority            INTEGER NOT NULL CHECK (priority BETWEEN -1000 AND 1000),
-    state               TEXT NOT NULL CHECK (state IN ('pending', 'running', 'succeeded', 'dead', 'cancelled')),
+    state               TEXT NOT NULL CHECK (state = 'pending' OR state = 'running' OR state = 'succeeded'
+                            OR state = 'dead' OR state = 'cancelled'),
     args                BLOB,                       -- appended to the command, each closed by a NUL
     unique_key          TEXT,                       -- held by at most one unfinished job
     idempotency_key     TEXT,                       -- never given out twice while the job is kept
@@ -42,11 +44,14 @@ CREATE TABLE jobs (
     worker_id           INTEGER,                    -- the claim: set exactly while running
     cancel_requested_at INTEGER,                    -- a person cancelled it while it was running
     error_code          TEXT,                       -- set, with dead_reason, exactly when dead
-    dead_reason         TEXT CHECK (dead_reason IN ('interrupted', 'unrecoverable', 'never_retry', 'not_retryable',
-                            'code_not_listed', 'spawn_failed', 'attempts_exhausted', 'expired')),
+    dead_reason         TEXT CHECK (dead_reason = 'interrupted' OR dead_reason = 'unrecoverable'
+                            OR dead_reason = 'never_retry' OR dead_reason = 'not_retryable'
+                            OR dead_reason = 'code_not_listed' OR dead_reason = 'spawn_failed'
+                            OR dead_reason = 'attempts_exhausted' OR dead_reason = 'expired'),
     result              TEXT,                       -- what the last attempt that gave a result reported
     claimed_at          INTEGER AS (CASE WHEN state = 'running' THEN changed_at END) VIRTUAL,
-    finished_at         INTEGER AS (CASE WHEN state IN ('succeeded', 'dead', 'cancelled') THEN changed_at END) VIRTUAL,
+    finished_at         INTEGER AS (CASE state WHEN 'succeeded' THEN changed_at WHEN 'dead' THEN changed_at
+                            WHEN 'cancelled' THEN changed_at END) VIRTUAL,
     CHECK ((state = 'running') = (worker_id IS NOT NULL)),
     CHECK ((state = 'dead') = (dead_reason IS NOT NULL)),
     CHECK ((state = 'dead') = (error_code IS NOT NULL)),
@@ -73,8 +78,9 @@ CREATE TABLE attempts (
     job_id           INTEGER NOT NULL,
     number           INTEGER NOT NULL CHECK (number >= 1),          -- without gaps, over all budgets
     budget_number    INTEGER NOT NULL CHECK (budget_number >= 1),   -- which run of its budget it was
-    outcome          TEXT NOT NULL CHECK (outcome IN ('succeeded', 'failed', 'timed_out', 'spawn_failed',
-                         'worker_crashed', 'interrupted', 'cancelled')),
+    outcome          TEXT NOT NULL CHECK (outcome = 'succeeded' OR outcome = 'failed' OR outcome = 'timed_out'
+                         OR outcome = 'spawn_failed' OR outcome = 'worker_crashed' OR outcome = 'interrupted'
+                         OR outcome = 'cancelled'),
     error_code       TEXT,
     exit_code        INTEGER CHECK (exit_code BETWEEN 0 AND 255),
     signal           INTEGER CHECK (signal > 0),                    -- what the process did, also after a timeout
@@ -84,7 +90,8 @@ CREATE TABLE attempts (
     finished_at      INTEGER NOT NULL,
     duration_ms      INTEGER CHECK (duration_ms >= 0),              -- by the monotonic clock
     leaked           INTEGER NOT NULL CHECK (leaked IN (0, 1)),     -- a child held its output open
-    next_state       TEXT NOT NULL CHECK (next_state IN ('succeeded', 'pending', 'dead', 'cancelled')),
+    next_state       TEXT NOT NULL CHECK (next_state = 'succeeded' OR next_state = 'pending' OR next_state = 'dead'
+                         OR next_state = 'cancelled'),
     dead_reason      TEXT,
     nominal_delay_ms INTEGER CHECK (nominal_delay_ms >= 0),
     delay_ms         INTEGER CHECK (delay_ms >= 0),
@@ -204,16 +211,18 @@ BEGIN SELECT RAISE(ABORT, 'the input of a job is kept as long as its job'); END;
 
 -- No job is forgotten, and none changes its past.
 CREATE TRIGGER jobs_are_not_replaced BEFORE INSERT ON jobs
-WHEN NEW.id IS NOT NULL AND EXISTS (SELECT 1 FROM jobs WHERE id = NEW.id)
+WHEN NEW.id > 0 AND EXISTS (SELECT 1 FROM jobs WHERE id = NEW.id)   -- below, the id is still to be given
 BEGIN SELECT RAISE(ABORT, 'there is a job with this id'); END;
 -- REPLACE would delete the holder of a key, past the delete triggers where recursive_triggers is off.
 CREATE TRIGGER jobs_do_not_replace_the_holder_of_a_key BEFORE INSERT ON jobs
-WHEN EXISTS (SELECT 1 FROM jobs WHERE idempotency_key = NEW.idempotency_key AND idempotency_key IS NOT NULL)
-  OR EXISTS (SELECT 1 FROM jobs WHERE unique_key = NEW.unique_key AND unique_key IS NOT NULL
+WHEN NEW.idempotency_key IS NOT NULL
+     AND EXISTS (SELECT 1 FROM jobs WHERE idempotency_key = NEW.idempotency_key AND idempotency_key IS NOT NULL)
+  OR NEW.unique_key IS NOT NULL
+     AND EXISTS (SELECT 1 FROM jobs WHERE unique_key = NEW.unique_key AND unique_key IS NOT NULL
              AND state IN ('pending', 'running'))
 BEGIN SELECT RAISE(ABORT, 'the key is held by another job'); END;
 CREATE TRIGGER jobs_do_not_come_back_over_the_holder_of_their_key BEFORE UPDATE OF state ON jobs
-WHEN NEW.state IN ('pending', 'running')
+WHEN NEW.unique_key IS NOT NULL AND NEW.state IN ('pending', 'running')
  AND EXISTS (SELECT 1 FROM jobs WHERE unique_key = NEW.unique_key AND unique_key IS NOT NULL
              AND state IN ('pending', 'running') AND id <> NEW.id)
 BEGIN SELECT RAISE(ABORT, 'the unique key of this job is held by another'); END;
@@ -225,7 +234,7 @@ CREATE TRIGGER jobs_keep_what_they_are BEFORE UPDATE OF id, definition_id, name,
 BEGIN SELECT RAISE(ABORT, 'what a job is was fixed when it was enqueued'); END;
 CREATE TRIGGER jobs_move_by_the_rules BEFORE UPDATE OF state ON jobs
 WHEN OLD.state <> NEW.state AND NOT CASE OLD.state
-    WHEN 'pending' THEN NEW.state IN ('running', 'dead', 'cancelled')
+    WHEN 'pending' THEN NEW.state = 'running' OR NEW.state = 'dead' OR NEW.state = 'cancelled'
     WHEN 'running' THEN 1
     WHEN 'dead' THEN NEW.state = 'pending'
     WHEN 'cancelled' THEN NEW.state = 'pending'

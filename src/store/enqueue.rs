@@ -1,15 +1,13 @@
 //! Putting jobs on disk: all of them or none.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::OptionalExtension;
 
-use super::tally::Waiting;
+use super::insert::{self, Batch};
 use super::unique_key::holder_of_key;
-use super::writing::Writing;
-use super::{Result, Store, StoreError, cancel, definition};
+use super::{Result, Store, StoreError, cancel};
 use crate::model::{Bytes, JobSpec, Timestamp};
 
 /// What to do where an unfinished job holds the unique key.
@@ -119,11 +117,19 @@ impl Store {
         let mut conflict = None;
         let enqueued = self.write(|tx| {
             let now = clock();
-            let mut batch = Batch { connection: tx, definitions: HashMap::new(), now };
+            let mut batch = Batch::new(tx, now);
             let mut enqueued = Vec::with_capacity(jobs.len());
-            for (index, job) in jobs.iter().enumerate() {
-                tell(index);
-                match batch.add(job, index) {
+            let mut left = jobs;
+            while let Some(job) = left.first() {
+                let done = jobs.len() - left.len();
+                tell(done);
+                if let Some(rows) = left.first_chunk().filter(|rows| rows.iter().all(insert::is_plain)) {
+                    let ids = batch.insert_rows(rows)?;
+                    enqueued.extend(ids.map(|id| Enqueued { id, created: true }));
+                    left = &left[rows.len()..];
+                    continue;
+                }
+                match batch.add(job, done) {
                     Ok(done) => enqueued.push(done),
                     Err(EnqueueError::Store(error)) => return Err(error),
                     Err(refused) => {
@@ -131,6 +137,7 @@ impl Store {
                         return Err(StoreError::Busy); // rolls back; `conflict` says why
                     }
                 }
+                left = &left[1..];
             }
             Ok(enqueued)
         });
@@ -139,14 +146,6 @@ impl Store {
             None => Ok(enqueued?),
         }
     }
-}
-
-/// One transaction's worth of enqueueing.
-struct Batch<'a> {
-    connection: &'a Writing<'a>,
-    /// Ids of definitions that this batch has met, by the address of the shared definition.
-    definitions: HashMap<*const JobSpec, i64>,
-    now: Timestamp,
 }
 
 impl Batch<'_> {
@@ -184,50 +183,10 @@ impl Batch<'_> {
         let sql = "SELECT id FROM jobs WHERE idempotency_key = ?1";
         Ok(self.connection.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?)
     }
-
-    fn insert(&mut self, job: &NewJob) -> Result<i64> {
-        let spec = &job.spec;
-        let known = self.definitions.get(&Arc::as_ptr(spec)).copied();
-        let definition_id = if let Some(id) = known {
-            id
-        } else {
-            let id = definition::intern(self.connection, spec)?;
-            self.definitions.insert(Arc::as_ptr(spec), id);
-            id
-        };
-        let run_at = job.run_at.map_or(self.now, |at| at.max(self.now));
-        let expires_at = spec.expires_in.map(|span| run_at.plus(span).0);
-        self.connection
-            .prepare_cached(
-                "INSERT INTO jobs (definition_id, name, queue, priority, state, args, unique_key, idempotency_key,
-                                   enqueued_at, run_at, expires_at, changed_at)
-                 VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8)",
-            )?
-            .execute(params![
-                definition_id,
-                spec.name,
-                spec.queue,
-                spec.priority,
-                pack_args(&job.args),
-                spec.unique_key,
-                job.idempotency_key,
-                self.now.0,
-                run_at.0,
-                expires_at,
-            ])?;
-        let id = self.connection.last_insert_rowid();
-        self.connection.waits(Waiting { queue: &spec.queue, attempts: 0, run_at: run_at.0, expires_at });
-        if let Some(stdin) = &job.stdin {
-            self.connection
-                .prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
-                .execute(params![id, stdin])?;
-        }
-        Ok(id)
-    }
 }
 
 /// Arguments as they are stored: each closed by a NUL, which none can contain.
-fn pack_args(args: &[Bytes]) -> Option<Vec<u8>> {
+pub(super) fn pack_args(args: &[Bytes]) -> Option<Vec<u8>> {
     if args.is_empty() {
         return None;
     }

@@ -18,6 +18,7 @@ mod expire;
 mod file;
 mod filter;
 mod finish;
+mod insert;
 mod inspect;
 mod job_row;
 mod list_attempts;

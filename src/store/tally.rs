@@ -49,7 +49,7 @@ pub(super) struct Waiting<'a> {
 }
 
 impl<'a> Waiting<'a> {
-    /// Reads queue, attempts, run_at and expires_at, from this column on.
+    /// Reads `queue`, `attempts`, `run_at` and `expires_at`, from this column on.
     pub(super) fn read(row: &'a Row, first: usize) -> Result<Self> {
         Ok(Self {
             queue: row.get_ref(first)?.as_str().map_err(rusqlite::Error::from)?,

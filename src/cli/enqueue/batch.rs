@@ -1,5 +1,6 @@
 //! `--batch`: one JSON object a line.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -9,13 +10,16 @@ use super::super::args::Global;
 use super::super::bar::Bar;
 use super::super::failure::{Failure, status};
 use super::super::{place, values};
-use super::SharedSpecs;
 use super::adhoc;
-use super::fields::Fields;
+use super::fields::{Fields, Own};
 use super::overrides::Overrides;
+use super::too_long;
 use crate::jobfile::JobFile;
 use crate::model::{Bytes, JobSpec, Timestamp};
 use crate::store::NewJob;
+
+/// Definitions remembered at once: a batch of jobs that all differ must not keep the text of each.
+const MOST_SHARED: usize = 1_024;
 
 /// The text of a batch, and what it is called.
 pub(super) type Lines = (String, String);
@@ -30,8 +34,7 @@ pub(super) fn read(
 ) -> Result<Vec<NewJob>, Failure> {
     let mut bar = Bar::new(global, "{pos} of {len} lines read");
     let all = if bar.is_watched() { text.lines().count() as u64 } else { 0 };
-    let mut reader =
-        Reader { global, defaults, name, now, cwd: None, file: None, last: None, shared: SharedSpecs::new() };
+    let mut reader = Reader { global, defaults, name, now, cwd: None, file: None, shared: HashMap::new() };
     let mut jobs = Vec::new();
     for (index, line) in text.lines().enumerate() {
         bar.set(index as u64, all);
@@ -65,7 +68,7 @@ pub(super) fn read_text(path: &Path) -> Result<Lines, Failure> {
         Ok(text) => Ok((text, source)),
         Err(error) => {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = good.split(|byte| *byte == b'\n').count();
             let what = format!("nothing was enqueued: {source} line {line}: it is not UTF-8");
             Err(Failure::new(status::DATA, what))
         }
@@ -81,9 +84,8 @@ struct Reader<'a> {
     cwd: Option<Bytes>,
     /// Read when the first line names a declared job.
     file: Option<JobFile>,
-    /// The definition of the line before: most often that of the next one too.
-    last: Option<Arc<JobSpec>>,
-    shared: SharedSpecs,
+    /// Definitions of earlier lines, by the text they were made from: a million lines need not make a million copies.
+    shared: HashMap<String, Arc<JobSpec>>,
 }
 
 impl Reader<'_> {
@@ -91,10 +93,15 @@ impl Reader<'_> {
         let invalid = |message: String| Failure::new(status::DATA, message);
         let mut fields: Fields = serde_json::from_str(line)
             .map_err(|error| invalid(format!("{error}; a JSON object is expected")))?;
-        let (overrides, command, args, name) = fields.take_all().map_err(invalid)?;
+        let own = fields.take_own().map_err(invalid)?;
+        let text = fields.what_is_left();
+        if let Some(spec) = text.as_ref().and_then(|text| self.shared.get(text)) {
+            return self.another(Arc::clone(spec), own);
+        }
+        let (overrides, command, args, name) = fields.take_all(own).map_err(invalid)?;
         overrides.check().map_err(invalid)?;
         let overrides = overrides.over(self.defaults);
-        let mut job = match (command, name) {
+        let job = match (command, name) {
             (Some(command), name) => {
                 let name = name.as_deref().or(self.name);
                 if let Some(name) = name {
@@ -110,8 +117,26 @@ impl Reader<'_> {
             (None, Some(name)) => self.declared(&name, args, &overrides)?,
             (None, None) => return Err(invalid("a \"name\" or a \"command\" is needed".to_owned())),
         };
-        self.share(&mut job);
+        if let Some(text) = text {
+            if self.shared.len() >= MOST_SHARED {
+                self.shared.clear();
+            }
+            self.shared.insert(text, Arc::clone(&job.spec));
+        }
         Ok(job)
+    }
+
+    /// One more job of a definition that an earlier line gave.
+    fn another(&self, spec: Arc<JobSpec>, own: Own) -> Result<NewJob, Failure> {
+        too_long::check_args(&own.args)?;
+        Ok(NewJob {
+            spec,
+            args: own.args,
+            stdin: None,
+            run_at: own.due.or(self.defaults.due).map(|due| due.resolve(self.now)),
+            idempotency_key: own.idempotency_key,
+            on_conflict: own.on_conflict.or(self.defaults.on_conflict).unwrap_or_default(),
+        })
     }
 
     fn declared(&mut self, name: &str, args: Vec<Bytes>, overrides: &Overrides) -> Result<NewJob, Failure> {
@@ -122,17 +147,5 @@ impl Reader<'_> {
         let file = self.file.insert(file);
         let job = file.job(name).ok_or_else(|| place::no_such_job(file, name))?;
         overrides.declared(job, args, self.now)
-    }
-
-    /// Jobs of the same definition share it: a million lines need not hold a million copies.
-    fn share(&mut self, job: &mut NewJob) {
-        let shared = match self.last.take().filter(|last| *last == job.spec) {
-            Some(last) => last,
-            None => Arc::clone(
-                self.shared.entry(format!("{:?}", job.spec)).or_insert_with(|| Arc::clone(&job.spec)),
-            ),
-        };
-        self.last = Some(Arc::clone(&shared));
-        job.spec = shared;
     }
 }

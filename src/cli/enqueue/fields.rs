@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::super::values;
 use super::overrides::{Due, Overrides, check_variable};
 use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, Millis};
+use crate::store::OnConflict;
 
 /// The keys of a line.
 const KEYS: [&str; 21] = [
@@ -63,19 +64,46 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
+/// What a line says of its job alone: jobs that differ in nothing else share a definition.
+pub(super) struct Own {
+    pub args: Vec<Bytes>,
+    pub due: Option<Due>,
+    pub on_conflict: Option<OnConflict>,
+    pub idempotency_key: Option<String>,
+}
+
 /// What a line says: options, and the command or the name of a job, with arguments.
 pub(super) type Line = (Overrides, Option<Command>, Vec<Bytes>, Option<String>);
 
 impl Fields {
-    /// Takes every field. The error names the one that is wrong.
-    pub(super) fn take_all(&mut self) -> Result<Line, String> {
-        let name = self.text("name")?;
-        let command = self.command()?;
-        let args = self.args()?;
+    /// Takes what is said of this job alone.
+    pub(super) fn take_own(&mut self) -> Result<Own, String> {
         let due = match (self.parsed("in", Millis::parse)?, self.parsed("at", values::At::parse)?) {
             (Some(_), Some(_)) => return Err("\"in\" and \"at\" do not go together".to_owned()),
             (delay, at) => delay.map(Due::In).or(at.map(Due::At)),
         };
+        Ok(Own {
+            args: self.args()?,
+            due,
+            on_conflict: self.parsed("on_conflict", values::on_conflict)?,
+            idempotency_key: self.parsed("idempotency_key", values::key)?,
+        })
+    }
+
+    /// The text of the fields that are left: equal texts are equal definitions. None where a key of the job's own is
+    /// part of its definition.
+    pub(super) fn what_is_left(&self) -> Option<String> {
+        if self.0.contains_key("unique_key") {
+            return None;
+        }
+        serde_json::to_string(&self.0).ok()
+    }
+
+    /// Takes every field that is left. The error names the one that is wrong.
+    pub(super) fn take_all(&mut self, own: Own) -> Result<Line, String> {
+        let name = self.text("name")?;
+        let command = self.command()?;
+        let Own { args, due, on_conflict, idempotency_key } = own;
         let mut overrides = Overrides {
             queue: self.parsed("queue", values::name)?,
             priority: self.number("priority", values::priority)?,
@@ -87,8 +115,8 @@ impl Fields {
             env: self.env()?,
             cwd: self.text("cwd")?.map(Into::into),
             unique_key: self.parsed("unique_key", values::key)?,
-            on_conflict: self.parsed("on_conflict", values::on_conflict)?,
-            idempotency_key: self.parsed("idempotency_key", values::key)?,
+            on_conflict,
+            idempotency_key,
             ..Overrides::default()
         };
         overrides.policy.retryable = self.switch("retryable")?;

@@ -11,9 +11,6 @@ mod overrides;
 mod stdin;
 mod too_long;
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use serde_json::json;
 
 use super::args::{Enqueue, Global, WaitOptions};
@@ -216,6 +213,3 @@ fn show_plan(screen: &mut Screen, jobs: &[NewJob], now: Timestamp) -> Written {
     }
     screen.flush()
 }
-
-/// Definitions that several jobs of one call share, by what they were made from.
-type SharedSpecs = HashMap<String, Arc<crate::model::JobSpec>>;

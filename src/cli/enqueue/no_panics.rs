@@ -20,7 +20,7 @@ const LINES: [&str; 6] = [
 
 fn global() -> Global {
     let nowhere = || Some(PathBuf::from("/nowhere/at/all"));
-    Global { db: nowhere(), file: nowhere(), json: false, quiet: false, color: ColorWhen::Never }
+    Global { db: nowhere(), file: nowhere(), json: false, quiet: false, utc: false, color: ColorWhen::Never }
 }
 
 proptest! {

@@ -24,6 +24,16 @@ pub(super) enum Due {
     At(At),
 }
 
+impl Due {
+    /// The time that is meant now.
+    pub(super) fn resolve(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::In(delay) => now.plus(delay),
+            Self::At(at) => at.resolve(now),
+        }
+    }
+}
+
 /// What one command line, or one line of a batch, says about a job.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overrides {
@@ -192,10 +202,7 @@ impl Overrides {
             spec: Arc::new(spec),
             args,
             stdin: None,
-            run_at: self.due.map(|due| match due {
-                Due::In(delay) => now.plus(delay),
-                Due::At(at) => at.resolve(now),
-            }),
+            run_at: self.due.map(|due| due.resolve(now)),
             idempotency_key: self.idempotency_key.clone(),
             on_conflict: self.on_conflict.unwrap_or_default(),
         })

@@ -12,29 +12,34 @@ pub(super) fn check(spec: &JobSpec, args: &[Bytes]) -> Result<(), Failure> {
         Command::Shell(line) => std::slice::from_ref(line),
         Command::Argv(words) => words.as_slice(),
     };
-    for text in command.iter().chain(args) {
+    for text in command {
         check_one("argument", text, text.0.len() + 1)?;
     }
+    check_args(args)?;
     for (key, value) in &spec.env {
         check_one("variable", key, key.0.len() + value.0.len() + 2)?;
     }
     Ok(())
 }
 
+/// Looks at what is appended to the command.
+pub(super) fn check_args(args: &[Bytes]) -> Result<(), Failure> {
+    args.iter().try_for_each(|text| check_one("argument", text, text.0.len() + 1))
+}
+
 fn check_one(what: &str, text: &Bytes, length: usize) -> Result<(), Failure> {
-    let start = || text.to_text().chars().take(30).collect::<String>();
-    if text.0.contains(&0) {
-        return Err(Failure::usage(format!(
-            "the {what} {:?} … holds a NUL byte, and no command can be given one",
-            start()
-        )));
-    }
-    if length <= LONGEST {
+    let has_nul = text.0.contains(&0);
+    if length <= LONGEST && !has_nul {
         return Ok(());
     }
+    let start: String = text.to_text().chars().take(30).collect();
+    if has_nul {
+        return Err(Failure::usage(format!(
+            "the {what} {start:?} … holds a NUL byte, and no command can be given one"
+        )));
+    }
     Err(Failure::usage(format!(
-        "the {what} {:?} … has {length} bytes, and the kernel takes at most {LONGEST}",
-        start()
+        "the {what} {start:?} … has {length} bytes, and the kernel takes at most {LONGEST}"
     ))
     .hint("put the data into a file and pass its name"))
 }

@@ -6,6 +6,7 @@ mod columns;
 mod crowd;
 mod expiry;
 mod fixture;
+mod many;
 mod opening;
 mod plans;
 mod prune;
