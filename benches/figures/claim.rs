@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::ensure;
 use runner::clock;
 use runner::model::{Ending, Millis, SelfReport, Status};
-use runner::store::{Claim, Definitions, Ended, Errand, Store};
+use runner::store::{Claim, Definitions, Ended, Errand, Store, Want};
 
 use crate::Context;
 use crate::bed::Bed;
@@ -70,7 +70,8 @@ impl Crowd {
     }
 
     fn turn(&mut self, ended: &[Ended], want: usize) -> anyhow::Result<Vec<Claim>> {
-        let errand = Errand { worker: self.worker, queues: None, ended, give_back: &[], want };
+        let errand =
+            Errand { worker: self.worker, queues: None, ended, give_back: &[], want: Want::now(want) };
         Ok(self.store.turn(&mut self.definitions, &errand, &clock::now)?.claims)
     }
 }

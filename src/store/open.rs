@@ -104,6 +104,8 @@ fn connect(file: &StoreFile, alone: bool) -> Result<Connection> {
     if alone {
         connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE")?;
     }
+    // Otherwise the planner looks at bound values, and plans a statement afresh each time they are bound.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // FULL: a commit is on disk before it returns. Recursive triggers: REPLACE must not get round the delete triggers.
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA recursive_triggers = ON; PRAGMA journal_size_limit = 1048576;",

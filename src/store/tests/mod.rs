@@ -3,6 +3,7 @@
 mod ahead;
 mod checks;
 mod columns;
+mod counts;
 mod crowd;
 mod expiry;
 mod fixture;

@@ -11,8 +11,10 @@ use rusqlite::StatementStatus::{AutoIndex, FullscanStep, Sort};
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 use super::fixture::{Place, exited, lost, new_job, spec, unsynced, worker_row};
-use crate::model::{Millis, Timestamp};
-use crate::store::{Definitions, Errand, NewJob, OnConflict, Output, Store, Want};
+use crate::model::{JobState, Millis, Outcome, Timestamp};
+use crate::store::{
+    AttemptFilter, Definitions, Errand, JobFilter, NewJob, OnConflict, Output, StateFilter, Store, Want,
+};
 
 const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
 
@@ -116,6 +118,36 @@ fn flow(store: &mut Store) {
     store.data_version().unwrap();
 }
 
+/// Screens whose statements must not take longer the more jobs there are.
+fn screens(store: &mut Store) {
+    let now = Timestamp(2_000);
+    store.overview(now).unwrap();
+    store.count_unfinished().unwrap();
+    let code = Some("EXIT_1".to_owned());
+    let ended = [JobState::Succeeded, JobState::Dead, JobState::Cancelled].map(StateFilter::State);
+    let filters = [
+        JobFilter::default(),
+        JobFilter { states: ended.to_vec(), ..JobFilter::default() },
+        JobFilter { states: ended.to_vec(), since: Some(Timestamp(1)), ..JobFilter::default() },
+        JobFilter { error_code: code.clone(), ..JobFilter::default() },
+        JobFilter { name: Some("a".to_owned()), ..JobFilter::default() },
+    ];
+    for filter in filters {
+        let (_, next) = store.jobs_page(&filter, None, 1, now).unwrap();
+        store.jobs_page(&filter, next, 1, now).unwrap();
+    }
+    let filters = [
+        AttemptFilter::default(),
+        AttemptFilter { outcomes: vec![Outcome::Failed, Outcome::TimedOut], ..AttemptFilter::default() },
+        AttemptFilter { error_code: code, ..AttemptFilter::default() },
+    ];
+    for filter in filters {
+        let page = store.attempts_page(&filter, None, 1).unwrap();
+        let last = page.last().map(|(attempt, ..)| (attempt.finished_at, attempt.job_id, attempt.number));
+        store.attempts_page(&filter, last, 1).unwrap();
+    }
+}
+
 /// As short as the number of workers, their slots, or paused queues, however many jobs there are; and no table at all.
 const SHORT: [&str; 4] = [
     "SCAN j USING INDEX jobs_running",
@@ -144,6 +176,37 @@ fn no_statement_of_the_flow_walks_or_sorts_jobs_or_attempts() {
     let traced = traced(&mut store, flow);
     assert_eq!(long_steps(&store.connection, &traced.sql), [""; 0]);
     assert_eq!(traced.slow, BTreeSet::new());
+}
+
+#[test]
+fn no_screen_walks_or_sorts_jobs_or_attempts() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    flow(&mut store);
+    let traced = traced(&mut store, screens);
+    let mut long = long_steps(&store.connection, &traced.sql);
+    // Few rows, whatever happens; and pages, which go along an index until they are full.
+    let as_short = [
+        "SCAN finished_counts",
+        "SCAN paused_queues",
+        "SCAN jobs USING INDEX jobs_running:",
+        "SCAN jobs USING COVERING INDEX jobs_running:",
+        "SCAN (subquery-1): SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'pending'",
+        "SCAN a USING COVERING INDEX attempts_by_time:",
+    ];
+    long.retain(|step| !as_short.iter().any(|short| step.starts_with(short)));
+    assert_eq!(long, [""; 0]);
+}
+
+#[test]
+fn the_screens_need_each_of_these_indexes() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    flow(&mut store);
+    let traced = traced(&mut store, screens);
+    for index in ["jobs_finished", "jobs_dead", "jobs_by_name", "attempts_by_time", "attempts_by_code"] {
+        assert!(traced.sql.iter().any(|sql| sql.contains(&format!("INDEXED BY {index}"))), "{index}");
+    }
 }
 
 #[test]
