@@ -9,6 +9,7 @@ use super::bar;
 use super::failure::{Failure, status};
 use super::place;
 use super::say::say;
+use super::screen;
 use crate::report::{Event, JsonLog, ProgressLog, Reporter, ServiceLog, TextLog, leads_to_journal};
 use crate::worker::{self, Options, Summary, Until};
 
@@ -53,7 +54,7 @@ fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
         LogFormat::Json => Box::new(JsonLog::new(io::stdout())),
         LogFormat::Text if global.json => Box::new(JsonLog::new(io::stdout())),
         LogFormat::Text if global.quiet => Box::new(Silent),
-        LogFormat::Text if bar::draws(&io::stderr()) => Box::new(ProgressLog::new()),
+        LogFormat::Text if bar::draws(&io::stderr()) => Box::new(ProgressLog::new(screen::is_plain())),
         LogFormat::Text if is_journal(&io::stderr()) => Box::new(TextLog::for_journal(io::stderr())),
         LogFormat::Text => Box::new(TextLog::new(io::stderr())),
     }

@@ -18,22 +18,19 @@ pub struct ProgressLog {
     display: MultiProgress,
     total: ProgressBar,
     running: HashMap<i64, ProgressBar>,
-}
-
-impl Default for ProgressLog {
-    fn default() -> Self {
-        Self::new()
-    }
+    /// Drawn in ASCII.
+    plain: bool,
 }
 
 impl ProgressLog {
-    /// A display without running jobs.
-    pub fn new() -> Self {
+    /// A display without running jobs, drawn in ASCII where it is to be plain.
+    pub fn new(plain: bool) -> Self {
         let display = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} done, {elapsed} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style = if plain { style.progress_chars("#>-") } else { style };
         let total = display.add(ProgressBar::new(0).with_style(style));
-        Self { display, total, running: HashMap::new() }
+        Self { display, total, running: HashMap::new(), plain }
     }
 
     fn started(&mut self, job_id: i64, label: String) {
@@ -42,6 +39,7 @@ impl ProgressLog {
         }
         let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let style = if self.plain { style.tick_chars("|/-\\ ") } else { style };
         let spinner = self.display.add(ProgressBar::new_spinner().with_style(style).with_message(label));
         spinner.enable_steady_tick(Duration::from_millis(120));
         self.running.insert(job_id, spinner);

@@ -16,7 +16,7 @@ use crate::model::Timestamp;
 const PAGE: usize = 10_000;
 
 /// Rows removed in one transaction.
-const REMOVED: usize = 200;
+const REMOVED: usize = 500;
 
 /// Candidates that are held in memory at once.
 const MOST: usize = 1_000_000;

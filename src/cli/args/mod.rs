@@ -46,26 +46,29 @@ pub struct Cli {
     pub verb: Verb,
 }
 
+/// The heading of the options of every verb: they come after the verb's own.
+const EVERY: &str = "Options of every verb";
+
 /// Options of every verb.
 #[derive(Debug, Args)]
 pub struct Global {
     /// The database [default: $RUNNER_DB, else runner/runner.db in $XDG_STATE_HOME or ~/.local/state]
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, help_heading = EVERY, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// The job file [default: $RUNNER_FILE, else the nearest jobs.toml upwards, else in $XDG_CONFIG_HOME/runner]
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, help_heading = EVERY, value_name = "PATH")]
     pub file: Option<PathBuf>,
     /// One JSON object a line
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY)]
     pub json: bool,
     /// Say nothing on success, ids included
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERY)]
     pub quiet: bool,
     /// Colour the output: auto, always or never; auto looks at NO_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(long, global = true, help_heading = EVERY, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub color: ColorWhen,
     /// Show times in UTC, not on the clock of the place
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY)]
     pub utc: bool,
 }
 
