@@ -230,6 +230,19 @@ fn times_in_utc() {
 }
 
 #[test]
+fn the_log_of_a_worker_is_broken_between_words_too() {
+    let bed = Bed::new("[jobs.job]\ncommand = 'exit 3'\nmax_attempts = 1\n");
+    bed.add("job");
+    let drawn = look(&bed, "work -j1 --drain", 60).exits(1).stdout;
+    // What is drawn of the bar is wiped before a line of the log.
+    let lines: Vec<&str> = drawn.split("\u{1b}[2K").flat_map(str::lines).collect();
+    let ended = lines.iter().position(|line| line.contains("job 1 job: dead")).expect("its end");
+    assert!(lines[ended].len() <= 60 && lines[ended + 1].starts_with(&" ".repeat(20)), "{drawn}");
+    let logged = bed.run("work -j1 --drain").ok().stderr;
+    assert!(logged.lines().all(|line| !line.starts_with(' ')), "{logged}");
+}
+
+#[test]
 fn options_of_every_verb_come_after_its_own() {
     let help = Bed::bare().run("prune --help").ok().stdout;
     let at = |text: &str| help.find(text).unwrap_or_else(|| panic!("{text} is not in {help}"));

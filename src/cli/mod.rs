@@ -34,7 +34,6 @@ mod wait;
 mod watch;
 mod why;
 mod work;
-mod wrap;
 
 use std::env;
 use std::panic::{self, AssertUnwindSafe};

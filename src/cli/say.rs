@@ -2,8 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use super::screen::columns_of;
-use super::wrap::hung;
+use crate::report::{columns_of, hung};
 
 /// Says this to whoever called; nobody could be told that it failed.
 pub fn say(words: &str) {

@@ -1,19 +1,14 @@
 //! Where output goes, and how: a closed pipe ends quietly, colour is used where it is wanted.
 
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
-use std::os::fd::AsFd;
 
-use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
 use super::args::Global;
 use super::closed;
 use super::color;
 use super::failure::Failure;
-use super::wrap::hung;
-
-/// The width that is assumed of a terminal that does not tell.
-const WIDTH: usize = 80;
+use crate::report::{columns_of, hung};
 
 /// Standard output, for data.
 pub struct Screen {
@@ -194,12 +189,6 @@ impl Screen {
         writeln!(out, "{text}")?;
         out.flush()
     }
-}
-
-/// The columns of a terminal.
-pub fn columns_of(terminal: impl AsFd) -> usize {
-    let size = tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col));
-    size.filter(|columns| *columns > 0).unwrap_or(WIDTH)
 }
 
 /// Nothing but ASCII is certain to be seen: the terminal is dumb, or the locale is not one of UTF-8.

@@ -8,6 +8,7 @@ mod progress;
 mod safe;
 mod service;
 mod text;
+mod wrap;
 
 pub use event::{Event, What};
 pub use human::{ago, local_time, rough, show_utc};
@@ -17,6 +18,7 @@ pub use progress::ProgressLog;
 pub use safe::{safe_block, safe_line};
 pub use service::ServiceLog;
 pub use text::TextLog;
+pub use wrap::{columns_of, hung};
 
 /// Takes what a worker tells, in order.
 pub trait Reporter {

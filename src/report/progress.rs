@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{Event, Reporter, What, text};
+use super::{Event, Reporter, What, columns_of, hung, text};
 use crate::model::JobState;
 
 /// Running jobs beyond this many are not shown one by one: they would push the log off a small screen.
@@ -26,7 +26,7 @@ impl ProgressLog {
     /// A display without running jobs, drawn in ASCII where it is to be plain.
     pub fn new(plain: bool) -> Self {
         let display = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} done, {elapsed} {msg}")
+        let style = ProgressStyle::with_template("{bar:20} {pos}/{len} done, {elapsed} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let style = if plain { style.progress_chars("#>-") } else { style };
         let total = display.add(ProgressBar::new(0).with_style(style));
@@ -73,9 +73,11 @@ impl Reporter for ProgressLog {
             }
             What::WorkerStarted { .. } | What::WorkerStopping { .. } | What::Notice(_) => {}
         }
+        let stderr = io::stderr();
+        let lines = hung(&text::prefix(event), &text::words(&event.what), columns_of(&stderr));
         // A terminal that went away must not stop the work.
         self.display.suspend(|| {
-            let _ = writeln!(io::stderr(), "{}", text::line(event));
+            let _ = writeln!(&stderr, "{}", lines.join("\n"));
         });
     }
 

@@ -32,17 +32,18 @@ impl<W: Write> Reporter for TextLog<W> {
         let _ = if self.journal {
             writeln!(self.out, "{}{}", priority(&event.what), words(&event.what))
         } else {
-            writeln!(self.out, "{}", line(event))
+            writeln!(self.out, "{}{}", prefix(event), words(&event.what))
         };
     }
 }
 
-/// One event as a line.
-pub(super) fn line(event: &Event) -> String {
-    format!("{} {}", local_time(event.time), words(&event.what))
+/// What stands before the words of an event.
+pub(super) fn prefix(event: &Event) -> String {
+    local_time(event.time) + " "
 }
 
-fn words(what: &What) -> String {
+/// One event in words.
+pub(super) fn words(what: &What) -> String {
     match what {
         What::WorkerStarted { worker_id, slots, queues, db } => {
             let queues = queues.as_ref().map_or_else(|| "every queue".to_owned(), |names| names.join(", "));

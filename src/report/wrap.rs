@@ -1,9 +1,21 @@
 //! Prose broken between words where the screen ends.
 
+use std::os::fd::AsFd;
+
+use rustix::termios::tcgetwinsize;
 use unicode_width::UnicodeWidthStr;
+
+/// The width that is assumed of a terminal that does not tell.
+const WIDTH: usize = 80;
 
 /// Narrower columns than this make text harder to read, not easier.
 const LEAST: usize = 20;
+
+/// The columns of a terminal.
+pub fn columns_of(terminal: impl AsFd) -> usize {
+    let size = tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col));
+    size.filter(|columns| *columns > 0).unwrap_or(WIDTH)
+}
 
 /// The text after the prefix, as many words a line as fit; the further lines stand under the first word. A word that is
 /// longer than a line, such as a path, stays whole.
