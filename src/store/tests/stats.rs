@@ -17,9 +17,14 @@ struct Scene {
 
 /// A job of this name with two runs, the second 100 ms after the first.
 fn twice(name: &str) -> NewJob {
+    runs(name, 2)
+}
+
+/// A job of this name with so many runs, each 100 ms after the one before.
+fn runs(name: &str, number: u32) -> NewJob {
     let mut spec = spec(name);
     let policy = &mut spec.policy;
-    policy.max_attempts = 2;
+    policy.max_attempts = number;
     policy.backoff.strategy = Strategy::Constant { delay: Millis(100) };
     policy.backoff.jitter = Jitter::NONE;
     new_job(spec)
@@ -76,6 +81,17 @@ fn jobs_attempts_and_how_long_they_ran_and_waited() {
     assert_eq!(a.waits.max(), Some(Millis(30)));
     assert_eq!(a.waits.percentile(50), Some(Millis(7)));
     assert_eq!(a.last_failure, Some((Timestamp(1_300), "EXIT_3".to_owned())));
+}
+
+#[test]
+fn a_retry_was_due_when_its_delay_was_over() {
+    let mut scene = Scene::new();
+    let job = scene.add(runs("a", 4), 1_000);
+    scene.run(1_000, 1_000, &failed(job, 1, 1_300));
+    scene.run(1_410, 1_420, &failed(job, 2, 1_500));
+    scene.run(1_610, 1_630, &failed(job, 3, 1_700));
+    let a = scene.of("a", None);
+    assert_eq!([50, 100].map(|percent| a.waits.percentile(percent).unwrap().0), [20, 30]);
 }
 
 #[test]
