@@ -6,8 +6,7 @@ use super::args::{Explain, Global};
 use super::failure::{Failure, status};
 use super::place;
 use super::screen::{Screen, Tone};
-use super::values;
-use super::why::why;
+use super::{values, why};
 use crate::clock;
 use crate::model::{
     Circumstances, Cut, DeadReason, Decision, Ending, ErrorCode, ExitRules, JobSpec, Millis, SelfReport,
@@ -196,7 +195,8 @@ fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<(), F
     let now = clock::now();
     let store = place::open(global)?;
     let job = place::job(&store, id, now)?.ok_or_else(|| no_such_id(id))?;
-    let lines = why(&store, &job, now)?;
+    let mut lines = why::why(&store, &job, now)?;
+    lines.extend(why::expiry(&job, now));
     if screen.json {
         let wait = job.next_retry_at().map(|at| at.since(now));
         return screen.object(&ExplainJson {

@@ -31,12 +31,12 @@ pub fn why(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, F
     if job.state == JobState::Pending {
         lines.extend(what_holds_it(store, job)?);
     }
-    lines.extend(job.expires_at.and_then(|expiry| expiry_words(job, expiry, now)));
     Ok(lines)
 }
 
 /// What the expiry of an unfinished job does to it.
-fn expiry_words(job: &JobRow, expiry: Timestamp, now: Timestamp) -> Option<String> {
+pub fn expiry(job: &JobRow, now: Timestamp) -> Option<String> {
+    let expiry = job.expires_at?;
     let when = ago(expiry, now);
     match job.state {
         JobState::Pending => Some(format!("it dies (expired) unless it is started by then: {when}")),

@@ -132,7 +132,9 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
     loop {
         let page = store.attempts_page(&AttemptFilter::default(), last, 64).unwrap();
         let Some((attempt, ..)) = page.last() else { break };
-        last = Some((attempt.finished_at, attempt.job_id, attempt.number));
+        let next = Some((attempt.finished_at, attempt.job_id, attempt.number));
+        assert!(last.is_none() || next < last, "the pages go on");
+        last = next;
         listed.extend(page.iter().map(|(attempt, ..)| (attempt.job_id, attempt.number)));
     }
     assert_eq!(listed.len(), attempts, "pages of attempts leave some out");
