@@ -98,3 +98,37 @@ priority = 9
     let at = bed.log().iter().position(|line| line == "urgent").unwrap();
     assert!((60..120).contains(&at), "it ran after {at} others");
 }
+
+#[test]
+fn what_is_at_hand_is_shown_as_ready() {
+    // A job looks at those that are at hand behind it, and cancels one, before they are given back.
+    let bed = Bed::new(
+        r#"
+[jobs.short]
+command = "true"
+
+[jobs.look]
+command = """
+$RUNNER inspect --json > overview
+$RUNNER inspect jobs --state running --json > running
+$RUNNER inspect jobs --state ready --json > ready
+$RUNNER inspect workers --json > workers
+$RUNNER cancel 32 > cancelled
+"""
+"#,
+    );
+    let short = "{\"name\":\"short\"}\n".repeat(30);
+    bed.call("enqueue --batch -").stdin(format!("{short}{{\"name\":\"look\"}}\n{short}")).run().ok();
+    let runner = env!("CARGO_BIN_EXE_runner");
+    bed.call("work -j1 --drain").env("RUNNER", runner).run().ok();
+    let overview: serde_json::Value = serde_json::from_str(&bed.read("overview")).unwrap();
+    assert_eq!((&overview["counts"]["running"], &overview["counts"]["ready"]), (&1.into(), &30.into()));
+    assert_eq!(overview["queues"][0]["running"], 1);
+    assert_eq!(bed.read("running").lines().count(), 1);
+    let ready = bed.read("ready");
+    assert_eq!(ready.lines().count(), 30);
+    assert!(ready.lines().all(|job| job.contains("\"worker_id\":null") && job.contains("\"pending\"")));
+    assert!(bed.read("workers").contains("\"running\":1"));
+    assert_eq!(bed.read("cancelled"), "job 32: cancelled\n");
+    assert_eq!(bed.job(32)["attempts"], 0);
+}

@@ -193,7 +193,8 @@ fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<(), F
             .hint("with the id of a job alone, runner explain says why that job is in its state")
     })?;
     let now = clock::now();
-    let store = place::open(global)?;
+    let mut store = place::open(global)?;
+    place::look_into_hands(&mut store)?;
     let job = place::job(&store, id, now)?.ok_or_else(|| no_such_id(id))?;
     let mut lines = why::why(&store, &job, now)?;
     lines.extend(why::expiry(&job, now));

@@ -40,6 +40,13 @@ pub fn open(global: &Global) -> Result<Store, Failure> {
     Ok(Store::open(store_file(global)?)?)
 }
 
+/// Has what workers hold and have not begun shown as waiting.
+pub fn look_into_hands(store: &mut Store) -> Result<(), Failure> {
+    let in_hand = worker::in_hand(store)?;
+    store.show_as_waiting(in_hand);
+    Ok(())
+}
+
 /// The job of this id, with the start of an attempt that runs now.
 pub fn job(store: &Store, id: i64, now: Timestamp) -> Result<Option<JobRow>, Failure> {
     let mut job = store.job(id, now)?;

@@ -16,12 +16,25 @@ const MOST_PARTS: usize = 64;
 type Part = (String, String);
 
 /// The parts that hold every job in the states that are asked for; none where that is more than can be gathered.
-///
-pub(super) fn few(connection: &Connection, filter: &JobFilter, now: Timestamp) -> Result<Option<Vec<Part>>> {
+pub(super) fn few(
+    connection: &Connection,
+    filter: &JobFilter,
+    now: Timestamp,
+    any_in_hand: bool,
+) -> Result<Option<Vec<Part>>> {
     let all: Vec<StateFilter> = JobState::ALL.iter().map(|state| StateFilter::State(*state)).collect();
-    let states = if filter.states.is_empty() { &all } else { &filter.states };
+    let dead = [StateFilter::State(JobState::Dead)];
+    let states = match &filter.error_code {
+        // A code is one of dead jobs alone.
+        Some(_) => dead.as_slice(),
+        None if filter.states.is_empty() => &all,
+        None => &filter.states,
+    };
     let mut parts = Vec::new();
     let mut left = GATHERED;
+    if any_in_hand && states.iter().any(|state| state.means_ready()) {
+        parts.push(part("jobs_running", "j.state = 'running'"));
+    }
     for state in states {
         left -= match state {
             StateFilter::State(JobState::Running) => {

@@ -1,5 +1,7 @@
 //! What to list: the filters, and the conditions they stand for.
 
+use std::collections::BTreeSet;
+
 use rusqlite::types::Value;
 
 use crate::model::{JobState, Outcome, Phase, Timestamp};
@@ -22,6 +24,27 @@ impl StateFilter {
     /// The words that [`StateFilter::parse`] takes.
     pub fn words() -> impl Iterator<Item = &'static str> {
         JobState::ALL.iter().map(|s| s.as_str()).chain(Phase::ALL.iter().map(|p| p.as_str()))
+    }
+
+    /// Does it mean jobs that are due, too?
+    pub(super) const fn means_ready(self) -> bool {
+        matches!(self, Self::State(JobState::Pending) | Self::Phase(Phase::Ready))
+    }
+
+    /// The condition on `jobs AS j`, where these are claimed and not begun.
+    fn sql_with(self, in_hand: &BTreeSet<i64>) -> String {
+        let sql = self.sql();
+        let ids: Vec<_> = in_hand.iter().map(ToString::to_string).collect();
+        let ids = ids.join(", ");
+        if in_hand.is_empty() {
+            sql.to_owned()
+        } else if self == Self::State(JobState::Running) {
+            format!("{sql} AND j.id NOT IN ({ids})")
+        } else if self.means_ready() {
+            format!("{sql} OR j.state = 'running' AND j.id IN ({ids})")
+        } else {
+            sql.to_owned()
+        }
     }
 
     /// The condition on `jobs AS j`; `?1` is now.
@@ -58,6 +81,8 @@ pub struct JobFilter {
     pub error_code: Option<String>,
     /// Changed their state at or after this time.
     pub since: Option<Timestamp>,
+    /// Listed by when they ended, where only final states are asked for; else by id.
+    pub by_end: bool,
 }
 
 /// Which attempts to list. What is none does not narrow the list.
@@ -76,11 +101,12 @@ pub struct AttemptFilter {
 }
 
 impl JobFilter {
-    /// Everything that is asked for, as conditions on `jobs AS j`; `?1` is now.
-    pub(super) fn conditions(&self, now: Timestamp) -> Conditions {
+    /// Everything that is asked for, as conditions on `jobs AS j`; `?1` is now. What lies in a worker's hand is ready.
+    pub(super) fn conditions(&self, now: Timestamp, in_hand: &BTreeSet<i64>) -> Conditions {
         let mut wanted = Conditions::new(now.0.into());
         if !self.states.is_empty() {
-            let any: Vec<_> = self.states.iter().map(|state| format!("({})", state.sql())).collect();
+            let state = |state: &StateFilter| format!("({})", state.sql_with(in_hand));
+            let any: Vec<_> = self.states.iter().map(state).collect();
             wanted.and_sql(&format!("({})", any.join(" OR ")));
         }
         wanted.and_text("j.name", self.name.as_ref());

@@ -1,7 +1,9 @@
 //! Lists of jobs, newest first, a page at a time: no read lasts long enough to hold up a checkpoint.
 //!
-//! Jobs that are over are listed by when they ended, all others by id. A page is found first, by the index that has
-//! least to go through, and then read.
+//! By id, or, where only jobs that are over are asked for, by when they ended. A page is found first, by the index that
+//! has least to go through, and then read.
+
+use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
@@ -35,11 +37,12 @@ impl Store {
         limit: usize,
         now: Timestamp,
     ) -> Result<(Vec<JobRow>, Option<JobCursor>)> {
+        let in_hand = self.in_hand.clone();
         self.read(|tx| {
             let after = last.unwrap_or(FIRST);
             let page = match final_states(filter) {
                 Some(states) => by_end(tx, filter, &states, after, limit, now)?,
-                None => by_id(tx, filter, after.id, limit, now)?,
+                None => by_id(tx, filter, &in_hand, after.id, limit, now)?,
             };
             // Where a table or an index is out of order page would follow page for ever.
             if !page.iter().all(|place| last.is_none_or(|last| *place < last)) {
@@ -47,7 +50,12 @@ impl Store {
             }
             let mut read = tx.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.id = ?1"))?;
             let jobs = page.iter().map(|place| read.query_row([place.id], |row| JobRow::read(row, now)));
-            let jobs = jobs.collect::<rusqlite::Result<_>>()?;
+            let mut jobs = jobs.collect::<rusqlite::Result<Vec<_>>>()?;
+            for job in
+                jobs.iter_mut().filter(|job| job.state == JobState::Running && in_hand.contains(&job.id))
+            {
+                job.lies_in_hand(now);
+            }
             Ok((jobs, page.last().copied().filter(|_| page.len() == limit)))
         })
     }
@@ -55,6 +63,9 @@ impl Store {
 
 /// The states that are listed, where all of them are final. A code is one of dead jobs alone.
 fn final_states(filter: &JobFilter) -> Option<Vec<JobState>> {
+    if !filter.by_end {
+        return None;
+    }
     let states: Vec<JobState> = filter
         .states
         .iter()
@@ -81,7 +92,7 @@ fn by_end(
 ) -> Result<Vec<JobCursor>> {
     let mut page = Vec::new();
     let conditions = |time: &str| {
-        let mut wanted = filter.conditions(now);
+        let mut wanted = filter.conditions(now, &BTreeSet::new());
         wanted.and(&format!("{time} <= {{}}"), after.time);
         let (at, id) = (wanted.values.len(), wanted.values.len() + 1);
         wanted.and(&format!("({time}, j.id) < (?{at}, ?{id})"), after.id);
@@ -129,17 +140,18 @@ fn by_end(
 fn by_id(
     connection: &Connection,
     filter: &JobFilter,
+    in_hand: &BTreeSet<i64>,
     before: i64,
     limit: usize,
     now: Timestamp,
 ) -> Result<Vec<JobCursor>> {
-    let mut wanted = filter.conditions(now);
+    let mut wanted = filter.conditions(now, in_hand);
     wanted.and("j.id < {}", before);
     if filter.name.is_some() {
         return run(connection, "jobs AS j INDEXED BY jobs_by_name", "0", &wanted, limit);
     }
-    let is_narrow = !filter.states.is_empty() || filter.since.is_some();
-    if is_narrow && let Some(parts) = candidates::few(connection, filter, now)? {
+    let is_narrow = !filter.states.is_empty() || filter.error_code.is_some() || filter.since.is_some();
+    if is_narrow && let Some(parts) = candidates::few(connection, filter, now, !in_hand.is_empty())? {
         let mut page = Vec::new();
         for (table, condition) in parts {
             let mut part = wanted.clone();

@@ -43,6 +43,8 @@ mod writing;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use audit::Finding;
@@ -79,6 +81,8 @@ pub struct Store {
     file: StoreFile,
     /// Device and inode of the file that was opened.
     identity: (u64, u64),
+    /// Claimed, and not begun by their worker.
+    in_hand: BTreeSet<i64>,
     /// The disk is full, and others wait until this is closed: it is there to be read.
     only_to_look: bool,
 }
@@ -87,6 +91,17 @@ impl Store {
     /// Where it lies.
     pub fn file(&self) -> &StoreFile {
         &self.file
+    }
+
+    /// From now on these jobs, which a worker has claimed and not begun, are shown as what they are to everybody else:
+    /// waiting. Only their worker's slot table tells.
+    pub fn show_as_waiting(&mut self, in_hand: BTreeSet<i64>) {
+        self.in_hand = in_hand;
+    }
+
+    /// Is this job shown as waiting though it is claimed?
+    pub fn is_in_hand(&self, id: i64) -> bool {
+        self.in_hand.contains(&id)
     }
 
     /// Fails where the path no longer leads to the file that was opened: nobody else would ever see what is written.

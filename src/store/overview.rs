@@ -1,6 +1,6 @@
 //! The state of everything in a few numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -64,9 +64,10 @@ impl Counts {
 impl Store {
     /// Everything as it is to be seen at `now`, from the kept counts: however many jobs there are, few rows are read.
     pub fn overview(&mut self, now: Timestamp) -> Result<Overview> {
+        let in_hand = self.in_hand.clone();
         self.read(|tx| {
             let mut overview = Overview::default();
-            let mut queues = unfinished(tx, now, &mut overview)?;
+            let mut queues = unfinished(tx, now, &in_hand, &mut overview)?;
             finished(tx, &mut overview)?;
             let mut paused = tx.prepare_cached("SELECT name FROM paused_queues")?;
             let mut rows = paused.query([])?;
@@ -92,6 +93,7 @@ fn shown(jobs: i64) -> u64 {
 fn unfinished(
     tx: &Transaction,
     now: Timestamp,
+    in_hand: &BTreeSet<i64>,
     overview: &mut Overview,
 ) -> Result<BTreeMap<String, (bool, Counts)>> {
     let mut queues: BTreeMap<String, (bool, Counts)> = BTreeMap::new();
@@ -112,7 +114,12 @@ fn unfinished(
         }
     }
     for job in running_jobs(tx)? {
-        queues.entry(job.queue).or_default().1.running += 1;
+        let counts = &mut queues.entry(job.queue).or_default().1;
+        if in_hand.contains(&job.id) {
+            counts.ready += 1;
+        } else {
+            counts.running += 1;
+        }
     }
     let all = &mut overview.counts;
     for (_, counts) in queues.values() {
@@ -150,13 +157,14 @@ fn finished(tx: &Transaction, overview: &mut Overview) -> Result<()> {
 
 /// A job that a worker holds.
 struct RunningJob {
+    id: i64,
     queue: String,
 }
 
 /// The jobs that workers hold: as few as there are slots.
 fn running_jobs(tx: &Transaction) -> Result<Vec<RunningJob>> {
-    let mut statement = tx.prepare_cached("SELECT queue FROM jobs WHERE state = 'running'")?;
-    let rows = statement.query_map([], |row| Ok(RunningJob { queue: row.get(0)? }))?;
+    let mut statement = tx.prepare_cached("SELECT id, queue FROM jobs WHERE state = 'running'")?;
+    let rows = statement.query_map([], |row| Ok(RunningJob { id: row.get(0)?, queue: row.get(1)? }))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

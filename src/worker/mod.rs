@@ -6,6 +6,7 @@
 
 mod dispatcher;
 mod exchange;
+mod in_hand;
 mod inputs;
 mod lock;
 mod options;
@@ -27,6 +28,7 @@ use crate::process;
 use crate::report::Reporter;
 use crate::store::{Store, StoreError};
 
+pub use in_hand::in_hand;
 pub use lock::{Liveness, liveness, started_at};
 pub use options::{Options, Summary, Until};
 

@@ -70,6 +70,7 @@ pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
     let Some(mut store) = place::open_if_there(global)? else {
         return without_store(&mut screen, global, what, asked);
     };
+    place::look_into_hands(&mut store)?;
     let limit = limit(asked, &screen);
     let found = match what {
         What::Overview => overview::show(&mut screen, &mut store, now)?,
@@ -80,8 +81,8 @@ pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
         What::Jobs => lists::jobs(&mut screen, &mut store, &job_filter(asked, now)?, limit, now)?,
         What::Attempts => lists::attempts(&mut screen, &mut store, &attempt_filter(asked, now)?, limit, now)?,
         What::Dead => {
-            let filter =
-                JobFilter { states: vec![StateFilter::State(JobState::Dead)], ..job_filter(asked, now)? };
+            let states = vec![StateFilter::State(JobState::Dead)];
+            let filter = JobFilter { states, by_end: true, ..job_filter(asked, now)? };
             dead::show(&mut screen, &mut store, &filter, limit, now)?
         }
         What::Workers => workers::show(&mut screen, &mut store, now)?,
@@ -153,6 +154,7 @@ fn job_filter(asked: &Inspect, now: Timestamp) -> Result<JobFilter, Failure> {
         queue: asked.queue.clone(),
         error_code: asked.error_code.as_ref().map(ToString::to_string),
         since: asked.since.map(|since| since.resolve(now)),
+        by_end: false,
     })
 }
 

@@ -64,7 +64,8 @@ pub fn look(store: &Store) -> Result<Vec<Seen>, Failure> {
         .open_workers()?
         .into_iter()
         .map(|row| {
-            let running = store.held_by(row.id)?.len() as u64;
+            let held = store.held_by(row.id)?;
+            let running = held.iter().filter(|held| !store.is_in_hand(held.job_id)).count() as u64;
             Ok(Seen { liveness: liveness(&run_dir, &row), row, running })
         })
         .collect()

@@ -127,9 +127,9 @@ fn screens(store: &mut Store) {
     let ended = [JobState::Succeeded, JobState::Dead, JobState::Cancelled].map(StateFilter::State);
     let filters = [
         JobFilter::default(),
-        JobFilter { states: ended.to_vec(), ..JobFilter::default() },
-        JobFilter { states: ended.to_vec(), since: Some(Timestamp(1)), ..JobFilter::default() },
-        JobFilter { error_code: code.clone(), ..JobFilter::default() },
+        JobFilter { states: ended.to_vec(), by_end: true, ..JobFilter::default() },
+        JobFilter { states: ended.to_vec(), since: Some(Timestamp(1)), by_end: true, ..JobFilter::default() },
+        JobFilter { error_code: code.clone(), by_end: true, ..JobFilter::default() },
         JobFilter { name: Some("a".to_owned()), ..JobFilter::default() },
     ];
     for filter in filters {
