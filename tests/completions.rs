@@ -60,6 +60,7 @@ fn verbs_and_options() {
     assert_eq!(offered(&bed, "runner enqueue --on-conflict "), ["skip", "replace", "error"]);
     assert_eq!(offered(&bed, "runner completions "), ["bash", "zsh", "fish", "elvish", "powershell"]);
     assert_eq!(offered(&bed, "runner explain x --signal SIGK"), ["SIGKILL"]);
+    assert_eq!(offered(&bed, "runner prune --state "), ["succeeded", "cancelled", "dead"]);
     assert_eq!(offered(&bed, "runner inspect --state s"), ["succeeded", "scheduled"]);
     assert_eq!(offered(&bed, "runner inspect --state dead,su"), ["dead,succeeded"]);
 }
@@ -67,9 +68,14 @@ fn verbs_and_options() {
 #[test]
 fn names_of_the_job_file() {
     let bed = Bed::new(JOBS);
-    for verb in
-        ["enqueue ", "enqueue nightly-", "explain night", "inspect jobs --name ", "retry --dead --name "]
-    {
+    for verb in [
+        "enqueue ",
+        "enqueue nightly-",
+        "explain night",
+        "inspect jobs --name ",
+        "retry --dead --name ",
+        "prune --name ",
+    ] {
         let line = format!("runner {verb}");
         assert_eq!(offered(&bed, &line), ["nightly-backup", "nightly-report"], "{verb}");
     }
@@ -83,7 +89,14 @@ fn names_of_the_job_file() {
 fn queues() {
     let bed = Bed::new(JOBS);
     bed.add("nightly-backup --queue net");
-    for option in ["enqueue --queue ", "work --queue ", "work --queue =", "inspect jobs --queue ", "pause "] {
+    for option in [
+        "enqueue --queue ",
+        "work --queue ",
+        "work --queue =",
+        "inspect jobs --queue ",
+        "prune --queue ",
+        "pause ",
+    ] {
         let line = format!("runner {option}").replace('=', "= ");
         assert_eq!(offered(&bed, &line), ["default", "net", "slow"], "{option}");
     }
@@ -105,9 +118,9 @@ fn ids_that_the_verb_can_take() {
     assert_eq!(offered(&bed, "runner retry "), ["4", "1"]);
     assert_eq!(offered(&bed, "runner retry --now "), ["3"]);
     assert_eq!(offered(&bed, "runner logs "), ["4", "3", "2", "1"]);
-    let lists = ["jobs", "attempts", "dead", "workers", "queues"];
-    assert_eq!(offered(&bed, "runner inspect ")[..5], lists);
-    assert_eq!(offered(&bed, "runner inspect ")[5..], ["4", "3", "2", "1"]);
+    let lists = ["jobs", "attempts", "dead", "workers", "queues", "stats"];
+    assert_eq!(offered(&bed, "runner inspect ")[..6], lists);
+    assert_eq!(offered(&bed, "runner inspect ")[6..], ["4", "3", "2", "1"]);
     assert_eq!(offered(&bed, "runner explain 4"), ["4"]);
     assert_eq!(offered(&bed, "runner retry --dead --error-code "), ["EXIT_3"]);
     assert_eq!(words(&bed, "runner cancel --db other.db "), [""; 0]);

@@ -21,12 +21,16 @@ const DESCRIPTION: [&str; 3] = [
 ];
 
 /// Variables that runner reads.
-const ENVIRONMENT: [(&str, &str); 9] = [
+const ENVIRONMENT: [(&str, &str); 10] = [
     ("RUNNER_DB", "The database, where --db does not name one."),
     ("RUNNER_FILE", "The job file, where --file does not name one."),
     ("XDG_STATE_HOME", "Holds runner/runner.db, where nothing names a database. Default: ~/.local/state."),
     ("XDG_CONFIG_HOME", "Holds runner/jobs.toml, the last place where a job file is looked for."),
     ("NO_COLOR", "If it is set and not empty, nothing is coloured unless --color says so."),
+    (
+        "CLICOLOR_FORCE",
+        "If it is set and not 0, everything is coloured unless NO_COLOR or --color say otherwise.",
+    ),
     ("TERM", "Under dumb nothing is coloured and no progress is drawn."),
     ("TZ", "The time zone of the times that are shown, and of --at."),
     (

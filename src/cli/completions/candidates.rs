@@ -17,7 +17,7 @@ const MOST_IDS: usize = 100;
 pub(super) type Candidates = fn(&Source) -> Vec<CompletionCandidate>;
 
 /// Verb, argument, and what its words may be.
-pub(super) const KNOWN: [(&str, &str, Candidates); 19] = [
+pub(super) const KNOWN: [(&str, &str, Candidates); 22] = [
     ("enqueue", "names", declared),
     ("enqueue", "queue", queues),
     ("enqueue", "on_conflict", |_| words(["skip", "replace", "error"])),
@@ -36,11 +36,14 @@ pub(super) const KNOWN: [(&str, &str, Candidates); 19] = [
     ("explain", "what", |source| both(declared(source), ids(source, &[]))),
     ("explain", "signal", |_| words((1..=31).map(signal::name))),
     ("pause", "queue", |source| some_queues(source, false)),
+    ("prune", "state", |_| words(["succeeded", "cancelled", "dead"])),
+    ("prune", "name", declared),
+    ("prune", "queue", queues),
     ("resume", "queue", |source| some_queues(source, true)),
 ];
 
 /// What `inspect` lists.
-const LISTS: [&str; 5] = ["jobs", "attempts", "dead", "workers", "queues"];
+const LISTS: [&str; 6] = ["jobs", "attempts", "dead", "workers", "queues", "stats"];
 
 const WAITING: [StateFilter; 1] = [StateFilter::State(JobState::Pending)];
 const UNFINISHED: [StateFilter; 2] =
