@@ -34,13 +34,6 @@ Examples:
   runner retry 7 --force            also if it is declared retryable = false
   runner retry 7 --now              a waiting job is due at once";
 
-pub(super) const EXPLAIN_EXAMPLES: &str = "\
-Examples:
-  runner explain push-metrics --exit 22
-  runner explain push-metrics --signal SIGKILL --attempt 3
-  runner explain push-metrics --timeout
-  runner explain 7                  why job 7 is in its state, and what happens next";
-
 pub(super) const LOGS_EXAMPLES: &str = "\
 Examples:
   runner logs 7                     the last attempt of job 7

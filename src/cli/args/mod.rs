@@ -3,6 +3,7 @@
 
 mod enqueue;
 mod examples;
+mod explain;
 mod print;
 mod prune;
 
@@ -12,14 +13,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use enqueue::{ENQUEUE_EXAMPLES, ENQUEUE_USAGE};
 pub use enqueue::{Enqueue, JobOptions, WaitOptions};
-use examples::{
-    EXPLAIN_EXAMPLES, INSPECT_EXAMPLES, LOGS_EXAMPLES, RETRY_EXAMPLES, WAIT_EXAMPLES, WORK_EXAMPLES,
-};
+use examples::{INSPECT_EXAMPLES, LOGS_EXAMPLES, RETRY_EXAMPLES, WAIT_EXAMPLES, WORK_EXAMPLES};
+use explain::EXPLAIN_EXAMPLES;
+pub use explain::Explain;
 use print::{COMPLETIONS_EXAMPLES, MAN_EXAMPLES, SCHEMA_EXAMPLES};
 pub use print::{Completions, Shell};
-pub use prune::Prune;
-
 use prune::PRUNE_EXAMPLES;
+pub use prune::Prune;
 
 use super::values;
 use crate::model::{ErrorCode, Millis};
@@ -263,26 +263,6 @@ pub struct Check {
     /// The job file [default: as for every verb]
     #[arg(value_name = "FILE")]
     pub path: Option<PathBuf>,
-}
-
-/// `explain`
-#[derive(Debug, Args)]
-pub struct Explain {
-    /// A job of the job file, or the id of a job
-    #[arg(value_name = "NAME|ID")]
-    pub what: String,
-    /// It exits with this status
-    #[arg(long, value_name = "N", group = "ending", value_parser = clap::value_parser!(u8))]
-    pub exit: Option<u8>,
-    /// It is killed by this signal
-    #[arg(long, value_name = "S", group = "ending", value_parser = values::signal)]
-    pub signal: Option<i32>,
-    /// It outlives its timeout
-    #[arg(long, group = "ending")]
-    pub timeout: bool,
-    /// After this many attempts of the budget
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub attempt: u32,
 }
 
 /// `backup`
