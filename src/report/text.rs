@@ -28,12 +28,10 @@ impl<W: Write> TextLog<W> {
 
 impl<W: Write> Reporter for TextLog<W> {
     fn tell(&mut self, event: &Event) {
-        // A reader that went away must not stop the work.
-        let _ = if self.journal {
-            writeln!(self.out, "{}{}", priority(&event.what), words(&event.what))
-        } else {
-            writeln!(self.out, "{}{}", prefix(event), words(&event.what))
-        };
+        let before = if self.journal { priority(&event.what).to_owned() } else { prefix(event) };
+        // In one write: standard error has no buffer, and a line is not to be torn by another worker's. A reader that
+        // went away must not stop the work.
+        let _ = self.out.write_all(format!("{before}{}\n", words(&event.what)).as_bytes());
     }
 }
 
@@ -84,5 +82,35 @@ fn ended(attempt: &Attempt, name: &str, runs: u32) -> String {
         JobState::Dead => format!("{head} dead{after}: {}{message}", sentence(attempt, runs)),
         JobState::Cancelled => format!("{head} cancelled{after}{message}"),
         JobState::Pending | JobState::Running => format!("{head} {}{message}", sentence(attempt, runs)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Timestamp;
+    use std::io;
+
+    /// Takes everything, and counts in how many writes it came.
+    #[derive(Default)]
+    struct Writes(Vec<String>);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(String::from_utf8_lossy(bytes).into_owned());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_is_one_write() {
+        let mut log = TextLog::new(Writes::default());
+        log.tell(&Event { time: Timestamp(0), what: What::Notice("the disk is full".to_owned()) });
+        let [line] = log.out.0.as_slice() else { panic!("{:?}", log.out.0) };
+        assert!(line.ends_with("the disk is full\n"), "{line}");
     }
 }
