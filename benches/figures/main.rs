@@ -1,7 +1,7 @@
 //! Measures runner against what it holds itself to, next to the programs that people would use in its place.
 //!
 //! ```text
-//! cargo bench --bench figures                    every row at every size: half an hour, 10 GB of disk
+//! cargo bench --bench figures                    every row at every size: half an hour or so, 4 GB of disk
 //! cargo bench --bench figures -- --quick         smaller sizes, fewer slots and repetitions: under two minutes
 //! cargo bench --bench figures -- drain enqueue   these groups alone; --help lists them
 //! ```
