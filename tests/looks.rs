@@ -255,25 +255,23 @@ const LINES: [usize; 4] = [4_000, 16_000, 64_000, 256_000];
 
 #[test]
 fn progress_is_drawn_only_where_a_person_looks_on() {
-    let bed = Bed::bare();
-    let shows = |line: &str, vars: &[(&str, &str)]| {
+    let shows = |bed: &Bed, line: &str, vars: &[(&str, &str)]| {
         with(with(bed.call(line), &ABLE), vars).at_terminal(80).ok().stdout.contains(" left")
     };
-    let long = LINES.into_iter().find(|lines| {
-        bed.write("lines", "{\"command\":\"true\"}\n".repeat(*lines));
-        shows("enqueue --batch lines", &[])
-    });
-    assert!(long.is_some(), "enqueue draws no bar");
-    assert!(!shows("enqueue --batch lines", &[("TERM", "dumb")]), "a bar on a dumb terminal");
-    assert!(!shows("enqueue --batch lines -q", &[]), "a bar with -q");
-    let prune = |vars| {
-        bed.sql().run("UPDATE jobs SET state = 'cancelled' WHERE state = 'pending'");
-        shows("prune --older-than 0s", vars)
-    };
-    let drawn = LINES.into_iter().any(|lines| {
+    let of_lines = |lines: usize| {
+        let bed = Bed::bare();
         bed.write("lines", "{\"command\":\"true\"}\n".repeat(lines));
+        bed
+    };
+    let long = LINES.into_iter().map(of_lines).find(|bed| shows(bed, "enqueue --batch lines", &[]));
+    let bed = long.expect("enqueue draws a bar");
+    assert!(!shows(&bed, "enqueue --batch lines", &[("TERM", "dumb")]), "a bar on a dumb terminal");
+    assert!(!shows(&bed, "enqueue --batch lines -q", &[]), "a bar with -q");
+    let prune_draws = |lines| {
+        let bed = of_lines(lines);
         bed.run("enqueue -q --batch lines").ok();
-        prune(&[])
-    });
-    assert!(drawn, "prune draws no bar");
+        bed.sql().run("UPDATE jobs SET state = 'cancelled'");
+        shows(&bed, "prune --older-than 0s", &[])
+    };
+    assert!(LINES.into_iter().any(prune_draws), "prune draws no bar");
 }
