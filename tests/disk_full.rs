@@ -25,13 +25,17 @@ command = "echo next >> log"
 fn what_is_not_on_disk_is_not_acknowledged() {
     let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
     disk.run("enqueue next next").ok().prints("1\n2\n");
-    disk.fill();
-    for _ in 0..3 {
-        disk.run("enqueue next").exits(74).prints("").says("disk is full").says("make room");
-        disk.run("cancel 1").exits(74).says("disk is full");
-        disk.run("pause default").exits(74).says("disk is full");
+    // Alone with the file nobody gets as far as a commit; beside a worker, the commit is what finds no room.
+    for beside in [false, true] {
+        let _worker = beside.then(|| disk.worker("-j1 --queue other"));
+        disk.fill();
+        for _ in 0..3 {
+            disk.run("enqueue next").exits(74).prints("").says("disk is full").says("make room");
+            disk.run("cancel 1").exits(74).says("disk is full");
+            disk.run("pause default").exits(74).says("disk is full");
+        }
+        disk.make_room();
     }
-    disk.make_room();
     disk.run("doctor").ok();
     assert_eq!(disk.run("inspect --json").ok().json()["counts"]["ready"], 2);
     disk.run("enqueue next").ok().prints("3\n");

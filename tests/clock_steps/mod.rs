@@ -52,7 +52,7 @@ timeout = "700ms"
 max_attempts = 1
 
 [jobs.gated]
-command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log; until [ -e go ] || [ ! -e jobs.toml ]; do sleep 0.02; done"
+command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log; until [ -e go ] || [ ! -e jobs.toml ]; do echo still; sleep 0.02; done"
 timeout = "30s"
 "#;
 
@@ -148,7 +148,7 @@ fn a_timeout_and_the_length_of_an_attempt_do_not_heed_the_wall_clock() {
     clock.set(-10 * YEAR);
     wait_until("the timeout comes as if nothing had been", || worker.stderr().contains("TIMEOUT"));
     clock.set(10 * YEAR);
-    // The other has twenty-nine of its seconds left; by the wall clock it is ten years over.
+    // The other, which is looked at whenever it writes, has twenty-nine of its seconds left; by the wall clock it is ten years over.
     clock.add("quick");
     clock.bed().until_logged(3);
     clock.bed().write("go", "");

@@ -12,13 +12,13 @@
 //!
 //! | defect | seen as |
 //! |---|---|
-//! | the walk over queues and priorities trusts that the index is in order | `work` and `enqueue --wait` never end |
+//! | the walk over queues and priorities trusts that the index is in order | by nothing: a search in one page ends at what it has compared |
+//! | what an index calls due, running or open is believed though nothing can be done about it | `work --until-idle` never ends |
 //! | a job that the index calls due and the table does not is passed over in silence | `work --until-idle` never ends |
 //! | counters are added to as they were read | a panic |
 //! | a value of another type than its column is a defect of runner | status 70 |
 //! | a refused database is checkpointed when it is closed | its bytes change |
 //! | the version is read from the main file alone | a newer file whose header is still in the log is used |
-//! | the header's length is not compared with the file's | a file that was cut short is used, the doctor finds nothing |
 //! | the doctor does not ask SQLite for its check | the doctor finds nothing where SQLite does |
 //! | a log is thrown away where it was left by somebody who was killed | jobs are lost whose frames stand before the damage |
 
