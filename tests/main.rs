@@ -26,6 +26,8 @@ mod exit_status;
 mod expiry;
 mod explain;
 mod fairness;
+#[cfg(target_os = "linux")]
+mod faults;
 mod following;
 mod inspect;
 mod json;

@@ -23,6 +23,7 @@ mod variables;
 
 use std::fmt;
 use std::io;
+use std::os::unix::net::UnixStream;
 
 use crate::process;
 use crate::report::Reporter;
@@ -64,6 +65,8 @@ impl std::error::Error for WorkError {}
 /// Works until the options or a signal say that it is enough. Call it before any other thread is started.
 pub fn work(store: Store, options: Options, reporter: &mut dyn Reporter) -> Result<Summary, WorkError> {
     let inherited = process::cleanse();
+    // The runtime panics where it cannot have such a pair for its signals. Whoever lacks descriptors is told so in words.
+    UnixStream::pair().map(drop).map_err(|error| WorkError::Io("listen for signals", error))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

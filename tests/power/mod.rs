@@ -13,10 +13,10 @@ mod choices;
 mod disk;
 mod journal;
 mod judge;
-mod promises;
+pub mod promises;
 mod revive;
-mod rows;
-mod scenario;
+pub mod rows;
+pub mod scenario;
 mod states;
 
 use std::fmt;

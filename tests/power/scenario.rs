@@ -6,7 +6,7 @@ use super::rows::Rows;
 use crate::support::{Bed, Call, Ran, shim::shimmed, wait_until};
 
 /// The jobs. Each says first that it has begun: `WHAT JOB ATTEMPT`.
-const JOBS: &str = r#"
+pub const JOBS: &str = r#"
 [defaults]
 max_attempts = 3
 backoff = "1ms"

@@ -26,6 +26,8 @@ pub enum Act {
     After(c_int),
     /// It does half of it, and says so.
     Short,
+    /// It does what it is asked, and is counted.
+    Count,
 }
 
 impl Fault {
@@ -37,6 +39,7 @@ impl Fault {
         let act = match act {
             "fail" => Act::Fail(errno),
             "after" => Act::After(errno),
+            "count" => Act::Count,
             _ => Act::Short,
         };
         Some(Self {
@@ -52,13 +55,8 @@ impl Fault {
     fn is_met(&self) -> bool {
         let number = self.met.fetch_add(1, Ordering::Relaxed) + 1;
         let met = number == self.at || (self.for_ever && number > self.at);
-        if met
-            && !self.told.swap(true, Ordering::Relaxed)
-            && let Some(fd) = hits_file().and_then(|path| kernel::open_to_append(&path))
-        {
-            kernel::write_all(fd, b"!");
-            // SAFETY: it was opened just now.
-            unsafe { libc::syscall(libc::SYS_close, fd) };
+        if met && !self.told.swap(true, Ordering::Relaxed) {
+            append_hit(b"!");
         }
         met
     }
@@ -67,7 +65,19 @@ impl Fault {
 /// What is to become of this call; nothing where it is not its turn to fail.
 pub fn due(kind: &str) -> Option<Act> {
     let fault = config().fault.as_ref()?;
+    if let Act::Count = fault.act {
+        append_hit(format!("{kind}\n").as_bytes());
+        return None;
+    }
     (fault.kind == kind && fault.is_met()).then_some(fault.act)
+}
+
+fn append_hit(text: &[u8]) {
+    if let Some(fd) = hits_file().and_then(|path| kernel::open_to_append(&path)) {
+        kernel::write_all(fd, text);
+        // SAFETY: it was opened just now.
+        unsafe { libc::syscall(libc::SYS_close, fd) };
+    }
 }
 
 /// Makes a call that says by -1 that it failed, under the fault that is due.
@@ -78,7 +88,7 @@ pub fn under(kind: &str, call: impl FnOnce() -> c_long) -> c_long {
             call();
             kernel::fail(errno)
         }
-        Some(Act::Short) | None => call(),
+        Some(Act::Short | Act::Count) | None => call(),
     }
 }
 
@@ -86,7 +96,7 @@ pub fn under(kind: &str, call: impl FnOnce() -> c_long) -> c_long {
 pub fn under_coded(kind: &str, call: impl FnOnce() -> c_int) -> c_int {
     match due(kind) {
         Some(Act::Fail(errno) | Act::After(errno)) => errno,
-        Some(Act::Short) | None => call(),
+        Some(Act::Short | Act::Count) | None => call(),
     }
 }
 
@@ -99,6 +109,6 @@ pub fn under_partial(kind: &str, count: usize, call: impl FnOnce(usize) -> c_lon
             kernel::fail(errno)
         }
         Some(Act::Short) => call(count.div_ceil(2)),
-        None => call(count),
+        Some(Act::Count) | None => call(count),
     }
 }

@@ -9,8 +9,8 @@
 //! | `SHIM_EXE` | the program it acts in; in all others, as in the shells of jobs, it passes everything on |
 //! | `SHIM_ROOT`, `SHIM_JOURNAL` | record what is done to files below this folder, in this file |
 //! | `SHIM_SIDE` | a file to which jobs append; what any process writes to it is recorded too |
-//! | `SHIM_FAULT` | `KIND:N:once\|ever:ERRNO:fail\|after\|short`: the N-th call of a kind fails |
-//! | `SHIM_HITS` | a byte is appended to this file by each process in which the fault was met |
+//! | `SHIM_FAULT` | `KIND:N:once\|ever:ERRNO:fail\|after\|short\|count`: the N-th call of a kind fails |
+//! | `SHIM_HITS` | a byte is appended to this file by each process in which the fault was met; the kind of each call, to count |
 //!
 //! All calls that are recorded, of all processes, follow one another under one lock, and each is recorded before the
 //! next can begin: the order of the journal is the order of the acts.

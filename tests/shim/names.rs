@@ -64,8 +64,11 @@ unsafe fn opening(config: &Config, dir: c_int, path: *const c_char, flags: c_int
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn openat64(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    // SAFETY: the caller's path.
+    let of_process = unsafe { CStr::from_ptr(path) }.to_bytes().starts_with(b"/proc/");
+    let kind = if of_process { "proc-open" } else { "open" };
     // SAFETY: the caller's path. The mode is an argument that not all callers give: then it is not looked at.
-    let fd = faults::under("open", || unsafe { opening(config(), dir, path, flags, mode) });
+    let fd = faults::under(kind, || unsafe { opening(config(), dir, path, flags, mode) });
     fd.try_into().unwrap_or(-1)
 }
 

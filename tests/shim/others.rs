@@ -95,14 +95,17 @@ unsafe extern "C" fn bind(socket: c_int, address: *const sockaddr, length: sockl
 #[unsafe(no_mangle)]
 unsafe extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
     // SAFETY: the call takes numbers only.
-    number(faults::under("lock", || unsafe { libc::syscall(libc::SYS_flock, fd, operation) }))
+    let call = || unsafe { libc::syscall(libc::SYS_flock, fd, operation) };
+    number(if operation & libc::LOCK_UN == 0 { faults::under("lock", call) } else { call() })
 }
 
-/// Only locks may fail; all else that `fcntl` does passes.
+/// Only the taking of a lock may fail; all else that `fcntl` does passes.
 unsafe fn controlling(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
     // SAFETY: the caller's argument: an address or a number, as the command has it.
     let call = || unsafe { libc::syscall(libc::SYS_fcntl, fd, command, argument) };
-    let locks = [libc::F_SETLK, libc::F_SETLKW].contains(&command);
+    let locks = [libc::F_SETLK, libc::F_SETLKW].contains(&command)
+        // SAFETY: for these commands the argument is the address of a lock.
+        && c_int::from(unsafe { (*argument.cast::<libc::flock>()).l_type }) != libc::F_UNLCK;
     number(if locks { faults::under("lock", call) } else { call() })
 }
 

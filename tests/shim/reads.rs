@@ -10,7 +10,8 @@ unsafe extern "C" fn read(fd: c_int, into: *mut c_void, count: size_t) -> ssize_
     // SAFETY: the caller's buffer, or less of it.
     let call = |count: usize| unsafe { libc::syscall(libc::SYS_read, fd, into, count) };
     let done = if config().fault.is_some() && kernel::is_regular(fd) {
-        faults::under_partial("read", count, call)
+        let of_process = kernel::path_of(fd).is_some_and(|path| path.starts_with(b"/proc/"));
+        faults::under_partial(if of_process { "proc-read" } else { "read" }, count, call)
     } else {
         call(count)
     };

@@ -161,6 +161,11 @@ impl Ran {
         self.status.success()
     }
 
+    /// Did it end by itself, and not by a signal?
+    pub fn has_exited(&self) -> bool {
+        self.status.code().is_some()
+    }
+
     /// Did it end with one of these exit statuses?
     pub fn ended_with(&self, statuses: &[i32]) -> bool {
         self.status.code().is_some_and(|code| statuses.contains(&code))

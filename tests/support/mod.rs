@@ -13,7 +13,7 @@ mod worker;
 
 pub use bed::Bed;
 pub use call::{Call, Ran};
-pub use poll::{eventually, wait_until};
+pub use poll::{eventually, soon, wait_until};
 pub use processes::{is_alive, signal};
 pub use redact::{assert_screen, redacted};
 pub use sql::Sql;
