@@ -81,7 +81,7 @@ unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_in
 #[unsafe(no_mangle)]
 unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int {
     // SAFETY: the caller's room for two descriptors.
-    number(faults::under("socket", || unsafe {
+    number(faults::under("pair", || unsafe {
         libc::syscall(libc::SYS_socketpair, domain, kind, protocol, ends)
     }))
 }
