@@ -65,9 +65,13 @@ fn what_a_killed_worker_had_at_hand_is_no_attempt() {
     worker.kill();
     bed.write("go", "");
     bed.run("work --drain").ok();
+    // The ends of the last short ones may have died with the worker.
     let ran = bed.log();
-    let again: Vec<_> = ran.iter().filter(|line| !line.ends_with(".1")).collect();
-    assert_eq!((ran.len(), again), (22, vec![&"13.2".to_owned()]));
+    assert!(ran.contains(&"13.2".to_owned()), "{ran:?}");
+    for id in 14..=21 {
+        let runs: Vec<_> = ran.iter().filter(|line| line.starts_with(&format!("{id}."))).collect();
+        assert_eq!(runs, [&format!("{id}.1")]);
+    }
     bed.run("doctor").ok();
 }
 

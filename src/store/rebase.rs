@@ -13,11 +13,13 @@ impl Store {
     /// Moves waits that would begin in the future so that they begin now: the retries of jobs, and what was to run at once.
     /// What was given a time of its own keeps it.
     ///
-    /// Gives how many there were. To be called when a worker starts, and when it sees that the clock was set back.
+    /// Gives how many there were. To be called when a worker starts, when it sees that the clock was set back, and now and
+    /// then while jobs come and end: the clock may be set forth and back between two looks at it. The newest thousand jobs
+    /// and all attempts tell whether there is anything to do.
     pub fn rebase_waits(&mut self, now: Timestamp) -> Result<usize> {
         let future = now.0.saturating_add(SLACK_MS);
         let sql = "SELECT EXISTS (SELECT 1 FROM attempts WHERE finished_at > ?1)
-                       OR EXISTS (SELECT 1 FROM (SELECT enqueued_at FROM jobs ORDER BY id DESC LIMIT 1)
+                       OR EXISTS (SELECT 1 FROM (SELECT enqueued_at FROM jobs ORDER BY id DESC LIMIT 1000)
                                   WHERE enqueued_at > ?1)";
         if !self.connection.prepare_cached(sql)?.query_row([future], |row| row.get::<_, bool>(0))? {
             return Ok(0);

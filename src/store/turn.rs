@@ -93,6 +93,8 @@ impl Store {
 }
 
 /// Undoes a claim that was never started. A cancel that came meanwhile takes effect: then it tells of the job.
+///
+/// The job was due, and is, whatever has become of the clock; it has waited since then.
 pub(super) fn give_back(
     connection: &Writing,
     worker: i64,
@@ -101,7 +103,8 @@ pub(super) fn give_back(
 ) -> Result<Option<CalledOff>> {
     let mut statement = connection.prepare_cached(
         "UPDATE jobs SET state = iif(cancel_requested_at IS NULL, 'pending', 'cancelled'), worker_id = NULL,
-                         changed_at = ?3
+                         run_at = min(run_at, ?3),
+                         changed_at = iif(cancel_requested_at IS NULL, min(run_at, ?3), ?3)
          WHERE id = ?1 AND state = 'running' AND worker_id = ?2
          RETURNING queue, attempts, run_at, expires_at, state = 'pending', name",
     )?;

@@ -78,7 +78,7 @@ fn spans(job: &JobRow, history: &[Attempt], now: Timestamp) -> Vec<Span> {
             spans[at].waits_from = spans[at].runs_from;
         }
     }
-    let number = job.attempts + 1;
+    let number = job.attempts.saturating_add(1);
     match job.state {
         JobState::Running => {
             let began = job.attempt_started_at.or(job.claimed_at()).unwrap_or(now).clamp(free, now.max(free));

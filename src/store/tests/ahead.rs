@@ -66,3 +66,20 @@ fn the_last_run_of_a_budget_is_not_claimed_ahead() {
     assert_eq!(turn(&[failed], ahead, 100_000), 0);
     assert_eq!(turn(&[], Want::now(1), 100_000), 1);
 }
+
+#[test]
+fn what_is_given_back_is_due_though_the_clock_was_set_back_meanwhile() {
+    let place = Place::empty();
+    let mut store = place.open();
+    let future = Timestamp(1_000_000_000);
+    store.enqueue(&[new_job(spec("a"))], &|| future).unwrap();
+    let worker = store.register_worker(&worker_row("w")).unwrap();
+    let mut definitions = Definitions::default();
+    let mut turn = |give_back: &[i64], want, at| {
+        let errand = Errand { worker, queues: None, ended: &[], give_back, want };
+        store.turn(&mut definitions, &errand, &|| at).unwrap().claims.len()
+    };
+    assert_eq!(turn(&[], Want { now: 0, ahead: 1 }, future), 1);
+    assert_eq!(turn(&[1], Want::now(0), NOW), 0);
+    assert_eq!(turn(&[], Want::now(1), NOW), 1);
+}

@@ -85,6 +85,7 @@ pub(super) async fn run(
         no_claims_before: None,
         in_trouble: false,
         last_tries: 0,
+        wrote: false,
         clocks: (Instant::now(), clock::now()),
     };
     dispatcher.tell(started);
@@ -142,6 +143,8 @@ struct Dispatcher<'a> {
     in_trouble: bool,
     /// Tries to write since it was told to stop and nothing runs.
     last_tries: u32,
+    /// There was a turn since the last look.
+    wrote: bool,
     /// Both clocks at the last look: if the wall clock has fallen behind the other, it was set back.
     clocks: (Instant, Timestamp),
 }

@@ -67,10 +67,12 @@ impl Dispatcher<'_> {
         process::reap_orphans();
         self.store.check_place()?;
         let looked = self.recovery.look(&self.store).and_then(|()| {
-            if self.clock_was_set_back() && self.store.rebase_waits(clock::now())? > 0 {
+            let version = self.store.data_version()?;
+            let news = std::mem::take(&mut self.wrote) || version != self.seen;
+            if (self.clock_was_set_back() || news) && self.store.rebase_waits(clock::now())? > 0 {
                 self.look = true;
             }
-            Ok(self.store.data_version()?)
+            Ok(version)
         });
         match looked {
             Ok(version) => {

@@ -40,6 +40,7 @@ impl Dispatcher<'_> {
             Ok(turn) => {
                 self.out_of_trouble();
                 self.look = false;
+                self.wrote = true;
                 self.unsaved.clear();
                 self.slots.settle(self.settling.drain(..));
                 let returned = !std::mem::take(&mut self.unwanted).is_empty();

@@ -171,7 +171,8 @@ impl Plain {
         let job = self.jobs.get_mut(&id).filter(|job| job.worker == Some(worker))?;
         job.state = if job.cancel_requested_at.is_some() { JobState::Cancelled } else { JobState::Pending };
         job.worker = None;
-        job.changed_at = now;
+        job.run_at = job.run_at.min(now);
+        job.changed_at = if job.state == JobState::Cancelled { now } else { job.run_at };
         let (name, attempts) = (job.spec.name.clone(), job.next_number() - 1);
         (job.state == JobState::Cancelled).then_some(CalledOff { id, name, attempts })
     }
