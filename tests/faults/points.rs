@@ -56,7 +56,7 @@ pub const KINDS: [(&str, &[Mode]); 24] = [
     ("rename", &[once(EIO), once(ENOSPC), after(EIO)]),
     ("link", &[once(EIO), once(EPERM), after(EIO)]),
     ("unlink", &[once(EIO), once(EACCES), ever(EIO)]),
-    ("spawn", &[once(EAGAIN), once(ENOMEM), ever(EAGAIN)]),
+    ("spawn", &[once(EAGAIN), once(ENOMEM), ever(EAGAIN), once(EPERM)]),
     ("fork", &[once(EAGAIN), ever(ENOMEM)]),
     ("thread", &[once(EAGAIN), ever(EAGAIN)]),
     ("mmap", &[once(ENOMEM), ever(ENOMEM)]),
