@@ -29,6 +29,7 @@ mod fairness;
 #[cfg(target_os = "linux")]
 mod faults;
 mod following;
+mod golden;
 mod inspect;
 mod json;
 mod keys;
