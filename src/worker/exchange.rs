@@ -38,6 +38,8 @@ pub(super) struct Exchange {
 struct State {
     /// In the order in which they are to be started.
     orders: VecDeque<Order>,
+    /// Since when there are any.
+    placed_at: Option<Instant>,
     /// When a slot last took one.
     taken_at: Option<Instant>,
     /// Slots that are at work.
@@ -53,6 +55,9 @@ impl Exchange {
     pub(super) fn place(&self, order: Order) {
         let rank = |order: &Order| (-order.claim.priority, order.claim.run_at, order.claim.job_id);
         let mut state = self.lock();
+        if state.orders.is_empty() {
+            state.placed_at = Some(Instant::now());
+        }
         let at = state.orders.partition_point(|other| rank(other) <= rank(&order));
         state.orders.insert(at, order);
         self.orders.notify_one();
@@ -72,10 +77,16 @@ impl Exchange {
         (state.orders.len(), state.busy)
     }
 
-    /// When a slot last took an order, if there are more.
+    /// Since when there have been orders of which no slot took one, if there are any. A slot that was idle until the
+    /// first was placed has not been slow.
     pub(super) fn stalled_since(&self) -> Option<Instant> {
         let state = self.lock();
-        state.taken_at.filter(|_| !state.orders.is_empty())
+        state.placed_at.max(state.taken_at).filter(|_| !state.orders.is_empty())
+    }
+
+    /// When a slot last took an order.
+    pub(super) fn taken_at(&self) -> Option<Instant> {
+        self.lock().taken_at
     }
 
     /// Lets news gather until a slot has nothing to do, there are fewer than `low` orders, or news enough. False where
@@ -272,12 +283,16 @@ mod tests {
 
     #[test]
     fn it_is_stalled_only_while_there_are_orders() {
+        let begun = Instant::now();
         let exchange = with([order(1, 0, 0), order(2, 0, 0)]);
-        assert_eq!(exchange.stalled_since(), None, "no slot has been here yet");
+        assert!(exchange.stalled_since() >= Some(begun));
         let before = Instant::now();
         let _first = exchange.next(None);
         assert!(exchange.stalled_since().is_some_and(|since| since >= before));
         let _second = exchange.next(None);
         assert_eq!(exchange.stalled_since(), None);
+        let later = Instant::now();
+        exchange.place(order(3, 0, 0));
+        assert!(exchange.stalled_since() >= Some(later), "it is stalled since it is there");
     }
 }

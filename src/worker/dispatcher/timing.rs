@@ -21,6 +21,11 @@ const GATHER: Duration = Duration::from_millis(3);
 /// A claim goes back if no slot comes to it or to one before it for so long: an idle worker may have it.
 const STALLED: Duration = Duration::from_millis(100);
 
+/// Has nothing moved for too long since then?
+pub(super) fn is_stalled(since: Option<Instant>) -> bool {
+    since.is_some_and(|since| since.elapsed() >= STALLED)
+}
+
 impl Dispatcher<'_> {
     /// May the next turn wait for more to be recorded? Only while no slot waits for it.
     pub(super) fn lets_ends_gather(&mut self) -> bool {
@@ -42,7 +47,7 @@ impl Dispatcher<'_> {
             self.tell(What::WorkerStopping { reason, running: self.running.len() });
             self.obey(step);
         }
-        if self.exchange.stalled_since().is_some_and(|since| since + STALLED <= now) {
+        if is_stalled(self.exchange.stalled_since()) {
             self.pace.forget();
             self.withdraw(|_| true);
         }

@@ -6,6 +6,7 @@ use super::super::WorkError;
 use super::super::phase::Phase;
 use super::super::recovery::Remains;
 use super::Dispatcher;
+use super::timing::is_stalled;
 use crate::clock;
 use crate::model::JobState;
 use crate::report::What;
@@ -67,8 +68,10 @@ impl Dispatcher<'_> {
         let most = self.slots.room().min(usize::try_from(left).unwrap_or(usize::MAX));
         let (waiting, busy) = self.exchange.waiting_and_busy();
         let now = self.slots.number().saturating_sub(waiting + busy).min(most);
-        let ahead = self.pace.ahead(self.slots.number()).saturating_sub(waiting).min(most - now);
-        Want { now, ahead }
+        // Slots that have long been at work are no faster for what others were before.
+        let moves = now > 0 || !is_stalled(self.exchange.taken_at());
+        let pace = if moves { self.pace.ahead(self.slots.number()) } else { 0 };
+        Want { now, ahead: pace.saturating_sub(waiting).min(most - now) }
     }
 
     /// The transaction is on disk: now start, end and tell.
