@@ -117,9 +117,9 @@ fn may_wait_in_hand(claim: &Claim, now: Timestamp) -> bool {
     let circumstances = Circumstances {
         n: claim.budget_number,
         cancel_requested: false,
-        expires_at: None,
+        expires_at: claim.expires_at,
         finished_at: now,
-        roll: 0.5,
+        roll: 1.0, // the longest wait: it must not fall after the expiry
     };
     matches!(
         decide(&claim.spec.policy, &crashed, &SelfReport::default(), circumstances),

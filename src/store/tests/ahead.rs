@@ -1,7 +1,7 @@
 //! What may be claimed before there is a slot for it.
 
 use super::fixture::{Place, exited, new_job, spec, worker_row};
-use crate::model::{CodePattern, Ending, JobSpec, Status, Timestamp};
+use crate::model::{CodePattern, Ending, JobSpec, Millis, Status, Timestamp};
 use crate::store::{Definitions, Ended, Errand, Store, Want};
 
 const NOW: Timestamp = Timestamp(1_000);
@@ -38,6 +38,7 @@ fn a_job_that_a_crash_would_end_is_claimed_only_to_be_started_and_nothing_overta
         once(|spec| spec.policy.max_attempts = 1),
         once(|spec| spec.policy.never_retry_for = crash()),
         once(|spec| spec.policy.auto_retry_for = Some(timeout())),
+        once(|spec| spec.expires_in = Some(Millis(1_000))), // the wait before a retry is as long
     ] {
         let place = Place::empty();
         assert_eq!(claimed(&mut place.open(), &[last_run.clone(), last_run.clone()]), [1]);

@@ -55,11 +55,13 @@ impl Job {
         self.state == JobState::Pending && self.expires_at.is_some_and(|expiry| expiry <= now)
     }
 
-    /// A crash of its next attempt would not be the end of it.
-    pub fn outlives_a_crash(&self) -> bool {
+    /// A crash of its next attempt would not be the end of it, though it came at once.
+    pub fn outlives_a_crash(&self, now: Timestamp) -> bool {
         let (policy, crash) = (&self.spec.policy, ErrorCode::built_in(WORKER_CRASHED));
         let names = |list: &[CodePattern]| list.iter().any(|pattern| pattern.matches(&crash));
+        let wait = policy.backoff.draw(policy.backoff.strategy.nominal(self.budget_used + 1), 1.0);
         policy.retryable
+            && self.expires_at.is_none_or(|at| now.plus(wait) < at)
             && self.budget_used + 1 < policy.max_attempts
             && !names(&policy.never_retry_for)
             && policy.auto_retry_for.as_deref().is_none_or(names)

@@ -56,7 +56,7 @@ impl Plain {
         let most = errand.want.now + errand.want.ahead;
         let taken = due.into_iter().take(most).enumerate();
         let ids: Vec<i64> = taken
-            .take_while(|(at, job)| *at < errand.want.now || job.outlives_a_crash())
+            .take_while(|(at, job)| *at < errand.want.now || job.outlives_a_crash(now))
             .map(|(_, job)| job.id)
             .collect();
         ids.into_iter().map(|id| self.take(id, errand.worker, now)).collect()
