@@ -63,7 +63,7 @@ pub use outputs::{Output, StreamBytes};
 pub use overview::{Counts, Overview, QueueRow};
 pub use prune::{PruneCounts, PruneFilter};
 pub use queues::Backlog;
-pub use recover::Orphan;
+pub use recover::{Buried, Orphan};
 pub use replay::{Refusal, Replayed};
 pub use stats::{NameStats, Stats, StatsFilter};
 pub use turn::{CalledOff, Errand, Turn};

@@ -2,7 +2,8 @@
 
 use super::definition::Definitions;
 use super::finish::{self, Ended, Recorded};
-use super::{Result, Store, StoreError, turn};
+use super::turn::{self, CalledOff};
+use super::{Result, Store, StoreError};
 use crate::model::Timestamp;
 
 /// A job that a dead worker still holds.
@@ -14,6 +15,15 @@ pub struct Orphan {
     pub number: u32,
     /// When it was claimed.
     pub claimed_at: Timestamp,
+}
+
+/// What became of what a dead worker held. It is on disk.
+#[derive(Debug, Default)]
+pub struct Buried {
+    /// The attempts, in the order in which they were told.
+    pub recorded: Vec<Recorded>,
+    /// Jobs that were never started and did not go back to their queue, since they had been cancelled.
+    pub called_off: Vec<CalledOff>,
 }
 
 impl Store {
@@ -38,15 +48,15 @@ impl Store {
         lost: &[Ended],
         never_started: &[i64],
         clock: &dyn Fn() -> Timestamp,
-    ) -> Result<Vec<Recorded>> {
+    ) -> Result<Buried> {
         self.write(|tx| {
-            let mut recorded = Vec::with_capacity(lost.len());
+            let mut buried = Buried::default();
             for ended in lost {
-                recorded.push(finish::finish(tx, definitions, worker, ended)?);
+                buried.recorded.push(finish::finish(tx, definitions, worker, ended)?);
             }
             let now = clock();
             for job_id in never_started {
-                turn::give_back(tx, worker, *job_id, now)?;
+                buried.called_off.extend(turn::give_back(tx, worker, *job_id, now)?);
             }
             let closed = tx.execute(
                 "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
@@ -62,7 +72,7 @@ impl Store {
                     "an index calls worker {worker} open, its row does not"
                 )));
             }
-            Ok(recorded)
+            Ok(buried)
         })
     }
 }

@@ -10,7 +10,7 @@ use super::timing::is_stalled;
 use crate::clock;
 use crate::model::JobState;
 use crate::report::What;
-use crate::store::{Errand, Recorded, StoreError, Turn, Want};
+use crate::store::{CalledOff, Errand, Recorded, StoreError, Turn, Want};
 use crate::wake;
 
 /// How long it waits before it writes again after trouble that passes.
@@ -106,9 +106,7 @@ impl Dispatcher<'_> {
                 attempts: expired.attempts,
             });
         }
-        for job in turn.called_off {
-            self.tell(What::JobCalledOff { job_id: job.id, name: job.name, attempts: job.attempts });
-        }
+        self.tell_called_off(turn.called_off);
         if self.reporter.wants_remaining()
             && let Ok(unfinished) = self.store.count_unfinished()
         {
@@ -118,6 +116,12 @@ impl Dispatcher<'_> {
 
     fn wake_others(&self) {
         wake::wake_others(self.recovery.run_dir(), &self.name);
+    }
+
+    fn tell_called_off(&mut self, jobs: Vec<CalledOff>) {
+        for job in jobs {
+            self.tell(What::JobCalledOff { job_id: job.id, name: job.name, attempts: job.attempts });
+        }
     }
 
     fn tell_recorded(&mut self, recorded: Recorded) {
@@ -157,12 +161,13 @@ impl Dispatcher<'_> {
             &clock::now,
         );
         match buried {
-            Ok(recorded) => {
+            Ok(buried) => {
                 self.look = true;
                 self.recovery.done(remains);
-                for recorded in recorded {
+                for recorded in buried.recorded {
                     self.tell_lost(recorded);
                 }
+                self.tell_called_off(buried.called_off);
                 self.wake_others();
                 Ok(())
             }

@@ -6,7 +6,9 @@ use super::plain::{Job, Plain};
 use crate::model::{
     Attempt, Circumstances, Decision, JobSpec, JobState, Outcome, Timestamp, classify, decide,
 };
-use crate::store::{Backlog, CalledOff, Claim, Ended, Errand, Expired, Orphan, Output, Recorded, Turn};
+use crate::store::{
+    Backlog, Buried, CalledOff, Claim, Ended, Errand, Expired, Orphan, Output, Recorded, Turn,
+};
 
 impl Plain {
     pub fn turn(&mut self, errand: &Errand, now: Timestamp) -> Turn {
@@ -177,21 +179,13 @@ impl Plain {
         (job.state == JobState::Cancelled).then_some(CalledOff { id, name, attempts })
     }
 
-    pub fn bury(
-        &mut self,
-        worker: i64,
-        lost: &[Ended],
-        never_started: &[i64],
-        now: Timestamp,
-    ) -> Vec<Recorded> {
+    pub fn bury(&mut self, worker: i64, lost: &[Ended], never_started: &[i64], now: Timestamp) -> Buried {
         let recorded = lost.iter().map(|ended| self.finish(worker, ended)).collect();
-        for id in never_started {
-            self.give_back(worker, *id, now);
-        }
+        let called_off = never_started.iter().filter_map(|id| self.give_back(worker, *id, now)).collect();
         if self.held(worker).next().is_none() {
             self.close(worker);
         }
-        recorded
+        Buried { recorded, called_off }
     }
 
     pub fn close(&mut self, worker: i64) {

@@ -8,7 +8,7 @@ use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 use super::draw;
 use super::history::History;
 use crate::model::{JobState, Timestamp};
-use crate::store::{Cancelled, Ended, Errand, PruneFilter, Recorded, Replayed, Want};
+use crate::store::{Buried, Cancelled, Ended, Errand, PruneFilter, Recorded, Replayed, Want};
 
 impl History {
     pub fn enqueue(&mut self) {
@@ -175,7 +175,8 @@ impl History {
         ));
         let tellings = [lost, other_lost];
         let answers = self.both_bury(worker, &tellings, &never_started, now);
-        let first = usize::from(matches!(answers[0].first(), Some(Recorded::Late { .. })));
+        let late = matches!(answers[0].recorded.first(), Some(Recorded::Late { .. }));
+        let first = usize::from(late || !answers[1].called_off.is_empty());
         for who in [first, 1 - first] {
             let expected = self.plain.bury(worker, &tellings[who], &never_started, now);
             self.agree(&answers[who], &expected);
@@ -193,7 +194,7 @@ impl History {
         tellings: &[Vec<Ended>; 2],
         never_started: &[i64],
         now: Timestamp,
-    ) -> Vec<Vec<Recorded>> {
+    ) -> Vec<Buried> {
         thread::scope(|scope| {
             let recoverers: Vec<_> = self
                 .stores
