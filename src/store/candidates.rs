@@ -1,12 +1,12 @@
 //! Where to look for jobs in some states without walking over all jobs: the parts of indexes in which they stand.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::counts::{self, Sides};
 use super::filter::{JobFilter, StateFilter};
 use super::list_jobs::GATHERED;
 use super::tally::Kind;
-use super::{Result, queues};
+use super::{Connection, Result, queues};
 use crate::model::{JobState, Phase, Timestamp};
 
 /// Each part is a statement of its own: beyond this many a walk is as good.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::definition::Definitions;
 use super::enqueue::unpack_args;
 use super::tally::Waiting;
 use super::writing::Writing;
-use super::{Result, StoreError, queues};
+use super::{Connection, Result, StoreError, queues};
 use crate::model::{
     Bytes, Circumstances, Cut, Decision, Ending, ErrorCode, JobSpec, SelfReport, Timestamp, classify, decide,
 };

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
-use super::Result;
 use super::tally::{COARSE, FINE, Kind};
+use super::{Connection, Result};
 use crate::model::Timestamp;
 
 /// Jobs of one kind, before and after a moment.

@@ -1,10 +1,10 @@
 //! Recording that waiting jobs were not started in time.
 
-use rusqlite::{Connection, Params, params};
+use rusqlite::{Params, params};
 
 use super::tally::Waiting;
 use super::writing::Writing;
-use super::{Result, Store};
+use super::{Connection, Result, Store};
 use crate::model::{EXPIRED, JobState, Timestamp};
 
 /// What an expiry makes of a waiting job. It died when it expired, whoever notices it later.

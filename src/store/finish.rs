@@ -1,12 +1,12 @@
 //! Recording the end of an attempt and moving its job on: one transaction, behind a fence.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::definition::Definitions;
 use super::outputs::{self, Output};
 use super::tally::Waiting;
 use super::writing::Writing;
-use super::{Result, StoreError};
+use super::{Connection, Result, StoreError};
 use crate::model::{
     Attempt, Circumstances, Decision, Ending, JobState, Millis, SelfReport, Status, Timestamp, classify,
     decide,

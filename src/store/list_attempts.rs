@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 
 use super::definition;
 use super::filter::{AttemptFilter, Conditions};
 use super::list_jobs::at_most;
-use super::{Result, Store, StoreError};
+use super::{Connection, Result, Store, StoreError};
 use crate::model::{
     Attempt, CANCELLED, DeadReason, ErrorCode, INTERRUPTED, JobState, Millis, Outcome, SPAWN_FAILED, Status,
     TIMEOUT, Timestamp, WORKER_CRASHED,

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use rusqlite::{OptionalExtension, params, params_from_iter};
 
 use super::candidates;
 use super::filter::{Conditions, JobFilter, StateFilter};
 use super::job_row::{COLUMNS, JobRow, TABLES};
-use super::{Result, Store, StoreError};
+use super::{Connection, Result, Store, StoreError};
 use crate::model::{EXPIRED, JobState, Timestamp};
 
 /// So many candidates are gathered and sorted rather than sought in a walk over all jobs: some tens of milliseconds.

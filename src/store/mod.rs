@@ -9,6 +9,7 @@ mod busy;
 mod cancel;
 mod candidates;
 mod claim;
+mod connection;
 mod counts;
 mod create;
 mod definition;
@@ -45,11 +46,12 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Transaction, TransactionBehavior};
 
 pub use audit::Finding;
 pub use cancel::{CancelOutcome, Cancelled};
 pub use claim::{Claim, Want};
+use connection::Connection;
 pub use definition::Definitions;
 pub use enqueue::{EnqueueError, Enqueued, NewJob, OnConflict};
 pub use error::StoreError;
@@ -121,17 +123,17 @@ impl Store {
     }
 
     fn transact<T>(&mut self, body: impl FnOnce(&Writing) -> Result<T>) -> Result<T> {
-        let writing =
-            Writing::new(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?);
+        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        let writing = Writing::new(&self.connection, transaction);
         let value = body(&writing)?;
         writing.commit()?;
         Ok(value)
     }
 
     /// Runs one reading transaction: everything in it sees the same moment.
-    fn read<T>(&mut self, body: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
-        let transaction = self.connection.transaction()?;
-        body(&transaction)
+    fn read<T>(&mut self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let _transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
+        body(&self.connection)
     }
 
     /// Changes whenever another connection has written: a cheap way to see that something may be new.

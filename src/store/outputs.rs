@@ -1,8 +1,8 @@
 //! What attempts wrote.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Result, Store};
+use super::{Connection, Result, Store};
 
 /// What is kept of one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::counts::{self, Sides};
 use super::tally::Kind;
-use super::{Result, Store, queues};
+use super::{Connection, Result, Store, queues};
 use crate::model::{EXPIRED, JobState, Timestamp};
 
 /// Jobs by where they stand.
@@ -91,7 +91,7 @@ fn shown(jobs: i64) -> u64 {
 
 /// Counts the jobs that wait and run, for each queue and altogether, and among the dead those that have expired.
 fn unfinished(
-    tx: &Transaction,
+    tx: &Connection,
     now: Timestamp,
     in_hand: &BTreeSet<i64>,
     overview: &mut Overview,
@@ -136,7 +136,7 @@ fn unfinished(
 }
 
 /// Adds the jobs that are over.
-fn finished(tx: &Transaction, overview: &mut Overview) -> Result<()> {
+fn finished(tx: &Connection, overview: &mut Overview) -> Result<()> {
     let mut statement =
         tx.prepare_cached("SELECT state, error_code, jobs FROM finished_counts WHERE jobs > 0")?;
     let mut rows = statement.query([])?;
@@ -162,14 +162,14 @@ struct RunningJob {
 }
 
 /// The jobs that workers hold: as few as there are slots.
-fn running_jobs(tx: &Transaction) -> Result<Vec<RunningJob>> {
+fn running_jobs(tx: &Connection) -> Result<Vec<RunningJob>> {
     let mut statement = tx.prepare_cached("SELECT id, queue FROM jobs WHERE state = 'running'")?;
     let rows = statement.query_map([], |row| Ok(RunningJob { id: row.get(0)?, queue: row.get(1)? }))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The earliest due time among ready jobs, and the earliest one in the future.
-fn first_due(tx: &Transaction, now: Timestamp) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+fn first_due(tx: &Connection, now: Timestamp) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
     let mut due = tx.prepare_cached(
         "SELECT run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at <= ?3
          AND (expires_at IS NULL OR expires_at > ?3) ORDER BY run_at LIMIT 1",

@@ -6,9 +6,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
-use super::{Result, Store, expire};
+use super::{Connection, Result, Store, expire};
 use crate::model::{JobState, Timestamp};
 
 /// How long one transaction may go on taking further jobs: then it commits, and others get their turn.

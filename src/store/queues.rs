@@ -1,9 +1,9 @@
 //! Queues: which are there, which are paused, what waits in them.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::tally::COARSE;
-use super::{Result, Store, StoreError};
+use super::{Connection, Result, Store, StoreError};
 use crate::model::Timestamp;
 
 impl Store {

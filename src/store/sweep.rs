@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::prune::GAP;
-use super::{Result, Store};
+use super::{Connection, Result, Store};
 use crate::model::Timestamp;
 
 /// Rows looked at in one read: no read lasts long enough to hold up a checkpoint.

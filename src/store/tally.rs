@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Row, params};
 
-use super::Result;
+use super::{Connection, Result};
 use crate::model::JobState;
 
 /// Waiting jobs are counted in buckets of 2^13 ms (8 s): of one bucket alone it may have to be looked up who is due.

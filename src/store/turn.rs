@@ -7,7 +7,7 @@ use super::finish::{self, Ended, Recorded};
 use super::queues::{self, Backlog};
 use super::tally::Waiting;
 use super::writing::Writing;
-use super::{Result, Store, StoreError};
+use super::{Connection, Result, Store, StoreError};
 use crate::model::{JobState, Timestamp};
 
 /// Expired jobs recorded in one turn; the rest waits for the next.
@@ -121,7 +121,7 @@ pub(super) fn give_back(
     Ok(called_off)
 }
 
-fn cancels(connection: &rusqlite::Connection, worker: i64) -> Result<Vec<i64>> {
+fn cancels(connection: &Connection, worker: i64) -> Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(
         "SELECT id FROM jobs WHERE state = 'running' AND worker_id = ?1 AND cancel_requested_at IS NOT NULL",
     )?;

@@ -3,21 +3,23 @@
 use std::cell::RefCell;
 use std::ops::Deref;
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::Transaction;
 
 use super::tally::{Tally, Waiting};
-use super::{Result, StoreError};
+use super::{Connection, Result, StoreError};
 use crate::model::JobState;
 
 /// A writing transaction. Whatever moves a job in it says so here, and the counts go to disk with the commit.
 pub(super) struct Writing<'a> {
+    connection: &'a Connection,
     transaction: Transaction<'a>,
     tally: RefCell<Tally>,
 }
 
 impl<'a> Writing<'a> {
-    pub(super) fn new(transaction: Transaction<'a>) -> Self {
-        Self { transaction, tally: RefCell::default() }
+    /// The transaction that has begun on this connection.
+    pub(super) fn new(connection: &'a Connection, transaction: Transaction<'a>) -> Self {
+        Self { connection, transaction, tally: RefCell::default() }
     }
 
     /// A job waits from now on.
@@ -42,7 +44,7 @@ impl<'a> Writing<'a> {
 
     /// Writes the counts, and puts everything on disk.
     pub(super) fn commit(self) -> Result<()> {
-        self.tally.into_inner().write(&self.transaction)?;
+        self.tally.into_inner().write(self.connection)?;
         self.transaction.commit().map_err(StoreError::at_commit)
     }
 }
@@ -51,6 +53,6 @@ impl Deref for Writing<'_> {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
-        &self.transaction
+        self.connection
     }
 }

@@ -18,7 +18,7 @@ fn spread(store: &mut Store) {
 }
 
 #[test]
-fn the_same_jobs_are_counted_right_at_any_moment() {
+pub(super) fn the_same_jobs_are_counted_right_at_any_moment() {
     let place = Place::empty();
     let mut store = unsynced(place.open());
     spread(&mut store);
@@ -64,4 +64,22 @@ fn a_difference_is_found_and_can_be_mended() {
     }
     assert_eq!(store.audit().unwrap(), []);
     assert_eq!(store.overview(Timestamp(0)).unwrap().counts.cancelled, 1);
+}
+
+#[test]
+pub(super) fn an_expiry_is_counted_in_its_own_queue_and_only_while_the_job_waits() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    // All in the same bucket.
+    for (queue, expires_in) in [("one", 5_000), ("other", 6_000), ("one", 7_000)] {
+        let mut spec = spec("a");
+        queue.clone_into(&mut spec.queue);
+        spec.expires_in = Some(Millis(expires_in));
+        store.enqueue(&[new_job(spec)], &|| Timestamp(0)).unwrap();
+    }
+    store.cancel(&[3], &|| Timestamp(0)).unwrap();
+    let overview = store.overview(Timestamp(5_500)).unwrap();
+    assert_eq!((overview.counts.dead, overview.counts.ready, overview.counts.cancelled), (1, 1, 1));
+    let queues: Vec<_> = overview.queues.iter().map(|row| (row.name.as_str(), row.counts.ready)).collect();
+    assert_eq!(queues, [("other", 1)]);
 }

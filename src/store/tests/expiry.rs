@@ -2,10 +2,10 @@
 
 use super::fixture::{Place, new_job, spec, worker_row};
 use crate::model::{JobSpec, Millis, Timestamp};
-use crate::store::{Definitions, Errand, Want};
+use crate::store::{Definitions, Errand, Store, Want};
 
 #[test]
-fn of_many_jobs_that_expired_together_none_is_claimed() {
+pub(super) fn of_many_jobs_that_expired_together_none_is_claimed() {
     let place = Place::empty();
     let mut store = place.open();
     let mut definitions = Definitions::default();
@@ -26,7 +26,7 @@ fn of_many_jobs_that_expired_together_none_is_claimed() {
 }
 
 #[test]
-fn a_holder_that_expires_this_very_moment_holds_its_key_no_more() {
+pub(super) fn a_holder_that_expires_this_very_moment_holds_its_key_no_more() {
     let place = Place::empty();
     let mut store = place.open();
     let spec = JobSpec { expires_in: Some(Millis(9)), unique_key: Some("k".to_owned()), ..spec("a") };
@@ -38,4 +38,19 @@ fn a_holder_that_expires_this_very_moment_holds_its_key_no_more() {
     assert_eq!(enqueue_at(9).id, first.id);
     assert!(enqueue_at(10).created);
     assert_eq!(store.job(first.id, Timestamp(10)).unwrap().unwrap().status(), "dead");
+}
+
+#[test]
+pub(super) fn an_expiry_is_recorded_of_the_job_that_is_named_alone() {
+    let place = Place::empty();
+    let mut store = place.open();
+    for span in [9, 90] {
+        let spec = JobSpec { expires_in: Some(Millis(span)), ..spec("a") };
+        store.enqueue(&[new_job(spec)], &|| Timestamp(1)).unwrap();
+    }
+    let state = |store: &Store, id| store.job(id, Timestamp(1)).unwrap().unwrap().status();
+    store.record_expiry(2, &|| Timestamp(50)).unwrap();
+    assert_eq!((state(&store, 1), state(&store, 2)), ("ready", "ready"));
+    store.record_expiry(1, &|| Timestamp(50)).unwrap();
+    assert_eq!((state(&store, 1), state(&store, 2)), ("dead", "ready"));
 }

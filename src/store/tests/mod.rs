@@ -7,6 +7,8 @@ mod counts;
 mod crowd;
 mod expiry;
 mod fixture;
+mod guards;
+mod lookalikes;
 mod many;
 mod opening;
 mod plans;
@@ -15,3 +17,5 @@ mod random;
 mod schema;
 mod stats;
 mod triggers;
+
+pub(super) use guards::Tap;

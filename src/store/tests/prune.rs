@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::fixture::{Place, exited, new_job, spec, unsynced, worker_row};
 use super::plans::{long_steps, traced};
-use crate::model::{JobState, Millis, Timestamp};
-use crate::store::{Definitions, Errand, NewJob, PruneFilter, Store, Want};
+use crate::model::{Cut, Ending, JobState, Millis, Status, Timestamp};
+use crate::store::{Definitions, Ended, Errand, NewJob, PruneFilter, Store, Want};
 
 const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
 
@@ -112,27 +112,51 @@ fn stopped_at_any_moment_it_leaves_whole_jobs() {
 }
 
 #[test]
-fn what_is_put_back_meanwhile_stays() {
+pub(super) fn what_is_put_back_meanwhile_stays_even_if_it_ends_again() {
     let place = Place::empty();
     let (mut store, mut other) = (unsynced(place.open()), unsynced(place.open()));
     cancelled(&mut store, &vec!["a"; 1_000]);
-    let mut kept = 0;
+    let mut last = 0;
     store
-        .prune(&all(), &mut |_| {
-            // The jobs of this page were found before; the last of them is waiting again.
-            if kept == 0 {
-                kept = number(&other, "SELECT max(id) FROM jobs");
-                other.replay(&[kept], false, CLOCK).unwrap();
+        .prune(&PruneFilter { until: Timestamp(1_500), ..all() }, &mut |_| {
+            // The jobs of this page were found before; of the last two one is waiting, the other ended too late.
+            if last == 0 {
+                last = number(&other, "SELECT max(id) FROM jobs");
+                other.replay(&[last - 1, last], false, CLOCK).unwrap();
+                other.cancel(&[last], &|| Timestamp(2_000)).unwrap();
             }
             true
         })
         .unwrap();
-    assert_eq!((jobs(&store), number(&store, "SELECT max(id) FROM jobs")), (1, kept));
+    assert_eq!(column(&store, "SELECT state FROM jobs ORDER BY id"), ["pending", "cancelled"]);
+    assert_eq!(number(&store, "SELECT min(id) FROM jobs"), last - 1);
     assert_eq!(store.audit().unwrap(), []);
 }
 
 #[test]
-fn definitions_and_workers_go_when_nothing_needs_them() {
+pub(super) fn only_of_one_name_or_one_queue() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    for (name, queue) in [("a", "one"), ("a", "other"), ("b", "one"), ("b", "other")] {
+        let mut spec = spec(name);
+        queue.clone_into(&mut spec.queue);
+        let id = store.enqueue(&[new_job(spec)], CLOCK).unwrap()[0].id;
+        store.cancel(&[id], CLOCK).unwrap();
+    }
+    for (name, queue, expected) in
+        [(Some("a"), Some("other"), 1), (None, Some("one"), 2), (Some("b"), None, 1)]
+    {
+        let (name, queue) = (name.map(str::to_owned), queue.map(str::to_owned));
+        let filter = PruneFilter { name, queue, ..all() };
+        let counted = store.count_prunable(&filter).unwrap();
+        assert_eq!(counted[2], (JobState::Cancelled, expected));
+        assert_eq!(store.prune(&filter, &mut |_| true).unwrap(), counted);
+    }
+    assert_eq!(jobs(&store), 0);
+}
+
+#[test]
+pub(super) fn definitions_and_workers_go_when_nothing_needs_them() {
     let place = Place::empty();
     let mut store = unsynced(place.open());
     for name in ["a", "b"] {
@@ -159,7 +183,7 @@ fn definitions_and_workers_go_when_nothing_needs_them() {
 }
 
 #[test]
-fn a_definition_that_is_taken_up_again_meanwhile_stays() {
+pub(super) fn a_definition_that_is_taken_up_again_meanwhile_stays() {
     // Whenever the enqueue comes: each moment at which somebody else can write is tried.
     for moment in 1.. {
         let place = Place::empty();
@@ -185,7 +209,7 @@ fn a_definition_that_is_taken_up_again_meanwhile_stays() {
 }
 
 #[test]
-fn the_id_of_a_definition_never_gets_another_meaning() {
+pub(super) fn the_id_of_a_definition_never_gets_another_meaning() {
     let place = Place::empty();
     let mut store = unsynced(place.open());
     let worker = store.register_worker(&worker_row("w")).unwrap();
@@ -201,4 +225,47 @@ fn the_id_of_a_definition_never_gets_another_meaning() {
         store.prune(&all(), &mut |_| true).unwrap();
         assert_eq!(jobs(&store), 0);
     }
+}
+
+#[test]
+pub(super) fn jobs_whose_expiry_nobody_recorded_are_counted_as_they_would_go() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    let worker = store.register_worker(&worker_row("w")).unwrap();
+    // The first was interrupted after its expiry: it died when that was recorded, and not before.
+    for (name, queue) in [("a", "one"), ("a", "one"), ("b", "one"), ("a", "other")] {
+        let mut spec = spec(name);
+        queue.clone_into(&mut spec.queue);
+        spec.expires_in = Some(Millis(5));
+        store.enqueue(&[new_job(spec)], CLOCK).unwrap();
+    }
+    let mut definitions = Definitions::default();
+    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: Want::now(1) };
+    store.turn(&mut definitions, &errand, CLOCK).unwrap();
+    let ending = Ending { cut: Some(Cut::Interrupted), status: Some(Status::Signaled(15)) };
+    let ended = [Ended { ending, ..exited(1, 1, Timestamp(3_000)) }];
+    // The clock of this turn is behind: nothing has expired yet.
+    store.turn(&mut definitions, &Errand { ended: &ended, want: Want::now(0), ..errand }, CLOCK).unwrap();
+    let mut count = |name: Option<&str>, queue: Option<&str>, until| {
+        let (name, queue) = (name.map(str::to_owned), queue.map(str::to_owned));
+        let states = vec![JobState::Dead];
+        let filter = PruneFilter { states, name, queue, until: Timestamp(until) };
+        store.count_prunable(&filter).unwrap()[0].1
+    };
+    assert_eq!([1_004, 1_005, 2_999, 3_000].map(|until| count(None, None, until)), [0, 3, 3, 4]);
+    assert_eq!((count(Some("a"), None, 2_000), count(None, Some("one"), 2_000)), (2, 2));
+    assert_eq!(count(Some("a"), Some("one"), 2_000), 1);
+}
+
+#[test]
+pub(super) fn a_worker_that_ended_lately_stays() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    cancelled(&mut store, &["a"]);
+    for (name, ended_at) in [("early", 1_500), ("late", 3_000)] {
+        let worker = store.register_worker(&worker_row(name)).unwrap();
+        store.worker_ended(worker, Timestamp(ended_at)).unwrap();
+    }
+    store.prune(&PruneFilter { until: Timestamp(2_000), ..all() }, &mut |_| true).unwrap();
+    assert_eq!(column(&store, "SELECT name FROM workers"), ["late"]);
 }

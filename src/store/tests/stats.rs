@@ -66,7 +66,7 @@ fn failed(job: i64, number: u32, at: i64) -> Ended {
 }
 
 #[test]
-fn jobs_attempts_and_how_long_they_ran_and_waited() {
+pub(super) fn jobs_attempts_and_how_long_they_ran_and_waited() {
     let mut scene = Scene::new();
     let job = scene.add(twice("a"), 1_000);
     // Due at 1000, but of a first run that was retried that is not kept; due again at 1300 + 100.
@@ -84,7 +84,7 @@ fn jobs_attempts_and_how_long_they_ran_and_waited() {
 }
 
 #[test]
-fn a_retry_was_due_when_its_delay_was_over() {
+pub(super) fn a_retry_was_due_when_its_delay_was_over() {
     let mut scene = Scene::new();
     let job = scene.add(runs("a", 4), 1_000);
     scene.run(1_000, 1_000, &failed(job, 1, 1_300));
@@ -95,7 +95,7 @@ fn a_retry_was_due_when_its_delay_was_over() {
 }
 
 #[test]
-fn only_what_ended_since() {
+pub(super) fn only_what_ended_since() {
     let mut scene = Scene::new();
     let job = scene.add(twice("a"), 1_000);
     scene.run(1_000, 1_000, &failed(job, 1, 2_000));
@@ -127,7 +127,7 @@ fn what_was_cut_short_says_nothing_about_how_long_it_runs() {
 }
 
 #[test]
-fn a_retry_that_was_made_due_earlier_has_not_waited_less_than_nothing() {
+pub(super) fn a_retry_that_was_made_due_earlier_has_not_waited_less_than_nothing() {
     let mut scene = Scene::new();
     let job = scene.add(twice("a"), 1_000);
     scene.run(1_000, 1_000, &failed(job, 1, 1_100));
@@ -139,7 +139,7 @@ fn a_retry_that_was_made_due_earlier_has_not_waited_less_than_nothing() {
 }
 
 #[test]
-fn a_job_that_expired_counts_as_dead_recorded_or_not() {
+pub(super) fn a_job_that_expired_counts_as_dead_recorded_or_not() {
     let mut scene = Scene::new();
     let mut short = twice("short");
     std::sync::Arc::make_mut(&mut short.spec).expires_in = Some(Millis(10));
@@ -166,4 +166,43 @@ fn no_statement_walks_or_sorts_the_jobs_or_attempts() {
     });
     assert_eq!(long_steps(&scene.store.connection, &traced.sql), [""; 0]);
     assert_eq!(traced.slow, BTreeSet::new());
+}
+
+#[test]
+pub(super) fn only_of_one_name_or_one_queue() {
+    let mut scene = Scene::new();
+    for (name, queue, at) in [("a", "one", 2_000), ("a", "other", 3_000), ("b", "one", 4_000)] {
+        let mut job = runs(name, 3);
+        queue.clone_into(&mut std::sync::Arc::make_mut(&mut job.spec).queue);
+        let id = scene.add(job, at);
+        scene.run(at, at + 10, &failed(id, 1, at + 200));
+        scene.run(at + 300, at + 320, &failed(id, 2, at + 400));
+        scene.run(at + 500, at + 510, &failed(id, 3, at + 600));
+    }
+    for (name, queue, expires_in) in
+        [("a", "one", 10), ("a", "other", 10), ("b", "one", 10), ("a", "one", 90_000)]
+    {
+        let mut job = twice(name);
+        let spec = std::sync::Arc::make_mut(&mut job.spec);
+        queue.clone_into(&mut spec.queue);
+        spec.expires_in = Some(Millis(expires_in));
+        scene.add(job, 5_000);
+    }
+    let mut of = |name: Option<&str>, queue: Option<&str>| -> Vec<(String, u64, u64, Option<u64>)> {
+        let filter = StatsFilter {
+            name: name.map(str::to_owned),
+            queue: queue.map(str::to_owned),
+            since: Some(Timestamp(1_000)),
+        };
+        let found = scene.store.stats(&filter, Timestamp(50_000)).unwrap();
+        let of_name =
+            |(name, of): (String, NameStats)| (name, of.dead, of.attempts, of.waits.max().map(|wait| wait.0));
+        found.into_iter().map(of_name).collect()
+    };
+    let a = |dead, attempts| ("a".to_owned(), dead, attempts, Some(20));
+    let b = ("b".to_owned(), 2, 3, Some(20));
+    assert_eq!(of(None, None), [a(4, 6), b.clone()]);
+    assert_eq!(of(Some("a"), None), [a(4, 6)]);
+    assert_eq!(of(None, Some("one")), [a(2, 3), b]);
+    assert_eq!(of(Some("a"), Some("other")), [a(2, 3)]);
 }

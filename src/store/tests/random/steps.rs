@@ -5,8 +5,9 @@ use std::thread;
 use rand::RngExt;
 use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 
-use super::draw;
 use super::history::History;
+use super::plain::Job;
+use super::{draw, whole};
 use crate::model::{JobState, Timestamp};
 use crate::store::{Buried, Cancelled, Ended, Errand, PruneFilter, Recorded, Replayed, Want};
 
@@ -42,8 +43,9 @@ impl History {
             self.plain.jobs.get(id).is_some_and(|job| job.worker.is_some_and(|holder| holder != worker))
         }));
         let queues: Option<Vec<String>> = self.rng.random_bool(0.3).then(|| {
-            let number = self.rng.random_range(0..=2);
-            draw::QUEUES.sample(&mut self.rng, number).map(|queue| (*queue).to_owned()).collect()
+            // Now and then the same one twice.
+            let number = self.rng.random_range(0..=3);
+            (0..number).map(|_| (*draw::QUEUES.choose(&mut self.rng).unwrap()).to_owned()).collect()
         });
         let want = Want { now: self.rng.random_range(0..=3), ahead: self.rng.random_range(0..=2) };
         let errand = Errand { worker, queues: queues.as_deref(), ended: &ended, give_back: &give_back, want };
@@ -136,6 +138,32 @@ impl History {
         self.agree(&answer, &expected);
     }
 
+    /// A worker starts, or sees that the clock was set back.
+    pub fn rebase(&mut self) {
+        let now = self.now;
+        self.log("waits that begin in the future begin now");
+        let answer = self.store().0.rebase_waits(now).unwrap();
+        let expected = self.plain.rebase(now);
+        self.agree(&answer, &expected);
+    }
+
+    /// A person looks at one job, and an expiry that was due is recorded.
+    pub fn look_at_one(&mut self) {
+        let now = self.now;
+        let Some(&id) = self.some_ids().first() else { return };
+        self.log(format!("a look at {id}"));
+        let store = &mut self.store().0;
+        store.record_expiry(id, &|| now).unwrap();
+        let last = store.history(id, 1).unwrap().pop();
+        let number = last.as_ref().map_or(1, |attempt| attempt.number);
+        let answer = (store.job(id, now).unwrap(), store.attempt(id, number).unwrap(), last);
+        self.plain.jobs.get_mut(&id).filter(|job| job.has_expired(now)).map(Job::expire);
+        let job = self.plain.jobs.get(&id);
+        let last = job.and_then(|job| job.attempts.last().cloned());
+        let expected = (job.map(|job| whole::shown(&self.plain, job, now)), last.clone(), last);
+        self.agree(&answer, &expected);
+    }
+
     /// A worker dies; or it stops, where it runs nothing.
     pub fn die(&mut self) {
         let now = self.now;
@@ -154,7 +182,11 @@ impl History {
     /// Two recoverers bury the same dead worker at once; either may be first. Some attempts may have to wait.
     pub fn bury(&mut self) {
         let now = self.now;
-        let Some(&worker) = self.dead.choose(&mut self.rng) else { return };
+        let closed: Vec<_> =
+            self.plain.workers.iter().filter(|(_, open)| !open).map(|(row, _)| row.id).collect();
+        // Now and then one that was buried, or stopped, long ago.
+        let old = closed.choose(&mut self.rng).filter(|_| self.rng.random_bool(0.2));
+        let Some(worker) = old.or(self.dead.choose(&mut self.rng)).copied() else { return };
         let held = self.store().0.held_by(worker).unwrap();
         let expected = self.plain.orphans(worker);
         self.agree(&held, &expected);
@@ -232,8 +264,8 @@ impl History {
         }
         let Some(&id) = self.some_ids().first() else { return };
         self.log(format!("delete {id}"));
-        let result = self.store().0.connection.execute("DELETE FROM jobs WHERE id = ?1", [id]);
-        let unfinished = self.plain.jobs.get(&id).is_some_and(super::plain::Job::is_unfinished);
+        let result = (*self.store().0.connection).execute("DELETE FROM jobs WHERE id = ?1", [id]);
+        let unfinished = self.plain.jobs.get(&id).is_some_and(Job::is_unfinished);
         assert_eq!(result.is_err(), unfinished, "{result:?}");
         if !unfinished {
             let gone = self.plain.jobs.remove(&id);

@@ -1,7 +1,8 @@
 //! A look at the whole file: it is what the model says, it holds what every file must hold, and nothing that was seen
 //! before has changed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::plain::{Job, Plain};
 use crate::model::{JobState, Phase, Timestamp};
@@ -63,7 +64,7 @@ const NEVER: &[(&str, &str)] = &[
 #[derive(Default)]
 pub(super) struct Seen(BTreeMap<String, String>);
 
-const LASTING: [&str; 5] = [
+const LASTING: [&str; 6] = [
     "SELECT 'attempt ' || job_id || '.' || number, json_array(budget_number, outcome, error_code, exit_code, signal,
         message, worker_id, started_at, finished_at, duration_ms, leaked, next_state, dead_reason, nominal_delay_ms,
         delay_ms) FROM attempts",
@@ -73,12 +74,13 @@ const LASTING: [&str; 5] = [
         enqueued_at) FROM jobs",
     "SELECT 'input ' || job_id, hex(stdin) FROM inputs",
     "SELECT 'definition ' || id, spec FROM definitions",
+    "SELECT 'end of worker ' || id, json_array(ended_at) FROM workers WHERE ended_at IS NOT NULL",
 ];
 
 pub(super) fn look(store: &mut Store, plain: &Plain, seen: &mut Seen, now: Timestamp) {
     for (what, query) in NEVER {
         let found: Option<rusqlite::types::Value> = {
-            let mut statement = store.connection.prepare_cached(query).unwrap();
+            let mut statement = (*store.connection).prepare_cached(query).unwrap();
             let mut rows = statement.query([]).unwrap();
             rows.next().unwrap().map(|row| row.get(0).unwrap())
         };
@@ -86,12 +88,15 @@ pub(super) fn look(store: &mut Store, plain: &Plain, seen: &mut Seen, now: Times
     }
     nothing_changed(store, seen);
     same_as_the_model(store, plain, now);
-    same_numbers(store, plain, now);
+    // Also as it was and as it will be: nothing is due before a minute ago, and some has expired in a minute.
+    for at in [now.0 - 60_000, now.0, now.0 + 60_000] {
+        same_numbers(store, plain, Timestamp(at));
+    }
 }
 
 fn nothing_changed(store: &Store, seen: &mut Seen) {
     for query in LASTING {
-        let mut statement = store.connection.prepare_cached(query).unwrap();
+        let mut statement = (*store.connection).prepare_cached(query).unwrap();
         let mut rows = statement.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
             let (key, text): (String, String) = (row.get(0).unwrap(), row.get(1).unwrap());
@@ -114,11 +119,12 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
     }
     rows.reverse();
     assert!(rows.iter().map(|row| row.id).eq(plain.jobs.keys().copied()));
-    let mut attempts = 0;
+    let mut expected = Vec::new();
     for (row, job) in rows.iter().zip(plain.jobs.values()) {
         assert_eq!(format!("{row:?}"), format!("{:?}", shown(plain, job, now)));
         assert_eq!(store.history(job.id, usize::MAX >> 1).unwrap(), *job.attempts);
-        attempts += job.attempts.len();
+        let (name, runs) = (&job.spec.name, job.spec.policy.runs());
+        expected.extend(job.attempts.iter().map(|attempt| (attempt.clone(), name.clone(), runs)));
         for number in 0..=job.next_number() {
             let live = job.live.as_ref().filter(|(of, _)| *of == number).map(|(_, output)| output);
             let expected = job.outputs.get(&number).or(live).cloned().unwrap_or_default();
@@ -128,22 +134,23 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
             assert_eq!(store.live_lengths(job.id, number).unwrap(), lengths);
         }
     }
-    let (mut listed, mut last) = (BTreeSet::new(), None);
+    let (mut listed, mut last) = (Vec::new(), None);
     loop {
         let page = store.attempts_page(&AttemptFilter::default(), last, 64).unwrap();
         let Some((attempt, ..)) = page.last() else { break };
         let next = Some((attempt.finished_at, attempt.job_id, attempt.number));
         assert!(last.is_none() || next < last, "the pages go on");
         last = next;
-        listed.extend(page.iter().map(|(attempt, ..)| (attempt.job_id, attempt.number)));
+        listed.extend(page);
     }
-    assert_eq!(listed.len(), attempts, "pages of attempts leave some out");
+    expected.sort_by_key(|(attempt, ..)| Reverse((attempt.finished_at, attempt.job_id, attempt.number)));
+    assert_eq!(listed, expected);
     let open: Vec<_> = plain.workers.iter().filter(|(_, open)| *open).map(|(row, _)| row.clone()).collect();
     assert_eq!(store.open_workers().unwrap(), open);
 }
 
 /// The job as it is to be shown.
-fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
+pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
     let mut job = job.clone();
     if job.has_expired(now) {
         job.expire();
@@ -196,7 +203,11 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
         cancelled: count("cancelled"),
     };
     assert_eq!(overview.counts, counts);
-    assert_eq!(overview.dead_by_error_code.values().sum::<u64>(), counts.dead);
+    let mut by_code = BTreeMap::new();
+    for code in rows.iter().filter_map(|row| row.error_code.as_ref()) {
+        *by_code.entry(code.to_string()).or_default() += 1;
+    }
+    assert_eq!(overview.dead_by_error_code, by_code);
     let waiting = || rows.iter().filter(|row| row.state == JobState::Pending).map(|row| row.run_at);
     assert_eq!(overview.next_run_at, waiting().filter(|at| *at > now).min());
     assert_eq!(overview.oldest_due_at, waiting().filter(|at| *at <= now).min());
