@@ -1,5 +1,5 @@
--- The whole schema of a runner database, version 1. The program applies this file as it is when it creates a
--- database; nothing else defines a table. Times are integer milliseconds since the Unix epoch, UTC; durations are
+-- The whole schema of a runner database, version 1. The program applies this file, without its comments, when it creates
+-- a database; nothing else defines a table. Times are integer milliseconds since the Unix epoch, UTC; durations are
 -- integer milliseconds. Everything here may be read with the sqlite3 shell. To change things, use runner: the triggers
 -- refuse what would make the history lie, not everything that would confuse a worker.
 
@@ -278,12 +278,12 @@ SELECT id, name, queue, error_code, dead_reason, attempts,
 FROM jobs WHERE state = 'dead';
 
 CREATE VIEW attempt_history AS
-SELECT a.job_id, j.name, a.number, a.outcome, a.error_code, a.exit_code, a.signal, a.message,
+SELECT job_id, j.name, number, outcome, a.error_code, exit_code, signal, message,
        strftime('%Y-%m-%dT%H:%M:%fZ', a.started_at / 1000.0, 'unixepoch') AS started,
        strftime('%Y-%m-%dT%H:%M:%fZ', a.finished_at / 1000.0, 'unixepoch') AS finished,
-       a.duration_ms, a.next_state, a.dead_reason, a.delay_ms, w.name AS worker,
-       CAST(o.stdout AS TEXT) AS stdout, CAST(o.stderr AS TEXT) AS stderr
+       duration_ms, next_state, a.dead_reason, delay_ms, w.name AS worker,
+       CAST(stdout AS TEXT) AS stdout, CAST(stderr AS TEXT) AS stderr
 FROM attempts AS a
-JOIN jobs AS j ON j.id = a.job_id
+JOIN jobs AS j ON j.id = job_id
 LEFT JOIN workers AS w ON w.id = a.worker_id
-LEFT JOIN outputs AS o ON o.job_id = a.job_id AND o.number = a.number;
+LEFT JOIN outputs USING (job_id, number);

@@ -9,7 +9,8 @@ use rusqlite::Connection;
 
 use super::{Result, StoreError, StoreFile, open};
 
-/// The schema, as people read it.
+/// The schema, as people read it. SQLite keeps the text of each statement and reads all of it whenever a process opens
+/// the database, so comments and indentation stay here.
 const SCHEMA: &str = include_str!("../../schema.sql");
 
 /// Builds the database under another name in `FILE.run/` and moves it into place when it is complete and on disk.
@@ -51,10 +52,35 @@ fn fill(draft: &Path) -> Result<()> {
     let connection = Connection::open(draft)?;
     // The schema goes in with a rollback journal, so that the header of the main file tells at once whose it is.
     connection.execute_batch("PRAGMA synchronous = FULL; BEGIN IMMEDIATE;")?;
-    connection.execute_batch(SCHEMA)?;
+    connection.execute_batch(&without_comments(SCHEMA))?;
     connection.execute_batch("COMMIT; PRAGMA journal_mode = WAL;")?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(())
+}
+
+/// SQL without its comments, and with one blank or line break where there are several.
+fn without_comments(sql: &str) -> String {
+    let mut kept = String::with_capacity(sql.len());
+    let mut quoted = false;
+    let mut chars = sql.chars().peekable();
+    while let Some(mut next) = chars.next() {
+        if !quoted && next == '-' && chars.peek() == Some(&'-') {
+            next = chars.by_ref().find(|c| *c == '\n').unwrap_or('\n');
+        }
+        quoted ^= next == '\'';
+        if quoted || !next.is_ascii_whitespace() {
+            kept.push(next);
+            continue;
+        }
+        let blank = if next == '\n' { '\n' } else { ' ' };
+        match kept.pop() {
+            Some(before) if !before.is_ascii_whitespace() => kept.extend([before, blank]),
+            Some('\n') => kept.push('\n'),
+            Some(_) => kept.push(blank),
+            None => {}
+        }
+    }
+    kept
 }
 
 /// Creates what is missing of a directory, readable by its owner alone, and makes the new names durable.
@@ -101,5 +127,43 @@ fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_go_and_text_in_quotes_stays() {
+        let sql = "-- first\n\nCREATE  TABLE t (\n    a TEXT,   -- a word; it's one\n    b TEXT -- 'the' last\n);\n";
+        assert_eq!(without_comments(sql), "CREATE TABLE t (\na TEXT,\nb TEXT\n);\n");
+        let quoted = "SELECT 'a  -- b''  --', c - -1;\n";
+        assert_eq!(without_comments(quoted), quoted);
+    }
+
+    #[test]
+    fn what_is_stored_is_the_schema_word_by_word() {
+        let stored = |schema: &str| {
+            let connection = Connection::open_in_memory().unwrap();
+            connection.execute_batch(schema).unwrap();
+            let sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY name";
+            let mut statement = connection.prepare(sql).unwrap();
+            let columns = |row: &rusqlite::Row| (0..4).map(|at| row.get(at)).collect();
+            let rows = statement.query_map([], columns).unwrap();
+            rows.collect::<rusqlite::Result<Vec<Vec<String>>>>().unwrap()
+        };
+        // Told apart in another way than above: no line of the schema has two dashes in quotes.
+        let words = |sql: &str| -> Vec<String> {
+            let code = sql.lines().filter_map(|line| line.split("--").next());
+            code.flat_map(str::split_whitespace).map(str::to_owned).collect()
+        };
+        let (read, kept) = (stored(SCHEMA), stored(&without_comments(SCHEMA)));
+        assert_eq!(read.len(), kept.len());
+        for (read, kept) in read.iter().zip(&kept) {
+            assert_eq!(read[..3], kept[..3]);
+            assert_eq!(words(&read[3]), words(&kept[3]));
+            assert!(!kept[3].contains("--") && !kept[3].contains("  "), "{}", kept[3]);
+        }
     }
 }
