@@ -15,45 +15,47 @@ const RATE: u8 = 10;
 
 /// A bar that shows itself when it has taken a while.
 pub struct Bar {
-    drawn: ProgressBar,
-    /// When it began, until it is shown; none also where nobody would see it.
+    /// None where nobody would see it.
+    drawn: Option<ProgressBar>,
+    /// When it began, until it is shown.
     hidden_since: Option<Instant>,
-    watched: bool,
 }
 
 impl Bar {
     /// A bar with these words behind it, in which `{pos}` and `{len}` stand for numbers.
     pub fn new(global: &Global, words: &str) -> Self {
-        let watched = !global.quiet && draws(&io::stderr());
+        if global.quiet || !draws(&io::stderr()) {
+            return Self { drawn: None, hidden_since: None };
+        }
         let form = format!("{{bar:24}} {words}, {{eta}} left");
         let style = ProgressStyle::with_template(&form).unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         let style = if super::screen::is_plain() { style.progress_chars("#>-") } else { style };
-        Self { drawn: bar.with_style(style), hidden_since: watched.then(Instant::now), watched }
+        Self { drawn: Some(bar.with_style(style)), hidden_since: Some(Instant::now()) }
     }
 
     /// Would anybody see it?
     pub const fn is_watched(&self) -> bool {
-        self.watched
+        self.drawn.is_some()
     }
 
     /// So much of so much is done.
     pub fn set(&mut self, done: u64, all: u64) {
-        if !self.watched {
-            return;
-        }
-        self.drawn.set_length(all);
-        self.drawn.set_position(done);
+        let Some(drawn) = &self.drawn else { return };
+        drawn.set_length(all);
+        drawn.set_position(done);
         if self.hidden_since.is_some_and(|since| since.elapsed() >= SOON) {
             self.hidden_since = None;
-            self.drawn.set_draw_target(ProgressDrawTarget::stderr_with_hz(RATE));
+            drawn.set_draw_target(ProgressDrawTarget::stderr_with_hz(RATE));
         }
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.drawn.finish_and_clear();
+        if let Some(drawn) = &self.drawn {
+            drawn.finish_and_clear();
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod man;
 mod no_panics;
 mod pause;
 mod place;
+mod plain;
 mod prune;
 mod retry;
 mod say;
@@ -51,8 +52,7 @@ pub fn main() -> ExitCode {
     if let Some(answered) = completions::answer() {
         return answered;
     }
-    let command = Cli::command().color(color::of_help(env::args_os()));
-    let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
+    let cli = match plain::understood(env::args_os()).map_or_else(as_defined, Ok) {
         Ok(cli) => cli,
         Err(answer) => {
             // Help and version end here too. Whoever reads them may go away.
@@ -70,6 +70,12 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// What was typed, by the definition of the command line.
+fn as_defined() -> clap::error::Result<Cli> {
+    let command = Cli::command().color(color::of_help(env::args_os()));
+    command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
 fn run(cli: &Cli) -> Result<u8, Failure> {

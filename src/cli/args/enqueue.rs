@@ -30,7 +30,7 @@ Without --max-attempts an ad hoc job runs once. --backoff takes 30s (constant), 
 exponential:INITIAL[:MULTIPLIER[:MAX]] or linear:DELAY[:MAX].";
 
 /// `enqueue`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Enqueue {
     /// Jobs of the job file
     #[arg(value_name = "NAME")]
@@ -65,7 +65,7 @@ pub struct Enqueue {
 }
 
 /// Options for whoever wants to know how it ends.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub struct WaitOptions {
     /// Wait until it has ended, and exit as it did
     #[arg(long)]

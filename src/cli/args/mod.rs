@@ -50,7 +50,7 @@ pub struct Cli {
 const EVERY: &str = "Options of every verb";
 
 /// Options of every verb.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Global {
     /// The database [default: $RUNNER_DB, else runner/runner.db in $XDG_STATE_HOME or ~/.local/state]
     #[arg(long, global = true, help_heading = EVERY, value_name = "PATH")]
@@ -73,9 +73,10 @@ pub struct Global {
 }
 
 /// When to colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorWhen {
     /// On a terminal, unless the environment says otherwise.
+    #[default]
     Auto,
     /// Always.
     Always,
@@ -178,7 +179,7 @@ pub enum LogFormat {
 }
 
 /// `inspect`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Inspect {
     /// ID, ID.N, jobs, attempts, dead, workers, queues or stats [default: the overview]
     #[arg(value_name = "WHAT")]
