@@ -58,7 +58,7 @@ impl Definitions {
 }
 
 /// FNV-1a, 64 bits: only to find candidates, which are compared in full.
-fn fnv1a(bytes: &[u8]) -> i64 {
+pub(super) fn fnv1a(bytes: &[u8]) -> i64 {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });

@@ -24,6 +24,7 @@ mod inspect;
 mod job_row;
 mod list_attempts;
 mod list_jobs;
+mod log_name;
 mod open;
 mod outputs;
 mod overview;
@@ -87,6 +88,8 @@ pub struct Store {
     in_hand: BTreeSet<i64>,
     /// The disk is full, and others wait until this is closed: it is there to be read.
     only_to_look: bool,
+    /// This process has seen to it that the log's name is on disk.
+    log_is_named: bool,
 }
 
 impl Store {
@@ -114,6 +117,12 @@ impl Store {
         }
     }
 
+    /// Ends the use of the database with the process, where somebody else has it open: what SQLite would take apart, the
+    /// kernel takes back, the locks too. Putting the log away is then the business of the other, who is the last.
+    pub fn leave(self) {
+        std::mem::forget(self);
+    }
+
     /// Runs one writing transaction. When this returns `Ok`, what it did is on disk.
     fn write<T>(&mut self, body: impl FnOnce(&Writing) -> Result<T>) -> Result<T> {
         if self.only_to_look {
@@ -126,6 +135,11 @@ impl Store {
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         let writing = Writing::new(&self.connection, transaction);
         let value = body(&writing)?;
+        if !self.log_is_named {
+            let what = || format!("sync the folder of the database {}", self.file.path().display());
+            log_name::secure(&self.file).map_err(|error| StoreError::Io(what(), error))?;
+            self.log_is_named = true;
+        }
         writing.commit()?;
         Ok(value)
     }

@@ -24,10 +24,10 @@ const HEADER: usize = 100;
 impl Store {
     /// Opens the database, and creates it first where there is none.
     pub fn open_or_create(file: StoreFile) -> Result<Self> {
-        if is_missing(&file)? {
-            create::create(&file)?;
+        match Self::open(file.clone()) {
+            Err(StoreError::Missing(_)) => create::create(&file).and_then(|()| Self::open(file)),
+            opened => opened,
         }
-        Self::open(file)
     }
 
     /// Opens a database that must exist.
@@ -48,7 +48,14 @@ impl Store {
             connected => (connected, false),
         };
         let connection = connection.map_err(|error| explain(error, &file))?;
-        let store = Self { connection, file, identity, in_hand: BTreeSet::new(), only_to_look: alone };
+        let store = Self {
+            connection,
+            file,
+            identity,
+            in_hand: BTreeSet::new(),
+            only_to_look: alone,
+            log_is_named: false,
+        };
         // Whatever was opened, it is the file that was looked at.
         store.check_place()?;
         Ok(store)
