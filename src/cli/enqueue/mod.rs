@@ -46,14 +46,19 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
         store.enqueue_telling(&jobs, &clock::now, &mut |done| bar.set(done as u64, jobs.len() as u64))?;
     drop(bar);
     store.check_place()?;
-    if enqueued.iter().any(|job| job.created) {
-        wake::wake_workers(&store.file().run_dir());
-    }
+    let a_worker_is_there =
+        enqueued.iter().any(|job| job.created) && wake::wake_workers(&store.file().run_dir());
     if !screen.quiet {
         tell_of_finished_holders(&store, &enqueued)?;
     }
     print_ids(&mut screen, &store, &enqueued)?;
-    if asked.waiting.wait { wait(&mut screen, &mut store, &enqueued, asked.waiting) } else { Ok(0) }
+    if asked.waiting.wait {
+        return wait(&mut screen, &mut store, &enqueued, asked.waiting);
+    }
+    if a_worker_is_there {
+        store.leave();
+    }
+    Ok(0)
 }
 
 /// Waits for the jobs, also for those that a key gave.
