@@ -94,7 +94,7 @@ impl From<StoreError> for Failure {
             StoreError::Foreign(..) => (status::IO, "name another file with --db or $RUNNER_DB".to_owned()),
             StoreError::Damaged(..) | StoreError::Nonsense(_) => (
                 status::IO,
-                "keep a copy of the file and of what lies beside it, then restore a backup, or name another file with --db"
+                "keep a copy of the file and of what lies beside it; then put a backup in its place, with no -wal and no -shm file left beside it, or name another file with --db"
                     .to_owned(),
             ),
             StoreError::Newer(..) => (status::NEWER, "use the runner that wrote it, or a newer one".to_owned()),

@@ -121,7 +121,9 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  runner doctor\n  runner doctor --json")]
     Doctor,
     /// Copy the database while workers go on, never over an existing file
-    #[command(after_help = "Examples:\n  runner backup runner-$(date +%F).db")]
+    #[command(
+        after_help = "Examples:\n  runner backup runner-$(date +%F).db\n\nTo restore a copy: stop the workers, remove the -wal and -shm files beside the\ndatabase, and put the copy in its place."
+    )]
     Backup(Backup),
     /// Remove finished jobs, with their attempts and output
     #[command(after_help = PRUNE_EXAMPLES)]
