@@ -160,7 +160,7 @@ fn runs(value: Value<'_>, found: &mut Found) -> Option<u32> {
 fn patterns(value: Value<'_>, found: &mut Found) -> Listed {
     let list = value.list("an array of error codes, such as [\"TIMEOUT\"]", found).unwrap_or_default();
     let pattern = |entry: Value<'_>, found: &mut Found| {
-        let text = entry.string(found)?;
+        let text = entry.code(found)?;
         entry.taken(CodePattern::parse(text), found)
     };
     distinct(&list, found, pattern)

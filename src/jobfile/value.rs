@@ -105,6 +105,16 @@ impl<'t> Value<'t> {
         None
     }
 
+    /// The text of an error code; a bare number was meant as an exit status.
+    pub(super) fn code(self, found: &mut Found) -> Option<&'t str> {
+        if !matches!(self.data(), DeValue::Integer(_)) {
+            return self.string(found);
+        }
+        let hint = format!("write \"EXIT_{}\", or the name that `exit_codes` gives it", self.described());
+        self.wrong(found, "a string").hint(hint);
+        None
+    }
+
     /// A string that is neither empty nor holds a NUL, which no path, command or variable can.
     pub(super) fn text(self, found: &mut Found) -> Option<&'t str> {
         let text = self.string(found)?;

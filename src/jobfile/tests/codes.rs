@@ -154,3 +154,18 @@ reports = ["X", "X"]
     /srv/jobs.toml: 5 mistakes
     "##);
 }
+
+#[test]
+fn a_bare_number_in_a_list_of_codes_was_meant_as_an_exit_status() {
+    let text = "[jobs.a]\ncommand = \"make\"\nauto_retry_for = [75]\n";
+    insta::assert_snapshot!(drawn(text), @r#"
+    error: an entry of `auto_retry_for` must be a string, not 75
+     --> /srv/jobs.toml:3:19
+      |
+    3 | auto_retry_for = [75]
+      |                   ^^
+      = hint: write "EXIT_75", or the name that `exit_codes` gives it
+
+    /srv/jobs.toml: 1 mistake
+    "#);
+}
