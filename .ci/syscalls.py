@@ -119,7 +119,8 @@ def measure(runner):
         source.write_text("int main(void) { return 0; }\n")
         subprocess.run(["cc", "-static", "-o", program, source], check=True)
         bed.run("enqueue", "--", program)
-        (bed.folder / "batch").write_text(f'{{"command":["{program}"]}}\n' * (JOBS - 1))
+        # More than one run each, as a declared job has: a job with a single run is not claimed ahead.
+        (bed.folder / "batch").write_text(f'{{"command":["{program}"],"max_attempts":3}}\n' * (JOBS - 1))
         seen[f"enqueue --batch, {JOBS - 1} jobs"] = bed.count("enqueue", "--batch", "batch")
         seen[f"drain, {JOBS} jobs"] = bed.count("work", "--drain", "-j", "1")
         done = bed.run("inspect", "jobs", "--state", "succeeded", "--json")
