@@ -20,7 +20,7 @@ const PROGRAMS: [(&str, &str, &str); 7] = [
     ("tsp", "-V", "apt-get install task-spooler"),
     ("nq", "", "apt-get install nq"),
     ("pueue", "--version", "cargo install --locked pueue"),
-    ("rustc", "--version", "https://rustup.rs"),
+    ("rustc", "--version", "rustup toolchain install stable"),
 ];
 
 /// A list for the head of the table.
