@@ -1,30 +1,8 @@
 //! A bed whose wall clock can be set.
 
-use std::env;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::support::{Bed, Call, Ran, Worker};
-
-/// The library that sets it, which `cargo test` builds with the other examples.
-fn shim() -> &'static Path {
-    static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_BIN_EXE_runner")).parent().expect("a folder");
-        let path = folder.join("examples/libclockshim.so");
-        // One suite asked for by its name comes without them.
-        if !path.exists() {
-            let release = folder.ends_with("release").then_some("--release");
-            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            cargo.args(["build", "--locked", "--quiet", "--example", "clockshim"]).args(release);
-            let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo");
-            assert!(built.success() && path.exists(), "{} is not there", path.display());
-        }
-        path
-    })
-}
+use crate::support::{Bed, Call, Ran, Worker, preload::off_clock};
 
 /// A bed and its clock.
 pub struct Clock {
@@ -56,7 +34,7 @@ impl Clock {
     }
 
     pub fn call(&self, line: &str) -> Call {
-        self.bed.call(line).env("LD_PRELOAD", shim()).env("CLOCK_OFFSET", self.bed.path("offset"))
+        off_clock(self.bed.call(line), &self.bed.path("offset"))
     }
 
     pub fn run(&self, line: &str) -> Ran {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::scenes::{Place, Scene};
-use crate::support::{Call, Ran, shim::shimmed, soon};
+use crate::support::{Call, Ran, preload::shimmed, soon};
 
 /// A worker that has not ended by then is asked to stop, as a person would do.
 ///

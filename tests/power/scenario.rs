@@ -3,7 +3,7 @@
 
 use super::journal::{self, Record};
 use super::rows::Rows;
-use crate::support::{Bed, Call, Ran, shim::shimmed, wait_until};
+use crate::support::{Bed, Call, Ran, preload::shimmed, wait_until};
 
 /// The jobs. Each says first that it has begun: `WHAT JOB ATTEMPT`.
 pub const JOBS: &str = r#"

@@ -3,10 +3,10 @@
 mod bed;
 mod call;
 mod poll;
+#[cfg(target_os = "linux")]
+pub mod preload;
 mod processes;
 mod redact;
-#[cfg(target_os = "linux")]
-pub mod shim;
 mod sql;
 mod terminal;
 mod worker;

@@ -1,0 +1,41 @@
+//! Libraries that suites load into the program, before its C library.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use super::Call;
+
+/// The program that the suites run.
+pub const RUNNER: &str = env!("CARGO_BIN_EXE_runner");
+
+/// Where the library of an example is: `cargo test` builds it among the examples, `cargo test --test it` does not.
+fn library(example: &str) -> PathBuf {
+    assert!(
+        cfg!(debug_assertions),
+        "nothing can be loaded into the released program, which is static: run this suite without --release"
+    );
+    let target = Path::new(RUNNER).parent().expect("the program lies in a folder");
+    let library = target.join(format!("examples/lib{example}.so"));
+    if !library.exists() {
+        let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .args(["build", "--locked", "--quiet", "--example", example, "--target-dir"])
+            .arg(target.parent().expect("the target folder"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(built.is_ok_and(|status| status.success()), "cargo build --example {example} failed");
+    }
+    library
+}
+
+/// Has the program that this calls record what it does, or fail where it is told to.
+pub fn shimmed(call: Call) -> Call {
+    static SHIM: OnceLock<PathBuf> = OnceLock::new();
+    call.env("LD_PRELOAD", SHIM.get_or_init(|| library("shim"))).env("SHIM_EXE", RUNNER)
+}
+
+/// Has the program that this calls see a clock that is as far off as the file `offset` says, in milliseconds.
+pub fn off_clock(call: Call, offset: &Path) -> Call {
+    static SHIM: OnceLock<PathBuf> = OnceLock::new();
+    call.env("LD_PRELOAD", SHIM.get_or_init(|| library("clockshim"))).env("CLOCK_OFFSET", offset)
+}
