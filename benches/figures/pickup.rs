@@ -1,7 +1,8 @@
 //! How long a job waits for an idle worker, and what an idle worker costs.
 //!
-//! The clock starts before the job is written and stops in the first line of its command, which reads the clock and sends
-//! it here. The same command started directly gives what a start costs anyway.
+//! The clock starts when the job is on disk, just before the wake-up, and stops in the first line of its command, which
+//! reads the clock and sends it here. The same command started directly gives what a start costs anyway. What passes from
+//! before the job is written, its own sync included, is told beside it.
 
 use std::fs;
 use std::os::unix::net::UnixDatagram;
@@ -72,7 +73,7 @@ fn waits(context: &Context, bed: &Bed) -> anyhow::Result<Vec<Row>> {
     }
     let [bare, from_commit, whole] = [bare, from_commit, whole].map(Sample::new);
     let row = |percent, bound| {
-        let over = whole.percentile(percent) - bare.percentile(percent);
+        let over = from_commit.percentile(percent) - bare.percentile(percent);
         Row::new(
             format!("pickup by an idle worker over a bare spawn, p{percent}"),
             Sample::new(vec![over]),
@@ -80,9 +81,9 @@ fn waits(context: &Context, bed: &Bed) -> anyhow::Result<Vec<Row>> {
             Target::AtMost(bound),
         )
         .note(format!(
-            "from before the commit {} ms, from after it {} ms, bare spawn {} ms",
-            short(whole.percentile(percent)),
+            "from after the commit {} ms, from before it {} ms, bare spawn {} ms",
             short(from_commit.percentile(percent)),
+            short(whole.percentile(percent)),
             short(bare.percentile(percent)),
         ))
     };
