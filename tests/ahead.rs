@@ -75,6 +75,52 @@ fn what_a_killed_worker_had_at_hand_is_no_attempt() {
     bed.run("doctor").ok();
 }
 
+/// Its worker is killed by the 31st job, with the next ones at hand.
+fn killed() -> Bed {
+    let bed = Bed::new(
+        r#"
+[jobs.short]
+command = "true"
+
+[jobs.fatal]
+command = "[ $RUNNER_ATTEMPT != 1 ] || kill -9 $PPID"
+"#,
+    );
+    let short = "{\"name\":\"short\"}\n".repeat(30);
+    let lines =
+        format!("{short}{{\"name\":\"fatal\"}}\n{{\"name\":\"short\",\"unique_key\":\"k\"}}\n{short}");
+    bed.call("enqueue --batch -").stdin(lines).run().ok();
+    Worker::start(&bed, bed.call("work"), "-j1").wait();
+    assert!(count(&bed, "state = 'running' AND id > 31") > 3, "it had claimed ahead");
+    bed
+}
+
+#[test]
+fn what_a_killed_worker_had_at_hand_can_be_cancelled_at_once() {
+    let bed = killed();
+    assert_eq!(bed.run("cancel 32 33").ok().stdout, "job 32: cancelled\njob 33: cancelled\n");
+    assert_eq!(count(&bed, "state = 'running' AND id > 31"), 0);
+    assert_eq!(count(&bed, "state = 'running' AND id = 31"), 1, "that one had begun");
+    bed.run("work --drain").ok();
+    assert_eq!(bed.run("inspect 32 --json").ok().json()["attempts"], 0);
+    bed.run("doctor").ok();
+}
+
+#[test]
+fn what_a_killed_worker_had_at_hand_can_be_replaced() {
+    let bed = killed();
+    bed.run("enqueue short --unique-key k --on-conflict replace").ok();
+    assert_eq!(bed.job(32)["state"], "cancelled");
+    bed.run("work --drain").ok();
+    bed.run("doctor").ok();
+}
+
+#[test]
+fn what_a_killed_worker_had_at_hand_can_be_made_due() {
+    let bed = killed();
+    assert_eq!(bed.run("retry 32 --now").ok().stdout, "job 32: due now\n");
+}
+
 #[test]
 fn more_jobs_than_asked_for_are_not_started() {
     let bed = mixed();

@@ -20,6 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Cancels waiting jobs and asks running ones to end.
 pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
     let mut store = place::open(global)?;
+    place::take_from_the_dead(&mut store)?;
     place::look_into_hands(&mut store)?;
     let mut done = store.cancel(&asked.ids, &clock::now)?;
     wake::wake_workers(&store.file().run_dir());

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::Global;
 use super::failure::{Failure, status};
+use crate::clock;
 use crate::jobfile::{self, JobFile};
 use crate::model::Timestamp;
 use crate::store::{self, JobRow, Store, StoreError, StoreFile};
@@ -45,6 +46,11 @@ pub fn look_into_hands(store: &mut Store) -> Result<(), Failure> {
     let in_hand = worker::in_hand(store)?;
     store.show_as_waiting(in_hand);
     Ok(())
+}
+
+/// Has what dead workers held and had not begun wait again, before something is done with waiting jobs.
+pub fn take_from_the_dead(store: &mut Store) -> Result<(), Failure> {
+    Ok(worker::take_from_the_dead(store, &clock::now)?)
 }
 
 /// The job of this id, with the start of an attempt that runs now.

@@ -3,6 +3,7 @@
 use super::definition::Definitions;
 use super::finish::{self, Ended, Recorded};
 use super::turn::{self, CalledOff};
+use super::writing::Writing;
 use super::{Result, Store, StoreError};
 use crate::model::Timestamp;
 
@@ -55,9 +56,7 @@ impl Store {
                 buried.recorded.push(finish::finish(tx, definitions, worker, ended)?);
             }
             let now = clock();
-            for job_id in never_started {
-                buried.called_off.extend(turn::give_back(tx, worker, *job_id, now)?);
-            }
+            buried.called_off = give_back(tx, worker, never_started, now)?;
             let closed = tx.execute(
                 "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
                  AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)",
@@ -75,4 +74,19 @@ impl Store {
             Ok(buried)
         })
     }
+
+    /// Gives back what a worker held and never started. Harmless where somebody else did so before.
+    pub fn give_back(
+        &mut self,
+        worker: i64,
+        never_started: &[i64],
+        clock: &dyn Fn() -> Timestamp,
+    ) -> Result<()> {
+        self.write(|tx| give_back(tx, worker, never_started, clock()).map(drop))
+    }
+}
+
+/// The jobs that did not go back to their queue, since they had been cancelled.
+fn give_back(tx: &Writing, worker: i64, jobs: &[i64], now: Timestamp) -> Result<Vec<CalledOff>> {
+    jobs.iter().filter_map(|job_id| turn::give_back(tx, worker, *job_id, now).transpose()).collect()
 }

@@ -1,10 +1,11 @@
-//! What workers have claimed ahead, for onlookers: to everybody but its worker such a job is still waiting.
+//! What workers have claimed ahead, for others: to everybody but its worker such a job is still waiting.
 
 use std::collections::BTreeSet;
 use std::fs::File;
 
-use super::lock::lock_path;
+use super::lock::{self, lock_path};
 use super::slot_table;
+use crate::model::Timestamp;
 use crate::process;
 use crate::store::{Result, Store, WorkerRow};
 
@@ -20,6 +21,22 @@ pub fn in_hand(store: &Store) -> Result<BTreeSet<i64>> {
     Ok(jobs)
 }
 
+/// Gives back what dead workers held and had not begun, as their recovery would: who acts on a waiting job need not wait
+/// for that.
+pub fn take_from_the_dead(store: &mut Store, clock: &dyn Fn() -> Timestamp) -> Result<()> {
+    let boot_id = process::boot_id();
+    let run_dir = store.file().run_dir();
+    for worker in store.open_workers()? {
+        let Some(corpse) = lock::take_dead(&run_dir, &worker, &boot_id) else { continue };
+        let held = store.held_by(worker.id)?.into_iter();
+        let jobs: Vec<_> = held.filter(|held| corpse.never_started(held)).map(|held| held.job_id).collect();
+        if !jobs.is_empty() {
+            store.give_back(worker.id, &jobs, clock)?;
+        }
+    }
+    Ok(())
+}
+
 /// First the table, then the jobs: what is still held for an attempt of which there was no record had not begun then. The
 /// record of an attempt stays until its end is on disk.
 fn not_begun(store: &Store, worker: &WorkerRow) -> Result<Vec<i64>> {
@@ -27,7 +44,6 @@ fn not_begun(store: &Store, worker: &WorkerRow) -> Result<Vec<i64>> {
     let Some(records) = File::open(path).ok().and_then(|file| slot_table::read(&file)) else {
         return Ok(Vec::new());
     };
-    let has_begun = |job_id, number| records.iter().any(|it| (it.job_id, it.number) == (job_id, number));
     let held = store.held_by(worker.id)?.into_iter();
-    Ok(held.filter(|held| !has_begun(held.job_id, held.number)).map(|held| held.job_id).collect())
+    Ok(held.filter(|held| !slot_table::names(&records, held)).map(|held| held.job_id).collect())
 }

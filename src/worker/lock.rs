@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::slot_table::{self, SlotRecord};
 use crate::model::Timestamp;
 use crate::process::{self, Identity};
-use crate::store::WorkerRow;
+use crate::store::{Orphan, WorkerRow};
 
 /// The path of a worker's lock file.
 pub(super) fn lock_path(run_dir: &Path, worker: &str) -> PathBuf {
@@ -37,6 +37,13 @@ pub(super) struct Corpse {
     pub records: Vec<SlotRecord>,
     /// The slot table is whole and of this boot: what it does not name had not begun.
     pub has_table: bool,
+}
+
+impl Corpse {
+    /// Was that certainly not begun? Only a whole slot table of this boot can tell.
+    pub(super) fn never_started(&self, orphan: &Orphan) -> bool {
+        self.has_table && !slot_table::names(&self.records, orphan)
+    }
 }
 
 /// Takes the lock of a worker if that worker is dead.

@@ -29,7 +29,7 @@ use crate::process;
 use crate::report::Reporter;
 use crate::store::{Store, StoreError};
 
-pub use in_hand::in_hand;
+pub use in_hand::{in_hand, take_from_the_dead};
 pub use lock::{Liveness, liveness, started_at};
 pub use options::{Options, Summary, Until};
 

@@ -137,7 +137,8 @@ fn examine(worker: WorkerRow, corpse: Corpse, orphans: Vec<Orphan>, rebooted: bo
                     message: "its worker died; it may not have started",
                 });
             }
-            None if rebooted || !corpse.has_table => {
+            None if corpse.never_started(&orphan) => never_started.push(orphan.job_id),
+            None => {
                 left_of.push((mark(&worker, &orphan), None));
                 let message = if rebooted {
                     "the machine was restarted; it may not have started"
@@ -146,7 +147,6 @@ fn examine(worker: WorkerRow, corpse: Corpse, orphans: Vec<Orphan>, rebooted: bo
                 };
                 lost.push(Lost { orphan, started_at: None, message });
             }
-            None => never_started.push(orphan.job_id),
         }
     }
     let left = if rebooted || left_of.is_empty() {

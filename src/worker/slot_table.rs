@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::model::Timestamp;
 use crate::process::Identity;
+use crate::store::Orphan;
 
 /// The length of a record in the file.
 const RECORD: usize = 128;
@@ -124,6 +125,11 @@ pub(super) fn read(file: &File) -> Option<Vec<SlotRecord>> {
     let text = String::from_utf8(text).ok()?;
     let written = text.lines().filter(|line| !line.trim().is_empty());
     written.map(parse).collect()
+}
+
+/// Is there a record of what this was claimed for?
+pub(super) fn names(records: &[SlotRecord], held: &Orphan) -> bool {
+    records.iter().any(|record| (record.job_id, record.number) == (held.job_id, held.number))
 }
 
 fn parse(line: &str) -> Option<SlotRecord> {

@@ -25,7 +25,7 @@ use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Attempt, Bytes, JobState, Timestamp};
 use crate::report::{local_time, safe_line};
-use crate::store::{Enqueued, NewJob, Store};
+use crate::store::{Enqueued, NewJob, OnConflict, Store};
 use crate::wake;
 use overrides::Overrides;
 
@@ -41,6 +41,9 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
         return Ok(0);
     }
     let mut store = place::open_or_create(global)?;
+    if jobs.iter().any(|job| job.on_conflict == OnConflict::Replace) {
+        place::take_from_the_dead(&mut store)?;
+    }
     let mut bar = Bar::new(global, "{pos} of {len} written");
     let enqueued =
         store.enqueue_telling(&jobs, &clock::now, &mut |done| bar.set(done as u64, jobs.len() as u64))?;
