@@ -143,15 +143,16 @@ fn attempt(shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Ran {
     let mark = |worker_id: String, attempt| Mark { worker_id, job_id, attempt };
     let predecessors: Vec<Mark> =
         claim.last_worker.iter().map(|worker| mark(worker.clone(), number - 1)).collect();
+    let mark = mark(shared.worker_id.clone(), number);
     let launch = Launch {
         spec: &claim.spec,
         args: &claim.args,
         stdin: stdin.as_ref(),
         vars: variables(claim, &shared.worker_id, &shared.db, &report),
-        mark: mark(shared.worker_id.clone(), number),
+        mark: mark.clone(),
         report: &report,
         predecessors: &predecessors,
-        remnants: &shared.remnants.take(job_id),
+        remnants: &predecessors.iter().flat_map(|mark| shared.remnants.of(mark)).collect::<Vec<_>>(),
     };
     let tell = |news| shared.exchange.tell(news);
     process::run(&launch, &order.control, &mut |progress| match progress {
@@ -165,7 +166,7 @@ fn attempt(shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Ran {
             let output = Output { stdout: kept(stdout.clone()), stderr: kept(stderr.clone()) };
             tell(FromSlot::Output { job_id, number, output });
         }
-        Progress::Left(processes) => shared.remnants.keep(job_id, processes),
+        Progress::Left(processes) => shared.remnants.keep(&mark, &processes),
         Progress::Stuck(text) => tell(FromSlot::Notice { job_id, text: text.to_owned() }),
     })
 }

@@ -47,7 +47,7 @@ pub(super) async fn run(
         reports: presence.reports.clone(),
         table: presence.table.clone(),
         exchange: Arc::clone(&exchange),
-        remnants: Remnants::default(),
+        remnants: Remnants::new(&store.file().run_dir()),
     };
     let boot_id = presence.row.boot_id.clone();
     let recovery = Recovery::new(store.file().run_dir(), boot_id, presence.row.id, tell_remains);
