@@ -122,6 +122,25 @@ fn what_a_killed_worker_had_at_hand_can_be_made_due() {
 }
 
 #[test]
+fn nothing_of_a_paused_queue_is_started_once_pause_has_returned() {
+    let bed = Bed::new(
+        r#"
+[jobs.short]
+command = "echo short >> log"
+
+[jobs.pause]
+command = "$RUNNER pause default > /dev/null && echo paused >> log"
+"#,
+    );
+    let short = "{\"name\":\"short\"}\n".repeat(30);
+    let lines = format!("{short}{{\"name\":\"pause\"}}\n{short}");
+    bed.call("enqueue --batch -").stdin(lines).run().ok();
+    bed.call("work -j1 --until-idle").env("RUNNER", env!("CARGO_BIN_EXE_runner")).run().ok();
+    let log = bed.log();
+    assert_eq!((log.len(), log[30].as_str()), (31, "paused"));
+}
+
+#[test]
 fn more_jobs_than_asked_for_are_not_started() {
     let bed = mixed();
     bed.run("work -j2 --max-jobs 7").ok();

@@ -1,27 +1,22 @@
 //! `runner cancel`
 
-use std::time::{Duration, Instant};
-
 use super::args::{Global, Ids};
 use super::failure::{Failure, status};
+use super::hands;
 use super::json_rows::JobJson;
 use super::place;
 use super::say::say;
 use super::screen::Screen;
-use super::watch::Watch;
 use crate::clock;
 use crate::model::JobState;
 use crate::store::{CancelOutcome, Cancelled, Store};
 use crate::wake;
 
-/// How long a worker may take to give back what it has claimed and not begun.
-const PATIENCE: Duration = Duration::from_secs(1);
-
 /// Cancels waiting jobs and asks running ones to end.
 pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
     let mut store = place::open(global)?;
-    place::take_from_the_dead(&mut store)?;
-    place::look_into_hands(&mut store)?;
+    hands::take_from_the_dead(&mut store)?;
+    hands::look(&mut store)?;
     let mut done = store.cancel(&asked.ids, &clock::now)?;
     wake::wake_workers(&store.file().run_dir());
     wait_for_what_lies_in_hand(&mut store, &mut done)?;
@@ -56,23 +51,16 @@ pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
 /// A job that a worker had claimed and not begun is waiting to everybody else: it is cancelled when this returns, unless
 /// its worker is suspended.
 fn wait_for_what_lies_in_hand(store: &mut Store, done: &mut [Cancelled]) -> Result<(), Failure> {
-    let is_asked = |each: &Cancelled| each.outcome == CancelOutcome::Requested;
-    if !done.iter().any(|each| is_asked(each) && store.is_in_hand(each.id)) {
-        return Ok(());
-    }
-    let mut watch = Watch::begin()?;
-    let until = Instant::now() + PATIENCE;
-    while Instant::now() < until && watch.wait(store, Some(until))?.is_none() {
-        place::look_into_hands(store)?;
-        for each in done.iter_mut().filter(|each| is_asked(each)) {
+    hands::wait_until(store, &mut |store| {
+        let asked = done.iter_mut().filter(|each| each.outcome == CancelOutcome::Requested);
+        let mut lies_in_hand = false;
+        for each in asked {
             let job = store.job(each.id, clock::now())?;
             if job.is_some_and(|job| job.state == JobState::Cancelled) {
                 each.outcome = CancelOutcome::Cancelled;
             }
+            lies_in_hand |= store.is_in_hand(each.id);
         }
-        if !done.iter().any(|each| is_asked(each) && store.is_in_hand(each.id)) {
-            break;
-        }
-    }
-    Ok(())
+        Ok(!lies_in_hand)
+    })
 }

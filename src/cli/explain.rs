@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::args::{Explain, Global};
 use super::failure::{Failure, status};
+use super::hands;
 use super::place;
 use super::screen::{Screen, Tone};
 use super::{values, why};
@@ -194,7 +195,7 @@ fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<(), F
     })?;
     let now = clock::now();
     let mut store = place::open(global)?;
-    place::look_into_hands(&mut store)?;
+    hands::look(&mut store)?;
     let job = place::job(&store, id, now)?.ok_or_else(|| no_such_id(id))?;
     let mut lines = why::why(&store, &job, now)?;
     lines.extend(why::expiry(&job, now));

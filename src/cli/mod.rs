@@ -13,6 +13,7 @@ mod enqueue;
 mod explain;
 mod failure;
 mod follow;
+mod hands;
 mod init;
 mod inspect;
 mod json_rows;

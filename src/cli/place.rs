@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::args::Global;
 use super::failure::{Failure, status};
-use crate::clock;
 use crate::jobfile::{self, JobFile};
 use crate::model::Timestamp;
 use crate::store::{self, JobRow, Store, StoreError, StoreFile};
@@ -39,18 +38,6 @@ pub fn open_if_there(global: &Global) -> Result<Option<Store>, Failure> {
 /// Opens the database, which must be there because an id in it is named.
 pub fn open(global: &Global) -> Result<Store, Failure> {
     Ok(Store::open(store_file(global)?)?)
-}
-
-/// Has what workers hold and have not begun shown as waiting.
-pub fn look_into_hands(store: &mut Store) -> Result<(), Failure> {
-    let in_hand = worker::in_hand(store)?;
-    store.show_as_waiting(in_hand);
-    Ok(())
-}
-
-/// Has what dead workers held and had not begun wait again, before something is done with waiting jobs.
-pub fn take_from_the_dead(store: &mut Store) -> Result<(), Failure> {
-    Ok(worker::take_from_the_dead(store, &clock::now)?)
 }
 
 /// The job of this id, with the start of an attempt that runs now.

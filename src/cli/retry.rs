@@ -2,6 +2,7 @@
 
 use super::args::{Global, Retry};
 use super::failure::{Failure, status};
+use super::hands;
 use super::json_rows::JobJson;
 use super::place;
 use super::say::say;
@@ -15,7 +16,7 @@ use crate::wake;
 pub fn run(global: &Global, asked: &Retry) -> Result<u8, Failure> {
     let mut store = place::open(global)?;
     let done = if asked.now {
-        place::take_from_the_dead(&mut store)?;
+        hands::take_from_the_dead(&mut store)?;
         store.make_due(&asked.ids, &clock::now)?
     } else if asked.dead {
         let (name, code) = (asked.name.as_deref(), asked.error_code.as_ref().map(ErrorCode::as_str));

@@ -20,7 +20,7 @@ use super::json_rows::{AttemptJson, JobJson};
 use super::say::say;
 use super::screen::{Screen, Written};
 use super::wait::{self, Waiting};
-use super::{place, streams};
+use super::{hands, place, streams};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Attempt, Bytes, JobState, Timestamp};
@@ -42,7 +42,7 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
     }
     let mut store = place::open_or_create(global)?;
     if jobs.iter().any(|job| job.on_conflict == OnConflict::Replace) {
-        place::take_from_the_dead(&mut store)?;
+        hands::take_from_the_dead(&mut store)?;
     }
     let mut bar = Bar::new(global, "{pos} of {len} written");
     let enqueued =

@@ -15,6 +15,7 @@ pub use workers::{Seen, look as look_at_workers};
 
 use super::args::{Global, Inspect};
 use super::failure::{Failure, status};
+use super::hands;
 use super::place;
 use super::screen::Screen;
 use super::values::JobOrAttempt;
@@ -70,7 +71,7 @@ pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
     let Some(mut store) = place::open_if_there(global)? else {
         return without_store(&mut screen, global, what, asked);
     };
-    place::look_into_hands(&mut store)?;
+    hands::look(&mut store)?;
     let limit = limit(asked, &screen);
     let found = match what {
         What::Overview => overview::show(&mut screen, &mut store, now)?,
