@@ -1,6 +1,8 @@
 //! What a job's command sees.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 use crate::support::{Bed, Signal};
 
@@ -146,4 +148,12 @@ fn a_signal_at_the_worker_does_not_reach_the_job() {
     bed.write("go", "");
     worker.wait().ok();
     assert_eq!(bed.read("told"), "");
+}
+
+#[test]
+fn a_name_that_is_no_text_is_a_value_that_cannot_be_taken() {
+    let bed = Bed::bare();
+    let call = bed.call("enqueue --env").arg(OsStr::from_bytes(b"\xff=1")).arg("--").arg("true");
+    let ran = call.run().exits(2);
+    assert!(ran.stderr.contains("it is not UTF-8"), "{}", ran.stderr);
 }

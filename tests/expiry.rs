@@ -1,6 +1,6 @@
 //! `expires_in`: a job that is not started in time is dead, without an attempt.
 
-use crate::support::{Bed, json, wait_until};
+use crate::support::{Bed, Signal, json, wait_until};
 
 const JOBS: &str = "[jobs.job]\ncommand = 'echo ran >> log'\nexpires_in = '50ms'\n";
 
@@ -74,4 +74,30 @@ fn an_expired_job_may_be_put_back() {
     bed.run("work --drain").exits(1);
     bed.run("retry 1").ok();
     assert_eq!(bed.sql().text("SELECT state FROM jobs"), "pending");
+}
+
+#[test]
+fn one_that_runner_interrupts_after_its_expiry_runs_again() {
+    let bed = Bed::new(
+        "[jobs.job]\ncommand = 'echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done; exit 1'\n\
+         expires_in = '500ms'\n",
+    );
+    bed.add("job");
+    let mut worker = bed.worker("-j1 --shutdown-timeout 10ms");
+    bed.until_logged(1);
+    let sql = bed.sql();
+    wait_until("its expiry is past", || sql.number("SELECT expires_at < 1000 * unixepoch() FROM jobs") == 1);
+    worker.ask_to_stop(Signal::TERM);
+    worker.wait().ok();
+    assert_eq!(bed.attempt(1, 1)["will_retry"], true);
+    assert_eq!(bed.job(1)["state"], "pending");
+    bed.write("go", "");
+    // It has started, so it is not cut short; but it is not retried after its expiry.
+    bed.run("work --drain").exits(1);
+    let job = bed.job(1);
+    assert_eq!(
+        (&job["attempts"], &job["dead_reason"], &job["error_code"]),
+        (&json!(2), &json!("expired"), &json!("EXIT_1"))
+    );
+    bed.run("doctor").ok();
 }

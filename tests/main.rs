@@ -30,6 +30,7 @@ mod fairness;
 mod faults;
 mod following;
 mod golden;
+mod hard_times;
 mod inspect;
 mod json;
 mod keys;

@@ -119,6 +119,14 @@ fn a_second_name_is_refused() {
 }
 
 #[test]
+fn a_path_that_ends_as_a_folder_does_is_refused() {
+    let bed = Bed::bare();
+    let ran = bed.run("--db var/jobs/ enqueue -- true").exits(74);
+    assert!(ran.stderr.contains("var/jobs/: its path ends with a slash"), "{}", ran.stderr);
+    assert!(!bed.path("var").exists());
+}
+
+#[test]
 fn a_folder_is_refused() {
     let bed = Bed::bare();
     fs::create_dir(bed.db()).expect("a folder");

@@ -58,7 +58,8 @@ impl Subject {
         if job.state.is_final() {
             return Self::when_due(spec);
         }
-        Self { spec, ends_at: now, expires_at: job.expires_at }
+        let expires_at = spec.no_retry_from(job.expires_at);
+        Self { spec, ends_at: now, expires_at }
     }
 }
 

@@ -40,8 +40,11 @@ mod work;
 use std::env;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{CommandFactory, FromArgMatches};
+use signal_hook::consts::SIGXFSZ;
+use signal_hook::flag;
 
 use crate::model::{Bytes, Command};
 use crate::report::{safe_block, safe_line, show_utc};
@@ -53,6 +56,7 @@ pub fn main() -> ExitCode {
     if let Some(answered) = completions::answer() {
         return answered;
     }
+    take_limits_as_errors();
     let cli = match plain::understood(env::args_os()).map_or_else(as_defined, Ok) {
         Ok(cli) => cli,
         Err(answer) => {
@@ -71,6 +75,12 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// Of a file that may not grow any more (`ulimit -f`) the writer is to hear, instead of dying by SIGXFSZ. A handler, since
+/// jobs would inherit that it is ignored.
+fn take_limits_as_errors() {
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 /// What was typed, by the definition of the command line.

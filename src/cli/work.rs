@@ -1,6 +1,6 @@
 //! `runner work`
 
-use std::io;
+use std::io::{self, Write};
 use std::num::NonZero;
 use std::thread;
 
@@ -8,9 +8,10 @@ use super::args::{Global, LogFormat, Work};
 use super::bar;
 use super::failure::{Failure, status};
 use super::place;
-use super::say::say;
 use super::screen;
-use crate::report::{Event, JsonLog, ProgressLog, Reporter, ServiceLog, TextLog, leads_to_journal};
+use crate::report::{
+    Event, JsonLog, ProgressLog, Reporter, ServiceLog, Spool, TextLog, What, leads_to_journal,
+};
 use crate::worker::{self, Options, Summary, Until};
 
 /// Works until the options or a signal say that it is enough.
@@ -51,27 +52,33 @@ fn distinct(queues: &[String]) -> Vec<String> {
 
 fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
     match format {
-        LogFormat::Json => Box::new(JsonLog::new(io::stdout())),
-        LogFormat::Text if global.json => Box::new(JsonLog::new(io::stdout())),
-        LogFormat::Text if global.quiet => Box::new(Silent),
+        LogFormat::Json => json_log(),
+        LogFormat::Text if global.json => json_log(),
+        LogFormat::Text if global.quiet => Box::new(Silent(Spool::new(io::stderr()))),
         LogFormat::Text if bar::draws(&io::stderr()) => Box::new(ProgressLog::new(screen::is_plain())),
-        LogFormat::Text if is_journal(&io::stderr()) => Box::new(TextLog::for_journal(io::stderr())),
-        LogFormat::Text => Box::new(TextLog::new(io::stderr())),
+        LogFormat::Text if is_journal(&io::stderr()) => {
+            Box::new(TextLog::for_journal(Spool::new(io::stderr())))
+        }
+        LogFormat::Text => Box::new(TextLog::new(Spool::new(io::stderr()))),
     }
+}
+
+fn json_log() -> Box<dyn Reporter> {
+    Box::new(JsonLog::new(Spool::new(io::stdout()), Spool::new(io::stderr())))
 }
 
 fn is_journal(stderr: &io::Stderr) -> bool {
     leads_to_journal(stderr, std::env::var_os("JOURNAL_STREAM").as_deref())
 }
 
-/// Tells nobody.
-struct Silent;
+/// Tells nobody what becomes of jobs.
+struct Silent(Spool);
 
 impl Reporter for Silent {
     fn tell(&mut self, event: &Event) {
         // What is about the worker itself, and not about a job, is never kept quiet.
-        if let crate::report::What::Notice(text) = &event.what {
-            say(text);
+        if let What::Notice(text) = &event.what {
+            let _ = self.0.write_all(format!("runner: {text}\n").as_bytes());
         }
     }
 }

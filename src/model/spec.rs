@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, ExitRules, Millis, RetryPolicy};
+use super::{Bytes, ExitRules, Millis, RetryPolicy, Timestamp};
 
 /// The variables that runner itself sets for every attempt: a definition cannot.
 pub const OWNED_VARIABLES: [&str; 10] = [
@@ -99,6 +99,14 @@ impl JobSpec {
             output_limit: Self::DEFAULT_OUTPUT_LIMIT,
             unique_key: None,
         }
+    }
+
+    /// The moment from which a job of this definition is not retried, given its `expires_at`.
+    ///
+    /// A job that runner interrupted after its expiry runs again, for it has started, and loses its expiry by that: for
+    /// its retries the moment is past.
+    pub fn no_retry_from(&self, expires_at: Option<Timestamp>) -> Option<Timestamp> {
+        expires_at.or(self.expires_in.map(|_| Timestamp(i64::MIN)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! How others ask a running attempt to end.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,15 +42,10 @@ struct Bell(io::PipeReader, io::PipeWriter);
 
 thread_local! {
     /// A thread runs one attempt after the other, and needs one bell for all.
-    static BELL: OnceCell<Arc<Bell>> = const { OnceCell::new() };
+    static BELL: RefCell<Option<Arc<Bell>>> = const { RefCell::new(None) };
 }
 
 impl Control {
-    /// A handle for an attempt that is yet to start.
-    pub fn new() -> io::Result<Self> {
-        Ok(Self::default())
-    }
-
     /// Asks it to end: SIGTERM, its grace period, SIGKILL. Of several reasons the first counts.
     ///
     /// An attempt that had ended by itself keeps its ending.
@@ -96,15 +91,20 @@ impl Control {
 
 impl Bell {
     fn of_this_thread() -> io::Result<Arc<Self>> {
-        BELL.with(|cell| {
-            if let Some(bell) = cell.get() {
-                return Ok(Arc::clone(bell));
-            }
-            let (reader, writer) = io::pipe()?;
-            rustix::io::ioctl_fionbio(&reader, true)?;
-            Ok(Arc::clone(cell.get_or_init(|| Arc::new(Self(reader, writer)))))
-        })
+        if let Some(bell) = BELL.with_borrow(Clone::clone) {
+            return Ok(bell);
+        }
+        let (reader, writer) = io::pipe()?;
+        rustix::io::ioctl_fionbio(&reader, true)?;
+        let bell = Arc::new(Self(reader, writer));
+        BELL.set(Some(Arc::clone(&bell)));
+        Ok(bell)
     }
+}
+
+/// Gives back the descriptors that this thread keeps for its next attempt: where they are short, another may need them.
+pub fn give_back_descriptors() {
+    BELL.take();
 }
 
 /// The attempt's end of a [`Control`], while it runs.

@@ -39,7 +39,7 @@ mod watch;
 #[cfg(test)]
 mod testing;
 
-pub use control::Control;
+pub use control::{Control, give_back_descriptors};
 pub use end_all::{Leftovers, end_all};
 pub use identity::{Identity, boot_id};
 pub use inherit::{Inherited, cleanse};

@@ -8,7 +8,7 @@ use crate::model::{Cut, Ending, Millis, SelfReport, Timestamp};
 use super::birth::Birth;
 use super::leader::Leader;
 use super::spawn::{Spawned, spawn};
-use super::spawn_error::NotSpawned;
+use super::spawn_error::{NotSpawned, is_shortage};
 use super::watch::Watch;
 use super::{Control, Identity, Kept, Launch, orphans, predecessors, report_file};
 
@@ -62,6 +62,17 @@ pub enum Ran {
         /// What it lacked.
         why: io::Error,
     },
+}
+
+impl Ran {
+    /// There was no start, for want of what runner itself needed for it, as these words and the error say.
+    pub fn without(what: &str, error: io::Error) -> Self {
+        if is_shortage(&error) {
+            Self::NotStarted { why: error }
+        } else {
+            never_ran(Cut::SpawnFailed, Some(format!("{what}: {error}")))
+        }
+    }
 }
 
 /// Runs one attempt; returns when its process has ended and been reaped.

@@ -25,7 +25,7 @@ fn start_and_end_are_told_in_order() {
     let bed = Bed::shell("echo out; echo err >&2");
     let mut told = Vec::new();
     let mut leader = None;
-    let ran = bed.run_with(&Control::new().unwrap(), &mut |progress| match &progress {
+    let ran = bed.run_with(&Control::default(), &mut |progress| match &progress {
         Progress::Starting(_) => told.push("starting"),
         Progress::Started(identity, _) => {
             leader = Some(*identity);
@@ -52,7 +52,7 @@ fn the_start_that_is_told_is_the_kernel_s() {
     let bed = Bed::argv(&["true"]);
     for _ in 0..40 {
         let mut starts = None;
-        bed.run_with(&Control::new().unwrap(), &mut |progress| {
+        bed.run_with(&Control::default(), &mut |progress| {
             if let Progress::Started(told, _) = progress {
                 starts = Some((told, Identity::of(told.pid)));
             }
@@ -75,7 +75,7 @@ fn output_is_told_while_it_runs() {
     let bed = Bed::shell("echo early; while [ ! -e stop ]; do sleep 0.01; done; echo late");
     let mut seen = Vec::new();
     let stop = bed.path("stop");
-    let ran = bed.run_with(&Control::new().unwrap(), &mut |progress| {
+    let ran = bed.run_with(&Control::default(), &mut |progress| {
         if let Progress::Output { stdout, .. } = progress {
             seen.push(text(stdout));
             std::fs::write(&stop, "").unwrap();
@@ -149,7 +149,7 @@ fn what_the_last_attempt_left_is_ended_before_the_next_starts() {
     let mut next = Bed::shell("echo next").grace(100);
     next.predecessors = vec![bed.mark.clone()];
     let mut alive_at_start = None;
-    let ran = next.run_with(&Control::new().unwrap(), &mut |progress| {
+    let ran = next.run_with(&Control::default(), &mut |progress| {
         if let Progress::Starting(_) = progress {
             alive_at_start = Some(child.is_alive());
         }
@@ -181,7 +181,7 @@ fn a_program_that_cannot_be_started_is_a_failure_with_words() {
 #[test]
 fn what_cannot_be_noted_beforehand_is_not_started() {
     let bed = Bed::shell("echo started > trace");
-    let ran = bed.run_with(&Control::new().unwrap(), &mut |progress| {
+    let ran = bed.run_with(&Control::default(), &mut |progress| {
         if let Progress::Starting(prevented) = progress {
             *prevented = Some(std::io::ErrorKind::StorageFull.into());
         }
@@ -195,7 +195,7 @@ fn what_is_left_in_the_group_without_a_mark_is_ended_before_the_next_attempt() {
     let line = "env -i sh -c 'echo $$ > left; exec sleep 1000' > /dev/null 2>&1 & while [ ! -s left ]; do sleep 0.01; done";
     let mut bed = Bed::shell(line);
     let mut remnants = Vec::new();
-    over(bed.run_with(&Control::new().unwrap(), &mut |progress| {
+    over(bed.run_with(&Control::default(), &mut |progress| {
         if let Progress::Left(left) = progress {
             remnants = left;
         }

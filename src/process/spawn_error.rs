@@ -24,10 +24,10 @@ const SHORTAGES: [Errno; 5] = [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::
 impl NotSpawned {
     /// Looks at what was to be started for the reason: the system says no more than "not found".
     pub fn explain(error: io::Error, launch: &Launch<'_>) -> Self {
-        let errno = Errno::from_io_error(&error);
-        if errno.is_some_and(|errno| SHORTAGES.contains(&errno)) {
+        if is_shortage(&error) {
             return Self::Shortage(error);
         }
+        let errno = Errno::from_io_error(&error);
         let cwd = Path::new(launch.spec.cwd.as_os_str());
         let program = launch.program().to_string_lossy();
         if program.is_empty() {
@@ -48,6 +48,11 @@ impl NotSpawned {
             _ => format!("cannot start {program}: {error}"),
         })
     }
+}
+
+/// Is it something that the machine lacks now, and may have again later?
+pub(super) fn is_shortage(error: &io::Error) -> bool {
+    Errno::from_io_error(error).is_some_and(|errno| SHORTAGES.contains(&errno))
 }
 
 /// The exit status that a shell gives where a command cannot be started, from the words that say why: 127 where

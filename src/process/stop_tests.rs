@@ -64,7 +64,7 @@ fn without_grace_it_is_killed_at_once() {
 #[test]
 fn a_job_that_ended_before_anyone_acted_keeps_its_ending() {
     let bed = Bed::shell("exit 7").timeout(1);
-    let control = Control::new().unwrap();
+    let control = Control::default();
     let ran = bed.run_with(&control, &mut |progress| {
         if let Progress::Started(leader, _) = progress {
             until("the job to end", || !leader.is_alive());
@@ -136,7 +136,7 @@ fn killing_can_be_asked_for_later_also_after_a_timeout() {
 #[test]
 fn who_is_asked_before_the_start_does_not_start() {
     let bed = Bed::shell("touch started");
-    let control = Control::new().unwrap();
+    let control = Control::default();
     control.stop(Cut::Cancelled);
     let over = over(bed.run_with(&control, &mut |_| panic!("nothing to tell")));
     assert_eq!(over.ending, Ending::unseen(Cut::Cancelled));
@@ -167,7 +167,7 @@ fn what_a_dead_worker_left_is_ended() {
 fn a_group_is_ended_though_its_leader_is_gone() {
     let bed = Bed::shell("echo $$ > leader; env -i sleep 1000 >/dev/null 2>&1 & echo $! > child");
     let mut leader = None;
-    let ran = bed.run_with(&Control::new().unwrap(), &mut |progress| {
+    let ran = bed.run_with(&Control::default(), &mut |progress| {
         if let Progress::Started(identity, _) = progress {
             leader = Some(identity);
         }

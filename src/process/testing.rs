@@ -110,12 +110,12 @@ impl Bed {
     }
 
     pub fn run(&self) -> Over {
-        over(self.run_with(&Control::new().unwrap(), &mut |_| {}))
+        over(self.run_with(&Control::default(), &mut |_| {}))
     }
 
     /// Runs it; `act` gets the control as soon as the job has made the file `ready`.
     pub fn run_and(&self, act: impl FnOnce(&Control) + Send) -> Over {
-        let control = Control::new().unwrap();
+        let control = Control::default();
         let ready = self.path("ready");
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -1,6 +1,6 @@
 //! Events as JSON, one object a line, on standard output.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
@@ -23,27 +23,27 @@ pub fn rfc3339(at: Timestamp) -> String {
 
 /// Writes events as JSON.
 #[derive(Debug)]
-pub struct JsonLog<W> {
+pub struct JsonLog<W, N> {
     out: W,
+    notices: N,
 }
 
-impl<W: Write> JsonLog<W> {
-    /// Writes to `out`.
-    pub const fn new(out: W) -> Self {
-        Self { out }
+impl<W: Write, N: Write> JsonLog<W, N> {
+    /// Writes to `out`, and what is no event to `notices`.
+    pub const fn new(out: W, notices: N) -> Self {
+        Self { out, notices }
     }
 }
 
-impl<W: Write> Reporter for JsonLog<W> {
+impl<W: Write, N: Write> Reporter for JsonLog<W, N> {
     fn tell(&mut self, event: &Event) {
         if let What::Notice(text) = &event.what {
             // The words of the log are fixed by the contract; what is none of them is for people.
-            let _ = writeln!(io::stderr(), "runner: {text}");
+            let _ = self.notices.write_all(format!("runner: {text}\n").as_bytes());
             return;
         }
         // A reader that went away must not stop the work.
-        let _ = writeln!(self.out, "{}", Value::Object(object(event)));
-        let _ = self.out.flush();
+        let _ = self.out.write_all(format!("{}\n", Value::Object(object(event))).as_bytes());
     }
 }
 
@@ -108,7 +108,7 @@ fn object(event: &Event) -> Map<String, Value> {
 fn waited_in_vain(job_id: i64, name: &str, attempts: u32, code: &str, put: &mut impl FnMut(&str, Value)) {
     put("job_id", json!(job_id));
     put("name", json!(name));
-    put("attempt", json!(attempts));
+    put("attempt", json!((attempts > 0).then_some(attempts)));
     put("duration_ms", Value::Null);
     put("error_code", json!(code));
     put("message", Value::Null);

@@ -7,6 +7,7 @@ mod json;
 mod progress;
 mod safe;
 mod service;
+mod spool;
 mod text;
 mod wrap;
 
@@ -17,8 +18,11 @@ pub use json::{JsonLog, rfc3339};
 pub use progress::ProgressLog;
 pub use safe::{safe_block, safe_line};
 pub use service::ServiceLog;
+pub use spool::Spool;
 pub use text::TextLog;
 pub use wrap::{columns_of, hung};
+
+use std::io::{self, Write};
 
 /// Takes what a worker tells, in order.
 pub trait Reporter {
@@ -35,4 +39,9 @@ pub trait Reporter {
 
     /// The worker lives, about once a second; it can count the jobs that wait or run.
     fn beat(&mut self, _count_unfinished: &dyn Fn() -> Option<u64>) {}
+}
+
+/// Says on standard error what has no place in a log.
+fn say_apart(words: &str) {
+    let _ = io::stderr().write_all(format!("runner: {words}\n").as_bytes());
 }

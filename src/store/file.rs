@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::{Result, StoreError};
@@ -20,6 +21,11 @@ impl StoreFile {
     /// The database of this path. Links are followed, also where the file itself does not exist yet.
     pub fn new(path: &Path) -> Result<Self> {
         let what = || format!("find the database {}", path.display());
+        if path.as_os_str().as_bytes().ends_with(b"/") {
+            let error =
+                io::Error::new(ErrorKind::IsADirectory, "its path ends with a slash, as a folder's does");
+            return Err(StoreError::Io(what(), error));
+        }
         let absolute = std::path::absolute(path).map_err(|e| StoreError::Io(what(), e))?;
         let path = canonical(&absolute, 40).map_err(|error| StoreError::Io(what(), error))?;
         if path.as_os_str().len() > LONGEST {

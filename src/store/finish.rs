@@ -98,7 +98,7 @@ pub(super) fn finish(
         Circumstances {
             n: budget_number,
             cancel_requested: held.cancel_requested,
-            expires_at: held.expires_at,
+            expires_at: spec.no_retry_from(held.expires_at),
             finished_at: ended.finished_at,
             roll: ended.roll,
         },
@@ -127,14 +127,14 @@ pub(super) fn finish(
     };
     insert(connection, worker, &attempt)?;
     outputs::keep(connection, ended.job_id, ended.number, ended.output.as_ref())?;
-    // An interrupted attempt may end after the expiry: its job then waits for nothing but to be recorded as expired.
     let run_at = match decision {
-        Decision::Retry { at, .. } => Some(held.expires_at.map_or(at, |expiry| at.min(expiry)).0),
+        Decision::Retry { at, .. } => Some(at.0),
         _ => None,
     };
-    move_on(connection, worker, &attempt, run_at, ended.report.result.as_deref())?;
+    // Only an interrupted job goes back to its queue at or after its expiry, and it has been started in time.
+    let expires_at = held.expires_at.map(|at| at.0).filter(|at| run_at.is_none_or(|run_at| run_at < *at));
+    move_on(connection, worker, &attempt, run_at, expires_at, ended.report.result.as_deref())?;
     if let Some(run_at) = run_at {
-        let expires_at = held.expires_at.map(|at| at.0);
         connection.waits(Waiting { queue: &held.queue, attempts: attempt.number, run_at, expires_at });
     } else {
         let code = attempt.dead_reason.and(attempt.error_code.as_ref());
@@ -217,6 +217,7 @@ fn move_on(
     worker: i64,
     attempt: &Attempt,
     run_at: Option<i64>,
+    expires_at: Option<i64>,
     result: Option<&str>,
 ) -> Result<()> {
     let dead = attempt.dead_reason;
@@ -225,7 +226,7 @@ fn move_on(
             "UPDATE jobs SET state = ?4, worker_id = NULL, changed_at = ?5, run_at = coalesce(?6, run_at),
                              attempts = attempts + 1, budget_used = budget_used + ?7,
                              started_at = coalesce(started_at, ?8), dead_reason = ?9, error_code = ?10,
-                             result = coalesce(?11, result)
+                             result = coalesce(?11, result), expires_at = ?12
              WHERE id = ?1 AND state = 'running' AND worker_id = ?2 AND attempts = ?3 - 1",
         )?
         .execute(params![
@@ -240,6 +241,7 @@ fn move_on(
             dead.map(crate::model::DeadReason::as_str),
             dead.and(attempt.error_code.as_ref()).map(crate::model::ErrorCode::as_str),
             result,
+            expires_at,
         ])?;
     if changed == 1 {
         return Ok(());

@@ -188,7 +188,7 @@ mod tests {
             last_worker: None,
         };
         let ticket = Tickets::new(1).take().unwrap();
-        Order { claim: Arc::new(claim), ticket, stdin: None, control: Control::new().unwrap() }
+        Order { claim: Arc::new(claim), ticket, stdin: None, control: Control::default() }
     }
 
     fn end(order: Order) -> FromSlot {

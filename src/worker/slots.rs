@@ -3,9 +3,11 @@
 //! A blocking thread per slot spawns faster than an asynchronous process would, and everything about one attempt is
 //! straight-line code.
 
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -71,7 +73,7 @@ impl Slots {
 
     /// Has an attempt made as soon as a slot is free, and gives the handle that can end it.
     pub(super) fn order(&mut self, mut claim: Claim) -> io::Result<Control> {
-        let control = Control::new()?;
+        let control = Control::default();
         let (waiting, busy) = self.shared.exchange.waiting_and_busy();
         if self.threads < self.most.min(waiting + busy + 1) {
             self.add_thread()?;
@@ -114,6 +116,7 @@ fn serve(shared: &Shared) {
             Ok(Some(ran)) => {
                 if matches!(ran, Ran::NotStarted { .. }) {
                     let _ = shared.table.clear(order.ticket);
+                    process::give_back_descriptors();
                 }
                 FromSlot::Ran { ticket: order.ticket, claim: order.claim, ran, took: began.elapsed() }
             }
@@ -129,16 +132,14 @@ fn make(shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Option<Ran> {
     (!is_late).then(|| attempt(shared, order, stdin))
 }
 
-fn attempt(shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Ran {
+fn attempt(shared: &Shared, order: &Order, input: Option<Vec<u8>>) -> Ran {
     let (claim, ticket) = (&order.claim, order.ticket);
     let (job_id, number) = (claim.job_id, claim.number);
     let report = shared.reports.join(format!("{job_id}.{number}"));
-    let stdin =
-        stdin.map(|bytes| stdin::file_with(&report.with_added_extension("stdin"), &bytes)).transpose();
-    let stdin = match stdin {
+    let stdin = |bytes: Vec<u8>| stdin::file_with(&report.with_added_extension("stdin"), &bytes);
+    let stdin = match make_folder(&shared.reports).and_then(|()| input.map(stdin).transpose()) {
         Ok(stdin) => stdin,
-        // The machine lacks something, most likely room; the job is not to blame.
-        Err(why) => return Ran::NotStarted { why },
+        Err(error) => return Ran::without(&format!("cannot use {}", shared.reports.display()), error),
     };
     let mark = |worker_id: String, attempt| Mark { worker_id, job_id, attempt };
     let predecessors: Vec<Mark> =
@@ -169,6 +170,11 @@ fn attempt(shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Ran {
         Progress::Left(processes) => shared.remnants.keep(&mark, &processes),
         Progress::Stuck(text) => tell(FromSlot::Notice { job_id, text: text.to_owned() }),
     })
+}
+
+/// Makes sure that it is there: a job before may have tidied up what it took for its own, or a cleaner of old files.
+fn make_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// The output of an attempt as the store takes it.

@@ -228,6 +228,10 @@ fn split_env(entry: &OsStr) -> Result<(Bytes, Bytes), String> {
 /// Can a job be given a variable of this name?
 pub(super) fn check_variable(name: &Bytes) -> Result<(), String> {
     let text = name.to_text();
+    // The definition of a job is kept as JSON, whose keys are text.
+    if std::str::from_utf8(&name.0).is_err() {
+        return Err(format!("{text:?} cannot be the name of a variable: it is not UTF-8"));
+    }
     if text.is_empty() || text.contains(['=', '\0']) {
         return Err(format!("{text:?} cannot be the name of a variable"));
     }

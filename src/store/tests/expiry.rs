@@ -1,8 +1,8 @@
-//! What random histories meet too seldom: many expiries at once, and a key at the very moment of its holder's expiry.
+//! What random histories meet too seldom: many expiries at once, and a key around its holder's expiry.
 
 use super::fixture::{Place, new_job, spec, worker_row};
 use crate::model::{JobSpec, Millis, Timestamp};
-use crate::store::{Definitions, Errand, Store, Want};
+use crate::store::{Definitions, Errand, NewJob, OnConflict, Store, Want};
 
 #[test]
 pub(super) fn of_many_jobs_that_expired_together_none_is_claimed() {
@@ -38,6 +38,24 @@ pub(super) fn a_holder_that_expires_this_very_moment_holds_its_key_no_more() {
     assert_eq!(enqueue_at(9).id, first.id);
     assert!(enqueue_at(10).created);
     assert_eq!(store.job(first.id, Timestamp(10)).unwrap().unwrap().status(), "dead");
+}
+
+#[test]
+pub(super) fn a_holder_that_runs_holds_its_key_also_after_its_expiry_and_is_not_replaced() {
+    let place = Place::empty();
+    let mut store = place.open();
+    let spec = JobSpec { expires_in: Some(Millis(9)), unique_key: Some("k".to_owned()), ..spec("a") };
+    let first = store.enqueue(&[new_job(spec.clone())], &|| Timestamp(1)).unwrap()[0];
+    let worker = store.register_worker(&worker_row("w")).unwrap();
+    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: Want::now(1) };
+    store.turn(&mut Definitions::default(), &errand, &|| Timestamp(2)).unwrap();
+    for at in [3, 10] {
+        let next = NewJob { on_conflict: OnConflict::Replace, ..new_job(spec.clone()) };
+        let refused = store.enqueue(&[next], &|| Timestamp(at)).unwrap_err();
+        assert!(refused.to_string().contains("has started"), "{refused}");
+        let again = store.enqueue(&[new_job(spec.clone())], &|| Timestamp(at)).unwrap()[0];
+        assert_eq!((again.id, again.created), (first.id, false));
+    }
 }
 
 #[test]

@@ -7,14 +7,17 @@ use super::super::phase::Step;
 use super::super::slot_table::Ticket;
 use super::super::slots::FromSlot;
 use super::super::{WorkError, running};
-use super::Dispatcher;
+use super::{Breather, Dispatcher};
 use crate::model::signal;
 use crate::process::Ran;
 use crate::report::What;
 use crate::store::Claim;
 
-/// How long it claims nothing after the machine lacked something.
+/// How long it claims no more than what the machine had room for, after it lacked something.
 const BREATHER: Duration = Duration::from_secs(1);
+
+/// A shortage that lasts is told this often.
+const TELL_AGAIN: Duration = Duration::from_mins(1);
 
 impl Dispatcher<'_> {
     pub(super) fn take(&mut self, input: Input) -> Result<(), WorkError> {
@@ -55,10 +58,7 @@ impl Dispatcher<'_> {
     fn take_end(&mut self, ticket: Ticket, claim: &Claim, ran: Ran, took: Duration) {
         self.hurry();
         self.outputs.retain(|(job, ..)| *job != claim.job_id);
-        if let Ran::NotStarted { why } = &ran {
-            let why = why.to_string();
-            self.lacks_something(claim.job_id, &why);
-        }
+        let lacked = if let Ran::NotStarted { why } = &ran { Some(why.to_string()) } else { None };
         match running::ended(claim, ran, self.phase.is_stopping(), rand::random()) {
             Some(ended) => {
                 self.pace.note(took);
@@ -67,6 +67,9 @@ impl Dispatcher<'_> {
                 self.unsaved.push(ended);
             }
             None => self.give_back(claim.job_id, Some(ticket)),
+        }
+        if let Some(why) = lacked {
+            self.lacks_something(claim.job_id, &why);
         }
     }
 
@@ -85,13 +88,18 @@ impl Dispatcher<'_> {
         self.claimed -= 1;
     }
 
-    /// The machine could not start an attempt now: it gets a breather.
+    /// The machine could not start an attempt now: for a while there are no more of them than it had room for.
     pub(super) fn lacks_something(&mut self, job_id: i64, why: &str) {
-        self.no_claims_before = Some(Instant::now() + BREATHER);
+        let now = Instant::now();
         self.withdraw(|_| true);
-        self.tell(What::Notice(format!(
-            "job {job_id} could not be started now and goes back to its queue: {why}"
-        )));
+        self.breather = Some(Breather { until: now + BREATHER, room_for: self.running.len() });
+        if self.shortage_told.is_none_or(|at| now >= at + TELL_AGAIN) {
+            self.shortage_told = Some(now);
+            let running = self.running.len();
+            self.tell(What::Notice(format!(
+                "job {job_id} could not be started now and goes back to its queue: {why}; {running} running"
+            )));
+        }
     }
 
     fn stop(&mut self, number: i32) {

@@ -82,7 +82,8 @@ pub(super) async fn run(
         looked_at: Instant::now(),
         seen: 0,
         not_before: None,
-        no_claims_before: None,
+        breather: None,
+        shortage_told: None,
         in_trouble: false,
         last_tries: 0,
         wrote: false,
@@ -137,8 +138,10 @@ struct Dispatcher<'a> {
     seen: i64,
     /// The store is in trouble: no turn before this.
     not_before: Option<Instant>,
-    /// The machine lacks something: no claim before this.
-    no_claims_before: Option<Instant>,
+    /// The machine lacks something.
+    breather: Option<Breather>,
+    /// When that was last told.
+    shortage_told: Option<Instant>,
     /// The trouble has been told.
     in_trouble: bool,
     /// Tries to write since it was told to stop and nothing runs.
@@ -147,6 +150,13 @@ struct Dispatcher<'a> {
     wrote: bool,
     /// Both clocks at the last look: if the wall clock has fallen behind the other, it was set back.
     clocks: (Instant, Timestamp),
+}
+
+/// A while in which there are no more attempts than the machine had room for.
+#[derive(Clone, Copy, Debug)]
+struct Breather {
+    until: Instant,
+    room_for: usize,
 }
 
 impl Dispatcher<'_> {

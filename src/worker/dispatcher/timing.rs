@@ -51,8 +51,8 @@ impl Dispatcher<'_> {
             self.pace.forget();
             self.withdraw(|_| true);
         }
-        if self.no_claims_before.is_some_and(|at| at <= now) {
-            self.no_claims_before = None;
+        if self.breather.is_some_and(|breather| breather.until <= now) {
+            self.breather = None;
             self.look = true;
         }
         if self.backlog.next_due.is_some_and(|due| due <= clock::now()) {
@@ -106,7 +106,8 @@ impl Dispatcher<'_> {
         }
         let stalled = self.exchange.stalled_since().map(|since| since + STALLED);
         let give_back = (!self.unwanted.is_empty() && !in_trouble).then_some(now);
-        let moments = [self.phase.deadline(), self.no_claims_before, self.gather_until, stalled, give_back];
+        let breather = self.breather.map(|breather| breather.until);
+        let moments = [self.phase.deadline(), breather, self.gather_until, stalled, give_back];
         deadline = moments.into_iter().flatten().fold(deadline, Instant::min);
         // A turn that has to wait comes when it may, whatever else there is to look for.
         match self.not_before {

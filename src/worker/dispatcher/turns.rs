@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::super::WorkError;
 use super::super::phase::Phase;
 use super::super::recovery::Remains;
-use super::Dispatcher;
 use super::timing::is_stalled;
+use super::{Breather, Dispatcher};
 use crate::clock;
 use crate::model::JobState;
 use crate::report::What;
@@ -61,12 +61,15 @@ impl Dispatcher<'_> {
 
     /// How many more claims it can take.
     fn want(&self) -> Want {
-        if self.phase.is_stopping() || self.no_claims_before.is_some() {
+        if self.phase.is_stopping() {
             return Want::default();
         }
         let left = self.options.max_jobs.map_or(u64::MAX, |most| most.saturating_sub(self.claimed));
         let most = self.slots.room().min(usize::try_from(left).unwrap_or(usize::MAX));
         let (waiting, busy) = self.exchange.waiting_and_busy();
+        if let Some(Breather { room_for, .. }) = self.breather {
+            return Want { now: room_for.saturating_sub(waiting + busy).min(most), ahead: 0 };
+        }
         let now = self.slots.number().saturating_sub(waiting + busy).min(most);
         // Slots that have long been at work are no faster for what others were before.
         let moves = now > 0 || !is_stalled(self.exchange.taken_at());

@@ -27,9 +27,10 @@ const STEPS: usize = 500;
 const A_LOOK: usize = 100;
 
 /// What histories meet too seldom.
-const DIRECTED: [fn(); 20] = [
+const DIRECTED: [fn(); 21] = [
     expiry::of_many_jobs_that_expired_together_none_is_claimed,
     expiry::a_holder_that_expires_this_very_moment_holds_its_key_no_more,
+    expiry::a_holder_that_runs_holds_its_key_also_after_its_expiry_and_is_not_replaced,
     expiry::an_expiry_is_recorded_of_the_job_that_is_named_alone,
     lookalikes::definitions_of_the_same_hash_are_told_apart,
     lookalikes::a_job_that_was_only_enqueued_does_not_wait_for_a_clock_that_was_set_back,

@@ -119,7 +119,7 @@ impl Plain {
         let at = Circumstances {
             n,
             cancel_requested: job.cancel_requested_at.is_some(),
-            expires_at: job.expires_at,
+            expires_at: job.spec.no_retry_from(job.expires_at),
             finished_at: ended.finished_at,
             roll: ended.roll,
         };
@@ -148,7 +148,8 @@ impl Plain {
         job.dead = decision.dead_reason().map(|reason| (reason, attempt.error_code.clone().unwrap()));
         if let Decision::Retry { nominal, delay, at } = decision {
             (attempt.nominal_delay, attempt.delay) = (Some(nominal), Some(delay));
-            job.run_at = job.expires_at.map_or(at, |expiry| at.min(expiry));
+            job.run_at = at;
+            job.expires_at = job.expires_at.filter(|expiry| at < *expiry);
             assert_eq!(at, attempt.finished_at.plus(delay));
         }
         job.worker = None;

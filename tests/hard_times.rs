@@ -1,0 +1,84 @@
+//! What may happen around a worker: nobody reads its log, its folder is tidied up, the machine has no room for all slots.
+
+use rustix::process::{Pid, kill_process};
+
+use crate::support::{Bed, Signal, eventually, json};
+
+/// A shell's line that runs the program under a limit.
+fn limited(bed: &Bed, limit: &str, line: &str) -> crate::support::Ran {
+    let runner = env!("CARGO_BIN_EXE_runner");
+    bed.program("sh").arg("-c").arg(format!("ulimit {limit}; exec '{runner}' {line}")).run()
+}
+
+#[test]
+fn a_log_that_nobody_reads_holds_nothing_up() {
+    let bed = Bed::new("[jobs.victim]\ncommand = ['sleep', '600']\ntimeout = '300ms'\nmax_attempts = 1\n");
+    // Far more than the 64 KiB that a pipe takes.
+    let line = json!({"command": ["true"], "name": "n".repeat(120)}).to_string() + "\n";
+    for format in ["text", "json"] {
+        let (_unread, log) = std::io::pipe().unwrap();
+        bed.call("enqueue -q --batch -").stdin(line.repeat(400)).run().ok();
+        let victim = bed.add("victim");
+        let also = log.try_clone().unwrap();
+        let mut worker = bed.call(&format!("work -j2 --log {format}")).spawn(log, also);
+        assert_eq!(bed.until_state(victim, "dead")["error_code"], "TIMEOUT");
+        kill_process(Pid::from_child(&worker), Signal::TERM).unwrap();
+        let status = eventually("the worker has stopped", || worker.try_wait().unwrap());
+        assert_eq!(status.code(), Some(0));
+        assert_eq!(bed.sql().number("SELECT count(*) FROM jobs WHERE state NOT IN ('succeeded', 'dead')"), 0);
+    }
+}
+
+#[test]
+fn the_folder_of_the_reports_is_made_again() {
+    let bed = Bed::new(
+        r#"
+[jobs.tidy]
+command = 'rm -rf "$(dirname "$RUNNER_REPORT")"'
+
+[jobs.tell]
+command = 'cat; echo result=told >> "$RUNNER_REPORT"'
+"#,
+    );
+    bed.add("tidy");
+    bed.call("enqueue tell --stdin").stdin("captured").run().ok();
+    bed.run("work -j1 --drain").ok();
+    assert_eq!(bed.job(2)["result"], "told");
+    assert_eq!(bed.run("logs 2").ok().stdout, "captured");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_again_is_told_and_holds_nobody_up() {
+    let bed = Bed::new(
+        r#"
+[jobs.spoil]
+command = 'd=$(dirname "$RUNNER_REPORT"); rm -rf "$d"; touch "$d"'
+
+[jobs.next]
+command = 'true'
+"#,
+    );
+    bed.run("enqueue spoil next").ok();
+    bed.run("work -j1 --drain").exits(1);
+    let attempt = bed.attempt(2, 1);
+    assert_eq!(attempt["error_code"], "SPAWN_FAILED");
+    assert!(attempt["message"].as_str().unwrap().contains(".reports: File exists"), "{attempt}");
+}
+
+#[test]
+fn where_there_is_no_room_for_all_slots_those_that_fit_go_on() {
+    let bed = Bed::new("[jobs.nap]\ncommand = ['sleep', '0.1']\n");
+    bed.call("enqueue -q --batch -").stdin("{\"name\":\"nap\"}\n".repeat(60)).run().ok();
+    let ran = limited(&bed, "-n 64", "work -j30 --until-idle").ok();
+    let told = ran.stderr.matches("could not be started now").count();
+    assert_eq!(told, 1, "{}", ran.stderr);
+    assert_eq!(bed.sql().number("SELECT count(*) FROM jobs WHERE state = 'succeeded' AND attempts = 1"), 60);
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_and_no_end() {
+    let bed = Bed::bare();
+    let ran = limited(&bed, "-f 1", "enqueue -c true").exits(74);
+    assert!(ran.stderr.starts_with("runner: "), "{}", ran.stderr);
+    bed.run("enqueue -q -- true").ok();
+}
