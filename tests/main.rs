@@ -37,6 +37,7 @@ mod kills;
 mod logs;
 mod looks;
 mod main_job;
+mod meant;
 mod options;
 mod output;
 mod packaging;

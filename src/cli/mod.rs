@@ -18,6 +18,7 @@ mod inspect;
 mod json_rows;
 mod logs;
 mod man;
+mod meant;
 #[cfg(test)]
 mod no_panics;
 mod pause;
@@ -55,6 +56,8 @@ pub fn main() -> ExitCode {
     let cli = match plain::understood(env::args_os()).map_or_else(as_defined, Ok) {
         Ok(cli) => cli,
         Err(answer) => {
+            let args: Vec<_> = env::args_os().collect();
+            let answer = meant::with_tips(answer, &args);
             // Help and version end here too. Whoever reads them may go away.
             let _ = answer.print();
             return ExitCode::from(if answer.use_stderr() { status::USAGE } else { 0 });
