@@ -44,6 +44,7 @@ mod packaging;
 #[cfg(target_os = "linux")]
 mod power;
 mod print;
+mod progress;
 mod prune;
 mod queues;
 mod readme;

@@ -1,5 +1,6 @@
 //! What a worker tells while it works: one type of event, several small reporters.
 
+mod canvas;
 mod event;
 mod human;
 mod journal;

@@ -5,6 +5,7 @@ mod call;
 mod poll;
 mod processes;
 mod redact;
+mod session;
 #[cfg(target_os = "linux")]
 pub mod shim;
 mod sql;
@@ -16,6 +17,7 @@ pub use call::{Call, Ran};
 pub use poll::{eventually, soon, wait_until};
 pub use processes::{is_alive, signal};
 pub use redact::{assert_screen, redacted};
+pub use session::Session;
 pub use sql::Sql;
 pub use worker::Worker;
 
