@@ -44,7 +44,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::model::{Bytes, Command};
-use crate::report::{safe_block, safe_line, show_utc};
+use crate::report::{counted, safe_block, safe_line, show_utc};
 use args::{Cli, Verb};
 use failure::{Failure, status};
 
@@ -125,7 +125,7 @@ fn command_lines(command: &Command, args: &[Bytes]) -> Vec<String> {
     let lines: Vec<&str> = text.trim().lines().collect();
     let mut shown: Vec<String> = lines.iter().take(MOST).map(|line| safe_line(line)).collect();
     if lines.len() > MOST {
-        shown.push(format!("… {} more lines", lines.len() - MOST));
+        shown.push(format!("… {}", counted(lines.len() - MOST, "more line")));
     }
     shown
 }

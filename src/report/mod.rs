@@ -12,7 +12,7 @@ mod text;
 mod wrap;
 
 pub use event::{Event, What};
-pub use human::{ago, local_time, rough, show_utc};
+pub use human::{ago, counted, local_time, rough, show_utc};
 pub use journal::leads_to_journal;
 pub use json::{JsonLog, rfc3339};
 pub use progress::ProgressLog;
