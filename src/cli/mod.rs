@@ -4,6 +4,7 @@ mod args;
 mod backup;
 mod bar;
 mod cancel;
+mod changed;
 mod check;
 mod closed;
 mod color;
