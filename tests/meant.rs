@@ -62,6 +62,11 @@ fn options_of_other_programs_by_what_they_mean() {
     assert_eq!(said("enqueue x --delay 5m"), "tip: write `--in 5m`; `--at TIME` is for a time of the day");
     let cron = "tip: there are no schedules here: let cron run `runner enqueue`; the README shows the line";
     assert_eq!(said("enqueue x --cron 1"), cron);
+    // What another system's key would be called in the job file, where that is an option too.
+    assert_eq!(said("enqueue x --ttl=2h"), "tip: write `--expires-in 2h`");
+    assert_eq!(said("enqueue x --retry-delay 5s"), "tip: write `--backoff 5s`");
+    assert_eq!(said("enqueue --cmd 'echo x'"), "tip: write `-c 'LINE'`, or `-- CMD ARG...`");
+    assert!(!said("enqueue x --description y").contains("write"));
     assert_eq!(said("work --concurrency 3"), "tip: write `-j 3`");
 }
 

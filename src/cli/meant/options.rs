@@ -1,18 +1,21 @@
 //! Options of other programs, and what does the same here.
 
+use clap::CommandFactory;
+
+use super::super::args::Cli;
+use crate::jobfile::{counts_retries, our_key};
+
 /// What to type in place of this option, which the verb among these words does not have.
 pub(super) fn tips(typed: &[String], option: &str) -> Vec<String> {
     let option = option.split('=').next().unwrap_or(option);
     let value = value_of(typed, option);
+    let word = option.trim_start_matches('-');
     let verb = typed.iter().find(|word| matches!(word.as_str(), "enqueue" | "work"));
     let tip = match (verb.map(String::as_str), option) {
-        (Some("enqueue"), "--retries" | "--max-retries" | "--retry") => {
+        (Some("enqueue"), _) if option == "--retry" || counts_retries(word) => {
             let runs = value.and_then(|value| value.parse::<u32>().ok()).and_then(|more| more.checked_add(1));
             let runs = runs.map_or_else(|| "N".to_owned(), |runs| runs.to_string());
             format!("write `--max-attempts {runs}`: it counts every run, the first included")
-        }
-        (Some("enqueue"), "--tries" | "--attempts") => {
-            format!("write `--max-attempts {}`", value.unwrap_or("N"))
         }
         (Some("enqueue"), "--delay" | "--after") => {
             format!("write `--in {}`; `--at TIME` is for a time of the day", value.unwrap_or("DUR"))
@@ -20,8 +23,15 @@ pub(super) fn tips(typed: &[String], option: &str) -> Vec<String> {
         (Some("enqueue"), "--cron" | "--schedule" | "--every") => {
             "there are no schedules here: let cron run `runner enqueue`; the README shows the line".to_owned()
         }
-        (Some("enqueue"), "--ttl") => format!("write `--expires-in {}`", value.unwrap_or("DUR")),
-        (Some("enqueue"), "--command" | "--cmd") => "write `-c 'LINE'`, or `-- CMD ARG...`".to_owned(),
+        (Some("enqueue"), _) if word == "command" || our_key(word) == Some("command") => {
+            "write `-c 'LINE'`, or `-- CMD ARG...`".to_owned()
+        }
+        (Some("enqueue"), _) => match our_key(word).map(|key| key.replace('_', "-")) {
+            Some(ours) if is_option_of_enqueue(&ours) => {
+                format!("write `--{ours} {}`", value.unwrap_or("VALUE"))
+            }
+            _ => return Vec::new(),
+        },
         (Some("work"), "--concurrency" | "--parallel" | "--workers" | "--threads" | "--slots") => {
             format!("write `-j {}`", value.unwrap_or("N"))
         }
@@ -31,6 +41,12 @@ pub(super) fn tips(typed: &[String], option: &str) -> Vec<String> {
         _ => return Vec::new(),
     };
     vec![tip]
+}
+
+fn is_option_of_enqueue(long: &str) -> bool {
+    let command = Cli::command();
+    let enqueue = command.find_subcommand("enqueue");
+    enqueue.is_some_and(|enqueue| enqueue.get_arguments().any(|known| known.get_long() == Some(long)))
 }
 
 /// The value that was typed with it: after `=`, or as the next word.
