@@ -64,6 +64,8 @@ fn a_narrow_table_keeps_what_tells_the_rows_apart() {
          3  later  scheduled
          2  fine  succeeded
          1  push  dead  HTTP_ERROR…
+        left out: queue, runs, when; a wider
+        terminal or --json shows them
         ");
     });
     // How long ago it was has its own width, and so have the columns.
@@ -73,6 +75,29 @@ fn a_narrow_table_keeps_what_tells_the_rows_apart() {
     };
     assert_eq!(heading(40), "name ok last failure");
     assert_eq!(heading(200), "name jobs ok tries p50 p95 max wait50 wait95 last failure");
+}
+
+#[test]
+fn columns_that_there_is_no_room_for_are_named() {
+    let bed = wide_bed();
+    for (line, all) in [
+        ("inspect attempts", "attempt name outcome ended took when decision"),
+        ("inspect stats", "name jobs ok tries p50 p95 max wait50 wait95 last"),
+        ("inspect dead", "id name runs died why what"),
+        ("inspect jobs", "id name queue state runs when what"),
+    ] {
+        for columns in [300, 80, 60, 40] {
+            let ran = look(&bed, &format!("{line} --color never"), columns).ok();
+            let words = |line: &str| line.split([' ', ',', ';']).map(str::to_owned).collect::<Vec<_>>();
+            let shown = words(ran.stdout.lines().find(|line| line.contains("name")).expect("a heading"));
+            let told = ran.stdout.split_once("left out: ").map(|(_, told)| told.replace('\n', " "));
+            let told = words(told.as_deref().and_then(|told| told.split(';').next()).unwrap_or_default());
+            for column in words(all) {
+                assert_ne!(shown.contains(&column), told.contains(&column), "{column} of {columns}: {ran}");
+            }
+        }
+        assert!(!bed.run(line).ok().stdout.contains("left out"), "{line}");
+    }
 }
 
 #[test]
