@@ -28,7 +28,7 @@ fn what_a_drain_leaves_in_a_paused_queue_is_told_at_its_end() {
         let ran = bed.run(line).ok();
         assert!(!ran.stdout.contains("paused"), "{ran}");
         let last = ran.stderr.lines().filter(|line| line.contains("paused"));
-        last.map(|line| format!("{line}\n")).collect::<String>()
+        last.collect::<Vec<_>>().join("\n")
     };
     assert_screen(&bed, || {
         insta::assert_snapshot!(told("work --drain"), @"

@@ -3,8 +3,9 @@
 //! A terminal puts `^C` where the cursor is. The library leaves it at the end of a full line, from where `^C` goes to the
 //! next: all moves up by a line that nobody counted, and what should be wiped is missed. Here it fits.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::TermLike;
 use rustix::termios::tcgetwinsize;
@@ -33,6 +34,12 @@ struct Pen {
 }
 
 impl Pen {
+    fn steer(&mut self, by: usize, direction: char) {
+        if by > 0 {
+            let _ = write!(self.drawn, "\u{1b}[{by}{direction}");
+        }
+    }
+
     fn draw(&mut self, text: &str, width: usize) {
         for c in text.chars() {
             let wide = c.width().unwrap_or(0);
@@ -49,17 +56,8 @@ impl Pen {
 }
 
 impl Canvas {
-    fn with_pen(&self, work: impl FnOnce(&mut Pen)) -> io::Result<()> {
-        work(&mut self.pen.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(())
-    }
-
-    fn steer(&self, by: usize, direction: char) -> io::Result<()> {
-        self.with_pen(|pen| {
-            if by > 0 {
-                pen.drawn.push_str(&format!("\u{1b}[{by}{direction}"));
-            }
-        })
+    fn pen(&self) -> MutexGuard<'_, Pen> {
+        self.pen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,19 +72,23 @@ impl TermLike for Canvas {
     }
 
     fn move_cursor_up(&self, n: usize) -> io::Result<()> {
-        self.steer(n, 'A')
+        self.pen().steer(n, 'A');
+        Ok(())
     }
 
     fn move_cursor_down(&self, n: usize) -> io::Result<()> {
-        self.steer(n, 'B')
+        self.pen().steer(n, 'B');
+        Ok(())
     }
 
     fn move_cursor_right(&self, n: usize) -> io::Result<()> {
-        self.steer(n, 'C')
+        self.pen().steer(n, 'C');
+        Ok(())
     }
 
     fn move_cursor_left(&self, n: usize) -> io::Result<()> {
-        self.steer(n, 'D')
+        self.pen().steer(n, 'D');
+        Ok(())
     }
 
     fn write_line(&self, text: &str) -> io::Result<()> {
@@ -95,17 +97,18 @@ impl TermLike for Canvas {
 
     fn write_str(&self, text: &str) -> io::Result<()> {
         let width = usize::from(self.width());
-        self.with_pen(|pen| pen.draw(text, width))
+        self.pen().draw(text, width);
+        Ok(())
     }
 
     fn clear_line(&self) -> io::Result<()> {
         self.write_str("\r")?;
-        self.with_pen(|pen| pen.drawn.push_str("\u{1b}[2K"))
+        self.pen().drawn.push_str("\u{1b}[2K");
+        Ok(())
     }
 
     fn flush(&self) -> io::Result<()> {
-        let mut pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
-        let drawn = std::mem::take(&mut pen.drawn);
+        let drawn = std::mem::take(&mut self.pen().drawn);
         let mut stderr = io::stderr().lock();
         stderr.write_all(drawn.as_bytes())?;
         stderr.flush()
