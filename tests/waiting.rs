@@ -214,15 +214,21 @@ fn the_output_comes_only_when_it_has_failed_for_good() {
         .ok()
         .prints("")
         .quietly();
+    let lines = bed.run("enqueue bad --wait --output-on-failure --json").exits(3).json_lines();
+    assert_eq!((&lines[0]["id"], &lines[1]["stdout"]), (&3.into(), &"out 2\n".into()));
+}
+
+#[test]
+fn of_what_could_not_be_started_the_cause_comes_in_place_of_output() {
+    let bed = Bed::bare();
+    let _worker = bed.worker("");
     let ran = bed.run("enqueue --wait --output-on-failure -q --name gone -- ./no-such-program").exits(127);
     assert_screen(&bed, || {
         insta::assert_snapshot!(ran.stderr, @"
-        runner: job 3 gone: dead, SPAWN_FAILED: it could not be started, which is retried only where auto_retry_for lists it; runner inspect 3 tells more
+        runner: job 1 gone: dead, SPAWN_FAILED: it could not be started, which is retried only where auto_retry_for lists it; runner inspect 1 tells more
         runner: attempt 1: no such program: ./no-such-program
         ");
     });
-    let lines = bed.run("enqueue bad --wait --output-on-failure --json").exits(3).json_lines();
-    assert_eq!((&lines[0]["id"], &lines[1]["stdout"]), (&3.into(), &"out 2\n".into()));
 }
 
 #[test]
