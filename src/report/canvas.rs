@@ -21,7 +21,7 @@ const ROWS: u16 = 24;
 
 /// A terminal that is narrower than standard error, and breaks what is longer than its lines as that would.
 #[derive(Debug, Default)]
-pub(super) struct Canvas {
+pub struct Canvas {
     pen: Mutex<Pen>,
 }
 

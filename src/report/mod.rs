@@ -11,6 +11,7 @@ mod service;
 mod text;
 mod wrap;
 
+pub use canvas::Canvas;
 pub use event::{Event, What};
 pub use human::{ago, counted, local_time, rough, show_utc};
 pub use journal::leads_to_journal;
