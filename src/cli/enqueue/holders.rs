@@ -15,14 +15,13 @@ const MOST_NAMED: usize = 5;
 /// Says of a holder that has failed for good that nothing will run. A doubled cron line is as it should be, and cron is told
 /// nothing of it; a person who looks on is told which job has the key.
 pub(super) fn tell(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> Result<(), Failure> {
-    let looked_at = io::stderr().is_terminal();
     let mut named = 0;
     for (asked, Enqueued { id, .. }) in asked.iter().zip(enqueued).filter(|(_, job)| !job.created) {
         let Some(job) = store.job(*id, clock::now())? else { continue };
         if matches!(job.state, JobState::Dead | JobState::Cancelled) {
             let state = job.state;
             say(&format!("job {id} has this key and is {state}; runner retry {id} puts it back"));
-        } else if looked_at {
+        } else if io::stderr().is_terminal() {
             named += 1;
             if named <= MOST_NAMED {
                 say(&held(asked, &job));
