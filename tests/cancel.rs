@@ -3,6 +3,22 @@
 use crate::support::{Bed, Signal, Value, eventually, is_alive, json, wait_until};
 
 #[test]
+fn of_a_dead_or_suspended_worker_it_says_who_ends_the_job() {
+    let bed = Bed::bare();
+    bed.add("-- sleep 60");
+    let worker = bed.worker("");
+    bed.until_state(1, "running");
+    worker.signal(Signal::STOP);
+    wait_until("it is suspended", || bed.run("inspect workers").ok().stdout.contains("suspended"));
+    bed.run("cancel 1").ok().shows("its worker is suspended: the job goes on until that does");
+    worker.kill();
+    let said = "job 1: asked to end, but its worker is dead: the next runner work ends what is left of it\n";
+    bed.run("cancel 1").ok().prints(said);
+    bed.run("work --drain").ok();
+    assert_eq!(bed.job(1)["state"], "cancelled");
+}
+
+#[test]
 fn a_waiting_job_is_cancelled_before_it_returns() {
     let bed = Bed::new("[jobs.job]\ncommand = 'echo ran >> log'\n");
     bed.run("enqueue job job").ok();

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::support::{Bed, wait_until};
+use crate::support::{Bed, Signal, wait_until};
 
 /// Job 1 dead after two attempts, job 2 succeeded.
 fn bed() -> Bed {
@@ -50,8 +50,32 @@ fn jobs_that_are_due_and_have_no_worker_are_noted_and_not_wrong() {
     bed.run("doctor -q").ok().prints("").quietly();
     bed.run("pause default").ok();
     let worker = bed.worker("--queue other");
-    assert_eq!(notes("doctor --json").as_array().map(Vec::len), Some(1), "queue net alone");
+    let said = "1 job is due in queue net, and the workers that run take from others; \
+                runner work --queue net starts one for it";
+    assert_eq!(notes("doctor --json"), json!([said]));
     worker.kill();
+}
+
+#[test]
+fn a_note_comes_exactly_where_no_worker_is_alive() {
+    let bed = Bed::bare();
+    let is_noted = || bed.run("doctor").ok().stdout.lines().any(|line| line.starts_with("note "));
+    let workers_listed = || bed.run("inspect workers -q --fail-if-any").status();
+    bed.add("--in 1h -- true");
+    assert!(!is_noted(), "nothing is due");
+    let worker = bed.worker("");
+    worker.signal(Signal::STOP);
+    wait_until("it is suspended", || bed.run("inspect workers").ok().stdout.contains("suspended"));
+    bed.add("-- true");
+    assert!(!is_noted() && workers_listed() == Some(1), "a suspended worker is alive");
+    worker.kill();
+    assert!(is_noted() && workers_listed() == Some(1), "a dead one is listed, and is no worker");
+    bed.run("work --until-idle").ok();
+    assert!(!is_noted() && workers_listed() == Some(0), "nothing is due any more");
+    bed.add("-- true");
+    assert!(is_noted() && workers_listed() == Some(0));
+    bed.run("pause default").ok();
+    assert!(!is_noted(), "it is meant to wait");
 }
 
 #[test]
@@ -106,6 +130,24 @@ fn what_breaks_a_rule_is_found() {
         assert!(broken(&bed).iter().any(|found| found == rule), "{tampering}: {:?}", broken(&bed));
         bed.run("doctor").exits(1).shows(rule);
     }
+}
+
+#[test]
+fn what_there_is_one_of_is_not_told_as_many() {
+    let bed = Bed::new("[jobs.only]\ncommand = 'exec sleep 60'\n");
+    bed.add("only");
+    let worker = bed.worker("");
+    bed.until_state(1, "running");
+    worker.kill();
+    let ran = bed.run("doctor").exits(1);
+    ran.shows(", 1 job\n").shows("rules looked at, 1 problem\n").shows("a worker died holding 1 job;");
+    bed.run("cancel 1").ok();
+    bed.run("work --drain").ok();
+    bed.add("only");
+    bed.sql().run("DROP TRIGGER jobs_keep_their_attempts; UPDATE jobs SET attempts = 1 WHERE id = 2");
+    bed.run("doctor").exits(1).shows("job 2 counts 1 attempt\n");
+    let ran = bed.run("enqueue only --max-attempts 1 --backoff 1s,2s").exits(2);
+    ran.says("a list of 2 waits makes 3 attempts, and 1 is asked for");
 }
 
 #[test]

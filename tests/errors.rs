@@ -85,7 +85,7 @@ fn a_job_that_has_not_started() {
     let ran = bed.run("logs 1").exits(66);
     assert_screen(&bed, || {
         insta::assert_snapshot!(ran.stderr, @"
-        runner: job 1 has not been started yet
+        runner: job 1 has not been started yet: ready, due [AGO]
         hint: runner explain 1 says why; runner logs -f 1 waits for it
         ");
     });

@@ -71,7 +71,32 @@ fn since_looks_at_the_last_change_of_state() {
     assert_eq!(ids(&bed, "jobs --since 1h").len(), 5);
     assert_eq!(ids(&bed, "jobs --since 2099-01-01T00:00:00Z").len(), 0);
     assert_eq!(ids(&bed, "jobs --since 2001-01-01T00:00:00Z").len(), 5);
-    bed.run("inspect jobs --since sometime").exits(2);
+    bed.run("inspect jobs --since sometime").exits(2).says("today or yesterday");
+    bed.run("inspect jobs --since 2026-02-30").exits(2);
+}
+
+#[test]
+fn since_takes_a_day_on_the_clock_of_the_place() {
+    let bed = Bed::bare();
+    bed.run("enqueue -- true").ok();
+    // Hours from the start of today to the change, where it is 14 hours later than in UTC.
+    let since = |hours: &str, when: &str| {
+        let sql = format!(
+            "DROP TRIGGER IF EXISTS jobs_keep_what_they_are; UPDATE jobs SET changed_at =
+             ((strftime('%s', 'now') + 14 * 3600) / 86400 * 86400 - 14 * 3600 + {hours} * 3600) * 1000"
+        );
+        bed.sql().run(&sql);
+        let call = bed.call("inspect jobs --json --since").arg(when).env("TZ", "XXX-14");
+        call.run().ok().json_lines().len() == 1
+    };
+    let day = |days: &str| {
+        let sql = format!("SELECT date('now', '+14 hours', '{days} days')");
+        bed.sql().text(&sql)
+    };
+    for (when, first) in [("today", "0"), ("yesterday", "-24"), (&day("0"), "0"), (&day("-3"), "-72")] {
+        assert!(since(&format!("({first} + 0.001)"), when), "{when}");
+        assert!(!since(&format!("({first} - 0.001)"), when), "{when}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Bed, json};
+use crate::support::{Bed, assert_screen, json};
 
 const JOBS: &str = r#"
 [jobs.job]
@@ -32,6 +32,35 @@ fn a_declared_unique_key_holds_for_every_enqueue() {
     assert_eq!(bed.job(1)["unique_key"], "declared");
     bed.run("enqueue job --unique-key declared").ok().prints("1\n");
     bed.run("enqueue keyed --unique-key mine").ok().prints("3\n");
+}
+
+#[test]
+fn a_person_is_told_which_job_has_the_key_and_cron_is_not() {
+    let bed = Bed::new(JOBS);
+    bed.add("job --unique-key k --in 1h");
+    bed.add("job --idempotency-key once");
+    bed.run("work --until-idle").ok();
+    bed.run("enqueue job --unique-key k").ok().prints("1\n").quietly();
+    let seen = |line: &str| bed.call(line).at_terminal(200).ok().stdout;
+    let all =
+        ["job --unique-key k", "job --idempotency-key once", "job --idempotency-key once --unique-key k"]
+            .map(|line| seen(&format!("enqueue {line}")))
+            .concat();
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(all, @r#"
+        runner: nothing new: job 1 already holds the unique key "k", pending since [TIME]
+        1
+        runner: nothing new: job 2 already holds the idempotency key "once", succeeded at [TIME]
+        2
+        runner: nothing new: job 2 already holds the idempotency key "once", succeeded at [TIME]
+        2
+        "#);
+    });
+    assert_eq!(seen("enqueue job --unique-key k -q"), "");
+    bed.write("batch", "{\"name\":\"job\",\"unique_key\":\"k\"}\n".repeat(7));
+    let many = seen("enqueue --batch batch");
+    assert_eq!(many.matches("holds the unique key").count(), 5);
+    assert!(many.contains("a key of 2 further jobs is held, too"), "{many}");
 }
 
 #[test]

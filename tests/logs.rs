@@ -69,9 +69,31 @@ fn without_a_database_there_is_none() {
 }
 
 #[test]
-fn an_attempt_that_wrote_nothing_has_an_empty_log() {
+fn an_attempt_that_wrote_nothing_has_an_empty_log_and_a_person_is_told_so() {
     let bed = Bed::bare();
     bed.add_line("", "true");
+    bed.add_line("", "echo it >&2");
     bed.drain();
     bed.run("logs 1").ok().prints("").quietly();
+    let seen = |line: &str| bed.call(line).at_terminal(200).ok().stdout;
+    assert_eq!(seen("logs 1"), "runner: job 1 wrote no output; runner inspect 1.1 tells how it ended\n");
+    let said = "runner: attempt 1 of job 2 wrote nothing on standard output; runner inspect 2.1 tells how it ended\n";
+    assert_eq!(seen("logs 2.1 --stdout"), said);
+    assert_eq!(seen("logs 2"), "it\n");
+    assert_eq!(seen("logs 1 -q"), "");
+    assert!(seen("logs 1 --json").starts_with('{') && !seen("logs 1 --json").contains("wrote"));
+}
+
+#[test]
+fn what_runs_has_written_nothing_so_far_and_what_waits_is_not_there_yet() {
+    let bed = Bed::bare();
+    bed.add("-- sleep 60");
+    let _worker = bed.worker("");
+    bed.until_state(1, "running");
+    let seen = bed.call("logs 1").at_terminal(200).ok().stdout;
+    assert_eq!(seen, "runner: job 1 has written no output so far\n");
+    bed.add("--in 1h -- true");
+    bed.run("logs 2").exits(66).says("job 2 has not been started yet: scheduled, due in 59m");
+    bed.run("cancel 2").ok();
+    bed.run("logs 2").exits(66).says("job 2 was never started: it is cancelled");
 }

@@ -11,7 +11,7 @@ fn with(call: Call, vars: &[(&str, &str)]) -> Call {
 }
 
 #[track_caller]
-fn look(bed: &Bed, line: &str, columns: u16) -> Ran {
+pub fn look(bed: &Bed, line: &str, columns: u16) -> Ran {
     with(bed.call(line), &ABLE).at_terminal(columns)
 }
 
@@ -25,7 +25,7 @@ fn lines(ran: &Ran) -> Vec<String> {
 }
 
 /// Jobs 1 to 4 of [`bed`], and job 6 with a long name in a long queue that says much.
-fn wide_bed() -> Bed {
+pub fn wide_bed() -> Bed {
     let bed = bed();
     bed.add_line(
         "--name a-name-that-is-rather-long-for-a-job --queue a-queue-with-a-long-name",
@@ -64,6 +64,8 @@ fn a_narrow_table_keeps_what_tells_the_rows_apart() {
          3  later  scheduled
          2  fine  succeeded
          1  push  dead  HTTP_ERROR…
+        left out: queue, runs, when; a wider
+        terminal or --json shows them
         ");
     });
     // How long ago it was has its own width, and so have the columns.

@@ -38,12 +38,14 @@ mod kills;
 mod logs;
 mod looks;
 mod main_job;
+mod meant;
 mod options;
 mod output;
 mod packaging;
 #[cfg(target_os = "linux")]
 mod power;
 mod print;
+mod progress;
 mod prune;
 mod queues;
 mod readme;

@@ -1,6 +1,6 @@
 //! `runner pause` and `runner resume`.
 
-use crate::support::{Bed, json};
+use crate::support::{Bed, assert_screen, json};
 
 #[test]
 fn nothing_is_claimed_from_a_paused_queue() {
@@ -12,6 +12,34 @@ fn nothing_is_claimed_from_a_paused_queue() {
     bed.run("resume net").ok();
     bed.run("work --drain").ok();
     assert_eq!(bed.log(), ["ran"]);
+}
+
+#[test]
+fn what_a_drain_leaves_in_a_paused_queue_is_told_at_its_end() {
+    let bed = Bed::bare();
+    for queue in ["net", "img", "open"] {
+        bed.add(&format!("--queue {queue} -- true"));
+    }
+    bed.add("--queue net --in 1h -- true");
+    for queue in ["net", "img", "empty"] {
+        bed.run(&format!("pause {queue}")).ok();
+    }
+    let told = |line: &str| {
+        let ran = bed.run(line).ok();
+        assert!(!ran.stdout.contains("paused"), "{ran}");
+        let last = ran.stderr.lines().filter(|line| line.contains("paused"));
+        last.collect::<Vec<_>>().join("\n")
+    };
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(told("work --drain"), @"
+        [TIME] 1 job still waits in queue img, which is paused; runner resume img opens it
+        [TIME] 2 jobs still wait in queue net, which is paused; runner resume net opens it
+        ");
+        insta::assert_snapshot!(told("work --until-idle --queue net --log text"), @"[TIME] 1 job still waits in queue net, which is paused; runner resume net opens it");
+        insta::assert_snapshot!(told("work --drain --queue img --log json"), @"runner: 1 job still waits in queue img, which is paused; runner resume img opens it");
+    });
+    bed.run("work --drain -q").ok().prints("").quietly();
+    assert_eq!(told("work --drain --queue open"), "");
 }
 
 #[test]

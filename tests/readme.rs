@@ -129,6 +129,28 @@ fn every_command_of_the_readme_is_one() {
 }
 
 #[test]
+fn the_defaults_of_the_readme_are_those_of_the_program() {
+    let text = readme();
+    let (_, table) = text.split_once("| | default |").expect("a table of defaults");
+    let bed = Bed::new("[jobs.plain]\ncommand = 'true'\n");
+    let plan = bed.run("check").ok().stdout;
+    for word in ["  limits ", "  retries "] {
+        let words = plan.lines().find_map(|line| line.strip_prefix(word)).expect("a line of the plan").trim();
+        assert!(table.contains(words), "{words}");
+    }
+    let help = bed.run("work --help").ok().stdout;
+    let shutdown = help.split("--shutdown-timeout").nth(1).expect("an option");
+    let shutdown = shutdown.split("[default: ").nth(1).and_then(|rest| rest.split(']').next());
+    let row = format!("| `--shutdown-timeout` of `work` | {} ", shutdown.expect("a default"));
+    assert!(table.contains(&row), "{row}");
+    bed.add_line("", "head -c 70000 /dev/zero; head -c 1 /dev/zero >&2");
+    bed.drain();
+    let attempt = bed.attempt(1, 1);
+    assert!(table.contains("64KiB of each stream"));
+    assert_eq!(attempt["stdout_omitted_bytes"], 70_000 - (64 << 10));
+}
+
+#[test]
 fn every_job_file_of_the_readme_holds() {
     let text = readme();
     let files: Vec<_> = blocks(&text).into_iter().filter(|(_, language, _)| *language == "toml").collect();

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Bed, json};
+use crate::support::{Bed, assert_screen, json};
 
 const JOBS: &str = r#"
 [jobs.bad]
@@ -137,6 +137,43 @@ fn now_makes_a_waiting_job_due() {
     bed.run("retry 2 --now").ok();
     bed.run("work --until-idle").ok();
     assert_eq!(bed.job(2)["attempts"], 1);
+}
+
+#[test]
+fn a_definition_that_has_changed_since_is_told_and_kept() {
+    let bed = Bed::new(JOBS);
+    bed.run("enqueue bad worse worse").ok();
+    bed.add("worse --priority 7");
+    bed.drain();
+    // What differs by its own options is no change of the file.
+    bed.run("retry 4").ok().quietly();
+    bed.drain();
+    bed.write("jobs.toml", JOBS.replace("exit 4", "exit 0").replace("max_attempts = 1", "timeout = '5m'"));
+    bed.run("retry 1").ok().quietly();
+    let told = |line: &str| bed.run(line).ok().stderr;
+    let said = [told("retry 2"), told("retry 1 --now"), told("retry --dead")].concat();
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(said, @"
+        runner: job 2 keeps the definition that it was enqueued with; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout): runner enqueue worse takes the present one
+        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, priority, timeout): runner enqueue worse takes the present one
+        ");
+    });
+    bed.drain();
+    assert_eq!(bed.job(2)["error_code"], "EXIT_4", "it is the old one that was run");
+    bed.run("retry 2 -q").ok().prints("").quietly();
+    bed.drain();
+    bed.write("jobs.toml", "no job file");
+    bed.run("retry 2").ok().quietly();
+}
+
+#[test]
+fn quiet_says_nothing_of_what_dead_leaves() {
+    let bed = Bed::new(JOBS);
+    bed.add("once");
+    bed.drain();
+    bed.run("retry --dead").ok().says("left 1 job declared retryable = false");
+    bed.run("retry --dead -q").ok().prints("").quietly();
+    bed.run("retry --dead --name none -q").ok().prints("").quietly();
 }
 
 #[test]

@@ -24,7 +24,12 @@ fn listening(socket: io::Result<UnixDatagram>) -> UnixDatagram {
 #[track_caller]
 fn heard(manager: &UnixDatagram) -> String {
     let mut bytes = [0; 4_096];
-    let length = manager.recv(&mut bytes).expect("a datagram");
+    // With a time limit it is not taken up again after the process was stopped and went on.
+    let received = eventually("a datagram", || match manager.recv(&mut bytes) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
+        received => Some(received),
+    });
+    let length = received.expect("a datagram");
     String::from_utf8(bytes[..length].to_vec()).expect("text")
 }
 

@@ -1,5 +1,6 @@
 //! What a person sees of many things.
 
+use crate::looks::{look, wide_bed};
 use crate::screens::bed;
 use crate::support::assert_screen;
 
@@ -82,4 +83,27 @@ fn the_list_of_queues() {
         net  0  0  0  0  paused
         ");
     });
+}
+
+#[test]
+fn columns_that_there_is_no_room_for_are_named() {
+    let bed = wide_bed();
+    for (line, all) in [
+        ("inspect attempts", "attempt name outcome ended took when decision"),
+        ("inspect stats", "name jobs ok tries p50 p95 max wait50 wait95 last"),
+        ("inspect dead", "id name runs died why what"),
+        ("inspect jobs", "id name queue state runs when what"),
+    ] {
+        for columns in [300, 80, 60, 40] {
+            let ran = look(&bed, &format!("{line} --color never"), columns).ok();
+            let words = |line: &str| line.split([' ', ',', ';']).map(str::to_owned).collect::<Vec<_>>();
+            let shown = words(ran.stdout.lines().find(|line| line.contains("name")).expect("a heading"));
+            let told = ran.stdout.split_once("left out: ").map(|(_, told)| told.replace('\n', " "));
+            let told = words(told.as_deref().and_then(|told| told.split(';').next()).unwrap_or_default());
+            for column in words(all) {
+                assert_ne!(shown.contains(&column), told.contains(&column), "{column} of {columns}: {ran}");
+            }
+        }
+        assert!(!bed.run(line).ok().stdout.contains("left out"), "{line}");
+    }
 }

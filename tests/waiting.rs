@@ -5,7 +5,7 @@ use std::process::{Child, Output};
 
 use rustix::process::Pid;
 
-use crate::support::{Bed, Call, Ran, Signal, eventually, signal, wait_until};
+use crate::support::{Bed, Call, Ran, Signal, assert_screen, eventually, signal, wait_until};
 
 const JOBS: &str = r#"
 [defaults]
@@ -216,6 +216,19 @@ fn the_output_comes_only_when_it_has_failed_for_good() {
         .quietly();
     let lines = bed.run("enqueue bad --wait --output-on-failure --json").exits(3).json_lines();
     assert_eq!((&lines[0]["id"], &lines[1]["stdout"]), (&3.into(), &"out 2\n".into()));
+}
+
+#[test]
+fn of_what_could_not_be_started_the_cause_comes_in_place_of_output() {
+    let bed = Bed::bare();
+    let _worker = bed.worker("");
+    let ran = bed.run("enqueue --wait --output-on-failure -q --name gone -- ./no-such-program").exits(127);
+    assert_screen(&bed, || {
+        insta::assert_snapshot!(ran.stderr, @"
+        runner: job 1 gone: dead, SPAWN_FAILED: it could not be started, which is retried only where auto_retry_for lists it; runner inspect 1 tells more
+        runner: attempt 1: no such program: ./no-such-program
+        ");
+    });
 }
 
 #[test]

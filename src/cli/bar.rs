@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::args::Global;
+use crate::report::Canvas;
 
 /// What is done sooner needs no bar.
 const SOON: Duration = Duration::from_millis(300);
@@ -46,7 +47,8 @@ impl Bar {
         drawn.set_position(done);
         if self.hidden_since.is_some_and(|since| since.elapsed() >= SOON) {
             self.hidden_since = None;
-            drawn.set_draw_target(ProgressDrawTarget::stderr_with_hz(RATE));
+            let canvas = Box::new(Canvas::default());
+            drawn.set_draw_target(ProgressDrawTarget::term_like_with_hz(canvas, RATE));
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::args::{Global, Ids};
 use super::failure::{Failure, status};
 use super::hands;
+use super::inspect::{Seen, look_at_workers};
 use super::json_rows::JobJson;
 use super::place;
 use super::say::say;
@@ -11,6 +12,7 @@ use crate::clock;
 use crate::model::JobState;
 use crate::store::{CancelOutcome, Cancelled, Store};
 use crate::wake;
+use crate::worker::Liveness;
 
 /// Cancels waiting jobs and asks running ones to end.
 pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
@@ -31,9 +33,7 @@ pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
                 continue;
             }
             CancelOutcome::Cancelled => format!("job {id}: cancelled"),
-            CancelOutcome::Requested => {
-                format!("job {id}: running, asked to end; runner inspect {id} shows when it has")
-            }
+            CancelOutcome::Requested => asked_to_end(&store, id)?,
             CancelOutcome::Finished(state) => format!("job {id}: {state} before, left as it is"),
         };
         if screen.json {
@@ -46,6 +46,28 @@ pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
     }
     screen.flush()?;
     Ok(exit)
+}
+
+/// Who ends a running job: its worker, if that can.
+fn asked_to_end(store: &Store, id: i64) -> Result<String, Failure> {
+    let worker = store.job(id, clock::now())?.and_then(|job| job.worker_id);
+    let workers = look_at_workers(store)?;
+    let its_own = workers.iter().find(|seen| worker.as_deref() == Some(seen.name()));
+    Ok(match its_own.map(Seen::liveness) {
+        Some(Liveness::Dead) => {
+            let who =
+                if workers.iter().any(Seen::is_alive) { "a running worker" } else { "the next runner work" };
+            format!("job {id}: asked to end, but its worker is dead: {who} ends what is left of it")
+        }
+        Some(Liveness::Suspended) => {
+            format!(
+                "job {id}: running, asked to end, but its worker is suspended: the job goes on until that does"
+            )
+        }
+        Some(Liveness::Alive) | None => {
+            format!("job {id}: running, asked to end; runner inspect {id} shows when it has")
+        }
+    })
 }
 
 /// A job that a worker had claimed and not begun is waiting to everybody else: it is cancelled when this returns, unless

@@ -14,7 +14,7 @@ use super::screen::{Screen, Tone, Written};
 use crate::clock;
 use crate::jobfile::JobFile;
 use crate::model::show_size;
-use crate::report::safe_line;
+use crate::report::{counted, safe_line};
 use crate::store::{Finding, QueueRow, Store};
 
 /// What was looked at, and what is wrong with it.
@@ -135,7 +135,10 @@ fn look_at_orphans(workers: &[Seen], report: &mut Report) {
         return;
     }
     for worker in workers.iter().filter(|worker| worker.holds() > 0) {
-        let what = format!("a worker died holding {} jobs; runner work deals with them", worker.holds());
+        let what = format!(
+            "a worker died holding {}; the next runner work deals with that",
+            counted(worker.holds(), "job")
+        );
         report.problem("running jobs have a worker", what);
     }
 }
@@ -147,10 +150,14 @@ fn look_at_waiting(store: &mut Store, workers: &[Seen], report: &mut Report) -> 
         if due == 0 || paused || workers.iter().any(|worker| worker.takes_from(&name)) {
             continue;
         }
-        let jobs = if due == 1 { "job is" } else { "jobs are" };
-        report.notes.push(format!(
-            "{due} {jobs} due in queue {name}, and no worker is running for it; runner work starts one"
-        ));
+        let are = if due == 1 { "is" } else { "are" };
+        let start = match report.workers_alive {
+            0 => "no worker is running for it; runner work starts one".to_owned(),
+            _ => {
+                format!("the workers that run take from others; runner work --queue {name} starts one for it")
+            }
+        };
+        report.notes.push(format!("{} {are} due in queue {name}, and {start}", counted(due, "job")));
     }
     Ok(())
 }
@@ -163,7 +170,10 @@ fn show(screen: &mut Screen, report: &Report) -> Written {
     fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)))?;
     match (&report.job_file, report.jobs_declared) {
         (Some(path), Some(jobs)) => {
-            fact("job file", format!("{} (from {}), {jobs} jobs", safe_line(path), report.job_file_from))?;
+            fact(
+                "job file",
+                format!("{} (from {}), {}", safe_line(path), report.job_file_from, counted(jobs, "job")),
+            )?;
         }
         (Some(path), None) => {
             fact("job file", format!("{} (from {})", safe_line(path), report.job_file_from))?;
@@ -179,7 +189,8 @@ fn show(screen: &mut Screen, report: &Report) -> Written {
         let words = format!("{} rules looked at, nothing is wrong", report.rules);
         return screen.line(format!("checks    {}", screen.paint(Tone::Good, &words)));
     }
-    screen.line(format!("checks    {} rules looked at, {} problems", report.rules, report.problems.len()))?;
+    let problems = counted(report.problems.len(), "problem");
+    screen.line(format!("checks    {} rules looked at, {problems}", report.rules))?;
     for Problem { rule, what } in &report.problems {
         screen.line(format!("  {} {}", screen.paint(Tone::Bad, "wrong:"), safe_line(what)))?;
         screen.line(format!("         the rule: {rule}"))?;

@@ -7,7 +7,7 @@ use super::failure::{Failure, status};
 use super::hands;
 use super::place;
 use super::screen::{Screen, Tone};
-use super::{values, why};
+use super::{meant, values, why};
 use crate::clock;
 use crate::model::{
     Circumstances, Cut, DeadReason, Decision, Ending, ErrorCode, ExitRules, JobSpec, Millis, SelfReport,
@@ -191,8 +191,11 @@ fn code_words(rules: &ExitRules, ending: Ending, code: Option<&ErrorCode>) -> St
 
 fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<(), Failure> {
     let id = values::id(what).map_err(|_| {
-        Failure::usage(format!("an ending of {what} is needed: --exit N, --signal S or --timeout"))
-            .hint("with the id of a job alone, runner explain says why that job is in its state")
+        let hint = meant::named(global, what).map_or_else(
+            || "with the id of a job alone, runner explain says why that job is in its state".to_owned(),
+            |newest| meant::words(&newest, &format!("runner explain {}", newest.id)),
+        );
+        Failure::usage(format!("an ending of {what} is needed: --exit N, --signal S or --timeout")).hint(hint)
     })?;
     let now = clock::now();
     let mut store = place::open(global)?;

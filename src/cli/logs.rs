@@ -1,15 +1,19 @@
 //! `runner logs`
 
+use std::io::{self, IsTerminal};
+
 use super::args::{Global, Logs};
 use super::failure::{Failure, status};
 use super::follow;
 use super::json_rows::AttemptJson;
 use super::place;
+use super::say::say;
 use super::screen::Screen;
 use super::streams::{self, Reading};
 use crate::clock;
 use crate::model::JobState;
-use crate::store::{JobRow, Store};
+use crate::report::ago;
+use crate::store::{JobRow, Store, StreamBytes};
 
 /// Prints what the last or the named attempt wrote.
 pub fn run(global: &Global, asked: &Logs) -> Result<u8, Failure> {
@@ -39,7 +43,31 @@ pub fn run(global: &Global, asked: &Logs) -> Result<u8, Failure> {
         }
     }
     screen.flush()?;
+    if !screen.json && !screen.quiet && io::stderr().is_terminal() {
+        let empty = |stream: &StreamBytes| stream.bytes.is_empty() && stream.omitted == 0;
+        if (asked.stderr || empty(&output.stdout)) && (asked.stdout || empty(&output.stderr)) {
+            say(&nothing(&job, number, asked));
+        }
+    }
     Ok(0)
+}
+
+/// An empty log looks like a mistake to a person.
+fn nothing(job: &JobRow, number: u32, asked: &Logs) -> String {
+    let id = job.id;
+    let who = match asked.which.attempt {
+        Some(number) => format!("attempt {number} of job {id}"),
+        None => format!("job {id}"),
+    };
+    let what = match (asked.stdout, asked.stderr) {
+        (true, _) => "nothing on standard output",
+        (_, true) => "nothing on standard error",
+        _ => "no output",
+    };
+    if number > job.attempts {
+        return format!("{who} has written {what} so far");
+    }
+    format!("{who} wrote {what}; runner inspect {id}.{number} tells how it ended")
 }
 
 /// The job, and the attempt that is meant: the running one, else the last.
@@ -49,13 +77,24 @@ fn find(store: &Store, asked: &Logs) -> Result<(JobRow, u32), Failure> {
     let last = last_attempt(&job);
     let number = asked.which.attempt.unwrap_or(last);
     if number == 0 {
-        return Err(Failure::new(status::NOT_FOUND, format!("job {id} has not been started yet"))
-            .hint(format!("runner explain {id} says why; runner logs -f {id} waits for it")));
+        return Err(not_started(&job));
     }
     if number > last {
         return Err(no_such_attempt(id, number, last));
     }
     Ok((job, number))
+}
+
+fn not_started(job: &JobRow) -> Failure {
+    let JobRow { id, state, .. } = job;
+    if state.is_final() {
+        return Failure::new(status::NOT_FOUND, format!("job {id} was never started: it is {state}"))
+            .hint(format!("runner explain {id} says why"));
+    }
+    let due = ago(job.run_at, clock::now());
+    let what = format!("job {id} has not been started yet: {}, due {due}", job.status());
+    Failure::new(status::NOT_FOUND, what)
+        .hint(format!("runner explain {id} says why; runner logs -f {id} waits for it"))
 }
 
 /// The number of the running attempt, else of the last; 0 before the first.

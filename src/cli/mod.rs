@@ -4,6 +4,7 @@ mod args;
 mod backup;
 mod bar;
 mod cancel;
+mod changed;
 mod check;
 mod closed;
 mod color;
@@ -19,6 +20,7 @@ mod inspect;
 mod json_rows;
 mod logs;
 mod man;
+mod meant;
 #[cfg(test)]
 mod no_panics;
 mod pause;
@@ -47,7 +49,7 @@ use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
 
 use crate::model::{Bytes, Command};
-use crate::report::{safe_block, safe_line, show_utc};
+use crate::report::{counted, safe_block, safe_line, show_utc};
 use args::{Cli, Verb};
 use failure::{Failure, status};
 
@@ -60,6 +62,8 @@ pub fn main() -> ExitCode {
     let cli = match plain::understood(env::args_os()).map_or_else(as_defined, Ok) {
         Ok(cli) => cli,
         Err(answer) => {
+            let args: Vec<_> = env::args_os().collect();
+            let answer = meant::with_tips(answer, &args);
             // Help and version end here too. Whoever reads them may go away.
             let _ = answer.print();
             return ExitCode::from(if answer.use_stderr() { status::USAGE } else { 0 });
@@ -133,7 +137,7 @@ fn command_lines(command: &Command, args: &[Bytes]) -> Vec<String> {
     let lines: Vec<&str> = text.trim().lines().collect();
     let mut shown: Vec<String> = lines.iter().take(MOST).map(|line| safe_line(line)).collect();
     if lines.len() > MOST {
-        shown.push(format!("… {} more lines", lines.len() - MOST));
+        shown.push(format!("… {}", counted(lines.len() - MOST, "more line")));
     }
     shown
 }

@@ -1,6 +1,7 @@
 //! `runner retry`
 
 use super::args::{Global, Retry};
+use super::changed;
 use super::failure::{Failure, status};
 use super::hands;
 use super::json_rows::JobJson;
@@ -9,6 +10,7 @@ use super::say::say;
 use super::screen::Screen;
 use crate::clock;
 use crate::model::{ErrorCode, JobState};
+use crate::report::counted;
 use crate::store::{Refusal, Replayed};
 use crate::wake;
 
@@ -37,7 +39,13 @@ pub fn run(global: &Global, asked: &Retry) -> Result<u8, Failure> {
         }
     }
     screen.flush()?;
-    Ok(if asked.dead { tell_skipped(&done) } else { tell_refused(&done, asked.now) })
+    if !screen.quiet {
+        let put_back = done.iter().filter(|each| each.refusal.is_none());
+        let jobs = put_back.map(|each| Ok(store.job(each.id, clock::now())?));
+        let jobs = jobs.filter_map(Result::transpose).collect::<Result<Vec<_>, Failure>>()?;
+        changed::tell(global, &jobs);
+    }
+    Ok(if asked.dead { tell_skipped(&done, screen.quiet) } else { tell_refused(&done, asked.now) })
 }
 
 /// Every job that was named and left is named again, with the reason.
@@ -70,7 +78,10 @@ fn tell_refused(done: &[Replayed], now: bool) -> u8 {
 }
 
 /// With `--dead` nobody named the jobs that were left: they are counted.
-fn tell_skipped(done: &[Replayed]) -> u8 {
+fn tell_skipped(done: &[Replayed], quiet: bool) -> u8 {
+    if quiet {
+        return 0;
+    }
     let count =
         |wanted: fn(Refusal) -> bool| done.iter().filter(|each| each.refusal.is_some_and(wanted)).count();
     let not_retryable = count(|refusal| refusal == Refusal::NotRetryable);
@@ -79,10 +90,12 @@ fn tell_skipped(done: &[Replayed]) -> u8 {
         say("no dead letter is selected");
     }
     if not_retryable > 0 {
-        say(&format!("left {not_retryable} that are declared retryable = false; see --force"));
+        let jobs = counted(not_retryable, "job");
+        say(&format!("left {jobs} declared retryable = false; see --force"));
     }
     if taken > 0 {
-        say(&format!("left {taken} whose unique key is held by an unfinished job"));
+        let jobs = counted(taken, "job");
+        say(&format!("left {jobs} whose unique key is held by an unfinished job"));
     }
     0
 }

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use super::say::say;
 use super::screen::{Screen, Written};
 use crate::model::show_size;
-use crate::report::safe_block;
+use crate::report::{counted, safe_block};
 use crate::store::StreamBytes;
 
 /// Where a stream goes: what takes the bytes, and whether a person reads them.
@@ -62,7 +62,7 @@ impl Reading {
             if sink.terminal {
                 (sink.write)(gap(&left_out).as_bytes())?;
             } else {
-                say(&format!("{left_out} left out after the first {} bytes", self.at));
+                say(&format!("{left_out} left out after the first {}", counted(self.at, "byte")));
             }
             self.at = after_gap;
         }

@@ -2,6 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
+use super::failure::Failure;
 use super::screen::{Screen, Tone, Written};
 
 /// Between columns.
@@ -48,8 +49,14 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Prints it.
+    /// Prints it, and says what it had no room for.
     pub fn print(&self, screen: &mut Screen) -> Written {
+        let left_out = self.print_rows(screen)?;
+        tell_left_out(screen, &left_out)
+    }
+
+    /// Prints it. Gives the headings of the columns that it had no room for.
+    pub fn print_rows(&self, screen: &mut Screen) -> Result<Vec<String>, Failure> {
         let widths = self.widths(screen.width());
         let heading = self.line(&self.heading, &widths, str::to_owned);
         let heading = screen.paint(Tone::Faint, heading.trim_end());
@@ -58,7 +65,8 @@ impl Table {
             let line = self.line(row, &widths, |text| screen.paint_word(text));
             screen.line(line.trim_end())?;
         }
-        Ok(())
+        let missing = self.heading.iter().zip(&widths).filter(|(_, width)| width.is_none());
+        Ok(missing.map(|(heading, _)| heading.clone()).collect())
     }
 
     /// What each column may take; none where it is left out. The last one gives way, then columns that may miss, and
@@ -109,6 +117,15 @@ impl Table {
         }
         line
     }
+}
+
+/// A column that is not there would not be missed by whoever does not know of it.
+pub fn tell_left_out(screen: &mut Screen, columns: &[String]) -> Written {
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let columns = columns.join(", ");
+    screen.aside("", &format!("left out: {columns}; a wider terminal or --json shows them"))
 }
 
 /// The text, or as much of it as fits, with a mark that something is missing.

@@ -9,9 +9,11 @@ use super::bar;
 use super::failure::{Failure, status};
 use super::place;
 use super::screen;
+use crate::clock;
 use crate::report::{
-    Event, JsonLog, ProgressLog, Reporter, ServiceLog, Spool, TextLog, What, leads_to_journal,
+    Event, JsonLog, ProgressLog, Reporter, ServiceLog, Spool, TextLog, What, counted, leads_to_journal,
 };
+use crate::store::QueueRow;
 use crate::worker::{self, Options, Summary, Until};
 
 /// Works until the options or a signal say that it is enough.
@@ -29,10 +31,34 @@ pub fn run(global: &Global, asked: &Work) -> Result<u8, Failure> {
         shutdown_timeout: asked.shutdown_timeout,
     };
     let bounded = options.is_bounded();
+    let (until, queues) = (options.until, options.queues.clone());
     let env = |name: &str| std::env::var_os(name);
     let mut reporter = ServiceLog::around(reporter(global, asked.log), &env);
     let summary = worker::work(store, options, reporter.as_mut())?;
+    if summary.cut_short.is_none() && !global.quiet {
+        tell_of_paused(global, until, queues.as_deref(), reporter.as_mut());
+    }
     Ok(exit_status(summary, bounded))
+}
+
+/// A drain passes over queues that are paused: what waits there was not forgotten, and will not start. The work is done,
+/// whether this can be told or not.
+fn tell_of_paused(global: &Global, until: Until, queues: Option<&[String]>, reporter: &mut dyn Reporter) {
+    let found = || place::open(global).ok()?.overview(clock::now()).ok();
+    let Some(overview) = (until != Until::Stopped).then(found).flatten() else { return };
+    for QueueRow { name, paused, counts } in overview.queues {
+        let later = if until == Until::Drained { counts.scheduled + counts.retrying } else { 0 };
+        let left = counts.ready + later;
+        if !paused || left == 0 || queues.is_some_and(|queues| !queues.contains(&name)) {
+            continue;
+        }
+        let wait = if left == 1 { "waits" } else { "wait" };
+        let text = format!(
+            "{} still {wait} in queue {name}, which is paused; runner resume {name} opens it",
+            counted(left, "job")
+        );
+        reporter.tell(&Event { time: clock::now(), what: What::Notice(text) });
+    }
 }
 
 fn exit_status(summary: Summary, bounded: bool) -> u8 {

@@ -163,6 +163,16 @@ pub(super) fn meant(place: Place, key: &str) -> Option<&'static str> {
     tables.into_iter().find_map(|words| look_up(words, key))
 }
 
+/// What a key of a job is called here that another system calls `word`.
+pub fn our_key(word: &str) -> Option<&'static str> {
+    look_up(&JOB, word)
+}
+
+/// Does another system call so the number of runs after the first?
+pub fn counts_retries(word: &str) -> bool {
+    RETRIES.contains(&plain(word).as_str())
+}
+
 /// What to write instead of a key of another system, where that takes more than a name.
 pub(super) fn hint(place: Place, entry: &Entry<'_>) -> Option<String> {
     let key = plain(entry.key);

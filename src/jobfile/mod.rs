@@ -46,6 +46,7 @@ use self::document::Document;
 use self::mistake::Found;
 use crate::model::{JobSpec, PolicyLayer};
 
+pub use self::foreign::{counts_retries, our_key};
 pub use self::locate::{FILE_NAME, locate};
 pub use self::mistake::Mistakes;
 pub use self::near::near as near_names;

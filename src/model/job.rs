@@ -106,7 +106,9 @@ impl DeadReason {
             Self::NeverRetry => "its error code is in never_retry_for",
             Self::NotRetryable => "it is not retryable",
             Self::CodeNotListed => "its error code is not in auto_retry_for",
-            Self::SpawnFailed => "it could not be started and auto_retry_for does not ask for another try",
+            Self::SpawnFailed => {
+                "it could not be started, which is retried only where auto_retry_for lists it"
+            }
             Self::AttemptsExhausted => "its attempts are used up",
             Self::Expired => "it expired",
         }

@@ -32,6 +32,13 @@ pub fn local_time(at: Timestamp) -> String {
     utc.checked_to_offset(offset).unwrap_or(utc).format(LOCAL).unwrap_or_else(|_| utc.to_string())
 }
 
+/// So many of these: `1 job`, `2 jobs`.
+pub fn counted(number: impl TryInto<u64>, one: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {one}{plural}")
+}
+
 /// A duration in its one or two largest units: `12 ms`, `1.9 s`, `42 s`, `3m 20s`, `2h 5m`, `3d 4h`.
 pub fn rough(span: Millis) -> String {
     let ms = span.0;

@@ -1,5 +1,6 @@
 //! What a worker tells while it works: one type of event, several small reporters.
 
+mod canvas;
 mod event;
 mod human;
 mod journal;
@@ -11,8 +12,9 @@ mod spool;
 mod text;
 mod wrap;
 
+pub use canvas::Canvas;
 pub use event::{Event, What};
-pub use human::{ago, local_time, rough, show_utc};
+pub use human::{ago, counted, local_time, rough, show_utc};
 pub use journal::leads_to_journal;
 pub use json::{JsonLog, rfc3339};
 pub use progress::ProgressLog;

@@ -1,16 +1,27 @@
 //! Events on a terminal: lines that scroll by, over a bar of the drain and a spinner for each running job.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::{Event, Reporter, What, columns_of, hung, text};
-use crate::model::JobState;
+use super::canvas::Canvas;
+use super::{Event, Reporter, What, columns_of, hung, rough, text};
+use crate::model::{JobState, Millis};
 
 /// Running jobs beyond this many are not shown one by one: they would push the log off a small screen.
 const MOST_SPINNERS: usize = 8;
+
+/// Drawings a second.
+const RATE: u8 = 10;
+
+/// How often a spinner turns.
+const TURN: Duration = Duration::from_millis(120);
+
+/// How often the clock of the drain is looked at: it shows seconds.
+const TICK: Duration = Duration::from_millis(500);
 
 /// Draws progress on standard error.
 #[derive(Debug)]
@@ -25,9 +36,13 @@ pub struct ProgressLog {
 impl ProgressLog {
     /// A display without running jobs, drawn in ASCII where it is to be plain.
     pub fn new(plain: bool) -> Self {
-        let display = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-        let style = ProgressStyle::with_template("{bar:20} {pos}/{len} done, {elapsed} {msg}")
+        let display = MultiProgress::with_draw_target(ProgressDrawTarget::term_like_with_hz(
+            Box::new(Canvas::default()),
+            RATE,
+        ));
+        let style = ProgressStyle::with_template("{bar:20} {pos}/{len} done, {clock}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style = style.with_key("clock", show_clock);
         let style = if plain { style.progress_chars("#>-") } else { style };
         let total = display.add(ProgressBar::new(0).with_style(style));
         Self { display, total, running: HashMap::new(), plain }
@@ -37,11 +52,12 @@ impl ProgressLog {
         if self.running.len() >= MOST_SPINNERS {
             return;
         }
-        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} {clock}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let style = style.with_key("clock", show_clock);
         let style = if self.plain { style.tick_chars("|/-\\ ") } else { style };
         let spinner = self.display.add(ProgressBar::new_spinner().with_style(style).with_message(label));
-        spinner.enable_steady_tick(Duration::from_millis(120));
+        spinner.enable_steady_tick(TURN);
         self.running.insert(job_id, spinner);
     }
 
@@ -71,7 +87,9 @@ impl Reporter for ProgressLog {
                 self.total.finish_and_clear();
                 let _ = self.display.clear();
             }
-            What::WorkerStarted { .. } | What::WorkerStopping { .. } | What::Notice(_) => {}
+            // Not before: until a worker has started it may have no thread but its first.
+            What::WorkerStarted { .. } => self.total.enable_steady_tick(TICK),
+            What::WorkerStopping { .. } | What::Notice(_) => {}
         }
         let stderr = io::stderr();
         let lines = hung(&text::prefix(event), &text::words(&event.what), columns_of(&stderr));
@@ -87,5 +105,37 @@ impl Reporter for ProgressLog {
 
     fn remaining(&mut self, unfinished: u64) {
         self.total.set_length(self.total.position() + unfinished);
+    }
+}
+
+impl Drop for ProgressLog {
+    /// A worker that ends in trouble tells of no end, and leaves nothing drawn either.
+    fn drop(&mut self) {
+        for spinner in self.running.values().chain([&self.total]) {
+            spinner.finish_and_clear();
+        }
+    }
+}
+
+/// A span in whole seconds: what is drawn again and again must not flicker.
+fn clock(span: Duration) -> String {
+    match span.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds => rough(Millis(seconds * 1_000)),
+    }
+}
+
+fn show_clock(state: &ProgressState, out: &mut dyn fmt::Write) {
+    let _ = out.write_str(&clock(state.elapsed()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_shows_whole_seconds() {
+        assert_eq!(clock(Duration::from_millis(59_999)), "59 s");
+        assert_eq!(clock(Duration::from_secs(200)), "3m 20s");
     }
 }

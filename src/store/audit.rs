@@ -14,12 +14,12 @@ struct Rule {
 const RULES: [Rule; 12] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
-        violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempts, numbered up to ' || max(number)
+        violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
                      FROM attempts GROUP BY job_id HAVING count(*) <> max(number) OR min(number) <> 1",
     },
     Rule {
         name: "a job counts its attempts",
-        violations: "SELECT 'job ' || id || ' counts ' || attempts || ' attempts' FROM jobs
+        violations: "SELECT 'job ' || id || ' counts ' || attempts || ' attempt' || iif(attempts = 1, '', 's') FROM jobs
                      WHERE attempts <> (SELECT count(*) FROM attempts WHERE job_id = jobs.id)",
     },
     Rule {
@@ -36,7 +36,7 @@ const RULES: [Rule; 12] = [
     },
     Rule {
         name: "no budget is overdrawn",
-        violations: "SELECT 'job ' || j.id || ' has used ' || j.budget_used || ' attempts of its budget'
+        violations: "SELECT 'job ' || j.id || ' has used ' || j.budget_used || ' attempt' || iif(j.budget_used = 1, '', 's') || ' of its budget'
                      FROM jobs AS j JOIN definitions AS d ON d.id = j.definition_id
                      WHERE j.budget_used > iif(d.spec ->> '$.policy.retryable', d.spec ->> '$.policy.max_attempts', 1)",
     },
@@ -76,7 +76,7 @@ const RULES: [Rule; 12] = [
     },
     Rule {
         name: "the counts of finished jobs are right",
-        violations: "SELECT c.jobs || ' jobs are counted as ' || rtrim(c.state || ' ' || c.error_code)
+        violations: "SELECT c.jobs || iif(c.jobs = 1, ' job is', ' jobs are') || ' counted as ' || rtrim(c.state || ' ' || c.error_code)
                             || ', and there are ' || coalesce(r.jobs, 0)
                             || ': finished_counts is to be filled anew from finished_recounted'
                      FROM finished_counts AS c LEFT JOIN finished_recounted AS r USING (state, error_code)
@@ -89,7 +89,7 @@ const RULES: [Rule; 12] = [
     },
     Rule {
         name: "the counts of waiting jobs are right",
-        violations: "SELECT c.jobs || ' jobs are counted in bucket ' || c.kind || '/' || c.width || '/' || c.bucket
+        violations: "SELECT c.jobs || iif(c.jobs = 1, ' job is', ' jobs are') || ' counted in bucket ' || c.kind || '/' || c.width || '/' || c.bucket
                             || ' of queue ' || c.queue || ', and there are ' || coalesce(r.jobs, 0)
                             || ': waiting_counts is to be filled anew from waiting_recounted'
                      FROM waiting_counts AS c LEFT JOIN waiting_recounted AS r USING (kind, width, bucket, queue)

@@ -7,6 +7,7 @@ mod poll;
 pub mod preload;
 mod processes;
 mod redact;
+mod session;
 mod sql;
 mod terminal;
 mod worker;
@@ -16,6 +17,7 @@ pub use call::{Call, Ran};
 pub use poll::{eventually, soon, wait_until};
 pub use processes::{is_alive, signal};
 pub use redact::{assert_screen, redacted};
+pub use session::Session;
 pub use sql::Sql;
 pub use worker::Worker;
 

@@ -8,7 +8,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 /// The side of it from which is read what a person would see.
-pub struct Terminal(File);
+pub struct Terminal(pub File);
 
 impl Terminal {
     /// A terminal with so many columns, and the screen that a program writes to.
@@ -34,4 +34,43 @@ impl Terminal {
         }
         String::from_utf8_lossy(&seen).replace("\r\n", "\n").into_bytes()
     }
+}
+
+/// What stands on a terminal after all this was written on it, trailing blanks left out.
+pub fn shown(written: &[u8], columns: u16) -> Vec<String> {
+    let (mut lines, mut row, mut column) = (vec![Vec::new()], 0_usize, 0);
+    let text = String::from_utf8_lossy(written);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\r' => column = 0,
+            '\n' => row += 1,
+            '\u{1b}' if rest.next_if_eq(&'[').is_some() => {
+                let mut number = String::new();
+                while let Some(digit) = rest.next_if(|c| c.is_ascii_digit() || *c == ';') {
+                    number.push(digit);
+                }
+                let by = number.parse().unwrap_or(1);
+                match rest.next() {
+                    Some('A') => row = row.saturating_sub(by),
+                    Some('B') => row += by,
+                    Some('K') => lines[row].clear(),
+                    _ => {}
+                }
+            }
+            c => {
+                // What comes after a full line goes to the next.
+                if column == usize::from(columns) {
+                    (row, column) = (row + 1, 0);
+                }
+                lines.resize(lines.len().max(row + 1), Vec::new());
+                let length = lines[row].len().max(column + 1);
+                lines[row].resize(length, ' ');
+                lines[row][column] = c;
+                column += 1;
+            }
+        }
+        lines.resize(lines.len().max(row + 1), Vec::new());
+    }
+    lines.into_iter().map(|line| line.into_iter().collect::<String>().trim_end().to_owned()).collect()
 }

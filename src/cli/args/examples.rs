@@ -13,6 +13,7 @@ Examples:
   runner inspect 7                  job 7 and the story of its attempts
   runner inspect 7.2                its second attempt, with output
   runner inspect dead               dead letters by error code, and what to type next
+  runner inspect jobs --since today     also yesterday, 2026-11-20, 14:30, 1h
   runner inspect stats --since 1d   by name: how often they succeed, how long they run and wait
   runner inspect jobs --state retrying --queue net
   runner inspect dead --fail-if-any --since 1d     exit 1 if there are any: for monitoring";

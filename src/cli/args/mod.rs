@@ -198,7 +198,7 @@ pub struct Inspect {
     /// Only with this error code
     #[arg(long, value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
-    /// Only what changed since: a duration (1h) or a time
+    /// Only what changed since: 1h, 14:30, 'YYYY-MM-DD HH:MM', a date (its midnight here), today or yesterday
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = values::Since::parse)]
     pub since: Option<values::Since>,
     /// At most this many; 0 for all [default: 50, all with --json]

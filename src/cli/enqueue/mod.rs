@@ -5,6 +5,7 @@
 mod adhoc;
 mod batch;
 mod fields;
+mod holders;
 #[cfg(test)]
 mod no_panics;
 mod overrides;
@@ -52,7 +53,7 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
     let a_worker_is_there =
         enqueued.iter().any(|job| job.created) && wake::wake_workers(&store.file().run_dir());
     if !screen.quiet {
-        tell_of_finished_holders(&store, &enqueued)?;
+        holders::tell(&store, &jobs, &enqueued)?;
     }
     print_ids(&mut screen, &store, &enqueued)?;
     if asked.waiting.wait {
@@ -94,6 +95,10 @@ fn show_output(screen: &mut Screen, store: &mut Store, last: &Attempt, runs: u32
     if screen.json {
         screen.object(&AttemptJson::new(last, runs).with_output(&output))?;
         return screen.flush();
+    }
+    // What could not be started has written nothing: this is all there is.
+    if let Some(message) = &last.message {
+        say(&format!("attempt {}: {}", last.number, safe_line(message)));
     }
     streams::print(screen, &output.stdout)?;
     screen.flush()?;
@@ -162,18 +167,6 @@ fn declared(
     }
     options.check_single(chosen.len() == 1)?;
     chosen.into_iter().map(|job| options.declared(job, args.to_vec(), now)).collect()
-}
-
-/// A key gave a job that has failed for good: whoever enqueues it once more should know that nothing will run.
-fn tell_of_finished_holders(store: &Store, enqueued: &[Enqueued]) -> Result<(), Failure> {
-    for Enqueued { id, .. } in enqueued.iter().filter(|job| !job.created) {
-        let Some(job) = store.job(*id, clock::now())? else { continue };
-        if matches!(job.state, JobState::Dead | JobState::Cancelled) {
-            let state = job.state;
-            say(&format!("job {id} has this key and is {state}; runner retry {id} puts it back"));
-        }
-    }
-    Ok(())
 }
 
 /// The ids are the answer: if they cannot be printed, they are said on standard error, for the jobs are on disk.

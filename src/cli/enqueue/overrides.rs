@@ -15,6 +15,7 @@ use crate::jobfile::Declared;
 use crate::model::{
     Bytes, Jitter, JobSpec, Millis, OWNED_VARIABLES, PolicyLayer, RetryPolicy, Strategy, Timestamp,
 };
+use crate::report::counted;
 use crate::store::{NewJob, OnConflict};
 
 /// When a job is due.
@@ -111,8 +112,10 @@ impl Overrides {
             && runs != waits + 1
         {
             return Err(format!(
-                "a list of {waits} waits makes {} attempts, and {runs} are asked for",
-                waits + 1
+                "a list of {} makes {}, and {runs} {} asked for",
+                counted(waits, "wait"),
+                counted(waits + 1, "attempt"),
+                if runs == 1 { "is" } else { "are" },
             ));
         }
         Ok(())

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::failure::Failure;
 use super::super::json_rows::JobJson;
-use super::super::screen::{Screen, Tone, Written};
-use super::super::table::Table;
+use super::super::screen::{Screen, Tone};
+use super::super::table::{Table, tell_left_out};
 use super::job::last_words;
 use super::lists;
 use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, Timestamp, WORKER_CRASHED};
@@ -40,11 +40,20 @@ pub(super) fn show(
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(_, jobs)| std::cmp::Reverse(jobs.len()));
+    let mut left_out = Vec::new();
     for (index, (code, jobs)) in groups.iter().enumerate() {
         if index > 0 {
             screen.line("")?;
         }
-        group(screen, store, code, jobs, all_of(filter, more), now)?;
+        for column in group(screen, store, code, jobs, all_of(filter, more), now)? {
+            if !left_out.contains(&column) {
+                left_out.push(column);
+            }
+        }
+    }
+    if !left_out.is_empty() {
+        screen.line("")?;
+        tell_left_out(screen, &left_out)?;
     }
     if more {
         screen.line(format!("the newest {shown}; --limit 0 shows all"))?;
@@ -59,7 +68,7 @@ fn group(
     jobs: &[JobRow],
     all: All,
     now: Timestamp,
-) -> Written {
+) -> Result<Vec<String>, Failure> {
     let plural = if jobs.len() == 1 { "job" } else { "jobs" };
     let heading = format!("{code}: {} {plural}", jobs.len());
     screen.line(screen.paint(Tone::Strong, &heading))?;
@@ -75,11 +84,11 @@ fn group(
             what_it_said(store, job)?,
         ]);
     }
-    table.print(screen)?;
+    let left_out = table.print_rows(screen)?;
     for (word, line) in advice(code, jobs, all) {
         screen.prose(&format!("  {word:<7} "), &line)?;
     }
-    Ok(())
+    Ok(left_out)
 }
 
 /// What is known of its last failure: the message, else the last line that it wrote to standard error.

@@ -8,7 +8,7 @@ use super::super::{check, command_lines, why};
 use super::lists::ending;
 use super::timeline;
 use crate::model::{Attempt, JobState, Outcome, Timestamp, sentence};
-use crate::report::{ago, local_time, rough, safe_line};
+use crate::report::{ago, counted, local_time, rough, safe_line};
 use crate::store::{JobRow, Output, Store};
 
 /// Attempts that are shown or printed at most, the newest.
@@ -41,7 +41,8 @@ pub(super) fn show(screen: &mut Screen, store: &mut Store, id: i64, now: Timesta
     let hidden = history.len().saturating_sub(SCREENFUL);
     if hidden > 0 {
         screen.line(format!(
-            "  … {hidden} earlier attempts; runner inspect attempts --name {} lists them",
+            "  … {}; runner inspect attempts --name {} lists all",
+            counted(hidden, "earlier attempt"),
             job.spec.name
         ))?;
     }

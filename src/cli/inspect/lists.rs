@@ -108,7 +108,7 @@ pub(super) fn attempts(
 ) -> Result<bool, Failure> {
     let mut table = Table::new(&["attempt", "name", "outcome", "ended", "took", "when", "decision"])
         .right(&[4])
-        .may_miss(&[4, 3, 5]);
+        .may_miss(&[3, 5, 4]);
     let (mut last, mut shown, mut more) = (None, 0, false);
     'pages: loop {
         let most = PAGE.min((limit - shown).saturating_add(1));

@@ -16,6 +16,7 @@ pub use workers::{Seen, look as look_at_workers};
 use super::args::{Global, Inspect};
 use super::failure::{Failure, status};
 use super::hands;
+use super::meant;
 use super::place;
 use super::screen::Screen;
 use super::values::JobOrAttempt;
@@ -40,7 +41,7 @@ enum What {
 }
 
 impl What {
-    fn parse(text: Option<&str>) -> Result<Self, Failure> {
+    fn parse(global: &Global, text: Option<&str>) -> Result<Self, Failure> {
         Ok(match text {
             None => Self::Overview,
             Some("jobs") => Self::Jobs,
@@ -50,9 +51,11 @@ impl What {
             Some("queues") => Self::Queues,
             Some("stats") => Self::Stats,
             Some(other) => Self::One(JobOrAttempt::parse(other).map_err(|_| {
-                Failure::usage(format!("there is nothing called {other:?} to inspect")).hint(
-                    "runner inspect takes an ID, ID.N, jobs, attempts, dead, workers, queues or stats; nothing for the overview",
-                )
+                let hint = meant::named(global, other).map_or_else(
+                    || "runner inspect takes an ID, ID.N, jobs, attempts, dead, workers, queues or stats; nothing for the overview".to_owned(),
+                    |newest| meant::words(&newest, &format!("runner inspect {}", newest.id)),
+                );
+                Failure::usage(format!("there is nothing called {other:?} to inspect")).hint(hint)
             })?),
         })
     }
@@ -64,7 +67,7 @@ impl What {
 
 /// Runs the verb.
 pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
-    let what = What::parse(asked.what.as_deref())?;
+    let what = What::parse(global, asked.what.as_deref())?;
     check_filters(what, asked)?;
     let now = clock::now();
     let mut screen = Screen::new(global);

@@ -3,7 +3,7 @@
 use super::super::failure::Failure;
 use super::super::json_rows::StatsJson;
 use super::super::screen::Screen;
-use super::super::table::Table;
+use super::super::table::{Table, tell_left_out};
 use crate::model::{Millis, Spread, Timestamp};
 use crate::report::{ago, rough, safe_line};
 use crate::store::{NameStats, StatsFilter, Store};
@@ -36,12 +36,13 @@ pub(super) fn show(
     for (name, of_name) in &stats {
         table.row(row(name, of_name, now));
     }
-    table.print(screen)?;
+    let left_out = table.print_rows(screen)?;
     // Without the columns that it explains it would be in the way.
     let words = "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started";
     if screen.width() >= 80 {
         screen.aside("", words)?;
     }
+    tell_left_out(screen, &left_out)?;
     if more {
         screen.line(format!("the busiest {limit}; --limit 0 shows all"))?;
     }

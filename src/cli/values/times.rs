@@ -95,14 +95,30 @@ pub enum Since {
     Ago(Millis),
     /// From this point on.
     At(At),
+    /// From the start of this day on the clock of the place.
+    Day(Date),
+    /// From the start of the day that is so many before today.
+    DaysBack(u8),
 }
 
 impl Since {
-    /// Reads a duration or a time.
+    /// Reads a duration, a time, a date, `today` or `yesterday`.
     pub fn parse(text: &str) -> Result<Self, String> {
+        let date = format_description!("[year]-[month]-[day]");
+        match text.trim() {
+            "today" => return Ok(Self::DaysBack(0)),
+            "yesterday" => return Ok(Self::DaysBack(1)),
+            other => {
+                if let Ok(day) = Date::parse(other, date) {
+                    return Ok(Self::Day(day));
+                }
+            }
+        }
         Millis::parse(text).map(Self::Ago).or_else(|_| {
             At::parse(text).map(Self::At).map_err(|_| {
-                format!("{text:?} is neither a duration such as 1h nor a time such as '2026-11-21 14:30'")
+                format!(
+                    "{text:?} is neither a duration such as 1h nor a time such as 14:30, '2026-11-21 14:30', 2026-11-21, today or yesterday"
+                )
             })
         })
     }
@@ -114,8 +130,18 @@ impl Since {
             // A clock time means the last time it was shown, not the next.
             Self::At(At::Next(clock)) => around(now, clock).into_iter().rfind(|at| *at <= now).unwrap_or(now),
             Self::At(at) => at.resolve(now),
+            Self::Day(day) => start_of(day).unwrap_or(now),
+            Self::DaysBack(days) => {
+                let day = local(now).date().checked_sub(Duration::days(days.into()));
+                day.and_then(start_of).unwrap_or(now)
+            }
         }
     }
+}
+
+/// The first instant of this day on the clock of the place.
+fn start_of(day: Date) -> Option<Timestamp> {
+    at_local(day.midnight()).first().copied().map(stamp)
 }
 
 #[cfg(test)]
