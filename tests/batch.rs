@@ -102,6 +102,38 @@ fn a_bad_line_is_named_by_number_and_nothing_is_enqueued() {
     assert!(!bed.db().exists());
 }
 
+/// A value is read when it is asked for; where it stands is told of the whole line, as of any other error.
+#[test]
+fn a_bad_line_after_one_that_begins_like_it_is_told_of_as_well() {
+    let bed = Bed::new(JOBS);
+    let good = r#"{"name":"job","queue":"q","args":["x"]}"#;
+    let many_keys: Vec<_> = (0..30).map(|n| format!("\"k{n}\":{n}")).collect();
+    let many_keys = format!("{{{}}}", many_keys.join(","));
+    for (bad, said) in [
+        (
+            r#"{"name":"job","args":["\ud800"]}"#,
+            "unexpected end of hex escape at line 1 column 30; a JSON object",
+        ),
+        (r#"{"name":"job","priority":1e999}"#, "number out of range at line 1 column 30; a JSON object"),
+        (r#"{"name":"job","args":["a\u0000"]}"#, r#""args" holds a NUL byte"#),
+        (r#"{"name":"job","args":["x",1]}"#, r#""args" must be a string, not a number"#),
+        (r#"{"name":"job","args":["x"],"name":"job"}"#, r#"the key "name" is given twice"#),
+        (r#"{"name":"job","n\u0061me":"job"}"#, r#"the key "name" is given twice"#),
+        (r#"{"name":"job","args":["x"]} {}"#, "trailing characters"),
+        (r#"{"name\"job\"queue":"q","args":["x"]}"#, "unknown key"),
+        (r#"{"name\u0000\"job\"\u0000queue":"q","args":["x"]}"#, "unknown key"),
+        (&many_keys, "unknown key \"k"),
+    ] {
+        let lines = format!("{good}\n{bad}\n");
+        let ran = bed.call("enqueue --batch -").stdin(lines).run().exits(65).prints("");
+        ran.says("standard input line 2: ").says(said);
+    }
+    let same =
+        "{\"\\u006eame\":\"job\",\"args\":null,\"queue\":null}\n{\"args\":[\"\"],\"name\":\"j\\u006fb\"}";
+    assert_eq!(bed.call("enqueue --batch -").stdin(same).run().ok().ids(), [1, 2]);
+    assert_eq!(bed.sql().text("SELECT count(*) || hex(group_concat(args)) FROM jobs, definitions"), "200");
+}
+
 #[test]
 fn a_name_that_nobody_declared_is_not_found() {
     let bed = Bed::new(JOBS);

@@ -118,6 +118,7 @@ impl Store {
         let enqueued = self.write(|tx| {
             let now = clock();
             let mut batch = Batch::new(tx, now);
+            let _spared = batch.spare_triggers(jobs)?;
             let mut enqueued = Vec::with_capacity(jobs.len());
             let mut left = jobs;
             while let Some(job) = left.first() {
@@ -190,7 +191,7 @@ pub(super) fn pack_args(args: &[Bytes]) -> Option<Vec<u8>> {
     if args.is_empty() {
         return None;
     }
-    let mut packed = Vec::new();
+    let mut packed = Vec::with_capacity(args.iter().map(|arg| arg.0.len() + 1).sum());
     for arg in args {
         packed.extend_from_slice(&arg.0);
         packed.push(0);

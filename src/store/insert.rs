@@ -4,37 +4,67 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
 
+use rusqlite::config::DbConfig;
 use rusqlite::params;
 
 use super::enqueue::{NewJob, pack_args};
 use super::tally::Waiting;
 use super::writing::Writing;
-use super::{Result, definition};
+use super::{Connection, Result, definition};
 use crate::model::{JobSpec, Timestamp};
 
 /// Jobs in one statement: what a statement costs by itself, the counter of ids first of all, is then paid once.
 const ROWS: usize = 32;
 
-/// Values of each job in it, after the time that they share.
+/// Parameters of a job in it, which begin with the second; the first is the time that all share.
 const VALUES: usize = 7;
 
 /// Inserts [`ROWS`] jobs.
-static INSERT_ROWS: LazyLock<String> = LazyLock::new(|| {
+static INSERT_ROWS: LazyLock<String> =
+    LazyLock::new(|| insert_rows(|row| [2 + row * VALUES, 8 + row * VALUES]));
+
+/// Inserts [`ROWS`] jobs that differ in their arguments at most.
+static INSERT_ALIKE: LazyLock<String> = LazyLock::new(|| insert_rows(|row| [2, 8 + row]));
+
+/// SQL with these parameters for each row: the first of those of its job, and its arguments.
+///
+/// What fails ends the whole transaction: then SQLite need not keep a journal of each statement.
+fn insert_rows(parameters: fn(usize) -> [usize; 2]) -> String {
     let row = |index| {
-        let [a, b, c, d, e, f, g]: [usize; VALUES] = std::array::from_fn(|value| 2 + index * VALUES + value);
-        format!("(?{a}, ?{b}, ?{c}, ?{d}, 'pending', ?{e}, ?1, ?{f}, ?{g}, ?1)")
+        let [job, args] = parameters(index);
+        let [name, queue, priority, run_at, expires_at] = [1, 2, 3, 4, 5].map(|value| job + value);
+        format!(
+            "(?{job}, ?{name}, ?{queue}, ?{priority}, 'pending', ?{args}, ?1, ?{run_at}, ?{expires_at}, ?1)"
+        )
     };
     let rows: Vec<String> = (0..ROWS).map(row).collect();
     format!(
-        "INSERT INTO jobs (definition_id, name, queue, priority, state, args, enqueued_at, run_at, expires_at, changed_at)
+        "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, enqueued_at, run_at, expires_at,
+                                       changed_at)
          VALUES {}",
         rows.join(", ")
     )
-});
+}
 
 /// Has this job neither a key nor an input? Then its row is all there is to it.
 pub(super) fn is_plain(job: &NewJob) -> bool {
     job.idempotency_key.is_none() && job.spec.unique_key.is_none() && job.stdin.is_none()
+}
+
+/// While this lives, the connection runs no triggers.
+pub(super) struct NoTriggers<'a>(&'a Connection);
+
+impl<'a> NoTriggers<'a> {
+    fn on(connection: &'a Connection) -> Result<Self> {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        Ok(Self(connection))
+    }
+}
+
+impl Drop for NoTriggers<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true);
+    }
 }
 
 /// One transaction's worth of enqueueing.
@@ -50,21 +80,36 @@ impl<'a> Batch<'a> {
         Self { connection, definitions: HashMap::new(), now }
     }
 
+    /// Spares these jobs the triggers, where all are plain and statements are worth it; until what it gives is dropped.
+    ///
+    /// What triggers refuse of a new row is an id or a key that is taken, and a job that does not start waiting. A plain
+    /// job is given its id by SQLite and has no key, and the statements say themselves that it waits. With triggers, SQLite
+    /// copies each row twice before it inserts it: a third of the whole effort.
+    pub(super) fn spare_triggers(&self, jobs: &[NewJob]) -> Result<Option<NoTriggers<'a>>> {
+        let can_be = jobs.len() >= ROWS && jobs.iter().all(is_plain);
+        can_be.then(|| NoTriggers::on(self.connection)).transpose()
+    }
+
     /// Inserts plain jobs. Gives their ids, which follow each other.
     pub(super) fn insert_rows(&mut self, jobs: &[NewJob; ROWS]) -> Result<RangeInclusive<i64>> {
-        let mut statement = self.connection.prepare_cached(&INSERT_ROWS)?;
+        let first = &jobs[0];
+        let alike = jobs.iter().all(|job| Arc::ptr_eq(&job.spec, &first.spec) && job.run_at == first.run_at);
+        let (sql, step) = if alike { (&INSERT_ALIKE, 1) } else { (&INSERT_ROWS, VALUES) };
+        let mut statement = self.connection.prepare_cached(sql)?;
         statement.raw_bind_parameter(1, self.now.0)?;
         for (index, job) in jobs.iter().enumerate() {
             let spec = &job.spec;
             let (run_at, expires_at) = self.times(job);
-            let first = 2 + index * VALUES;
-            statement.raw_bind_parameter(first, self.definition(spec)?)?;
-            statement.raw_bind_parameter(first + 1, spec.name.as_str())?;
-            statement.raw_bind_parameter(first + 2, spec.queue.as_str())?;
-            statement.raw_bind_parameter(first + 3, spec.priority)?;
-            statement.raw_bind_parameter(first + 4, pack_args(&job.args))?;
-            statement.raw_bind_parameter(first + 5, run_at)?;
-            statement.raw_bind_parameter(first + 6, expires_at)?;
+            if index == 0 || !alike {
+                let at = 2 + index * step;
+                statement.raw_bind_parameter(at, self.definition(spec)?)?;
+                statement.raw_bind_parameter(at + 1, spec.name.as_str())?;
+                statement.raw_bind_parameter(at + 2, spec.queue.as_str())?;
+                statement.raw_bind_parameter(at + 3, spec.priority)?;
+                statement.raw_bind_parameter(at + 4, run_at)?;
+                statement.raw_bind_parameter(at + 5, expires_at)?;
+            }
+            statement.raw_bind_parameter(8 + index * step, pack_args(&job.args))?;
             self.connection.waits(Waiting { queue: &spec.queue, attempts: 0, run_at, expires_at });
         }
         statement.raw_execute()?;

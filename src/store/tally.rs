@@ -3,7 +3,7 @@
 //! A turn or a batch moves many jobs between few places. What it moved is added up in memory, so that keeping count
 //! costs a few statements a transaction and nothing a job.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use rusqlite::{Row, params};
 
@@ -64,7 +64,7 @@ impl<'a> Waiting<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// By queue, kind and fine bucket.
-    waiting: HashMap<String, HashMap<(Kind, i64), i64>>,
+    waiting: BTreeMap<String, BTreeMap<(Kind, i64), i64>>,
     /// By state and error code.
     finished: BTreeMap<(&'static str, String), i64>,
 }
@@ -88,7 +88,7 @@ impl Tally {
 
     fn add_waiting(&mut self, job: Waiting, number: i64) {
         if !self.waiting.contains_key(job.queue) {
-            self.waiting.insert(job.queue.to_owned(), HashMap::new());
+            self.waiting.insert(job.queue.to_owned(), BTreeMap::new());
         }
         let Some(buckets) = self.waiting.get_mut(job.queue) else { return };
         let kind = if job.attempts == 0 { Kind::New } else { Kind::Retry };

@@ -1,6 +1,6 @@
 //! `--batch`: one JSON object a line.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) fn read(
 ) -> Result<Vec<NewJob>, Failure> {
     let mut bar = Bar::new(global, "{pos} of {len} lines read");
     let all = if bar.is_watched() { text.lines().count() as u64 } else { 0 };
-    let mut reader = Reader { global, defaults, name, now, cwd: None, file: None, shared: HashMap::new() };
+    let mut reader = Reader { global, defaults, name, now, cwd: None, file: None, shared: BTreeMap::new() };
     let mut jobs = Vec::new();
     for (index, line) in text.lines().enumerate() {
         bar.set(index as u64, all);
@@ -85,14 +85,13 @@ struct Reader<'a> {
     /// Read when the first line names a declared job.
     file: Option<JobFile>,
     /// Definitions of earlier lines, by the text they were made from: a million lines need not make a million copies.
-    shared: HashMap<String, Arc<JobSpec>>,
+    shared: BTreeMap<String, Arc<JobSpec>>,
 }
 
 impl Reader<'_> {
     fn job(&mut self, line: &str) -> Result<NewJob, Failure> {
         let invalid = |message: String| Failure::new(status::DATA, message);
-        let mut fields: Fields = serde_json::from_str(line)
-            .map_err(|error| invalid(format!("{error}; a JSON object is expected")))?;
+        let mut fields = Fields::parse(line).map_err(invalid)?;
         let own = fields.take_own().map_err(invalid)?;
         let text = fields.what_is_left();
         if let Some(spec) = text.as_ref().and_then(|text| self.shared.get(text)) {

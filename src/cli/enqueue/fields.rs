@@ -1,67 +1,19 @@
 //! The fields of one line of a batch: from JSON to what they mean.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::super::values;
+use super::object::{Object, unknown_key};
 use super::overrides::{Due, Overrides, check_variable};
 use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, Millis};
 use crate::store::OnConflict;
 
-/// The keys of a line.
-const KEYS: [&str; 21] = [
-    "name",
-    "command",
-    "args",
-    "queue",
-    "priority",
-    "in",
-    "at",
-    "max_attempts",
-    "retryable",
-    "backoff",
-    "jitter",
-    "auto_retry_for",
-    "never_retry_for",
-    "timeout",
-    "grace_period",
-    "expires_in",
-    "env",
-    "cwd",
-    "unique_key",
-    "on_conflict",
-    "idempotency_key",
-];
-
-/// The fields of a line that are not taken yet.
-pub(super) struct Fields(Map<String, Value>);
-
-impl<'de> Deserialize<'de> for Fields {
-    /// Unlike a map of the library it refuses a key that is given twice: which one counts would be a guess.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Fields;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Fields, A::Error> {
-                let mut fields = Map::new();
-                while let Some((key, value)) = entries.next_entry::<String, Value>()? {
-                    if fields.contains_key(&key) {
-                        return Err(A::Error::custom(format!("the key {key:?} is given twice")));
-                    }
-                    fields.insert(key, value);
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Object)
-    }
+/// The fields of a line that are not taken yet. What stands behind a key is read when it is taken.
+pub(super) struct Fields<'a> {
+    line: &'a str,
+    left: Object<'a>,
 }
 
 /// What a line says of its job alone: jobs that differ in nothing else share a definition.
@@ -75,7 +27,13 @@ pub(super) struct Own {
 /// What a line says: options, and the command or the name of a job, with arguments.
 pub(super) type Line = (Overrides, Option<Command>, Vec<Bytes>, Option<String>);
 
-impl Fields {
+impl<'a> Fields<'a> {
+    /// Takes a line apart.
+    pub(super) fn parse(line: &'a str) -> Result<Self, String> {
+        let left = serde_json::from_str(line).map_err(|error| no_object(&error))?;
+        Ok(Self { line, left })
+    }
+
     /// Takes what is said of this job alone.
     pub(super) fn take_own(&mut self) -> Result<Own, String> {
         let due = match (self.parsed("in", Millis::parse)?, self.parsed("at", values::At::parse)?) {
@@ -93,10 +51,15 @@ impl Fields {
     /// The text of the fields that are left: equal texts are equal definitions. None where a key of the job's own is
     /// part of its definition.
     pub(super) fn what_is_left(&self) -> Option<String> {
-        if self.0.contains_key("unique_key") {
-            return None;
+        let mut text = String::with_capacity(self.line.len());
+        for (key, value) in self.left.entries() {
+            // A NUL, which no JSON contains, tells where a key ends and where a value does.
+            if key == "unique_key" || key.contains('\0') {
+                return None;
+            }
+            text.extend([key, "\0", value, "\0"]);
         }
-        serde_json::to_string(&self.0).ok()
+        Some(text)
     }
 
     /// Takes every field that is left. The error names the one that is wrong.
@@ -124,19 +87,30 @@ impl Fields {
         overrides.policy.backoff = self.backoff()?;
         overrides.policy.auto_retry_for = self.codes("auto_retry_for")?;
         overrides.policy.never_retry_for = self.codes("never_retry_for")?;
-        match self.0.keys().next() {
-            Some(unknown) => Err(unknown_key(unknown)),
+        match self.left.entries().next() {
+            Some((unknown, _)) => Err(unknown_key(unknown)),
             None => Ok((overrides, command, args, name)),
         }
     }
 
-    /// The field, if it is there; null counts as absent.
-    fn take(&mut self, key: &str) -> Option<Value> {
-        self.0.remove(key).filter(|value| !value.is_null())
+    /// The text of the field, if it is there; null counts as absent.
+    fn take(&mut self, key: &str) -> Option<&'a str> {
+        self.left.take(key).filter(|text| *text != "null")
+    }
+
+    /// Reads the text of a field. An error tells where in the line it is.
+    fn read(&self, text: &str) -> Result<Value, String> {
+        let in_line = |error| serde_json::from_str::<Value>(self.line).err().unwrap_or(error);
+        serde_json::from_str(text).map_err(|error| no_object(&in_line(error)))
+    }
+
+    /// The field, if it is there.
+    fn value(&mut self, key: &str) -> Result<Option<Value>, String> {
+        self.take(key).map(|text| self.read(text)).transpose()
     }
 
     fn text(&mut self, key: &str) -> Result<Option<String>, String> {
-        self.take(key).map(|value| string(key, value)).transpose()
+        self.value(key)?.map(|value| string(key, value)).transpose()
     }
 
     fn parsed<T>(&mut self, key: &str, parse: fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
@@ -145,7 +119,7 @@ impl Fields {
     }
 
     fn number<T>(&mut self, key: &str, parse: fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
-        match self.take(key) {
+        match self.value(key)? {
             None => Ok(None),
             Some(Value::Number(number)) => {
                 parse(&number.to_string()).map(Some).map_err(|why| format!("{key:?}: {why}"))
@@ -155,7 +129,7 @@ impl Fields {
     }
 
     fn switch(&mut self, key: &str) -> Result<Option<bool>, String> {
-        match self.take(key) {
+        match self.value(key)? {
             None => Ok(None),
             Some(Value::Bool(on)) => Ok(Some(on)),
             Some(other) => Err(format!("{key:?} must be true or false, not {}", kind(&other))),
@@ -163,31 +137,38 @@ impl Fields {
     }
 
     fn strings(&mut self, key: &str) -> Result<Option<Vec<String>>, String> {
-        match self.take(key) {
-            None => Ok(None),
-            Some(Value::Array(items)) => {
+        let Some(text) = self.take(key) else { return Ok(None) };
+        // Nearly always they are what they should be, and read at once. Otherwise it is to be told what is wrong.
+        let strings = serde_json::from_str::<Vec<String>>(text).ok();
+        if let Some(strings) = strings.filter(|strings| !strings.iter().any(|string| string.contains('\0'))) {
+            return Ok(Some(strings));
+        }
+        match self.read(text)? {
+            Value::Array(items) => {
                 items.into_iter().map(|item| string(key, item)).collect::<Result<_, _>>().map(Some)
             }
-            Some(other) => Err(format!("{key:?} must be an array of strings, not {}", kind(&other))),
+            other => Err(format!("{key:?} must be an array of strings, not {}", kind(&other))),
         }
     }
 
     fn args(&mut self) -> Result<Vec<Bytes>, String> {
-        let args = self.strings("args")?.unwrap_or_default();
-        Ok(args.iter().map(|arg| Bytes::from(arg.as_str())).collect())
+        Ok(bytes(self.strings("args")?.unwrap_or_default()))
+    }
+
+    fn is_array(&self, key: &str) -> bool {
+        self.left.get(key).is_some_and(|text| text.starts_with('['))
     }
 
     fn command(&mut self) -> Result<Option<Command>, String> {
-        if matches!(self.0.get("command"), Some(Value::Array(_))) {
-            let argv = self.strings("command")?.unwrap_or_default();
-            return Ok(Some(Command::Argv(argv.iter().map(|arg| Bytes::from(arg.as_str())).collect())));
+        if self.is_array("command") {
+            return Ok(self.strings("command")?.map(|argv| Command::Argv(bytes(argv))));
         }
         let line = self.text("command")?;
         Ok(line.map(|line| Command::Shell(Bytes::from(line.as_str()))))
     }
 
     fn backoff(&mut self) -> Result<Option<Backoff>, String> {
-        if matches!(self.0.get("backoff"), Some(Value::Array(_))) {
+        if self.is_array("backoff") {
             let delays = self.strings("backoff")?.unwrap_or_default();
             let strategy = values::list(delays.iter().map(String::as_str));
             let strategy = strategy.map_err(|why| format!("\"backoff\": {why}"))?;
@@ -197,7 +178,7 @@ impl Fields {
     }
 
     fn jitter(&mut self) -> Result<Option<Jitter>, String> {
-        let parsed = match self.take("jitter") {
+        let parsed = match self.value("jitter")? {
             None => return Ok(None),
             Some(value @ (Value::Bool(_) | Value::Number(_))) => values::jitter(&value.to_string()),
             Some(Value::String(text)) => values::jitter(&text),
@@ -215,7 +196,7 @@ impl Fields {
     }
 
     fn env(&mut self) -> Result<BTreeMap<Bytes, Bytes>, String> {
-        let entries = match self.take("env") {
+        let entries = match self.value("env")? {
             None => return Ok(BTreeMap::new()),
             Some(Value::Object(entries)) => entries,
             Some(other) => return Err(format!("\"env\" must be an object, not {}", kind(&other))),
@@ -230,6 +211,17 @@ impl Fields {
             })
             .collect()
     }
+}
+
+/// Says that a line cannot be read.
+fn no_object(error: &serde_json::Error) -> String {
+    format!("{error}; a JSON object is expected")
+}
+
+fn bytes(texts: Vec<String>) -> Vec<Bytes> {
+    let mut bytes = Vec::with_capacity(texts.len()); // collected, it would keep room for more, in a million jobs
+    bytes.extend(texts.into_iter().map(|text| Bytes(text.into_bytes())));
+    bytes
 }
 
 fn string(key: &str, value: Value) -> Result<String, String> {
@@ -248,13 +240,5 @@ fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
-    }
-}
-
-fn unknown_key(unknown: &str) -> String {
-    let near = KEYS.iter().find(|key| strsim::damerau_levenshtein(key, unknown) <= 2);
-    match near {
-        Some(near) => format!("unknown key {unknown:?}; did you mean {near:?}?"),
-        None => format!("unknown key {unknown:?}; keys are {}", KEYS.join(", ")),
     }
 }

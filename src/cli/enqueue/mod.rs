@@ -8,9 +8,12 @@ mod fields;
 mod holders;
 #[cfg(test)]
 mod no_panics;
+mod object;
 mod overrides;
 mod stdin;
 mod too_long;
+
+use std::fmt::Write as _;
 
 use serde_json::json;
 
@@ -174,11 +177,18 @@ fn print_ids(screen: &mut Screen, store: &Store, enqueued: &[Enqueued]) -> Writt
     if screen.quiet || enqueued.is_empty() {
         return Ok(());
     }
-    let mut lines = Vec::with_capacity(enqueued.len());
+    let mut lines = String::new();
     for job in enqueued {
-        lines.push(if screen.json { json_line(store, *job)? } else { job.id.to_string() });
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
+        if screen.json {
+            lines += &json_line(store, *job)?;
+        } else {
+            let _ = write!(lines, "{}", job.id); // a string has room for all
+        }
     }
-    screen.must_line(&lines.join("\n")).map_err(|error| {
+    screen.must_line(&lines).map_err(|error| {
         let ids: Vec<_> = enqueued.iter().map(|job| job.id.to_string()).collect();
         Failure::new(status::IO, format!("could not print to standard output: {error}"))
             .hint(format!("the jobs are on disk; their ids: {}", ids.join(" ")))
