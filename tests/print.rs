@@ -141,3 +141,24 @@ fn a_closed_pipe_ends_quietly() {
         bed.program("sh").arg("-c").arg(&line).run().ok().quietly();
     }
 }
+
+#[test]
+fn quiet_is_silent_on_success_whatever_form_is_asked_for() {
+    let bed = Bed::new("[jobs.a]\ncommand = 'true'\n");
+    for line in [
+        "enqueue a",
+        "enqueue --dry-run a",
+        "retry 1 --now",
+        "cancel 1",
+        "retry 1",
+        "check",
+        "pause default",
+        "resume default",
+        "work --drain",
+        "prune --older-than 1h",
+        "prune --dry-run",
+        "backup copy.db",
+    ] {
+        bed.run(&format!("-q --json {line}")).ok().prints("").quietly();
+    }
+}

@@ -22,7 +22,7 @@ pub fn run(global: &Global, asked: &Backup) -> Result<u8, Failure> {
     })?;
     drop(bar);
     let mut screen = Screen::new(global);
-    if screen.json {
+    if screen.json && !screen.quiet {
         screen.object(&json!({"backup": asked.target.display().to_string()}))?;
     } else if !screen.quiet {
         screen.line(format!("copied to {shown}"))?;

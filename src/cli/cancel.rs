@@ -36,7 +36,7 @@ pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
             CancelOutcome::Requested => asked_to_end(&store, id)?,
             CancelOutcome::Finished(state) => format!("job {id}: {state} before, left as it is"),
         };
-        if screen.json {
+        if screen.json && !screen.quiet {
             if let Some(job) = place::job(&store, id, clock::now())? {
                 screen.object(&JobJson::new(&job))?;
             }

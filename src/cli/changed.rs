@@ -21,6 +21,10 @@ pub fn tell(global: &Global, jobs: &[JobRow]) {
     // What is older than the file differs from it only by options of its own.
     for job in jobs.iter().filter(|job| job.enqueued_at <= changed_at) {
         let Some(declared) = file.job(&job.spec.name) else { continue };
+        // A job that runs elsewhere is most likely one of the same name in another file.
+        if declared.spec.cwd != job.spec.cwd {
+            continue;
+        }
         let keys = differences(&job.spec, &declared.spec);
         if !keys.is_empty() {
             let (ids, all) = of_name.entry(&job.spec.name).or_default();
@@ -50,12 +54,11 @@ fn changed_at(file: &JobFile) -> Option<Timestamp> {
 
 /// The keys of the job file that would have to be other for one to be like the other.
 fn differences(old: &JobSpec, new: &JobSpec) -> Vec<&'static str> {
-    let JobSpec { name: _, command, cwd, env, queue, priority, timeout, grace_period, .. } = old;
+    let JobSpec { name: _, command, cwd: _, env, queue, priority, timeout, grace_period, .. } = old;
     let JobSpec { expires_in, policy, exit, output_limit, unique_key, .. } = old;
     let RetryPolicy { retryable, max_attempts, backoff, auto_retry_for, never_retry_for } = policy;
     let differs = [
         ("command", *command != new.command),
-        ("cwd", *cwd != new.cwd),
         ("env", *env != new.env),
         ("queue", *queue != new.queue),
         ("priority", *priority != new.priority),

@@ -28,7 +28,7 @@ pub fn run(global: &Global, asked: &Check) -> Result<u8, Failure> {
     };
     let file = JobFile::read(&path)?;
     let mut screen = Screen::new(global);
-    if screen.json {
+    if screen.json && !screen.quiet {
         for job in &file.jobs {
             screen.object(&CheckJson::new(&job.spec))?;
         }

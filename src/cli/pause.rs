@@ -21,7 +21,7 @@ pub fn run(global: &Global, asked: &QueueName, paused: bool) -> Result<u8, Failu
         wait_for_what_lies_in_hand(&mut store, &asked.queue)?;
     }
     let mut screen = Screen::new(global);
-    if screen.json {
+    if screen.json && !screen.quiet {
         screen.object(&json!({"queue": asked.queue, "paused": paused}))?;
     } else if !screen.quiet {
         let word = if paused { "paused" } else { "open" };

@@ -86,7 +86,7 @@ fn words(done: &str, counts: &PruneCounts, asked: &Prune) -> String {
 }
 
 fn tell(screen: &mut Screen, removed: u64, words: String) -> Written {
-    if screen.json {
+    if screen.json && !screen.quiet {
         screen.object(&json!({ "removed": removed }))?;
     } else if !screen.quiet {
         screen.line(words)?;

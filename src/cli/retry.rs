@@ -29,7 +29,7 @@ pub fn run(global: &Global, asked: &Retry) -> Result<u8, Failure> {
     wake::wake_workers(&store.file().run_dir());
     let mut screen = Screen::new(global);
     for each in done.iter().filter(|each| each.refusal.is_none()) {
-        if screen.json {
+        if screen.json && !screen.quiet {
             if let Some(job) = place::job(&store, each.id, clock::now())? {
                 screen.object(&JobJson::new(&job))?;
             }

@@ -79,8 +79,8 @@ fn distinct(queues: &[String]) -> Vec<String> {
 fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
     match format {
         LogFormat::Json => json_log(),
-        LogFormat::Text if global.json => json_log(),
         LogFormat::Text if global.quiet => Box::new(Silent(Spool::new(io::stderr()))),
+        LogFormat::Text if global.json => json_log(),
         LogFormat::Text if bar::draws(&io::stderr()) => Box::new(ProgressLog::new(screen::is_plain())),
         LogFormat::Text if is_journal(&io::stderr()) => {
             Box::new(TextLog::for_journal(Spool::new(io::stderr())))

@@ -174,7 +174,7 @@ fn attempt(shared: &Shared, order: &Order, input: Option<Vec<u8>>) -> Ran {
 
 /// Makes sure that it is there: a job before may have tidied up what it took for its own, or a cleaner of old files.
 fn make_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+    if path.is_dir() { Ok(()) } else { DirBuilder::new().recursive(true).mode(0o700).create(path) }
 }
 
 /// The output of an attempt as the store takes it.

@@ -41,7 +41,9 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
     }
     let mut screen = Screen::new(global);
     if asked.dry_run {
-        show_plan(&mut screen, &jobs, clock::now())?;
+        if !screen.quiet {
+            show_plan(&mut screen, &jobs, clock::now())?;
+        }
         return Ok(0);
     }
     let mut store = place::open_or_create(global)?;
