@@ -92,13 +92,16 @@ fn succeeded(claim: &Claim) -> Ended {
     }
 }
 
+/// Claims in a repetition: with all repetitions they are fewer than the smallest crowd.
+const CLAIMS: usize = 100;
+
 fn claims(context: &Context, kind: Kind, crowds: &mut [Crowd]) -> anyhow::Result<Vec<Row>> {
-    let (repetitions, count) = context.size((5, 100), (9, 300));
+    let repetitions = context.size(5, 9);
     let mut worst: Vec<Vec<f64>> = vec![Vec::new(); crowds.len()];
     let typical = rounds(crowds.len(), repetitions, |contender| {
         let crowd = &mut crowds[contender];
-        crowd::add(&mut crowd.store, Kind::Waiting, if kind == Kind::Waiting { 0 } else { count })?;
-        let times = Sample::new(crowd.claims(count)?);
+        crowd::add(&mut crowd.store, Kind::Waiting, if kind == Kind::Waiting { 0 } else { CLAIMS })?;
+        let times = Sample::new(crowd.claims(CLAIMS)?);
         worst[contender].push(times.percentile(99) * 1e3);
         Ok(times.median())
     })?;
