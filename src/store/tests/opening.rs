@@ -6,9 +6,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::fixture::{Place, new_job, spec};
+use super::fixture::{Place, new_job, spec, unsynced};
 use crate::model::Timestamp;
-use crate::store::{Store, StoreError, StoreFile};
+use crate::store::{NewJob, Store, StoreError, StoreFile};
 
 /// The refusal to open this file, which must be untouched by it; and nothing may be left beside it.
 fn refused(place: &Place) -> StoreError {
@@ -165,4 +165,27 @@ fn a_directory_is_refused() {
     }
     assert!(beside(place.file.path()).is_empty());
     assert_eq!(beside(place.dir.path()), ["runner.db"]);
+}
+
+#[test]
+fn a_log_is_written_over_and_one_that_grew_gives_its_space_back() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    let wal = place.file.beside("-wal");
+    let length = || fs::metadata(&wal).unwrap().len();
+    let (mut longest, mut shortened) = (0, false);
+    // A page and more each, and four megabytes until the log begins anew.
+    for _ in 0..3_000 {
+        store.enqueue(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap();
+        shortened |= length() < longest;
+        longest = longest.max(length());
+    }
+    assert!(longest < 8 << 20, "it never began anew: {longest} bytes");
+    assert!(!shortened, "it was cut, to grow again");
+
+    let big = NewJob { stdin: Some(vec![0; 12 << 20]), ..new_job(spec("a")) };
+    store.enqueue(&[big], &|| Timestamp(1)).unwrap();
+    assert!(length() > 12 << 20);
+    store.enqueue(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap();
+    assert_eq!(length(), 8 << 20);
 }
