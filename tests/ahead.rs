@@ -143,6 +143,27 @@ command = "$RUNNER pause default > /dev/null && echo paused >> log"
 }
 
 #[test]
+fn what_a_living_worker_has_at_hand_can_be_replaced() {
+    let bed = Bed::new(
+        r#"
+[jobs.short]
+command = "true"
+
+[jobs.replace]
+command = "$RUNNER enqueue short --unique-key k --on-conflict replace > replaced 2>&1"
+"#,
+    );
+    let short = "{\"name\":\"short\"}\n".repeat(30);
+    let lines =
+        format!("{short}{{\"name\":\"replace\"}}\n{{\"name\":\"short\",\"unique_key\":\"k\"}}\n{short}");
+    bed.call("enqueue --batch -").stdin(lines).run().ok();
+    bed.call("work -j1 --drain").env("RUNNER", env!("CARGO_BIN_EXE_runner")).run().ok();
+    assert_eq!(bed.read("replaced"), "63\n");
+    assert_eq!(bed.job(32)["state"], "cancelled");
+    assert_eq!(bed.job(63)["state"], "succeeded");
+}
+
+#[test]
 fn more_jobs_than_asked_for_are_not_started() {
     let bed = mixed();
     bed.run("work -j2 --max-jobs 7").ok();

@@ -10,6 +10,7 @@ mod holders;
 mod no_panics;
 mod object;
 mod overrides;
+mod replace;
 mod stdin;
 mod too_long;
 
@@ -24,12 +25,12 @@ use super::json_rows::{AttemptJson, JobJson};
 use super::say::say;
 use super::screen::{Screen, Written};
 use super::wait::{self, Waiting};
-use super::{hands, place, streams};
+use super::{place, streams};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Attempt, Bytes, JobState, Timestamp};
 use crate::report::{local_time, safe_line};
-use crate::store::{Enqueued, NewJob, OnConflict, Store};
+use crate::store::{Enqueued, NewJob, Store};
 use crate::wake;
 use overrides::Overrides;
 
@@ -47,12 +48,11 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
         return Ok(0);
     }
     let mut store = place::open_or_create(global)?;
-    if jobs.iter().any(|job| job.on_conflict == OnConflict::Replace) {
-        hands::take_from_the_dead(&mut store)?;
-    }
     let mut bar = Bar::new(global, "{pos} of {len} written");
-    let enqueued =
-        store.enqueue_telling(&jobs, &clock::now, &mut |done| bar.set(done as u64, jobs.len() as u64))?;
+    let mut tell = |done| bar.set(done as u64, jobs.len() as u64);
+    let enqueued = replace::enqueue(&mut store, &jobs, &mut |store| {
+        store.enqueue_telling(&jobs, &clock::now, &mut tell)
+    })?;
     drop(bar);
     store.check_place()?;
     let a_worker_is_there =
