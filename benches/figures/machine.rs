@@ -12,15 +12,22 @@ use crate::sample::Sample;
 use crate::table::short;
 use crate::timed::find;
 
-/// The programs whose versions matter, how each is asked, and how it is got.
-const PROGRAMS: [(&str, &str, &str); 7] = [
-    ("xargs", "--version", "apt-get install findutils"),
-    ("sqlite3", "--version", "apt-get install sqlite3"),
-    ("parallel", "--version", "apt-get install parallel"),
-    ("tsp", "-V", "apt-get install task-spooler"),
-    ("nq", "", "apt-get install nq"),
-    ("pueue", "--version", "cargo install --locked pueue"),
-    ("rustc", "--version", "rustup toolchain install stable"),
+/// A program whose version matters, who tells it, and how one gets it.
+struct Program(&'static str, &'static [&'static str], &'static str);
+
+const PROGRAMS: [Program; 8] = [
+    Program("xargs", &["xargs", "--version"], "apt-get install findutils"),
+    Program("sqlite3", &["sqlite3", "--version"], "apt-get install sqlite3"),
+    Program("parallel", &["parallel", "--version"], "apt-get install parallel"),
+    Program("tsp", &["tsp", "-V"], "apt-get install task-spooler"),
+    Program("nq", &["dpkg-query", "-W", "-f", "${Version} (package)", "nq"], "apt-get install nq"),
+    Program("pueue", &["pueue", "--version"], "cargo install --locked pueue"),
+    Program(
+        "huey_consumer",
+        &["python3", "-c", "import huey; print('Huey', huey.__version__)"],
+        "pip install huey",
+    ),
+    Program("rustc", &["rustc", "--version"], "rustup toolchain install stable"),
 ];
 
 /// A list for the head of the table.
@@ -48,13 +55,11 @@ pub fn describe(args: &Args) -> anyhow::Result<String> {
         ),
         format!("- SQLite in it: {}", rusqlite::version()),
     ];
-    for (program, ask, install) in PROGRAMS {
-        lines.push(if !is_installed(program) {
-            format!("- {program}: not installed ({install})")
-        } else if ask.is_empty() {
-            format!("- {program}: {}", package_version(program))
+    for Program(program, ask, install) in PROGRAMS {
+        lines.push(if is_installed(program) {
+            format!("- {program}: {}", first_line(ask[0], &ask[1..]))
         } else {
-            format!("- {program}: {}", first_line(program, &[ask]))
+            format!("- {program}: not installed ({install})")
         });
     }
     Ok(lines.join("\n") + "\n")
@@ -87,9 +92,4 @@ fn first_line(program: &str, words: &[&str]) -> String {
     let done = Command::new(program).args(words).output();
     let text = done.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).unwrap_or_default();
     text.lines().next().unwrap_or("?").to_owned()
-}
-
-/// For programs that do not tell their version themselves.
-fn package_version(package: &str) -> String {
-    first_line("dpkg-query", &["-W", "-f", "${Version} (package)", package])
 }

@@ -76,11 +76,11 @@ const PEERS: [Peer; 6] = [
     },
     Peer {
         name: "Huey",
-        program: "",
-        install: "a library: it takes a program of one's own to run commands",
+        program: "huey_consumer",
+        install: "pip install huey",
         slots: &[4],
         bound: 3.0,
-        drain: None,
+        drain: Some(huey),
     },
 ];
 
@@ -216,6 +216,17 @@ fn pueue(context: &Context, slots: usize) -> anyhow::Result<f64> {
         thread::sleep(Duration::from_millis(20));
     }
     Ok(float(jobs) / began.elapsed().as_secs_f64())
+}
+
+/// A library, so a program that uses it: a task that starts a process. It is started and filled before its clock runs.
+fn huey(context: &Context, slots: usize) -> anyhow::Result<f64> {
+    let jobs = context.size(500, 1_500);
+    let bed = Bed::new(&context.args)?;
+    let mut call = program("python3");
+    call.args(["-c", include_str!("huey.py"), "huey.db", &jobs.to_string(), &slots.to_string()]);
+    let done = call.env("HOME", bed.path("")).current_dir(bed.path("")).output()?;
+    ensure!(done.status.success(), "it ended with {}", String::from_utf8_lossy(&done.stderr));
+    Ok(float(jobs) / String::from_utf8(done.stdout)?.trim().parse::<f64>()?)
 }
 
 /// A process that is ended when this is dropped.
