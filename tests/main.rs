@@ -35,6 +35,7 @@ mod inspect;
 mod json;
 mod keys;
 mod kills;
+mod leftovers;
 mod logs;
 mod looks;
 mod main_job;

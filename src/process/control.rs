@@ -21,6 +21,8 @@ pub struct Control {
 #[derive(Debug, Default)]
 struct Shared {
     asked: Asked,
+    /// Its process may be there from now on.
+    begun: bool,
     /// There while an attempt listens.
     bell: Option<Arc<Bell>>,
     /// There is news that was not heard yet.
@@ -34,6 +36,16 @@ pub(super) struct Asked {
     pub stop: Option<Cut>,
     /// The rest of the grace is to be skipped.
     pub kill: bool,
+}
+
+impl Asked {
+    /// Is this the first reason?
+    fn stop_for(&mut self, cut: Cut) -> bool {
+        self.stop.is_none() && {
+            self.stop = Some(cut);
+            true
+        }
+    }
 }
 
 /// Wakes a thread that waits on descriptors: what is asked stands elsewhere, a byte here only says that it does.
@@ -50,22 +62,27 @@ impl Control {
     ///
     /// An attempt that had ended by itself keeps its ending.
     pub fn stop(&self, cut: Cut) {
-        self.ask(|asked| {
-            asked.stop.is_none() && {
-                asked.stop = Some(cut);
-                true
-            }
-        });
+        self.ask(|shared| shared.asked.stop_for(cut));
+    }
+
+    /// Asks it not to start. One that has begun to goes on.
+    pub fn call_off(&self) {
+        self.ask(|shared| !shared.begun && shared.asked.stop_for(Cut::Interrupted));
+    }
+
+    /// Is it past what is done before the start?
+    pub fn has_begun(&self) -> bool {
+        self.lock().begun
     }
 
     /// Skips the rest of the grace, of a stop that is under way or of one that is yet to come.
     pub fn kill_now(&self) {
-        self.ask(|asked| !std::mem::replace(&mut asked.kill, true));
+        self.ask(|shared| !std::mem::replace(&mut shared.asked.kill, true));
     }
 
-    fn ask(&self, note: impl FnOnce(&mut Asked) -> bool) {
+    fn ask(&self, note: impl FnOnce(&mut Shared) -> bool) {
         let mut shared = self.lock();
-        let is_news = note(&mut shared.asked);
+        let is_news = note(&mut shared);
         let Shared { bell: Some(bell), rang, .. } = &mut *shared else {
             return;
         };
@@ -116,8 +133,16 @@ pub(super) struct Listener<'a> {
 
 impl Listener<'_> {
     /// What was asked so far.
+    #[cfg(test)]
     pub fn asked(&self) -> Asked {
         self.control.lock().asked
+    }
+
+    /// From now on it is not called off. The error is why it is not to start.
+    pub fn begin(&self) -> Result<(), Cut> {
+        let mut shared = self.control.lock();
+        shared.begun = shared.asked.stop.is_none();
+        shared.asked.stop.map_or(Ok(()), Err)
     }
 
     /// Readable when there is news.
@@ -175,6 +200,19 @@ mod tests {
         let asked = listener.hear();
         assert_eq!((asked.stop, asked.kill), (Some(Cut::Cancelled), true));
         assert!(!rings(&listener));
+    }
+
+    #[test]
+    fn what_has_begun_is_not_called_off() {
+        let (early, late) = (Control::default(), Control::default());
+        early.call_off();
+        assert_eq!(early.listen().unwrap().begin(), Err(Cut::Interrupted));
+        assert!(!early.has_begun());
+        let listener = late.listen().unwrap();
+        assert_eq!(listener.begin(), Ok(()));
+        late.call_off();
+        assert_eq!(listener.asked().stop, None);
+        assert!(late.has_begun());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::Path;
 
-use crate::model::{self, Bytes, JobSpec};
+use crate::model::{self, Bytes, JobSpec, Timestamp};
 
 use super::{Identity, Mark};
 
@@ -23,6 +23,8 @@ pub struct Launch<'a> {
     pub mark: Mark,
     /// `$RUNNER_REPORT`, which is set likewise: read at the end, and removed.
     pub report: &'a Path,
+    /// From then on it is not started, by the wall clock.
+    pub not_from: Option<Timestamp>,
     /// Earlier attempts of this job: what they left in the background is ended before the start.
     pub predecessors: &'a [Mark],
     /// Processes that are known to be the last of these attempts', though they may carry no mark.

@@ -6,10 +6,12 @@ use crate::model::Cut;
 
 use super::control::Listener;
 use super::hunt::Hunt;
+use super::run::wall_clock;
 use super::scan::{Group, Sought};
 use super::{Identity, Launch, Progress, strangers};
 
-/// Returns when nothing is left of them, or with the reason why the attempt is not to start at all.
+/// Returns when nothing is left of them, or with the reason why the attempt is not to start at all: it was asked to end, or
+/// its time to be started is over.
 pub(super) fn end(
     launch: &Launch<'_>,
     control: &Listener<'_>,
@@ -17,8 +19,13 @@ pub(super) fn end(
 ) -> Result<(), Cut> {
     let any_left =
         || launch.remnants.iter().any(Identity::is_alive) || strangers::any_marked(launch.predecessors);
+    let left = || launch.not_from.map(|at| Duration::from_millis(at.since(wall_clock()).0));
+    let is_late = || left() == Some(Duration::ZERO);
+    if is_late() {
+        return Err(Cut::Interrupted);
+    }
     if launch.predecessors.is_empty() || !any_left() {
-        return control.asked().stop.map_or(Ok(()), Err);
+        return Ok(());
     }
     let sought = launch.predecessors.iter().map(|mark| Sought { mark: mark.clone(), group: Group::Unknown });
     let grace = Duration::from_millis(launch.spec.grace_period.0);
@@ -27,7 +34,7 @@ pub(super) fn end(
     loop {
         let now = Instant::now();
         let asked = control.hear();
-        if let Some(cut) = asked.stop {
+        if let Some(cut) = asked.stop.or_else(|| is_late().then_some(Cut::Interrupted)) {
             return Err(cut);
         }
         if asked.kill {
@@ -39,7 +46,7 @@ pub(super) fn end(
         if let Some(words) = hunt.news_of_stuck(now) {
             tell(Progress::Stuck(&words));
         }
-        control
-            .sleep(hunt.look_at().map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now())));
+        let until_look = hunt.look_at().map(|at| at.saturating_duration_since(Instant::now()));
+        control.sleep(until_look.into_iter().chain(left()).min().unwrap_or(Duration::MAX));
     }
 }

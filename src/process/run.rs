@@ -83,7 +83,8 @@ pub fn run(launch: &Launch<'_>, control: &Control, tell: &mut dyn FnMut(Progress
         Ok(listener) => listener,
         Err(why) => return Ran::NotStarted { why },
     };
-    if let Err(cut) = predecessors::end(launch, &control, tell) {
+    let may_begin = predecessors::end(launch, &control, tell).and_then(|()| control.begin());
+    if let Err(cut) = may_begin {
         return never_ran(cut, None);
     }
     let mut prevented = None;
@@ -136,7 +137,7 @@ impl Began {
     }
 }
 
-fn wall_clock() -> Timestamp {
+pub(super) fn wall_clock() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Timestamp(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
 }

@@ -20,6 +20,7 @@ pub struct Bed {
     pub mark: Mark,
     pub predecessors: Vec<Mark>,
     pub remnants: Vec<Identity>,
+    pub not_from: Option<Timestamp>,
 }
 
 /// What `Ran::Ended` says.
@@ -58,6 +59,7 @@ impl Bed {
             mark: Mark { worker_id: format!("test-{}-{worker}", std::process::id()), job_id: 1, attempt: 1 },
             predecessors: Vec::new(),
             remnants: Vec::new(),
+            not_from: None,
         }
     }
 
@@ -99,6 +101,7 @@ impl Bed {
             vars: vec![("RUNNER_JOB_NAME".into(), "test".into()), ("RUNNER_JOB_ID".into(), "77".into())],
             mark: self.mark.clone(),
             report: &self.report(),
+            not_from: self.not_from,
             predecessors: &self.predecessors,
             remnants: &self.remnants,
         })

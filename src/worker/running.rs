@@ -1,6 +1,7 @@
 //! The attempts that a worker runs, and the way from what a slot tells to what the store takes.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::model::{Cut, Ending, Status};
 use crate::process::{Control, Ran};
@@ -11,43 +12,56 @@ use super::slots::kept;
 /// The attempts under way, by job.
 #[derive(Default)]
 pub(super) struct Running {
-    controls: HashMap<i64, Control>,
+    attempts: HashMap<i64, (Arc<Claim>, Control)>,
 }
 
 impl Running {
     pub(super) fn len(&self) -> usize {
-        self.controls.len()
+        self.attempts.len()
+    }
+
+    /// How many of them have begun. Before that a slot ends what earlier attempts left.
+    pub(super) fn begun(&self) -> usize {
+        self.attempts.values().filter(|(_, control)| control.has_begun()).count()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.controls.is_empty()
+        self.attempts.is_empty()
     }
 
-    pub(super) fn add(&mut self, job_id: i64, control: Control) {
-        self.controls.insert(job_id, control);
+    pub(super) fn add(&mut self, claim: Arc<Claim>, control: Control) {
+        self.attempts.insert(claim.job_id, (claim, control));
     }
 
     pub(super) fn remove(&mut self, job_id: i64) {
-        self.controls.remove(&job_id);
+        self.attempts.remove(&job_id);
+    }
+
+    /// Those that are meant are not to begin any more.
+    pub(super) fn call_off(&self, is_meant: impl Fn(&Claim) -> bool) {
+        self.attempts
+            .values()
+            .filter(|(claim, _)| is_meant(claim))
+            .for_each(|(_, control)| control.call_off());
     }
 
     /// Asks these to end because a person cancelled them. Asking twice does no harm.
     pub(super) fn cancel(&self, jobs: &[i64]) {
-        for control in jobs.iter().filter_map(|job| self.controls.get(job)) {
+        for (_, control) in jobs.iter().filter_map(|job| self.attempts.get(job)) {
             control.stop(Cut::Cancelled);
         }
     }
 
     /// Asks all to end because the worker is stopping.
     pub(super) fn interrupt(&self) {
-        for control in self.controls.values() {
+        for (_, control) in self.attempts.values() {
             control.stop(Cut::Interrupted);
         }
     }
 
     /// Kills all.
     pub(super) fn kill(&self) {
-        for control in self.controls.values() {
+        for (_, control) in self.attempts.values() {
             control.stop(Cut::Interrupted);
             control.kill_now();
         }

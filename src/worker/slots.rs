@@ -17,7 +17,6 @@ use super::remnants::Remnants;
 use super::slot_table::{SlotTable, Ticket, Tickets};
 use super::stdin;
 use super::variables::variables;
-use crate::clock;
 use crate::process::{self, Control, Kept, Launch, Mark, Progress, Ran};
 use crate::store::{Claim, Output, StreamBytes};
 
@@ -32,8 +31,6 @@ pub(super) enum FromSlot {
     Notice { job_id: i64, text: String },
     /// The attempt is over, or never began; it kept the slot busy for so long.
     Ran { ticket: Ticket, claim: Arc<Claim>, ran: Ran, took: Duration },
-    /// Its time to be started was over before a slot came to it.
-    Expired { ticket: Ticket, job_id: i64 },
     /// The thread broke down.
     Broken,
 }
@@ -71,8 +68,8 @@ impl Slots {
         self.tickets.len()
     }
 
-    /// Has an attempt made as soon as a slot is free, and gives the handle that can end it.
-    pub(super) fn order(&mut self, mut claim: Claim) -> io::Result<Control> {
+    /// Has an attempt made as soon as a slot is free, and gives the handle that can end it, with what it is of.
+    pub(super) fn order(&mut self, mut claim: Claim) -> io::Result<(Arc<Claim>, Control)> {
         let control = Control::default();
         let (waiting, busy) = self.shared.exchange.waiting_and_busy();
         if self.threads < self.most.min(waiting + busy + 1) {
@@ -80,8 +77,10 @@ impl Slots {
         }
         let ticket = self.tickets.take().ok_or_else(|| io::Error::other("the slot table is full"))?;
         let stdin = claim.stdin.take();
-        self.shared.exchange.place(Order { claim: Arc::new(claim), ticket, stdin, control: control.clone() });
-        Ok(control)
+        let claim = Arc::new(claim);
+        let order = Order { claim: Arc::clone(&claim), ticket, stdin, control: control.clone() };
+        self.shared.exchange.place(order);
+        Ok((claim, control))
     }
 
     /// What became of these claims is on disk.
@@ -111,25 +110,18 @@ fn serve(shared: &Shared) {
     while let Some(mut order) = shared.exchange.next(ended.take()) {
         let began = Instant::now();
         let stdin = order.stdin.take();
-        let made = panic::catch_unwind(AssertUnwindSafe(|| make(shared, &order, stdin)));
+        let made = panic::catch_unwind(AssertUnwindSafe(|| attempt(shared, &order, stdin)));
         ended = Some(match made {
-            Ok(Some(ran)) => {
+            Ok(ran) => {
                 if matches!(ran, Ran::NotStarted { .. }) {
                     let _ = shared.table.clear(order.ticket);
                     process::give_back_descriptors();
                 }
                 FromSlot::Ran { ticket: order.ticket, claim: order.claim, ran, took: began.elapsed() }
             }
-            Ok(None) => FromSlot::Expired { ticket: order.ticket, job_id: order.claim.job_id },
             Err(_) => FromSlot::Broken,
         });
     }
-}
-
-/// Makes the attempt, unless it is too late to start it.
-fn make(shared: &Shared, order: &Order, stdin: Option<Vec<u8>>) -> Option<Ran> {
-    let is_late = order.claim.expires_at.is_some_and(|at| at <= clock::now());
-    (!is_late).then(|| attempt(shared, order, stdin))
 }
 
 fn attempt(shared: &Shared, order: &Order, input: Option<Vec<u8>>) -> Ran {
@@ -152,6 +144,7 @@ fn attempt(shared: &Shared, order: &Order, input: Option<Vec<u8>>) -> Ran {
         vars: variables(claim, &shared.worker_id, &shared.db, &report),
         mark: mark.clone(),
         report: &report,
+        not_from: claim.expires_at,
         predecessors: &predecessors,
         remnants: &predecessors.iter().flat_map(|mark| shared.remnants.of(mark)).collect::<Vec<_>>(),
     };

@@ -49,7 +49,6 @@ impl Dispatcher<'_> {
                 self.tell(What::Notice(format!("job {job_id}: {text}")));
             }
             FromSlot::Ran { ticket, claim, ran, took } => self.take_end(ticket, &claim, ran, took),
-            FromSlot::Expired { ticket, job_id } => self.give_back(job_id, Some(ticket)),
             FromSlot::Broken => return Err(WorkError::Broken),
         }
         Ok(())
@@ -105,6 +104,7 @@ impl Dispatcher<'_> {
     fn stop(&mut self, number: i32) {
         self.summary.cut_short.get_or_insert(number);
         self.withdraw(|_| true);
+        self.running.call_off(|_| true);
         let step = self.phase.signal(Instant::now(), self.options.shutdown_timeout.into());
         self.hurry();
         let reason = match step {
@@ -116,7 +116,7 @@ impl Dispatcher<'_> {
             Step::Interrupt => format!("{} again: ending what is running", signal::name(number)),
             Step::Kill => format!("{} once more: killing what is running", signal::name(number)),
         };
-        self.tell(What::WorkerStopping { reason, running: self.running.len() });
+        self.tell(What::WorkerStopping { reason, running: self.running.begun() });
         self.obey(step);
     }
 

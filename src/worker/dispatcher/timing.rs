@@ -44,7 +44,7 @@ impl Dispatcher<'_> {
         let now = Instant::now();
         if let Some(step) = self.phase.pass(now) {
             let reason = format!("{} are over: ending what is running", self.options.shutdown_timeout);
-            self.tell(What::WorkerStopping { reason, running: self.running.len() });
+            self.tell(What::WorkerStopping { reason, running: self.running.begun() });
             self.obey(step);
         }
         if is_stalled(self.exchange.stalled_since()) {

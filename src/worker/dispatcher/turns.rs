@@ -84,7 +84,7 @@ impl Dispatcher<'_> {
             let job_id = claim.job_id;
             self.claimed += 1;
             match self.slots.order(claim) {
-                Ok(control) => self.running.add(job_id, control),
+                Ok((claim, control)) => self.running.add(claim, control),
                 Err(error) => {
                     self.lacks_something(job_id, &error.to_string());
                     self.give_back(job_id, None);
@@ -93,6 +93,7 @@ impl Dispatcher<'_> {
         }
         if !turn.cancels.is_empty() || !turn.paused.is_empty() {
             self.withdraw(|claim| turn.cancels.contains(&claim.job_id) || turn.paused.contains(&claim.queue));
+            self.running.call_off(|claim| turn.paused.contains(&claim.queue));
         }
         self.running.cancel(&turn.cancels);
         if self.phase == Phase::Ending {

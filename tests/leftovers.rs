@@ -1,0 +1,62 @@
+//! While a slot ends what the attempt before has left in the background, the next one has not begun: nobody sees that it is
+//! claimed, and it need not start any more.
+
+use rustix::process::Signal;
+
+use crate::support::{Bed, Worker, eventually};
+
+/// The first attempt leaves one behind that ignores SIGTERM; the second has half a minute to wait for it.
+const JOBS: &str = r#"
+[jobs.leaves]
+command = """
+echo $RUNNER_ATTEMPT >> log
+[ $RUNNER_ATTEMPT = 1 ] || exit 0
+(trap '' TERM; while [ -e runner.db ]; do sleep 0.02; done) > /dev/null 2>&1 &
+exit 1
+"""
+max_attempts = 2
+backoff = { strategy = "constant", delay = "0s", jitter = false }
+grace_period = "30s"
+"#;
+
+/// The job is claimed for its second attempt.
+fn claimed_again(options: &str) -> (Bed, Worker) {
+    let bed = Bed::new(JOBS);
+    bed.run(&format!("enqueue leaves {options}")).ok();
+    let worker = Worker::start(&bed, bed.call("work"), "-j1");
+    eventually("the second attempt is claimed", || {
+        (count(&bed, "state = 'running' AND attempts = 1") == 1).then_some(())
+    });
+    (bed, worker)
+}
+
+fn count(bed: &Bed, which: &str) -> i64 {
+    bed.sql().number(&format!("SELECT count(*) FROM jobs WHERE {which}"))
+}
+
+#[test]
+fn a_worker_that_is_told_to_stop_starts_it_no_more() {
+    let (bed, mut worker) = claimed_again("");
+    worker.ask_to_stop(Signal::TERM);
+    let ran = worker.wait();
+    assert!(ran.stderr.contains("0 running"), "{ran}");
+    assert_eq!(count(&bed, "state = 'pending' AND attempts = 1 AND budget_used = 1"), 1);
+    assert_eq!(bed.log(), ["1"]);
+    bed.run("doctor").ok();
+}
+
+#[test]
+fn it_is_not_started_once_pause_has_returned() {
+    let (bed, _worker) = claimed_again("");
+    bed.run("pause default").ok();
+    assert_eq!(count(&bed, "state = 'pending'"), 1);
+    assert_eq!(bed.log(), ["1"]);
+}
+
+#[test]
+fn it_expires_in_time() {
+    let (bed, _worker) = claimed_again("--expires-in 3s --unique-key k");
+    eventually("it has expired", || (count(&bed, "dead_reason = 'expired'") == 1).then_some(()));
+    assert_eq!(bed.run("enqueue leaves --in 1h --unique-key k").ok().stdout, "2\n");
+    assert_eq!(bed.log(), ["1"]);
+}
