@@ -189,7 +189,7 @@ WHEN EXISTS (SELECT 1 FROM jobs WHERE id = OLD.job_id)
 BEGIN SELECT RAISE(ABORT, 'attempts are kept as long as their job'); END;
 
 CREATE TRIGGER outputs_are_written_once BEFORE INSERT ON outputs
-WHEN EXISTS (SELECT 1 FROM outputs WHERE job_id = NEW.job_id AND number = NEW.number)
+WHEN EXISTS (SELECT 1 FROM outputs WHERE job_id = NEW.job_id AND number = NEW.number OR rowid = NEW.rowid)
 BEGIN SELECT RAISE(ABORT, 'the output of an attempt is written once'); END;
 CREATE TRIGGER outputs_are_immutable BEFORE UPDATE ON outputs
 BEGIN SELECT RAISE(ABORT, 'the output of an attempt is immutable'); END;
@@ -229,8 +229,8 @@ BEGIN SELECT RAISE(ABORT, 'the unique key of this job is held by another'); END;
 CREATE TRIGGER jobs_start_waiting BEFORE INSERT ON jobs
 WHEN NEW.state <> 'pending' OR NEW.attempts <> 0
 BEGIN SELECT RAISE(ABORT, 'a new job is pending and has no attempts'); END;
-CREATE TRIGGER jobs_keep_what_they_are BEFORE UPDATE OF id, definition_id, name, args, unique_key, idempotency_key,
-                                                         enqueued_at ON jobs
+CREATE TRIGGER jobs_keep_what_they_are BEFORE UPDATE OF id, rowid, oid, _rowid_, definition_id, name, args, unique_key,
+                                                         idempotency_key, enqueued_at ON jobs
 BEGIN SELECT RAISE(ABORT, 'what a job is was fixed when it was enqueued'); END;
 CREATE TRIGGER jobs_move_by_the_rules BEFORE UPDATE OF state ON jobs
 WHEN OLD.state <> NEW.state AND NOT CASE OLD.state

@@ -47,3 +47,26 @@ fn nothing_else_is_left_behind() {
 fn without_a_database_there_is_nothing_to_copy() {
     Bed::new(JOBS).run("backup copy.db").exits(66);
 }
+
+#[test]
+fn a_damaged_file_is_not_copied() {
+    let bed = Bed::new(JOBS);
+    bed.run("enqueue good good good").ok();
+    bed.run("work --drain").ok();
+    let mut bytes = fs::read(bed.db()).unwrap();
+    // Each page but the first in turn: to whom it belongs does not matter.
+    let mut copied = 0;
+    for page in (4_096..bytes.len()).step_by(4_096) {
+        let good = bytes[page..page + 4_096].to_vec();
+        bytes[page..page + 4_096].fill(0xa5);
+        fs::write(bed.db(), &bytes).unwrap();
+        let name = format!("copy-{page}");
+        let ran = bed.run(&format!("backup {name}"));
+        copied += usize::from(ran.status() == Some(0));
+        assert_eq!(bed.path(&name).exists(), ran.status() == Some(0), "{ran}");
+        bytes[page..page + 4_096].copy_from_slice(&good);
+    }
+    assert_eq!(copied, 0);
+    fs::write(bed.db(), &bytes).unwrap();
+    bed.run("backup copy.db").ok();
+}

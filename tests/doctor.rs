@@ -124,12 +124,45 @@ fn what_breaks_a_rule_is_found() {
             "a running job has a worker that has not ended",
         ),
         ("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'jobs'", "ids are never reused"),
+        ("DELETE FROM sqlite_sequence WHERE name = 'jobs'", "ids are never reused"),
+        (
+            "UPDATE jobs SET dead_reason = 'never_retry' WHERE id = 1",
+            "a job died of what its last attempt says",
+        ),
+        ("UPDATE jobs SET error_code = 'EXIT_4' WHERE id = 1", "a job died of what its last attempt says"),
+        ("DROP TRIGGER attempts_are_immutable", GIVEN),
+        ("DROP INDEX jobs_waiting", GIVEN),
+        ("DROP VIEW dead_letters; CREATE VIEW dead_letters AS SELECT id FROM jobs", GIVEN),
     ] {
         let bed = bed();
         bed.sql().run(tampering);
         assert!(broken(&bed).iter().any(|found| found == rule), "{tampering}: {:?}", broken(&bed));
         bed.run("doctor").exits(1).shows(rule);
     }
+}
+
+const GIVEN: &str = "the file has the tables, indexes, triggers and views that runner gave it";
+
+#[test]
+fn what_somebody_has_added_is_not_wrong() {
+    let bed = bed();
+    bed.sql().run("CREATE VIEW mine AS SELECT id FROM jobs; CREATE TABLE notes (text)");
+    bed.run("doctor").ok();
+    bed.sql().run("DROP TRIGGER outputs_are_immutable");
+    bed.run("doctor").exits(1).shows("the trigger outputs_are_immutable is missing; schema.sql has its text");
+}
+
+#[test]
+fn files_that_the_owner_cannot_write_are_named() {
+    let bed = bed();
+    let mode = |mode| fs::set_permissions(bed.db(), fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o400);
+    bed.run("doctor").exits(1).shows("runner.db is read-only (mode 400); chmod 600 mends it");
+    // The index of a log gets the mode that the database has when it is made.
+    let looks = bed.sql();
+    looks.number("SELECT count(*) FROM jobs");
+    mode(0o600);
+    bed.run("doctor").exits(1).shows("runner.db-shm is read-only (mode 400); chmod 600 mends it");
 }
 
 #[test]

@@ -82,3 +82,12 @@ fn a_limit_on_the_size_of_files_is_an_error_and_no_end() {
     assert!(ran.stderr.starts_with("runner: "), "{}", ran.stderr);
     bed.run("enqueue -q -- true").ok();
 }
+
+#[test]
+fn a_job_file_that_could_not_be_written_does_not_stand_in_the_way() {
+    let bed = Bed::bare();
+    let ran = limited(&bed, "-f 0", "init --file new.toml");
+    ran.exits(74).says("write new.toml");
+    assert!(!bed.path("new.toml").exists());
+    bed.run("init --file new.toml").ok();
+}

@@ -288,3 +288,13 @@ fn a_job_that_expired_after_a_failure_exits_as_that_failure_did() {
     bed.run("wait 1 -q").exits(7);
     bed.run("wait 1 1").exits(7);
 }
+
+#[test]
+fn a_job_that_expired_waiting_for_its_retry_exits_as_its_last_attempt_did() {
+    let bed = Bed::bare();
+    bed.add_line("--expires-in 3h --max-attempts 3 --backoff 2h", "exit 7");
+    bed.run("work --until-idle").ok();
+    bed.sql().run("UPDATE jobs SET run_at = 1, expires_at = 1");
+    assert_eq!(bed.job(1)["dead_reason"], "expired");
+    bed.run("wait 1 -q").exits(7);
+}

@@ -111,21 +111,22 @@ fn look_at_job_file(global: &Global, report: &mut Report) {
 fn look_at_files(store: &Store, report: &mut Report) {
     let path = store.file().path();
     report.db_bytes = fs::metadata(path).ok().map(|found| found.len());
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    report.wal_bytes = fs::metadata(wal).ok().map(|found| found.len());
-    for (path, most) in [(path, 0o600), (&store.file().run_dir(), 0o700)] {
-        look_at_mode(path, most, report);
+    let [wal, index] = ["-wal", "-shm"].map(|suffix| store.file().beside(suffix));
+    report.wal_bytes = fs::metadata(&wal).ok().map(|found| found.len());
+    for (path, mode) in [(path, 0o600), (&store.file().run_dir(), 0o700), (&wal, 0o600), (&index, 0o600)] {
+        look_at_mode(path, mode, report);
     }
 }
 
-fn look_at_mode(path: &Path, most: u32, report: &mut Report) {
+fn look_at_mode(path: &Path, wanted: u32, report: &mut Report) {
     let Ok(found) = fs::metadata(path) else { return };
     let mode = found.permissions().mode() & 0o777;
-    if mode & !most != 0 {
-        let what =
-            format!("{} may be read by others (mode {mode:o}); chmod {most:o} mends it", path.display());
+    let mended = format!("(mode {mode:o}); chmod {wanted:o} mends it");
+    if mode & !wanted != 0 {
+        let what = format!("{} may be read by others {mended}", path.display());
         report.problem("only the owner may read the files", what);
+    } else if mode & 0o200 == 0 {
+        report.problem("the owner may write the files", format!("{} is read-only {mended}", path.display()));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `runner init`
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 
 use super::args::Global;
@@ -28,9 +28,10 @@ pub fn run(global: &Global) -> Result<u8, Failure> {
         }
         _ => Failure::io(&format!("create {shown}"), &error),
     })?;
-    file.write_all(STARTER.as_bytes())
-        .and_then(|()| file.sync_all())
-        .map_err(|error| Failure::io(&format!("write {shown}"), &error))?;
+    file.write_all(STARTER.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| {
+        let _ = fs::remove_file(&path); // an empty one would stand in the way of the next try
+        Failure::io(&format!("write {shown}"), &error)
+    })?;
     let mut screen = Screen::new(global);
     if !screen.quiet {
         screen.line(format!("wrote {shown}"))?;

@@ -12,7 +12,7 @@ use super::say::say;
 use super::screen::{Screen, Written};
 use super::watch::Watch;
 use crate::clock;
-use crate::model::{Attempt, DeadReason, EXPIRED, JobState, Millis, Outcome, Status};
+use crate::model::{Attempt, DeadReason, JobState, Millis, Outcome, Status};
 use crate::process;
 use crate::store::{JobRow, Store, StoreError};
 
@@ -201,17 +201,16 @@ fn exit_status(job: &JobRow, last: Option<&Attempt>) -> u8 {
     if job.state == JobState::Succeeded {
         return 0;
     }
-    // A job that was called off, or expired while it waited, did not end by its last attempt.
-    let expired = job.error_code.as_ref().is_some_and(|code| code.as_str() == EXPIRED);
-    let told = job.state == JobState::Dead && !expired;
-    let own = last.filter(|_| told).and_then(|last| match (last.outcome, last.status) {
-        (Outcome::TimedOut, _) => Some(124),
-        (Outcome::SpawnFailed, _) => {
-            Some(process::not_spawned_exit_status(last.message.as_deref().unwrap_or_default()))
-        }
-        (_, Some(Status::Exited(code))) => u8::try_from(code).ok(),
-        (_, Some(Status::Signaled(number))) => u8::try_from(number.saturating_add(128)).ok(),
-        (_, None) => None,
-    });
+    // A job that was called off did not end by its last attempt.
+    let own =
+        last.filter(|_| job.state == JobState::Dead).and_then(|last| match (last.outcome, last.status) {
+            (Outcome::TimedOut, _) => Some(124),
+            (Outcome::SpawnFailed, _) => {
+                Some(process::not_spawned_exit_status(last.message.as_deref().unwrap_or_default()))
+            }
+            (_, Some(Status::Exited(code))) => u8::try_from(code).ok(),
+            (_, Some(Status::Signaled(number))) => u8::try_from(number.saturating_add(128)).ok(),
+            (_, None) => None,
+        });
     own.filter(|code| *code != 0).unwrap_or(status::NO)
 }

@@ -73,9 +73,13 @@ fn push_arguments(launch: &Launch<'_>, strings: &mut Strings) {
     match &launch.spec.command {
         Command::Shell(line) => {
             // What follows the line is $0, then $1 and so on.
-            for argument in [b"/bin/sh", &b"-c"[..], &line.0, b"sh"] {
-                strings.push(&[argument]);
+            strings.push(&[b"/bin/sh"]);
+            strings.push(&[b"-c"]);
+            if launch.looks_like_an_option() {
+                strings.push(&[b"--"]);
             }
+            strings.push(&[&line.0]);
+            strings.push(&[b"sh"]);
         }
         Command::Argv(argv) => argv.iter().for_each(|argument| strings.push(&[&argument.0])),
     }

@@ -40,6 +40,11 @@ impl Launch<'_> {
         }
     }
 
+    /// Would a shell take its line for options? It does so with what begins like one also behind `-c`.
+    pub(super) fn looks_like_an_option(&self) -> bool {
+        matches!(&self.spec.command, model::Command::Shell(line) if matches!(line.0.first(), Some(b'-' | b'+')))
+    }
+
     /// The `PATH` in which a program without a slash is looked for.
     pub(super) fn path(&self) -> Option<OsString> {
         let own = self.spec.env.get(&Bytes::from("PATH"));

@@ -49,7 +49,11 @@ fn command(launch: &Launch<'_>) -> io::Result<Command> {
         model::Command::Shell(line) => {
             let mut shell = Command::new("/bin/sh");
             // What follows the line is $0, then $1 and so on.
-            shell.arg("-c").arg(line.as_os_str()).arg("sh");
+            shell.arg("-c");
+            if launch.looks_like_an_option() {
+                shell.arg("--");
+            }
+            shell.arg(line.as_os_str()).arg("sh");
             shell
         }
         model::Command::Argv(argv) => {

@@ -210,3 +210,10 @@ fn what_is_left_in_the_group_without_a_mark_is_ended_before_the_next_attempt() {
     bed.run();
     assert!(!left.is_alive());
 }
+
+#[test]
+fn a_line_that_begins_like_an_option_is_a_line() {
+    for line in ["-no-such-thing || echo taken", "+x; echo taken", "- true; echo taken", "--; echo taken"] {
+        assert_eq!(text(&Bed::shell(line).run().stdout), "taken\n", "{line}");
+    }
+}

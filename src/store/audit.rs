@@ -3,7 +3,11 @@
 //! The schema refuses most of this when it is written. This looks at the whole file afterwards, and so also finds what
 //! a damaged disk, or a person with an editor, did to it.
 
-use super::{Result, Store};
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+
+use super::{Result, Store, create};
 
 /// A rule, and the statement that finds what breaks it: a sentence a row.
 struct Rule {
@@ -11,7 +15,7 @@ struct Rule {
     violations: &'static str,
 }
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
         violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
@@ -33,6 +37,13 @@ const RULES: [Rule; 12] = [
         violations: "SELECT 'job ' || id || ' succeeded without a successful attempt' FROM jobs
                      WHERE state = 'succeeded' AND NOT EXISTS
                          (SELECT 1 FROM attempts WHERE job_id = jobs.id AND number = attempts AND outcome = 'succeeded')",
+    },
+    Rule {
+        name: "a job died of what its last attempt says",
+        violations: "SELECT 'job ' || id || ' is dead by ' || error_code || ' (' || dead_reason || '), and its last attempt tells another story'
+                     FROM jobs WHERE state = 'dead' AND dead_reason <> 'expired' AND NOT EXISTS
+                         (SELECT 1 FROM attempts WHERE job_id = jobs.id AND number = attempts AND next_state = 'dead'
+                          AND dead_reason = jobs.dead_reason AND error_code = jobs.error_code)",
     },
     Rule {
         name: "no budget is overdrawn",
@@ -72,7 +83,7 @@ const RULES: [Rule; 12] = [
     Rule {
         name: "ids are never reused",
         violations: "SELECT 'job ' || id || ' has an id that was not given out' FROM jobs
-                     WHERE id > (SELECT seq FROM sqlite_sequence WHERE name = 'jobs')",
+                     WHERE id > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'jobs'), 0)",
     },
     Rule {
         name: "the counts of finished jobs are right",
@@ -118,7 +129,7 @@ pub struct Finding {
 impl Store {
     /// The names of the rules that [`Store::audit`] looks at.
     pub fn audit_rules() -> impl Iterator<Item = &'static str> {
-        std::iter::once(INTEGRITY).chain(RULES.iter().map(|rule| rule.name))
+        [INTEGRITY, SCHEMA].into_iter().chain(RULES.iter().map(|rule| rule.name))
     }
 
     /// Looks at the whole file. Empty where everything is as it must be.
@@ -137,9 +148,36 @@ impl Store {
             for rule in &RULES {
                 look(rule.name, rule.violations)?;
             }
+            let differences = differences(tx)?.into_iter().take(MOST_PER_RULE);
+            findings.extend(differences.map(|what| Finding { rule: SCHEMA, what }));
             Ok(findings)
         })
     }
 }
 
 const INTEGRITY: &str = "the file is sound";
+const SCHEMA: &str = "the file has the tables, indexes, triggers and views that runner gave it";
+
+/// What of the schema is gone or was changed. What somebody has added does no harm to what is there.
+fn differences(connection: &Connection) -> Result<Vec<String>> {
+    let new = Connection::open_in_memory()?;
+    new.execute_batch(&create::stored_schema())?;
+    let found = objects(connection)?;
+    let wrong = objects(&new)?.into_iter().filter_map(|((kind, name), sql)| {
+        let words = match found.get(&(kind.clone(), name.clone())) {
+            None => "is missing",
+            Some(changed) if *changed != sql => "is not as it was made",
+            Some(_) => return None,
+        };
+        Some(format!("the {kind} {name} {words}; schema.sql has its text"))
+    });
+    Ok(wrong.collect())
+}
+
+/// The SQL of each object by its kind and name.
+fn objects(connection: &Connection) -> Result<BTreeMap<(String, String), String>> {
+    let sql = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'";
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

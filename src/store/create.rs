@@ -52,10 +52,15 @@ fn fill(draft: &Path) -> Result<()> {
     let connection = Connection::open(draft)?;
     // The schema goes in with a rollback journal, so that the header of the main file tells at once whose it is.
     connection.execute_batch("PRAGMA synchronous = FULL; BEGIN IMMEDIATE;")?;
-    connection.execute_batch(&without_comments(SCHEMA))?;
+    connection.execute_batch(&stored_schema())?;
     connection.execute_batch("COMMIT; PRAGMA journal_mode = WAL;")?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(())
+}
+
+/// The schema as it is stored.
+pub(super) fn stored_schema() -> String {
+    without_comments(SCHEMA)
 }
 
 /// SQL without its comments, and with one blank or line break where there are several.

@@ -48,7 +48,7 @@ impl StoreFile {
     }
 
     /// The path with something appended to its name.
-    pub(super) fn beside(&self, suffix: &str) -> PathBuf {
+    pub fn beside(&self, suffix: &str) -> PathBuf {
         let mut name = OsString::from(self.path.as_os_str());
         name.push(suffix);
         PathBuf::from(name)

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
 use rustix::fs::{Access, access};
+use rustix::io::Errno;
 
 use super::{Connection, Result, Store, StoreError, StoreFile, busy, create, error};
 
@@ -83,8 +84,8 @@ fn explain(error: StoreError, file: &StoreFile) -> StoreError {
 /// Says of an error, where that is why, that this user may not write to the file.
 pub(super) fn explain_denial(error: StoreError, file: &StoreFile) -> StoreError {
     match error {
-        StoreError::Sqlite(error) if is_denial(&error) && !may_write(file.path()) => {
-            StoreError::NotWritable(file.path().to_owned())
+        StoreError::Sqlite(error) if is_denial(&error) => {
+            denied(file).map_or_else(|| StoreError::Sqlite(error), StoreError::NotWritable)
         }
         other => other,
     }
@@ -95,10 +96,15 @@ fn is_denial(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
 }
 
-/// May this user write to the file, and make others beside it?
-fn may_write(path: &Path) -> bool {
+/// The file that this user may not write to, if there is one: the database, its log, or the index of that, which get the
+/// database's mode when they are made. Where no file can be made beside it, the database itself.
+fn denied(file: &StoreFile) -> Option<PathBuf> {
+    let path = file.path();
     let parent = path.parent().unwrap_or(Path::new("/"));
-    access(path, Access::WRITE_OK).is_ok() && access(parent, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+    let all = [path.to_owned(), file.beside("-wal"), file.beside("-shm")];
+    let refuses = |path: &PathBuf| access(path, Access::WRITE_OK).is_err_and(|why| why != Errno::NOENT);
+    let has_room = access(parent, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    all.into_iter().find(refuses).or_else(|| (!has_room).then(|| path.to_owned()))
 }
 
 fn is_disk_full(path: &Path) -> bool {

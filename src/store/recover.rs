@@ -53,7 +53,15 @@ impl Store {
         self.write(|tx| {
             let mut buried = Buried::default();
             for ended in lost {
-                buried.recorded.push(finish::finish(tx, definitions, worker, ended)?);
+                let recorded = finish::finish(tx, definitions, worker, ended)?;
+                if matches!(recorded, Recorded::Late { .. }) && holds(tx, worker, ended.job_id)? {
+                    // It would be found again and again.
+                    return Err(StoreError::contradiction(format!(
+                        "job {} is held by a dead worker, and is not as that one claimed it",
+                        ended.job_id
+                    )));
+                }
+                buried.recorded.push(recorded);
             }
             let now = clock();
             buried.called_off = give_back(tx, worker, never_started, now)?;
@@ -84,6 +92,11 @@ impl Store {
     ) -> Result<()> {
         self.write(|tx| give_back(tx, worker, never_started, clock()).map(drop))
     }
+}
+
+fn holds(tx: &Writing, worker: i64, job_id: i64) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND worker_id = ?2)";
+    Ok(tx.prepare_cached(sql)?.query_row([job_id, worker], |row| row.get(0))?)
 }
 
 /// The jobs that did not go back to their queue, since they had been cancelled.

@@ -14,6 +14,7 @@ mod opening;
 mod plans;
 mod prune;
 mod random;
+mod recover;
 mod schema;
 mod stats;
 mod triggers;
