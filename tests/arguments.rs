@@ -83,3 +83,41 @@ fn one_that_the_kernel_could_never_execute_is_refused() {
     bed.drain();
     assert_eq!(bed.job(1)["state"], "succeeded");
 }
+
+#[test]
+fn so_are_those_that_are_too_long_together() {
+    let bed = Bed::new(JOBS);
+    let batch = |args: &[usize]| {
+        let args: Vec<_> = args.iter().map(|length| "x".repeat(*length)).collect();
+        serde_json::json!({"name": "array", "args": args}).to_string() + "\n"
+    };
+    // Three quarters of 8 MiB; each also takes its closing NUL and a pointer.
+    let each = 65_536 - 9;
+    let refused = |args: &[usize]| bed.call("enqueue --batch -").stdin(batch(args)).run().exits(65);
+    refused(&[each; 97]).says("line 1").says("together, and the kernel takes at most 6291456");
+    refused(&[0; 700_000]).says("together");
+    assert!(!bed.db().exists());
+    bed.call("enqueue --batch -").stdin(batch(&[each; 90])).run().ok();
+}
+
+#[test]
+fn what_is_too_long_in_the_file_is_a_mistake_of_the_file() {
+    let long = "x".repeat(128 * 1024);
+    for key in
+        ["command = '#LONG'", "command = ['echo', 'LONG']", "command = 'true'\nenv = { NAME = 'LONG' }"]
+    {
+        let bed = Bed::new(&format!("[jobs.a]\n{}\n", key.replace("LONG", &long)));
+        for line in ["check", "enqueue a"] {
+            bed.run(line)
+                .exits(65)
+                .says("and the kernel takes at most 131072")
+                .says("put the data into a file");
+        }
+        assert!(!bed.db().exists());
+    }
+    let most = "x".repeat(128 * 1024 - 6);
+    let bed = Bed::new(&format!("[jobs.a]\ncommand = 'true'\nenv = {{ NAME = '{most}' }}\n"));
+    bed.run("enqueue a").ok();
+    bed.drain();
+    assert_eq!(bed.job(1)["state"], "succeeded");
+}

@@ -146,7 +146,7 @@ fn argv(value: Value<'_>, found: &mut Found) -> Option<Command> {
     };
     let program = program.text(found);
     let arguments: Vec<_> =
-        arguments.iter().map(|word| word.without_nul(word.string(found)?, found)).collect();
+        arguments.iter().map(|word| word.passed_on(word.string(found)?, 0, found)).collect();
     let words = [program].into_iter().chain(arguments);
     words.map(|word| word.map(Bytes::from)).collect::<Option<_>>().map(Command::Argv)
 }

@@ -96,7 +96,7 @@ fn environment(value: Value<'_>, found: &mut Found) -> BTreeMap<Bytes, Bytes> {
                 .hint("choose another name");
         }
         let text = entry.value.string(found);
-        if let Some(text) = text.and_then(|text| entry.value.without_nul(text, found)) {
+        if let Some(text) = text.and_then(|text| entry.value.passed_on(text, name.len() + 1, found)) {
             variables.insert(Bytes::from(name), Bytes::from(text));
         }
     }

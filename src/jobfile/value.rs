@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::draw::visible;
 use super::mistake::{Found, Mistake, Span};
-use crate::model::{Millis, parse_size};
+use crate::model::{LONGEST_STRING, Millis, parse_size};
 
 /// `key = value`, or a table and its header.
 pub(super) struct Entry<'t> {
@@ -122,16 +122,21 @@ impl<'t> Value<'t> {
             self.refused(found, "it is empty");
             return None;
         }
-        self.without_nul(text, found)
+        self.passed_on(text, 0, found)
     }
 
-    /// `text`, unless it holds a NUL.
-    pub(super) fn without_nul(self, text: &'t str, found: &mut Found) -> Option<&'t str> {
+    /// `text`, unless no command could be given it behind so many other bytes.
+    pub(super) fn passed_on(self, text: &'t str, before: usize, found: &mut Found) -> Option<&'t str> {
+        let length = before + text.len() + 1; // with the NUL that closes it
         if text.contains('\0') {
             self.refused(found, "it holds a NUL byte, which the system cannot pass on");
-            return None;
+        } else if length > LONGEST_STRING {
+            let why = format!("it has {length} bytes, and the kernel takes at most {LONGEST_STRING}");
+            self.refused(found, &why).hint("put the data into a file, and pass its name");
+        } else {
+            return Some(text);
         }
-        Some(text)
+        None
     }
 
     /// `true` or `false`.

@@ -7,6 +7,10 @@ use std::os::unix::ffi::OsStrExt;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// The longest argument or variable that a command can be given, in bytes, its closing NUL included: `MAX_ARG_STRLEN`, 32
+/// pages, `execve(2)`.
+pub const LONGEST_STRING: usize = 128 * 1024;
+
 /// A command, argument, variable or path: any bytes but NUL.
 ///
 /// Serialised as a string where it is UTF-8, else as an array of byte values, so that nothing is lost.

@@ -26,7 +26,7 @@ mod timestamp;
 
 pub use attempt::{Attempt, Cut, Ending, Outcome, Status};
 pub use backoff::{Backoff, Jitter, Strategy};
-pub use bytes::Bytes;
+pub use bytes::{Bytes, LONGEST_STRING};
 pub use classify::{ExitRules, Verdict, classify};
 pub use code::{
     CANCELLED, CodePattern, EXPIRED, ErrorCode, INTERRUPTED, LISTABLE_RESERVED, RESERVED, SPAWN_FAILED,

@@ -1,10 +1,13 @@
 //! What the kernel could never execute is refused before it is on disk.
 
 use super::super::failure::Failure;
-use crate::model::{Bytes, Command, JobSpec};
+use crate::model::{Bytes, Command, JobSpec, LONGEST_STRING};
 
-/// The longest single argument or variable, its closing NUL included: `MAX_ARG_STRLEN`, 32 pages, `execve(2)`.
-const LONGEST: usize = 128 * 1024;
+/// What all of them may have together, in bytes, with a pointer to each: three quarters of 8 MiB, `execve(2)`. Of a machine
+/// with a small stack it is less; that shows when the command is started.
+const MOST: usize = 6 << 20;
+
+const POINTER: usize = size_of::<*const u8>();
 
 /// Looks at every string that the command would be started with.
 pub(super) fn check(spec: &JobSpec, args: &[Bytes]) -> Result<(), Failure> {
@@ -12,24 +15,43 @@ pub(super) fn check(spec: &JobSpec, args: &[Bytes]) -> Result<(), Failure> {
         Command::Shell(line) => std::slice::from_ref(line),
         Command::Argv(words) => words.as_slice(),
     };
-    for text in command {
-        check_one("argument", text, text.0.len() + 1)?;
-    }
-    check_args(args)?;
+    let mut all = check_all(command)? + check_all(args)?;
     for (key, value) in &spec.env {
-        check_one("variable", key, key.0.len() + value.0.len() + 2)?;
+        let length = key.0.len() + value.0.len() + 2;
+        check_one("variable", key, length)?;
+        all += length + POINTER;
     }
-    Ok(())
+    check_sum(all)
 }
 
 /// Looks at what is appended to the command.
 pub(super) fn check_args(args: &[Bytes]) -> Result<(), Failure> {
-    args.iter().try_for_each(|text| check_one("argument", text, text.0.len() + 1))
+    check_sum(check_all(args)?)
+}
+
+/// How much they take.
+fn check_all(texts: &[Bytes]) -> Result<usize, Failure> {
+    let mut all = 0;
+    for text in texts {
+        let length = text.0.len() + 1;
+        check_one("argument", text, length)?;
+        all += length + POINTER;
+    }
+    Ok(all)
+}
+
+fn check_sum(all: usize) -> Result<(), Failure> {
+    if all <= MOST {
+        return Ok(());
+    }
+    let what =
+        format!("the arguments and variables have {all} bytes together, and the kernel takes at most {MOST}");
+    Err(Failure::usage(what).hint("put the data into a file and pass its name, or --stdin"))
 }
 
 fn check_one(what: &str, text: &Bytes, length: usize) -> Result<(), Failure> {
     let has_nul = text.0.contains(&0);
-    if length <= LONGEST && !has_nul {
+    if length <= LONGEST_STRING && !has_nul {
         return Ok(());
     }
     let start: String = text.to_text().chars().take(30).collect();
@@ -39,7 +61,7 @@ fn check_one(what: &str, text: &Bytes, length: usize) -> Result<(), Failure> {
         )));
     }
     Err(Failure::usage(format!(
-        "the {what} {start:?} … has {length} bytes, and the kernel takes at most {LONGEST}"
+        "the {what} {start:?} … has {length} bytes, and the kernel takes at most {LONGEST_STRING}"
     ))
     .hint("put the data into a file and pass its name"))
 }
