@@ -95,7 +95,7 @@ fn so_are_those_that_are_too_long_together() {
     let each = 65_536 - 9;
     let refused = |args: &[usize]| bed.call("enqueue --batch -").stdin(batch(args)).run().exits(65);
     refused(&[each; 97]).says("line 1").says("together, and the kernel takes at most 6291456");
-    refused(&[0; 700_000]).says("together");
+    refused(&vec![0; 700_000]).says("together");
     assert!(!bed.db().exists());
     bed.call("enqueue --batch -").stdin(batch(&[each; 90])).run().ok();
 }

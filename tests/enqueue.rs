@@ -119,6 +119,9 @@ fn an_id_that_cannot_be_printed_is_said_on_standard_error() {
     bed.call("enqueue backup report").run_into(full()).exits(74).says("1 2");
     assert_eq!(bed.count_jobs(), 2);
     bed.call("enqueue backup --json").run_into(full()).exits(74).says("3");
+    for line in ["--help", "--version", "enqueue --help"] {
+        bed.call(line).run_into(full()).exits(74).says("could not print");
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! What may happen around a worker: nobody reads its log, its folder is tidied up, the machine has no room for all slots.
 
+use std::fs;
+
 use rustix::process::{Pid, kill_process};
 
-use crate::support::{Bed, Signal, eventually, json};
+use crate::support::{Bed, Signal, Worker, eventually, json};
 
 /// A shell's line that runs the program under a limit.
 fn limited(bed: &Bed, limit: &str, line: &str) -> crate::support::Ran {
@@ -90,4 +92,21 @@ fn a_job_file_that_could_not_be_written_does_not_stand_in_the_way() {
     ran.exits(74).says("write new.toml");
     assert!(!bed.path("new.toml").exists());
     bed.run("init --file new.toml").ok();
+}
+
+#[test]
+fn a_worker_that_is_suspended_from_the_terminal_holds_nobody_up() {
+    let bed = Bed::new("[jobs.short]\ncommand = ['true']\n");
+    bed.call("enqueue -q --batch -").stdin("{\"name\":\"short\"}\n".repeat(5_000)).run().ok();
+    let worker = Worker::start(&bed, bed.call("work").in_a_group_of_its_own(), "-j2");
+    let sql = bed.sql();
+    sql.run("PRAGMA busy_timeout = 0");
+    for _ in 0..20 {
+        worker.signal(Signal::TSTP);
+        let stat = format!("/proc/{}/stat", worker.pid());
+        eventually("it is suspended", || fs::read_to_string(&stat).unwrap().contains(") T ").then_some(()));
+        sql.run("BEGIN IMMEDIATE; ROLLBACK");
+        worker.signal(Signal::CONT);
+    }
+    bed.run("inspect").ok().shows("ready");
 }

@@ -40,6 +40,7 @@ mod why;
 mod work;
 
 use std::env;
+use std::io::ErrorKind;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -64,9 +65,15 @@ pub fn main() -> ExitCode {
         Err(answer) => {
             let args: Vec<_> = env::args_os().collect();
             let answer = meant::with_tips(answer, &args);
-            // Help and version end here too. Whoever reads them may go away.
-            let _ = answer.print();
-            return ExitCode::from(if answer.use_stderr() { status::USAGE } else { 0 });
+            return ExitCode::from(match answer.print() {
+                _ if answer.use_stderr() => status::USAGE,
+                // Help and version end here too. Whoever reads them may go away.
+                Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                    say::say(&format!("could not print to standard output: {error}"));
+                    status::IO
+                }
+                _ => 0,
+            });
         }
     };
     // A panic has said what is wrong already; its exit status is that of a defect.

@@ -18,7 +18,7 @@ pub struct Inherited {
 
 /// Cleans what jobs would inherit: to be called once, before there are other threads.
 ///
-/// The signal mask is emptied. A signal that is ignored gets a handler that does nothing: that protects the worker
+/// The signal mask is emptied, but for SIGTSTP: that waits until the worker is [`suspendable`]. A signal that is ignored gets a handler that does nothing: that protects the worker
 /// just as well, and exec resets it to the default, while jobs would go on ignoring an ignored one. All
 /// descriptors but the first three are closed on exec. What a service manager said to the worker is forgotten.
 pub fn cleanse() -> Inherited {
@@ -28,7 +28,7 @@ pub fn cleanse() -> Inherited {
             inherited.sighup_ignored = true;
         }
     }
-    empty_mask();
+    mask(libc::SIG_SETMASK);
     close_on_exec();
     forget_the_manager();
     inherited
@@ -75,12 +75,25 @@ fn handle_if_ignored(signal: libc::c_int) -> bool {
     true
 }
 
-fn empty_mask() {
-    let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: sigemptyset fills `mask`, which the other call then only reads; the old mask is not asked for.
+/// Waits, and may be suspended from the terminal (Ctrl-Z) meanwhile. To be used by the thread that was the first.
+///
+/// At any other time it might be in the midst of a transaction, and nobody else could write until it goes on.
+pub async fn suspendable<T>(wait: impl Future<Output = T>) -> T {
+    mask(libc::SIG_UNBLOCK);
+    let waited = wait.await;
+    mask(libc::SIG_BLOCK);
+    waited
+}
+
+/// Changes in this way how this thread, and those that it starts from now on, take SIGTSTP.
+fn mask(how: libc::c_int) {
+    let mut signals = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: sigemptyset fills `signals`, sigaddset changes it, and the last call then only reads it; the old mask is not
+    // asked for.
     unsafe {
-        libc::sigemptyset(mask.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_SETMASK, mask.as_ptr(), ptr::null_mut());
+        libc::sigemptyset(signals.as_mut_ptr());
+        libc::sigaddset(signals.as_mut_ptr(), libc::SIGTSTP);
+        libc::pthread_sigmask(how, signals.as_ptr(), ptr::null_mut());
     }
 }
 

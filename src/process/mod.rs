@@ -42,7 +42,7 @@ mod testing;
 pub use control::{Control, give_back_descriptors};
 pub use end_all::{Leftovers, end_all};
 pub use identity::{Identity, boot_id};
-pub use inherit::{Inherited, cleanse};
+pub use inherit::{Inherited, cleanse, suspendable};
 pub use kept::Kept;
 pub use launch::Launch;
 pub use mark::Mark;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
@@ -47,6 +47,12 @@ impl Call {
 
     pub fn dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.command.current_dir(dir);
+        self
+    }
+
+    /// As a shell with job control starts it.
+    pub fn in_a_group_of_its_own(mut self) -> Self {
+        self.command.process_group(0);
         self
     }
 

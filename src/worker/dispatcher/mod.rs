@@ -24,7 +24,7 @@ use super::slots::{Shared, Slots};
 use super::{Options, Summary, WorkError};
 use crate::clock;
 use crate::model::Timestamp;
-use crate::process::Inherited;
+use crate::process::{self, Inherited};
 use crate::report::{Event, Reporter, What};
 use crate::store::{Backlog, Definitions, Ended, Output, Store};
 
@@ -168,7 +168,7 @@ impl Dispatcher<'_> {
                     return Ok(());
                 }
             }
-            let first = inputs.next(self.deadline()).await;
+            let first = process::suspendable(inputs.next(self.deadline())).await;
             let mut next = Some(first);
             while let Some(input) = next {
                 if !self.phase.is_stopping()
