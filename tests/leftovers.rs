@@ -3,6 +3,7 @@
 
 use rustix::process::Signal;
 
+use crate::support::preload::headless;
 use crate::support::{Bed, Worker, eventually};
 
 /// The first attempt leaves one behind that ignores SIGTERM; the second has half a minute to wait for it.
@@ -59,4 +60,27 @@ fn it_expires_in_time() {
     eventually("it has expired", || (count(&bed, "dead_reason = 'expired'") == 1).then_some(()));
     assert_eq!(bed.run("enqueue leaves --in 1h --unique-key k").ok().stdout, "2\n");
     assert_eq!(bed.log(), ["1"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn one_whose_first_thread_has_ended_is_ended_as_well() {
+    let bed = Bed::new(
+        r#"
+[jobs.leaves]
+command = """
+if [ $RUNNER_ATTEMPT = 2 ]; then ls /proc/$(cat pid)/task | wc -l > threads; exit 0; fi
+setsid sh -c 'echo $$ > pid; exec "$HEADLESS" runner.db' > /dev/null 2>&1 &
+until grep -q '^State:.Z' /proc/$(cat pid)/status; do sleep 0.02; done 2> /dev/null
+exit 1
+"""
+max_attempts = 2
+backoff = { strategy = "constant", delay = "0s", jitter = false }
+grace_period = "1s"
+"#,
+    );
+    bed.add("leaves");
+    bed.call("work --drain").env("HEADLESS", headless()).run().ok();
+    let threads: u32 = bed.read("threads").trim().parse().unwrap();
+    assert!(threads <= 1, "at most its first thread waits to be reaped: {threads}");
 }

@@ -166,8 +166,24 @@ pub(super) fn pids() -> impl Iterator<Item = (i32, u64)> {
 /// Reads the environment of a process into `environ`, whose memory is used again and again.
 pub(super) fn read_environ(pid: i32, environ: &mut Vec<u8>) -> io::Result<()> {
     environ.clear();
-    File::open(format!("/proc/{pid}/environ"))?.read_to_end(environ)?;
-    Ok(())
+    let mut read = |path: String| File::open(path)?.read_to_end(environ);
+    let of_first = read(format!("/proc/{pid}/environ"));
+    let has_none = match &of_first {
+        Ok(bytes) => *bytes == 0,
+        Err(error) => error.raw_os_error() == Some(Errno::SRCH.raw_os_error()),
+    };
+    if !has_none {
+        return of_first.map(drop);
+    }
+    // Where the first thread has ended, the others still show it.
+    let is_shown = threads(pid)
+        .any(|thread| read(format!("/proc/{pid}/task/{thread}/environ")).is_ok_and(|bytes| bytes > 0));
+    if is_shown { Ok(()) } else { of_first.map(drop) }
+}
+
+fn threads(pid: i32) -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 #[cfg(test)]
