@@ -111,7 +111,12 @@ fn replace_is_refused_once_the_holder_has_started() {
 fn a_conflict_enqueues_nothing_of_the_call() {
     let bed = Bed::new(JOBS);
     bed.add("keyed");
-    bed.run("enqueue job keyed --on-conflict error").exits(75).prints("");
+    let ran = bed.run("enqueue job keyed --on-conflict error").exits(75).prints("");
+    ran.says("nothing was enqueued: the unique key").says("is held by job 1").says("runner inspect 1");
+    assert_eq!(bed.count_jobs(), 1);
+    let twice = "{\"name\":\"job\",\"unique_key\":\"k\",\"on_conflict\":\"error\"}\n".repeat(2);
+    let ran = bed.call("enqueue --batch -").stdin(twice).run().exits(75).prints("");
+    ran.says("two jobs of this call have the unique key \"k\"");
     assert_eq!(bed.count_jobs(), 1);
 }
 

@@ -4,13 +4,13 @@
 
 mod adhoc;
 mod batch;
+mod conflict;
 mod fields;
 mod holders;
 #[cfg(test)]
 mod no_panics;
 mod object;
 mod overrides;
-mod replace;
 mod stdin;
 mod too_long;
 
@@ -50,7 +50,7 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
     let mut store = place::open_or_create(global)?;
     let mut bar = Bar::new(global, "{pos} of {len} written");
     let mut tell = |done| bar.set(done as u64, jobs.len() as u64);
-    let enqueued = replace::enqueue(&mut store, &jobs, &mut |store| {
+    let enqueued = conflict::enqueue(&mut store, &jobs, &mut |store| {
         store.enqueue_telling(&jobs, &clock::now, &mut tell)
     })?;
     drop(bar);

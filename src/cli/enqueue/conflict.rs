@@ -1,9 +1,11 @@
-//! `--on-conflict replace`, where the job in the way lies in the hand of a worker that has not begun it.
+//! `--on-conflict`, where the job in the way is not what it seems: it lies in the hand of a worker that has not begun it, or
+//! is one of the same call.
 
 use std::time::{Duration, Instant};
 
-use super::super::failure::Failure;
+use super::super::failure::{Failure, status};
 use super::super::hands;
+use crate::clock;
 use crate::store::{EnqueueError, Enqueued, NewJob, OnConflict, Store};
 
 /// How long it is tried. A worker begins what it has at hand within a tenth of a second, or gives it back.
@@ -23,13 +25,27 @@ pub(super) fn enqueue(
     loop {
         let holder = match call(store) {
             Err(EnqueueError::Conflict { holder, started: true, .. }) if Instant::now() < until => holder,
-            done => return Ok(done?),
+            Err(error) => return Err(told(store, error)),
+            Ok(done) => return Ok(done),
         };
         hands::look(store)?;
         if !store.is_in_hand(holder) {
             // It has begun; or it was given back at this moment, or is over, and then it is no longer in the way.
-            return Ok(call(store)?);
+            return call(store).map_err(|error| told(store, error));
         }
         hands::wait_until(store, &mut |store| Ok(!store.is_in_hand(holder)))?;
+    }
+}
+
+/// The job in the way may be one of the call itself: it has not come to be, and nothing can be told of it.
+fn told(store: &Store, error: EnqueueError) -> Failure {
+    match &error {
+        EnqueueError::Conflict { key, holder, .. }
+            if matches!(store.job(*holder, clock::now()), Ok(None)) =>
+        {
+            let what = format!("nothing was enqueued: two jobs of this call have the unique key {key:?}");
+            Failure::new(status::LATER, what).hint("--on-conflict skip takes the first for both")
+        }
+        _ => error.into(),
     }
 }
