@@ -55,7 +55,7 @@ impl Store {
         // A copy of a damaged file would be taken for a good one, and thrown away last.
         let found: String = copy.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
         if found != "ok" {
-            return Err(StoreError::Damaged(self.file.path().to_owned(), found));
+            return Err(StoreError::contradiction(found));
         }
         copy.execute_batch("PRAGMA journal_mode = WAL")?;
         copy.close().map_err(|(_, error)| error)?;
