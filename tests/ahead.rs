@@ -123,9 +123,19 @@ fn what_a_killed_worker_had_at_hand_can_be_made_due() {
     assert_eq!(bed.run("retry 32 --now").ok().stdout, "job 32: due now\n");
 }
 
+/// What has become of these lines of a batch between thirty short jobs and thirty more, with one slot: while the first of
+/// them runs, those behind it are at hand.
+fn amid_short_ones(jobs: &str, lines: &str) -> Bed {
+    let bed = Bed::new(jobs);
+    let short = "{\"name\":\"short\"}\n".repeat(30);
+    bed.call("enqueue --batch -").stdin(format!("{short}{lines}{short}")).run().ok();
+    bed.call("work -j1 --until-idle").env("RUNNER", env!("CARGO_BIN_EXE_runner")).run().ok();
+    bed
+}
+
 #[test]
 fn nothing_of_a_paused_queue_is_started_once_pause_has_returned() {
-    let bed = Bed::new(
+    let bed = amid_short_ones(
         r#"
 [jobs.short]
 command = "echo short >> log"
@@ -133,18 +143,15 @@ command = "echo short >> log"
 [jobs.pause]
 command = "$RUNNER pause default > /dev/null && echo paused >> log"
 "#,
+        "{\"name\":\"pause\"}\n",
     );
-    let short = "{\"name\":\"short\"}\n".repeat(30);
-    let lines = format!("{short}{{\"name\":\"pause\"}}\n{short}");
-    bed.call("enqueue --batch -").stdin(lines).run().ok();
-    bed.call("work -j1 --until-idle").env("RUNNER", env!("CARGO_BIN_EXE_runner")).run().ok();
     let log = bed.log();
     assert_eq!((log.len(), log[30].as_str()), (31, "paused"));
 }
 
 #[test]
 fn what_a_living_worker_has_at_hand_can_be_replaced() {
-    let bed = Bed::new(
+    let bed = amid_short_ones(
         r#"
 [jobs.short]
 command = "true"
@@ -152,12 +159,8 @@ command = "true"
 [jobs.replace]
 command = "$RUNNER enqueue short --unique-key k --on-conflict replace > replaced 2>&1"
 "#,
+        "{\"name\":\"replace\"}\n{\"name\":\"short\",\"unique_key\":\"k\"}\n",
     );
-    let short = "{\"name\":\"short\"}\n".repeat(30);
-    let lines =
-        format!("{short}{{\"name\":\"replace\"}}\n{{\"name\":\"short\",\"unique_key\":\"k\"}}\n{short}");
-    bed.call("enqueue --batch -").stdin(lines).run().ok();
-    bed.call("work -j1 --drain").env("RUNNER", env!("CARGO_BIN_EXE_runner")).run().ok();
     assert_eq!(bed.read("replaced"), "63\n");
     assert_eq!(bed.job(32)["state"], "cancelled");
     assert_eq!(bed.job(63)["state"], "succeeded");
@@ -194,7 +197,7 @@ priority = 9
 #[test]
 fn what_is_at_hand_is_shown_as_ready() {
     // A job looks at those that are at hand behind it, and cancels one, before they are given back.
-    let bed = Bed::new(
+    let bed = amid_short_ones(
         r#"
 [jobs.short]
 command = "true"
@@ -208,11 +211,8 @@ $RUNNER inspect workers --json > workers
 $RUNNER cancel 32 > cancelled
 """
 "#,
+        "{\"name\":\"look\"}\n",
     );
-    let short = "{\"name\":\"short\"}\n".repeat(30);
-    bed.call("enqueue --batch -").stdin(format!("{short}{{\"name\":\"look\"}}\n{short}")).run().ok();
-    let runner = env!("CARGO_BIN_EXE_runner");
-    bed.call("work -j1 --drain").env("RUNNER", runner).run().ok();
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
     let overview = json(&bed.read("overview"));
     assert_eq!(overview["counts"]["ready"], 30);

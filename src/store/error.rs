@@ -146,7 +146,7 @@ impl fmt::Display for StoreError {
             ),
             Self::NotWritable(path) => write!(
                 f,
-                "the database {} cannot be used: this user may not write to it and to its directory, which SQLite needs even to read",
+                "{} cannot be used: this user may not write to it and to its directory, which SQLite needs even to read",
                 path.display()
             ),
             Self::Io(what, error) => write!(f, "could not {what}: {error}"),
