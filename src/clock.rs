@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::model::Timestamp;
+use crate::text::Timestamp;
 
 /// Now, by the wall clock.
 pub fn now() -> Timestamp {

@@ -15,7 +15,7 @@
 //!                                     Ran { ending, … }  │        ▼ Claim
 //!                                                     worker::slots ──► process (spawn, watch, stop, reap)
 //!
-//!    model: JobSpec, RetryPolicy, Ending, Decision … used by all, uses nothing
+//!    model: JobSpec, RetryPolicy, Exit, Decision … used by all, uses nothing
 //! ```
 //!
 //! | module | what lives there | may use |
@@ -59,5 +59,6 @@ pub mod model;
 pub mod process;
 pub mod report;
 pub mod store;
+pub mod text;
 pub mod wake;
 pub mod worker;

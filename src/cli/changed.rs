@@ -8,9 +8,9 @@ use super::args::Global;
 use super::place;
 use super::say::say;
 use crate::jobfile::JobFile;
-use crate::model::{JobSpec, RetryPolicy, Timestamp};
-use crate::report::counted;
+use crate::model::{JobSpec, RetryPolicy};
 use crate::store::JobRow;
+use crate::text::{Timestamp, counted};
 
 /// Says which of these jobs keep a definition that is no longer that of the job file, and what takes the present one.
 /// Nothing where there is no job file that can be read: then nothing is known of it.

@@ -11,8 +11,8 @@ use super::place;
 use super::screen::{Screen, Tone, Written};
 use super::table::Table;
 use crate::jobfile::{Declared, JobFile};
-use crate::model::{Backoff, CodePattern, Jitter, JobSpec, Millis, RetryPolicy, Strategy};
-use crate::report::safe_line;
+use crate::model::{Backoff, CodePattern, Jitter, JobSpec, RetryPolicy, Strategy};
+use crate::text::{Millis, safe_line};
 
 /// Rows of a delay table that are shown on a screen; a long budget goes on like its last rows.
 const MOST_ROWS: u32 = 12;

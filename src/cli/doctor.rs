@@ -13,9 +13,8 @@ use super::place;
 use super::screen::{Screen, Tone, Written};
 use crate::clock;
 use crate::jobfile::JobFile;
-use crate::model::show_size;
-use crate::report::{counted, safe_line};
 use crate::store::{Finding, QueueRow, Store};
+use crate::text::{counted, human_size, safe_line};
 
 /// What was looked at, and what is wrong with it.
 #[derive(Debug, Default, Serialize)]
@@ -164,7 +163,7 @@ fn look_at_waiting(store: &mut Store, workers: &[Seen], report: &mut Report) -> 
 }
 
 fn show(screen: &mut Screen, report: &Report) -> Written {
-    let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), show_size);
+    let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), human_size);
     let db = safe_line(&report.db);
     let mut fact = |word: &str, value: String| screen.line(format!("{word:<9} {value}"));
     fact("database", format!("{db} (from {})", report.db_from))?;

@@ -10,11 +10,11 @@ use super::screen::{Screen, Tone};
 use super::{meant, values, why};
 use crate::clock;
 use crate::model::{
-    Circumstances, Cut, DeadReason, Decision, Ending, ErrorCode, ExitRules, JobSpec, Millis, SelfReport,
-    Status, Timestamp, classify, decide, signal,
+    Circumstances, DeadReason, Decision, ErrorCode, Exit, ExitRules, JobSpec, SelfReport, Status, StopReason,
+    classify, decide, signal,
 };
-use crate::report::rough;
 use crate::store::JobRow;
+use crate::text::{Millis, Timestamp, human_duration};
 
 /// Runs the verb.
 pub fn run(global: &Global, asked: &Explain) -> Result<u8, Failure> {
@@ -29,12 +29,12 @@ pub fn run(global: &Global, asked: &Explain) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn ending(asked: &Explain) -> Option<Ending> {
+fn ending(asked: &Explain) -> Option<Exit> {
     if asked.timeout {
-        return Some(Ending::unseen(Cut::TimedOut));
+        return Some(Exit::unseen(StopReason::TimedOut));
     }
     let exit = asked.exit.map(|exit| Status::Exited(i32::from(exit)));
-    exit.or(asked.signal.map(Status::Signaled)).map(Ending::by_itself)
+    exit.or(asked.signal.map(Status::Signaled)).map(Exit::by_itself)
 }
 
 /// A job that an ending is imagined of.
@@ -92,12 +92,7 @@ struct ExplainJson {
     delay_max_ms: Option<Millis>,
 }
 
-fn explain_ending(
-    screen: &mut Screen,
-    subject: &Subject,
-    ending: Ending,
-    attempt: u32,
-) -> Result<(), Failure> {
+fn explain_ending(screen: &mut Screen, subject: &Subject, ending: Exit, attempt: u32) -> Result<(), Failure> {
     let spec = &subject.spec;
     let runs = spec.policy.runs();
     if attempt > runs {
@@ -130,13 +125,13 @@ fn explain_ending(
             format!(
                 "{code} is retried: attempt {} of {runs} in {} to {}",
                 attempt + 1,
-                rough(low),
-                rough(high)
+                human_duration(low),
+                human_duration(high)
             )
         }
         (_, delay) => {
             let delay = delay.map(|(delay, _)| delay).unwrap_or_default();
-            format!("{code} is retried: attempt {} of {runs} in {}", attempt + 1, rough(delay))
+            format!("{code} is retried: attempt {} of {runs} in {}", attempt + 1, human_duration(delay))
         }
     };
     if screen.json {
@@ -154,7 +149,7 @@ fn explain_ending(
     screen.prose("  decision  ", &sentence)
 }
 
-fn ending_words(ending: Ending) -> String {
+fn ending_words(ending: Exit) -> String {
     match ending.status {
         Some(Status::Exited(exit)) => format!("exit status {exit}"),
         Some(Status::Signaled(number)) => match signal::name(number) {
@@ -166,7 +161,7 @@ fn ending_words(ending: Ending) -> String {
 }
 
 /// The code, and the rule that gave it.
-fn code_words(rules: &ExitRules, ending: Ending, code: Option<&ErrorCode>) -> String {
+fn code_words(rules: &ExitRules, ending: Exit, code: Option<&ErrorCode>) -> String {
     let Some(code) = code else {
         return "none: it is one of success_exit_codes".to_owned();
     };

@@ -12,8 +12,8 @@ use super::screen::Screen;
 use super::streams::{self, Reading};
 use crate::clock;
 use crate::model::JobState;
-use crate::report::ago;
 use crate::store::{JobRow, Store, StreamBytes};
+use crate::text::relative_time;
 
 /// Prints what the last or the named attempt wrote.
 pub fn run(global: &Global, asked: &Logs) -> Result<u8, Failure> {
@@ -91,7 +91,7 @@ fn not_started(job: &JobRow) -> Failure {
         return Failure::new(status::NOT_FOUND, format!("job {id} was never started: it is {state}"))
             .hint(format!("runner explain {id} says why"));
     }
-    let due = ago(job.run_at, clock::now());
+    let due = relative_time(job.run_at, clock::now());
     let what = format!("job {id} has not been started yet: {}, due {due}", job.status());
     Failure::new(status::NOT_FOUND, what)
         .hint(format!("runner explain {id} says why; runner logs -f {id} waits for it"))

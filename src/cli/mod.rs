@@ -50,7 +50,7 @@ use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
 
 use crate::model::{Bytes, Command};
-use crate::report::{counted, safe_block, safe_line, show_utc};
+use crate::text::{counted, safe_block, safe_line, show_utc};
 use args::{Cli, Verb};
 use failure::{Failure, status};
 

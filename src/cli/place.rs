@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::args::Global;
 use super::failure::{Failure, status};
 use crate::jobfile::{self, JobFile};
-use crate::model::Timestamp;
 use crate::store::{self, JobRow, Store, StoreError, StoreFile};
+use crate::text::Timestamp;
 use crate::worker;
 
 /// The database file that is meant, whether it exists or not.
@@ -87,5 +87,5 @@ pub fn no_such_job(file: &JobFile, name: &str) -> Failure {
 
 /// A path as it is shown.
 pub fn display(path: &Path) -> String {
-    crate::report::safe_line(&path.display().to_string())
+    crate::text::safe_line(&path.display().to_string())
 }

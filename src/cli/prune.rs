@@ -10,8 +10,9 @@ use super::say::say;
 use super::screen::{Screen, Written};
 use super::watch::Watch;
 use crate::clock;
-use crate::model::{JobState, Timestamp};
+use crate::model::JobState;
 use crate::store::{PruneCounts, PruneFilter};
+use crate::text::Timestamp;
 
 /// What is removed where no state is named: a dead letter is kept until somebody says that it may go.
 const USUAL: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];

@@ -10,8 +10,8 @@ use super::say::say;
 use super::screen::Screen;
 use crate::clock;
 use crate::model::{ErrorCode, JobState};
-use crate::report::counted;
 use crate::store::{Refusal, Replayed};
+use crate::text::counted;
 use crate::wake;
 
 /// Replays dead and cancelled jobs, or makes waiting ones due.

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use crate::report::{columns_of, hung};
+use crate::text::{columns_of, hanging_indent};
 
 /// Says this to whoever called; nobody could be told that it failed.
 pub fn say(words: &str) {
@@ -28,7 +28,7 @@ fn broken(line: &str, width: usize) -> Vec<String> {
     }
     let prefix = ["runner: ", "hint: ", "error: "].into_iter().find(|prefix| line.starts_with(prefix));
     let prefix = prefix.unwrap_or_default();
-    hung(prefix, &line[prefix.len()..], width)
+    hanging_indent(prefix, &line[prefix.len()..], width)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::args::Global;
 use super::closed;
 use super::color;
 use super::failure::Failure;
-use crate::report::{columns_of, hung};
+use crate::text::{columns_of, hanging_indent};
 
 /// Standard output, for data.
 pub struct Screen {
@@ -123,12 +123,12 @@ impl Screen {
 
     /// Writes prose after a prefix; on a terminal it is broken between words, and goes on under the first of them.
     pub fn prose(&mut self, prefix: &str, text: &str) -> Written {
-        hung(prefix, text, self.width()).into_iter().try_for_each(|line| self.line(line))
+        hanging_indent(prefix, text, self.width()).into_iter().try_for_each(|line| self.line(line))
     }
 
     /// The same, of less weight.
     pub fn aside(&mut self, prefix: &str, text: &str) -> Written {
-        let lines = hung(prefix, text, self.width());
+        let lines = hanging_indent(prefix, text, self.width());
         lines.into_iter().try_for_each(|line| self.line(self.paint(Tone::Faint, &line)))
     }
 

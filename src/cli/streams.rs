@@ -5,9 +5,8 @@ use std::io::{self, IsTerminal, Write};
 
 use super::say::say;
 use super::screen::{Screen, Written};
-use crate::model::show_size;
-use crate::report::{counted, safe_block};
 use crate::store::StreamBytes;
+use crate::text::{counted, human_size, safe_block};
 
 /// Where a stream goes: what takes the bytes, and whether a person reads them.
 pub struct Sink<'a> {
@@ -58,7 +57,7 @@ impl Reading {
         let after_gap = head.len() as u64 + stream.omitted;
         self.piece(sink, unread(head, self.at), ended || stream.omitted > 0)?;
         if stream.omitted > 0 && self.at < after_gap {
-            let left_out = show_size(after_gap - self.at);
+            let left_out = human_size(after_gap - self.at);
             if sink.terminal {
                 (sink.write)(gap(&left_out).as_bytes())?;
             } else {
@@ -130,7 +129,7 @@ pub fn readable(stream: &StreamBytes) -> String {
     if stream.omitted == 0 {
         return safe(head);
     }
-    [safe(head), gap(&show_size(stream.omitted)), safe(tail)].concat()
+    [safe(head), gap(&human_size(stream.omitted)), safe(tail)].concat()
 }
 
 /// The words for what was left out.

@@ -12,9 +12,10 @@ use super::say::say;
 use super::screen::{Screen, Written};
 use super::watch::Watch;
 use crate::clock;
-use crate::model::{Attempt, DeadReason, JobState, Millis, Outcome, Status};
+use crate::model::{Attempt, DeadReason, JobState, Outcome, Status};
 use crate::process;
 use crate::store::{JobRow, Store, StoreError};
+use crate::text::Millis;
 
 /// How often the workers are looked at while a job waits for one.
 const LOOK_AT_WORKERS: Duration = Duration::from_secs(1);

@@ -2,9 +2,9 @@
 
 use super::failure::Failure;
 use super::inspect::{Seen, look_at_workers};
-use crate::model::{DeadReason, ErrorCode, JobState, Phase, Timestamp};
-use crate::report::{ago, rough, safe_line};
+use crate::model::{DeadReason, ErrorCode, JobState, Phase};
 use crate::store::{JobRow, Store};
+use crate::text::{Timestamp, human_duration, relative_time, safe_line};
 use crate::worker::Liveness;
 
 /// Why a job is in its state, and what happens next: a sentence or two.
@@ -14,19 +14,19 @@ pub fn why(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, F
     let mut lines = match (job.state, job.phase) {
         (JobState::Succeeded, _) => {
             let plural = if job.attempts == 1 { "attempt" } else { "attempts" };
-            vec![format!("done {} after {} {plural}", ago(job.changed_at, now), job.attempts)]
+            vec![format!("done {} after {} {plural}", relative_time(job.changed_at, now), job.attempts)]
         }
-        (JobState::Cancelled, _) => vec![format!("called off {}", ago(job.changed_at, now))],
+        (JobState::Cancelled, _) => vec![format!("called off {}", relative_time(job.changed_at, now))],
         (JobState::Dead, _) => dead(job, now),
         (JobState::Running, _) => running(store, job, now)?,
         (JobState::Pending, Some(Phase::Retrying)) => {
             vec![format!(
                 "{last} is retried: attempt {} of {runs} {}",
                 job.budget_used.saturating_add(1),
-                ago(job.run_at, now)
+                relative_time(job.run_at, now)
             )]
         }
-        (JobState::Pending, _) => vec![format!("due {}", ago(job.run_at, now))],
+        (JobState::Pending, _) => vec![format!("due {}", relative_time(job.run_at, now))],
     };
     if job.state == JobState::Pending {
         lines.extend(what_holds_it(store, job)?);
@@ -37,7 +37,7 @@ pub fn why(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, F
 /// What the expiry of an unfinished job does to it.
 pub fn expiry(job: &JobRow, now: Timestamp) -> Option<String> {
     let expiry = job.expires_at?;
-    let when = ago(expiry, now);
+    let when = relative_time(expiry, now);
     match job.state {
         JobState::Pending => Some(format!("it dies (expired) unless it is started by then: {when}")),
         JobState::Running if job.budget_used.saturating_add(1) < job.spec.policy.runs() => {
@@ -57,7 +57,7 @@ fn running(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, F
         "attempt {} of {} has been running for {} in worker {worker}",
         job.budget_used.saturating_add(1),
         job.spec.policy.runs(),
-        rough(now.since(job.attempt_started_at.unwrap_or(job.changed_at))),
+        human_duration(now.since(job.attempt_started_at.unwrap_or(job.changed_at))),
     )];
     if job.cancel_requested_at.is_some() {
         lines.push("it has been asked to end, and will be cancelled".to_owned());
@@ -96,7 +96,7 @@ fn dead(job: &JobRow, now: Timestamp) -> Vec<String> {
         DeadReason::Expired if job.attempts == 0 => "no worker started it before it expired".to_owned(),
         other => other.because().to_owned(),
     };
-    let mut lines = vec![format!("{code}, {reason}: {because}, {}", ago(job.changed_at, now))];
+    let mut lines = vec![format!("{code}, {reason}: {because}, {}", relative_time(job.changed_at, now))];
     if let Some(message) = &job.last_message {
         lines.push(safe_line(message));
     }

@@ -11,9 +11,10 @@ use super::place;
 use super::screen;
 use crate::clock;
 use crate::report::{
-    Event, JsonLog, ProgressLog, Reporter, ServiceLog, Spool, TextLog, What, counted, leads_to_journal,
+    Event, EventKind, JsonLog, ProgressLog, Reporter, ServiceLog, Spool, TextLog, leads_to_journal,
 };
 use crate::store::QueueRow;
+use crate::text::counted;
 use crate::worker::{self, Options, Summary, Until};
 
 /// Works until the options or a signal say that it is enough.
@@ -57,7 +58,7 @@ fn tell_of_paused(global: &Global, until: Until, queues: Option<&[String]>, repo
             "{} still {wait} in queue {name}, which is paused; runner resume {name} opens it",
             counted(left, "job")
         );
-        reporter.tell(&Event { time: clock::now(), what: What::Notice(text) });
+        reporter.tell(&Event { time: clock::now(), what: EventKind::Notice(text) });
     }
 }
 
@@ -103,7 +104,7 @@ struct Silent(Spool);
 impl Reporter for Silent {
     fn tell(&mut self, event: &Event) {
         // What is about the worker itself, and not about a job, is never kept quiet.
-        if let What::Notice(text) = &event.what {
+        if let EventKind::Notice(text) = &event.what {
             let _ = self.0.write_all(format!("runner: {text}\n").as_bytes());
         }
     }

@@ -6,7 +6,8 @@ use super::keys::{Place, unknown};
 use super::mistake::{Found, Span};
 use super::strategy::{belongs, misplaced, named, quoted};
 use super::value::{Entry, Value};
-use crate::model::{Backoff, Jitter, Millis, RetryPolicy, Strategy};
+use crate::model::{Backoff, Jitter, RetryPolicy, Strategy};
+use crate::text::Millis;
 
 /// What the table says, key by key.
 #[derive(Default)]

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use super::mistake::Found;
 use super::retries::Retries;
 use super::value::{Entry, Value, distinct};
-use crate::model::{Bytes, JobSpec, Millis, OWNED_VARIABLES, check_name, show_size};
+use crate::model::{Bytes, JobSpec, OWNED_VARIABLES, check_name};
+use crate::text::{Millis, human_size};
 
 /// What a job or `[defaults]` says with the keys that both have.
 #[derive(Default)]
@@ -121,7 +122,7 @@ fn success(value: Value<'_>, found: &mut Found) -> Option<Vec<u8>> {
 fn output_limit(value: Value<'_>, found: &mut Found) -> Option<u64> {
     let bytes = value.size(found)?;
     if bytes > JobSpec::MOST_OUTPUT {
-        let most = show_size(JobSpec::MOST_OUTPUT);
+        let most = human_size(JobSpec::MOST_OUTPUT);
         value.wrong(found, &format!("at most {most}"));
         return None;
     }

@@ -9,7 +9,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::draw::visible;
 use super::mistake::{Found, Mistake, Span};
-use crate::model::{LONGEST_STRING, Millis, parse_size};
+use crate::model::LONGEST_STRING;
+use crate::text::{Millis, parse_size};
 
 /// `key = value`, or a table and its header.
 pub(super) struct Entry<'t> {

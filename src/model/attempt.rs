@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::job::words;
-use super::{DeadReason, ErrorCode, JobState, Millis, Timestamp};
+use super::{DeadReason, ErrorCode, JobState};
+use crate::text::{Millis, Timestamp};
 
 words! {
     /// How an attempt came out.
@@ -38,7 +39,7 @@ pub enum Status {
 
 /// Why runner began to end an attempt, or why it never ran; of several the first that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum StopReason {
     /// A person cancelled the job.
     Cancelled,
     /// Its worker was told to stop.
@@ -53,21 +54,21 @@ pub enum Cut {
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ending {
+pub struct Exit {
     /// Set where runner had a hand in it.
-    pub cut: Option<Cut>,
+    pub cut: Option<StopReason>,
     /// What the process did; none where it never ran or nobody saw its end.
     pub status: Option<Status>,
 }
 
-impl Ending {
+impl Exit {
     /// A process that ended by itself.
     pub const fn by_itself(status: Status) -> Self {
         Self { cut: None, status: Some(status) }
     }
 
     /// An attempt that nobody saw end, or that never ran.
-    pub const fn unseen(cut: Cut) -> Self {
+    pub const fn unseen(cut: StopReason) -> Self {
         Self { cut: Some(cut), status: None }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Millis;
+use crate::text::Millis;
 
 /// How the nominal delay grows with the attempts of a budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CANCELLED, Cut, Ending, ErrorCode, ExitCodes, INTERRUPTED, Outcome, SPAWN_FAILED, Status, TIMEOUT,
+    CANCELLED, ErrorCode, Exit, ExitCodes, INTERRUPTED, Outcome, SPAWN_FAILED, Status, StopReason, TIMEOUT,
     WORKER_CRASHED,
 };
 
@@ -67,26 +67,26 @@ impl ExitRules {
 }
 
 /// Names an ending. `reported` is the code that the job gave itself; it names a failure, and never makes one.
-pub fn classify(rules: &ExitRules, ending: Ending, reported: Option<&ErrorCode>) -> Verdict {
+pub fn classify(rules: &ExitRules, ending: Exit, reported: Option<&ErrorCode>) -> Verdict {
     let (outcome, code) = match ending {
-        Ending { cut: Some(cut), .. } => {
+        Exit { cut: Some(cut), .. } => {
             let (outcome, code) = match cut {
-                Cut::Cancelled => (Outcome::Cancelled, CANCELLED),
-                Cut::Interrupted => (Outcome::Interrupted, INTERRUPTED),
-                Cut::WorkerCrashed => (Outcome::WorkerCrashed, WORKER_CRASHED),
-                Cut::TimedOut => (Outcome::TimedOut, TIMEOUT),
-                Cut::SpawnFailed => (Outcome::SpawnFailed, SPAWN_FAILED),
+                StopReason::Cancelled => (Outcome::Cancelled, CANCELLED),
+                StopReason::Interrupted => (Outcome::Interrupted, INTERRUPTED),
+                StopReason::WorkerCrashed => (Outcome::WorkerCrashed, WORKER_CRASHED),
+                StopReason::TimedOut => (Outcome::TimedOut, TIMEOUT),
+                StopReason::SpawnFailed => (Outcome::SpawnFailed, SPAWN_FAILED),
             };
             (outcome, Some(ErrorCode::built_in(code)))
         }
-        Ending { status: Some(Status::Exited(exit)), .. } if rules.is_success(exit) => {
+        Exit { status: Some(Status::Exited(exit)), .. } if rules.is_success(exit) => {
             (Outcome::Succeeded, None)
         }
-        Ending { status: Some(status), .. } => {
+        Exit { status: Some(status), .. } => {
             (Outcome::Failed, Some(reported.cloned().unwrap_or_else(|| rules.code_of(status))))
         }
         // Nobody saw the end, and nobody says why: that is what a lost worker leaves.
-        Ending { cut: None, status: None } => {
+        Exit { cut: None, status: None } => {
             (Outcome::WorkerCrashed, Some(ErrorCode::built_in(WORKER_CRASHED)))
         }
     };
@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn code(rules: &ExitRules, status: Status) -> String {
-        let verdict = classify(rules, Ending::by_itself(status), None);
+        let verdict = classify(rules, Exit::by_itself(status), None);
         assert_eq!(verdict.outcome, Outcome::Failed);
         verdict.code.unwrap().to_string()
     }
@@ -143,24 +143,24 @@ mod tests {
     fn success_is_a_matter_of_the_exit_status_alone() {
         let reported = ErrorCode::parse("RATE_LIMITED").unwrap();
         for exit in [0, 3] {
-            let ending = Ending::by_itself(Status::Exited(exit));
+            let ending = Exit::by_itself(Status::Exited(exit));
             let verdict = classify(&rules(), ending, Some(&reported));
             assert_eq!(verdict, Verdict { outcome: Outcome::Succeeded, code: None });
         }
-        let ending = Ending::by_itself(Status::Exited(22));
+        let ending = Exit::by_itself(Status::Exited(22));
         assert_eq!(classify(&rules(), ending, Some(&reported)).code, Some(reported));
     }
 
     #[test]
     fn what_runner_began_names_the_ending_whatever_the_process_did() {
         for (cut, code) in [
-            (Cut::Cancelled, "CANCELLED"),
-            (Cut::Interrupted, "INTERRUPTED"),
-            (Cut::WorkerCrashed, "WORKER_CRASHED"),
-            (Cut::TimedOut, "TIMEOUT"),
-            (Cut::SpawnFailed, "SPAWN_FAILED"),
+            (StopReason::Cancelled, "CANCELLED"),
+            (StopReason::Interrupted, "INTERRUPTED"),
+            (StopReason::WorkerCrashed, "WORKER_CRASHED"),
+            (StopReason::TimedOut, "TIMEOUT"),
+            (StopReason::SpawnFailed, "SPAWN_FAILED"),
         ] {
-            let ending = Ending { cut: Some(cut), status: Some(Status::Exited(0)) };
+            let ending = Exit { cut: Some(cut), status: Some(Status::Exited(0)) };
             let reported = ErrorCode::parse("OTHER").unwrap();
             let verdict = classify(&rules(), ending, Some(&reported));
             assert_eq!(verdict.code.unwrap().as_str(), code);

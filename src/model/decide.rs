@@ -1,9 +1,10 @@
 //! What happens to a job after an attempt: the decision table, row by row.
 
 use super::{
-    Attempt, CodePattern, DeadReason, ErrorCode, JobState, Millis, Outcome, RetryPolicy, SPAWN_FAILED,
-    SelfReport, Timestamp, Verdict,
+    Attempt, CodePattern, DeadReason, ErrorCode, JobState, Outcome, RetryPolicy, SPAWN_FAILED, SelfReport,
+    Verdict,
 };
+use crate::text::{Millis, Timestamp};
 
 /// What is decided after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]

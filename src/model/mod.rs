@@ -11,7 +11,6 @@ mod code;
 mod decide;
 mod exit_codes;
 mod job;
-mod millis;
 #[cfg(test)]
 mod mutated;
 #[cfg(test)]
@@ -19,12 +18,10 @@ mod no_panics;
 mod policy;
 mod self_report;
 pub mod signal;
-mod size;
 mod spec;
 mod spread;
-mod timestamp;
 
-pub use attempt::{Attempt, Cut, Ending, Outcome, Status};
+pub use attempt::{Attempt, Exit, Outcome, Status, StopReason};
 pub use backoff::{Backoff, Jitter, Strategy};
 pub use bytes::{Bytes, LONGEST_STRING};
 pub use classify::{ExitRules, Verdict, classify};
@@ -35,12 +32,9 @@ pub use code::{
 pub use decide::{Circumstances, Decision, decide, sentence};
 pub use exit_codes::{ExitCodes, ExitEntry, ExitKey};
 pub use job::{DeadReason, JobState, Phase};
-pub use millis::Millis;
 #[cfg(test)]
 pub use mutated::mutated;
 pub use policy::{PolicyLayer, RetryPolicy};
 pub use self_report::SelfReport;
-pub use size::{parse_size, show_size};
 pub use spec::{Command, JobSpec, OWNED_VARIABLES, check_name};
 pub use spread::Spread;
-pub use timestamp::Timestamp;

@@ -4,9 +4,10 @@ use proptest::prelude::{any, prop, prop_assert, proptest};
 
 use super::mutated::mutated;
 use super::{
-    Circumstances, CodePattern, Cut, Ending, ErrorCode, ExitKey, JobSpec, Millis, SelfReport, Status,
-    Timestamp, classify, decide, parse_size, signal,
+    Circumstances, CodePattern, ErrorCode, Exit, ExitKey, JobSpec, SelfReport, Status, StopReason, classify,
+    decide, signal,
 };
+use crate::text::{Millis, Timestamp, parse_size};
 
 /// Definitions as they are stored.
 const SPECS: [&str; 2] = [
@@ -80,7 +81,7 @@ proptest! {
         exit in any::<i32>(),
     ) {
         let Ok(spec) = serde_json::from_str::<JobSpec>(&text) else { return Ok(()) };
-        let endings = [Ending::by_itself(Status::Exited(exit)), Ending::by_itself(Status::Signaled(exit)), Ending::unseen(Cut::WorkerCrashed)];
+        let endings = [Exit::by_itself(Status::Exited(exit)), Exit::by_itself(Status::Signaled(exit)), Exit::unseen(StopReason::WorkerCrashed)];
         for ending in endings {
             let verdict = classify(&spec.exit, ending, None);
             let _ = decide(&spec.policy, &verdict, &SelfReport::default(), circumstances(n, at, roll));

@@ -106,7 +106,7 @@ impl Default for RetryPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Millis;
+    use crate::text::Millis;
 
     fn list(delays: &[u64]) -> Backoff {
         let delays = delays.iter().copied().map(Millis).collect();

@@ -1,6 +1,7 @@
 //! What a job says about itself: the `key=value` lines of `$RUNNER_REPORT`.
 
-use super::{ErrorCode, Millis};
+use super::ErrorCode;
+use crate::text::Millis;
 
 /// The longest `result` or `message` that is kept, in bytes.
 const LONGEST_TEXT: usize = 64 * 1024;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, ExitRules, Millis, RetryPolicy, Timestamp};
+use super::{Bytes, ExitRules, RetryPolicy};
+use crate::text::{Millis, Timestamp};
 
 /// The variables that runner itself sets for every attempt: a definition cannot.
 pub const OWNED_VARIABLES: [&str; 10] = [

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Millis;
+use crate::text::Millis;
 
 /// Durations below this many milliseconds are counted one by one, longer ones in steps of at most a 64th of their length.
 const EXACT: u64 = 128;

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::model::Cut;
+use crate::model::StopReason;
 
 use super::wait;
 
@@ -33,14 +33,14 @@ struct Shared {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Asked {
     /// Why it is to end: the first reason given.
-    pub stop: Option<Cut>,
+    pub stop: Option<StopReason>,
     /// The rest of the grace is to be skipped.
     pub kill: bool,
 }
 
 impl Asked {
     /// Is this the first reason?
-    fn stop_for(&mut self, cut: Cut) -> bool {
+    fn stop_for(&mut self, cut: StopReason) -> bool {
         self.stop.is_none() && {
             self.stop = Some(cut);
             true
@@ -61,13 +61,13 @@ impl Control {
     /// Asks it to end: SIGTERM, its grace period, SIGKILL. Of several reasons the first counts.
     ///
     /// An attempt that had ended by itself keeps its ending.
-    pub fn stop(&self, cut: Cut) {
+    pub fn stop(&self, cut: StopReason) {
         self.ask(|shared| shared.asked.stop_for(cut));
     }
 
     /// Asks it not to start. One that has begun to goes on.
     pub fn call_off(&self) {
-        self.ask(|shared| !shared.begun && shared.asked.stop_for(Cut::Interrupted));
+        self.ask(|shared| !shared.begun && shared.asked.stop_for(StopReason::Interrupted));
     }
 
     /// Is it past what is done before the start?
@@ -139,7 +139,7 @@ impl Listener<'_> {
     }
 
     /// From now on it is not called off. The error is why it is not to start.
-    pub fn begin(&self) -> Result<(), Cut> {
+    pub fn begin(&self) -> Result<(), StopReason> {
         let mut shared = self.control.lock();
         shared.begun = shared.asked.stop.is_none();
         shared.asked.stop.map_or(Ok(()), Err)
@@ -192,13 +192,13 @@ mod tests {
         let listener = control.listen().unwrap();
         let other = control.clone();
         for _ in 0..100_000 {
-            other.stop(Cut::Cancelled);
-            other.stop(Cut::Interrupted);
+            other.stop(StopReason::Cancelled);
+            other.stop(StopReason::Interrupted);
             other.kill_now();
         }
         listener.sleep(Duration::MAX);
         let asked = listener.hear();
-        assert_eq!((asked.stop, asked.kill), (Some(Cut::Cancelled), true));
+        assert_eq!((asked.stop, asked.kill), (Some(StopReason::Cancelled), true));
         assert!(!rings(&listener));
     }
 
@@ -206,7 +206,7 @@ mod tests {
     fn what_has_begun_is_not_called_off() {
         let (early, late) = (Control::default(), Control::default());
         early.call_off();
-        assert_eq!(early.listen().unwrap().begin(), Err(Cut::Interrupted));
+        assert_eq!(early.listen().unwrap().begin(), Err(StopReason::Interrupted));
         assert!(!early.has_begun());
         let listener = late.listen().unwrap();
         assert_eq!(listener.begin(), Ok(()));
@@ -218,9 +218,9 @@ mod tests {
     #[test]
     fn what_was_asked_before_is_known_and_what_comes_after_rings_for_nobody() {
         let early = Control::default();
-        early.stop(Cut::Cancelled);
+        early.stop(StopReason::Cancelled);
         let listener = early.listen().unwrap();
-        assert_eq!(listener.asked().stop, Some(Cut::Cancelled));
+        assert_eq!(listener.asked().stop, Some(StopReason::Cancelled));
         early.kill_now();
         assert!(rings(&listener));
         drop(listener);
@@ -229,7 +229,7 @@ mod tests {
         let late = Control::default();
         let listener = late.listen().unwrap();
         assert!(!rings(&listener), "that was for the attempt before");
-        late.stop(Cut::Interrupted);
+        late.stop(StopReason::Interrupted);
         assert!(rings(&listener));
     }
 }

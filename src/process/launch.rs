@@ -4,7 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::Path;
 
-use crate::model::{self, Bytes, JobSpec, Timestamp};
+use crate::model::{self, Bytes, JobSpec};
+use crate::text::Timestamp;
 
 use super::{Identity, Mark};
 

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::super::spawn_error::NotSpawned;
 use super::super::testing::Bed;
-use crate::model::{Bytes, Cut, Ending, Status};
+use crate::model::{Bytes, Exit, Status, StopReason};
 
 /// Written by another process: a file that this one has open for writing, if only in a child of another test
 /// that is being forked, cannot be executed.
@@ -21,7 +21,7 @@ fn script(path: &Path, text: &str, mode: &str) {
 /// What is said when this cannot be started.
 fn words(bed: &Bed) -> String {
     let over = bed.run();
-    assert_eq!(over.ending, Ending::unseen(Cut::SpawnFailed));
+    assert_eq!(over.ending, Exit::unseen(StopReason::SpawnFailed));
     let folder = bed.folder.path().to_str().unwrap();
     over.message.unwrap().replace(folder, "FOLDER")
 }
@@ -89,11 +89,11 @@ fn a_path_of_its_own_finds_the_program() {
     script(&there.join("only-there"), "#!/bin/sh\nexit 9\n", "755");
     assert_eq!(words(&bed), "no such program: only-there");
     let bed = bed.env("PATH", there.to_str().unwrap());
-    assert_eq!(bed.run().ending, Ending::by_itself(Status::Exited(9)));
+    assert_eq!(bed.run().ending, Exit::by_itself(Status::Exited(9)));
 
     let relative = Bed::argv(&["./beside"]);
     script(&relative.path("beside"), "#!/bin/sh\nexit 8\n", "755");
-    assert_eq!(relative.run().ending, Ending::by_itself(Status::Exited(8)));
+    assert_eq!(relative.run().ending, Exit::by_itself(Status::Exited(8)));
 }
 
 #[test]

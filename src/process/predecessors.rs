@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::model::Cut;
+use crate::model::StopReason;
 
 use super::control::Listener;
 use super::hunt::Hunt;
@@ -16,13 +16,13 @@ pub(super) fn end(
     launch: &Launch<'_>,
     control: &Listener<'_>,
     tell: &mut dyn FnMut(Progress<'_>),
-) -> Result<(), Cut> {
+) -> Result<(), StopReason> {
     let any_left =
         || launch.remnants.iter().any(Identity::is_alive) || strangers::any_marked(launch.predecessors);
     let left = || launch.not_from.map(|at| Duration::from_millis(at.since(wall_clock()).0));
     let is_late = || left() == Some(Duration::ZERO);
     if is_late() {
-        return Err(Cut::Interrupted);
+        return Err(StopReason::Interrupted);
     }
     if launch.predecessors.is_empty() || !any_left() {
         return Ok(());
@@ -34,7 +34,7 @@ pub(super) fn end(
     loop {
         let now = Instant::now();
         let asked = control.hear();
-        if let Some(cut) = asked.stop.or_else(|| is_late().then_some(Cut::Interrupted)) {
+        if let Some(cut) = asked.stop.or_else(|| is_late().then_some(StopReason::Interrupted)) {
             return Err(cut);
         }
         if asked.kill {

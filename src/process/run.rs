@@ -3,7 +3,8 @@
 use std::io;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crate::model::{Cut, Ending, Millis, SelfReport, Timestamp};
+use crate::model::{Exit, SelfReport, StopReason};
+use crate::text::{Millis, Timestamp};
 
 use super::birth::Birth;
 use super::leader::Leader;
@@ -39,7 +40,7 @@ pub enum Ran {
     /// It is over.
     Ended {
         /// How.
-        ending: Ending,
+        ending: Exit,
         /// None if it never ran: it could not be started, or was asked to end before it was.
         started_at: Option<Timestamp>,
         /// When nothing of it was left to wait for.
@@ -70,7 +71,7 @@ impl Ran {
         if is_shortage(&error) {
             Self::NotStarted { why: error }
         } else {
-            never_ran(Cut::SpawnFailed, Some(format!("{what}: {error}")))
+            never_ran(StopReason::SpawnFailed, Some(format!("{what}: {error}")))
         }
     }
 }
@@ -99,7 +100,7 @@ pub fn run(launch: &Launch<'_>, control: &Control, tell: &mut dyn FnMut(Progress
         Err(error) => {
             return match NotSpawned::explain(error, launch) {
                 NotSpawned::Shortage(why) => Ran::NotStarted { why },
-                NotSpawned::Failed(words) => never_ran(Cut::SpawnFailed, Some(words)),
+                NotSpawned::Failed(words) => never_ran(StopReason::SpawnFailed, Some(words)),
             };
         }
     };
@@ -142,9 +143,9 @@ pub(super) fn wall_clock() -> Timestamp {
     Timestamp(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
 }
 
-fn never_ran(cut: Cut, message: Option<String>) -> Ran {
+fn never_ran(cut: StopReason, message: Option<String>) -> Ran {
     Ran::Ended {
-        ending: Ending::unseen(cut),
+        ending: Exit::unseen(cut),
         started_at: None,
         finished_at: wall_clock(),
         duration: Millis(0),

@@ -13,11 +13,11 @@ fn text(kept: &Kept) -> String {
 #[test]
 fn exit_status_and_signal_are_told_apart() {
     let ended = |line: &str| Bed::shell(line).run().ending;
-    assert_eq!(ended("exit 0"), Ending::by_itself(Status::Exited(0)));
-    assert_eq!(ended("exit 41"), Ending::by_itself(Status::Exited(41)));
-    assert_eq!(ended("exit 143"), Ending::by_itself(Status::Exited(143)));
-    assert_eq!(ended("kill -KILL $$"), Ending::by_itself(Status::Signaled(9)));
-    assert_eq!(ended("kill -TERM $$"), Ending::by_itself(Status::Signaled(15)));
+    assert_eq!(ended("exit 0"), Exit::by_itself(Status::Exited(0)));
+    assert_eq!(ended("exit 41"), Exit::by_itself(Status::Exited(41)));
+    assert_eq!(ended("exit 143"), Exit::by_itself(Status::Exited(143)));
+    assert_eq!(ended("kill -KILL $$"), Exit::by_itself(Status::Signaled(9)));
+    assert_eq!(ended("kill -TERM $$"), Exit::by_itself(Status::Signaled(15)));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn the_start_that_is_told_is_the_kernel_s() {
 fn a_closed_output_does_not_end_the_attempt() {
     let bed = Bed::shell("exec >&- 2>&-; sleep 0.3; exit 5");
     let over = bed.run();
-    assert_eq!(over.ending, Ending::by_itself(Status::Exited(5)));
+    assert_eq!(over.ending, Exit::by_itself(Status::Exited(5)));
     assert!(over.duration.0 >= 300);
 }
 
@@ -173,7 +173,7 @@ fn the_report_is_read_and_removed() {
 #[test]
 fn a_program_that_cannot_be_started_is_a_failure_with_words() {
     let over = Bed::argv(&["no-such-program-here"]).run();
-    assert_eq!(over.ending, Ending::unseen(Cut::SpawnFailed));
+    assert_eq!(over.ending, Exit::unseen(StopReason::SpawnFailed));
     assert_eq!(over.started_at, None);
     assert_eq!(over.message.as_deref(), Some("no such program: no-such-program-here"));
 }
@@ -204,7 +204,7 @@ fn what_is_left_in_the_group_without_a_mark_is_ended_before_the_next_attempt() {
     assert_eq!(remnants, [left], "and its leader is reaped");
     bed.predecessors = vec![bed.mark.clone()];
     bed.spec.command = crate::model::Command::Shell("true".into());
-    assert_eq!(bed.run().ending, Ending::by_itself(Status::Exited(0)));
+    assert_eq!(bed.run().ending, Exit::by_itself(Status::Exited(0)));
     assert!(left.is_alive(), "nothing but its group shows whose it is");
     bed.remnants = remnants;
     bed.run();

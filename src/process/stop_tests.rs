@@ -9,12 +9,12 @@ use crate::process::end_all;
 
 const DEAF: &str = "trap '' TERM; echo $$ > leader; touch ready; while :; do sleep 0.05; done";
 
-fn killed(cut: Cut) -> Ending {
+fn killed(cut: StopReason) -> Exit {
     ended(cut, Status::Signaled(9))
 }
 
-fn ended(cut: Cut, status: Status) -> Ending {
-    Ending { cut: Some(cut), status: Some(status) }
+fn ended(cut: StopReason, status: Status) -> Exit {
+    Exit { cut: Some(cut), status: Some(status) }
 }
 
 fn assert_gone(bed: &Bed, names: &[&str]) {
@@ -28,7 +28,7 @@ fn assert_gone(bed: &Bed, names: &[&str]) {
 #[test]
 fn a_timeout_ends_with_sigterm() {
     let over = Bed::shell("sleep 1000").timeout(100).run();
-    assert_eq!(over.ending, ended(Cut::TimedOut, Status::Signaled(15)));
+    assert_eq!(over.ending, ended(StopReason::TimedOut, Status::Signaled(15)));
     assert!(over.duration.0 >= 100);
 }
 
@@ -36,7 +36,7 @@ fn a_timeout_ends_with_sigterm() {
 fn who_ignores_sigterm_is_killed_after_the_grace() {
     let bed = Bed::shell(DEAF).timeout(200).grace(200);
     let over = bed.run();
-    assert_eq!(over.ending, killed(Cut::TimedOut));
+    assert_eq!(over.ending, killed(StopReason::TimedOut));
     assert!(over.duration.0 >= 400);
     assert_gone(&bed, &["leader"]);
 }
@@ -44,7 +44,7 @@ fn who_ignores_sigterm_is_killed_after_the_grace() {
 #[test]
 fn who_ends_well_after_the_timeout_has_timed_out_all_the_same() {
     let over = Bed::shell("trap 'echo bye; exit 0' TERM; while :; do sleep 0.02; done").timeout(200).run();
-    assert_eq!(over.ending, ended(Cut::TimedOut, Status::Exited(0)));
+    assert_eq!(over.ending, ended(StopReason::TimedOut, Status::Exited(0)));
     assert_eq!(over.stdout.bytes, b"bye\n");
 }
 
@@ -52,13 +52,13 @@ fn who_ends_well_after_the_timeout_has_timed_out_all_the_same() {
 fn a_stopped_process_hears_sigterm() {
     let over =
         Bed::shell("trap 'exit 3' TERM; kill -STOP $$; while :; do sleep 0.02; done").timeout(200).run();
-    assert_eq!(over.ending, ended(Cut::TimedOut, Status::Exited(3)));
+    assert_eq!(over.ending, ended(StopReason::TimedOut, Status::Exited(3)));
 }
 
 #[test]
 fn without_grace_it_is_killed_at_once() {
     let over = Bed::shell("trap 'exit 3' TERM; while :; do sleep 0.02; done").timeout(100).grace(0).run();
-    assert_eq!(over.ending, killed(Cut::TimedOut));
+    assert_eq!(over.ending, killed(StopReason::TimedOut));
 }
 
 #[test]
@@ -69,10 +69,10 @@ fn a_job_that_ended_before_anyone_acted_keeps_its_ending() {
         if let Progress::Started(leader, _) = progress {
             until("the job to end", || !leader.is_alive());
             std::thread::sleep(Duration::from_millis(5));
-            control.stop(Cut::Cancelled);
+            control.stop(StopReason::Cancelled);
         }
     });
-    assert_eq!(over(ran).ending, Ending::by_itself(Status::Exited(7)));
+    assert_eq!(over(ran).ending, Exit::by_itself(Status::Exited(7)));
 }
 
 /// Strays leave the group and, two of them, their parent.
@@ -90,8 +90,8 @@ const STRAYS: &str = "
 fn strays_are_ended_with_the_rest() {
     for stray_output in ["", "exec >/dev/null 2>&1;"] {
         let bed = Bed::shell(&format!("{stray_output} {STRAYS}")).grace(300);
-        let over = bed.run_and(|control| control.stop(Cut::Cancelled));
-        assert_eq!(over.ending.cut, Some(Cut::Cancelled));
+        let over = bed.run_and(|control| control.stop(StopReason::Cancelled));
+        assert_eq!(over.ending.cut, Some(StopReason::Cancelled));
         assert!(!over.leaked, "who held the output is gone");
         assert_gone(&bed, &["leader", "child", "deaf", "twice", "bare"]);
     }
@@ -105,8 +105,8 @@ fn members_that_outlive_the_leader_have_their_grace() {
         while :; do sleep 0.02; done",
     )
     .grace(20_000);
-    let over = bed.run_and(|control| control.stop(Cut::Interrupted));
-    assert_eq!(over.ending, ended(Cut::Interrupted, Status::Exited(4)));
+    let over = bed.run_and(|control| control.stop(StopReason::Interrupted));
+    assert_eq!(over.ending, ended(StopReason::Interrupted, Status::Exited(4)));
     assert_eq!(over.stdout.bytes, b"cleaned\n");
     assert!(over.duration.0 < 20_000, "nobody waits for what is gone");
 }
@@ -115,11 +115,11 @@ fn members_that_outlive_the_leader_have_their_grace() {
 fn of_several_reasons_the_first_counts_and_the_grace_can_be_cut_short() {
     let bed = Bed::shell(DEAF).grace(3_600_000);
     let over: Over = bed.run_and(|control| {
-        control.stop(Cut::Cancelled);
-        control.stop(Cut::Interrupted);
+        control.stop(StopReason::Cancelled);
+        control.stop(StopReason::Interrupted);
         control.kill_now();
     });
-    assert_eq!(over.ending, killed(Cut::Cancelled));
+    assert_eq!(over.ending, killed(StopReason::Cancelled));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn killing_can_be_asked_for_later_also_after_a_timeout() {
     let bed = Bed::shell(DEAF).timeout(100).grace(3_600_000);
     let over = bed.run_and(|control| {
         std::thread::sleep(Duration::from_millis(150));
-        control.stop(Cut::Interrupted);
+        control.stop(StopReason::Interrupted);
         control.kill_now();
     });
     assert_eq!(over.ending.status, Some(Status::Signaled(9)));
@@ -137,9 +137,9 @@ fn killing_can_be_asked_for_later_also_after_a_timeout() {
 fn who_is_asked_before_the_start_does_not_start() {
     let bed = Bed::shell("touch started");
     let control = Control::default();
-    control.stop(Cut::Cancelled);
+    control.stop(StopReason::Cancelled);
     let over = over(bed.run_with(&control, &mut |_| panic!("nothing to tell")));
-    assert_eq!(over.ending, Ending::unseen(Cut::Cancelled));
+    assert_eq!(over.ending, Exit::unseen(StopReason::Cancelled));
     assert_eq!(over.started_at, None);
     assert!(!bed.path("started").exists());
 }
@@ -157,9 +157,9 @@ fn what_a_dead_worker_left_is_ended() {
         let left = end_all(&marks, Duration::from_millis(300), Duration::ZERO);
         assert!(left.is_empty(), "{left:?}");
         assert_gone(&bed, &["leader", "child", "deaf", "twice", "bare"]);
-        assert_eq!(running.join().unwrap().ending, Ending::by_itself(Status::Signaled(15)));
+        assert_eq!(running.join().unwrap().ending, Exit::by_itself(Status::Signaled(15)));
         std::fs::write(other.path("stop"), "").unwrap();
-        assert_eq!(unharmed.join().unwrap().ending, Ending::by_itself(Status::Exited(0)));
+        assert_eq!(unharmed.join().unwrap().ending, Exit::by_itself(Status::Exited(0)));
     });
 }
 
@@ -172,7 +172,7 @@ fn a_group_is_ended_though_its_leader_is_gone() {
             leader = Some(identity);
         }
     });
-    assert_eq!(over(ran).ending, Ending::by_itself(Status::Exited(0)));
+    assert_eq!(over(ran).ending, Exit::by_itself(Status::Exited(0)));
     assert!(bed.process("child").is_alive());
     let marks = [(bed.mark.clone(), leader)];
     let left = end_all(&marks, Duration::from_millis(500), Duration::from_millis(20));

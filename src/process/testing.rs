@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::model::{Bytes, Command, Ending, JobSpec, Millis, SelfReport, Timestamp};
+use crate::model::{Bytes, Command, Exit, JobSpec, SelfReport};
+use crate::text::{Millis, Timestamp};
 
 use super::{Control, Identity, Kept, Launch, Mark, Progress, Ran, run};
 
@@ -26,7 +27,7 @@ pub struct Bed {
 /// What `Ran::Ended` says.
 #[derive(Debug)]
 pub struct Over {
-    pub ending: Ending,
+    pub ending: Exit,
     pub started_at: Option<Timestamp>,
     pub finished_at: Timestamp,
     pub duration: Millis,

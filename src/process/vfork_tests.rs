@@ -14,7 +14,7 @@ use super::super::spawn::spawn as start;
 use super::super::testing::Bed;
 use super::super::{cleanse, portable};
 use super::*;
-use crate::model::{Ending, Status};
+use crate::model::{Exit, Status};
 
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
@@ -107,7 +107,7 @@ fn signals_to_the_worker_s_group_are_not_the_job_s() {
             let bed = Bed::argv(&["true"]);
             let endings: Vec<_> = (0..500).map(|_| bed.run().ending).collect();
             over.store(true, Ordering::Relaxed);
-            assert_eq!(endings, [Ending::by_itself(Status::Exited(0)); 500]);
+            assert_eq!(endings, [Exit::by_itself(Status::Exited(0)); 500]);
         });
         assert!(RAN_HERE.load(Ordering::Relaxed), "no signal came");
         assert!(!RAN_ELSEWHERE.load(Ordering::Relaxed), "a child ran the worker's handler");

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use crate::model::{Cut, Ending};
+use crate::model::{Exit, StopReason};
 
 use super::control::Listener;
 use super::hunt::Hunt;
@@ -32,7 +32,7 @@ pub(super) struct Watch<'a> {
     /// When its time is over.
     deadline: Option<Instant>,
     /// Why it is being ended: the first reason.
-    cut: Option<Cut>,
+    cut: Option<StopReason>,
     hunt: Option<Hunt>,
     end: Option<End>,
     /// When the last process was gone that is waited for.
@@ -44,7 +44,7 @@ pub(super) struct Watch<'a> {
 
 /// What is known when it is over.
 pub(super) struct Watched {
-    pub ending: Ending,
+    pub ending: Exit,
     pub stdout: Kept,
     pub stderr: Kept,
     pub leaked: bool,
@@ -148,7 +148,7 @@ impl<'a> Watch<'a> {
     fn begin_to_end(&mut self, now: Instant) {
         let asked = self.control.hear();
         let timed_out = self.deadline.is_some_and(|deadline| deadline <= now);
-        let why = asked.stop.or(timed_out.then_some(Cut::TimedOut));
+        let why = asked.stop.or(timed_out.then_some(StopReason::TimedOut));
         if self.end.is_none()
             && self.cut.is_none()
             && let Some(cut) = why
@@ -221,7 +221,7 @@ impl<'a> Watch<'a> {
             Some(End::Unseen) | None => None,
         };
         Watched {
-            ending: Ending { cut: self.cut, status },
+            ending: Exit { cut: self.cut, status },
             stdout: self.stdout.kept(),
             stderr: self.stderr.kept(),
             leaked,

@@ -11,7 +11,7 @@ use indicatif::TermLike;
 use rustix::termios::tcgetwinsize;
 use unicode_width::UnicodeWidthChar;
 
-use super::columns_of;
+use crate::text::columns_of;
 
 /// Columns that are left free at the end of a line: `^C` twice.
 const SPARE: usize = 4;

@@ -1,6 +1,7 @@
 //! The events of a worker.
 
-use crate::model::{Attempt, JobState, Timestamp};
+use crate::model::{Attempt, JobState};
+use crate::text::Timestamp;
 
 /// Something that a worker did or saw.
 #[derive(Clone, Debug)]
@@ -8,12 +9,12 @@ pub struct Event {
     /// When.
     pub time: Timestamp,
     /// What.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum EventKind {
     /// The worker is ready to take jobs.
     WorkerStarted {
         /// Its random name.
@@ -98,7 +99,7 @@ pub enum What {
     Notice(String),
 }
 
-impl What {
+impl EventKind {
     /// The word for it in the log, where it has one.
     pub fn word(&self) -> Option<&'static str> {
         Some(match self {

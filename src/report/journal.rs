@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
 
-use super::What;
+use super::EventKind;
 use crate::model::JobState;
 
 /// Does this stream lead to the journal? `$JOURNAL_STREAM` is the device and inode of the stream that does.
@@ -15,19 +15,19 @@ pub fn leads_to_journal(stream: impl AsFd, journal_stream: Option<&OsStr>) -> bo
 }
 
 /// The prefix of a line, `sd-daemon(3)`: 3 an error, 4 a warning, 5 worth a look, 6 as it should be.
-pub(super) const fn priority(what: &What) -> &'static str {
+pub(super) const fn priority(what: &EventKind) -> &'static str {
     match what {
-        What::AttemptEnded { attempt, .. } => match attempt.next_state {
+        EventKind::AttemptEnded { attempt, .. } => match attempt.next_state {
             JobState::Dead => "<3>",
             JobState::Pending | JobState::Running => "<5>",
             JobState::Succeeded | JobState::Cancelled => "<6>",
         },
-        What::JobExpired { .. } => "<3>",
-        What::AttemptLost { .. } | What::Notice(_) => "<4>",
-        What::WorkerStopping { .. } => "<5>",
-        What::WorkerStarted { .. }
-        | What::JobStarted { .. }
-        | What::JobCalledOff { .. }
-        | What::WorkerStopped { .. } => "<6>",
+        EventKind::JobExpired { .. } => "<3>",
+        EventKind::AttemptLost { .. } | EventKind::Notice(_) => "<4>",
+        EventKind::WorkerStopping { .. } => "<5>",
+        EventKind::WorkerStarted { .. }
+        | EventKind::JobStarted { .. }
+        | EventKind::JobCalledOff { .. }
+        | EventKind::WorkerStopped { .. } => "<6>",
     }
 }

@@ -3,23 +3,10 @@
 use std::io::Write;
 
 use serde_json::{Map, Value, json};
-use time::OffsetDateTime;
-use time::format_description::StaticFormatDescription;
-use time::macros::format_description;
 
-use super::{Event, Reporter, What};
-use crate::model::{Attempt, ErrorCode, Timestamp};
-
-const RFC3339: StaticFormatDescription =
-    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
-
-/// A point in time as RFC 3339 with milliseconds, UTC.
-pub fn rfc3339(at: Timestamp) -> String {
-    OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000)
-        .ok()
-        .and_then(|utc| utc.format(RFC3339).ok())
-        .unwrap_or_else(|| at.0.to_string())
-}
+use super::{Event, EventKind, Reporter};
+use crate::model::{Attempt, ErrorCode};
+use crate::text::rfc3339;
 
 /// Writes events as JSON.
 #[derive(Debug)]
@@ -37,7 +24,7 @@ impl<W: Write, N: Write> JsonLog<W, N> {
 
 impl<W: Write, N: Write> Reporter for JsonLog<W, N> {
     fn tell(&mut self, event: &Event) {
-        if let What::Notice(text) = &event.what {
+        if let EventKind::Notice(text) = &event.what {
             // The words of the log are fixed by the contract; what is none of them is for people.
             let _ = self.notices.write_all(format!("runner: {text}\n").as_bytes());
             return;
@@ -55,27 +42,27 @@ fn object(event: &Event) -> Map<String, Value> {
     put("time", rfc3339(event.time).into());
     put("event", event.what.word().into());
     match &event.what {
-        What::WorkerStarted { worker_id, slots, queues, db } => {
+        EventKind::WorkerStarted { worker_id, slots, queues, db } => {
             put("worker_id", json!(worker_id));
             put("slots", json!(slots));
             put("queues", json!(queues));
             put("db", json!(db));
         }
-        What::JobStarted { job_id, name, attempt, runs, pid, .. } => {
+        EventKind::JobStarted { job_id, name, attempt, runs, pid, .. } => {
             put("job_id", json!(job_id));
             put("name", json!(name));
             put("attempt", json!(attempt));
             put("max_attempts", json!(runs));
             put("pid", json!(pid));
         }
-        What::AttemptEnded { attempt, name, runs } => {
+        EventKind::AttemptEnded { attempt, name, runs } => {
             put("job_id", json!(attempt.job_id));
             put("name", json!(name));
             put("attempt", json!(attempt.number));
             put("max_attempts", json!(runs));
             ended(attempt, &mut put);
         }
-        What::AttemptLost { job_id, name, attempt, message } => {
+        EventKind::AttemptLost { job_id, name, attempt, message } => {
             put("job_id", json!(job_id));
             put("name", json!(name));
             put("attempt", json!(attempt));
@@ -83,23 +70,23 @@ fn object(event: &Event) -> Map<String, Value> {
             put("error_code", json!(crate::model::WORKER_CRASHED));
             put("message", json!(message));
         }
-        What::JobExpired { job_id, name, attempts } => {
+        EventKind::JobExpired { job_id, name, attempts } => {
             waited_in_vain(*job_id, name, *attempts, crate::model::EXPIRED, &mut put);
             put("dead_reason", json!("expired"));
         }
-        What::JobCalledOff { job_id, name, attempts } => {
+        EventKind::JobCalledOff { job_id, name, attempts } => {
             waited_in_vain(*job_id, name, *attempts, crate::model::CANCELLED, &mut put);
         }
-        What::WorkerStopping { reason, running } => {
+        EventKind::WorkerStopping { reason, running } => {
             put("message", json!(reason));
             put("running", json!(running));
         }
-        What::WorkerStopped { attempts, succeeded, dead } => {
+        EventKind::WorkerStopped { attempts, succeeded, dead } => {
             put("attempts", json!(attempts));
             put("succeeded", json!(succeeded));
             put("dead", json!(dead));
         }
-        What::Notice(_) => {}
+        EventKind::Notice(_) => {}
     }
     fields
 }
@@ -125,16 +112,5 @@ fn ended(attempt: &Attempt, put: &mut impl FnMut(&str, Value)) {
     if let Some(delay) = attempt.delay {
         put("delay_ms", json!(delay));
         put("next_retry_at", json!(attempt.next_retry_at().map(rfc3339)));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_utc_with_milliseconds() {
-        assert_eq!(rfc3339(Timestamp(1_700_000_000_007)), "2023-11-14T22:13:20.007Z");
-        assert_eq!(rfc3339(Timestamp(-1)), "1969-12-31T23:59:59.999Z");
     }
 }

@@ -2,27 +2,21 @@
 
 mod canvas;
 mod event;
-mod human;
 mod journal;
 mod json;
 mod progress;
-mod safe;
 mod service;
 mod spool;
 mod text;
-mod wrap;
 
 pub use canvas::Canvas;
-pub use event::{Event, What};
-pub use human::{ago, counted, local_time, rough, show_utc};
+pub use event::{Event, EventKind};
 pub use journal::leads_to_journal;
-pub use json::{JsonLog, rfc3339};
+pub use json::JsonLog;
 pub use progress::ProgressLog;
-pub use safe::{safe_block, safe_line};
 pub use service::ServiceLog;
 pub use spool::Spool;
 pub use text::TextLog;
-pub use wrap::{columns_of, hung};
 
 use std::io::{self, Write};
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::canvas::Canvas;
-use super::{Event, Reporter, What, columns_of, hung, rough, text};
-use crate::model::{JobState, Millis};
+use super::{Event, EventKind, Reporter, text};
+use crate::model::JobState;
+use crate::text::{Millis, columns_of, hanging_indent, human_duration};
 
 /// Running jobs beyond this many are not shown one by one: they would push the log off a small screen.
 const MOST_SPINNERS: usize = 8;
@@ -72,27 +73,27 @@ impl ProgressLog {
 impl Reporter for ProgressLog {
     fn tell(&mut self, event: &Event) {
         match &event.what {
-            What::JobStarted { job_id, name, runs, budget_number, .. } => {
+            EventKind::JobStarted { job_id, name, runs, budget_number, .. } => {
                 self.started(*job_id, format!("job {job_id} {name}, attempt {budget_number} of {runs}"));
             }
-            What::AttemptEnded { attempt, .. } => {
+            EventKind::AttemptEnded { attempt, .. } => {
                 self.ended(attempt.job_id);
                 if attempt.next_state != JobState::Pending {
                     self.total.inc(1);
                 }
             }
-            What::AttemptLost { job_id, .. } => self.ended(*job_id),
-            What::JobExpired { .. } | What::JobCalledOff { .. } => self.total.inc(1),
-            What::WorkerStopped { .. } => {
+            EventKind::AttemptLost { job_id, .. } => self.ended(*job_id),
+            EventKind::JobExpired { .. } | EventKind::JobCalledOff { .. } => self.total.inc(1),
+            EventKind::WorkerStopped { .. } => {
                 self.total.finish_and_clear();
                 let _ = self.display.clear();
             }
             // Not before: until a worker has started it may have no thread but its first.
-            What::WorkerStarted { .. } => self.total.enable_steady_tick(TICK),
-            What::WorkerStopping { .. } | What::Notice(_) => {}
+            EventKind::WorkerStarted { .. } => self.total.enable_steady_tick(TICK),
+            EventKind::WorkerStopping { .. } | EventKind::Notice(_) => {}
         }
         let stderr = io::stderr();
-        let lines = hung(&text::prefix(event), &text::words(&event.what), columns_of(&stderr));
+        let lines = hanging_indent(&text::prefix(event), &text::words(&event.what), columns_of(&stderr));
         // A terminal that went away must not stop the work.
         self.display.suspend(|| {
             let _ = writeln!(&stderr, "{}", lines.join("\n"));
@@ -121,7 +122,7 @@ impl Drop for ProgressLog {
 fn clock(span: Duration) -> String {
     match span.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
-        seconds => rough(Millis(seconds * 1_000)),
+        seconds => human_duration(Millis(seconds * 1_000)),
     }
 }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-use super::{Event, Reporter, What};
+use super::{Event, EventKind, Reporter};
 
 /// How long a manager that takes nothing may hold the worker up, at most once a second.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -57,18 +57,18 @@ impl Reporter for ServiceLog {
         self.then.tell(event);
         self.count_in = 0;
         match &event.what {
-            What::WorkerStarted { .. } => self.manager.say("READY=1\n", "looking for jobs"),
-            What::JobStarted { .. } => self.running += 1,
-            What::AttemptEnded { .. } => self.running = self.running.saturating_sub(1),
-            What::WorkerStopping { reason, .. } => {
+            EventKind::WorkerStarted { .. } => self.manager.say("READY=1\n", "looking for jobs"),
+            EventKind::JobStarted { .. } => self.running += 1,
+            EventKind::AttemptEnded { .. } => self.running = self.running.saturating_sub(1),
+            EventKind::WorkerStopping { reason, .. } => {
                 self.stopping = true;
                 self.manager.say("STOPPING=1\n", &format!("stopping: {reason}"));
             }
-            What::WorkerStopped { .. } => self.manager.say("STOPPING=1\n", "stopped"),
-            What::AttemptLost { .. }
-            | What::JobExpired { .. }
-            | What::JobCalledOff { .. }
-            | What::Notice(_) => {}
+            EventKind::WorkerStopped { .. } => self.manager.say("STOPPING=1\n", "stopped"),
+            EventKind::AttemptLost { .. }
+            | EventKind::JobExpired { .. }
+            | EventKind::JobCalledOff { .. }
+            | EventKind::Notice(_) => {}
         }
     }
 

@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use super::journal::priority;
-use super::{Event, Reporter, What, local_time, rough, safe_line};
+use super::{Event, EventKind, Reporter};
 use crate::model::{Attempt, DeadReason, JobState, sentence};
+use crate::text::{human_duration, local_time, safe_line};
 
 /// Writes events as lines with the local time in front.
 #[derive(Debug)]
@@ -41,40 +42,40 @@ pub(super) fn prefix(event: &Event) -> String {
 }
 
 /// One event in words.
-pub(super) fn words(what: &What) -> String {
+pub(super) fn words(what: &EventKind) -> String {
     match what {
-        What::WorkerStarted { worker_id, slots, queues, db } => {
+        EventKind::WorkerStarted { worker_id, slots, queues, db } => {
             let queues = queues.as_ref().map_or_else(|| "every queue".to_owned(), |names| names.join(", "));
             let plural = if *slots == 1 { "" } else { "s" };
             format!("worker {worker_id} started: {slots} slot{plural}, {queues}, {}", safe_line(db))
         }
-        What::JobStarted { job_id, name, attempt, runs, budget_number, pid } => {
+        EventKind::JobStarted { job_id, name, attempt, runs, budget_number, pid } => {
             let number =
                 if attempt == budget_number { String::new() } else { format!(" (number {attempt})") };
             format!("job {job_id} {name}: attempt {budget_number} of {runs}{number} started, pid {pid}")
         }
-        What::AttemptEnded { attempt, name, runs } => ended(attempt, name, *runs),
-        What::AttemptLost { job_id, name, attempt, message } => {
+        EventKind::AttemptEnded { attempt, name, runs } => ended(attempt, name, *runs),
+        EventKind::AttemptLost { job_id, name, attempt, message } => {
             let name = name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
             format!("job {job_id}{name}: attempt {attempt} lost: {message}")
         }
-        What::JobExpired { job_id, name, .. } => {
+        EventKind::JobExpired { job_id, name, .. } => {
             format!("job {job_id} {name}: dead, {}", DeadReason::Expired.because())
         }
-        What::JobCalledOff { job_id, name, .. } => {
+        EventKind::JobCalledOff { job_id, name, .. } => {
             format!("job {job_id} {name}: cancelled before it started")
         }
-        What::WorkerStopping { reason, running } => format!("stopping: {reason}; {running} running"),
-        What::WorkerStopped { attempts, succeeded, dead } => {
+        EventKind::WorkerStopping { reason, running } => format!("stopping: {reason}; {running} running"),
+        EventKind::WorkerStopped { attempts, succeeded, dead } => {
             let plural = if *attempts == 1 { "" } else { "s" };
             format!("worker stopped: {attempts} attempt{plural} recorded, {succeeded} succeeded, {dead} dead")
         }
-        What::Notice(text) => text.clone(),
+        EventKind::Notice(text) => text.clone(),
     }
 }
 
 fn ended(attempt: &Attempt, name: &str, runs: u32) -> String {
-    let after = attempt.duration.map(|span| format!(" after {}", rough(span))).unwrap_or_default();
+    let after = attempt.duration.map(|span| format!(" after {}", human_duration(span))).unwrap_or_default();
     let message = attempt.message.as_ref().map(|text| format!(" ({})", safe_line(text))).unwrap_or_default();
     let head = format!("job {} {name}:", attempt.job_id);
     match attempt.next_state {
@@ -88,7 +89,7 @@ fn ended(attempt: &Attempt, name: &str, runs: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Timestamp;
+    use crate::text::Timestamp;
     use std::io;
 
     /// Takes everything, and counts in how many writes it came.
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn a_line_is_one_write() {
         let mut log = TextLog::new(Writes::default());
-        log.tell(&Event { time: Timestamp(0), what: What::Notice("the disk is full".to_owned()) });
+        log.tell(&Event { time: Timestamp(0), what: EventKind::Notice("the disk is full".to_owned()) });
         let [line] = log.out.0.as_slice() else { panic!("{:?}", log.out.0) };
         assert!(line.ends_with("the disk is full\n"), "{line}");
     }

@@ -5,7 +5,8 @@ use rusqlite::{OptionalExtension, params};
 use super::tally::Waiting;
 use super::writing::Writing;
 use super::{Result, Store, expire};
-use crate::model::{JobState, Timestamp};
+use crate::model::JobState;
+use crate::text::Timestamp;
 
 /// What came of asking to cancel a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use super::filter::{JobFilter, StateFilter};
 use super::list_jobs::GATHERED;
 use super::tally::Kind;
 use super::{Connection, Result, queues};
-use crate::model::{JobState, Phase, Timestamp};
+use crate::model::{JobState, Phase};
+use crate::text::Timestamp;
 
 /// Each part is a statement of its own: beyond this many a walk is as good.
 const MOST_PARTS: usize = 64;

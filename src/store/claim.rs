@@ -10,8 +10,9 @@ use super::tally::Waiting;
 use super::writing::Writing;
 use super::{Connection, Result, StoreError, queues};
 use crate::model::{
-    Bytes, Circumstances, Cut, Decision, Ending, ErrorCode, JobSpec, SelfReport, Timestamp, classify, decide,
+    Bytes, Circumstances, Decision, ErrorCode, Exit, JobSpec, SelfReport, StopReason, classify, decide,
 };
+use crate::text::Timestamp;
 
 /// A job that a worker holds, with all that its next attempt needs.
 #[derive(Clone, Debug)]
@@ -112,7 +113,7 @@ pub(super) fn claim(
 /// After a restart of the machine nobody can tell whether a claim was started, and it counts as a crash. A job that
 /// a crash would end must not be put at that risk for the sake of speed.
 fn may_wait_in_hand(claim: &Claim, now: Timestamp) -> bool {
-    let crash = Ending::unseen(Cut::WorkerCrashed);
+    let crash = Exit::unseen(StopReason::WorkerCrashed);
     let crashed = classify(&claim.spec.exit, crash, None);
     let circumstances = Circumstances {
         n: claim.budget_number,

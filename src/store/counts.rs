@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::tally::{COARSE, FINE, Kind};
 use super::{Connection, Result};
-use crate::model::Timestamp;
+use crate::text::Timestamp;
 
 /// Jobs of one kind, before and after a moment.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,7 +8,8 @@ use rusqlite::OptionalExtension;
 use super::insert::{self, Batch};
 use super::unique_key::holder_of_key;
 use super::{Result, Store, StoreError, cancel};
-use crate::model::{Bytes, JobSpec, Timestamp};
+use crate::model::{Bytes, JobSpec};
+use crate::text::Timestamp;
 
 /// What to do where an unfinished job holds the unique key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -5,7 +5,8 @@ use rusqlite::{Params, params};
 use super::tally::Waiting;
 use super::writing::Writing;
 use super::{Connection, Result, Store};
-use crate::model::{EXPIRED, JobState, Timestamp};
+use crate::model::{EXPIRED, JobState};
+use crate::text::Timestamp;
 
 /// What an expiry makes of a waiting job. It died when it expired, whoever notices it later.
 const EXPIRE: &str = "UPDATE jobs SET state = 'dead', dead_reason = 'expired', error_code = 'EXPIRED',

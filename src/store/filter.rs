@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use rusqlite::types::Value;
 
-use crate::model::{JobState, Outcome, Phase, Timestamp};
+use crate::model::{JobState, Outcome, Phase};
+use crate::text::Timestamp;
 
 /// A state or a kind of waiting to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

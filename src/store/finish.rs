@@ -7,10 +7,8 @@ use super::outputs::{self, Output};
 use super::tally::Waiting;
 use super::writing::Writing;
 use super::{Connection, Result, StoreError};
-use crate::model::{
-    Attempt, Circumstances, Decision, Ending, JobState, Millis, SelfReport, Status, Timestamp, classify,
-    decide,
-};
+use crate::model::{Attempt, Circumstances, Decision, Exit, JobState, SelfReport, Status, classify, decide};
+use crate::text::{Millis, Timestamp};
 
 /// An attempt that has ended, as its worker or a recoverer tells it.
 #[derive(Clone, Debug)]
@@ -20,7 +18,7 @@ pub struct Ended {
     /// The number of the attempt.
     pub number: u32,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: Exit,
     /// What the job said about itself.
     pub report: SelfReport,
     /// What runner has to say about it.

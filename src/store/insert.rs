@@ -13,7 +13,8 @@ use super::enqueue::{NewJob, pack_args};
 use super::tally::Waiting;
 use super::writing::Writing;
 use super::{Connection, Result, definition};
-use crate::model::{JobSpec, Timestamp};
+use crate::model::JobSpec;
+use crate::text::Timestamp;
 
 /// Jobs in one statement: what a statement costs by itself, the counter of ids first of all, is then paid once.
 const ROWS: usize = 32;

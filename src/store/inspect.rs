@@ -4,7 +4,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::job_row::{COLUMNS, JobRow, TABLES};
 use super::{Result, Store};
-use crate::model::{JobState, Timestamp};
+use crate::model::JobState;
+use crate::text::Timestamp;
 
 impl Store {
     /// One job as it is to be seen at `now`.

@@ -6,7 +6,8 @@ use rusqlite::Row;
 
 use super::definition;
 use super::enqueue::unpack_args;
-use crate::model::{Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Phase, Timestamp};
+use crate::model::{Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Phase};
+use crate::text::Timestamp;
 
 /// A job at one moment. An expiry that nobody has recorded yet is already shown.
 #[derive(Clone, Debug)]

@@ -10,9 +10,10 @@ use super::filter::{AttemptFilter, Conditions};
 use super::list_jobs::at_most;
 use super::{Connection, Result, Store, StoreError};
 use crate::model::{
-    Attempt, CANCELLED, DeadReason, ErrorCode, INTERRUPTED, JobState, Millis, Outcome, SPAWN_FAILED, Status,
-    TIMEOUT, Timestamp, WORKER_CRASHED,
+    Attempt, CANCELLED, DeadReason, ErrorCode, INTERRUPTED, JobState, Outcome, SPAWN_FAILED, Status, TIMEOUT,
+    WORKER_CRASHED,
 };
+use crate::text::{Millis, Timestamp};
 
 /// When an attempt ended, and which one it is.
 type Place = (Timestamp, i64, u32);

@@ -11,7 +11,8 @@ use super::candidates;
 use super::filter::{Conditions, JobFilter, StateFilter};
 use super::job_row::{COLUMNS, JobRow, TABLES};
 use super::{Connection, Result, Store, StoreError};
-use crate::model::{EXPIRED, JobState, Timestamp};
+use crate::model::{EXPIRED, JobState};
+use crate::text::Timestamp;
 
 /// So many candidates are gathered and sorted rather than sought in a walk over all jobs: some tens of milliseconds.
 pub(super) const GATHERED: i64 = 20_000;

@@ -7,7 +7,8 @@ use rusqlite::{OptionalExtension, params};
 use super::counts::{self, Sides};
 use super::tally::Kind;
 use super::{Connection, Result, Store, queues};
-use crate::model::{EXPIRED, JobState, Timestamp};
+use crate::model::{EXPIRED, JobState};
+use crate::text::Timestamp;
 
 /// Jobs by where they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use rusqlite::params;
 
 use super::{Connection, Result, Store, expire};
-use crate::model::{JobState, Timestamp};
+use crate::model::JobState;
+use crate::text::Timestamp;
 
 /// How long one transaction may go on taking further jobs: then it commits, and others get their turn.
 const HOLD: Duration = Duration::from_millis(10);

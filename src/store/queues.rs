@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::tally::COARSE;
 use super::{Connection, Result, Store, StoreError};
-use crate::model::Timestamp;
+use crate::text::Timestamp;
 
 impl Store {
     /// Pauses a queue, or resumes it. True where that changed something.

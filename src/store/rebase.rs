@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::tally::Waiting;
 use super::{Result, Store};
-use crate::model::Timestamp;
+use crate::text::Timestamp;
 
 /// A clock that is this much behind what was written down was set back; less may be two processes that look at it.
 const SLACK_MS: i64 = 1_000;
@@ -50,10 +50,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::{Bytes, Command, Ending, JobSpec, Millis, SelfReport, Status};
+    use crate::model::{Bytes, Command, Exit, JobSpec, SelfReport, Status};
     use crate::store::{
         Definitions, Ended, Errand, JobRow, NewJob, OnConflict, Output, StoreFile, Want, WorkerRow,
     };
+    use crate::text::Millis;
 
     /// A store in which job 1 has failed once, at this time.
     fn failed_once(file: &StoreFile, at: Timestamp) -> Store {
@@ -87,7 +88,7 @@ mod tests {
         let ended = Ended {
             job_id: 1,
             number: 1,
-            ending: Ending::by_itself(Status::Exited(1)),
+            ending: Exit::by_itself(Status::Exited(1)),
             report: SelfReport::default(),
             message: None,
             started_at: Some(at),

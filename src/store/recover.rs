@@ -5,7 +5,7 @@ use super::finish::{self, Ended, Recorded};
 use super::turn::{self, CalledOff};
 use super::writing::Writing;
 use super::{Result, Store, StoreError};
-use crate::model::Timestamp;
+use crate::text::Timestamp;
 
 /// A job that a dead worker still holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use super::tally::Waiting;
 use super::unique_key::holder_of_key;
 use super::writing::Writing;
 use super::{Result, Store, definition, expire};
-use crate::model::{EXPIRED, JobState, Timestamp};
+use crate::model::{EXPIRED, JobState};
+use crate::text::Timestamp;
 
 /// Why a job was left as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Row, params};
 
 use super::{Result, Store};
-use crate::model::{EXPIRED, JobState, Millis, Outcome, Spread, Timestamp};
+use crate::model::{EXPIRED, JobState, Outcome, Spread};
+use crate::text::{Millis, Timestamp};
 
 /// Rows read at once: no read lasts long enough to hold up a checkpoint.
 const PAGE: usize = 10_000;

@@ -10,7 +10,7 @@ use rusqlite::params;
 
 use super::prune::GAP;
 use super::{Connection, Result, Store};
-use crate::model::Timestamp;
+use crate::text::Timestamp;
 
 /// Rows looked at in one read: no read lasts long enough to hold up a checkpoint.
 const PAGE: usize = 10_000;

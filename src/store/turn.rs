@@ -8,7 +8,8 @@ use super::queues::{self, Backlog};
 use super::tally::Waiting;
 use super::writing::Writing;
 use super::{Connection, Result, Store, StoreError};
-use crate::model::{JobState, Timestamp};
+use crate::model::JobState;
+use crate::text::Timestamp;
 
 /// Expired jobs recorded in one turn; the rest waits for the next.
 const MOST_EXPIRED: usize = 1_000;

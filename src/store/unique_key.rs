@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::writing::Writing;
 use super::{Result, expire};
-use crate::model::Timestamp;
+use crate::text::Timestamp;
 
 /// The unfinished job that holds a key.
 pub(super) struct Holder {

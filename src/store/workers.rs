@@ -3,7 +3,7 @@
 use rusqlite::{Row, params};
 
 use super::{Result, Store};
-use crate::model::Timestamp;
+use crate::text::Timestamp;
 
 /// A worker that has started, and neither stopped nor been buried.
 #[derive(Clone, Debug, PartialEq, Eq)]

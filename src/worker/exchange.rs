@@ -167,8 +167,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::{Bytes, Command, JobSpec, Timestamp};
+    use crate::model::{Bytes, Command, JobSpec};
     use crate::process::Ran;
+    use crate::text::Timestamp;
     use crate::worker::slot_table::Tickets;
 
     fn order(job_id: i64, priority: i32, run_at: i64) -> Order {

@@ -5,9 +5,9 @@ use std::fs::File;
 
 use super::lock::{self, lock_path};
 use super::slot_table;
-use crate::model::Timestamp;
 use crate::process;
 use crate::store::{Result, Store, WorkerRow};
+use crate::text::Timestamp;
 
 /// The jobs that a worker holds and has not begun.
 pub fn in_hand(store: &Store) -> Result<BTreeSet<i64>> {

@@ -9,9 +9,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::slot_table::{self, SlotRecord};
-use crate::model::Timestamp;
 use crate::process::{self, Identity};
 use crate::store::{Orphan, WorkerRow};
+use crate::text::Timestamp;
 
 /// The path of a worker's lock file.
 pub(super) fn lock_path(run_dir: &Path, worker: &str) -> PathBuf {

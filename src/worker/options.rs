@@ -1,6 +1,6 @@
 //! What a worker is asked to do, and what it did.
 
-use crate::model::Millis;
+use crate::text::Millis;
 
 /// When a worker has done enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -10,9 +10,10 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::lock::{self, Corpse};
 use super::slot_table::SlotRecord;
 use super::{WorkError, presence};
-use crate::model::{Cut, Ending, SelfReport, Timestamp};
+use crate::model::{Exit, SelfReport, StopReason};
 use crate::process::{self, Identity, Mark};
 use crate::store::{Ended, Orphan, Store, WorkerRow};
+use crate::text::Timestamp;
 
 /// How long a lost attempt has between SIGTERM and SIGKILL. Not its own grace period: the next attempt waits for this.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -172,7 +173,7 @@ impl Lost {
         Ended {
             job_id: self.orphan.job_id,
             number: self.orphan.number,
-            ending: Ending::unseen(Cut::WorkerCrashed),
+            ending: Exit::unseen(StopReason::WorkerCrashed),
             report: SelfReport::default(),
             message: Some(self.message.to_owned()),
             started_at: self.started_at,

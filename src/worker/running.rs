@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::{Cut, Ending, Status};
+use crate::model::{Exit, Status, StopReason};
 use crate::process::{Control, Ran};
 use crate::store::{Claim, Ended, Output};
 
@@ -48,21 +48,21 @@ impl Running {
     /// Asks these to end because a person cancelled them. Asking twice does no harm.
     pub(super) fn cancel(&self, jobs: &[i64]) {
         for (_, control) in jobs.iter().filter_map(|job| self.attempts.get(job)) {
-            control.stop(Cut::Cancelled);
+            control.stop(StopReason::Cancelled);
         }
     }
 
     /// Asks all to end because the worker is stopping.
     pub(super) fn interrupt(&self) {
         for (_, control) in self.attempts.values() {
-            control.stop(Cut::Interrupted);
+            control.stop(StopReason::Interrupted);
         }
     }
 
     /// Kills all.
     pub(super) fn kill(&self) {
         for (_, control) in self.attempts.values() {
-            control.stop(Cut::Interrupted);
+            control.stop(StopReason::Interrupted);
             control.kill_now();
         }
     }
@@ -75,7 +75,7 @@ pub(super) fn ended(claim: &Claim, ran: Ran, stopping: bool, roll: f64) -> Optio
         Ran::NotStarted { .. }
         | Ran::Ended {
             started_at: None,
-            ending: Ending { cut: Some(Cut::Cancelled | Cut::Interrupted), status: None },
+            ending: Exit { cut: Some(StopReason::Cancelled | StopReason::Interrupted), status: None },
             ..
         } => None,
         Ran::Ended {
@@ -112,14 +112,14 @@ pub(super) fn was_signalled_to_end(ran: &Ran) -> bool {
 }
 
 /// SIGHUP, SIGINT, SIGKILL, SIGTERM
-fn asked_to_end(ending: Ending) -> bool {
+fn asked_to_end(ending: Exit) -> bool {
     matches!(ending.status, Some(Status::Signaled(1 | 2 | 9 | 15)))
 }
 
 /// While a worker is stopping, one who stops the machine or the service may well have signalled its jobs too.
-fn interrupted_if_stopping(ending: Ending, stopping: bool) -> Ending {
+fn interrupted_if_stopping(ending: Exit, stopping: bool) -> Exit {
     if stopping && ending.cut.is_none() && asked_to_end(ending) {
-        return Ending { cut: Some(Cut::Interrupted), ..ending };
+        return Exit { cut: Some(StopReason::Interrupted), ..ending };
     }
     ending
 }
@@ -130,14 +130,14 @@ mod tests {
 
     #[test]
     fn a_death_by_signal_while_stopping_is_an_interruption() {
-        let killed = Ending::by_itself(Status::Signaled(15));
-        assert_eq!(interrupted_if_stopping(killed, true).cut, Some(Cut::Interrupted));
+        let killed = Exit::by_itself(Status::Signaled(15));
+        assert_eq!(interrupted_if_stopping(killed, true).cut, Some(StopReason::Interrupted));
         assert_eq!(interrupted_if_stopping(killed, false), killed);
         for other in [Status::Signaled(11), Status::Exited(143)] {
-            let ending = Ending::by_itself(other);
+            let ending = Exit::by_itself(other);
             assert_eq!(interrupted_if_stopping(ending, true), ending);
         }
-        let late = Ending { cut: Some(Cut::TimedOut), ..killed };
+        let late = Exit { cut: Some(StopReason::TimedOut), ..killed };
         assert_eq!(interrupted_if_stopping(late, true), late);
     }
 }

@@ -9,9 +9,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use crate::model::Timestamp;
 use crate::process::Identity;
 use crate::store::Orphan;
+use crate::text::Timestamp;
 
 /// The length of a record in the file.
 const RECORD: usize = 128;

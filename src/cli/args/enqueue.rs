@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::super::values;
-use crate::model::{Backoff, CodePattern, Jitter, Millis};
+use crate::model::{Backoff, CodePattern, Jitter};
 use crate::store::OnConflict;
+use crate::text::Millis;
 
 pub(super) const ENQUEUE_USAGE: &str = "runner enqueue [OPTIONS] NAME... [-- ARG...]
        runner enqueue [OPTIONS] --all

@@ -22,7 +22,8 @@ use prune::PRUNE_EXAMPLES;
 pub use prune::Prune;
 
 use super::values;
-use crate::model::{ErrorCode, Millis};
+use crate::model::ErrorCode;
+use crate::text::Millis;
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
 #[derive(Debug, Parser)]

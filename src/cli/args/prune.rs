@@ -3,7 +3,8 @@
 use clap::Args;
 
 use super::super::values;
-use crate::model::{JobState, Millis};
+use crate::model::JobState;
+use crate::text::Millis;
 
 /// `prune`
 #[derive(Debug, Args)]

@@ -7,8 +7,8 @@ use clap_complete::CompletionCandidate;
 use super::source::Source;
 use crate::clock;
 use crate::model::{JobState, signal};
-use crate::report::safe_line;
 use crate::store::{JobFilter, Overview, StateFilter, Store};
+use crate::text::safe_line;
 
 /// The most ids that are offered, the newest: nobody picks from more.
 const MOST_IDS: usize = 100;

@@ -6,8 +6,9 @@ use std::path::Path;
 use super::super::failure::Failure;
 use super::super::place;
 use super::overrides::Overrides;
-use crate::model::{Bytes, Command, JobSpec, RetryPolicy, Strategy, Timestamp, check_name};
+use crate::model::{Bytes, Command, JobSpec, RetryPolicy, Strategy, check_name};
 use crate::store::NewJob;
+use crate::text::Timestamp;
 
 /// The name where none can be made from the command.
 const NAMELESS: &str = "adhoc";

@@ -15,8 +15,9 @@ use super::fields::{Fields, Own};
 use super::overrides::Overrides;
 use super::too_long;
 use crate::jobfile::JobFile;
-use crate::model::{Bytes, JobSpec, Timestamp};
+use crate::model::{Bytes, JobSpec};
 use crate::store::NewJob;
+use crate::text::Timestamp;
 
 /// Definitions remembered at once: a batch of jobs that all differ must not keep the text of each.
 const MOST_SHARED: usize = 1_024;

@@ -7,8 +7,9 @@ use serde_json::Value;
 use super::super::values;
 use super::object::{Object, unknown_key};
 use super::overrides::{Due, Overrides, check_variable};
-use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, Millis};
+use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter};
 use crate::store::OnConflict;
+use crate::text::Millis;
 
 /// The fields of a line that are not taken yet. What stands behind a key is read when it is taken.
 pub(super) struct Fields<'a> {

@@ -6,8 +6,8 @@ use super::super::failure::Failure;
 use super::super::say::say;
 use crate::clock;
 use crate::model::JobState;
-use crate::report::{counted, local_time};
 use crate::store::{Enqueued, JobRow, NewJob, Store};
+use crate::text::{counted, local_time};
 
 /// Jobs that are named one by one.
 const MOST_NAMED: usize = 5;

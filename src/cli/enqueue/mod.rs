@@ -28,9 +28,9 @@ use super::wait::{self, Waiting};
 use super::{place, streams};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
-use crate::model::{Attempt, Bytes, JobState, Timestamp};
-use crate::report::{local_time, safe_line};
+use crate::model::{Attempt, Bytes, JobState};
 use crate::store::{Enqueued, NewJob, Store};
+use crate::text::{Timestamp, local_time, safe_line};
 use crate::wake;
 use overrides::Overrides;
 

@@ -7,7 +7,8 @@ use proptest::prelude::proptest;
 use super::super::args::{ColorWhen, Global};
 use super::batch;
 use super::overrides::Overrides;
-use crate::model::{Timestamp, mutated};
+use crate::model::mutated;
+use crate::text::Timestamp;
 
 const LINES: [&str; 6] = [
     r#"{"name":"good","args":["a","b"],"queue":"q","priority":5,"in":"5m","env":{"A":"b","C":null}}"#,

@@ -12,11 +12,9 @@ use super::super::place;
 use super::super::values::At;
 use super::too_long;
 use crate::jobfile::Declared;
-use crate::model::{
-    Bytes, Jitter, JobSpec, Millis, OWNED_VARIABLES, PolicyLayer, RetryPolicy, Strategy, Timestamp,
-};
-use crate::report::counted;
+use crate::model::{Bytes, Jitter, JobSpec, OWNED_VARIABLES, PolicyLayer, RetryPolicy, Strategy};
 use crate::store::{NewJob, OnConflict};
+use crate::text::{Millis, Timestamp, counted};
 
 /// When a job is due.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,9 +6,9 @@ use super::super::place;
 use super::super::screen::{Screen, Tone, Written};
 use super::super::streams;
 use super::lists::ending;
-use crate::model::{Attempt, JobState, Timestamp, sentence};
-use crate::report::{ago, local_time, rough, safe_line};
+use crate::model::{Attempt, JobState, sentence};
 use crate::store::{Store, StreamBytes};
+use crate::text::{Timestamp, human_duration, local_time, relative_time, safe_line};
 
 /// Shows an attempt.
 pub(super) fn show(
@@ -44,7 +44,7 @@ pub(super) fn show(
         let since = job
             .attempt_started_at
             .or(job.claimed_at())
-            .map(|at| format!(" for {}", rough(now.since(at))))
+            .map(|at| format!(" for {}", human_duration(now.since(at))))
             .unwrap_or_default();
         screen.line(format!("job {id} {name}, attempt {number}: {running}{since}"))?;
     }
@@ -64,9 +64,9 @@ fn facts(screen: &mut Screen, attempt: &Attempt, runs: u32, now: Timestamp) -> W
         ending => format!(", {ending}"),
     };
     let finished = attempt.finished_at;
-    fact("ended", &format!("{}, {}{how}", local_time(finished), ago(finished, now)))?;
+    fact("ended", &format!("{}, {}{how}", local_time(finished), relative_time(finished, now)))?;
     if let Some(took) = attempt.duration {
-        fact("took", &rough(took))?;
+        fact("took", &human_duration(took))?;
     }
     if let Some(message) = &attempt.message {
         fact("message", &safe_line(message))?;

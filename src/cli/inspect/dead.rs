@@ -8,9 +8,9 @@ use super::super::screen::{Screen, Tone};
 use super::super::table::{Table, tell_left_out};
 use super::job::last_words;
 use super::lists;
-use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, Timestamp, WORKER_CRASHED};
-use crate::report::{ago, safe_line};
+use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::store::{JobFilter, JobRow, Store};
+use crate::text::{Timestamp, relative_time, safe_line};
 
 /// Lists them.
 pub(super) fn show(
@@ -79,7 +79,7 @@ fn group(
             format!("  {}", job.id),
             job.spec.name.clone(),
             format!("{}/{}", job.budget_used, job.spec.policy.runs()),
-            ago(job.changed_at, now),
+            relative_time(job.changed_at, now),
             job.dead_reason.map(|reason| reason.to_string()).unwrap_or_default(),
             what_it_said(store, job)?,
         ]);

@@ -7,9 +7,9 @@ use super::super::screen::{Screen, Tone, Written};
 use super::super::{check, command_lines, why};
 use super::lists::ending;
 use super::timeline;
-use crate::model::{Attempt, JobState, Outcome, Timestamp, sentence};
-use crate::report::{ago, counted, local_time, rough, safe_line};
+use crate::model::{Attempt, JobState, Outcome, sentence};
 use crate::store::{JobRow, Output, Store};
+use crate::text::{Timestamp, counted, human_duration, local_time, relative_time, safe_line};
 
 /// Attempts that are shown or printed at most, the newest.
 const MOST_ATTEMPTS: usize = 1_000;
@@ -57,7 +57,10 @@ pub(super) fn show(screen: &mut Screen, store: &mut Store, id: i64, now: Timesta
         let number = job.attempts.saturating_add(1);
         let started = local_time(claimed);
         let running = screen.paint_word("running");
-        screen.line(format!("  {number:>3}  {started}  {running} for {}", rough(now.since(claimed))))?;
+        screen.line(format!(
+            "  {number:>3}  {started}  {running} for {}",
+            human_duration(now.since(claimed))
+        ))?;
     }
     let next = what_to_type(&job);
     if !next.is_empty() {
@@ -93,12 +96,12 @@ fn facts(screen: &mut Screen, job: &JobRow, now: Timestamp) -> Written {
     if let Some(timeout) = spec.timeout {
         fact("timeout", format!("{timeout}, then SIGTERM, {} later SIGKILL", spec.grace_period))?;
     }
-    fact("enqueued", format!("{}, {}", local_time(job.enqueued_at), ago(job.enqueued_at, now)))?;
+    fact("enqueued", format!("{}, {}", local_time(job.enqueued_at), relative_time(job.enqueued_at, now)))?;
     if job.phase.is_some() {
-        fact("due", format!("{}, {}", local_time(job.run_at), ago(job.run_at, now)))?;
+        fact("due", format!("{}, {}", local_time(job.run_at), relative_time(job.run_at, now)))?;
     }
     if let Some(expiry) = job.expires_at {
-        fact("expires", format!("{}, {}", local_time(expiry), ago(expiry, now)))?;
+        fact("expires", format!("{}, {}", local_time(expiry), relative_time(expiry, now)))?;
     }
     for (word, key) in [("key", &spec.unique_key), ("once", &job.idempotency_key)] {
         if let Some(key) = key {
@@ -118,7 +121,7 @@ fn story(screen: &mut Screen, attempt: &Attempt, runs: u32) -> Written {
         None if attempt.outcome == Outcome::SpawnFailed => local_time(attempt.finished_at),
         None => "not known to start ".to_owned(),
     };
-    let took = attempt.duration.map(rough).unwrap_or_default();
+    let took = attempt.duration.map(human_duration).unwrap_or_default();
     let code = attempt.error_code.as_ref().map(ToString::to_string);
     let how = how_it_ended(attempt);
     let code = code.map(|code| format!(" -> {code}")).unwrap_or_default();

@@ -5,9 +5,9 @@ use super::super::json_rows::{AttemptJson, JobJson};
 use super::super::place;
 use super::super::screen::Screen;
 use super::super::table::Table;
-use crate::model::{Attempt, Status, Timestamp, signal};
-use crate::report::{ago, rough, safe_line};
+use crate::model::{Attempt, Status, signal};
 use crate::store::{AttemptFilter, JobFilter, JobRow, Store};
+use crate::text::{Timestamp, human_duration, relative_time, safe_line};
 
 /// Rows read at once.
 const PAGE: usize = 500;
@@ -86,7 +86,7 @@ pub(super) fn each_job(
 
 /// The moment that matters most about a job.
 fn when(job: &JobRow, now: Timestamp) -> String {
-    if job.phase.is_some() { ago(job.run_at, now) } else { ago(job.changed_at, now) }
+    if job.phase.is_some() { relative_time(job.run_at, now) } else { relative_time(job.changed_at, now) }
 }
 
 /// What is known about how it goes.
@@ -133,8 +133,8 @@ pub(super) fn attempts(
                 name.clone(),
                 attempt.outcome.to_string(),
                 ending(attempt),
-                attempt.duration.map(rough).unwrap_or_default(),
-                ago(attempt.finished_at, now),
+                attempt.duration.map(human_duration).unwrap_or_default(),
+                relative_time(attempt.finished_at, now),
                 crate::model::sentence(attempt, *runs),
             ]);
         }

@@ -21,15 +21,16 @@ use super::place;
 use super::screen::Screen;
 use super::values::JobOrAttempt;
 use crate::clock;
-use crate::model::{JobState, Outcome, Timestamp};
+use crate::model::{JobState, Outcome};
 use crate::store::{AttemptFilter, JobFilter, StateFilter, StatsFilter, Store};
+use crate::text::Timestamp;
 
 /// How many rows a screen shows where nothing else is asked for.
 const SCREENFUL: usize = 50;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum EventKind {
     Overview,
     One(JobOrAttempt),
     Jobs,
@@ -40,7 +41,7 @@ enum What {
     Stats,
 }
 
-impl What {
+impl EventKind {
     fn parse(global: &Global, text: Option<&str>) -> Result<Self, Failure> {
         Ok(match text {
             None => Self::Overview,
@@ -67,7 +68,7 @@ impl What {
 
 /// Runs the verb.
 pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
-    let what = What::parse(global, asked.what.as_deref())?;
+    let what = EventKind::parse(global, asked.what.as_deref())?;
     check_filters(what, asked)?;
     let now = clock::now();
     let mut screen = Screen::new(global);
@@ -77,21 +78,23 @@ pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
     hands::look(&mut store)?;
     let limit = limit(asked, &screen);
     let found = match what {
-        What::Overview => overview::show(&mut screen, &mut store, now)?,
-        What::One(JobOrAttempt { job, attempt: None }) => job::show(&mut screen, &mut store, job, now)?,
-        What::One(JobOrAttempt { job, attempt: Some(number) }) => {
+        EventKind::Overview => overview::show(&mut screen, &mut store, now)?,
+        EventKind::One(JobOrAttempt { job, attempt: None }) => job::show(&mut screen, &mut store, job, now)?,
+        EventKind::One(JobOrAttempt { job, attempt: Some(number) }) => {
             attempt::show(&mut screen, &mut store, job, number, now)?
         }
-        What::Jobs => lists::jobs(&mut screen, &mut store, &job_filter(asked, now)?, limit, now)?,
-        What::Attempts => lists::attempts(&mut screen, &mut store, &attempt_filter(asked, now)?, limit, now)?,
-        What::Dead => {
+        EventKind::Jobs => lists::jobs(&mut screen, &mut store, &job_filter(asked, now)?, limit, now)?,
+        EventKind::Attempts => {
+            lists::attempts(&mut screen, &mut store, &attempt_filter(asked, now)?, limit, now)?
+        }
+        EventKind::Dead => {
             let states = vec![StateFilter::State(JobState::Dead)];
             let filter = JobFilter { states, by_end: true, ..job_filter(asked, now)? };
             dead::show(&mut screen, &mut store, &filter, limit, now)?
         }
-        What::Workers => workers::show(&mut screen, &mut store, now)?,
-        What::Stats => stats::show(&mut screen, &mut store, &stats_filter(asked, now), limit, now)?,
-        What::Queues => queues::show(&mut screen, &mut store, asked.name.as_deref(), now)?,
+        EventKind::Workers => workers::show(&mut screen, &mut store, now)?,
+        EventKind::Stats => stats::show(&mut screen, &mut store, &stats_filter(asked, now), limit, now)?,
+        EventKind::Queues => queues::show(&mut screen, &mut store, asked.name.as_deref(), now)?,
     };
     screen.flush()?;
     if what.is_list() && !found && !screen.json && !screen.quiet {
@@ -101,13 +104,18 @@ pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
 }
 
 /// There is no database yet: nothing is listed, and what is named cannot be found.
-fn without_store(screen: &mut Screen, global: &Global, what: What, asked: &Inspect) -> Result<u8, Failure> {
+fn without_store(
+    screen: &mut Screen,
+    global: &Global,
+    what: EventKind,
+    asked: &Inspect,
+) -> Result<u8, Failure> {
     let file = place::store_file(global)?;
     let missing = crate::store::StoreError::Missing(file.path().to_owned());
-    if matches!(what, What::One(_)) || asked.fail_if_any {
+    if matches!(what, EventKind::One(_)) || asked.fail_if_any {
         return Err(missing.into());
     }
-    if what == What::Overview {
+    if what == EventKind::Overview {
         overview::show_empty(screen, &file)?;
     } else if !screen.json {
         screen.line(missing.to_string())?;
@@ -117,16 +125,16 @@ fn without_store(screen: &mut Screen, global: &Global, what: What, asked: &Inspe
 }
 
 /// A filter without effect would be a wrong answer.
-fn check_filters(what: What, asked: &Inspect) -> Result<(), Failure> {
-    let (list, rows) = (what.is_list(), what.is_list() || what == What::Stats);
+fn check_filters(what: EventKind, asked: &Inspect) -> Result<(), Failure> {
+    let (list, rows) = (what.is_list(), what.is_list() || what == EventKind::Stats);
     let given = [
-        ("--state", !asked.state.is_empty(), matches!(what, What::Jobs | What::Attempts)),
-        ("--name", asked.name.is_some(), rows || what == What::Queues),
+        ("--state", !asked.state.is_empty(), matches!(what, EventKind::Jobs | EventKind::Attempts)),
+        ("--name", asked.name.is_some(), rows || what == EventKind::Queues),
         ("--queue", asked.queue.is_some(), rows),
         ("--error-code", asked.error_code.is_some(), list),
         ("--since", asked.since.is_some(), rows),
         ("--limit", asked.limit.is_some(), rows),
-        ("--fail-if-any", asked.fail_if_any, rows || matches!(what, What::Workers | What::Queues)),
+        ("--fail-if-any", asked.fail_if_any, rows || matches!(what, EventKind::Workers | EventKind::Queues)),
     ];
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
         Some((option, ..)) => Err(Failure::usage(format!("{option} has no effect here"))

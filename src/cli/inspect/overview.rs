@@ -6,9 +6,8 @@ use super::super::place;
 use super::super::screen::{Screen, Tone, Written};
 use super::queues;
 use super::workers;
-use crate::model::Timestamp;
-use crate::report::{ago, rfc3339};
 use crate::store::{Counts, Overview, Store, StoreFile};
+use crate::text::{Timestamp, relative_time, rfc3339};
 
 /// Shows it. It is no list, so nothing can be found in it.
 pub(super) fn show(screen: &mut Screen, store: &mut Store, now: Timestamp) -> Result<bool, Failure> {
@@ -92,10 +91,10 @@ fn who_works(screen: &mut Screen, workers: &[workers::Seen], overview: &Overview
 
 fn what_next(screen: &mut Screen, overview: &Overview, now: Timestamp) -> Written {
     if let Some(due) = overview.oldest_due_at {
-        screen.line(format!("waiting   the oldest was due {}", ago(due, now)))?;
+        screen.line(format!("waiting   the oldest was due {}", relative_time(due, now)))?;
     }
     if let Some(next) = overview.next_run_at {
-        screen.line(format!("next      {}", ago(next, now)))?;
+        screen.line(format!("next      {}", relative_time(next, now)))?;
     }
     Ok(())
 }

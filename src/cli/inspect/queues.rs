@@ -4,8 +4,8 @@ use super::super::failure::Failure;
 use super::super::json_rows::QueueJson;
 use super::super::screen::{Screen, Written};
 use super::super::table::Table;
-use crate::model::Timestamp;
 use crate::store::{QueueRow, Store};
+use crate::text::Timestamp;
 
 /// Lists queues with unfinished jobs, and paused ones.
 pub(super) fn show(

@@ -4,9 +4,9 @@ use super::super::failure::Failure;
 use super::super::json_rows::StatsJson;
 use super::super::screen::Screen;
 use super::super::table::{Table, tell_left_out};
-use crate::model::{Millis, Spread, Timestamp};
-use crate::report::{ago, rough, safe_line};
+use crate::model::Spread;
 use crate::store::{NameStats, StatsFilter, Store};
+use crate::text::{Millis, Timestamp, human_duration, relative_time, safe_line};
 
 /// Shows them, the busiest names first.
 pub(super) fn show(
@@ -50,7 +50,7 @@ pub(super) fn show(
 }
 
 fn row(name: &str, stats: &NameStats, now: Timestamp) -> Vec<String> {
-    let span = |span: Option<Millis>| span.map(rough).unwrap_or_default();
+    let span = |span: Option<Millis>| span.map(human_duration).unwrap_or_default();
     let at = |spread: &Spread, percent| span(spread.percentile(percent));
     vec![
         safe_line(name),
@@ -65,7 +65,7 @@ fn row(name: &str, stats: &NameStats, now: Timestamp) -> Vec<String> {
         stats
             .last_failure
             .as_ref()
-            .map(|(when, code)| format!("{code}, {}", ago(*when, now)))
+            .map(|(when, code)| format!("{code}, {}", relative_time(*when, now)))
             .unwrap_or_default(),
     ]
 }

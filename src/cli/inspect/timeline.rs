@@ -1,9 +1,9 @@
 //! A look at how a job spent its time: a bar for each attempt, its wait and its run, all on one scale.
 
 use super::super::screen::{Screen, Tone, Written};
-use crate::model::{Attempt, JobState, Millis, Outcome, Timestamp};
-use crate::report::{local_time, rough};
+use crate::model::{Attempt, JobState, Outcome};
 use crate::store::JobRow;
+use crate::text::{Millis, Timestamp, human_duration, local_time};
 
 /// Attempts that are drawn at most, the newest: more would push the story off the screen.
 const MOST_BARS: usize = 8;
@@ -38,8 +38,11 @@ pub(super) fn show(screen: &mut Screen, job: &JobRow, history: &[Attempt], now: 
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(()) };
     let (from, until) = (first.waits_from, last.until);
     let [waits, runs] = if screen.is_plain() { ['.', '#'] } else { ['░', '█'] };
-    let legend =
-        format!("{} from {}: {waits} waits, {runs} runs", rough(until.since(from)), local_time(from));
+    let legend = format!(
+        "{} from {}: {waits} waits, {runs} runs",
+        human_duration(until.since(from)),
+        local_time(from)
+    );
     screen.prose("  time      ", &legend)?;
     for span in &spans {
         let (blank, wait, run) = cells(span, from, until, width);

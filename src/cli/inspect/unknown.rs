@@ -6,8 +6,8 @@ use super::super::args::{Global, Inspect};
 use super::super::failure::Failure;
 use super::super::place;
 use crate::jobfile::near_names;
-use crate::report::safe_line;
 use crate::store::{Store, Word};
+use crate::text::safe_line;
 
 /// Says on standard error which of the filters name something that no job has.
 pub(super) fn tell(global: &Global, store: &Store, asked: &Inspect) -> Result<(), Failure> {

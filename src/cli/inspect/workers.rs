@@ -4,9 +4,8 @@ use super::super::failure::Failure;
 use super::super::json_rows::WorkerJson;
 use super::super::screen::Screen;
 use super::super::table::Table;
-use crate::model::Timestamp;
-use crate::report::{ago, rfc3339};
 use crate::store::{Store, WorkerRow};
+use crate::text::{Timestamp, relative_time, rfc3339};
 use crate::worker::{Liveness, liveness};
 
 /// A worker, and whether it lives.
@@ -99,7 +98,7 @@ pub(super) fn show(screen: &mut Screen, store: &mut Store, now: Timestamp) -> Re
             .to_owned(),
             running.to_string(),
             row.slots.to_string(),
-            ago(row.started_at, now),
+            relative_time(row.started_at, now),
             row.queues.as_ref().map_or_else(|| "all".to_owned(), |queues| queues.join(", ")),
         ]);
     }

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::time;
-use crate::model::{Attempt, ErrorCode, JobState, Millis, Outcome, Status, sentence, signal};
-use crate::report::rfc3339;
+use crate::model::{Attempt, ErrorCode, JobState, Outcome, Status, sentence, signal};
 use crate::store::{JobRow, Output};
+use crate::text::{Millis, rfc3339};
 
 /// An attempt.
 #[derive(Debug, Serialize)]

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{AttemptJson, time};
-use crate::model::{Attempt, Bytes, Command, DeadReason, ErrorCode, JobSpec, JobState, Timestamp};
-use crate::report::rfc3339;
+use crate::model::{Attempt, Bytes, Command, DeadReason, ErrorCode, JobSpec, JobState};
 use crate::store::{JobRow, NewJob};
+use crate::text::{Timestamp, rfc3339};
 
 /// A job.
 #[derive(Debug, Serialize)]

@@ -5,8 +5,7 @@ mod job;
 mod overview;
 mod stats;
 
-use crate::model::Timestamp;
-use crate::report::rfc3339;
+use crate::text::{Timestamp, rfc3339};
 
 pub use attempt::AttemptJson;
 pub use job::JobJson;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::time;
-use crate::model::Millis;
 use crate::store::NameStats;
+use crate::text::Millis;
 
 /// The numbers of one name.
 #[derive(Debug, Serialize)]

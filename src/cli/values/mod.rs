@@ -5,8 +5,9 @@ mod no_panics;
 mod times;
 mod waits;
 
-use crate::model::{self, JobSpec, JobState, Millis, Phase, RetryPolicy};
+use crate::model::{self, JobSpec, JobState, Phase, RetryPolicy};
 use crate::store::OnConflict;
+use crate::text::Millis;
 
 pub use times::{At, Since};
 pub use waits::{backoff, jitter, list};

@@ -6,7 +6,8 @@ use super::{
     At, JobOrAttempt, Since, backoff, id, jitter, key, max_attempts, name, on_conflict, priority, signal,
     slots,
 };
-use crate::model::{Backoff, Jitter, Millis, Timestamp, mutated};
+use crate::model::{Backoff, Jitter, mutated};
+use crate::text::{Millis, Timestamp};
 
 const TIMES: [&str; 9] = [
     "14:30",

@@ -4,7 +4,7 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, Duration, OffsetDateTime, PrimitiveDateTime, Time, UtcOffset};
 
-use crate::model::{Millis, Timestamp};
+use crate::text::{Millis, Timestamp};
 
 /// A point in time as it was typed; the place on the clock is filled in when the moment of asking is known.
 #[derive(Clone, Copy, Debug, PartialEq)]

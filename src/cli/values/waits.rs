@@ -1,6 +1,7 @@
 //! Backoff and jitter as they are typed.
 
-use crate::model::{Backoff, Jitter, Millis, Strategy};
+use crate::model::{Backoff, Jitter, Strategy};
+use crate::text::Millis;
 
 /// `true`, `false`, a fraction, or a duration.
 pub fn jitter(text: &str) -> Result<Jitter, String> {

@@ -7,9 +7,10 @@ use super::EXAMPLE;
 use crate::jobfile::keys::Place;
 use crate::jobfile::{Declared, JobFile, STARTER};
 use crate::model::{
-    Backoff, Bytes, CodePattern, Command, ErrorCode, ExitKey, ExitRules, Jitter, JobSpec, Millis,
-    PolicyLayer, Status, Strategy,
+    Backoff, Bytes, CodePattern, Command, ErrorCode, ExitKey, ExitRules, Jitter, JobSpec, PolicyLayer,
+    Status, Strategy,
 };
+use crate::text::Millis;
 
 fn parse(text: &str) -> JobFile {
     JobFile::parse(Path::new("/srv/app/jobs.toml"), text).unwrap_or_else(|it| panic!("{it}"))

@@ -1,8 +1,9 @@
 //! What may be claimed before there is a slot for it.
 
 use super::fixture::{Place, exited, new_job, spec, worker_row};
-use crate::model::{CodePattern, Ending, JobSpec, Millis, Status, Timestamp};
+use crate::model::{CodePattern, Exit, JobSpec, Status};
 use crate::store::{Definitions, Ended, Errand, Store, Want};
+use crate::text::{Millis, Timestamp};
 
 const NOW: Timestamp = Timestamp(1_000);
 
@@ -62,7 +63,7 @@ fn the_last_run_of_a_budget_is_not_claimed_ahead() {
     };
     let ahead = Want { now: 0, ahead: 1 };
     assert_eq!(turn(&[], ahead, 10), 1);
-    let ending = Ending::by_itself(Status::Exited(1));
+    let ending = Exit::by_itself(Status::Exited(1));
     let failed = Ended { ending, ..exited(1, 1, Timestamp(20)) };
     assert_eq!(turn(&[failed], ahead, 100_000), 0);
     assert_eq!(turn(&[], Want::now(1), 100_000), 1);

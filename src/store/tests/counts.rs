@@ -1,8 +1,8 @@
 //! The kept counts: a difference is told of, and is mended as it is told.
 
 use super::fixture::{Place, new_job, spec, unsynced};
-use crate::model::{Millis, Timestamp};
 use crate::store::{NewJob, Store};
+use crate::text::{Millis, Timestamp};
 
 const HOUR: i64 = 3_600_000;
 

@@ -5,8 +5,9 @@ use std::sync::Barrier;
 use std::thread;
 
 use super::fixture::{Place, exited, new_job, spec, worker_row};
-use crate::model::{Bytes, Timestamp};
+use crate::model::Bytes;
 use crate::store::{Definitions, Errand, NewJob, Store, Want};
+use crate::text::Timestamp;
 
 const WRITERS: usize = 8;
 

@@ -1,8 +1,9 @@
 //! What random histories meet too seldom: many expiries at once, and a key around its holder's expiry.
 
 use super::fixture::{Place, new_job, spec, worker_row};
-use crate::model::{JobSpec, Millis, Timestamp};
+use crate::model::JobSpec;
 use crate::store::{Definitions, Errand, NewJob, OnConflict, Store, Want};
+use crate::text::{Millis, Timestamp};
 
 #[test]
 pub(super) fn of_many_jobs_that_expired_together_none_is_claimed() {

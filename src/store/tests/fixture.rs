@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use crate::model::{Bytes, Command, Cut, Ending, JobSpec, SelfReport, Status, Timestamp};
+use crate::model::{Bytes, Command, Exit, JobSpec, SelfReport, Status, StopReason};
 use crate::store::{Ended, NewJob, OnConflict, Store, StoreFile, WorkerRow};
+use crate::text::Timestamp;
 
 /// A folder with a database in it, both gone at the end.
 pub(super) struct Place {
@@ -66,12 +67,12 @@ pub(super) fn exited(job_id: i64, number: u32, finished_at: Timestamp) -> Ended 
     Ended {
         job_id,
         number,
-        ending: Ending::by_itself(Status::Exited(0)),
+        ending: Exit::by_itself(Status::Exited(0)),
         report: SelfReport::default(),
         message: None,
         started_at: Some(Timestamp(finished_at.0 - 10)),
         finished_at,
-        duration: Some(crate::model::Millis(10)),
+        duration: Some(crate::text::Millis(10)),
         leaked: false,
         output: None,
         roll: 0.5,
@@ -81,7 +82,7 @@ pub(super) fn exited(job_id: i64, number: u32, finished_at: Timestamp) -> Ended 
 /// An attempt whose worker died.
 pub(super) fn lost(job_id: i64, number: u32, finished_at: Timestamp) -> Ended {
     Ended {
-        ending: Ending::unseen(Cut::WorkerCrashed),
+        ending: Exit::unseen(StopReason::WorkerCrashed),
         duration: None,
         started_at: None,
         ..exited(job_id, number, finished_at)

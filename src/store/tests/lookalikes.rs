@@ -1,7 +1,7 @@
 //! Rows that differ in one thing only, which random histories do not come by.
 
 use super::fixture::{Place, new_job, spec};
-use crate::model::Timestamp;
+use crate::text::Timestamp;
 
 const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(10_000);
 

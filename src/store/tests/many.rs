@@ -2,13 +2,14 @@
 
 use super::fixture::{Place, new_job, spec, unsynced};
 use super::schema::known;
-use crate::model::{Bytes, Timestamp};
+use crate::model::Bytes;
 use crate::store::{NewJob, Store};
+use crate::text::Timestamp;
 
 /// Plain jobs, which share statements, with others among them, which do not.
 fn mixed() -> Vec<NewJob> {
     let mut other = spec("other");
-    other.expires_in = Some(crate::model::Millis(7_000));
+    other.expires_in = Some(crate::text::Millis(7_000));
     other.queue = "q".to_owned();
     other.priority = 3;
     (0..150)

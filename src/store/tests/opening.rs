@@ -7,8 +7,8 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::fixture::{Place, new_job, spec, unsynced};
-use crate::model::Timestamp;
 use crate::store::{NewJob, Store, StoreError, StoreFile};
+use crate::text::Timestamp;
 
 /// The refusal to open this file, which must be untouched by it; and nothing may be left beside it.
 fn refused(place: &Place) -> StoreError {

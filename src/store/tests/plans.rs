@@ -11,10 +11,11 @@ use rusqlite::StatementStatus::{AutoIndex, FullscanStep, Sort};
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 use super::fixture::{Place, exited, lost, new_job, spec, unsynced, worker_row};
-use crate::model::{JobState, Millis, Outcome, Timestamp};
+use crate::model::{JobState, Outcome};
 use crate::store::{
     AttemptFilter, Definitions, Errand, JobFilter, NewJob, OnConflict, Output, StateFilter, Store, Want,
 };
+use crate::text::{Millis, Timestamp};
 
 const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
 

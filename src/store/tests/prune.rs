@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::fixture::{Place, exited, new_job, spec, unsynced, worker_row};
 use super::plans::{long_steps, traced};
-use crate::model::{JobState, Millis, Timestamp};
+use crate::model::JobState;
 use crate::store::{Definitions, Errand, NewJob, PruneFilter, Store, Want};
+use crate::text::{Millis, Timestamp};
 
 const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
 

@@ -1,8 +1,8 @@
 //! Burying dead workers, in files that are not as workers leave them.
 
 use super::fixture::{Place, lost, new_job, spec, unsynced, worker_row};
-use crate::model::Timestamp;
 use crate::store::{Definitions, Errand, Recorded, StoreError, Want};
+use crate::text::Timestamp;
 
 #[test]
 fn what_a_dead_worker_would_hold_for_ever_is_a_damage() {

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::fixture::{Place, exited, lost, new_job, spec, unsynced, worker_row};
 use super::plans::{long_steps, traced};
-use crate::model::{Cut, Ending, Jitter, Millis, Status, Strategy, Timestamp};
+use crate::model::{Exit, Jitter, Status, StopReason, Strategy};
 use crate::store::{Definitions, Ended, Errand, NameStats, NewJob, StatsFilter, Store, Want};
+use crate::text::{Millis, Timestamp};
 
 /// A store in which one worker does what it is told, at any time.
 struct Scene {
@@ -62,7 +63,7 @@ impl Scene {
 }
 
 fn failed(job: i64, number: u32, at: i64) -> Ended {
-    Ended { ending: Ending::by_itself(Status::Exited(3)), ..exited(job, number, Timestamp(at)) }
+    Ended { ending: Exit::by_itself(Status::Exited(3)), ..exited(job, number, Timestamp(at)) }
 }
 
 #[test]
@@ -112,8 +113,8 @@ pub(super) fn only_what_ended_since() {
 fn what_was_cut_short_says_nothing_about_how_long_it_runs() {
     let mut scene = Scene::new();
     let job = scene.add(twice("a"), 1_000);
-    let cut = |cut| Ending { cut: Some(cut), status: Some(Status::Signaled(15)) };
-    let interrupted = Ended { ending: cut(Cut::Interrupted), ..exited(job, 1, Timestamp(2_000)) };
+    let cut = |cut| Exit { cut: Some(cut), status: Some(Status::Signaled(15)) };
+    let interrupted = Ended { ending: cut(StopReason::Interrupted), ..exited(job, 1, Timestamp(2_000)) };
     scene.run(1_000, 1_000, &interrupted);
     assert_eq!(scene.of("a", None).last_failure, None);
     scene.run(2_000, 2_010, &lost(job, 2, Timestamp(3_000)));
@@ -121,7 +122,7 @@ fn what_was_cut_short_says_nothing_about_how_long_it_runs() {
     assert_eq!(crashed.runs.max(), None);
     assert_eq!(crashed.waits.max(), Some(Millis(10)), "an interrupted one is due again at once");
     assert_eq!(crashed.last_failure, Some((Timestamp(3_000), "WORKER_CRASHED".to_owned())));
-    let timed_out = Ended { ending: cut(Cut::TimedOut), ..exited(job, 3, Timestamp(4_000)) };
+    let timed_out = Ended { ending: cut(StopReason::TimedOut), ..exited(job, 3, Timestamp(4_000)) };
     scene.run(3_200, 3_200, &timed_out);
     assert_eq!(scene.of("a", None).runs.max(), Some(Millis(800)));
 }

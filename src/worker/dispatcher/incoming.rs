@@ -10,7 +10,7 @@ use super::super::{WorkError, running};
 use super::{Breather, Dispatcher};
 use crate::model::signal;
 use crate::process::Ran;
-use crate::report::What;
+use crate::report::EventKind;
 use crate::store::Claim;
 
 /// How long it claims no more than what the machine had room for, after it lacked something.
@@ -33,7 +33,7 @@ impl Dispatcher<'_> {
 
     fn take_from_slot(&mut self, message: FromSlot) -> Result<(), WorkError> {
         match message {
-            FromSlot::Started { claim, pid } => self.tell(What::JobStarted {
+            FromSlot::Started { claim, pid } => self.tell(EventKind::JobStarted {
                 job_id: claim.job_id,
                 name: claim.spec.name.clone(),
                 attempt: claim.number,
@@ -46,7 +46,7 @@ impl Dispatcher<'_> {
                 self.outputs.push((job_id, number, output));
             }
             FromSlot::Notice { job_id, text } => {
-                self.tell(What::Notice(format!("job {job_id}: {text}")));
+                self.tell(EventKind::Notice(format!("job {job_id}: {text}")));
             }
             FromSlot::Ran { ticket, claim, ran, took } => self.take_end(ticket, &claim, ran, took),
             FromSlot::Broken => return Err(WorkError::Broken),
@@ -95,7 +95,7 @@ impl Dispatcher<'_> {
         if self.shortage_told.is_none_or(|at| now >= at + TELL_AGAIN) {
             self.shortage_told = Some(now);
             let running = self.running.len();
-            self.tell(What::Notice(format!(
+            self.tell(EventKind::Notice(format!(
                 "job {job_id} could not be started now and goes back to its queue: {why}; {running} running"
             )));
         }
@@ -116,7 +116,7 @@ impl Dispatcher<'_> {
             Step::Interrupt => format!("{} again: ending what is running", signal::name(number)),
             Step::Kill => format!("{} once more: killing what is running", signal::name(number)),
         };
-        self.tell(What::WorkerStopping { reason, running: self.running.begun() });
+        self.tell(EventKind::WorkerStopping { reason, running: self.running.begun() });
         self.obey(step);
     }
 

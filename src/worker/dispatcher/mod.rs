@@ -23,10 +23,10 @@ use super::slot_table::Ticket;
 use super::slots::{Shared, Slots};
 use super::{Options, Summary, WorkError};
 use crate::clock;
-use crate::model::Timestamp;
 use crate::process::{self, Inherited};
-use crate::report::{Event, Reporter, What};
+use crate::report::{Event, EventKind, Reporter};
 use crate::store::{Backlog, Definitions, Ended, Output, Store};
+use crate::text::Timestamp;
 
 /// Works until it has done enough.
 pub(super) async fn run(
@@ -51,7 +51,7 @@ pub(super) async fn run(
     };
     let boot_id = presence.row.boot_id.clone();
     let recovery = Recovery::new(store.file().run_dir(), boot_id, presence.row.id, tell_remains);
-    let started = What::WorkerStarted {
+    let started = EventKind::WorkerStarted {
         worker_id: presence.row.name.clone(),
         slots: options.slots,
         queues: options.queues.clone(),
@@ -97,7 +97,8 @@ pub(super) async fn run(
     let Dispatcher { summary, mut store, reporter, .. } = dispatcher;
     presence.give_up(&mut store)?;
     let Summary { attempts, succeeded, dead, .. } = summary;
-    reporter.tell(&Event { time: clock::now(), what: What::WorkerStopped { attempts, succeeded, dead } });
+    reporter
+        .tell(&Event { time: clock::now(), what: EventKind::WorkerStopped { attempts, succeeded, dead } });
     Ok(summary)
 }
 
@@ -184,7 +185,7 @@ impl Dispatcher<'_> {
         }
     }
 
-    fn tell(&mut self, what: What) {
+    fn tell(&mut self, what: EventKind) {
         self.reporter.tell(&Event { time: clock::now(), what });
     }
 }

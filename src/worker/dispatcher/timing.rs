@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use super::super::{Until, WorkError};
 use super::Dispatcher;
 use crate::clock;
-use crate::model::Millis;
 use crate::process;
-use crate::report::What;
+use crate::report::EventKind;
+use crate::text::Millis;
 
 /// A wall clock that is this much behind was set back; less is the clocks' own difference.
 const STEP: Millis = Millis(500);
@@ -44,7 +44,7 @@ impl Dispatcher<'_> {
         let now = Instant::now();
         if let Some(step) = self.phase.pass(now) {
             let reason = format!("{} are over: ending what is running", self.options.shutdown_timeout);
-            self.tell(What::WorkerStopping { reason, running: self.running.begun() });
+            self.tell(EventKind::WorkerStopping { reason, running: self.running.begun() });
             self.obey(step);
         }
         if is_stalled(self.exchange.stalled_since()) {

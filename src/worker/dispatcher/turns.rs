@@ -9,7 +9,7 @@ use super::timing::is_stalled;
 use super::{Breather, Dispatcher};
 use crate::clock;
 use crate::model::JobState;
-use crate::report::What;
+use crate::report::EventKind;
 use crate::store::{CalledOff, Errand, Recorded, StoreError, Turn, Want};
 use crate::wake;
 
@@ -104,7 +104,7 @@ impl Dispatcher<'_> {
         }
         for expired in turn.expired {
             self.summary.dead += 1;
-            self.tell(What::JobExpired {
+            self.tell(EventKind::JobExpired {
                 job_id: expired.id,
                 name: expired.name,
                 attempts: expired.attempts,
@@ -124,7 +124,7 @@ impl Dispatcher<'_> {
 
     fn tell_called_off(&mut self, jobs: Vec<CalledOff>) {
         for job in jobs {
-            self.tell(What::JobCalledOff { job_id: job.id, name: job.name, attempts: job.attempts });
+            self.tell(EventKind::JobCalledOff { job_id: job.id, name: job.name, attempts: job.attempts });
         }
     }
 
@@ -137,9 +137,9 @@ impl Dispatcher<'_> {
                     JobState::Dead => self.summary.dead += 1,
                     _ => {}
                 }
-                self.tell(What::AttemptEnded { attempt, name, runs });
+                self.tell(EventKind::AttemptEnded { attempt, name, runs });
             }
-            Recorded::Late { job_id, number } => self.tell(What::AttemptLost {
+            Recorded::Late { job_id, number } => self.tell(EventKind::AttemptLost {
                 job_id,
                 name: None,
                 attempt: number,
@@ -151,7 +151,7 @@ impl Dispatcher<'_> {
     /// Records what is known of a dead worker's attempts. Its processes are gone already.
     pub(super) fn bury(&mut self, remains: &Remains) -> Result<(), WorkError> {
         if let Some(left) = &remains.left {
-            self.tell(What::Notice(format!("a dead worker's attempt could not be ended yet: {left}")));
+            self.tell(EventKind::Notice(format!("a dead worker's attempt could not be ended yet: {left}")));
             self.recovery.try_again(remains);
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl Dispatcher<'_> {
     /// An attempt of a dead worker: it was lost, and this is what became of its job.
     fn tell_lost(&mut self, recorded: Recorded) {
         if let Recorded::Written { attempt, name, .. } = &recorded {
-            self.tell(What::AttemptLost {
+            self.tell(EventKind::AttemptLost {
                 job_id: attempt.job_id,
                 name: Some(name.clone()),
                 attempt: attempt.number,
@@ -216,7 +216,7 @@ impl Dispatcher<'_> {
         self.withdraw(|_| true);
         if !self.in_trouble {
             self.in_trouble = true;
-            self.tell(What::Notice(format!("{error}; no job is started until that has passed")));
+            self.tell(EventKind::Notice(format!("{error}; no job is started until that has passed")));
         }
         Ok(())
     }
@@ -238,7 +238,7 @@ impl Dispatcher<'_> {
     fn out_of_trouble(&mut self) {
         self.not_before = None;
         if std::mem::take(&mut self.in_trouble) {
-            self.tell(What::Notice("the database can be written again".to_owned()));
+            self.tell(EventKind::Notice("the database can be written again".to_owned()));
         }
     }
 }

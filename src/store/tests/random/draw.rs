@@ -7,11 +7,12 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 
 use crate::model::{
-    Backoff, Bytes, CodePattern, Cut, Ending, ErrorCode, ExitCodes, ExitEntry, ExitKey, Jitter, JobSpec,
-    Millis, RetryPolicy, SelfReport, Status, Strategy, Timestamp,
+    Backoff, Bytes, CodePattern, ErrorCode, Exit, ExitCodes, ExitEntry, ExitKey, Jitter, JobSpec,
+    RetryPolicy, SelfReport, Status, StopReason, Strategy,
 };
 use crate::store::tests::fixture::spec;
 use crate::store::{Ended, NewJob, OnConflict, Output, StreamBytes};
+use crate::text::{Millis, Timestamp};
 
 pub(super) const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 pub(super) const QUEUES: [&str; 3] = ["p", "q", "r"];
@@ -89,7 +90,7 @@ pub(super) fn ended(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp
 /// What a recoverer tells of an attempt whose worker died.
 pub(super) fn lost(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp) -> Ended {
     Ended {
-        ending: Ending::unseen(Cut::WorkerCrashed),
+        ending: Exit::unseen(StopReason::WorkerCrashed),
         report: SelfReport::default(),
         started_at: rng.random_bool(0.5).then_some(now),
         duration: None,
@@ -98,16 +99,16 @@ pub(super) fn lost(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp)
     }
 }
 
-fn ending(rng: &mut SmallRng) -> Ending {
+fn ending(rng: &mut SmallRng) -> Exit {
     let killed = Some(Status::Signaled(*[9, 15].choose(rng).unwrap()));
     match rng.random_range(0..20) {
-        0..8 => Ending::by_itself(Status::Exited(0)),
-        8..14 => Ending::by_itself(Status::Exited(*[1, 2, 22, 255].choose(rng).unwrap())),
-        14 => Ending::by_itself(Status::Signaled(11)),
-        15 => Ending { cut: Some(Cut::TimedOut), status: killed },
-        16 => Ending::unseen(Cut::SpawnFailed),
-        17 => Ending { cut: Some(Cut::Cancelled), status: killed },
-        _ => Ending { cut: Some(Cut::Interrupted), status: killed },
+        0..8 => Exit::by_itself(Status::Exited(0)),
+        8..14 => Exit::by_itself(Status::Exited(*[1, 2, 22, 255].choose(rng).unwrap())),
+        14 => Exit::by_itself(Status::Signaled(11)),
+        15 => Exit { cut: Some(StopReason::TimedOut), status: killed },
+        16 => Exit::unseen(StopReason::SpawnFailed),
+        17 => Exit { cut: Some(StopReason::Cancelled), status: killed },
+        _ => Exit { cut: Some(StopReason::Interrupted), status: killed },
     }
 }
 

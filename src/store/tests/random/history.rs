@@ -12,9 +12,10 @@ use rand::seq::IndexedRandom;
 use super::plain::Plain;
 use super::whole::Seen;
 use super::{draw, whole};
-use crate::model::{JobSpec, JobState, Timestamp};
+use crate::model::{JobSpec, JobState};
 use crate::store::tests::fixture::{Place, unsynced, worker_row};
 use crate::store::{Definitions, Ended, Store};
+use crate::text::Timestamp;
 
 /// Steps between two looks at the whole file.
 const BETWEEN_LOOKS: usize = 100;

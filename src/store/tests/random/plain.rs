@@ -5,12 +5,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::model::{
-    Attempt, Bytes, CodePattern, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Timestamp, WORKER_CRASHED,
+    Attempt, Bytes, CodePattern, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, WORKER_CRASHED,
 };
 use crate::store::{
     CancelOutcome, EnqueueError, Enqueued, NewJob, OnConflict, Output, PruneCounts, PruneFilter, Refusal,
     WorkerRow,
 };
+use crate::text::Timestamp;
 
 /// Everything there is.
 #[derive(Clone, Default)]

@@ -3,12 +3,11 @@
 use std::rc::Rc;
 
 use super::plain::{Job, Plain};
-use crate::model::{
-    Attempt, Circumstances, Decision, JobSpec, JobState, Outcome, Timestamp, classify, decide,
-};
+use crate::model::{Attempt, Circumstances, Decision, JobSpec, JobState, Outcome, classify, decide};
 use crate::store::{
     Backlog, Buried, CalledOff, Claim, Ended, Errand, Expired, Orphan, Output, Recorded, Turn,
 };
+use crate::text::Timestamp;
 
 impl Plain {
     pub fn turn(&mut self, errand: &Errand, now: Timestamp) -> Turn {

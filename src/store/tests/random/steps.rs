@@ -8,8 +8,9 @@ use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 use super::history::History;
 use super::plain::Job;
 use super::{draw, whole};
-use crate::model::{JobState, Timestamp};
+use crate::model::JobState;
 use crate::store::{Buried, Cancelled, Ended, Errand, PruneFilter, Recorded, Replayed, Want};
+use crate::text::Timestamp;
 
 impl History {
     pub fn enqueue(&mut self) {

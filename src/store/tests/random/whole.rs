@@ -5,8 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::plain::{Job, Plain};
-use crate::model::{JobState, Phase, Timestamp};
+use crate::model::{JobState, Phase};
 use crate::store::{AttemptFilter, Counts, JobFilter, JobRow, Store, StreamBytes};
+use crate::text::Timestamp;
 
 /// What must hold in every file: a query that finds what breaks it, as text.
 const NEVER: &[(&str, &str)] = &[

@@ -25,7 +25,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 /// Bytes for people: `64 KiB`, `1.5 MiB`, `312 B`.
-pub fn show_size(bytes: u64) -> String {
+pub fn human_size(bytes: u64) -> String {
     let (unit, name) = match bytes {
         0..1_024 => return format!("{bytes} B"),
         1_024..1_048_576 => (1_024, "KiB"),
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn sizes_are_shown_with_one_decimal() {
-        let shown: Vec<_> = [0, 1_023, 1_024, 1_536, 1 << 30].map(show_size).into();
+        let shown: Vec<_> = [0, 1_023, 1_024, 1_536, 1 << 30].map(human_size).into();
         assert_eq!(shown, ["0 B", "1023 B", "1 KiB", "1.5 KiB", "1 GiB"]);
     }
 }

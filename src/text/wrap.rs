@@ -19,7 +19,7 @@ pub fn columns_of(terminal: impl AsFd) -> usize {
 
 /// The text after the prefix, as many words a line as fit; the further lines stand under the first word. A word that is
 /// longer than a line, such as a path, stays whole.
-pub fn hung(prefix: &str, text: &str, width: usize) -> Vec<String> {
+pub fn hanging_indent(prefix: &str, text: &str, width: usize) -> Vec<String> {
     let indent = shown(prefix);
     let room = width.saturating_sub(indent);
     if room < LEAST || shown(text) <= room {
@@ -60,18 +60,21 @@ mod tests {
         let text = "the database was busy for 10 s: other processes kept writing";
         let expected =
             ["hint: the database was busy", "      for 10 s: other", "      processes kept writing"];
-        assert_eq!(hung("hint: ", text, 28), expected);
-        assert_eq!(hung("hint: ", text, 66), [format!("hint: {text}")]);
-        assert_eq!(hung("", text, usize::MAX), [text]);
+        assert_eq!(hanging_indent("hint: ", text, 28), expected);
+        assert_eq!(hanging_indent("hint: ", text, 66), [format!("hint: {text}")]);
+        assert_eq!(hanging_indent("", text, usize::MAX), [text]);
     }
 
     #[test]
     fn a_long_word_stays_whole_and_a_narrow_screen_is_left_alone() {
         let path = "/a/very/long/path/that/is/longer/than/a/line";
-        assert_eq!(hung("", &format!("see {path} there"), 24), ["see", path, "there"]);
-        assert_eq!(hung("      ", "not worth the while here", 25), ["      not worth the while here"]);
+        assert_eq!(hanging_indent("", &format!("see {path} there"), 24), ["see", path, "there"]);
+        assert_eq!(
+            hanging_indent("      ", "not worth the while here", 25),
+            ["      not worth the while here"]
+        );
         let red = "one \u{1b}[31mtwo\u{1b}[0m three four five";
-        assert_eq!(hung("", red, 24), [red]);
-        assert_eq!(hung("", "漢字漢字漢字 漢字漢字漢字", 20), ["漢字漢字漢字", "漢字漢字漢字"]);
+        assert_eq!(hanging_indent("", red, 24), [red]);
+        assert_eq!(hanging_indent("", "漢字漢字漢字 漢字漢字漢字", 20), ["漢字漢字漢字", "漢字漢字漢字"]);
     }
 }
