@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use anyhow::ensure;
 use runner::clock;
-use runner::model::{Ending, Millis, SelfReport, Status};
+use runner::model::{Exit, SelfReport, Status};
 use runner::store::{Claim, Definitions, Ended, Errand, Store, Want};
+use runner::text::Millis;
 
 use crate::Context;
 use crate::bed::Bed;
@@ -80,7 +81,7 @@ fn succeeded(claim: &Claim) -> Ended {
     Ended {
         job_id: claim.job_id,
         number: claim.number,
-        ending: Ending { cut: None, status: Some(Status::Exited(0)) },
+        ending: Exit { cut: None, status: Some(Status::Exited(0)) },
         report: SelfReport::default(),
         message: None,
         started_at: Some(clock::now()),

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use anyhow::ensure;
 use runner::clock;
-use runner::model::{Bytes, Command, JobSpec, Millis, RetryPolicy};
+use runner::model::{Bytes, Command, JobSpec, RetryPolicy};
 use runner::store::{NewJob, OnConflict, Store, StoreFile, WorkerRow};
+use runner::text::Millis;
 use rusqlite::{Connection, params};
 
 use crate::sample::float;
