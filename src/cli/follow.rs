@@ -1,13 +1,13 @@
 //! `runner logs -f`: what a job writes while it writes it, through its retries, until it is final.
 
 use super::args::{Global, Logs};
-use super::failure::Failure;
+use super::commands::logs::{last_attempt, no_such_attempt, no_such_job};
+use super::commands::wait;
+use super::error::Failure;
 use super::json_rows::AttemptJson;
-use super::logs::{last_attempt, no_such_attempt, no_such_job};
 use super::say::say;
 use super::screen::{Screen, Written};
 use super::streams::{self, Reading};
-use super::wait;
 use super::watch::Watch;
 use crate::clock;
 use crate::model::sentence;

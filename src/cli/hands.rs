@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::failure::Failure;
+use super::error::Failure;
 use super::watch::Watch;
 use crate::clock;
 use crate::store::Store;

@@ -1,43 +1,28 @@
 //! The command line: one file a verb. Failures become words, a hint and an exit status here and nowhere else.
 
 mod args;
-mod backup;
 mod bar;
-mod cancel;
-mod changed;
-mod check;
 mod closed;
 mod color;
-mod completions;
-mod doctor;
+mod commands;
 mod enqueue;
-mod explain;
-mod failure;
+mod error;
 mod follow;
 mod hands;
-mod init;
-mod inspect;
 mod json_rows;
-mod logs;
-mod man;
+mod locate;
 mod meant;
 #[cfg(test)]
 mod no_panics;
-mod pause;
-mod place;
 mod plain;
-mod prune;
-mod retry;
 mod say;
-mod schema;
 mod screen;
+mod stale_definition;
 mod streams;
 mod table;
 mod values;
-mod wait;
 mod watch;
 mod why;
-mod work;
 
 use std::env;
 use std::io::ErrorKind;
@@ -52,7 +37,11 @@ use signal_hook::flag;
 use crate::model::{Bytes, Command};
 use crate::text::{counted, safe_block, safe_line, show_utc};
 use args::{Cli, Verb};
-use failure::{Failure, status};
+use commands::{
+    backup, cancel, check, completions, doctor, explain, init, inspect, logs, man, pause, prune, retry,
+    schema, wait, work,
+};
+use error::{Failure, status};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::args::Global;
 use super::closed;
 use super::color;
-use super::failure::Failure;
+use super::error::Failure;
 use crate::text::{columns_of, hanging_indent};
 
 /// Standard output, for data.
@@ -151,7 +151,7 @@ impl Screen {
     /// Writes an object as a line of JSON.
     pub fn object(&mut self, value: &impl Serialize) -> Written {
         let line = serde_json::to_string(value).map_err(|error| {
-            Failure::new(super::failure::status::INTERNAL, format!("could not write JSON: {error}"))
+            Failure::new(super::error::status::INTERNAL, format!("could not write JSON: {error}"))
         })?;
         self.bytes(line.as_bytes())?;
         self.bytes(b"\n")

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::failure::Failure;
+use super::error::Failure;
 use super::screen::{Screen, Tone, Written};
 
 /// Between columns.

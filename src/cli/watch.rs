@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::failure::Failure;
+use super::error::Failure;
 use crate::store::Store;
 
 /// How often the version of the database is looked at: no person notices the delay, no CPU the look.

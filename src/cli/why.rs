@@ -1,7 +1,7 @@
 //! Why a job is in its state, and what happens next, in words.
 
-use super::failure::Failure;
-use super::inspect::{Seen, look_at_workers};
+use super::commands::inspect::{Seen, look_at_workers};
+use super::error::Failure;
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
 use crate::store::{JobRow, Store};
 use crate::text::{Timestamp, human_duration, relative_time, safe_line};

@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::super::failure::Failure;
-use super::super::place;
+use super::super::error::Failure;
+use super::super::locate;
 use super::overrides::Overrides;
 use crate::model::{Bytes, Command, JobSpec, RetryPolicy, Strategy, check_name};
 use crate::store::NewJob;
@@ -30,7 +30,7 @@ pub(super) fn job(
 
 /// Where an ad hoc job runs: the caller's directory.
 pub(super) fn cwd() -> Result<Bytes, Failure> {
-    Ok(Bytes::from(place::current_dir()?.as_os_str()))
+    Ok(Bytes::from(locate::current_dir()?.as_os_str()))
 }
 
 /// The same, from a command that is already told apart, in the directory `cwd`.

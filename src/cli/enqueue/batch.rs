@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::super::args::Global;
 use super::super::bar::Bar;
-use super::super::failure::{Failure, status};
-use super::super::{place, values};
+use super::super::error::{Failure, status};
+use super::super::{locate, values};
 use super::adhoc;
 use super::fields::{Fields, Own};
 use super::overrides::Overrides;
@@ -59,7 +59,7 @@ pub(super) fn read_text(path: &Path) -> Result<Lines, Failure> {
         let done = io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
         (done, "standard input".to_owned())
     } else {
-        (fs::read(path), place::display(path))
+        (fs::read(path), locate::display(path))
     };
     let bytes = bytes.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Failure::new(status::NOT_FOUND, format!("there is no file {source}")),
@@ -142,10 +142,10 @@ impl Reader<'_> {
     fn declared(&mut self, name: &str, args: Vec<Bytes>, overrides: &Overrides) -> Result<NewJob, Failure> {
         let file = match self.file.take() {
             Some(file) => file,
-            None => place::job_file(self.global)?,
+            None => locate::job_file(self.global)?,
         };
         let file = self.file.insert(file);
-        let job = file.job(name).ok_or_else(|| place::no_such_job(file, name))?;
+        let job = file.job(name).ok_or_else(|| locate::no_such_job(file, name))?;
         overrides.declared(job, args, self.now)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::failure::{Failure, status};
+use super::super::error::{Failure, status};
 use super::super::hands;
 use crate::clock;
 use crate::store::{EnqueueError, Enqueued, NewJob, OnConflict, Store};

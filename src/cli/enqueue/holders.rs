@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use super::super::failure::Failure;
+use super::super::error::Failure;
 use super::super::say::say;
 use crate::clock;
 use crate::model::JobState;

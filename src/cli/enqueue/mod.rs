@@ -20,12 +20,12 @@ use serde_json::json;
 
 use super::args::{Enqueue, Global, WaitOptions};
 use super::bar::Bar;
-use super::failure::{Failure, status};
+use super::commands::wait::{self, Waiting};
+use super::error::{Failure, status};
 use super::json_rows::{AttemptJson, JobJson};
 use super::say::say;
 use super::screen::{Screen, Written};
-use super::wait::{self, Waiting};
-use super::{place, streams};
+use super::{locate, streams};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Attempt, Bytes, JobState};
@@ -47,7 +47,7 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
         }
         return Ok(0);
     }
-    let mut store = place::open_or_create(global)?;
+    let mut store = locate::open_or_create(global)?;
     let mut bar = Bar::new(global, "{pos} of {len} written");
     let mut tell = |done| bar.set(done as u64, jobs.len() as u64);
     let enqueued = conflict::enqueue(&mut store, &jobs, &mut |store| {
@@ -148,7 +148,7 @@ fn jobs(global: &Global, asked: &Enqueue) -> Result<Vec<NewJob>, Failure> {
     if asked.names.len() > 1 && !args.is_empty() {
         return Err(Failure::usage("arguments after -- go to a single job, and several are named"));
     }
-    declared(&place::job_file(global)?, asked, &args, &options, now)
+    declared(&locate::job_file(global)?, asked, &args, &options, now)
 }
 
 fn declared(
@@ -161,13 +161,13 @@ fn declared(
     let chosen: Vec<&Declared> = if asked.all {
         file.jobs.iter().collect()
     } else {
-        let find = |name: &String| file.job(name).ok_or_else(|| place::no_such_job(file, name));
+        let find = |name: &String| file.job(name).ok_or_else(|| locate::no_such_job(file, name));
         asked.names.iter().map(find).collect::<Result<_, _>>()?
     };
     if chosen.is_empty() {
         return Err(Failure::new(
             status::DATA,
-            format!("there is nothing to enqueue: {} declares no job", place::display(&file.path)),
+            format!("there is nothing to enqueue: {} declares no job", locate::display(&file.path)),
         ));
     }
     options.check_single(chosen.len() == 1)?;
@@ -198,7 +198,7 @@ fn print_ids(screen: &mut Screen, store: &Store, enqueued: &[Enqueued]) -> Writt
 }
 
 fn json_line(store: &Store, enqueued: Enqueued) -> Result<String, Failure> {
-    let job = place::job(store, enqueued.id, clock::now())?;
+    let job = locate::job(store, enqueued.id, clock::now())?;
     let mut object = serde_json::to_value(job.as_ref().map(JobJson::new)).unwrap_or_default();
     if let Some(fields) = object.as_object_mut() {
         fields.insert("created".to_owned(), json!(enqueued.created));

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::args::JobOptions;
-use super::super::failure::Failure;
-use super::super::place;
+use super::super::error::Failure;
+use super::super::locate;
 use super::super::values::At;
 use super::too_long;
 use crate::jobfile::Declared;
@@ -211,7 +211,7 @@ impl Overrides {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    Ok(place::current_dir()?.join(path))
+    Ok(locate::current_dir()?.join(path))
 }
 
 fn split_env(entry: &OsStr) -> Result<(Bytes, Bytes), String> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::super::failure::{Failure, status};
+use super::super::error::{Failure, status};
 
 /// The most that is kept of it; the schema refuses more.
 const MOST: usize = 16 << 20;

@@ -1,6 +1,6 @@
 //! What the kernel could never execute is refused before it is on disk.
 
-use super::super::failure::Failure;
+use super::super::error::Failure;
 use crate::model::{Bytes, Command, JobSpec, LONGEST_STRING};
 
 /// What all of them may have together, in bytes, with a pointer to each: three quarters of 8 MiB, `execve(2)`. Of a machine

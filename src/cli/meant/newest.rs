@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::error::ContextKind;
 
 use super::super::args::Global;
-use super::super::{place, quoted};
+use super::super::{locate, quoted};
 use super::context;
 use crate::clock;
 use crate::model::{Bytes, check_name};
@@ -21,7 +21,7 @@ pub struct Newest {
 /// The newest job that `text`, a name or `NAME.N`, means in the database of these options. None where that cannot be told.
 pub fn named(global: &Global, text: &str) -> Option<Newest> {
     check_name(text).ok()?;
-    let mut store = place::open_if_there(global).ok()??;
+    let mut store = locate::open_if_there(global).ok()??;
     let mut newest = |name: &str| {
         let filter = JobFilter { name: Some(name.to_owned()), ..JobFilter::default() };
         let (jobs, _) = store.jobs_page(&filter, None, 1, clock::now()).ok()?;

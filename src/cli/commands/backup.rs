@@ -1,0 +1,32 @@
+//! `runner backup`
+
+use serde_json::json;
+
+use crate::cli::args::{Backup, Global};
+use crate::cli::bar::Bar;
+use crate::cli::error::{Failure, status};
+use crate::cli::locate;
+use crate::cli::screen::Screen;
+
+/// Copies the database, never over an existing file.
+pub fn run(global: &Global, asked: &Backup) -> Result<u8, Failure> {
+    let store = locate::open(global)?;
+    let shown = locate::display(&asked.target);
+    if asked.target.symlink_metadata().is_ok() {
+        return Err(Failure::new(status::EXISTS, format!("{shown} exists and was left as it is"))
+            .hint("name a file that does not exist"));
+    }
+    let mut bar = Bar::new(global, "{percent}% copied");
+    store.backup(&asked.target, &mut |pages, left| {
+        bar.set(pages - left, pages);
+    })?;
+    drop(bar);
+    let mut screen = Screen::new(global);
+    if screen.json && !screen.quiet {
+        screen.object(&json!({"backup": asked.target.display().to_string()}))?;
+    } else if !screen.quiet {
+        screen.line(format!("copied to {shown}"))?;
+    }
+    screen.flush()?;
+    Ok(0)
+}

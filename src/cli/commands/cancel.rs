@@ -1,0 +1,88 @@
+//! `runner cancel`
+
+use crate::cli::args::{Global, Ids};
+use crate::cli::commands::inspect::{Seen, look_at_workers};
+use crate::cli::error::{Failure, status};
+use crate::cli::hands;
+use crate::cli::json_rows::JobJson;
+use crate::cli::locate;
+use crate::cli::say::say;
+use crate::cli::screen::Screen;
+use crate::clock;
+use crate::model::JobState;
+use crate::store::{CancelOutcome, Cancelled, Store};
+use crate::wake;
+use crate::worker::Liveness;
+
+/// Cancels waiting jobs and asks running ones to end.
+pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
+    let mut store = locate::open(global)?;
+    hands::take_from_the_dead(&mut store)?;
+    hands::look(&mut store)?;
+    let mut done = store.cancel(&asked.ids, &clock::now)?;
+    wake::wake_workers(&store.file().run_dir());
+    wait_for_what_lies_in_hand(&mut store, &mut done)?;
+    let mut screen = Screen::new(global);
+    let mut exit = 0;
+    for each in done {
+        let id = each.id;
+        let words = match each.outcome {
+            CancelOutcome::Unknown => {
+                say(&format!("there is no job {id}"));
+                exit = status::NOT_FOUND;
+                continue;
+            }
+            CancelOutcome::Cancelled => format!("job {id}: cancelled"),
+            CancelOutcome::Requested => asked_to_end(&store, id)?,
+            CancelOutcome::Finished(state) => format!("job {id}: {state} before, left as it is"),
+        };
+        if screen.json && !screen.quiet {
+            if let Some(job) = locate::job(&store, id, clock::now())? {
+                screen.object(&JobJson::new(&job))?;
+            }
+        } else if !screen.quiet {
+            screen.line(words)?;
+        }
+    }
+    screen.flush()?;
+    Ok(exit)
+}
+
+/// Who ends a running job: its worker, if that can.
+fn asked_to_end(store: &Store, id: i64) -> Result<String, Failure> {
+    let worker = store.job(id, clock::now())?.and_then(|job| job.worker_id);
+    let workers = look_at_workers(store)?;
+    let its_own = workers.iter().find(|seen| worker.as_deref() == Some(seen.name()));
+    Ok(match its_own.map(Seen::liveness) {
+        Some(Liveness::Dead) => {
+            let who =
+                if workers.iter().any(Seen::is_alive) { "a running worker" } else { "the next runner work" };
+            format!("job {id}: asked to end, but its worker is dead: {who} ends what is left of it")
+        }
+        Some(Liveness::Suspended) => {
+            format!(
+                "job {id}: running, asked to end, but its worker is suspended: the job goes on until that does"
+            )
+        }
+        Some(Liveness::Alive) | None => {
+            format!("job {id}: running, asked to end; runner inspect {id} shows when it has")
+        }
+    })
+}
+
+/// A job that a worker had claimed and not begun is waiting to everybody else: it is cancelled when this returns, unless
+/// its worker is suspended.
+fn wait_for_what_lies_in_hand(store: &mut Store, done: &mut [Cancelled]) -> Result<(), Failure> {
+    hands::wait_until(store, &mut |store| {
+        let asked = done.iter_mut().filter(|each| each.outcome == CancelOutcome::Requested);
+        let mut lies_in_hand = false;
+        for each in asked {
+            let job = store.job(each.id, clock::now())?;
+            if job.is_some_and(|job| job.state == JobState::Cancelled) {
+                each.outcome = CancelOutcome::Cancelled;
+            }
+            lies_in_hand |= store.is_in_hand(each.id);
+        }
+        Ok(!lies_in_hand)
+    })
+}

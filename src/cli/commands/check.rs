@@ -1,0 +1,205 @@
+//! `runner check`
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::cli::args::{Check, Global};
+use crate::cli::error::Failure;
+use crate::cli::locate;
+use crate::cli::screen::{Screen, Tone, Written};
+use crate::cli::table::Table;
+use crate::jobfile::{Declared, JobFile};
+use crate::model::{Backoff, CodePattern, Jitter, JobSpec, RetryPolicy, Strategy};
+use crate::text::{Millis, safe_line};
+
+/// Rows of a delay table that are shown on a screen; a long budget goes on like its last rows.
+const MOST_ROWS: u32 = 12;
+
+/// Rows of a delay table that are printed for a program.
+const MOST_DELAYS: usize = 1_000;
+
+/// Validates a job file; prints the resolved policy and the delays of each job.
+pub fn run(global: &Global, asked: &Check) -> Result<u8, Failure> {
+    let path = match &asked.path {
+        Some(path) => path.clone(),
+        None => locate::job_file_path(global)?,
+    };
+    let file = JobFile::read(&path)?;
+    let mut screen = Screen::new(global);
+    if screen.json && !screen.quiet {
+        for job in &file.jobs {
+            screen.object(&CheckJson::new(&job.spec))?;
+        }
+    } else if !screen.quiet {
+        show(&mut screen, &file)?;
+    }
+    screen.flush()?;
+    Ok(0)
+}
+
+fn show(screen: &mut Screen, file: &JobFile) -> Written {
+    let number = file.jobs.len();
+    let plural = if number == 1 { "job" } else { "jobs" };
+    screen.line(format!("{}: {number} {plural}, no mistakes", locate::display(&file.path)))?;
+    for job in &file.jobs {
+        screen.line("")?;
+        show_job(screen, job)?;
+    }
+    Ok(())
+}
+
+fn show_job(screen: &mut Screen, job: &Declared) -> Written {
+    let spec = &job.spec;
+    let mut heading = screen.paint(Tone::Strong, &spec.name);
+    if let Some(description) = &job.description {
+        let _ = write!(heading, " - {}", safe_line(description));
+    }
+    screen.line(heading)?;
+    for (index, line) in crate::cli::command_lines(&spec.command, &[]).into_iter().enumerate() {
+        let word = if index == 0 { "command" } else { "" };
+        screen.line(format!("  {word:<9} {line}"))?;
+    }
+    screen.line(format!("  queue     {}, priority {}", spec.queue, spec.priority))?;
+    screen.prose("  limits    ", &limits(spec))?;
+    for (index, words) in policy_words(&spec.policy).into_iter().enumerate() {
+        let word = if index == 0 { "retries" } else { "" };
+        screen.prose(&format!("  {word:<9} "), &words)?;
+    }
+    let runs = spec.policy.runs();
+    if runs < 2 {
+        return Ok(());
+    }
+    let mut table = Table::new(&["  after attempt", "wait", "from", "to"]).right(&[1, 2, 3]);
+    for row in delays(&spec.policy).take(MOST_ROWS as usize) {
+        table.row(vec![
+            format!("  {}", row.after_attempt),
+            row.nominal_ms.to_string(),
+            row.min_ms.to_string(),
+            row.max_ms.to_string(),
+        ]);
+    }
+    table.print(screen)?;
+    if runs - 1 > MOST_ROWS {
+        screen.line(format!("  … and {} more; --json shows them", runs - 1 - MOST_ROWS))?;
+    }
+    Ok(())
+}
+
+fn limits(spec: &JobSpec) -> String {
+    let timeout = spec.timeout.map_or_else(|| "no timeout".to_owned(), |span| format!("timeout {span}"));
+    let expires = spec.expires_in.map(|span| format!(", expires in {span}")).unwrap_or_default();
+    format!("{timeout}, grace {}{expires}", spec.grace_period)
+}
+
+/// A policy in a few lines.
+pub fn policy_words(policy: &RetryPolicy) -> Vec<String> {
+    if !policy.retryable {
+        return vec!["none: retryable = false, exactly one run".to_owned()];
+    }
+    let mut lines = vec![match policy.runs() {
+        1 => "none: one run".to_owned(),
+        runs => format!("{runs} runs, {}", backoff_words(&policy.backoff)),
+    }];
+    let list = |codes: &[CodePattern]| codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if let Some(codes) = &policy.auto_retry_for {
+        lines.push(format!("only for {}", list(codes)));
+    }
+    if !policy.never_retry_for.is_empty() {
+        lines.push(format!("never for {}", list(&policy.never_retry_for)));
+    }
+    lines
+}
+
+fn backoff_words(backoff: &Backoff) -> String {
+    let strategy = match &backoff.strategy {
+        Strategy::Exponential { initial, multiplier, max } => {
+            format!("exponential from {initial}, ×{multiplier}, at most {max}")
+        }
+        Strategy::Linear { delay, max } => format!("linear by {delay}, at most {max}"),
+        Strategy::Constant { delay } => format!("{delay} apart"),
+        Strategy::List { delays, repeat_last } => {
+            let delays = delays.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            if *repeat_last { format!("after {delays}, …") } else { format!("after {delays}") }
+        }
+    };
+    match backoff.jitter {
+        Jitter::Fraction(fraction) if fraction > 0.0 => format!("{strategy}, jitter ±{}%", fraction * 100.0),
+        Jitter::Absolute(Millis(ms)) if ms > 0 => format!("{strategy}, jitter ±{}", Millis(ms)),
+        _ => strategy,
+    }
+}
+
+/// The wait after one attempt.
+#[derive(Debug, Serialize)]
+struct DelayJson {
+    after_attempt: u32,
+    nominal_ms: Millis,
+    min_ms: Millis,
+    max_ms: Millis,
+}
+
+/// The waits between the runs of a budget.
+fn delays(policy: &RetryPolicy) -> impl Iterator<Item = DelayJson> {
+    (1..policy.runs()).map(|n| {
+        let nominal_ms = policy.backoff.strategy.nominal(n);
+        let (min_ms, max_ms) = policy.backoff.window(nominal_ms);
+        DelayJson { after_attempt: n, nominal_ms, min_ms, max_ms }
+    })
+}
+
+/// A job as `check --json` prints it.
+#[derive(Debug, Serialize)]
+struct CheckJson<'a> {
+    name: &'a str,
+    policy: PolicyJson<'a>,
+    delays: Vec<DelayJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct PolicyJson<'a> {
+    retryable: bool,
+    max_attempts: u32,
+    backoff: Value,
+    auto_retry_for: Option<&'a [CodePattern]>,
+    never_retry_for: &'a [CodePattern],
+}
+
+impl<'a> CheckJson<'a> {
+    fn new(spec: &'a JobSpec) -> Self {
+        let policy = &spec.policy;
+        Self {
+            name: &spec.name,
+            policy: PolicyJson {
+                retryable: policy.retryable,
+                max_attempts: policy.runs(),
+                backoff: backoff_json(&policy.backoff),
+                auto_retry_for: policy.auto_retry_for.as_deref(),
+                never_retry_for: &policy.never_retry_for,
+            },
+            delays: delays(policy).take(MOST_DELAYS).collect(),
+        }
+    }
+}
+
+/// A backoff with the keys of the job file, durations in milliseconds.
+fn backoff_json(backoff: &Backoff) -> Value {
+    let mut json = match &backoff.strategy {
+        Strategy::Exponential { initial, multiplier, max } => {
+            json!({"strategy": "exponential", "initial_ms": initial, "multiplier": multiplier, "max_ms": max})
+        }
+        Strategy::Linear { delay, max } => json!({"strategy": "linear", "delay_ms": delay, "max_ms": max}),
+        Strategy::Constant { delay } => json!({"strategy": "constant", "delay_ms": delay}),
+        Strategy::List { delays, repeat_last } => {
+            json!({"strategy": "list", "delays_ms": delays, "repeat_last": repeat_last})
+        }
+    };
+    let (fraction, absolute) = match backoff.jitter {
+        Jitter::Fraction(fraction) => (Some(fraction), None),
+        Jitter::Absolute(distance) => (None, Some(distance)),
+    };
+    json["jitter"] = json!(fraction);
+    json["jitter_ms"] = json!(absolute);
+    json
+}

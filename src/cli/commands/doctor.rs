@@ -1,0 +1,199 @@
+//! `runner doctor`: where everything is and why, and whether everything is as it must be.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::cli::args::Global;
+use crate::cli::commands::inspect::{Seen, look_at_workers};
+use crate::cli::error::{Failure, status};
+use crate::cli::locate;
+use crate::cli::screen::{Screen, Tone, Written};
+use crate::clock;
+use crate::jobfile::JobFile;
+use crate::store::{Finding, QueueRow, Store};
+use crate::text::{counted, human_size, safe_line};
+
+/// What was looked at, and what is wrong with it.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    db: String,
+    db_from: &'static str,
+    db_bytes: Option<u64>,
+    wal_bytes: Option<u64>,
+    job_file: Option<String>,
+    job_file_from: &'static str,
+    jobs_declared: Option<usize>,
+    workers_alive: usize,
+    workers_dead: usize,
+    sqlite: &'static str,
+    rules: usize,
+    problems: Vec<Problem>,
+    /// Worth knowing, and not wrong.
+    notes: Vec<String>,
+}
+
+/// Something that is wrong.
+#[derive(Debug, Serialize)]
+struct Problem {
+    rule: String,
+    what: String,
+}
+
+/// Looks at everything; exit 1 if something is wrong.
+pub fn run(global: &Global) -> Result<u8, Failure> {
+    let mut report = Report { sqlite: rusqlite::version(), ..Report::default() };
+    let file = locate::store_file(global)?;
+    report.db = file.path().display().to_string();
+    report.db_from = db_from(global);
+    look_at_job_file(global, &mut report);
+    if let Some(mut store) = locate::open_if_there(global)? {
+        look_at_files(&store, &mut report);
+        let workers = look_at_workers(&store)?;
+        report.workers_alive = workers.iter().filter(|worker| worker.is_alive()).count();
+        report.workers_dead = workers.len() - report.workers_alive;
+        look_at_orphans(&workers, &mut report);
+        look_at_waiting(&mut store, &workers, &mut report)?;
+        report.rules = Store::audit_rules().count();
+        for Finding { rule, what } in store.audit()? {
+            report.problem(rule, what);
+        }
+    }
+    let mut screen = Screen::new(global);
+    if screen.json {
+        screen.object(&report)?;
+    } else if !screen.quiet || !report.problems.is_empty() {
+        show(&mut screen, &report)?;
+    }
+    screen.flush()?;
+    Ok(if report.problems.is_empty() { 0 } else { status::NO })
+}
+
+impl Report {
+    fn problem(&mut self, rule: &str, what: impl Into<String>) {
+        self.problems.push(Problem { rule: rule.to_owned(), what: what.into() });
+    }
+}
+
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+fn db_from(global: &Global) -> &'static str {
+    match global.db {
+        Some(_) => "--db",
+        None if is_set("RUNNER_DB") => "$RUNNER_DB",
+        None if is_set("XDG_STATE_HOME") => "$XDG_STATE_HOME",
+        None => "the default",
+    }
+}
+
+fn look_at_job_file(global: &Global, report: &mut Report) {
+    let Ok(path) = locate::job_file_path(global) else { return };
+    report.job_file = Some(path.display().to_string());
+    report.job_file_from = match global.file {
+        Some(_) => "--file",
+        None if is_set("RUNNER_FILE") => "$RUNNER_FILE",
+        None => "the nearest upwards, or the user's",
+    };
+    match JobFile::read(&path) {
+        Ok(file) => report.jobs_declared = Some(file.jobs.len()),
+        Err(error) => {
+            let last = error.to_string().lines().last().unwrap_or_default().to_owned();
+            report.problem("the job file can be used", format!("{last}; runner check shows more"));
+        }
+    }
+}
+
+fn look_at_files(store: &Store, report: &mut Report) {
+    let path = store.file().path();
+    report.db_bytes = fs::metadata(path).ok().map(|found| found.len());
+    let [wal, index] = ["-wal", "-shm"].map(|suffix| store.file().beside(suffix));
+    report.wal_bytes = fs::metadata(&wal).ok().map(|found| found.len());
+    for (path, mode) in [(path, 0o600), (&store.file().run_dir(), 0o700), (&wal, 0o600), (&index, 0o600)] {
+        look_at_mode(path, mode, report);
+    }
+}
+
+fn look_at_mode(path: &Path, wanted: u32, report: &mut Report) {
+    let Ok(found) = fs::metadata(path) else { return };
+    let mode = found.permissions().mode() & 0o777;
+    let mended = format!("(mode {mode:o}); chmod {wanted:o} mends it");
+    if mode & !wanted != 0 {
+        let what = format!("{} may be read by others {mended}", path.display());
+        report.problem("only the owner may read the files", what);
+    } else if mode & 0o200 == 0 {
+        report.problem("the owner may write the files", format!("{} is read-only {mended}", path.display()));
+    }
+}
+
+/// Dead workers hold their jobs until somebody deals with them; alone that is only wrong where nobody will.
+fn look_at_orphans(workers: &[Seen], report: &mut Report) {
+    if report.workers_alive > 0 {
+        return;
+    }
+    for worker in workers.iter().filter(|worker| worker.holds() > 0) {
+        let what = format!(
+            "a worker died holding {}; the next runner work deals with that",
+            counted(worker.holds(), "job")
+        );
+        report.problem("running jobs have a worker", what);
+    }
+}
+
+/// Jobs that are due wait for a worker: that may be meant, or forgotten.
+fn look_at_waiting(store: &mut Store, workers: &[Seen], report: &mut Report) -> Result<(), Failure> {
+    for QueueRow { name, paused, counts } in store.overview(clock::now())?.queues {
+        let due = counts.ready;
+        if due == 0 || paused || workers.iter().any(|worker| worker.takes_from(&name)) {
+            continue;
+        }
+        let are = if due == 1 { "is" } else { "are" };
+        let start = match report.workers_alive {
+            0 => "no worker is running for it; runner work starts one".to_owned(),
+            _ => {
+                format!("the workers that run take from others; runner work --queue {name} starts one for it")
+            }
+        };
+        report.notes.push(format!("{} {are} due in queue {name}, and {start}", counted(due, "job")));
+    }
+    Ok(())
+}
+
+fn show(screen: &mut Screen, report: &Report) -> Written {
+    let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), human_size);
+    let db = safe_line(&report.db);
+    let mut fact = |word: &str, value: String| screen.line(format!("{word:<9} {value}"));
+    fact("database", format!("{db} (from {})", report.db_from))?;
+    fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)))?;
+    match (&report.job_file, report.jobs_declared) {
+        (Some(path), Some(jobs)) => {
+            fact(
+                "job file",
+                format!("{} (from {}), {}", safe_line(path), report.job_file_from, counted(jobs, "job")),
+            )?;
+        }
+        (Some(path), None) => {
+            fact("job file", format!("{} (from {})", safe_line(path), report.job_file_from))?;
+        }
+        (None, _) => fact("job file", "none found; runner init writes one".to_owned())?,
+    }
+    fact("workers", format!("{} alive, {} dead", report.workers_alive, report.workers_dead))?;
+    fact("SQLite", report.sqlite.to_owned())?;
+    for note in &report.notes {
+        fact("note", note.clone())?;
+    }
+    if report.problems.is_empty() {
+        let words = format!("{} rules looked at, nothing is wrong", report.rules);
+        return screen.line(format!("checks    {}", screen.paint(Tone::Good, &words)));
+    }
+    let problems = counted(report.problems.len(), "problem");
+    screen.line(format!("checks    {} rules looked at, {problems}", report.rules))?;
+    for Problem { rule, what } in &report.problems {
+        screen.line(format!("  {} {}", screen.paint(Tone::Bad, "wrong:"), safe_line(what)))?;
+        screen.line(format!("         the rule: {rule}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! `runner explain`: what would happen after an ending, or why a job is where it is.
+
+use serde::Serialize;
+
+use crate::cli::args::{Explain, Global};
+use crate::cli::error::{Failure, status};
+use crate::cli::hands;
+use crate::cli::locate;
+use crate::cli::screen::{Screen, Tone};
+use crate::cli::{meant, values, why};
+use crate::clock;
+use crate::model::{
+    Circumstances, DeadReason, Decision, ErrorCode, Exit, ExitRules, JobSpec, SelfReport, Status, StopReason,
+    classify, decide, signal,
+};
+use crate::store::JobRow;
+use crate::text::{Millis, Timestamp, human_duration};
+
+/// Runs the verb.
+pub fn run(global: &Global, asked: &Explain) -> Result<u8, Failure> {
+    let mut screen = Screen::new(global);
+    match ending(asked) {
+        Some(ending) => {
+            explain_ending(&mut screen, &subject(global, &asked.what)?, ending, asked.attempt)?;
+        }
+        None => explain_job(&mut screen, global, &asked.what)?,
+    }
+    screen.flush()?;
+    Ok(0)
+}
+
+fn ending(asked: &Explain) -> Option<Exit> {
+    if asked.timeout {
+        return Some(Exit::unseen(StopReason::TimedOut));
+    }
+    let exit = asked.exit.map(|exit| Status::Exited(i32::from(exit)));
+    exit.or(asked.signal.map(Status::Signaled)).map(Exit::by_itself)
+}
+
+/// A job that an ending is imagined of.
+struct Subject {
+    spec: JobSpec,
+    /// When it is imagined to end.
+    ends_at: Timestamp,
+    expires_at: Option<Timestamp>,
+}
+
+impl Subject {
+    /// As if it ended in the moment when it was due.
+    fn when_due(spec: JobSpec) -> Self {
+        let expires_at = spec.expires_in.map(|span| Timestamp(0).plus(span));
+        Self { spec, ends_at: Timestamp(0), expires_at }
+    }
+
+    /// As if this job ended now. A finished one could only do so after a replay, from which its expiry counts anew.
+    fn now(job: &JobRow, now: Timestamp) -> Self {
+        let spec = (*job.spec).clone();
+        if job.state.is_final() {
+            return Self::when_due(spec);
+        }
+        let expires_at = spec.no_retry_from(job.expires_at);
+        Self { spec, ends_at: now, expires_at }
+    }
+}
+
+/// A declared job, else the job with this id.
+fn subject(global: &Global, what: &str) -> Result<Subject, Failure> {
+    let declared = locate::job_file(global).and_then(|file| {
+        file.job(what).map(|job| job.spec.clone()).ok_or_else(|| locate::no_such_job(&file, what))
+    });
+    match (declared, values::id(what)) {
+        (Err(failure), Ok(id)) if failure.status == status::NOT_FOUND => {
+            let now = clock::now();
+            let job = locate::open(global)?.job(id, now)?;
+            job.map(|job| Subject::now(&job, now)).ok_or_else(|| no_such_id(id))
+        }
+        (declared, _) => declared.map(Subject::when_due),
+    }
+}
+
+fn no_such_id(id: i64) -> Failure {
+    Failure::new(status::NOT_FOUND, format!("there is no job {id}")).hint("runner inspect jobs lists them")
+}
+
+/// What `explain --json` prints.
+#[derive(Debug, Serialize)]
+struct ExplainJson {
+    error_code: Option<ErrorCode>,
+    decision: String,
+    dead_reason: Option<DeadReason>,
+    delay_min_ms: Option<Millis>,
+    delay_max_ms: Option<Millis>,
+}
+
+fn explain_ending(screen: &mut Screen, subject: &Subject, ending: Exit, attempt: u32) -> Result<(), Failure> {
+    let spec = &subject.spec;
+    let runs = spec.policy.runs();
+    if attempt > runs {
+        return Err(Failure::usage(format!("{} has no attempt {attempt}: its budget is {runs}", spec.name)));
+    }
+    let verdict = classify(&spec.exit, ending, None);
+    let circumstances = Circumstances {
+        n: attempt,
+        cancel_requested: false,
+        expires_at: subject.expires_at,
+        finished_at: subject.ends_at,
+        roll: 0.5,
+    };
+    let decision = decide(&spec.policy, &verdict, &SelfReport::default(), circumstances);
+    let window = match decision {
+        Decision::Retry { nominal, .. } => Some(spec.policy.backoff.window(nominal)),
+        _ => None,
+    };
+    let code = verdict.code.as_ref().map_or("success", ErrorCode::as_str);
+    let sentence = match (decision, window) {
+        (Decision::Succeeded, _) => "succeeded".to_owned(),
+        (Decision::Dead(DeadReason::AttemptsExhausted), _) => {
+            format!("{code} is final: attempt {attempt} of {runs} was the last")
+        }
+        (Decision::Dead(DeadReason::Expired), _) => {
+            format!("{code} is final: the retry would fall at or after its expiry")
+        }
+        (Decision::Dead(reason), _) => format!("{code} is final: {}", reason.because()),
+        (_, Some((low, high))) if low != high => {
+            format!(
+                "{code} is retried: attempt {} of {runs} in {} to {}",
+                attempt + 1,
+                human_duration(low),
+                human_duration(high)
+            )
+        }
+        (_, delay) => {
+            let delay = delay.map(|(delay, _)| delay).unwrap_or_default();
+            format!("{code} is retried: attempt {} of {runs} in {}", attempt + 1, human_duration(delay))
+        }
+    };
+    if screen.json {
+        return screen.object(&ExplainJson {
+            error_code: verdict.code,
+            decision: sentence,
+            dead_reason: decision.dead_reason(),
+            delay_min_ms: window.map(|(low, _)| low),
+            delay_max_ms: window.map(|(_, high)| high),
+        });
+    }
+    let name = screen.paint(Tone::Strong, &spec.name);
+    screen.line(format!("{name}, attempt {attempt} of {runs}: {}", ending_words(ending)))?;
+    screen.line(format!("  code      {}", code_words(&spec.exit, ending, verdict.code.as_ref())))?;
+    screen.prose("  decision  ", &sentence)
+}
+
+fn ending_words(ending: Exit) -> String {
+    match ending.status {
+        Some(Status::Exited(exit)) => format!("exit status {exit}"),
+        Some(Status::Signaled(number)) => match signal::name(number) {
+            name if name.starts_with("SIG") => format!("killed by {name}"),
+            nameless => format!("killed by signal {nameless}"),
+        },
+        None => "outlives its timeout".to_owned(),
+    }
+}
+
+/// The code, and the rule that gave it.
+fn code_words(rules: &ExitRules, ending: Exit, code: Option<&ErrorCode>) -> String {
+    let Some(code) = code else {
+        return "none: it is one of success_exit_codes".to_owned();
+    };
+    let Some(status) = ending.status.filter(|_| ending.cut.is_none()) else {
+        return format!("{code}, which runner gives itself");
+    };
+    let from = |codes: &crate::model::ExitCodes| match status {
+        Status::Exited(exit) => codes.for_exit(exit).is_some(),
+        Status::Signaled(number) => codes.for_signal(number).is_some(),
+    };
+    let rule = if from(&rules.job) {
+        "from the job's exit_codes"
+    } else if from(&rules.file) {
+        "from the file's exit_codes"
+    } else if rules.default.is_some() {
+        "the default_error_code"
+    } else {
+        "as nothing maps it"
+    };
+    format!("{code}, {rule}")
+}
+
+fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<(), Failure> {
+    let id = values::id(what).map_err(|_| {
+        let hint = meant::named(global, what).map_or_else(
+            || "with the id of a job alone, runner explain says why that job is in its state".to_owned(),
+            |newest| meant::words(&newest, &format!("runner explain {}", newest.id)),
+        );
+        Failure::usage(format!("an ending of {what} is needed: --exit N, --signal S or --timeout")).hint(hint)
+    })?;
+    let now = clock::now();
+    let mut store = locate::open(global)?;
+    hands::look(&mut store)?;
+    let job = locate::job(&store, id, now)?.ok_or_else(|| no_such_id(id))?;
+    let mut lines = why::why(&store, &job, now)?;
+    lines.extend(why::expiry(&job, now));
+    if screen.json {
+        let wait = job.next_retry_at().map(|at| at.since(now));
+        return screen.object(&ExplainJson {
+            error_code: job.error_code.clone().or_else(|| job.last_error_code.clone()),
+            decision: lines.join("; "),
+            dead_reason: job.dead_reason,
+            delay_min_ms: wait,
+            delay_max_ms: wait,
+        });
+    }
+    let name = screen.paint(Tone::Strong, &job.spec.name);
+    screen.line(format!("job {id} {name}: {}", screen.paint_word(job.status())))?;
+    for line in lines {
+        screen.prose("  ", &line)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! `runner init`
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+
+use crate::cli::args::Global;
+use crate::cli::error::{Failure, status};
+use crate::cli::locate;
+use crate::cli::quoted;
+use crate::cli::screen::Screen;
+use crate::jobfile::{FILE_NAME, STARTER};
+use crate::model::Bytes;
+
+/// What the first line of the starter names.
+const SCHEMA_NAME: &str = "jobs.schema.json";
+
+/// Writes a small job file, never over an existing one.
+pub fn run(global: &Global) -> Result<u8, Failure> {
+    let path = match &global.file {
+        Some(path) => path.clone(),
+        None => locate::current_dir()?.join(FILE_NAME),
+    };
+    let shown = locate::display(&path);
+    let mut file = File::create_new(&path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            Failure::new(status::EXISTS, format!("{shown} exists and was left as it is"))
+                .hint("runner check looks at it; --file PATH writes another one")
+        }
+        _ => Failure::io(&format!("create {shown}"), &error),
+    })?;
+    file.write_all(STARTER.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| {
+        let _ = fs::remove_file(&path); // an empty one would stand in the way of the next try
+        Failure::io(&format!("write {shown}"), &error)
+    })?;
+    let mut screen = Screen::new(global);
+    if !screen.quiet {
+        screen.line(format!("wrote {shown}"))?;
+        screen.line("next: runner check, then runner enqueue --all, then runner work --drain")?;
+        let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
+        screen.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
+    }
+    screen.flush()?;
+    Ok(0)
+}

@@ -1,0 +1,89 @@
+//! Numbers by the name of the jobs: how often they end well, how long they run, how long they wait for a slot.
+
+use crate::cli::error::Failure;
+use crate::cli::json_rows::StatsJson;
+use crate::cli::screen::Screen;
+use crate::cli::table::{Table, tell_left_out};
+use crate::model::Spread;
+use crate::store::{NameStats, StatsFilter, Store};
+use crate::text::{Millis, Timestamp, human_duration, relative_time, safe_line};
+
+/// Shows them, the busiest names first.
+pub(super) fn show(
+    screen: &mut Screen,
+    store: &mut Store,
+    filter: &StatsFilter,
+    limit: usize,
+    now: Timestamp,
+) -> Result<bool, Failure> {
+    let mut stats: Vec<_> = store.stats(filter, now)?.into_iter().collect();
+    // Names come in their order, and keep it where the numbers are the same.
+    stats.sort_by_key(|(_, of_name)| std::cmp::Reverse((of_name.jobs(), of_name.attempts)));
+    let more = stats.len() > limit;
+    stats.truncate(limit);
+    if screen.json {
+        for (name, of_name) in &stats {
+            screen.object(&StatsJson::new(name, of_name))?;
+        }
+        return Ok(!stats.is_empty());
+    }
+    if stats.is_empty() {
+        screen.remark("nothing has ended")?;
+        return Ok(false);
+    }
+    let heading = ["name", "jobs", "ok", "tries", "p50", "p95", "max", "wait50", "wait95", "last failure"];
+    let mut table = Table::new(&heading).right(&[1, 2, 3, 4, 5, 6, 7, 8]).may_miss(&[7, 4, 6, 8, 3, 5, 1]);
+    for (name, of_name) in &stats {
+        table.row(row(name, of_name, now));
+    }
+    let left_out = table.print_rows(screen)?;
+    // Without the columns that it explains it would be in the way.
+    let words = "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started";
+    if screen.width() >= 80 {
+        screen.aside("", words)?;
+    }
+    tell_left_out(screen, &left_out)?;
+    if more {
+        screen.line(format!("the busiest {limit}; --limit 0 shows all"))?;
+    }
+    Ok(true)
+}
+
+fn row(name: &str, stats: &NameStats, now: Timestamp) -> Vec<String> {
+    let span = |span: Option<Millis>| span.map(human_duration).unwrap_or_default();
+    let at = |spread: &Spread, percent| span(spread.percentile(percent));
+    vec![
+        safe_line(name),
+        stats.jobs().to_string(),
+        stats.success_rate().map(percent).unwrap_or_default(),
+        stats.attempts_per_success().map(|tries| format!("{tries:.1}")).unwrap_or_default(),
+        at(&stats.runs, 50),
+        at(&stats.runs, 95),
+        span(stats.runs.max()),
+        at(&stats.waits, 50),
+        at(&stats.waits, 95),
+        stats
+            .last_failure
+            .as_ref()
+            .map(|(when, code)| format!("{code}, {}", relative_time(*when, now)))
+            .unwrap_or_default(),
+    ]
+}
+
+/// `98%`; never 100 where something failed, never 0 where something succeeded.
+fn percent(rate: f64) -> String {
+    let rounded = (rate * 100.0).round();
+    let shown = if rate < 1.0 && rate > 0.0 { rounded.clamp(1.0, 99.0) } else { rounded };
+    format!("{shown}%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_and_none_mean_what_they_say() {
+        let shown = [0.0, 0.001, 0.5, 0.994, 0.999, 1.0].map(percent);
+        assert_eq!(shown, ["0%", "1%", "50%", "99%", "99%", "100%"]);
+    }
+}

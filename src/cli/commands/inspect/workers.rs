@@ -1,0 +1,110 @@
+//! Workers.
+
+use crate::cli::error::Failure;
+use crate::cli::json_rows::WorkerJson;
+use crate::cli::screen::Screen;
+use crate::cli::table::Table;
+use crate::store::{Store, WorkerRow};
+use crate::text::{Timestamp, relative_time, rfc3339};
+use crate::worker::{Liveness, liveness};
+
+/// A worker, and whether it lives.
+pub struct Seen {
+    row: WorkerRow,
+    liveness: Liveness,
+    running: u64,
+}
+
+impl Seen {
+    /// Its random name.
+    pub fn name(&self) -> &str {
+        &self.row.name
+    }
+
+    /// Whether it lives.
+    pub const fn liveness(&self) -> Liveness {
+        self.liveness
+    }
+
+    /// It holds its lock, if only suspended.
+    pub fn is_alive(&self) -> bool {
+        self.liveness != Liveness::Dead
+    }
+
+    /// It lives and looks at this queue.
+    pub fn takes_from(&self, queue: &str) -> bool {
+        let looks = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));
+        self.is_alive() && looks
+    }
+
+    /// The number of jobs that it holds.
+    pub const fn holds(&self) -> u64 {
+        self.running
+    }
+
+    /// As JSON.
+    pub(super) fn json(&self) -> WorkerJson {
+        WorkerJson {
+            id: self.row.name.clone(),
+            pid: self.row.pid,
+            alive: self.is_alive(),
+            started_at: rfc3339(self.row.started_at),
+            slots: self.row.slots,
+            running: self.running,
+            queues: self.row.queues.clone(),
+        }
+    }
+}
+
+/// Looks at every worker that has neither stopped nor been buried.
+pub fn look(store: &Store) -> Result<Vec<Seen>, Failure> {
+    let run_dir = store.file().run_dir();
+    store
+        .open_workers()?
+        .into_iter()
+        .map(|row| {
+            let held = store.held_by(row.id)?;
+            let running = held.iter().filter(|held| !store.is_in_hand(held.job_id)).count() as u64;
+            Ok(Seen { liveness: liveness(&run_dir, &row), row, running })
+        })
+        .collect()
+}
+
+/// Lists them.
+pub(super) fn show(screen: &mut Screen, store: &mut Store, now: Timestamp) -> Result<bool, Failure> {
+    let workers = look(store)?;
+    if screen.json {
+        for worker in &workers {
+            screen.object(&worker.json())?;
+        }
+        return Ok(!workers.is_empty());
+    }
+    if workers.is_empty() {
+        screen.remark("no worker is running; runner work starts one")?;
+        return Ok(false);
+    }
+    let mut table = Table::new(&["worker", "pid", "state", "running", "slots", "started", "queues"])
+        .right(&[1, 3, 4])
+        .may_miss(&[5, 1]);
+    for Seen { row, liveness, running } in &workers {
+        table.row(vec![
+            row.name.clone(),
+            row.pid.to_string(),
+            match liveness {
+                Liveness::Alive => "alive",
+                Liveness::Suspended => "suspended",
+                Liveness::Dead => "dead",
+            }
+            .to_owned(),
+            running.to_string(),
+            row.slots.to_string(),
+            relative_time(row.started_at, now),
+            row.queues.as_ref().map_or_else(|| "all".to_owned(), |queues| queues.join(", ")),
+        ]);
+    }
+    table.print(screen)?;
+    if workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
+        screen.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it")?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,114 @@
+//! `runner logs`
+
+use std::io::{self, IsTerminal};
+
+use crate::cli::args::{Global, Logs};
+use crate::cli::error::{Failure, status};
+use crate::cli::follow;
+use crate::cli::json_rows::AttemptJson;
+use crate::cli::locate;
+use crate::cli::say::say;
+use crate::cli::screen::Screen;
+use crate::cli::streams::{self, Reading};
+use crate::clock;
+use crate::model::JobState;
+use crate::store::{JobRow, Store, StreamBytes};
+use crate::text::relative_time;
+
+/// Prints what the last or the named attempt wrote.
+pub fn run(global: &Global, asked: &Logs) -> Result<u8, Failure> {
+    let mut store = locate::open(global)?;
+    if asked.follow {
+        return follow::run(global, asked, &mut store);
+    }
+    let (job, number) = find(&store, asked)?;
+    let mut output = store.output(job.id, number)?;
+    let mut screen = Screen::new(global);
+    if screen.json {
+        let attempt = match store.attempt(job.id, number)? {
+            Some(attempt) => AttemptJson::new(&attempt, job.spec.policy.runs()),
+            None => AttemptJson::running(&job),
+        };
+        if let Some(lines) = asked.lines {
+            streams::cut_to_last_lines(&mut output.stdout, lines);
+            streams::cut_to_last_lines(&mut output.stderr, lines);
+        }
+        screen.object(&attempt.with_output(&output))?;
+    } else {
+        for (stream, left_out) in [(&output.stdout, asked.stderr), (&output.stderr, asked.stdout)] {
+            let from = asked.lines.map(|lines| Reading::of_last_lines(stream, lines));
+            if !left_out {
+                from.unwrap_or_default().print(&mut screen, stream, true)?;
+            }
+        }
+    }
+    screen.flush()?;
+    if !screen.json && !screen.quiet && io::stderr().is_terminal() {
+        let empty = |stream: &StreamBytes| stream.bytes.is_empty() && stream.omitted == 0;
+        if (asked.stderr || empty(&output.stdout)) && (asked.stdout || empty(&output.stderr)) {
+            say(&nothing(&job, number, asked));
+        }
+    }
+    Ok(0)
+}
+
+/// An empty log looks like a mistake to a person.
+fn nothing(job: &JobRow, number: u32, asked: &Logs) -> String {
+    let id = job.id;
+    let who = match asked.which.attempt {
+        Some(number) => format!("attempt {number} of job {id}"),
+        None => format!("job {id}"),
+    };
+    let what = match (asked.stdout, asked.stderr) {
+        (true, _) => "nothing on standard output",
+        (_, true) => "nothing on standard error",
+        _ => "no output",
+    };
+    if number > job.attempts {
+        return format!("{who} has written {what} so far");
+    }
+    format!("{who} wrote {what}; runner inspect {id}.{number} tells how it ended")
+}
+
+/// The job, and the attempt that is meant: the running one, else the last.
+fn find(store: &Store, asked: &Logs) -> Result<(JobRow, u32), Failure> {
+    let id = asked.which.job;
+    let job = locate::job(store, id, clock::now())?.ok_or_else(|| no_such_job(id))?;
+    let last = last_attempt(&job);
+    let number = asked.which.attempt.unwrap_or(last);
+    if number == 0 {
+        return Err(not_started(&job));
+    }
+    if number > last {
+        return Err(no_such_attempt(id, number, last));
+    }
+    Ok((job, number))
+}
+
+fn not_started(job: &JobRow) -> Failure {
+    let JobRow { id, state, .. } = job;
+    if state.is_final() {
+        return Failure::new(status::NOT_FOUND, format!("job {id} was never started: it is {state}"))
+            .hint(format!("runner explain {id} says why"));
+    }
+    let due = relative_time(job.run_at, clock::now());
+    let what = format!("job {id} has not been started yet: {}, due {due}", job.status());
+    Failure::new(status::NOT_FOUND, what)
+        .hint(format!("runner explain {id} says why; runner logs -f {id} waits for it"))
+}
+
+/// The number of the running attempt, else of the last; 0 before the first.
+pub fn last_attempt(job: &JobRow) -> u32 {
+    if job.state == JobState::Running { job.attempts.saturating_add(1) } else { job.attempts }
+}
+
+/// There is no job of this id.
+pub fn no_such_job(id: i64) -> Failure {
+    Failure::new(status::NOT_FOUND, format!("there is no job {id}"))
+}
+
+/// The job does not have this attempt.
+pub fn no_such_attempt(id: i64, number: u32, last: u32) -> Failure {
+    Failure::new(status::NOT_FOUND, format!("job {id} has no attempt {number}"))
+        .hint(format!("its attempts go up to {last}"))
+}

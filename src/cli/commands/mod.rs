@@ -1,0 +1,18 @@
+//! One file a verb.
+
+pub mod backup;
+pub mod cancel;
+pub mod check;
+pub mod completions;
+pub mod doctor;
+pub mod explain;
+pub mod init;
+pub mod inspect;
+pub mod logs;
+pub mod man;
+pub mod pause;
+pub mod prune;
+pub mod retry;
+pub mod schema;
+pub mod wait;
+pub mod work;

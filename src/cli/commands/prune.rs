@@ -1,0 +1,96 @@
+//! `runner prune`
+
+use serde_json::json;
+
+use crate::cli::args::{Global, Prune};
+use crate::cli::bar::Bar;
+use crate::cli::error::Failure;
+use crate::cli::locate;
+use crate::cli::say::say;
+use crate::cli::screen::{Screen, Written};
+use crate::cli::watch::Watch;
+use crate::clock;
+use crate::model::JobState;
+use crate::store::{PruneCounts, PruneFilter};
+use crate::text::Timestamp;
+
+/// What is removed where no state is named: a dead letter is kept until somebody says that it may go.
+const USUAL: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
+
+/// Removes finished jobs, or says which would go.
+pub fn run(global: &Global, asked: &Prune) -> Result<u8, Failure> {
+    let mut screen = Screen::new(global);
+    let Some(mut store) = locate::open_if_there(global)? else {
+        let file = locate::store_file(global)?;
+        let words = format!("there is no database yet at {}", locate::display(file.path()));
+        tell(&mut screen, 0, words)?;
+        return Ok(0);
+    };
+    let filter = filter(asked);
+    if asked.dry_run {
+        let counts = store.count_prunable(&filter)?;
+        tell(&mut screen, sum(&counts), words("would remove", &counts, asked))?;
+        return Ok(0);
+    }
+    let watch = Watch::begin()?;
+    let mut bar = Bar::new(global, "{pos} of {len} removed");
+    let all = if bar.is_watched() { sum(&store.count_prunable(&filter)?) } else { 0 };
+    let counts = store.prune(&filter, &mut |gone| {
+        bar.set(gone, all);
+        watch.stopped().is_none()
+    })?;
+    drop(bar);
+    tell(&mut screen, sum(&counts), words("removed", &counts, asked))?;
+    if let Some(exit) = watch.stopped() {
+        say("stopped before all was done; prune again to go on");
+        return Ok(exit);
+    }
+    Ok(0)
+}
+
+fn filter(asked: &Prune) -> PruneFilter {
+    let now = clock::now();
+    let age = asked.older_than.map_or(0, |span| span.0);
+    let mut states: Vec<JobState> = Vec::new();
+    for state in if asked.state.is_empty() { &USUAL[..] } else { &asked.state } {
+        if !states.contains(state) {
+            states.push(*state);
+        }
+    }
+    PruneFilter {
+        states,
+        name: asked.name.clone(),
+        queue: asked.queue.clone(),
+        until: Timestamp(now.0.saturating_sub_unsigned(age)),
+    }
+}
+
+fn sum(counts: &PruneCounts) -> u64 {
+    counts.iter().map(|(_, number)| number).sum()
+}
+
+/// `removed 5 jobs: 4 succeeded, 1 cancelled`
+fn words(done: &str, counts: &PruneCounts, asked: &Prune) -> String {
+    let all = sum(counts);
+    if all == 0 {
+        let states: Vec<_> = counts.iter().map(|(state, _)| state.as_str()).collect();
+        let age = asked.older_than.map(|span| format!(" {span} ago or earlier")).unwrap_or_default();
+        return format!("nothing to remove: no {} job finished{age}", states.join(" or "));
+    }
+    let plural = if all == 1 { "job" } else { "jobs" };
+    let each: Vec<_> = counts
+        .iter()
+        .filter(|(_, number)| *number > 0)
+        .map(|(state, number)| format!("{number} {state}"))
+        .collect();
+    format!("{done} {all} {plural}: {}", each.join(", "))
+}
+
+fn tell(screen: &mut Screen, removed: u64, words: String) -> Written {
+    if screen.json && !screen.quiet {
+        screen.object(&json!({ "removed": removed }))?;
+    } else if !screen.quiet {
+        screen.line(words)?;
+    }
+    screen.flush()
+}

@@ -1,0 +1,101 @@
+//! `runner retry`
+
+use crate::cli::args::{Global, Retry};
+use crate::cli::error::{Failure, status};
+use crate::cli::hands;
+use crate::cli::json_rows::JobJson;
+use crate::cli::locate;
+use crate::cli::say::say;
+use crate::cli::screen::Screen;
+use crate::cli::stale_definition;
+use crate::clock;
+use crate::model::{ErrorCode, JobState};
+use crate::store::{Refusal, Replayed};
+use crate::text::counted;
+use crate::wake;
+
+/// Replays dead and cancelled jobs, or makes waiting ones due.
+pub fn run(global: &Global, asked: &Retry) -> Result<u8, Failure> {
+    let mut store = locate::open(global)?;
+    let done = if asked.now {
+        hands::take_from_the_dead(&mut store)?;
+        store.make_due(&asked.ids, &clock::now)?
+    } else if asked.dead {
+        let (name, code) = (asked.name.as_deref(), asked.error_code.as_ref().map(ErrorCode::as_str));
+        store.replay_dead(name, code, asked.force, &clock::now)?
+    } else {
+        store.replay(&asked.ids, asked.force, &clock::now)?
+    };
+    wake::wake_workers(&store.file().run_dir());
+    let mut screen = Screen::new(global);
+    for each in done.iter().filter(|each| each.refusal.is_none()) {
+        if screen.json && !screen.quiet {
+            if let Some(job) = locate::job(&store, each.id, clock::now())? {
+                screen.object(&JobJson::new(&job))?;
+            }
+        } else if !screen.quiet {
+            let what = if asked.now { "due now" } else { "pending again, due now" };
+            screen.line(format!("job {}: {what}", each.id))?;
+        }
+    }
+    screen.flush()?;
+    if !screen.quiet {
+        let put_back = done.iter().filter(|each| each.refusal.is_none());
+        let jobs = put_back.map(|each| Ok(store.job(each.id, clock::now())?));
+        let jobs = jobs.filter_map(Result::transpose).collect::<Result<Vec<_>, Failure>>()?;
+        stale_definition::tell(global, &jobs);
+    }
+    Ok(if asked.dead { tell_skipped(&done, screen.quiet) } else { tell_refused(&done, asked.now) })
+}
+
+/// Every job that was named and left is named again, with the reason.
+fn tell_refused(done: &[Replayed], now: bool) -> u8 {
+    let mut exit = 0;
+    for each in done {
+        let Some(refusal) = each.refusal else { continue };
+        let id = each.id;
+        let words = match refusal {
+            Refusal::Unknown => format!("there is no job {id}"),
+            Refusal::State(state) if now => {
+                format!("job {id} is {state}; only a waiting job can be made due")
+            }
+            Refusal::State(JobState::Pending) => {
+                format!("job {id} is waiting; runner retry {id} --now makes it due")
+            }
+            Refusal::State(state) => {
+                format!("job {id} is {state}; only dead and cancelled jobs are put back")
+            }
+            Refusal::NotRetryable => {
+                format!("job {id} is declared retryable = false; runner retry {id} --force runs it again")
+            }
+            Refusal::KeyTaken(holder) => format!("job {id} was left: its unique key is held by job {holder}"),
+        };
+        say(&words);
+        // An unknown id outweighs a job that was left as it is.
+        exit = if refusal == Refusal::Unknown { status::NOT_FOUND } else { exit.max(status::NO) };
+    }
+    exit
+}
+
+/// With `--dead` nobody named the jobs that were left: they are counted.
+fn tell_skipped(done: &[Replayed], quiet: bool) -> u8 {
+    if quiet {
+        return 0;
+    }
+    let count =
+        |wanted: fn(Refusal) -> bool| done.iter().filter(|each| each.refusal.is_some_and(wanted)).count();
+    let not_retryable = count(|refusal| refusal == Refusal::NotRetryable);
+    let taken = count(|refusal| matches!(refusal, Refusal::KeyTaken(_)));
+    if done.is_empty() {
+        say("no dead letter is selected");
+    }
+    if not_retryable > 0 {
+        let jobs = counted(not_retryable, "job");
+        say(&format!("left {jobs} declared retryable = false; see --force"));
+    }
+    if taken > 0 {
+        let jobs = counted(taken, "job");
+        say(&format!("left {jobs} whose unique key is held by an unfinished job"));
+    }
+    0
+}

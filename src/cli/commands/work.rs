@@ -1,0 +1,111 @@
+//! `runner work`
+
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::thread;
+
+use crate::cli::args::{Global, LogFormat, Work};
+use crate::cli::bar;
+use crate::cli::error::{Failure, status};
+use crate::cli::locate;
+use crate::cli::screen;
+use crate::clock;
+use crate::report::{
+    Event, EventKind, JsonLog, ProgressLog, Reporter, ServiceLog, Spool, TextLog, leads_to_journal,
+};
+use crate::store::QueueRow;
+use crate::text::counted;
+use crate::worker::{self, Options, Summary, Until};
+
+/// Works until the options or a signal say that it is enough.
+pub fn run(global: &Global, asked: &Work) -> Result<u8, Failure> {
+    let store = locate::open_or_create(global)?;
+    let options = Options {
+        slots: asked.slots.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get)),
+        queues: (!asked.queue.is_empty()).then(|| distinct(&asked.queue)),
+        until: match (asked.drain, asked.until_idle) {
+            (true, _) => Until::Drained,
+            (_, true) => Until::Idle,
+            _ => Until::Stopped,
+        },
+        max_jobs: asked.max_jobs,
+        shutdown_timeout: asked.shutdown_timeout,
+    };
+    let bounded = options.is_bounded();
+    let (until, queues) = (options.until, options.queues.clone());
+    let env = |name: &str| std::env::var_os(name);
+    let mut reporter = ServiceLog::around(reporter(global, asked.log), &env);
+    let summary = worker::work(store, options, reporter.as_mut())?;
+    if summary.cut_short.is_none() && !global.quiet {
+        tell_of_paused(global, until, queues.as_deref(), reporter.as_mut());
+    }
+    Ok(exit_status(summary, bounded))
+}
+
+/// A drain passes over queues that are paused: what waits there was not forgotten, and will not start. The work is done,
+/// whether this can be told or not.
+fn tell_of_paused(global: &Global, until: Until, queues: Option<&[String]>, reporter: &mut dyn Reporter) {
+    let found = || locate::open(global).ok()?.overview(clock::now()).ok();
+    let Some(overview) = (until != Until::Stopped).then(found).flatten() else { return };
+    for QueueRow { name, paused, counts } in overview.queues {
+        let later = if until == Until::Drained { counts.scheduled + counts.retrying } else { 0 };
+        let left = counts.ready + later;
+        if !paused || left == 0 || queues.is_some_and(|queues| !queues.contains(&name)) {
+            continue;
+        }
+        let wait = if left == 1 { "waits" } else { "wait" };
+        let text = format!(
+            "{} still {wait} in queue {name}, which is paused; runner resume {name} opens it",
+            counted(left, "job")
+        );
+        reporter.tell(&Event { time: clock::now(), what: EventKind::Notice(text) });
+    }
+}
+
+fn exit_status(summary: Summary, bounded: bool) -> u8 {
+    match summary.cut_short {
+        Some(number) if bounded => 128 + u8::try_from(number).unwrap_or(0),
+        None if bounded && summary.dead > 0 => status::NO,
+        _ => 0,
+    }
+}
+
+fn distinct(queues: &[String]) -> Vec<String> {
+    let mut queues = queues.to_vec();
+    queues.sort();
+    queues.dedup();
+    queues
+}
+
+fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
+    match format {
+        LogFormat::Json => json_log(),
+        LogFormat::Text if global.quiet => Box::new(Silent(Spool::new(io::stderr()))),
+        LogFormat::Text if global.json => json_log(),
+        LogFormat::Text if bar::draws(&io::stderr()) => Box::new(ProgressLog::new(screen::is_plain())),
+        LogFormat::Text if is_journal(&io::stderr()) => {
+            Box::new(TextLog::for_journal(Spool::new(io::stderr())))
+        }
+        LogFormat::Text => Box::new(TextLog::new(Spool::new(io::stderr()))),
+    }
+}
+
+fn json_log() -> Box<dyn Reporter> {
+    Box::new(JsonLog::new(Spool::new(io::stdout()), Spool::new(io::stderr())))
+}
+
+fn is_journal(stderr: &io::Stderr) -> bool {
+    leads_to_journal(stderr, std::env::var_os("JOURNAL_STREAM").as_deref())
+}
+
+/// Tells nobody what becomes of jobs.
+struct Silent(Spool);
+
+impl Reporter for Silent {
+    fn tell(&mut self, event: &Event) {
+        // What is about the worker itself, and not about a job, is never kept quiet.
+        if let EventKind::Notice(text) = &event.what {
+            let _ = self.0.write_all(format!("runner: {text}\n").as_bytes());
+        }
+    }
+}

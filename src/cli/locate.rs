@@ -1,0 +1,91 @@
+//! Finding the database and the job file that a command line means.
+
+use std::path::{Path, PathBuf};
+
+use super::args::Global;
+use super::error::{Failure, status};
+use crate::jobfile::{self, JobFile};
+use crate::store::{self, JobRow, Store, StoreError, StoreFile};
+use crate::text::Timestamp;
+use crate::worker;
+
+/// The database file that is meant, whether it exists or not.
+pub fn store_file(global: &Global) -> Result<StoreFile, Failure> {
+    let path = store::locate(global.db.as_deref(), &|name| std::env::var_os(name)).ok_or_else(|| {
+        Failure::new(
+            status::NOT_FOUND,
+            "there is no place for the database: $HOME is not set to an absolute path",
+        )
+        .hint("name one with --db PATH or $RUNNER_DB")
+    })?;
+    Ok(StoreFile::new(&path)?)
+}
+
+/// Opens the database, and creates it where there is none.
+pub fn open_or_create(global: &Global) -> Result<Store, Failure> {
+    Ok(Store::open_or_create(store_file(global)?)?)
+}
+
+/// Opens the database; none where there is none yet.
+pub fn open_if_there(global: &Global) -> Result<Option<Store>, Failure> {
+    match Store::open(store_file(global)?) {
+        Ok(store) => Ok(Some(store)),
+        Err(StoreError::Missing(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens the database, which must be there because an id in it is named.
+pub fn open(global: &Global) -> Result<Store, Failure> {
+    Ok(Store::open(store_file(global)?)?)
+}
+
+/// The job of this id, with the start of an attempt that runs now.
+pub fn job(store: &Store, id: i64, now: Timestamp) -> Result<Option<JobRow>, Failure> {
+    let mut job = store.job(id, now)?;
+    if let Some(job) = &mut job {
+        add_start(store, job);
+    }
+    Ok(job)
+}
+
+/// Adds the start of the attempt that runs now, which only its worker knows.
+pub fn add_start(store: &Store, job: &mut JobRow) {
+    if let Some(worker) = &job.worker_id
+        && let Some(number) = job.attempts.checked_add(1)
+        && let Some(at) = worker::started_at(&store.file().run_dir(), worker, job.id, number)
+    {
+        job.knows_start(at);
+    }
+}
+
+/// The path of the job file that is meant.
+pub fn job_file_path(global: &Global) -> Result<PathBuf, Failure> {
+    Ok(jobfile::locate(global.file.as_deref(), &|name| std::env::var_os(name), &current_dir()?)?)
+}
+
+/// Reads the job file that is meant.
+pub fn job_file(global: &Global) -> Result<JobFile, Failure> {
+    Ok(JobFile::read(&job_file_path(global)?)?)
+}
+
+/// The caller's directory.
+pub fn current_dir() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| Failure::io("find the current directory", &error))
+}
+
+/// A name that the job file does not have: which file was read, and what is near.
+pub fn no_such_job(file: &JobFile, name: &str) -> Failure {
+    let failure =
+        Failure::new(status::NOT_FOUND, format!("there is no job {name:?} in {}", display(&file.path)));
+    match file.near(name).as_slice() {
+        [] if file.jobs.is_empty() => failure.hint("the file declares no job"),
+        [] => failure.hint("runner check lists the jobs that it declares"),
+        near => failure.hint(format!("did you mean {}?", near.join(" or "))),
+    }
+}
+
+/// A path as it is shown.
+pub fn display(path: &Path) -> String {
+    crate::text::safe_line(&path.display().to_string())
+}
