@@ -180,7 +180,7 @@ fn what_there_is_one_of_is_not_told_as_many() {
     bed.sql().run("DROP TRIGGER jobs_keep_their_attempts; UPDATE jobs SET attempts = 1 WHERE id = 2");
     bed.run("doctor").exits(1).shows("job 2 counts 1 attempt\n");
     let ran = bed.run("enqueue only --max-attempts 1 --backoff 1s,2s").exits(2);
-    ran.says("a list of 2 waits makes 3 attempts, and 1 is asked for");
+    ran.says("`max_attempts = 1`, but the delays of `backoff` ask for 3 runs");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub use exit_codes::{ExitCodes, ExitEntry, ExitKey};
 pub use job::{DeadReason, JobState, Phase};
 #[cfg(test)]
 pub use mutated::mutated;
-pub use policy::{PolicyLayer, RetryPolicy};
+pub use policy::{Contradiction, PolicyLayer, RetryPolicy};
 pub use self_report::SelfReport;
 pub use spec::{Command, JobSpec, OWNED_VARIABLES, check_name};
 pub use spread::Spread;

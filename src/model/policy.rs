@@ -1,5 +1,7 @@
 //! The retry policy of a job.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Backoff, CodePattern, Jitter, Strategy};
@@ -48,7 +50,69 @@ pub struct PolicyLayer {
     pub never_retry_for: Option<Vec<CodePattern>>,
 }
 
+/// Two keys of one level that cannot both hold, or a key that can have no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contradiction {
+    /// `retryable = false`, and `max_attempts` above 1.
+    AttemptsWithoutRetry { max_attempts: u32 },
+    /// `retryable = false`, and `auto_retry_for`.
+    CodesWithoutRetry,
+    /// `max_attempts`, and a list of delays that fixes another number of runs.
+    ListLength { max_attempts: u32, list_runs: u32 },
+    /// `auto_retry_for = []`.
+    NoCodes,
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AttemptsWithoutRetry { max_attempts } => write!(
+                f,
+                "`max_attempts = {max_attempts}` contradicts `retryable = false`, which means exactly one run"
+            ),
+            Self::CodesWithoutRetry => f.write_str(
+                "`auto_retry_for` contradicts `retryable = false`, under which nothing is retried",
+            ),
+            Self::ListLength { max_attempts, list_runs } => write!(
+                f,
+                "`max_attempts = {max_attempts}`, but the delays of `backoff` ask for {list_runs} runs"
+            ),
+            Self::NoCodes => f.write_str("`auto_retry_for` is empty, so nothing would be retried"),
+        }
+    }
+}
+
 impl PolicyLayer {
+    /// The contradictions within this level. The job file and the options of `enqueue` refuse them.
+    pub fn contradictions(&self) -> Vec<Contradiction> {
+        let mut found = Vec::new();
+        if self.retryable == Some(false) {
+            if let Some(max_attempts) = self.max_attempts.filter(|runs| *runs > 1) {
+                found.push(Contradiction::AttemptsWithoutRetry { max_attempts });
+            }
+            if self.auto_retry_for.is_some() {
+                found.push(Contradiction::CodesWithoutRetry);
+            }
+        }
+        if let (Some(max_attempts), Some(list_runs)) = (self.max_attempts, self.most_runs())
+            && max_attempts != list_runs
+        {
+            found.push(Contradiction::ListLength { max_attempts, list_runs });
+        }
+        if self.auto_retry_for.as_ref().is_some_and(Vec::is_empty) {
+            found.push(Contradiction::NoCodes);
+        }
+        found
+    }
+
+    /// The number of runs that this level's list of delays is long enough for; none if the list repeats its last delay.
+    pub fn most_runs(&self) -> Option<u32> {
+        match &self.backoff.as_ref()?.strategy {
+            Strategy::List { repeat_last: true, .. } => None,
+            strategy => strategy.fixed_runs(),
+        }
+    }
+
     /// Does this level ask for retries?
     fn asks_for_retries(&self) -> bool {
         self.max_attempts.or(self.fixed_runs()).is_some_and(|runs| runs > 1) || self.auto_retry_for.is_some()
@@ -137,6 +201,37 @@ mod tests {
         assert_eq!(runs(&level(None, Some(list(&[1]))), &nine), 2);
         assert_eq!(runs(&level(None, Some(constant())), &three), 3);
         assert_eq!(runs(&level(None, Some(constant())), &nine), 9);
+    }
+
+    #[test]
+    fn one_level_contradicts_itself() {
+        let no = PolicyLayer { retryable: Some(false), ..PolicyLayer::default() };
+        let codes = Some(vec![CodePattern::Any]);
+        let repeating = Strategy::List { delays: vec![Millis(1)], repeat_last: true };
+        let repeating = Backoff { strategy: repeating, jitter: Jitter::NONE };
+        for (layer, contradictions) in [
+            (PolicyLayer { max_attempts: Some(1), ..no.clone() }, vec![]),
+            (PolicyLayer { backoff: Some(list(&[1])), ..no.clone() }, vec![]),
+            (
+                PolicyLayer { max_attempts: Some(2), auto_retry_for: codes, ..no },
+                vec![
+                    Contradiction::AttemptsWithoutRetry { max_attempts: 2 },
+                    Contradiction::CodesWithoutRetry,
+                ],
+            ),
+            (level(Some(3), Some(list(&[1, 2]))), vec![]),
+            (
+                level(Some(2), Some(list(&[1, 2]))),
+                vec![Contradiction::ListLength { max_attempts: 2, list_runs: 3 }],
+            ),
+            (level(Some(9), Some(repeating)), vec![]),
+            (
+                PolicyLayer { auto_retry_for: Some(Vec::new()), ..PolicyLayer::default() },
+                vec![Contradiction::NoCodes],
+            ),
+        ] {
+            assert_eq!(layer.contradictions(), contradictions, "{layer:?}");
+        }
     }
 
     #[test]

@@ -12,9 +12,9 @@ use super::super::locate;
 use super::super::values::At;
 use super::too_long;
 use crate::jobfile::Declared;
-use crate::model::{Bytes, Jitter, JobSpec, OWNED_VARIABLES, PolicyLayer, RetryPolicy, Strategy};
+use crate::model::{Bytes, Jitter, JobSpec, OWNED_VARIABLES, PolicyLayer, RetryPolicy};
 use crate::store::{NewJob, OnConflict};
-use crate::text::{Millis, Timestamp, counted};
+use crate::text::{Millis, Timestamp};
 
 /// When a job is due.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,31 +90,8 @@ impl Overrides {
 
     /// Contradictions between options of one level are errors, as they are in the job file.
     pub(super) fn check(&self) -> Result<(), String> {
-        let PolicyLayer { retryable, max_attempts, backoff, auto_retry_for, .. } = &self.policy;
-        let list = match backoff.as_ref().map(|backoff| &backoff.strategy) {
-            Some(Strategy::List { delays, repeat_last: false }) => u32::try_from(delays.len()).ok(),
-            _ => None,
-        };
-        if *retryable == Some(false) {
-            if let Some(runs) = max_attempts.or(list.map(|waits| waits + 1)).filter(|runs| *runs > 1) {
-                return Err(format!("what is not retryable runs once, and {runs} attempts are asked for"));
-            }
-            if auto_retry_for.is_some() {
-                return Err("what is not retryable runs once, and codes to retry are listed".to_owned());
-            }
-        }
-        if auto_retry_for.as_ref().is_some_and(Vec::is_empty) {
-            return Err("the list of codes to retry is empty: say that it is not retryable".to_owned());
-        }
-        if let (Some(runs), Some(waits)) = (*max_attempts, list)
-            && runs != waits + 1
-        {
-            return Err(format!(
-                "a list of {} makes {}, and {runs} {} asked for",
-                counted(waits, "wait"),
-                counted(waits + 1, "attempt"),
-                if runs == 1 { "is" } else { "are" },
-            ));
+        if let Some(contradiction) = self.policy.contradictions().first() {
+            return Err(contradiction.to_string());
         }
         Ok(())
     }
