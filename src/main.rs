@@ -1,7 +1,7 @@
 //! Parse, run, exit.
 
-use std::process::ExitCode;
+use runner::cli::error::ExitStatus;
 
-fn main() -> ExitCode {
+fn main() -> ExitStatus {
     runner::cli::main()
 }

@@ -1,168 +1,160 @@
-//! Failures in words: what was tried, what was found, what to do next, and the exit status.
+//! Errors in words: what was tried, what was found, what to do next, and the exit status.
 
 use std::fmt;
 use std::io;
+use std::process::{ExitCode, Termination};
 
 use crate::jobfile::JobFileError;
 use crate::store::{EnqueueError, StoreError};
 use crate::worker::WorkError;
 
-/// Exit statuses of the contract, section 7; the numbers above 63 are those of `sysexits.h`.
-pub mod status {
-    /// The answer is no.
-    pub const NO: u8 = 1;
-    /// The command line makes no sense.
-    pub const USAGE: u8 = 2;
+/// How a verb ended. The numbers above 63 are those of `sysexits.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ExitStatus(pub u8);
+
+impl ExitStatus {
+    pub const SUCCESS: Self = Self(0);
+    /// The answer is no, or a job failed.
+    pub const NO: Self = Self(1);
+    pub const USAGE: Self = Self(2);
     /// The job file or other input is invalid.
-    pub const DATA: u8 = 65;
+    pub const DATA: Self = Self(65);
     /// No such job, id or file.
-    pub const NOT_FOUND: u8 = 66;
+    pub const NOT_FOUND: Self = Self(66);
     /// A defect of runner.
-    pub const INTERNAL: u8 = 70;
+    pub const INTERNAL: Self = Self(70);
     /// A file would be overwritten.
-    pub const EXISTS: u8 = 73;
+    pub const EXISTS: Self = Self(73);
     /// I/O error, disk full, or a file that cannot be used.
-    pub const IO: u8 = 74;
+    pub const IO: Self = Self(74);
     /// Try again later.
-    pub const LATER: u8 = 75;
+    pub const LATER: Self = Self(75);
     /// The database is from a newer runner.
-    pub const NEWER: u8 = 76;
-    /// Not permitted.
-    pub const PERMISSION: u8 = 77;
+    pub const NEWER: Self = Self(76);
+    pub const PERMISSION: Self = Self(77);
 }
 
-/// Why a verb could not do what it was asked.
+impl Termination for ExitStatus {
+    fn report(self) -> ExitCode {
+        ExitCode::from(self.0)
+    }
+}
+
+/// An error of the command line itself, and what every other error becomes before it is printed.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// The exit status.
-    pub status: u8,
+pub struct CliError {
+    pub status: ExitStatus,
     /// What was tried and what was found.
     pub message: String,
     /// What to do next.
     pub hint: Option<String>,
 }
 
-impl Failure {
-    /// A failure without a hint.
-    pub fn new(status: u8, message: impl Into<String>) -> Self {
+impl CliError {
+    pub fn new(status: ExitStatus, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), hint: None }
     }
 
-    /// Adds what to do next.
+    /// A command line that makes no sense.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(ExitStatus::USAGE, message)
+    }
+
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
-
-    /// A command line that makes no sense.
-    pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(status::USAGE, message)
-    }
-
-    /// The operating system's trouble.
-    pub fn io(what: &str, error: &io::Error) -> Self {
-        Self::new(io_status(error), format!("could not {what}: {error}"))
-    }
 }
 
-fn io_status(error: &io::Error) -> u8 {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => status::PERMISSION,
-        _ => status::IO,
-    }
-}
-
-impl fmt::Display for Failure {
+impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "runner: {}", self.message)?;
-        match &self.hint {
-            Some(hint) => write!(f, "\nhint: {hint}"),
-            None => Ok(()),
-        }
+        f.write_str(&self.message)
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        let message = error.to_string();
-        let (status, hint) = match &error {
-            StoreError::Missing(_) => (
-                status::NOT_FOUND,
-                "runner enqueue creates it; --db or $RUNNER_DB names another one".to_owned(),
-            ),
-            StoreError::Foreign(..) => (status::IO, "name another file with --db or $RUNNER_DB".to_owned()),
-            StoreError::Damaged(..) | StoreError::Nonsense(_) => (
-                status::IO,
-                "keep a copy of the file and of what lies beside it; then put a backup in its place, with no -wal and no -shm file left beside it, or name another file with --db"
-                    .to_owned(),
-            ),
-            StoreError::Newer(..) => (status::NEWER, "use the runner that wrote it, or a newer one".to_owned()),
-            StoreError::Network(..) => {
-                (status::IO, "name a file on a local disk with --db or $RUNNER_DB".to_owned())
+impl std::error::Error for CliError {}
+
+/// The words, the hint and the exit status of an error: all its contexts, and what its cause asks for.
+pub fn describe(error: &anyhow::Error) -> CliError {
+    let known = error.chain().find_map(status_and_hint);
+    let (status, hint) = known.unwrap_or((ExitStatus::INTERNAL, None));
+    CliError { status, message: format!("{error:#}"), hint }
+}
+
+fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitStatus, Option<String>)> {
+    if let Some(CliError { status, hint, .. }) = error.downcast_ref() {
+        return Some((*status, hint.clone()));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(of_store(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(match error {
+            EnqueueError::Store(error) => of_store(error),
+            EnqueueError::Conflict { holder, .. } => {
+                let hint = format!("runner inspect {holder} shows it; --on-conflict skip takes it as it is");
+                (ExitStatus::LATER, Some(hint))
             }
-            StoreError::HardLinked(..) => (status::IO, "remove the other names of the file".to_owned()),
-            StoreError::Moved(_) => (status::IO, "stop what uses the database before you move it".to_owned()),
-            StoreError::NotWritable(_) => (
-                status::PERMISSION,
-                "copy it, with what lies beside it, to a directory of your own, and name the copy with --db".to_owned(),
-            ),
-            StoreError::Io(_, error) => (io_status(error), "see --db and $RUNNER_DB for another place".to_owned()),
-            StoreError::Busy => (status::LATER, "try again; runner inspect workers shows who works on it".to_owned()),
-            StoreError::Full => (status::IO, "make room on its disk and try again".to_owned()),
-            StoreError::CommitUnknown(_) => {
-                (status::IO, "look with runner inspect before you do it again".to_owned())
-            }
-            StoreError::Sqlite(error) => (sqlite_status(error), "see --db and $RUNNER_DB for another place".to_owned()),
+        });
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(match error {
+            WorkError::Store(error) => of_store(error),
+            WorkError::Io(_, error) => (of_io(error), None),
+            WorkError::Broken => (ExitStatus::INTERNAL, None),
+        });
+    }
+    if let Some(error) = error.downcast_ref() {
+        let status = match error {
+            JobFileError::NotFound { .. } | JobFileError::Nowhere { .. } => ExitStatus::NOT_FOUND,
+            JobFileError::Unreadable { error, .. } => of_io(error),
+            JobFileError::Mistakes(_) => ExitStatus::DATA,
         };
-        Self { status, message, hint: Some(hint) }
+        return Some((status, None));
     }
+    error.downcast_ref().map(|error| (of_io(error), None))
 }
 
-fn sqlite_status(error: &rusqlite::Error) -> u8 {
+fn of_store(error: &StoreError) -> (ExitStatus, Option<String>) {
+    let (status, hint) = match error {
+        StoreError::Missing(_) => {
+            (ExitStatus::NOT_FOUND, "runner enqueue creates it; --db or $RUNNER_DB names another one")
+        }
+        StoreError::Foreign(..) => (ExitStatus::IO, "name another file with --db or $RUNNER_DB"),
+        StoreError::Damaged(..) | StoreError::Nonsense(_) => (
+            ExitStatus::IO,
+            "keep a copy of the file and of what lies beside it; then put a backup in its place, with no -wal and no -shm file left beside it, or name another file with --db",
+        ),
+        StoreError::Newer(..) => (ExitStatus::NEWER, "use the runner that wrote it, or a newer one"),
+        StoreError::Network(..) => (ExitStatus::IO, "name a file on a local disk with --db or $RUNNER_DB"),
+        StoreError::HardLinked(..) => (ExitStatus::IO, "remove the other names of the file"),
+        StoreError::Moved(_) => (ExitStatus::IO, "stop what uses the database before you move it"),
+        StoreError::NotWritable(_) => (
+            ExitStatus::PERMISSION,
+            "copy it, with what lies beside it, to a directory of your own, and name the copy with --db",
+        ),
+        StoreError::Io(_, error) => (of_io(error), "see --db and $RUNNER_DB for another place"),
+        StoreError::Busy => (ExitStatus::LATER, "try again; runner inspect workers shows who works on it"),
+        StoreError::Full => (ExitStatus::IO, "make room on its disk and try again"),
+        StoreError::CommitUnknown(_) => (ExitStatus::IO, "look with runner inspect before you do it again"),
+        StoreError::Sqlite(error) => (of_sqlite(error), "see --db and $RUNNER_DB for another place"),
+    };
+    (status, Some(hint.to_owned()))
+}
+
+fn of_sqlite(error: &rusqlite::Error) -> ExitStatus {
     use rusqlite::ErrorCode as Code;
     match error.sqlite_error_code() {
-        Some(Code::PermissionDenied | Code::ReadOnly | Code::CannotOpen) => status::PERMISSION,
-        Some(_) => status::IO,
-        None => status::INTERNAL,
+        Some(Code::PermissionDenied | Code::ReadOnly | Code::CannotOpen) => ExitStatus::PERMISSION,
+        Some(_) => ExitStatus::IO,
+        None => ExitStatus::INTERNAL,
     }
 }
 
-impl From<EnqueueError> for Failure {
-    fn from(error: EnqueueError) -> Self {
-        let message = error.to_string();
-        match error {
-            EnqueueError::Store(error) => error.into(),
-            EnqueueError::Conflict { holder, .. } => {
-                Self::new(status::LATER, format!("nothing was enqueued: {message}"))
-                    .hint(format!("runner inspect {holder} shows it; --on-conflict skip takes it as it is"))
-            }
-        }
-    }
-}
-
-impl From<WorkError> for Failure {
-    fn from(error: WorkError) -> Self {
-        let message = error.to_string();
-        match error {
-            WorkError::Store(error) => error.into(),
-            WorkError::Io(_, error) => Self::new(io_status(&error), message),
-            WorkError::Broken => Self::new(status::INTERNAL, message),
-        }
-    }
-}
-
-impl From<JobFileError> for Failure {
-    fn from(error: JobFileError) -> Self {
-        let status = match &error {
-            JobFileError::NotFound { .. } | JobFileError::Nowhere { .. } => status::NOT_FOUND,
-            JobFileError::Unreadable { error, .. } => io_status(error),
-            JobFileError::Mistakes(_) => status::DATA,
-        };
-        let message = match &error {
-            JobFileError::Mistakes(mistakes) => format!("the job file cannot be used\n\n{mistakes}"),
-            other => other.to_string(),
-        };
-        Self::new(status, message)
+fn of_io(error: &io::Error) -> ExitStatus {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ExitStatus::PERMISSION,
+        _ => ExitStatus::IO,
     }
 }

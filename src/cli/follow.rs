@@ -1,9 +1,11 @@
 //! `runner logs -f`: what a job writes while it writes it, through its retries, until it is final.
 
+use anyhow::{Result, bail};
+
 use super::args::{Global, Logs};
 use super::commands::logs::{last_attempt, no_such_attempt, no_such_job};
 use super::commands::wait;
-use super::error::Failure;
+use super::error::ExitStatus;
 use super::json_rows::AttemptJson;
 use super::say::say;
 use super::screen::{Screen, Written};
@@ -14,7 +16,7 @@ use crate::model::sentence;
 use crate::store::{JobRow, Output, Store};
 
 /// Follows the job from its last attempt on, or the one attempt that is named.
-pub fn run(global: &Global, asked: &Logs, store: &mut Store) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Logs, store: &mut Store) -> Result<ExitStatus> {
     let id = asked.which.job;
     let mut watch = Watch::begin()?;
     let mut follower = Follower::new(Screen::new(global), asked, store)?;
@@ -27,7 +29,7 @@ pub fn run(global: &Global, asked: &Logs, store: &mut Store) -> Result<u8, Failu
     if let Some(job) = job.filter(|_| !follower.screen.quiet && asked.which.attempt.is_none()) {
         say(&wait::words(&job));
     }
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }
 
 struct Follower<'a> {
@@ -42,12 +44,12 @@ struct Follower<'a> {
 }
 
 impl<'a> Follower<'a> {
-    fn new(screen: Screen, asked: &'a Logs, store: &Store) -> Result<Self, Failure> {
+    fn new(screen: Screen, asked: &'a Logs, store: &Store) -> Result<Self> {
         let id = asked.which.job;
         let job = store.job(id, clock::now())?.ok_or_else(|| no_such_job(id))?;
         let last = last_attempt(&job);
         if let Some(number) = asked.which.attempt.filter(|number| *number > last || *number == 0) {
-            return Err(no_such_attempt(id, number, last));
+            bail!(no_such_attempt(id, number, last));
         }
         if last == 0 && !job.state.is_final() && !screen.quiet {
             say(&format!("job {id} has not been started yet; runner explain {id} says why"));
@@ -57,7 +59,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Prints what is new; true when no more can come.
-    fn catch_up(&mut self, store: &mut Store) -> Result<bool, Failure> {
+    fn catch_up(&mut self, store: &mut Store) -> Result<bool> {
         let id = self.asked.which.job;
         // The job is read before the output: when it says that an attempt has ended, its output is complete.
         let job = store.job(id, clock::now())?.ok_or_else(|| no_such_job(id))?;

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::error::Failure;
+use anyhow::Result;
+
 use super::watch::Watch;
 use crate::clock;
 use crate::store::Store;
@@ -12,22 +13,19 @@ use crate::worker;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Has it shown as waiting.
-pub fn look(store: &mut Store) -> Result<(), Failure> {
+pub fn look(store: &mut Store) -> Result<()> {
     let in_hand = worker::in_hand(store)?;
     store.show_as_waiting(in_hand);
     Ok(())
 }
 
 /// Has what lies in the hands of dead workers wait again, before something is done with waiting jobs.
-pub fn take_from_the_dead(store: &mut Store) -> Result<(), Failure> {
+pub fn take_from_the_dead(store: &mut Store) -> Result<()> {
     Ok(worker::take_from_the_dead(store, &clock::now)?)
 }
 
 /// Waits until workers have given back what is meant, as the answer tells after each look.
-pub fn wait_until(
-    store: &mut Store,
-    is_given_back: &mut dyn FnMut(&Store) -> Result<bool, Failure>,
-) -> Result<(), Failure> {
+pub fn wait_until(store: &mut Store, is_given_back: &mut dyn FnMut(&Store) -> Result<bool>) -> Result<()> {
     if is_given_back(store)? {
         return Ok(());
     }

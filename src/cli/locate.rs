@@ -2,18 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+
 use super::args::Global;
-use super::error::{Failure, status};
-use crate::jobfile::{self, JobFile};
+use super::error::{CliError, ExitStatus};
+use crate::jobfile::{self, Declared, JobFile};
 use crate::store::{self, JobRow, Store, StoreError, StoreFile};
 use crate::text::Timestamp;
 use crate::worker;
 
 /// The database file that is meant, whether it exists or not.
-pub fn store_file(global: &Global) -> Result<StoreFile, Failure> {
+pub fn store_file(global: &Global) -> Result<StoreFile> {
     let path = store::locate(global.db.as_deref(), &|name| std::env::var_os(name)).ok_or_else(|| {
-        Failure::new(
-            status::NOT_FOUND,
+        CliError::new(
+            ExitStatus::NOT_FOUND,
             "there is no place for the database: $HOME is not set to an absolute path",
         )
         .hint("name one with --db PATH or $RUNNER_DB")
@@ -22,12 +24,12 @@ pub fn store_file(global: &Global) -> Result<StoreFile, Failure> {
 }
 
 /// Opens the database, and creates it where there is none.
-pub fn open_or_create(global: &Global) -> Result<Store, Failure> {
+pub fn open_or_create(global: &Global) -> Result<Store> {
     Ok(Store::open_or_create(store_file(global)?)?)
 }
 
 /// Opens the database; none where there is none yet.
-pub fn open_if_there(global: &Global) -> Result<Option<Store>, Failure> {
+pub fn open_if_there(global: &Global) -> Result<Option<Store>> {
     match Store::open(store_file(global)?) {
         Ok(store) => Ok(Some(store)),
         Err(StoreError::Missing(_)) => Ok(None),
@@ -36,12 +38,12 @@ pub fn open_if_there(global: &Global) -> Result<Option<Store>, Failure> {
 }
 
 /// Opens the database, which must be there because an id in it is named.
-pub fn open(global: &Global) -> Result<Store, Failure> {
+pub fn open(global: &Global) -> Result<Store> {
     Ok(Store::open(store_file(global)?)?)
 }
 
 /// The job of this id, with the start of an attempt that runs now.
-pub fn job(store: &Store, id: i64, now: Timestamp) -> Result<Option<JobRow>, Failure> {
+pub fn job(store: &Store, id: i64, now: Timestamp) -> Result<Option<JobRow>> {
     let mut job = store.job(id, now)?;
     if let Some(job) = &mut job {
         add_start(store, job);
@@ -60,24 +62,30 @@ pub fn add_start(store: &Store, job: &mut JobRow) {
 }
 
 /// The path of the job file that is meant.
-pub fn job_file_path(global: &Global) -> Result<PathBuf, Failure> {
+pub fn job_file_path(global: &Global) -> Result<PathBuf> {
     Ok(jobfile::locate(global.file.as_deref(), &|name| std::env::var_os(name), &current_dir()?)?)
 }
 
 /// Reads the job file that is meant.
-pub fn job_file(global: &Global) -> Result<JobFile, Failure> {
+pub fn job_file(global: &Global) -> Result<JobFile> {
     Ok(JobFile::read(&job_file_path(global)?)?)
 }
 
+/// The job that the job file declares under this name.
+pub fn declared_job(global: &Global, name: &str) -> Result<Declared> {
+    let file = job_file(global)?;
+    Ok(file.job(name).ok_or_else(|| no_such_job(&file, name))?.clone())
+}
+
 /// The caller's directory.
-pub fn current_dir() -> Result<PathBuf, Failure> {
-    std::env::current_dir().map_err(|error| Failure::io("find the current directory", &error))
+pub fn current_dir() -> Result<PathBuf> {
+    std::env::current_dir().context("could not find the current directory")
 }
 
 /// A name that the job file does not have: which file was read, and what is near.
-pub fn no_such_job(file: &JobFile, name: &str) -> Failure {
+pub fn no_such_job(file: &JobFile, name: &str) -> CliError {
     let failure =
-        Failure::new(status::NOT_FOUND, format!("there is no job {name:?} in {}", display(&file.path)));
+        CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {name:?} in {}", display(&file.path)));
     match file.near(name).as_slice() {
         [] if file.jobs.is_empty() => failure.hint("the file declares no job"),
         [] => failure.hint("runner check lists the jobs that it declares"),

@@ -1,4 +1,4 @@
-//! The command line: one file a verb. Failures become words, a hint and an exit status here and nowhere else.
+//! The command line: one file a verb. Errors become words, a hint and an exit status in `error` alone.
 
 mod args;
 mod bar;
@@ -6,7 +6,7 @@ mod closed;
 mod color;
 mod commands;
 mod enqueue;
-mod error;
+pub mod error;
 mod follow;
 mod hands;
 mod json_rows;
@@ -27,9 +27,9 @@ mod why;
 use std::env;
 use std::io::ErrorKind;
 use std::panic::{self, AssertUnwindSafe};
-use std::process::ExitCode;
 use std::sync::Arc;
 
+use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches};
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
@@ -41,10 +41,10 @@ use commands::{
     backup, cancel, check, completions, doctor, explain, init, inspect, logs, man, pause, prune, retry,
     schema, wait, work,
 };
-use error::{Failure, status};
+use error::{CliError, ExitStatus, describe};
 
 /// Runs the command line of this process.
-pub fn main() -> ExitCode {
+pub fn main() -> ExitStatus {
     if let Some(answered) = completions::answer() {
         return answered;
     }
@@ -54,25 +54,27 @@ pub fn main() -> ExitCode {
         Err(answer) => {
             let args: Vec<_> = env::args_os().collect();
             let answer = meant::with_tips(answer, &args);
-            return ExitCode::from(match answer.print() {
-                _ if answer.use_stderr() => status::USAGE,
+            return match answer.print() {
+                _ if answer.use_stderr() => ExitStatus::USAGE,
                 // Help and version end here too. Whoever reads them may go away.
                 Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                     say::say(&format!("could not print to standard output: {error}"));
-                    status::IO
+                    ExitStatus::IO
                 }
-                _ => 0,
-            });
+                _ => ExitStatus::SUCCESS,
+            };
         }
     };
     // A panic has said what is wrong already; its exit status is that of a defect.
     match panic::catch_unwind(AssertUnwindSafe(|| run(&cli))) {
-        Err(_) => ExitCode::from(status::INTERNAL),
-        Ok(Ok(status)) => ExitCode::from(status),
-        Ok(Err(failure)) => {
+        Err(_) => ExitStatus::INTERNAL,
+        Ok(Ok(status)) => status,
+        Ok(Err(error)) => {
+            let CliError { status, message, hint } = describe(&error);
+            let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
             // Names and paths in it may come from anywhere.
-            say::print(&safe_block(&failure.to_string()));
-            ExitCode::from(failure.status)
+            say::print(&safe_block(&format!("runner: {message}{hint}")));
+            status
         }
     }
 }
@@ -89,7 +91,7 @@ fn as_defined() -> clap::error::Result<Cli> {
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
-fn run(cli: &Cli) -> Result<u8, Failure> {
+fn run(cli: &Cli) -> Result<ExitStatus> {
     let global = &cli.global;
     if global.utc {
         show_utc();

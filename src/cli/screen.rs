@@ -2,12 +2,13 @@
 
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::args::Global;
 use super::closed;
 use super::color;
-use super::error::Failure;
+use super::error::CliError;
 use crate::text::{columns_of, hanging_indent};
 
 /// Standard output, for data.
@@ -74,7 +75,7 @@ impl Tone {
 }
 
 /// What writing gives: a failure, unless the reader just went away.
-pub type Written = Result<(), Failure>;
+pub type Written = Result<()>;
 
 impl Screen {
     /// Standard output under these options.
@@ -151,7 +152,7 @@ impl Screen {
     /// Writes an object as a line of JSON.
     pub fn object(&mut self, value: &impl Serialize) -> Written {
         let line = serde_json::to_string(value).map_err(|error| {
-            Failure::new(super::error::status::INTERNAL, format!("could not write JSON: {error}"))
+            CliError::new(super::error::ExitStatus::INTERNAL, format!("could not write JSON: {error}"))
         })?;
         self.bytes(line.as_bytes())?;
         self.bytes(b"\n")
@@ -175,8 +176,7 @@ impl Screen {
                 self.out = None;
                 Ok(())
             }
-            Err(error) => Err(Failure::io("write to standard output", &error)),
-            Ok(()) => Ok(()),
+            done => done.context("could not write to standard output"),
         }
     }
 

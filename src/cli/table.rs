@@ -1,8 +1,8 @@
 //! Tables for people: columns as wide as they need to be, the last one cut where the screen ends.
 
+use anyhow::Result;
 use unicode_width::UnicodeWidthStr;
 
-use super::error::Failure;
 use super::screen::{Screen, Tone, Written};
 
 /// Between columns.
@@ -56,7 +56,7 @@ impl Table {
     }
 
     /// Prints it. Gives the headings of the columns that it had no room for.
-    pub fn print_rows(&self, screen: &mut Screen) -> Result<Vec<String>, Failure> {
+    pub fn print_rows(&self, screen: &mut Screen) -> Result<Vec<String>> {
         let widths = self.widths(screen.width());
         let heading = self.line(&self.heading, &widths, str::to_owned);
         let heading = screen.paint(Tone::Faint, heading.trim_end());

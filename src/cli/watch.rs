@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::error::Failure;
+use super::error::ExitStatus;
 use crate::store::Store;
 
 /// How often the version of the database is looked at: no person notices the delay, no CPU the look.
@@ -28,15 +29,14 @@ pub struct Watch {
 
 impl Watch {
     /// From now on SIGINT and SIGTERM are noted; a second one ends the program at once.
-    pub fn begin() -> Result<Self, Failure> {
+    pub fn begin() -> Result<Self> {
         let caught = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).map(catch);
-        let stops =
-            caught.collect::<io::Result<_>>().map_err(|error| Failure::io("listen for signals", &error))?;
+        let stops = caught.collect::<io::Result<_>>().context("could not listen for signals")?;
         Ok(Self { stops, version: None, looked: Instant::now() })
     }
 
     /// The exit status, if a signal has said stop.
-    pub fn stopped(&self) -> Option<u8> {
+    pub fn stopped(&self) -> Option<ExitStatus> {
         let (signal, _) = self.stops.iter().find(|(_, noted)| noted.load(Ordering::Relaxed))?;
         Some(exit_status(*signal))
     }
@@ -44,7 +44,7 @@ impl Watch {
     /// Waits until there may be something new, at most until then. Gives the exit status if a signal says stop.
     ///
     /// What is read after it returns is at least as new as what made it return.
-    pub fn wait(&mut self, store: &Store, until: Option<Instant>) -> Result<Option<u8>, Failure> {
+    pub fn wait(&mut self, store: &Store, until: Option<Instant>) -> Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = self.stopped() {
                 return Ok(Some(status));
@@ -64,15 +64,15 @@ impl Watch {
 }
 
 /// The exit status of a program that was told to stop by this signal.
-fn exit_status(signal: i32) -> u8 {
-    u8::try_from(128 + signal).unwrap_or(u8::MAX)
+fn exit_status(signal: i32) -> ExitStatus {
+    ExitStatus(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }
 
 fn catch(signal: i32) -> io::Result<(i32, Arc<AtomicBool>)> {
     let noted = Arc::new(AtomicBool::new(false));
     // In this order: the first signal finds the flag down, and raises it. A reader that does not read, or a disk that
     // hangs, may keep the program from ever looking at it.
-    flag::register_conditional_shutdown(signal, exit_status(signal).into(), Arc::clone(&noted))?;
+    flag::register_conditional_shutdown(signal, exit_status(signal).0.into(), Arc::clone(&noted))?;
     flag::register(signal, Arc::clone(&noted))?;
     Ok((signal, noted))
 }

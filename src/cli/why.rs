@@ -1,14 +1,15 @@
 //! Why a job is in its state, and what happens next, in words.
 
+use anyhow::Result;
+
 use super::commands::inspect::{Seen, look_at_workers};
-use super::error::Failure;
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
 use crate::store::{JobRow, Store};
 use crate::text::{Timestamp, human_duration, relative_time, safe_line};
 use crate::worker::Liveness;
 
 /// Why a job is in its state, and what happens next: a sentence or two.
-pub fn why(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, Failure> {
+pub fn why(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>> {
     let runs = job.spec.policy.runs();
     let last = job.last_error_code.as_ref().map_or("its last attempt", ErrorCode::as_str);
     let mut lines = match (job.state, job.phase) {
@@ -51,7 +52,7 @@ pub fn expiry(job: &JobRow, now: Timestamp) -> Option<String> {
     }
 }
 
-fn running(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, Failure> {
+fn running(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>> {
     let worker = job.worker_id.as_deref().unwrap_or("unknown");
     let mut lines = vec![format!(
         "attempt {} of {} has been running for {} in worker {worker}",
@@ -75,7 +76,7 @@ fn running(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>, F
 }
 
 /// What a waiting job waits for besides its due time.
-fn what_holds_it(store: &Store, job: &JobRow) -> Result<Option<String>, Failure> {
+fn what_holds_it(store: &Store, job: &JobRow) -> Result<Option<String>> {
     let queue = &job.spec.queue;
     if job.paused {
         return Ok(Some(format!("queue {queue} is paused; runner resume {queue} opens it")));

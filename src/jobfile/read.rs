@@ -38,14 +38,7 @@ impl From<Mistakes> for JobFileError {
     }
 }
 
-impl std::error::Error for JobFileError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unreadable { error, .. } => Some(error),
-            _ => None,
-        }
-    }
-}
+impl std::error::Error for JobFileError {}
 
 impl fmt::Display for JobFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,7 +66,7 @@ impl fmt::Display for JobFileError {
                 "cannot read the job file {}: {error}\nhint: make it a file that you may read, or name another with `--file PATH`",
                 path.display()
             ),
-            Self::Mistakes(mistakes) => mistakes.fmt(f),
+            Self::Mistakes(mistakes) => write!(f, "the job file cannot be used\n\n{mistakes}"),
         }
     }
 }

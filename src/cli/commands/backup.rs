@@ -1,20 +1,23 @@
 //! `runner backup`
 
+use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::cli::args::{Backup, Global};
 use crate::cli::bar::Bar;
-use crate::cli::error::{Failure, status};
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::screen::Screen;
 
 /// Copies the database, never over an existing file.
-pub fn run(global: &Global, asked: &Backup) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Backup) -> Result<ExitStatus> {
     let store = locate::open(global)?;
     let shown = locate::display(&asked.target);
     if asked.target.symlink_metadata().is_ok() {
-        return Err(Failure::new(status::EXISTS, format!("{shown} exists and was left as it is"))
-            .hint("name a file that does not exist"));
+        bail!(
+            CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is"))
+                .hint("name a file that does not exist")
+        );
     }
     let mut bar = Bar::new(global, "{percent}% copied");
     store.backup(&asked.target, &mut |pages, left| {
@@ -28,5 +31,5 @@ pub fn run(global: &Global, asked: &Backup) -> Result<u8, Failure> {
         screen.line(format!("copied to {shown}"))?;
     }
     screen.flush()?;
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }

@@ -1,8 +1,10 @@
 //! `runner cancel`
 
+use anyhow::Result;
+
 use crate::cli::args::{Global, Ids};
 use crate::cli::commands::inspect::{Seen, look_at_workers};
-use crate::cli::error::{Failure, status};
+use crate::cli::error::ExitStatus;
 use crate::cli::hands;
 use crate::cli::json_rows::JobJson;
 use crate::cli::locate;
@@ -15,7 +17,7 @@ use crate::wake;
 use crate::worker::Liveness;
 
 /// Cancels waiting jobs and asks running ones to end.
-pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Ids) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     hands::take_from_the_dead(&mut store)?;
     hands::look(&mut store)?;
@@ -23,13 +25,13 @@ pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
     wake::wake_workers(&store.file().run_dir());
     wait_for_what_lies_in_hand(&mut store, &mut done)?;
     let mut screen = Screen::new(global);
-    let mut exit = 0;
+    let mut exit = ExitStatus::SUCCESS;
     for each in done {
         let id = each.id;
         let words = match each.outcome {
             CancelOutcome::Unknown => {
                 say(&format!("there is no job {id}"));
-                exit = status::NOT_FOUND;
+                exit = ExitStatus::NOT_FOUND;
                 continue;
             }
             CancelOutcome::Cancelled => format!("job {id}: cancelled"),
@@ -49,7 +51,7 @@ pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
 }
 
 /// Who ends a running job: its worker, if that can.
-fn asked_to_end(store: &Store, id: i64) -> Result<String, Failure> {
+fn asked_to_end(store: &Store, id: i64) -> Result<String> {
     let worker = store.job(id, clock::now())?.and_then(|job| job.worker_id);
     let workers = look_at_workers(store)?;
     let its_own = workers.iter().find(|seen| worker.as_deref() == Some(seen.name()));
@@ -72,7 +74,7 @@ fn asked_to_end(store: &Store, id: i64) -> Result<String, Failure> {
 
 /// A job that a worker had claimed and not begun is waiting to everybody else: it is cancelled when this returns, unless
 /// its worker is suspended.
-fn wait_for_what_lies_in_hand(store: &mut Store, done: &mut [Cancelled]) -> Result<(), Failure> {
+fn wait_for_what_lies_in_hand(store: &mut Store, done: &mut [Cancelled]) -> Result<()> {
     hands::wait_until(store, &mut |store| {
         let asked = done.iter_mut().filter(|each| each.outcome == CancelOutcome::Requested);
         let mut lies_in_hand = false;

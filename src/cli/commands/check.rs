@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
-use crate::cli::error::Failure;
+use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::screen::{Screen, Tone, Written};
 use crate::cli::table::Table;
@@ -21,7 +22,7 @@ const MOST_ROWS: u32 = 12;
 const MOST_DELAYS: usize = 1_000;
 
 /// Validates a job file; prints the resolved policy and the delays of each job.
-pub fn run(global: &Global, asked: &Check) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Check) -> Result<ExitStatus> {
     let path = match &asked.path {
         Some(path) => path.clone(),
         None => locate::job_file_path(global)?,
@@ -36,7 +37,7 @@ pub fn run(global: &Global, asked: &Check) -> Result<u8, Failure> {
         show(&mut screen, &file)?;
     }
     screen.flush()?;
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }
 
 fn show(screen: &mut Screen, file: &JobFile) -> Written {

@@ -4,11 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use anyhow::Result;
 use serde::Serialize;
 
 use crate::cli::args::Global;
 use crate::cli::commands::inspect::{Seen, look_at_workers};
-use crate::cli::error::{Failure, status};
+use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::screen::{Screen, Tone, Written};
 use crate::clock;
@@ -43,7 +44,7 @@ struct Problem {
 }
 
 /// Looks at everything; exit 1 if something is wrong.
-pub fn run(global: &Global) -> Result<u8, Failure> {
+pub fn run(global: &Global) -> Result<ExitStatus> {
     let mut report = Report { sqlite: rusqlite::version(), ..Report::default() };
     let file = locate::store_file(global)?;
     report.db = file.path().display().to_string();
@@ -68,7 +69,7 @@ pub fn run(global: &Global) -> Result<u8, Failure> {
         show(&mut screen, &report)?;
     }
     screen.flush()?;
-    Ok(if report.problems.is_empty() { 0 } else { status::NO })
+    Ok(if report.problems.is_empty() { ExitStatus::SUCCESS } else { ExitStatus::NO })
 }
 
 impl Report {
@@ -144,7 +145,7 @@ fn look_at_orphans(workers: &[Seen], report: &mut Report) {
 }
 
 /// Jobs that are due wait for a worker: that may be meant, or forgotten.
-fn look_at_waiting(store: &mut Store, workers: &[Seen], report: &mut Report) -> Result<(), Failure> {
+fn look_at_waiting(store: &mut Store, workers: &[Seen], report: &mut Report) -> Result<()> {
     for QueueRow { name, paused, counts } in store.overview(clock::now())?.queues {
         let due = counts.ready;
         if due == 0 || paused || workers.iter().any(|worker| worker.takes_from(&name)) {

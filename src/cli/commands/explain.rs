@@ -1,9 +1,10 @@
 //! `runner explain`: what would happen after an ending, or why a job is where it is.
 
+use anyhow::{Result, bail};
 use serde::Serialize;
 
 use crate::cli::args::{Explain, Global};
-use crate::cli::error::{Failure, status};
+use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::hands;
 use crate::cli::locate;
 use crate::cli::screen::{Screen, Tone};
@@ -17,7 +18,7 @@ use crate::store::JobRow;
 use crate::text::{Millis, Timestamp, human_duration};
 
 /// Runs the verb.
-pub fn run(global: &Global, asked: &Explain) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Explain) -> Result<ExitStatus> {
     let mut screen = Screen::new(global);
     match ending(asked) {
         Some(ending) => {
@@ -26,7 +27,7 @@ pub fn run(global: &Global, asked: &Explain) -> Result<u8, Failure> {
         None => explain_job(&mut screen, global, &asked.what)?,
     }
     screen.flush()?;
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }
 
 fn ending(asked: &Explain) -> Option<Exit> {
@@ -64,22 +65,21 @@ impl Subject {
 }
 
 /// A declared job, else the job with this id.
-fn subject(global: &Global, what: &str) -> Result<Subject, Failure> {
-    let declared = locate::job_file(global).and_then(|file| {
-        file.job(what).map(|job| job.spec.clone()).ok_or_else(|| locate::no_such_job(&file, what))
-    });
+fn subject(global: &Global, what: &str) -> Result<Subject> {
+    let declared = locate::declared_job(global, what);
     match (declared, values::id(what)) {
-        (Err(failure), Ok(id)) if failure.status == status::NOT_FOUND => {
+        (Err(error), Ok(id)) if describe(&error).status == ExitStatus::NOT_FOUND => {
             let now = clock::now();
-            let job = locate::open(global)?.job(id, now)?;
-            job.map(|job| Subject::now(&job, now)).ok_or_else(|| no_such_id(id))
+            let job = locate::open(global)?.job(id, now)?.ok_or_else(|| no_such_id(id))?;
+            Ok(Subject::now(&job, now))
         }
-        (declared, _) => declared.map(Subject::when_due),
+        (declared, _) => Ok(Subject::when_due(declared?.spec)),
     }
 }
 
-fn no_such_id(id: i64) -> Failure {
-    Failure::new(status::NOT_FOUND, format!("there is no job {id}")).hint("runner inspect jobs lists them")
+fn no_such_id(id: i64) -> CliError {
+    CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {id}"))
+        .hint("runner inspect jobs lists them")
 }
 
 /// What `explain --json` prints.
@@ -92,11 +92,11 @@ struct ExplainJson {
     delay_max_ms: Option<Millis>,
 }
 
-fn explain_ending(screen: &mut Screen, subject: &Subject, ending: Exit, attempt: u32) -> Result<(), Failure> {
+fn explain_ending(screen: &mut Screen, subject: &Subject, ending: Exit, attempt: u32) -> Result<()> {
     let spec = &subject.spec;
     let runs = spec.policy.runs();
     if attempt > runs {
-        return Err(Failure::usage(format!("{} has no attempt {attempt}: its budget is {runs}", spec.name)));
+        bail!(CliError::usage(format!("{} has no attempt {attempt}: its budget is {runs}", spec.name)));
     }
     let verdict = classify(&spec.exit, ending, None);
     let circumstances = Circumstances {
@@ -184,13 +184,14 @@ fn code_words(rules: &ExitRules, ending: Exit, code: Option<&ErrorCode>) -> Stri
     format!("{code}, {rule}")
 }
 
-fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<(), Failure> {
+fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<()> {
     let id = values::id(what).map_err(|_| {
         let hint = meant::named(global, what).map_or_else(
             || "with the id of a job alone, runner explain says why that job is in its state".to_owned(),
             |newest| meant::words(&newest, &format!("runner explain {}", newest.id)),
         );
-        Failure::usage(format!("an ending of {what} is needed: --exit N, --signal S or --timeout")).hint(hint)
+        CliError::usage(format!("an ending of {what} is needed: --exit N, --signal S or --timeout"))
+            .hint(hint)
     })?;
     let now = clock::now();
     let mut store = locate::open(global)?;

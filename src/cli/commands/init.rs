@@ -3,8 +3,10 @@
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 
+use anyhow::{Context, Result, bail};
+
 use crate::cli::args::Global;
-use crate::cli::error::{Failure, status};
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::quoted;
 use crate::cli::screen::Screen;
@@ -15,23 +17,26 @@ use crate::model::Bytes;
 const SCHEMA_NAME: &str = "jobs.schema.json";
 
 /// Writes a small job file, never over an existing one.
-pub fn run(global: &Global) -> Result<u8, Failure> {
+pub fn run(global: &Global) -> Result<ExitStatus> {
     let path = match &global.file {
         Some(path) => path.clone(),
         None => locate::current_dir()?.join(FILE_NAME),
     };
     let shown = locate::display(&path);
-    let mut file = File::create_new(&path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            Failure::new(status::EXISTS, format!("{shown} exists and was left as it is"))
-                .hint("runner check looks at it; --file PATH writes another one")
+    let mut file = match File::create_new(&path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            bail!(
+                CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is"))
+                    .hint("runner check looks at it; --file PATH writes another one")
+            )
         }
-        _ => Failure::io(&format!("create {shown}"), &error),
-    })?;
-    file.write_all(STARTER.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| {
-        let _ = fs::remove_file(&path); // an empty one would stand in the way of the next try
-        Failure::io(&format!("write {shown}"), &error)
-    })?;
+        created => created.with_context(|| format!("could not create {shown}"))?,
+    };
+    let written = file.write_all(STARTER.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(&path); // an empty file would stand in the way of the next try
+    }
+    written.with_context(|| format!("could not write {shown}"))?;
     let mut screen = Screen::new(global);
     if !screen.quiet {
         screen.line(format!("wrote {shown}"))?;
@@ -40,5 +45,5 @@ pub fn run(global: &Global) -> Result<u8, Failure> {
         screen.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
     }
     screen.flush()?;
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }

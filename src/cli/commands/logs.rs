@@ -2,8 +2,10 @@
 
 use std::io::{self, IsTerminal};
 
+use anyhow::{Result, bail};
+
 use crate::cli::args::{Global, Logs};
-use crate::cli::error::{Failure, status};
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::follow;
 use crate::cli::json_rows::AttemptJson;
 use crate::cli::locate;
@@ -16,7 +18,7 @@ use crate::store::{JobRow, Store, StreamBytes};
 use crate::text::relative_time;
 
 /// Prints what the last or the named attempt wrote.
-pub fn run(global: &Global, asked: &Logs) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Logs) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     if asked.follow {
         return follow::run(global, asked, &mut store);
@@ -49,7 +51,7 @@ pub fn run(global: &Global, asked: &Logs) -> Result<u8, Failure> {
             say(&nothing(&job, number, asked));
         }
     }
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }
 
 /// An empty log looks like a mistake to a person.
@@ -71,29 +73,29 @@ fn nothing(job: &JobRow, number: u32, asked: &Logs) -> String {
 }
 
 /// The job, and the attempt that is meant: the running one, else the last.
-fn find(store: &Store, asked: &Logs) -> Result<(JobRow, u32), Failure> {
+fn find(store: &Store, asked: &Logs) -> Result<(JobRow, u32)> {
     let id = asked.which.job;
     let job = locate::job(store, id, clock::now())?.ok_or_else(|| no_such_job(id))?;
     let last = last_attempt(&job);
     let number = asked.which.attempt.unwrap_or(last);
     if number == 0 {
-        return Err(not_started(&job));
+        bail!(not_started(&job));
     }
     if number > last {
-        return Err(no_such_attempt(id, number, last));
+        bail!(no_such_attempt(id, number, last));
     }
     Ok((job, number))
 }
 
-fn not_started(job: &JobRow) -> Failure {
+fn not_started(job: &JobRow) -> CliError {
     let JobRow { id, state, .. } = job;
     if state.is_final() {
-        return Failure::new(status::NOT_FOUND, format!("job {id} was never started: it is {state}"))
+        return CliError::new(ExitStatus::NOT_FOUND, format!("job {id} was never started: it is {state}"))
             .hint(format!("runner explain {id} says why"));
     }
     let due = relative_time(job.run_at, clock::now());
     let what = format!("job {id} has not been started yet: {}, due {due}", job.status());
-    Failure::new(status::NOT_FOUND, what)
+    CliError::new(ExitStatus::NOT_FOUND, what)
         .hint(format!("runner explain {id} says why; runner logs -f {id} waits for it"))
 }
 
@@ -103,12 +105,12 @@ pub fn last_attempt(job: &JobRow) -> u32 {
 }
 
 /// There is no job of this id.
-pub fn no_such_job(id: i64) -> Failure {
-    Failure::new(status::NOT_FOUND, format!("there is no job {id}"))
+pub fn no_such_job(id: i64) -> CliError {
+    CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {id}"))
 }
 
 /// The job does not have this attempt.
-pub fn no_such_attempt(id: i64, number: u32, last: u32) -> Failure {
-    Failure::new(status::NOT_FOUND, format!("job {id} has no attempt {number}"))
+pub fn no_such_attempt(id: i64, number: u32, last: u32) -> CliError {
+    CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
         .hint(format!("its attempts go up to {last}"))
 }

@@ -1,10 +1,11 @@
 //! `runner man`: one page, made of what `--help` says of every verb, and of what no verb says.
 
+use anyhow::Result;
 use clap::{Arg, Command, CommandFactory};
 use roff::{Inline, Roff, bold, italic, roman};
 
 use crate::cli::args::{Cli, Global};
-use crate::cli::error::Failure;
+use crate::cli::error::ExitStatus;
 use crate::cli::screen::Screen;
 
 /// What is said between the options and the verbs.
@@ -73,11 +74,11 @@ const FILES: [(&str, &str); 4] = [
 ];
 
 /// Prints the page.
-pub fn run(global: &Global) -> Result<u8, Failure> {
+pub fn run(global: &Global) -> Result<ExitStatus> {
     let mut screen = Screen::new(global);
     screen.bytes(page().as_bytes())?;
     screen.flush()?;
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }
 
 fn page() -> String {

@@ -1,9 +1,10 @@
 //! `runner pause` and `runner resume`
 
+use anyhow::Result;
 use serde_json::json;
 
 use crate::cli::args::{Global, QueueName};
-use crate::cli::error::Failure;
+use crate::cli::error::ExitStatus;
 use crate::cli::hands;
 use crate::cli::locate;
 use crate::cli::screen::Screen;
@@ -13,7 +14,7 @@ use crate::wake;
 use crate::worker;
 
 /// Pauses a queue, or resumes it.
-pub fn run(global: &Global, asked: &QueueName, paused: bool) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &QueueName, paused: bool) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     let changed = store.set_paused(&asked.queue, paused)?;
     wake::wake_workers(&store.file().run_dir());
@@ -29,11 +30,11 @@ pub fn run(global: &Global, asked: &QueueName, paused: bool) -> Result<u8, Failu
         screen.line(format!("queue {} is {word}{already}", asked.queue))?;
     }
     screen.flush()?;
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }
 
 /// Nothing of a paused queue is started any more when this returns, unless a worker is suspended.
-fn wait_for_what_lies_in_hand(store: &mut Store, queue: &str) -> Result<(), Failure> {
+fn wait_for_what_lies_in_hand(store: &mut Store, queue: &str) -> Result<()> {
     hands::take_from_the_dead(store)?;
     hands::wait_until(store, &mut |store| {
         for id in worker::in_hand(store)? {

@@ -1,10 +1,11 @@
 //! `runner prune`
 
+use anyhow::Result;
 use serde_json::json;
 
 use crate::cli::args::{Global, Prune};
 use crate::cli::bar::Bar;
-use crate::cli::error::Failure;
+use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::say::say;
 use crate::cli::screen::{Screen, Written};
@@ -18,19 +19,19 @@ use crate::text::Timestamp;
 const USUAL: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
 
 /// Removes finished jobs, or says which would go.
-pub fn run(global: &Global, asked: &Prune) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Prune) -> Result<ExitStatus> {
     let mut screen = Screen::new(global);
     let Some(mut store) = locate::open_if_there(global)? else {
         let file = locate::store_file(global)?;
         let words = format!("there is no database yet at {}", locate::display(file.path()));
         tell(&mut screen, 0, words)?;
-        return Ok(0);
+        return Ok(ExitStatus::SUCCESS);
     };
     let filter = filter(asked);
     if asked.dry_run {
         let counts = store.count_prunable(&filter)?;
         tell(&mut screen, sum(&counts), words("would remove", &counts, asked))?;
-        return Ok(0);
+        return Ok(ExitStatus::SUCCESS);
     }
     let watch = Watch::begin()?;
     let mut bar = Bar::new(global, "{pos} of {len} removed");
@@ -45,7 +46,7 @@ pub fn run(global: &Global, asked: &Prune) -> Result<u8, Failure> {
         say("stopped before all was done; prune again to go on");
         return Ok(exit);
     }
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }
 
 fn filter(asked: &Prune) -> PruneFilter {

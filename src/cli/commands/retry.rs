@@ -1,7 +1,9 @@
 //! `runner retry`
 
+use anyhow::Result;
+
 use crate::cli::args::{Global, Retry};
-use crate::cli::error::{Failure, status};
+use crate::cli::error::ExitStatus;
 use crate::cli::hands;
 use crate::cli::json_rows::JobJson;
 use crate::cli::locate;
@@ -15,7 +17,7 @@ use crate::text::counted;
 use crate::wake;
 
 /// Replays dead and cancelled jobs, or makes waiting ones due.
-pub fn run(global: &Global, asked: &Retry) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Retry) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     let done = if asked.now {
         hands::take_from_the_dead(&mut store)?;
@@ -42,15 +44,19 @@ pub fn run(global: &Global, asked: &Retry) -> Result<u8, Failure> {
     if !screen.quiet {
         let put_back = done.iter().filter(|each| each.refusal.is_none());
         let jobs = put_back.map(|each| Ok(store.job(each.id, clock::now())?));
-        let jobs = jobs.filter_map(Result::transpose).collect::<Result<Vec<_>, Failure>>()?;
+        let jobs = jobs.filter_map(Result::transpose).collect::<Result<Vec<_>>>()?;
         stale_definition::tell(global, &jobs);
     }
-    Ok(if asked.dead { tell_skipped(&done, screen.quiet) } else { tell_refused(&done, asked.now) })
+    if asked.dead {
+        tell_skipped(&done, screen.quiet);
+        return Ok(ExitStatus::SUCCESS);
+    }
+    Ok(tell_refused(&done, asked.now))
 }
 
 /// Every job that was named and left is named again, with the reason.
-fn tell_refused(done: &[Replayed], now: bool) -> u8 {
-    let mut exit = 0;
+fn tell_refused(done: &[Replayed], now: bool) -> ExitStatus {
+    let mut exit = ExitStatus::SUCCESS;
     for each in done {
         let Some(refusal) = each.refusal else { continue };
         let id = each.id;
@@ -72,15 +78,15 @@ fn tell_refused(done: &[Replayed], now: bool) -> u8 {
         };
         say(&words);
         // An unknown id outweighs a job that was left as it is.
-        exit = if refusal == Refusal::Unknown { status::NOT_FOUND } else { exit.max(status::NO) };
+        exit = if refusal == Refusal::Unknown { ExitStatus::NOT_FOUND } else { exit.max(ExitStatus::NO) };
     }
     exit
 }
 
 /// With `--dead` nobody named the jobs that were left: they are counted.
-fn tell_skipped(done: &[Replayed], quiet: bool) -> u8 {
+fn tell_skipped(done: &[Replayed], quiet: bool) {
     if quiet {
-        return 0;
+        return;
     }
     let count =
         |wanted: fn(Refusal) -> bool| done.iter().filter(|each| each.refusal.is_some_and(wanted)).count();
@@ -97,5 +103,4 @@ fn tell_skipped(done: &[Replayed], quiet: bool) -> u8 {
         let jobs = counted(taken, "job");
         say(&format!("left {jobs} whose unique key is held by an unfinished job"));
     }
-    0
 }

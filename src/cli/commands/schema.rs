@@ -1,14 +1,16 @@
 //! `runner schema`
 
+use anyhow::Result;
+
 use crate::cli::args::Global;
-use crate::cli::error::Failure;
+use crate::cli::error::ExitStatus;
 use crate::cli::screen::Screen;
 use crate::jobfile::SCHEMA;
 
 /// Prints the JSON Schema of the job file.
-pub fn run(global: &Global) -> Result<u8, Failure> {
+pub fn run(global: &Global) -> Result<ExitStatus> {
     let mut screen = Screen::new(global);
     screen.bytes(SCHEMA.as_bytes())?;
     screen.flush()?;
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }

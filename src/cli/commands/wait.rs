@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, bail};
+
 use crate::cli::args::{Global, Ids};
 use crate::cli::commands::inspect::look_at_workers;
-use crate::cli::error::{Failure, status};
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::json_rows::JobJson;
 use crate::cli::locate;
 use crate::cli::say::say;
@@ -24,16 +26,16 @@ const LOOK_AT_WORKERS: Duration = Duration::from_secs(1);
 const MOST_NAMED: usize = 5;
 
 /// Waits for jobs and prints each when it has ended.
-pub fn run(global: &Global, asked: &Ids) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Ids) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let mut exit = 0;
+    let mut exit = ExitStatus::SUCCESS;
     for id in &asked.ids {
         if store.job(*id, clock::now())?.is_none() {
             say(&format!("there is no job {id}"));
-            exit = status::NOT_FOUND;
+            exit = ExitStatus::NOT_FOUND;
         }
     }
-    if exit != 0 {
+    if exit != ExitStatus::SUCCESS {
         return Ok(exit);
     }
     let mut screen = Screen::new(global);
@@ -75,7 +77,7 @@ pub type Tell<'a> = dyn FnMut(&mut Store, &JobRow, Option<&Attempt>) -> Written 
 
 impl Waiting {
     /// Waits until all of these jobs are final, and tells of each in their order. Gives the exit status.
-    pub fn wait_for(self, store: &mut Store, ids: &[i64], tell: &mut Tell<'_>) -> Result<u8, Failure> {
+    pub fn wait_for(self, store: &mut Store, ids: &[i64], tell: &mut Tell<'_>) -> Result<ExitStatus> {
         let mut vigil = Vigil {
             watch: Watch::begin()?,
             deadline: self.timeout.and_then(|timeout| Instant::now().checked_add(timeout.into())),
@@ -83,20 +85,20 @@ impl Waiting {
             told: HashSet::new(),
             looked_at_workers: None,
         };
-        let mut exit = 0;
+        let mut exit = ExitStatus::SUCCESS;
         let mut known = HashSet::new();
         let single = ids.iter().all(|id| Some(id) == ids.first());
         for (index, id) in ids.iter().enumerate().filter(|(_, id)| known.insert(**id)) {
             let job = match vigil.until_final(store, *id)? {
                 Came::Final(job) => *job,
                 Came::Time => {
-                    return Err(left(store, &ids[index..], status::LATER, "the time to wait is over")?);
+                    bail!(left(store, &ids[index..], ExitStatus::LATER, "the time to wait is over")?);
                 }
-                Came::Stop(status) => return Err(left(store, &ids[index..], status, "no longer waiting")?),
+                Came::Stop(status) => bail!(left(store, &ids[index..], status, "no longer waiting")?),
             };
             let last = store.attempt(*id, job.attempts)?;
             let own = exit_status(&job, last.as_ref());
-            exit = if single { own } else { exit.max(own.min(status::NO)) };
+            exit = if single { own } else { exit.max(own.min(ExitStatus::NO)) };
             tell(store, &job, last.as_ref())?;
         }
         Ok(exit)
@@ -117,15 +119,15 @@ struct Vigil {
 enum Came {
     Final(Box<JobRow>),
     Time,
-    Stop(u8),
+    Stop(ExitStatus),
 }
 
 impl Vigil {
-    fn until_final(&mut self, store: &mut Store, id: i64) -> Result<Came, Failure> {
+    fn until_final(&mut self, store: &mut Store, id: i64) -> Result<Came> {
         loop {
             let now = clock::now();
             let job = store.job(id, now)?.ok_or_else(|| {
-                Failure::new(status::NOT_FOUND, format!("job {id} was removed while it was waited for"))
+                CliError::new(ExitStatus::NOT_FOUND, format!("job {id} was removed while it was waited for"))
             })?;
             if job.state.is_final() {
                 record_expiry(store, &job)?;
@@ -145,7 +147,7 @@ impl Vigil {
     }
 
     /// Without a worker the job may wait for ever: whoever waits for it should know. Said once.
-    fn tell_of_missing_worker(&mut self, store: &Store, job: &JobRow) -> Result<(), Failure> {
+    fn tell_of_missing_worker(&mut self, store: &Store, job: &JobRow) -> Result<()> {
         let queue = &job.spec.queue;
         let looked = self.looked_at_workers.is_some_and(|at| at.elapsed() < LOOK_AT_WORKERS);
         if self.quiet || looked || self.told.contains(queue) {
@@ -165,7 +167,7 @@ impl Vigil {
 }
 
 /// Puts an expiry on record that nobody has noticed before. It is shown all the same if that cannot be done now.
-fn record_expiry(store: &mut Store, job: &JobRow) -> Result<(), Failure> {
+fn record_expiry(store: &mut Store, job: &JobRow) -> Result<()> {
     if job.dead_reason != Some(DeadReason::Expired) {
         return Ok(());
     }
@@ -176,7 +178,7 @@ fn record_expiry(store: &mut Store, job: &JobRow) -> Result<(), Failure> {
 }
 
 /// The waiting ends, and these jobs go on: in words, with this exit status.
-fn left(store: &Store, ids: &[i64], status: u8, why: &str) -> Result<Failure, Failure> {
+fn left(store: &Store, ids: &[i64], status: ExitStatus, why: &str) -> Result<CliError> {
     let mut open = Vec::new();
     let mut known = HashSet::new();
     for id in ids.iter().filter(|id| known.insert(**id)) {
@@ -194,13 +196,13 @@ fn left(store: &Store, ids: &[i64], status: u8, why: &str) -> Result<Failure, Fa
         2..=MOST_NAMED => (format!("jobs {named} go on"), "them"),
         _ => (format!("jobs {named} and others go on"), "these"),
     };
-    Ok(Failure::new(status, format!("{why}: {which}; runner cancel {named} calls {all} off")))
+    Ok(CliError::new(status, format!("{why}: {which}; runner cancel {named} calls {all} off")))
 }
 
 /// The exit status that stands for a job: its command's own, as `timeout` and a shell would give it.
-fn exit_status(job: &JobRow, last: Option<&Attempt>) -> u8 {
+fn exit_status(job: &JobRow, last: Option<&Attempt>) -> ExitStatus {
     if job.state == JobState::Succeeded {
-        return 0;
+        return ExitStatus::SUCCESS;
     }
     // A job that was called off did not end by its last attempt.
     let own =
@@ -213,5 +215,5 @@ fn exit_status(job: &JobRow, last: Option<&Attempt>) -> u8 {
             (_, Some(Status::Signaled(number))) => u8::try_from(number.saturating_add(128)).ok(),
             (_, None) => None,
         });
-    own.filter(|code| *code != 0).unwrap_or(status::NO)
+    own.filter(|code| *code != 0).map_or(ExitStatus::NO, ExitStatus)
 }

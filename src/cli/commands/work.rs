@@ -4,9 +4,11 @@ use std::io::{self, Write};
 use std::num::NonZero;
 use std::thread;
 
+use anyhow::Result;
+
 use crate::cli::args::{Global, LogFormat, Work};
 use crate::cli::bar;
-use crate::cli::error::{Failure, status};
+use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::screen;
 use crate::clock;
@@ -18,7 +20,7 @@ use crate::text::counted;
 use crate::worker::{self, Options, Summary, Until};
 
 /// Works until the options or a signal say that it is enough.
-pub fn run(global: &Global, asked: &Work) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Work) -> Result<ExitStatus> {
     let store = locate::open_or_create(global)?;
     let options = Options {
         slots: asked.slots.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get)),
@@ -62,11 +64,11 @@ fn tell_of_paused(global: &Global, until: Until, queues: Option<&[String]>, repo
     }
 }
 
-fn exit_status(summary: Summary, bounded: bool) -> u8 {
+fn exit_status(summary: Summary, bounded: bool) -> ExitStatus {
     match summary.cut_short {
-        Some(number) if bounded => 128 + u8::try_from(number).unwrap_or(0),
-        None if bounded && summary.dead > 0 => status::NO,
-        _ => 0,
+        Some(number) if bounded => ExitStatus(128 + u8::try_from(number).unwrap_or(0)),
+        None if bounded && summary.dead > 0 => ExitStatus::NO,
+        _ => ExitStatus::SUCCESS,
     }
 }
 

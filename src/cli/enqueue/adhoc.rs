@@ -3,7 +3,9 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::super::error::Failure;
+use anyhow::{Result, bail};
+
+use super::super::error::CliError;
 use super::super::locate;
 use super::overrides::Overrides;
 use crate::model::{Bytes, Command, JobSpec, RetryPolicy, Strategy, check_name};
@@ -20,7 +22,7 @@ pub(super) fn job(
     name: Option<&str>,
     options: &Overrides,
     now: Timestamp,
-) -> Result<NewJob, Failure> {
+) -> Result<NewJob> {
     let (command, args) = match line {
         Some(line) => (Command::Shell(Bytes::from(line)), args),
         None => (Command::Argv(args), Vec::new()),
@@ -29,7 +31,7 @@ pub(super) fn job(
 }
 
 /// Where an ad hoc job runs: the caller's directory.
-pub(super) fn cwd() -> Result<Bytes, Failure> {
+pub(super) fn cwd() -> Result<Bytes> {
     Ok(Bytes::from(locate::current_dir()?.as_os_str()))
 }
 
@@ -41,21 +43,23 @@ pub(super) fn new_job(
     cwd: &Bytes,
     options: &Overrides,
     now: Timestamp,
-) -> Result<NewJob, Failure> {
+) -> Result<NewJob> {
     let is_empty = match &command {
         Command::Shell(line) => line.0.iter().all(u8::is_ascii_whitespace),
         Command::Argv(words) => words.first().is_none_or(|program| program.0.is_empty()),
     };
     if is_empty {
-        return Err(Failure::usage("the command is empty"));
+        bail!(CliError::usage("the command is empty"));
     }
     let policies = options.policies();
     let backoff = policies.iter().find_map(|level| level.backoff.as_ref());
     let is_list = backoff.is_some_and(|backoff| matches!(backoff.strategy, Strategy::List { .. }));
     let has_runs = policies.iter().any(|level| level.max_attempts.is_some());
     if backoff.is_some() && !is_list && !has_runs {
-        return Err(Failure::usage("--backoff has no effect on an ad hoc job, which runs once")
-            .hint("add --max-attempts N"));
+        bail!(
+            CliError::usage("--backoff has no effect on an ad hoc job, which runs once")
+                .hint("add --max-attempts N")
+        );
     }
     let once = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
     let name = name.map_or_else(|| name_of(&command), str::to_owned);

@@ -6,9 +6,11 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::{Context, Result, bail};
+
 use super::super::args::Global;
 use super::super::bar::Bar;
-use super::super::error::{Failure, status};
+use super::super::error::{CliError, ExitStatus};
 use super::super::{locate, values};
 use super::adhoc;
 use super::fields::{Fields, Own};
@@ -32,7 +34,7 @@ pub(super) fn read(
     defaults: &Overrides,
     name: Option<&str>,
     now: Timestamp,
-) -> Result<Vec<NewJob>, Failure> {
+) -> Result<Vec<NewJob>> {
     let mut bar = Bar::new(global, "{pos} of {len} lines read");
     let all = if bar.is_watched() { text.lines().count() as u64 } else { 0 };
     let mut reader = Reader { global, defaults, name, now, cwd: None, file: None, shared: BTreeMap::new() };
@@ -42,18 +44,25 @@ pub(super) fn read(
         if line.trim().is_empty() {
             continue;
         }
-        jobs.push(reader.job(line).map_err(|failure| {
-            let what = format!("nothing was enqueued: {source} line {}: {}", index + 1, failure.message);
-            // What is wrong with a value is wrong with the input here, not with the command line.
-            let status = if failure.status == status::USAGE { status::DATA } else { failure.status };
-            Failure { status, message: what, hint: failure.hint }
-        })?);
+        let job = reader.job(line).map_err(wrong_input);
+        jobs.push(job.with_context(|| format!("nothing was enqueued: {source} line {}", index + 1))?);
     }
     Ok(jobs)
 }
 
+/// A value that cannot be taken is wrong input here, not a wrong command line.
+fn wrong_input(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<CliError>() {
+        Ok(error) if error.status == ExitStatus::USAGE => {
+            CliError { status: ExitStatus::DATA, ..error }.into()
+        }
+        Ok(error) => error.into(),
+        Err(other) => other,
+    }
+}
+
 /// Reads the whole of it.
-pub(super) fn read_text(path: &Path) -> Result<Lines, Failure> {
+pub(super) fn read_text(path: &Path) -> Result<Lines> {
     let (bytes, source) = if path == Path::new("-") {
         let mut bytes = Vec::new();
         let done = io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
@@ -61,17 +70,19 @@ pub(super) fn read_text(path: &Path) -> Result<Lines, Failure> {
     } else {
         (fs::read(path), locate::display(path))
     };
-    let bytes = bytes.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Failure::new(status::NOT_FOUND, format!("there is no file {source}")),
-        _ => Failure::io(&format!("read {source}"), &error),
-    })?;
+    let bytes = match bytes {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            bail!(CliError::new(ExitStatus::NOT_FOUND, format!("there is no file {source}")))
+        }
+        read => read.with_context(|| format!("could not read {source}"))?,
+    };
     match String::from_utf8(bytes) {
         Ok(text) => Ok((text, source)),
         Err(error) => {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = good.split(|byte| *byte == b'\n').count();
             let what = format!("nothing was enqueued: {source} line {line}: it is not UTF-8");
-            Err(Failure::new(status::DATA, what))
+            bail!(CliError::new(ExitStatus::DATA, what))
         }
     }
 }
@@ -90,8 +101,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn job(&mut self, line: &str) -> Result<NewJob, Failure> {
-        let invalid = |message: String| Failure::new(status::DATA, message);
+    fn job(&mut self, line: &str) -> Result<NewJob> {
+        let invalid = |message: String| CliError::new(ExitStatus::DATA, message);
         let mut fields = Fields::parse(line).map_err(invalid)?;
         let own = fields.take_own().map_err(invalid)?;
         let text = fields.what_is_left();
@@ -115,7 +126,7 @@ impl Reader<'_> {
                 adhoc::new_job(command, args, name, cwd, &overrides, self.now)?
             }
             (None, Some(name)) => self.declared(&name, args, &overrides)?,
-            (None, None) => return Err(invalid("a \"name\" or a \"command\" is needed".to_owned())),
+            (None, None) => bail!(invalid("a \"name\" or a \"command\" is needed".to_owned())),
         };
         if let Some(text) = text {
             if self.shared.len() >= MOST_SHARED {
@@ -127,7 +138,7 @@ impl Reader<'_> {
     }
 
     /// One more job of a definition that an earlier line gave.
-    fn another(&self, spec: Arc<JobSpec>, own: Own) -> Result<NewJob, Failure> {
+    fn another(&self, spec: Arc<JobSpec>, own: Own) -> Result<NewJob> {
         too_long::check_args(&own.args)?;
         Ok(NewJob {
             spec,
@@ -139,7 +150,7 @@ impl Reader<'_> {
         })
     }
 
-    fn declared(&mut self, name: &str, args: Vec<Bytes>, overrides: &Overrides) -> Result<NewJob, Failure> {
+    fn declared(&mut self, name: &str, args: Vec<Bytes>, overrides: &Overrides) -> Result<NewJob> {
         let file = match self.file.take() {
             Some(file) => file,
             None => locate::job_file(self.global)?,

@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::error::{Failure, status};
+use anyhow::Result;
+
+use super::super::error::{CliError, ExitStatus};
 use super::super::hands;
 use crate::clock;
 use crate::store::{EnqueueError, Enqueued, NewJob, OnConflict, Store};
@@ -17,7 +19,7 @@ pub(super) fn enqueue(
     store: &mut Store,
     jobs: &[NewJob],
     call: &mut dyn FnMut(&mut Store) -> Result<Vec<Enqueued>, EnqueueError>,
-) -> Result<Vec<Enqueued>, Failure> {
+) -> Result<Vec<Enqueued>> {
     if jobs.iter().any(|job| job.on_conflict == OnConflict::Replace) {
         hands::take_from_the_dead(store)?;
     }
@@ -38,14 +40,15 @@ pub(super) fn enqueue(
 }
 
 /// The job in the way may be one of the call itself: it has not come to be, and nothing can be told of it.
-fn told(store: &Store, error: EnqueueError) -> Failure {
+fn told(store: &Store, error: EnqueueError) -> anyhow::Error {
     match &error {
         EnqueueError::Conflict { key, holder, .. }
             if matches!(store.job(*holder, clock::now()), Ok(None)) =>
         {
             let what = format!("nothing was enqueued: two jobs of this call have the unique key {key:?}");
-            Failure::new(status::LATER, what).hint("--on-conflict skip takes the first for both")
+            CliError::new(ExitStatus::LATER, what).hint("--on-conflict skip takes the first for both").into()
         }
-        _ => error.into(),
+        EnqueueError::Conflict { .. } => anyhow::Error::from(error).context("nothing was enqueued"),
+        EnqueueError::Store(_) => error.into(),
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal};
 
-use super::super::error::Failure;
+use anyhow::Result;
+
 use super::super::say::say;
 use crate::clock;
 use crate::model::JobState;
@@ -14,7 +15,7 @@ const MOST_NAMED: usize = 5;
 
 /// Says of a holder that has failed for good that nothing will run. A doubled cron line is as it should be, and cron is told
 /// nothing of it; a person who looks on is told which job has the key.
-pub(super) fn tell(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> Result<(), Failure> {
+pub(super) fn tell(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     let mut named = 0;
     for (asked, Enqueued { id, .. }) in asked.iter().zip(enqueued).filter(|(_, job)| !job.created) {
         let Some(job) = store.job(*id, clock::now())? else { continue };

@@ -16,12 +16,13 @@ mod too_long;
 
 use std::fmt::Write as _;
 
+use anyhow::{Result, bail};
 use serde_json::json;
 
 use super::args::{Enqueue, Global, WaitOptions};
 use super::bar::Bar;
 use super::commands::wait::{self, Waiting};
-use super::error::{Failure, status};
+use super::error::{CliError, ExitStatus};
 use super::json_rows::{AttemptJson, JobJson};
 use super::say::say;
 use super::screen::{Screen, Written};
@@ -35,7 +36,7 @@ use crate::wake;
 use overrides::Overrides;
 
 /// Runs the verb.
-pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
     let mut jobs = jobs(global, asked)?;
     if asked.stdin {
         jobs = vec![with_input(global, asked, jobs)?];
@@ -45,7 +46,7 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
         if !screen.quiet {
             show_plan(&mut screen, &jobs, clock::now())?;
         }
-        return Ok(0);
+        return Ok(ExitStatus::SUCCESS);
     }
     let mut store = locate::open_or_create(global)?;
     let mut bar = Bar::new(global, "{pos} of {len} written");
@@ -67,7 +68,7 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<u8, Failure> {
     if a_worker_is_there {
         store.leave();
     }
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }
 
 /// Waits for the jobs, also for those that a key gave.
@@ -76,7 +77,7 @@ fn wait(
     store: &mut Store,
     enqueued: &[Enqueued],
     asked: WaitOptions,
-) -> Result<u8, Failure> {
+) -> Result<ExitStatus> {
     let ids: Vec<_> = enqueued.iter().map(|job| job.id).collect();
     let waiting = Waiting { timeout: asked.wait_timeout, quiet: screen.quiet };
     waiting.wait_for(store, &ids, &mut |store, job, last| {
@@ -111,9 +112,9 @@ fn show_output(screen: &mut Screen, store: &mut Store, last: &Attempt, runs: u32
 }
 
 /// The job that is planned, with what comes on standard input. Whatever is wrong with it was found before.
-fn with_input(global: &Global, asked: &Enqueue, planned: Vec<NewJob>) -> Result<NewJob, Failure> {
+fn with_input(global: &Global, asked: &Enqueue, planned: Vec<NewJob>) -> Result<NewJob> {
     let single = |jobs: Vec<NewJob>| {
-        <[NewJob; 1]>::try_from(jobs).map_err(|_| Failure::usage("--stdin is for a single job"))
+        <[NewJob; 1]>::try_from(jobs).map_err(|_| CliError::usage("--stdin is for a single job"))
     };
     single(planned)?;
     let input = stdin::capture()?;
@@ -123,8 +124,8 @@ fn with_input(global: &Global, asked: &Enqueue, planned: Vec<NewJob>) -> Result<
 }
 
 /// The jobs that are asked for. What is wrong with the command line is told before any input is waited for.
-fn jobs(global: &Global, asked: &Enqueue) -> Result<Vec<NewJob>, Failure> {
-    let options = Overrides::from_options(&asked.options).map_err(Failure::usage)?;
+fn jobs(global: &Global, asked: &Enqueue) -> Result<Vec<NewJob>> {
+    let options = Overrides::from_options(&asked.options).map_err(CliError::usage)?;
     if let Some(path) = &asked.batch {
         options.check_single(false)?;
         let lines = batch::read_text(path)?;
@@ -133,8 +134,10 @@ fn jobs(global: &Global, asked: &Enqueue) -> Result<Vec<NewJob>, Failure> {
     let now = clock::now();
     let is_ad_hoc = asked.line.is_some() || (asked.names.is_empty() && !asked.args.is_empty());
     if !is_ad_hoc && let Some(name) = &asked.name {
-        return Err(Failure::usage(format!("--name {name} names an ad hoc job, and there is none"))
-            .hint("write the command after --, or as -c 'LINE'"));
+        bail!(
+            CliError::usage(format!("--name {name} names an ad hoc job, and there is none"))
+                .hint("write the command after --, or as -c 'LINE'")
+        );
     }
     let args: Vec<Bytes> = asked.args.iter().map(|arg| Bytes::from(arg.as_os_str())).collect();
     if is_ad_hoc {
@@ -142,11 +145,13 @@ fn jobs(global: &Global, asked: &Enqueue) -> Result<Vec<NewJob>, Failure> {
         return Ok(vec![job]);
     }
     if asked.names.is_empty() && !asked.all {
-        return Err(Failure::usage("there is nothing to enqueue: no name, no command")
-            .hint("runner enqueue NAME, runner enqueue -- CMD, or runner enqueue --help"));
+        bail!(
+            CliError::usage("there is nothing to enqueue: no name, no command")
+                .hint("runner enqueue NAME, runner enqueue -- CMD, or runner enqueue --help")
+        );
     }
     if asked.names.len() > 1 && !args.is_empty() {
-        return Err(Failure::usage("arguments after -- go to a single job, and several are named"));
+        bail!(CliError::usage("arguments after -- go to a single job, and several are named"));
     }
     declared(&locate::job_file(global)?, asked, &args, &options, now)
 }
@@ -157,7 +162,7 @@ fn declared(
     args: &[Bytes],
     options: &Overrides,
     now: Timestamp,
-) -> Result<Vec<NewJob>, Failure> {
+) -> Result<Vec<NewJob>> {
     let chosen: Vec<&Declared> = if asked.all {
         file.jobs.iter().collect()
     } else {
@@ -165,8 +170,8 @@ fn declared(
         asked.names.iter().map(find).collect::<Result<_, _>>()?
     };
     if chosen.is_empty() {
-        return Err(Failure::new(
-            status::DATA,
+        bail!(CliError::new(
+            ExitStatus::DATA,
             format!("there is nothing to enqueue: {} declares no job", locate::display(&file.path)),
         ));
     }
@@ -190,14 +195,17 @@ fn print_ids(screen: &mut Screen, store: &Store, enqueued: &[Enqueued]) -> Writt
             let _ = write!(lines, "{}", job.id); // a string has room for all
         }
     }
-    screen.must_line(&lines).map_err(|error| {
+    if let Err(error) = screen.must_line(&lines) {
         let ids: Vec<_> = enqueued.iter().map(|job| job.id.to_string()).collect();
-        Failure::new(status::IO, format!("could not print to standard output: {error}"))
-            .hint(format!("the jobs are on disk; their ids: {}", ids.join(" ")))
-    })
+        bail!(
+            CliError::new(ExitStatus::IO, format!("could not print to standard output: {error}"))
+                .hint(format!("the jobs are on disk; their ids: {}", ids.join(" ")))
+        );
+    }
+    Ok(())
 }
 
-fn json_line(store: &Store, enqueued: Enqueued) -> Result<String, Failure> {
+fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
     let job = locate::job(store, enqueued.id, clock::now())?;
     let mut object = serde_json::to_value(job.as_ref().map(JobJson::new)).unwrap_or_default();
     if let Some(fields) = object.as_object_mut() {

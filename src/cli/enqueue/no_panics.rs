@@ -7,6 +7,7 @@ use proptest::prelude::proptest;
 use super::super::args::{ColorWhen, Global};
 use super::batch;
 use super::overrides::Overrides;
+use crate::cli::error::describe;
 use crate::model::mutated;
 use crate::text::Timestamp;
 
@@ -29,8 +30,8 @@ proptest! {
     fn no_line_panics(line in mutated(&LINES), next in mutated(&LINES), now in -62_135_596_800_000..253_402_300_800_000_i64) {
         let lines = (format!("{line}\n\n{next}"), "standard input".to_owned());
         let jobs = batch::read(&global(), lines, &Overrides::default(), None, Timestamp(now));
-        if let Err(failure) = jobs {
-            assert!([65, 66].contains(&failure.status), "{failure:?}");
+        if let Err(error) = jobs {
+            assert!([65, 66].contains(&describe(&error).status.0), "{error:?}");
         }
     }
 }

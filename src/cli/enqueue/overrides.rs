@@ -6,8 +6,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::{Result, bail};
+
 use super::super::args::JobOptions;
-use super::super::error::Failure;
+use super::super::error::CliError;
 use super::super::locate;
 use super::super::values::At;
 use super::too_long;
@@ -97,13 +99,13 @@ impl Overrides {
     }
 
     /// Keys belong to one job.
-    pub(super) fn check_single(&self, single: bool) -> Result<(), Failure> {
+    pub(super) fn check_single(&self, single: bool) -> Result<()> {
         for (option, given) in [
             ("--unique-key", self.unique_key.is_some()),
             ("--idempotency-key", self.idempotency_key.is_some()),
         ] {
             if given && !single {
-                return Err(Failure::usage(format!("{option} is for a single job")));
+                bail!(CliError::usage(format!("{option} is for a single job")));
             }
         }
         Ok(())
@@ -139,12 +141,7 @@ impl Overrides {
     }
 
     /// A declared job with these laid over it.
-    pub(super) fn declared(
-        &self,
-        job: &Declared,
-        args: Vec<Bytes>,
-        now: Timestamp,
-    ) -> Result<NewJob, Failure> {
+    pub(super) fn declared(&self, job: &Declared, args: Vec<Bytes>, now: Timestamp) -> Result<NewJob> {
         let mut spec = job.spec.clone();
         let [near, far] = &job.layers;
         spec.policy = RetryPolicy::resolve(&self.policies(), &[near, far], &RetryPolicy::default());
@@ -152,12 +149,7 @@ impl Overrides {
     }
 
     /// A definition whose policy is settled, with the rest laid over it.
-    pub(super) fn finish(
-        &self,
-        mut spec: JobSpec,
-        args: Vec<Bytes>,
-        now: Timestamp,
-    ) -> Result<NewJob, Failure> {
+    pub(super) fn finish(&self, mut spec: JobSpec, args: Vec<Bytes>, now: Timestamp) -> Result<NewJob> {
         if let Some(jitter) = self.jitter {
             spec.policy.backoff.jitter = jitter;
         }
@@ -187,7 +179,7 @@ impl Overrides {
     }
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+fn absolute(path: &Path) -> Result<PathBuf> {
     Ok(locate::current_dir()?.join(path))
 }
 

@@ -1,6 +1,8 @@
 //! What the kernel could never execute is refused before it is on disk.
 
-use super::super::error::Failure;
+use anyhow::{Result, bail};
+
+use super::super::error::CliError;
 use crate::model::{Bytes, Command, JobSpec, LONGEST_STRING};
 
 /// What all of them may have together, in bytes, with a pointer to each: three quarters of 8 MiB, `execve(2)`. Of a machine
@@ -10,7 +12,7 @@ const MOST: usize = 6 << 20;
 const POINTER: usize = size_of::<*const u8>();
 
 /// Looks at every string that the command would be started with.
-pub(super) fn check(spec: &JobSpec, args: &[Bytes]) -> Result<(), Failure> {
+pub(super) fn check(spec: &JobSpec, args: &[Bytes]) -> Result<()> {
     let command = match &spec.command {
         Command::Shell(line) => std::slice::from_ref(line),
         Command::Argv(words) => words.as_slice(),
@@ -25,12 +27,12 @@ pub(super) fn check(spec: &JobSpec, args: &[Bytes]) -> Result<(), Failure> {
 }
 
 /// Looks at what is appended to the command.
-pub(super) fn check_args(args: &[Bytes]) -> Result<(), Failure> {
+pub(super) fn check_args(args: &[Bytes]) -> Result<()> {
     check_sum(check_all(args)?)
 }
 
 /// How much they take.
-fn check_all(texts: &[Bytes]) -> Result<usize, Failure> {
+fn check_all(texts: &[Bytes]) -> Result<usize> {
     let mut all = 0;
     for text in texts {
         let length = text.0.len() + 1;
@@ -40,28 +42,30 @@ fn check_all(texts: &[Bytes]) -> Result<usize, Failure> {
     Ok(all)
 }
 
-fn check_sum(all: usize) -> Result<(), Failure> {
+fn check_sum(all: usize) -> Result<()> {
     if all <= MOST {
         return Ok(());
     }
     let what =
         format!("the arguments and variables have {all} bytes together, and the kernel takes at most {MOST}");
-    Err(Failure::usage(what).hint("put the data into a file and pass its name, or --stdin"))
+    bail!(CliError::usage(what).hint("put the data into a file and pass its name, or --stdin"))
 }
 
-fn check_one(what: &str, text: &Bytes, length: usize) -> Result<(), Failure> {
+fn check_one(what: &str, text: &Bytes, length: usize) -> Result<()> {
     let has_nul = text.0.contains(&0);
     if length <= LONGEST_STRING && !has_nul {
         return Ok(());
     }
     let start: String = text.to_text().chars().take(30).collect();
     if has_nul {
-        return Err(Failure::usage(format!(
+        bail!(CliError::usage(format!(
             "the {what} {start:?} … holds a NUL byte, and no command can be given one"
         )));
     }
-    Err(Failure::usage(format!(
-        "the {what} {start:?} … has {length} bytes, and the kernel takes at most {LONGEST_STRING}"
-    ))
-    .hint("put the data into a file and pass its name"))
+    bail!(
+        CliError::usage(format!(
+            "the {what} {start:?} … has {length} bytes, and the kernel takes at most {LONGEST_STRING}"
+        ))
+        .hint("put the data into a file and pass its name")
+    )
 }

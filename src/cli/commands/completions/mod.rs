@@ -11,15 +11,15 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
-use std::process::ExitCode;
 use std::sync::Arc;
 
+use anyhow::{Context, Result};
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::ArgValueCandidates;
 use clap_complete::env::{EnvCompleter, Shells};
 
 use crate::cli::args::{Cli, Completions, Global, Shell};
-use crate::cli::error::{Failure, status};
+use crate::cli::error::ExitStatus;
 use crate::cli::screen::Screen;
 use source::Source;
 
@@ -30,14 +30,12 @@ const ASKED: &str = "_RUNNER_COMPLETE";
 const PROGRAM: &str = "runner";
 
 /// Prints the script for a shell.
-pub fn run(global: &Global, asked: &Completions) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Completions) -> Result<ExitStatus> {
     let mut script = Vec::new();
     shell(asked.shell.name())
         .ok_or(io::ErrorKind::Unsupported.into())
         .and_then(|shell| shell.write_registration(ASKED, PROGRAM, PROGRAM, PROGRAM, &mut script))
-        .map_err(|error| {
-            Failure::new(status::INTERNAL, format!("could not write the completions: {error}"))
-        })?;
+        .context("could not write the completions")?;
     let mut screen = Screen::new(global);
     screen.bytes(&script)?;
     if asked.shell == Shell::Zsh {
@@ -45,18 +43,18 @@ pub fn run(global: &Global, asked: &Completions) -> Result<u8, Failure> {
         screen.line("[[ ${funcstack[1]} == _runner ]] && _clap_dynamic_completer_runner \"$@\"")?;
     }
     screen.flush()?;
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }
 
 /// Answers a shell that asks what may follow; none if nobody asks.
-pub fn answer() -> Option<ExitCode> {
+pub fn answer() -> Option<ExitStatus> {
     let asking = env::var_os(ASKED).filter(|shell| !shell.is_empty())?;
     // Words that somebody typed half may trip the engine; a trace in the middle of a line helps nobody.
     panic::set_hook(Box::new(|_| {}));
     let answer = shell(asking.to_str().unwrap_or_default())
         .and_then(|shell| panic::catch_unwind(AssertUnwindSafe(|| completed(shell))).ok().flatten());
     let written = answer.is_some_and(|answer| io::stdout().write_all(&answer).is_ok());
-    Some(if written { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Some(if written { ExitStatus::SUCCESS } else { ExitStatus::NO })
 }
 
 fn shell(name: &str) -> Option<&'static dyn EnvCompleter> {

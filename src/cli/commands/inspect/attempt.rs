@@ -1,7 +1,9 @@
 //! One attempt, with its output.
 
+use anyhow::{Result, bail};
+
 use super::lists::ending;
-use crate::cli::error::{Failure, status};
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::json_rows::AttemptJson;
 use crate::cli::locate;
 use crate::cli::screen::{Screen, Tone, Written};
@@ -17,14 +19,16 @@ pub(super) fn show(
     id: i64,
     number: u32,
     now: Timestamp,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let job = locate::job(store, id, now)?.ok_or_else(|| super::no_such_job(store, id))?;
     let runs = job.spec.policy.runs();
     let ended = store.attempt(id, number)?;
     let runs_now = job.state == JobState::Running && number == job.attempts.saturating_add(1);
     if ended.is_none() && !runs_now {
-        return Err(Failure::new(status::NOT_FOUND, format!("job {id} has no attempt {number}"))
-            .hint(format!("runner inspect {id} shows those that it has")));
+        bail!(
+            CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
+                .hint(format!("runner inspect {id} shows those that it has"))
+        );
     }
     let output = store.output(id, number)?;
     if screen.json {

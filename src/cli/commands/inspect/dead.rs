@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::Result;
+
 use super::job::last_words;
 use super::lists;
-use crate::cli::error::Failure;
 use crate::cli::json_rows::JobJson;
 use crate::cli::screen::{Screen, Tone};
 use crate::cli::table::{Table, tell_left_out};
@@ -19,7 +20,7 @@ pub(super) fn show(
     filter: &JobFilter,
     limit: usize,
     now: Timestamp,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let mut groups: BTreeMap<String, Vec<JobRow>> = BTreeMap::new();
     let json = screen.json;
     let (shown, more) = lists::each_job(store, filter, limit, now, |job| {
@@ -68,7 +69,7 @@ fn group(
     jobs: &[JobRow],
     all: All,
     now: Timestamp,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>> {
     let plural = if jobs.len() == 1 { "job" } else { "jobs" };
     let heading = format!("{code}: {} {plural}", jobs.len());
     screen.line(screen.paint(Tone::Strong, &heading))?;
@@ -92,7 +93,7 @@ fn group(
 }
 
 /// What is known of its last failure: the message, else the last line that it wrote to standard error.
-fn what_it_said(store: &mut Store, job: &JobRow) -> Result<String, Failure> {
+fn what_it_said(store: &mut Store, job: &JobRow) -> Result<String> {
     if let Some(message) = &job.last_message {
         return Ok(safe_line(message));
     }

@@ -1,9 +1,10 @@
 //! One job: what it is, where it stands and why, and the story of its attempts.
 
+use anyhow::Result;
+
 use super::lists::ending;
 use super::timeline;
 use crate::cli::commands::check;
-use crate::cli::error::Failure;
 use crate::cli::json_rows::JobJson;
 use crate::cli::locate;
 use crate::cli::screen::{Screen, Tone, Written};
@@ -25,7 +26,7 @@ const LAST_WORDS: usize = 3;
 const STORY: &str = "       ";
 
 /// Shows a job.
-pub(super) fn show(screen: &mut Screen, store: &mut Store, id: i64, now: Timestamp) -> Result<bool, Failure> {
+pub(super) fn show(screen: &mut Screen, store: &mut Store, id: i64, now: Timestamp) -> Result<bool> {
     let job = locate::job(store, id, now)?.ok_or_else(|| super::no_such_job(store, id))?;
     let history = store.history(id, MOST_ATTEMPTS)?;
     if screen.json {

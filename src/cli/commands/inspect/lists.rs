@@ -1,6 +1,7 @@
 //! Lists of jobs and attempts, newest first.
 
-use crate::cli::error::Failure;
+use anyhow::Result;
+
 use crate::cli::json_rows::{AttemptJson, JobJson};
 use crate::cli::locate;
 use crate::cli::screen::Screen;
@@ -19,7 +20,7 @@ pub(super) fn jobs(
     filter: &JobFilter,
     limit: usize,
     now: Timestamp,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let mut table = Table::new(&["id", "name", "queue", "state", "runs", "when", "what"])
         .right(&[0, 4])
         .may_miss(&[2, 4, 5]);
@@ -60,8 +61,8 @@ pub(super) fn each_job(
     filter: &JobFilter,
     limit: usize,
     now: Timestamp,
-    mut each: impl FnMut(&JobRow) -> Result<bool, Failure>,
-) -> Result<(usize, bool), Failure> {
+    mut each: impl FnMut(&JobRow) -> Result<bool>,
+) -> Result<(usize, bool)> {
     let (mut last, mut shown) = (None, 0);
     loop {
         // One more than is shown tells whether the limit cut the list.
@@ -105,7 +106,7 @@ pub(super) fn attempts(
     filter: &AttemptFilter,
     limit: usize,
     now: Timestamp,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let mut table = Table::new(&["attempt", "name", "outcome", "ended", "took", "when", "decision"])
         .right(&[4])
         .may_miss(&[3, 5, 4]);

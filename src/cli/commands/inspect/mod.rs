@@ -13,8 +13,10 @@ mod workers;
 
 pub use workers::{Seen, look as look_at_workers};
 
+use anyhow::{Result, bail};
+
 use crate::cli::args::{Global, Inspect};
-use crate::cli::error::{Failure, status};
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::hands;
 use crate::cli::locate;
 use crate::cli::meant;
@@ -42,7 +44,7 @@ enum EventKind {
 }
 
 impl EventKind {
-    fn parse(global: &Global, text: Option<&str>) -> Result<Self, Failure> {
+    fn parse(global: &Global, text: Option<&str>) -> Result<Self> {
         Ok(match text {
             None => Self::Overview,
             Some("jobs") => Self::Jobs,
@@ -56,7 +58,7 @@ impl EventKind {
                     || "runner inspect takes an ID, ID.N, jobs, attempts, dead, workers, queues or stats; nothing for the overview".to_owned(),
                     |newest| meant::words(&newest, &format!("runner inspect {}", newest.id)),
                 );
-                Failure::usage(format!("there is nothing called {other:?} to inspect")).hint(hint)
+                CliError::usage(format!("there is nothing called {other:?} to inspect")).hint(hint)
             })?),
         })
     }
@@ -67,7 +69,7 @@ impl EventKind {
 }
 
 /// Runs the verb.
-pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
+pub fn run(global: &Global, asked: &Inspect) -> Result<ExitStatus> {
     let what = EventKind::parse(global, asked.what.as_deref())?;
     check_filters(what, asked)?;
     let now = clock::now();
@@ -100,7 +102,7 @@ pub fn run(global: &Global, asked: &Inspect) -> Result<u8, Failure> {
     if what.is_list() && !found && !screen.json && !screen.quiet {
         unknown::tell(global, &store, asked)?;
     }
-    Ok(if asked.fail_if_any && found { status::NO } else { 0 })
+    Ok(if asked.fail_if_any && found { ExitStatus::NO } else { ExitStatus::SUCCESS })
 }
 
 /// There is no database yet: nothing is listed, and what is named cannot be found.
@@ -109,7 +111,7 @@ fn without_store(
     global: &Global,
     what: EventKind,
     asked: &Inspect,
-) -> Result<u8, Failure> {
+) -> Result<ExitStatus> {
     let file = locate::store_file(global)?;
     let missing = crate::store::StoreError::Missing(file.path().to_owned());
     if matches!(what, EventKind::One(_)) || asked.fail_if_any {
@@ -121,11 +123,11 @@ fn without_store(
         screen.line(missing.to_string())?;
     }
     screen.flush()?;
-    Ok(0)
+    Ok(ExitStatus::SUCCESS)
 }
 
 /// A filter without effect would be a wrong answer.
-fn check_filters(what: EventKind, asked: &Inspect) -> Result<(), Failure> {
+fn check_filters(what: EventKind, asked: &Inspect) -> Result<()> {
     let (list, rows) = (what.is_list(), what.is_list() || what == EventKind::Stats);
     let given = [
         ("--state", !asked.state.is_empty(), matches!(what, EventKind::Jobs | EventKind::Attempts)),
@@ -137,8 +139,10 @@ fn check_filters(what: EventKind, asked: &Inspect) -> Result<(), Failure> {
         ("--fail-if-any", asked.fail_if_any, rows || matches!(what, EventKind::Workers | EventKind::Queues)),
     ];
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
-        Some((option, ..)) => Err(Failure::usage(format!("{option} has no effect here"))
-            .hint("it narrows the lists: jobs, attempts, dead, stats")),
+        Some((option, ..)) => bail!(
+            CliError::usage(format!("{option} has no effect here"))
+                .hint("it narrows the lists: jobs, attempts, dead, stats")
+        ),
         None => Ok(()),
     }
 }
@@ -152,11 +156,11 @@ fn limit(asked: &Inspect, screen: &Screen) -> usize {
     }
 }
 
-fn job_filter(asked: &Inspect, now: Timestamp) -> Result<JobFilter, Failure> {
+fn job_filter(asked: &Inspect, now: Timestamp) -> Result<JobFilter> {
     let parse = |word: &String| {
         StateFilter::parse(word).ok_or_else(|| {
             let words: Vec<_> = StateFilter::words().collect();
-            Failure::usage(format!("there is no state {word:?}"))
+            CliError::usage(format!("there is no state {word:?}"))
                 .hint(format!("states are {}", words.join(", ")))
         })
     };
@@ -178,11 +182,11 @@ fn stats_filter(asked: &Inspect, now: Timestamp) -> StatsFilter {
     }
 }
 
-fn attempt_filter(asked: &Inspect, now: Timestamp) -> Result<AttemptFilter, Failure> {
+fn attempt_filter(asked: &Inspect, now: Timestamp) -> Result<AttemptFilter> {
     let parse = |word: &String| {
         Outcome::parse(word).ok_or_else(|| {
             let words: Vec<_> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
-            Failure::usage(format!("attempts have no outcome {word:?}"))
+            CliError::usage(format!("attempts have no outcome {word:?}"))
                 .hint(format!("with attempts --state takes {}", words.join(", ")))
         })
     };
@@ -196,8 +200,8 @@ fn attempt_filter(asked: &Inspect, now: Timestamp) -> Result<AttemptFilter, Fail
 }
 
 /// A job that is named must be there.
-fn no_such_job(store: &Store, id: i64) -> Failure {
+fn no_such_job(store: &Store, id: i64) -> CliError {
     let db = locate::display(store.file().path());
-    Failure::new(status::NOT_FOUND, format!("there is no job {id} in {db}"))
+    CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {id} in {db}"))
         .hint("runner inspect jobs lists them")
 }

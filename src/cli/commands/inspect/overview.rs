@@ -1,8 +1,9 @@
 //! The overview: what there is, what is wrong, what comes next.
 
+use anyhow::Result;
+
 use super::queues;
 use super::workers;
-use crate::cli::error::Failure;
 use crate::cli::json_rows::OverviewJson;
 use crate::cli::locate;
 use crate::cli::screen::{Screen, Tone, Written};
@@ -10,7 +11,7 @@ use crate::store::{Counts, Overview, Store, StoreFile};
 use crate::text::{Timestamp, relative_time, rfc3339};
 
 /// Shows it. It is no list, so nothing can be found in it.
-pub(super) fn show(screen: &mut Screen, store: &mut Store, now: Timestamp) -> Result<bool, Failure> {
+pub(super) fn show(screen: &mut Screen, store: &mut Store, now: Timestamp) -> Result<bool> {
     let overview = store.overview(now)?;
     let workers = workers::look(store)?;
     if screen.json {

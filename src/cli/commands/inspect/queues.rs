@@ -1,6 +1,7 @@
 //! Queues.
 
-use crate::cli::error::Failure;
+use anyhow::Result;
+
 use crate::cli::json_rows::QueueJson;
 use crate::cli::screen::{Screen, Written};
 use crate::cli::table::Table;
@@ -13,7 +14,7 @@ pub(super) fn show(
     store: &mut Store,
     name: Option<&str>,
     now: Timestamp,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let mut queues = store.overview(now)?.queues;
     queues.retain(|queue| name.is_none_or(|name| name == queue.name));
     if screen.json {

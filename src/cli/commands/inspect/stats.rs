@@ -1,6 +1,7 @@
 //! Numbers by the name of the jobs: how often they end well, how long they run, how long they wait for a slot.
 
-use crate::cli::error::Failure;
+use anyhow::Result;
+
 use crate::cli::json_rows::StatsJson;
 use crate::cli::screen::Screen;
 use crate::cli::table::{Table, tell_left_out};
@@ -15,7 +16,7 @@ pub(super) fn show(
     filter: &StatsFilter,
     limit: usize,
     now: Timestamp,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let mut stats: Vec<_> = store.stats(filter, now)?.into_iter().collect();
     // Names come in their order, and keep it where the numbers are the same.
     stats.sort_by_key(|(_, of_name)| std::cmp::Reverse((of_name.jobs(), of_name.attempts)));

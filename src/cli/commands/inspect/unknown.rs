@@ -2,15 +2,16 @@
 
 use std::io::{self, Write};
 
+use anyhow::Result;
+
 use crate::cli::args::{Global, Inspect};
-use crate::cli::error::Failure;
 use crate::cli::locate;
 use crate::jobfile::near_names;
 use crate::store::{Store, Word};
 use crate::text::safe_line;
 
 /// Says on standard error which of the filters name something that no job has.
-pub(super) fn tell(global: &Global, store: &Store, asked: &Inspect) -> Result<(), Failure> {
+pub(super) fn tell(global: &Global, store: &Store, asked: &Inspect) -> Result<()> {
     let code = asked.error_code.as_ref().map(ToString::to_string);
     for (kind, word, words) in [
         (Word::Name, asked.name.as_ref(), "no job has the name"),

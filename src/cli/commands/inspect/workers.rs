@@ -1,6 +1,7 @@
 //! Workers.
 
-use crate::cli::error::Failure;
+use anyhow::Result;
+
 use crate::cli::json_rows::WorkerJson;
 use crate::cli::screen::Screen;
 use crate::cli::table::Table;
@@ -57,7 +58,7 @@ impl Seen {
 }
 
 /// Looks at every worker that has neither stopped nor been buried.
-pub fn look(store: &Store) -> Result<Vec<Seen>, Failure> {
+pub fn look(store: &Store) -> Result<Vec<Seen>> {
     let run_dir = store.file().run_dir();
     store
         .open_workers()?
@@ -71,7 +72,7 @@ pub fn look(store: &Store) -> Result<Vec<Seen>, Failure> {
 }
 
 /// Lists them.
-pub(super) fn show(screen: &mut Screen, store: &mut Store, now: Timestamp) -> Result<bool, Failure> {
+pub(super) fn show(screen: &mut Screen, store: &mut Store, now: Timestamp) -> Result<bool> {
     let workers = look(store)?;
     if screen.json {
         for worker in &workers {
