@@ -61,8 +61,9 @@ CREATE TABLE jobs (
     CHECK (expires_at >= run_at)                    -- so what has expired is past due as well
 ) STRICT;
 
--- Waiting jobs in the order of a claim: for each queue and priority the due ones come first.
-CREATE INDEX jobs_waiting ON jobs (queue, priority DESC, run_at) WHERE state = 'pending';
+-- Waiting jobs in the order of a claim: for each queue and priority the due ones come first. It holds all that a claim
+-- or a count needs to know of them.
+CREATE INDEX jobs_waiting ON jobs (queue, priority DESC, run_at, id, attempts, expires_at) WHERE state = 'pending';
 CREATE INDEX jobs_running ON jobs (worker_id) WHERE state = 'running';
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'pending' AND expires_at IS NOT NULL;
 CREATE INDEX jobs_finished ON jobs (state, changed_at)
@@ -107,26 +108,6 @@ CREATE TABLE attempts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempts_by_time ON attempts (finished_at);
 CREATE INDEX attempts_by_code ON attempts (error_code, finished_at) WHERE error_code IS NOT NULL;
-
--- How many jobs there are, for what would take long to count. Each transaction that moves jobs keeps these in step; who
--- moves jobs by hand does not: runner doctor tells of a difference, and this mends it, table by table:
--- BEGIN IMMEDIATE; DELETE FROM finished_counts; INSERT INTO finished_counts SELECT * FROM finished_recounted; COMMIT;
-CREATE TABLE finished_counts (
-    state      TEXT NOT NULL,
-    error_code TEXT NOT NULL,                       -- empty unless dead
-    jobs       INTEGER NOT NULL,
-    PRIMARY KEY (state, error_code)
-) STRICT, WITHOUT ROWID;
-
--- Waiting jobs by their time: which of them are due is then a sum, however many there are and whatever the clock does.
-CREATE TABLE waiting_counts (
-    kind   TEXT NOT NULL,                           -- by run_at: 'new' or 'retry'; by expires_at, once more: 'expiring'
-    width  INTEGER NOT NULL,                        -- each job stands in a bucket of either width: 13 (8 s), 24 (4.7 h)
-    bucket INTEGER NOT NULL,                        -- its time >> width
-    queue  TEXT NOT NULL,
-    jobs   INTEGER NOT NULL,
-    PRIMARY KEY (kind, width, bucket, queue)
-) STRICT, WITHOUT ROWID;
 
 -- What an ended attempt wrote, where it wrote anything: the head and the tail, with the bytes left out between them.
 CREATE TABLE outputs (
@@ -252,22 +233,7 @@ BEGIN
     DELETE FROM attempts WHERE job_id = OLD.id;
     DELETE FROM outputs WHERE job_id = OLD.id;
     DELETE FROM inputs WHERE job_id = OLD.id;
-    UPDATE finished_counts SET jobs = jobs - 1
-    WHERE state = OLD.state AND error_code = coalesce(OLD.error_code, '');
 END;
-
--- What the counts must be, counted afresh.
-CREATE VIEW finished_recounted AS
-SELECT state, coalesce(error_code, '') AS error_code, count(*) AS jobs
-FROM jobs WHERE state IN ('succeeded', 'dead', 'cancelled') GROUP BY 1, 2;
-
-CREATE VIEW waiting_recounted AS
-SELECT kind, width, time >> width AS bucket, queue, count(*) AS jobs
-FROM (SELECT iif(attempts = 0, 'new', 'retry') AS kind, run_at AS time, queue FROM jobs WHERE state = 'pending'
-      UNION ALL
-      SELECT 'expiring', expires_at, queue FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL)
-CROSS JOIN (SELECT 13 AS width UNION ALL SELECT 24)
-GROUP BY 1, 2, 3, 4;
 
 -- For people with sqlite3 in hand.
 CREATE VIEW dead_letters AS

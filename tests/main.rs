@@ -29,7 +29,6 @@ mod fairness;
 #[cfg(target_os = "linux")]
 mod faults;
 mod following;
-mod golden;
 mod hard_times;
 mod inspect;
 mod json;

@@ -71,20 +71,7 @@ pub fn add(store: &mut Store, kind: Kind, jobs: usize) -> anyhow::Result<()> {
         }
         left -= some.len();
     }
-    if kind == Kind::Finished {
-        recount(store)?;
-    }
     Ok(())
-}
-
-/// Counts anew, as the schema says how: statements of our own do not keep the counts.
-fn recount(store: &Store) -> anyhow::Result<()> {
-    Ok(Connection::open(store.file().path())?.execute_batch(
-        "BEGIN IMMEDIATE;
-         DELETE FROM finished_counts; INSERT INTO finished_counts SELECT * FROM finished_recounted;
-         DELETE FROM waiting_counts; INSERT INTO waiting_counts SELECT * FROM waiting_recounted;
-         COMMIT;",
-    )?)
 }
 
 /// Adds a row for a worker, whose id a claim needs.

@@ -15,7 +15,7 @@ struct Rule {
     violations: &'static str,
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 11] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
         violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
@@ -84,33 +84,6 @@ const RULES: [Rule; 13] = [
         name: "ids are never reused",
         violations: "SELECT 'job ' || id || ' has an id that was not given out' FROM jobs
                      WHERE id > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'jobs'), 0)",
-    },
-    Rule {
-        name: "the counts of finished jobs are right",
-        violations: "SELECT c.jobs || iif(c.jobs = 1, ' job is', ' jobs are') || ' counted as ' || rtrim(c.state || ' ' || c.error_code)
-                            || ', and there are ' || coalesce(r.jobs, 0)
-                            || ': finished_counts is to be filled anew from finished_recounted'
-                     FROM finished_counts AS c LEFT JOIN finished_recounted AS r USING (state, error_code)
-                     WHERE c.jobs <> coalesce(r.jobs, 0)
-                     UNION ALL
-                     SELECT 'no jobs are counted as ' || rtrim(r.state || ' ' || r.error_code) || ', and there are '
-                            || r.jobs || ': finished_counts is to be filled anew from finished_recounted'
-                     FROM finished_recounted AS r LEFT JOIN finished_counts AS c USING (state, error_code)
-                     WHERE c.jobs IS NULL",
-    },
-    Rule {
-        name: "the counts of waiting jobs are right",
-        violations: "SELECT c.jobs || iif(c.jobs = 1, ' job is', ' jobs are') || ' counted in bucket ' || c.kind || '/' || c.width || '/' || c.bucket
-                            || ' of queue ' || c.queue || ', and there are ' || coalesce(r.jobs, 0)
-                            || ': waiting_counts is to be filled anew from waiting_recounted'
-                     FROM waiting_counts AS c LEFT JOIN waiting_recounted AS r USING (kind, width, bucket, queue)
-                     WHERE c.jobs <> coalesce(r.jobs, 0)
-                     UNION ALL
-                     SELECT 'no jobs are counted in bucket ' || r.kind || '/' || r.width || '/' || r.bucket
-                            || ' of queue ' || r.queue || ', and there are ' || r.jobs
-                            || ': waiting_counts is to be filled anew from waiting_recounted'
-                     FROM waiting_recounted AS r LEFT JOIN waiting_counts AS c USING (kind, width, bucket, queue)
-                     WHERE c.jobs IS NULL",
     },
 ];
 

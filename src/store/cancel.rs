@@ -1,9 +1,7 @@
 //! Calling jobs off.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::tally::Waiting;
-use super::writing::Writing;
 use super::{Result, Store, expire};
 use crate::model::JobState;
 use crate::text::Timestamp;
@@ -40,7 +38,7 @@ impl Store {
     }
 }
 
-fn cancel_one(connection: &Writing, id: i64, now: Timestamp) -> Result<CancelOutcome> {
+fn cancel_one(connection: &Connection, id: i64, now: Timestamp) -> Result<CancelOutcome> {
     let found: Option<(String, bool)> = connection
         .prepare_cached("SELECT state, coalesce(expires_at <= ?2, 0) FROM jobs WHERE id = ?1")?
         .query_row(params![id, now.0], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -71,15 +69,11 @@ fn cancel_one(connection: &Writing, id: i64, now: Timestamp) -> Result<CancelOut
 }
 
 /// Cancels this job, which is waiting.
-pub(super) fn cancel_waiting(connection: &Writing, id: i64, now: Timestamp) -> Result<()> {
-    let mut statement = connection.prepare_cached(
-        "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending'
-         RETURNING queue, attempts, run_at, expires_at",
-    )?;
-    let mut rows = statement.query(params![id, now.0])?;
-    while let Some(row) = rows.next()? {
-        connection.leaves(Waiting::read(row, 0)?);
-        connection.is_over(JobState::Cancelled, None);
-    }
+pub(super) fn cancel_waiting(connection: &Connection, id: i64, now: Timestamp) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending'",
+        )?
+        .execute(params![id, now.0])?;
     Ok(())
 }

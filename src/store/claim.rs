@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::definition::Definitions;
 use super::enqueue::unpack_args;
-use super::tally::Waiting;
-use super::writing::Writing;
-use super::{Connection, Result, StoreError, queues};
+use super::{Result, StoreError, queues};
 use crate::model::{
     Bytes, Circumstances, Decision, ErrorCode, Exit, JobSpec, SelfReport, StopReason, classify, decide,
 };
@@ -73,7 +71,7 @@ struct Candidate {
 ///
 /// The order holds for those that are claimed ahead too: the first that may not be claimed ahead ends the claim.
 pub(super) fn claim(
-    connection: &Writing,
+    connection: &Connection,
     definitions: &mut Definitions,
     worker: i64,
     selected: Option<&[String]>,
@@ -157,7 +155,7 @@ fn due_jobs(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn take(connection: &Writing, worker: i64, claim: &Claim, now: Timestamp) -> Result<()> {
+fn take(connection: &Connection, worker: i64, claim: &Claim, now: Timestamp) -> Result<()> {
     let taken = connection
         .prepare_cached(
             "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
@@ -169,12 +167,6 @@ fn take(connection: &Writing, worker: i64, claim: &Claim, now: Timestamp) -> Res
         let words = format!("an index calls job {} due, its row does not", claim.job_id);
         return Err(StoreError::contradiction(words));
     }
-    connection.leaves(Waiting {
-        queue: &claim.queue,
-        attempts: claim.number - 1,
-        run_at: claim.run_at.0,
-        expires_at: claim.expires_at.map(|at| at.0),
-    });
     Ok(())
 }
 

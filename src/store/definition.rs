@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Connection, Result, StoreError};
+use super::{Result, StoreError};
 use crate::model::JobSpec;
 
 /// The id of this definition's row, which is created where there is none.

@@ -1,11 +1,8 @@
 //! Recording that waiting jobs were not started in time.
 
-use rusqlite::{Params, params};
+use rusqlite::{Connection, Params, params};
 
-use super::tally::Waiting;
-use super::writing::Writing;
-use super::{Connection, Result, Store};
-use crate::model::{EXPIRED, JobState};
+use super::{Result, Store};
 use crate::text::Timestamp;
 
 /// What an expiry makes of a waiting job. It died when it expired, whoever notices it later.
@@ -42,13 +39,13 @@ impl Store {
 }
 
 /// Records the expiry of this job, which is waiting and known to have expired.
-pub(super) fn expire_one(connection: &Writing, id: i64) -> Result<()> {
+pub(super) fn expire_one(connection: &Connection, id: i64) -> Result<()> {
     record(connection, "id = ?1", [id])?;
     Ok(())
 }
 
 /// Records up to `limit` waiting jobs that have expired by `now`.
-pub(super) fn expire_due(connection: &Writing, now: Timestamp, limit: usize) -> Result<Vec<Expired>> {
+pub(super) fn expire_due(connection: &Connection, now: Timestamp, limit: usize) -> Result<Vec<Expired>> {
     // Most often there is none, and to find that out costs less than a statement that would change some.
     let any = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1)";
     if !connection.prepare_cached(any)?.query_row([now.0], |row| row.get::<_, bool>(0))? {
@@ -60,16 +57,13 @@ pub(super) fn expire_due(connection: &Writing, now: Timestamp, limit: usize) -> 
 }
 
 /// Records the expiry of the waiting jobs that this condition selects.
-fn record(connection: &Writing, condition: &str, values: impl Params) -> Result<Vec<Expired>> {
-    let sql = format!("{EXPIRE} AND {condition} RETURNING queue, attempts, run_at, expires_at, id, name");
+fn record(connection: &Connection, condition: &str, values: impl Params) -> Result<Vec<Expired>> {
+    let sql = format!("{EXPIRE} AND {condition} RETURNING id, name, attempts");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(values)?;
     let mut expired = Vec::new();
     while let Some(row) = rows.next()? {
-        let job = Waiting::read(row, 0)?;
-        connection.leaves(job);
-        connection.is_over(JobState::Dead, Some(EXPIRED));
-        expired.push(Expired { id: row.get(4)?, name: row.get(5)?, attempts: job.attempts });
+        expired.push(Expired { id: row.get(0)?, name: row.get(1)?, attempts: row.get(2)? });
     }
     Ok(expired)
 }

@@ -1,12 +1,10 @@
 //! Recording the end of an attempt and moving its job on: one transaction, behind a fence.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::definition::Definitions;
 use super::outputs::{self, Output};
-use super::tally::Waiting;
-use super::writing::Writing;
-use super::{Connection, Result, StoreError};
+use super::{Result, StoreError};
 use crate::model::{Attempt, Circumstances, Decision, Exit, JobState, SelfReport, Status, classify, decide};
 use crate::text::{Millis, Timestamp};
 
@@ -69,7 +67,6 @@ impl Recorded {
 struct Held {
     definition_id: i64,
     name: String,
-    queue: String,
     budget_used: u32,
     cancel_requested: bool,
     expires_at: Option<Timestamp>,
@@ -78,7 +75,7 @@ struct Held {
 
 /// Records one ended attempt of the worker with this row id.
 pub(super) fn finish(
-    connection: &Writing,
+    connection: &Connection,
     definitions: &mut Definitions,
     worker: i64,
     ended: &Ended,
@@ -132,18 +129,12 @@ pub(super) fn finish(
     // Only an interrupted job goes back to its queue at or after its expiry, and it has been started in time.
     let expires_at = held.expires_at.map(|at| at.0).filter(|at| run_at.is_none_or(|run_at| run_at < *at));
     move_on(connection, worker, &attempt, run_at, expires_at, ended.report.result.as_deref())?;
-    if let Some(run_at) = run_at {
-        connection.waits(Waiting { queue: &held.queue, attempts: attempt.number, run_at, expires_at });
-    } else {
-        let code = attempt.dead_reason.and(attempt.error_code.as_ref());
-        connection.is_over(attempt.next_state, code.map(crate::model::ErrorCode::as_str));
-    }
     Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, runs: spec.policy.runs() })
 }
 
 /// The fence: the job, if it still runs exactly this attempt for exactly this worker.
 fn held(connection: &Connection, worker: i64, ended: &Ended) -> Result<Option<Held>> {
-    let sql = "SELECT j.definition_id, j.name, j.budget_used, j.cancel_requested_at IS NOT NULL, j.expires_at, w.name, j.queue
+    let sql = "SELECT j.definition_id, j.name, j.budget_used, j.cancel_requested_at IS NOT NULL, j.expires_at, w.name
                FROM jobs AS j JOIN workers AS w ON w.id = j.worker_id
                WHERE j.id = ?1 AND j.state = 'running' AND j.worker_id = ?2 AND j.attempts = ?3 - 1";
     Ok(connection
@@ -156,7 +147,6 @@ fn held(connection: &Connection, worker: i64, ended: &Ended) -> Result<Option<He
                 cancel_requested: row.get(3)?,
                 expires_at: row.get::<_, Option<i64>>(4)?.map(Timestamp),
                 worker_name: row.get(5)?,
-                queue: row.get(6)?,
             })
         })
         .optional()?)

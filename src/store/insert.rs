@@ -6,13 +6,12 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
 
+use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::params;
 
 use super::enqueue::{NewJob, pack_args};
-use super::tally::Waiting;
-use super::writing::Writing;
-use super::{Connection, Result, definition};
+use super::{Result, definition};
 use crate::model::JobSpec;
 use crate::text::Timestamp;
 
@@ -70,14 +69,14 @@ impl Drop for NoTriggers<'_> {
 
 /// One transaction's worth of enqueueing.
 pub(super) struct Batch<'a> {
-    pub connection: &'a Writing<'a>,
+    pub connection: &'a Connection,
     /// Ids of definitions that this batch has met, by the address of the shared definition.
     definitions: HashMap<*const JobSpec, i64>,
     pub now: Timestamp,
 }
 
 impl<'a> Batch<'a> {
-    pub(super) fn new(connection: &'a Writing, now: Timestamp) -> Self {
+    pub(super) fn new(connection: &'a Connection, now: Timestamp) -> Self {
         Self { connection, definitions: HashMap::new(), now }
     }
 
@@ -111,7 +110,6 @@ impl<'a> Batch<'a> {
                 statement.raw_bind_parameter(at + 5, expires_at)?;
             }
             statement.raw_bind_parameter(8 + index * step, pack_args(&job.args))?;
-            self.connection.waits(Waiting { queue: &spec.queue, attempts: 0, run_at, expires_at });
         }
         statement.raw_execute()?;
         let last = self.connection.last_insert_rowid();
@@ -144,7 +142,6 @@ impl<'a> Batch<'a> {
                 expires_at,
             ])?;
         let id = self.connection.last_insert_rowid();
-        self.connection.waits(Waiting { queue: &spec.queue, attempts: 0, run_at, expires_at });
         if let Some(stdin) = &job.stdin {
             self.connection
                 .prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?

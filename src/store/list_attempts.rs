@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use rusqlite::Connection;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 
 use super::definition;
 use super::filter::{AttemptFilter, Conditions};
 use super::list_jobs::at_most;
-use super::{Connection, Result, Store, StoreError};
+use super::{Result, Store, StoreError};
 use crate::model::{
     Attempt, CANCELLED, DeadReason, ErrorCode, INTERRUPTED, JobState, Outcome, SPAWN_FAILED, Status, TIMEOUT,
     WORKER_CRASHED,

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{OptionalExtension, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use super::candidates;
 use super::filter::{Conditions, JobFilter, StateFilter};
 use super::job_row::{COLUMNS, JobRow, TABLES};
-use super::{Connection, Result, Store, StoreError};
+use super::{Result, Store, StoreError};
 use crate::model::{EXPIRED, JobState};
 use crate::text::Timestamp;
 

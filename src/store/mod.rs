@@ -9,8 +9,6 @@ mod busy;
 mod cancel;
 mod candidates;
 mod claim;
-mod connection;
-mod counts;
 mod create;
 mod definition;
 mod enqueue;
@@ -35,24 +33,21 @@ mod recover;
 mod replay;
 mod stats;
 mod sweep;
-mod tally;
 mod turn;
 mod unique_key;
 mod words;
 mod workers;
-mod writing;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use audit::Finding;
 pub use cancel::{CancelOutcome, Cancelled};
 pub use claim::{Claim, Want};
-use connection::Connection;
 pub use definition::Definitions;
 pub use enqueue::{EnqueueError, Enqueued, NewJob, OnConflict};
 pub use error::StoreError;
@@ -72,7 +67,6 @@ pub use stats::{NameStats, Stats, StatsFilter};
 pub use turn::{CalledOff, Errand, Turn};
 pub use words::Word;
 pub use workers::WorkerRow;
-use writing::Writing;
 
 /// What the store's functions answer with.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -124,23 +118,22 @@ impl Store {
     }
 
     /// Runs one writing transaction. When this returns `Ok`, what it did is on disk.
-    fn write<T>(&mut self, body: impl FnOnce(&Writing) -> Result<T>) -> Result<T> {
+    fn write<T>(&mut self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         if self.only_to_look {
             return Err(StoreError::Full);
         }
         self.transact(body).map_err(|error| open::explain_denial(error, &self.file))
     }
 
-    fn transact<T>(&mut self, body: impl FnOnce(&Writing) -> Result<T>) -> Result<T> {
+    fn transact<T>(&mut self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        let writing = Writing::new(&self.connection, transaction);
-        let value = body(&writing)?;
+        let value = body(&transaction)?;
         if !self.log_is_named {
             let what = || format!("sync the folder of the database {}", self.file.path().display());
             log_name::secure(&self.file).map_err(|error| StoreError::Io(what(), error))?;
             self.log_is_named = true;
         }
-        writing.commit()?;
+        transaction.commit().map_err(StoreError::at_commit)?;
         Ok(value)
     }
 

@@ -6,12 +6,12 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
-use super::{Connection, Result, Store, StoreError, StoreFile, busy, create, error};
+use super::{Result, Store, StoreError, StoreFile, busy, create, error};
 
 /// `PRAGMA application_id` of our files: "runj".
 pub(super) const APPLICATION_ID: u32 = 0x7275_6e6a;
@@ -114,7 +114,7 @@ fn is_disk_full(path: &Path) -> bool {
 /// Opens a connection; `alone`, so that nobody else can use the file meanwhile.
 fn connect(file: &StoreFile, alone: bool) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::new(rusqlite::Connection::open_with_flags(file.path(), flags)?);
+    let mut connection = Connection::open_with_flags(file.path(), flags)?;
     // Until it is known that the file can be used, nothing of a log beside it may get into it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     busy::install(&mut connection)?;

@@ -1,8 +1,8 @@
 //! What attempts wrote.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Connection, Result, Store};
+use super::{Result, Store};
 
 /// What is kept of one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::counts::{self, Sides};
-use super::tally::Kind;
-use super::{Connection, Result, Store, queues};
-use crate::model::{EXPIRED, JobState};
+use super::{Result, Store, queues};
+use crate::model::EXPIRED;
 use crate::text::Timestamp;
 
 /// Jobs by where they stand.
@@ -63,7 +61,7 @@ impl Counts {
 }
 
 impl Store {
-    /// Everything as it is to be seen at `now`, from the kept counts: however many jobs there are, few rows are read.
+    /// Everything as it is to be seen at `now`, counted from indexes alone.
     pub fn overview(&mut self, now: Timestamp) -> Result<Overview> {
         let in_hand = self.in_hand.clone();
         self.read(|tx| {
@@ -85,12 +83,8 @@ impl Store {
     }
 }
 
-/// A count as it is shown. One that somebody's own changes have put out of step may be below zero.
-fn shown(jobs: i64) -> u64 {
-    u64::try_from(jobs).unwrap_or(0)
-}
-
-/// Counts the jobs that wait and run, for each queue and altogether, and among the dead those that have expired.
+/// Counts the jobs that wait and run, for each queue and altogether. A waiting job that has expired is dead, whether
+/// anybody has recorded it or not.
 fn unfinished(
     tx: &Connection,
     now: Timestamp,
@@ -98,21 +92,20 @@ fn unfinished(
     overview: &mut Overview,
 ) -> Result<BTreeMap<String, (bool, Counts)>> {
     let mut queues: BTreeMap<String, (bool, Counts)> = BTreeMap::new();
-    for kind in Kind::ALL {
-        for (queue, Sides { past, future }) in counts::waiting(tx, kind, now)? {
-            let counts = &mut queues.entry(queue).or_default().1;
-            match kind {
-                Kind::New => counts.scheduled = shown(future),
-                Kind::Retry => counts.retrying = shown(future),
-                Kind::Expiring => {
-                    // What has expired is past due, and dead, whether anybody has recorded it or not.
-                    counts.dead = shown(past);
-                    counts.ready = counts.ready.saturating_sub(shown(past));
-                    continue;
-                }
-            }
-            counts.ready += shown(past);
-        }
+    let mut waiting = tx.prepare_cached(
+        "SELECT queue, count(*), sum(run_at > ?1), sum(run_at > ?1 AND attempts > 0),
+                coalesce(sum(expires_at <= ?1), 0)
+         FROM jobs WHERE state = 'pending' GROUP BY queue",
+    )?;
+    let mut rows = waiting.query([now.0])?;
+    while let Some(row) = rows.next()? {
+        let (all, later, expired): (u64, u64, u64) = (row.get(1)?, row.get(2)?, row.get(4)?);
+        let counts = &mut queues.entry(row.get(0)?).or_default().1;
+        counts.retrying = row.get(3)?;
+        counts.scheduled = later.saturating_sub(counts.retrying);
+        // What has expired is past due.
+        counts.ready = all.saturating_sub(later + expired);
+        counts.dead = expired;
     }
     for job in running_jobs(tx)? {
         let counts = &mut queues.entry(job.queue).or_default().1;
@@ -138,20 +131,21 @@ fn unfinished(
 
 /// Adds the jobs that are over.
 fn finished(tx: &Connection, overview: &mut Overview) -> Result<()> {
-    let mut statement =
-        tx.prepare_cached("SELECT state, error_code, jobs FROM finished_counts WHERE jobs > 0")?;
-    let mut rows = statement.query([])?;
+    let count = |state: &str| -> Result<u64> {
+        let mut statement =
+            tx.prepare_cached(&format!("SELECT count(*) FROM jobs WHERE state = '{state}'"))?;
+        Ok(statement.query_row([], |row| row.get(0))?)
+    };
+    overview.counts.succeeded = count("succeeded")?;
+    overview.counts.cancelled = count("cancelled")?;
+    let mut dead = tx.prepare_cached(
+        "SELECT error_code, count(*) FROM jobs INDEXED BY jobs_dead WHERE state = 'dead' GROUP BY error_code",
+    )?;
+    let mut rows = dead.query([])?;
     while let Some(row) = rows.next()? {
-        let (state, code, jobs): (String, String, u64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        match JobState::parse(&state) {
-            Some(JobState::Succeeded) => overview.counts.succeeded += jobs,
-            Some(JobState::Cancelled) => overview.counts.cancelled += jobs,
-            Some(JobState::Dead) => {
-                overview.counts.dead += jobs;
-                *overview.dead_by_error_code.entry(code).or_default() += jobs;
-            }
-            _ => {}
-        }
+        let jobs: u64 = row.get(1)?;
+        overview.counts.dead += jobs;
+        *overview.dead_by_error_code.entry(row.get(0)?).or_default() += jobs;
     }
     Ok(())
 }

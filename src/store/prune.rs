@@ -6,9 +6,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
-use super::{Connection, Result, Store, expire};
+use super::{Result, Store, expire};
 use crate::model::JobState;
 use crate::text::Timestamp;
 

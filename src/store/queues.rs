@@ -1,9 +1,8 @@
 //! Queues: which are there, which are paused, what waits in them.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::tally::COARSE;
-use super::{Connection, Result, Store, StoreError};
+use super::{Result, Store, StoreError};
 use crate::text::Timestamp;
 
 impl Store {
@@ -21,9 +20,9 @@ impl Store {
 impl Store {
     /// The number of jobs that are not finished.
     pub fn count_unfinished(&self) -> Result<u64> {
-        let sql = "SELECT (SELECT coalesce(sum(jobs), 0) FROM waiting_counts WHERE kind IN ('new', 'retry') AND width = ?1)
+        let sql = "SELECT (SELECT count(*) FROM jobs WHERE state = 'pending')
                         + (SELECT count(*) FROM jobs WHERE state = 'running')";
-        Ok(self.connection.prepare_cached(sql)?.query_row([COARSE], |row| row.get(0))?)
+        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
     }
 }
 

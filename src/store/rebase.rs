@@ -2,7 +2,6 @@
 
 use rusqlite::params;
 
-use super::tally::Waiting;
 use super::{Result, Store};
 use crate::text::Timestamp;
 
@@ -25,22 +24,11 @@ impl Store {
             return Ok(0);
         }
         self.write(|tx| {
-            let stretched = "state = 'pending' AND changed_at > ?2 AND (attempts > 0 OR run_at = changed_at)";
-            let mut waits = tx.prepare(&format!(
-                "SELECT queue, attempts, run_at, expires_at, ?1 + (run_at - changed_at) FROM jobs WHERE {stretched}"
-            ))?;
-            let mut rows = waits.query(params![now.0, future])?;
-            while let Some(row) = rows.next()? {
-                let job = Waiting::read(row, 0)?;
-                tx.leaves(job);
-                tx.waits(Waiting { run_at: row.get(4)?, ..job });
-            }
-            let moved = tx
-                .prepare_cached(&format!(
-                    "UPDATE jobs SET run_at = ?1 + (run_at - changed_at), changed_at = ?1 WHERE {stretched}"
-                ))?
-                .execute(params![now.0, future])?;
-            Ok(moved)
+            let mut moving = tx.prepare_cached(
+                "UPDATE jobs SET run_at = ?1 + (run_at - changed_at), changed_at = ?1
+                 WHERE state = 'pending' AND changed_at > ?2 AND (attempts > 0 OR run_at = changed_at)",
+            )?;
+            Ok(moving.execute(params![now.0, future])?)
         })
     }
 }

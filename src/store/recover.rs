@@ -1,9 +1,10 @@
 //! What a dead worker left behind.
 
+use rusqlite::Connection;
+
 use super::definition::Definitions;
 use super::finish::{self, Ended, Recorded};
 use super::turn::{self, CalledOff};
-use super::writing::Writing;
 use super::{Result, Store, StoreError};
 use crate::text::Timestamp;
 
@@ -94,12 +95,12 @@ impl Store {
     }
 }
 
-fn holds(tx: &Writing, worker: i64, job_id: i64) -> Result<bool> {
+fn holds(tx: &Connection, worker: i64, job_id: i64) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND worker_id = ?2)";
     Ok(tx.prepare_cached(sql)?.query_row([job_id, worker], |row| row.get(0))?)
 }
 
 /// The jobs that did not go back to their queue, since they had been cancelled.
-fn give_back(tx: &Writing, worker: i64, jobs: &[i64], now: Timestamp) -> Result<Vec<CalledOff>> {
+fn give_back(tx: &Connection, worker: i64, jobs: &[i64], now: Timestamp) -> Result<Vec<CalledOff>> {
     jobs.iter().filter_map(|job_id| turn::give_back(tx, worker, *job_id, now).transpose()).collect()
 }

@@ -1,12 +1,10 @@
 //! Putting dead and cancelled jobs back, and making waiting ones due.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::tally::Waiting;
 use super::unique_key::holder_of_key;
-use super::writing::Writing;
 use super::{Result, Store, definition, expire};
-use crate::model::{EXPIRED, JobState};
+use crate::model::JobState;
 use crate::text::Timestamp;
 
 /// Why a job was left as it is.
@@ -80,23 +78,10 @@ struct Found {
     expired: bool,
     definition: String,
     unique_key: Option<String>,
-    error_code: Option<String>,
-    queue: String,
-    attempts: u32,
-    run_at: i64,
-    expires_at: Option<i64>,
 }
 
-impl Found {
-    /// The job as it waits, or would wait, until then.
-    fn waiting(&self, run_at: i64, expires_at: Option<i64>) -> Waiting<'_> {
-        Waiting { queue: &self.queue, attempts: self.attempts, run_at, expires_at }
-    }
-}
-
-fn find(connection: &Writing, id: i64, now: Timestamp) -> Result<Option<Found>> {
-    let sql = "SELECT j.state, j.unique_key, d.spec, j.state = 'pending' AND coalesce(j.expires_at <= ?2, 0),
-                      j.error_code, j.queue, j.attempts, j.run_at, j.expires_at
+fn find(connection: &Connection, id: i64, now: Timestamp) -> Result<Option<Found>> {
+    let sql = "SELECT j.state, j.unique_key, d.spec, j.state = 'pending' AND coalesce(j.expires_at <= ?2, 0)
                FROM jobs AS j JOIN definitions AS d ON d.id = j.definition_id WHERE j.id = ?1";
     let found = connection
         .prepare_cached(sql)?
@@ -107,11 +92,6 @@ fn find(connection: &Writing, id: i64, now: Timestamp) -> Result<Option<Found>> 
                 unique_key: row.get(1)?,
                 definition: row.get(2)?,
                 expired: row.get(3)?,
-                error_code: row.get(4)?,
-                queue: row.get(5)?,
-                attempts: row.get(6)?,
-                run_at: row.get(7)?,
-                expires_at: row.get(8)?,
             })
         })
         .optional()?;
@@ -121,12 +101,11 @@ fn find(connection: &Writing, id: i64, now: Timestamp) -> Result<Option<Found>> 
     if found.expired {
         expire::expire_one(connection, id)?;
         found.state = JobState::Dead;
-        found.error_code = Some(EXPIRED.to_owned());
     }
     Ok(Some(found))
 }
 
-fn replay_one(connection: &Writing, id: i64, force: bool, now: Timestamp) -> Result<Option<Refusal>> {
+fn replay_one(connection: &Connection, id: i64, force: bool, now: Timestamp) -> Result<Option<Refusal>> {
     let Some(found) = find(connection, id, now)? else {
         return Ok(Some(Refusal::Unknown));
     };
@@ -150,12 +129,10 @@ fn replay_one(connection: &Writing, id: i64, force: bool, now: Timestamp) -> Res
              WHERE id = ?1 AND state IN ('dead', 'cancelled')",
         )?
         .execute(params![id, now.0, expires_at])?;
-    connection.comes_back(found.state, found.error_code.as_deref());
-    connection.waits(found.waiting(now.0, expires_at));
     Ok(None)
 }
 
-fn make_one_due(connection: &Writing, id: i64, now: Timestamp) -> Result<Option<Refusal>> {
+fn make_one_due(connection: &Connection, id: i64, now: Timestamp) -> Result<Option<Refusal>> {
     let Some(found) = find(connection, id, now)? else {
         return Ok(Some(Refusal::Unknown));
     };
@@ -165,7 +142,5 @@ fn make_one_due(connection: &Writing, id: i64, now: Timestamp) -> Result<Option<
     connection
         .prepare_cached("UPDATE jobs SET run_at = min(run_at, ?2) WHERE id = ?1 AND state = 'pending'")?
         .execute(params![id, now.0])?;
-    connection.leaves(found.waiting(found.run_at, found.expires_at));
-    connection.waits(found.waiting(found.run_at.min(now.0), found.expires_at));
     Ok(None)
 }

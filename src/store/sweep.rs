@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::prune::GAP;
-use super::{Connection, Result, Store};
+use super::{Result, Store};
 use crate::text::Timestamp;
 
 /// Rows looked at in one read: no read lasts long enough to hold up a checkpoint.

@@ -1,13 +1,13 @@
 //! One turn of a worker: record what ended, drop what expired, claim what is due. One transaction, one sync.
 
+use rusqlite::Connection;
+
 use super::claim::{self, Claim, Want};
 use super::definition::Definitions;
 use super::expire::{self, Expired};
 use super::finish::{self, Ended, Recorded};
 use super::queues::{self, Backlog};
-use super::tally::Waiting;
-use super::writing::Writing;
-use super::{Connection, Result, Store, StoreError};
+use super::{Result, Store, StoreError};
 use crate::model::JobState;
 use crate::text::Timestamp;
 
@@ -97,7 +97,7 @@ impl Store {
 ///
 /// The job was due, and is, whatever has become of the clock; it has waited since then.
 pub(super) fn give_back(
-    connection: &Writing,
+    connection: &Connection,
     worker: i64,
     job_id: i64,
     now: Timestamp,
@@ -107,16 +107,14 @@ pub(super) fn give_back(
                          run_at = min(run_at, ?3),
                          changed_at = iif(cancel_requested_at IS NULL, min(run_at, ?3), ?3)
          WHERE id = ?1 AND state = 'running' AND worker_id = ?2
-         RETURNING queue, attempts, run_at, expires_at, state = 'pending', name",
+         RETURNING state, name, attempts",
     )?;
     let mut rows = statement.query(rusqlite::params![job_id, worker, now.0])?;
     let mut called_off = None;
     while let Some(row) = rows.next()? {
-        if row.get(4)? {
-            connection.waits(Waiting::read(row, 0)?);
-        } else {
-            connection.is_over(JobState::Cancelled, None);
-            called_off = Some(CalledOff { id: job_id, name: row.get(5)?, attempts: row.get(1)? });
+        let state: String = row.get(0)?;
+        if state == JobState::Cancelled.as_str() {
+            called_off = Some(CalledOff { id: job_id, name: row.get(1)?, attempts: row.get(2)? });
         }
     }
     Ok(called_off)

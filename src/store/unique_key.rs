@@ -1,8 +1,7 @@
 //! Who holds a unique key.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::writing::Writing;
 use super::{Result, expire};
 use crate::text::Timestamp;
 
@@ -14,7 +13,7 @@ pub(super) struct Holder {
 }
 
 /// The unfinished job that holds this key; one that has expired meanwhile is recorded as such and holds nothing.
-pub(super) fn holder_of_key(connection: &Writing, key: &str, now: Timestamp) -> Result<Option<Holder>> {
+pub(super) fn holder_of_key(connection: &Connection, key: &str, now: Timestamp) -> Result<Option<Holder>> {
     let sql =
         "SELECT id, state = 'pending' AND attempts = 0, state = 'pending' AND coalesce(expires_at <= ?2, 0)
                FROM jobs WHERE unique_key = ?1 AND state IN ('pending', 'running')";

@@ -1,4 +1,4 @@
-//! The kept counts: a difference is told of, and is mended as it is told.
+//! The counts of the overview.
 
 use super::fixture::{Place, new_job, spec, unsynced};
 use crate::store::{NewJob, Store};
@@ -18,7 +18,7 @@ fn spread(store: &mut Store) {
 }
 
 #[test]
-pub(super) fn the_same_jobs_are_counted_right_at_any_moment() {
+fn the_same_jobs_are_counted_right_at_any_moment() {
     let place = Place::empty();
     let mut store = unsynced(place.open());
     spread(&mut store);
@@ -41,36 +41,9 @@ pub(super) fn the_same_jobs_are_counted_right_at_any_moment() {
 }
 
 #[test]
-fn a_difference_is_found_and_can_be_mended() {
+fn an_expiry_is_counted_in_its_own_queue_and_only_while_the_job_waits() {
     let place = Place::empty();
     let mut store = unsynced(place.open());
-    spread(&mut store);
-    assert_eq!(store.audit().unwrap(), []);
-    let by_hand = "UPDATE jobs SET state = 'cancelled', changed_at = 3 WHERE id = 2";
-    store.connection.execute_batch(by_hand).unwrap();
-    let said: Vec<String> = store.audit().unwrap().into_iter().map(|finding| finding.what).collect();
-    assert!(
-        said.iter().any(|what| what.starts_with("no jobs are counted as cancelled, and there are 1")),
-        "{said:?}"
-    );
-    assert!(
-        said.iter().any(|what| what.contains("bucket new/13/0 of queue default, and there are 1")),
-        "{said:?}"
-    );
-    for table in ["finished", "waiting"] {
-        let mend =
-            format!("DELETE FROM {table}_counts; INSERT INTO {table}_counts SELECT * FROM {table}_recounted");
-        store.connection.execute_batch(&mend).unwrap();
-    }
-    assert_eq!(store.audit().unwrap(), []);
-    assert_eq!(store.overview(Timestamp(0)).unwrap().counts.cancelled, 1);
-}
-
-#[test]
-pub(super) fn an_expiry_is_counted_in_its_own_queue_and_only_while_the_job_waits() {
-    let place = Place::empty();
-    let mut store = unsynced(place.open());
-    // All in the same bucket.
     for (queue, expires_in) in [("one", 5_000), ("other", 6_000), ("one", 7_000)] {
         let mut spec = spec("a");
         queue.clone_into(&mut spec.queue);

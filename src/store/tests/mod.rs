@@ -1,4 +1,4 @@
-//! The store as a whole: guards, plans, opening, crowds, and random histories against a plain model.
+//! The store as a whole: its schema, plans, opening, crowds, and random histories against a plain model.
 
 mod ahead;
 mod checks;
@@ -7,7 +7,6 @@ mod counts;
 mod crowd;
 mod expiry;
 mod fixture;
-mod guards;
 mod lookalikes;
 mod many;
 mod opening;
@@ -18,5 +17,3 @@ mod recover;
 mod schema;
 mod stats;
 mod triggers;
-
-pub(super) use guards::Tap;

@@ -33,8 +33,3 @@ fn the_store_does_what_a_plain_model_does() {
         (first..first + histories).flat_map(|seed| History::new(seed).run(A_HISTORY)).collect();
     assert_eq!(kinds.len(), 16, "not every kind of step was taken: {kinds:?}");
 }
-
-/// Plays one history of so many steps.
-pub(super) fn history(seed: u64, steps: usize) {
-    History::new(seed).run(steps);
-}

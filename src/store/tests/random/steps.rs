@@ -265,7 +265,7 @@ impl History {
         }
         let Some(&id) = self.some_ids().first() else { return };
         self.log(format!("delete {id}"));
-        let result = (*self.store().0.connection).execute("DELETE FROM jobs WHERE id = ?1", [id]);
+        let result = self.store().0.connection.execute("DELETE FROM jobs WHERE id = ?1", [id]);
         let unfinished = self.plain.jobs.get(&id).is_some_and(Job::is_unfinished);
         assert_eq!(result.is_err(), unfinished, "{result:?}");
         if !unfinished {
