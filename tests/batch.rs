@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use crate::support::{Bed, json};
+use crate::support::{Sandbox, json};
 
 const JOBS: &str = r#"
 [jobs.job]
@@ -12,39 +12,39 @@ command = "echo \"$1\" >> log"
 
 #[test]
 fn lines_name_declared_jobs_or_bring_a_command() {
-    let bed = Bed::new(JOBS);
+    let sandbox = Sandbox::new(JOBS);
     let lines = r#"{"name":"job","args":["a b"]}
 {"command":"echo \"line $1\" >> log","args":["1"]}
 
 {"command":["sh","-c","echo array >> log"],"name":"listed"}
 "#;
-    bed.call("enqueue --batch -").stdin(lines).run().ok().prints("1\n2\n3\n");
-    bed.drain();
-    assert_eq!(bed.log(), ["a b", "line 1", "array"]);
-    assert_eq!(bed.job(3)["name"], "listed");
-    assert_eq!(bed.job(2)["max_attempts"], 1);
-    assert_eq!(bed.job(1)["max_attempts"], 3);
+    sandbox.call("enqueue --batch -").stdin(lines).run().ok().prints("1\n2\n3\n");
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["a b", "line 1", "array"]);
+    assert_eq!(sandbox.job(3)["name"], "listed");
+    assert_eq!(sandbox.job(2)["max_attempts"], 1);
+    assert_eq!(sandbox.job(1)["max_attempts"], 3);
 }
 
 #[test]
 fn a_batch_comes_from_a_file_or_from_standard_input() {
-    let bed = Bed::new(JOBS);
-    bed.write("lines", "{\"name\":\"job\"}\n{\"name\":\"job\"}\n");
-    assert_eq!(bed.run("enqueue --batch lines").ok().ids(), [1, 2]);
-    bed.run("enqueue --batch nothing").exits(66).says("nothing");
-    bed.run("enqueue --batch lines job").exits(2);
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.write("lines", "{\"name\":\"job\"}\n{\"name\":\"job\"}\n");
+    assert_eq!(sandbox.run("enqueue --batch lines").ok().ids(), [1, 2]);
+    sandbox.run("enqueue --batch nothing").exits(66).says("nothing");
+    sandbox.run("enqueue --batch lines job").exits(2);
 }
 
 #[test]
 fn every_option_has_a_key() {
-    let bed = Bed::new(JOBS);
+    let sandbox = Sandbox::new(JOBS);
     let line = json!({
         "name": "job", "queue": "net", "priority": 7, "in": "1h", "max_attempts": 4, "retryable": true,
         "backoff": "exponential:1s:3:1m", "jitter": false, "auto_retry_for": ["A", "EXIT_*"],
         "never_retry_for": ["B"], "timeout": "5s", "grace_period": "1s", "expires_in": "2h",
         "env": {"A": "b"}, "cwd": "/", "unique_key": "u", "on_conflict": "error", "idempotency_key": "i",
     });
-    let job = bed.call("enqueue --json --batch -").stdin(line.to_string()).run().ok().json();
+    let job = sandbox.call("enqueue --json --batch -").stdin(line.to_string()).run().ok().json();
     for (key, value) in [
         ("queue", json!("net")),
         ("priority", json!(7)),
@@ -57,22 +57,22 @@ fn every_option_has_a_key() {
     }
     assert_ne!(job["run_at"], job["enqueued_at"]);
     assert_ne!(job["expires_at"], json!(null));
-    let spec = bed.sql().text("SELECT spec FROM definitions");
+    let spec = sandbox.sql().text("SELECT spec FROM definitions");
     for part in ["\"A\"", "5000", "1000", "60000"] {
         assert!(spec.contains(part), "{part}: {spec}");
     }
     let again = json!({"name": "job", "unique_key": "u", "on_conflict": "error"});
-    bed.call("enqueue --batch -").stdin(again.to_string()).run().exits(75).prints("");
+    sandbox.call("enqueue --batch -").stdin(again.to_string()).run().exits(75).prints("");
     let at = json!({"name": "job", "at": "2099-01-02T03:04:05Z", "backoff": ["1s", "2s"]});
-    let job = bed.call("enqueue --json --batch -").stdin(at.to_string()).run().ok().json();
+    let job = sandbox.call("enqueue --json --batch -").stdin(at.to_string()).run().ok().json();
     assert_eq!((&job["run_at"], &job["max_attempts"]), (&json!("2099-01-02T03:04:05.000Z"), &json!(3)));
 }
 
 #[test]
 fn the_command_line_gives_the_defaults() {
-    let bed = Bed::new(JOBS);
+    let sandbox = Sandbox::new(JOBS);
     let lines = "{\"name\":\"job\"}\n{\"name\":\"job\",\"priority\":1,\"env\":{\"B\":\"2\"}}\n";
-    let call = bed.call("enqueue --json --priority 5 --queue net --env A=1 --batch -").stdin(lines);
+    let call = sandbox.call("enqueue --json --priority 5 --queue net --env A=1 --batch -").stdin(lines);
     let jobs = call.run().ok().json_lines();
     assert_eq!((&jobs[0]["priority"], &jobs[0]["queue"]), (&json!(5), &json!("net")));
     assert_eq!((&jobs[1]["priority"], &jobs[1]["queue"]), (&json!(1), &json!("net")));
@@ -80,7 +80,7 @@ fn the_command_line_gives_the_defaults() {
 
 #[test]
 fn a_bad_line_is_named_by_number_and_nothing_is_enqueued() {
-    let bed = Bed::new(JOBS);
+    let sandbox = Sandbox::new(JOBS);
     for (bad, said) in [
         ("not json", "line 3"),
         ("[1]", "line 3"),
@@ -96,16 +96,16 @@ fn a_bad_line_is_named_by_number_and_nothing_is_enqueued() {
         (r#"{"name":"job","retryable":false,"max_attempts":2}"#, "retryable"),
     ] {
         let lines = format!("{{\"name\":\"job\"}}\n\n{bad}\n{{\"name\":\"job\"}}\n");
-        let ran = bed.call("enqueue --batch -").stdin(lines).run().exits(65).prints("");
+        let ran = sandbox.call("enqueue --batch -").stdin(lines).run().exits(65).prints("");
         ran.says("line 3").says(said);
     }
-    assert!(!bed.db().exists());
+    assert!(!sandbox.db().exists());
 }
 
 /// A value is read when it is asked for; where it stands is told of the whole line, as of any other error.
 #[test]
 fn a_bad_line_after_one_that_begins_like_it_is_told_of_as_well() {
-    let bed = Bed::new(JOBS);
+    let sandbox = Sandbox::new(JOBS);
     let good = r#"{"name":"job","queue":"q","args":["x"]}"#;
     let many_keys: Vec<_> = (0..30).map(|n| format!("\"k{n}\":{n}")).collect();
     let many_keys = format!("{{{}}}", many_keys.join(","));
@@ -125,44 +125,47 @@ fn a_bad_line_after_one_that_begins_like_it_is_told_of_as_well() {
         (&many_keys, "unknown key \"k"),
     ] {
         let lines = format!("{good}\n{bad}\n");
-        let ran = bed.call("enqueue --batch -").stdin(lines).run().exits(65).prints("");
+        let ran = sandbox.call("enqueue --batch -").stdin(lines).run().exits(65).prints("");
         ran.says("standard input line 2: ").says(said);
     }
     let same =
         "{\"\\u006eame\":\"job\",\"args\":null,\"queue\":null}\n{\"args\":[\"\"],\"name\":\"j\\u006fb\"}";
-    assert_eq!(bed.call("enqueue --batch -").stdin(same).run().ok().ids(), [1, 2]);
-    assert_eq!(bed.sql().text("SELECT count(*) || hex(group_concat(args)) FROM jobs, definitions"), "200");
+    assert_eq!(sandbox.call("enqueue --batch -").stdin(same).run().ok().ids(), [1, 2]);
+    assert_eq!(
+        sandbox.sql().text("SELECT count(*) || hex(group_concat(args)) FROM jobs, definitions"),
+        "200"
+    );
 }
 
 #[test]
 fn a_name_that_nobody_declared_is_not_found() {
-    let bed = Bed::new(JOBS);
+    let sandbox = Sandbox::new(JOBS);
     let lines = "{\"name\":\"job\"}\n{\"name\":\"jab\"}\n";
-    bed.call("enqueue --batch -").stdin(lines).run().exits(66).prints("").says("line 2").says("job");
-    assert!(!bed.db().exists());
+    sandbox.call("enqueue --batch -").stdin(lines).run().exits(66).prints("").says("line 2").says("job");
+    assert!(!sandbox.db().exists());
 }
 
 #[test]
 fn a_large_batch_is_one_transaction() {
-    let bed = Bed::new(JOBS);
+    let sandbox = Sandbox::new(JOBS);
     let lines = "{\"name\":\"job\",\"args\":[\"x\"]}\n".repeat(2_000);
-    let ids = bed.call("enqueue --batch -").stdin(lines).run().ok().ids();
+    let ids = sandbox.call("enqueue --batch -").stdin(lines).run().ok().ids();
     assert_eq!(ids, (1..=2_000).collect::<Vec<_>>());
 }
 
 #[test]
 fn every_id_is_run_once_while_others_enqueue() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo $RUNNER_JOB_ID >> log'\n");
-    bed.add("job");
-    let _first = bed.worker("-j2");
-    let _second = bed.worker("-j2");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $RUNNER_JOB_ID >> log'\n");
+    sandbox.add("job");
+    let _first = sandbox.worker("-j2");
+    let _second = sandbox.worker("-j2");
     let ids: Vec<u64> = thread::scope(|scope| {
         let enqueuers: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
                     (0..10)
                         .flat_map(|_| {
-                            let call = bed.call("enqueue --batch -");
+                            let call = sandbox.call("enqueue --batch -");
                             call.stdin("{\"name\":\"job\"}\n{\"name\":\"job\"}\n").run().ok().ids()
                         })
                         .collect::<Vec<_>>()
@@ -171,9 +174,9 @@ fn every_id_is_run_once_while_others_enqueue() {
             .collect();
         enqueuers.into_iter().flat_map(|enqueuer| enqueuer.join().expect("it ends")).collect()
     });
-    bed.until_logged(ids.len() + 1);
-    bed.run("work --drain").ok();
-    let ran: Vec<u64> = bed.log().iter().map(|line| line.parse().expect("an id")).collect();
+    sandbox.until_logged(ids.len() + 1);
+    sandbox.run("work --drain").ok();
+    let ran: Vec<u64> = sandbox.log().iter().map(|line| line.parse().expect("an id")).collect();
     assert_eq!(ran.len(), ids.len() + 1, "each job runs once");
     let printed: BTreeSet<u64> = ids.iter().copied().chain([1]).collect();
     assert_eq!(ran.into_iter().collect::<BTreeSet<_>>(), printed);
@@ -181,22 +184,22 @@ fn every_id_is_run_once_while_others_enqueue() {
 
 #[test]
 fn a_line_that_is_not_utf_8_is_named_by_its_number() {
-    let bed = Bed::new(JOBS);
+    let sandbox = Sandbox::new(JOBS);
     let lines = b"{\"name\":\"job\"}\n\n{\"name\":\"j\xffob\"}\n";
-    bed.call("enqueue --batch -").stdin(lines).run().exits(65).prints("").says("line 3: it is not UTF-8");
-    assert!(!bed.db().exists());
+    sandbox.call("enqueue --batch -").stdin(lines).run().exits(65).prints("").says("line 3: it is not UTF-8");
+    assert!(!sandbox.db().exists());
 }
 
 #[test]
 fn an_empty_batch_enqueues_nothing() {
-    let bed = Bed::new(JOBS);
-    bed.call("enqueue --batch -").stdin("\n\n").run().ok().prints("");
-    assert_eq!(bed.count_jobs(), 0);
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.call("enqueue --batch -").stdin("\n\n").run().ok().prints("");
+    assert_eq!(sandbox.count_jobs(), 0);
 }
 
 #[test]
 fn a_line_is_nearer_than_the_command_line() {
-    let bed = Bed::new("");
+    let sandbox = Sandbox::new("");
     for (line, options, retryable, runs) in [
         (r#"{"command":"true","max_attempts":2}"#, "--backoff 5s,1m,10m", true, 2),
         (r#"{"command":"true","backoff":["1s"]}"#, "--max-attempts 5", true, 2),
@@ -204,7 +207,7 @@ fn a_line_is_nearer_than_the_command_line() {
         (r#"{"command":"true","auto_retry_for":["A"],"max_attempts":4}"#, "--retryable false", true, 4),
     ] {
         let planned =
-            bed.call(&format!("enqueue --batch - --dry-run --json {options}")).stdin(line).run().ok();
+            sandbox.call(&format!("enqueue --batch - --dry-run --json {options}")).stdin(line).run().ok();
         let job = planned.json();
         assert_eq!(
             (&job["retryable"], &job["max_attempts"]),

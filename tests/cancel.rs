@@ -1,62 +1,62 @@
 //! `runner cancel`: a waiting job at once, a running one is asked to end.
 
-use crate::support::{Bed, Signal, Value, eventually, is_alive, json, wait_until};
+use crate::support::{Sandbox, Signal, Value, eventually, is_alive, json, wait_until};
 
 #[test]
 fn of_a_dead_or_suspended_worker_it_says_who_ends_the_job() {
-    let bed = Bed::bare();
-    bed.add("-- sleep 60");
-    let worker = bed.worker("");
-    bed.until_state(1, "running");
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- sleep 60");
+    let worker = sandbox.worker("");
+    sandbox.until_state(1, "running");
     worker.signal(Signal::STOP);
-    wait_until("it is suspended", || bed.run("inspect workers").ok().stdout.contains("suspended"));
-    bed.run("cancel 1").ok().shows("its worker is suspended: the job goes on until that does");
+    wait_until("it is suspended", || sandbox.run("inspect workers").ok().stdout.contains("suspended"));
+    sandbox.run("cancel 1").ok().shows("its worker is suspended: the job goes on until that does");
     worker.kill();
     let said = "job 1: asked to end, but its worker is dead: the next runner work ends what is left of it\n";
-    bed.run("cancel 1").ok().prints(said);
-    bed.run("work --drain").ok();
-    assert_eq!(bed.job(1)["state"], "cancelled");
+    sandbox.run("cancel 1").ok().prints(said);
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.job(1)["state"], "cancelled");
 }
 
 #[test]
 fn a_waiting_job_is_cancelled_before_it_returns() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo ran >> log'\n");
-    bed.run("enqueue job job").ok();
-    bed.add("job --in 1h");
-    bed.run("cancel 1 3").ok().shows("1").shows("3");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo ran >> log'\n");
+    sandbox.run("enqueue job job").ok();
+    sandbox.add("job --in 1h");
+    sandbox.run("cancel 1 3").ok().shows("1").shows("3");
     for id in [1, 3] {
-        let job = bed.job(id);
+        let job = sandbox.job(id);
         assert_eq!((&job["state"], &job["attempts"]), (&json!("cancelled"), &json!(0)));
         assert_ne!(job["finished_at"], json!(null));
     }
-    bed.run("work --drain").ok();
-    assert_eq!(bed.log(), ["ran"]);
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.log(), ["ran"]);
 }
 
 #[test]
 fn a_job_between_retries_is_cancelled() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'exit 1'\nbackoff = '1h'\n");
-    bed.add("job");
-    bed.run("work --until-idle").ok();
-    bed.run("cancel 1").ok();
-    let job = bed.job(1);
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 1'\nbackoff = '1h'\n");
+    sandbox.add("job");
+    sandbox.run("work --until-idle").ok();
+    sandbox.run("cancel 1").ok();
+    let job = sandbox.job(1);
     assert_eq!(
         (&job["state"], &job["next_retry_at"], &job["error_code"]),
         (&json!("cancelled"), &json!(null), &json!(null))
     );
-    bed.run("work --drain").ok();
+    sandbox.run("work --drain").ok();
 }
 
 #[test]
 fn a_running_job_ends_with_all_its_processes() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'setsid sh -c \"echo \\$\\$ > stray; exec sleep 20\" & echo $$ > pid; exec sleep 20'\n",
     );
-    bed.add("job");
-    let _worker = bed.worker("-j1");
-    let (leader, stray) = (bed.pid_of("pid"), bed.pid_of("stray"));
-    bed.run("cancel 1").ok();
-    let job = bed.until_state(1, "cancelled");
+    sandbox.add("job");
+    let _worker = sandbox.worker("-j1");
+    let (leader, stray) = (sandbox.pid_of("pid"), sandbox.pid_of("stray"));
+    sandbox.run("cancel 1").ok();
+    let job = sandbox.until_state(1, "cancelled");
     let attempt = &job["history"][0];
     assert_eq!((&attempt["outcome"], &attempt["error_code"]), (&json!("cancelled"), &json!("CANCELLED")));
     assert_eq!((&attempt["signal"], &attempt["will_retry"]), (&json!("SIGTERM"), &json!(false)));
@@ -66,32 +66,32 @@ fn a_running_job_ends_with_all_its_processes() {
 
 #[test]
 fn an_exit_with_0_that_was_asked_for_is_no_success() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'trap \"exit 0\" TERM; echo $$ > pid; while [ -e runner.db ]; do sleep 0.02; done'\n",
     );
-    bed.add("job");
-    let _worker = bed.worker("-j1");
-    bed.pid_of("pid");
-    bed.run("cancel 1").ok();
-    let job = bed.until_state(1, "cancelled");
+    sandbox.add("job");
+    let _worker = sandbox.worker("-j1");
+    sandbox.pid_of("pid");
+    sandbox.run("cancel 1").ok();
+    let job = sandbox.until_state(1, "cancelled");
     assert_eq!(job["history"][0]["exit_code"], 0);
 }
 
 /// A job that ends with this status after its cancel was recorded and before the worker could act on it.
 #[track_caller]
 fn ends_while_the_worker_is_suspended(status: u8) -> Value {
-    let bed = Bed::new(&format!(
+    let sandbox = Sandbox::new(&format!(
         "[jobs.job]\ncommand = 'echo $$ > pid; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done; exit {status}'\n"
     ));
-    bed.add("job");
-    let worker = bed.worker("-j1");
-    let pid = bed.pid_of("pid");
+    sandbox.add("job");
+    let worker = sandbox.worker("-j1");
+    let pid = sandbox.pid_of("pid");
     worker.signal(Signal::STOP);
-    bed.run("cancel 1").ok().shows("running");
-    bed.write("go", "");
+    sandbox.run("cancel 1").ok().shows("running");
+    sandbox.write("go", "");
     wait_until("the command has ended", || !is_alive(pid));
     worker.signal(Signal::CONT);
-    eventually("the end is recorded", || Some(bed.job(1)).filter(|job| job["attempts"] == 1))
+    eventually("the end is recorded", || Some(sandbox.job(1)).filter(|job| job["attempts"] == 1))
 }
 
 #[test]
@@ -108,48 +108,48 @@ fn a_failure_with_a_cancel_on_record_is_not_retried() {
 
 #[test]
 fn a_finished_job_stays_as_it_is() {
-    let bed = Bed::bare();
-    bed.add("-- true");
-    bed.add("-- false");
-    bed.drain();
-    bed.run("cancel 1 2").ok();
-    assert_eq!((&bed.job(1)["state"], &bed.job(2)["state"]), (&json!("succeeded"), &json!("dead")));
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.add("-- false");
+    sandbox.drain();
+    sandbox.run("cancel 1 2").ok();
+    assert_eq!((&sandbox.job(1)["state"], &sandbox.job(2)["state"]), (&json!("succeeded"), &json!("dead")));
 }
 
 #[test]
 fn an_unknown_id_is_told_after_the_others_are_done() {
-    let bed = Bed::bare();
-    bed.add("-- true");
-    bed.run("cancel 7 1").exits(66).says("7");
-    assert_eq!(bed.job(1)["state"], "cancelled");
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.run("cancel 7 1").exits(66).says("7");
+    assert_eq!(sandbox.job(1)["state"], "cancelled");
 }
 
 #[test]
 fn as_json_it_prints_the_jobs() {
-    let bed = Bed::bare();
-    bed.add("-- true");
-    let job = bed.run("cancel 1 --json").ok().json();
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    let job = sandbox.run("cancel 1 --json").ok().json();
     assert_eq!((&job["id"], &job["state"]), (&json!(1), &json!("cancelled")));
-    bed.run("cancel 1 -q").ok().prints("").quietly();
+    sandbox.run("cancel 1 -q").ok().prints("").quietly();
 }
 
 #[test]
 fn what_is_no_id_is_a_usage_error() {
-    let bed = Bed::bare();
+    let sandbox = Sandbox::empty();
     for line in ["cancel", "cancel x", "cancel 0", "cancel 1.2"] {
-        bed.run(line).exits(2);
+        sandbox.run(line).exits(2);
     }
-    bed.run("cancel 1").exits(66);
-    assert!(!bed.db().exists());
+    sandbox.run("cancel 1").exits(66);
+    assert!(!sandbox.db().exists());
 }
 
 #[test]
 fn the_log_tells_of_it() {
-    let bed = Bed::bare();
-    bed.add_line("--name job", "echo $$ > pid; exec sleep 20");
-    let mut worker = bed.worker("-j1 --max-jobs 1 --log json");
-    bed.pid_of("pid");
-    bed.run("cancel 1").ok();
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--name job", "echo $$ > pid; exec sleep 20");
+    let mut worker = sandbox.worker("-j1 --max-jobs 1 --log json");
+    sandbox.pid_of("pid");
+    sandbox.run("cancel 1").ok();
     let events = worker.wait().ok().json_lines();
     let told = events.iter().find(|event| event["event"] == "job_cancelled").expect("a cancelled job");
     assert_eq!(

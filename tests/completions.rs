@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::support::{Bed, Call};
+use crate::support::{Call, Sandbox};
 
 const JOBS: &str = r#"
 [jobs.nightly-backup]
@@ -33,41 +33,41 @@ _clap_complete_runner runner "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWOR
 for word in "${COMPREPLY[@]}"; do echo "$word"; done
 "#;
 
-fn tab(bed: &Bed, line: &str) -> Call {
-    let call = bed.program("bash").env("PATH", path()).arg("-c").arg(PRESS_TAB).arg("bash");
+fn tab(sandbox: &Sandbox, line: &str) -> Call {
+    let call = sandbox.program("bash").env("PATH", path()).arg("-c").arg(PRESS_TAB).arg("bash");
     line.split(' ').fold(call, Call::arg)
 }
 
 /// What bash offers; blanks in `line` part words.
 #[track_caller]
-fn offered(bed: &Bed, line: &str) -> Vec<String> {
-    let ran = tab(bed, line).run().ok().quietly();
+fn offered(sandbox: &Sandbox, line: &str) -> Vec<String> {
+    let ran = tab(sandbox, line).run().ok().quietly();
     ran.stdout.lines().map(str::to_owned).collect()
 }
 
 /// What bash offers besides options, which it offers where nothing else can stand.
 #[track_caller]
-fn words(bed: &Bed, line: &str) -> Vec<String> {
-    offered(bed, line).into_iter().filter(|word| !word.starts_with('-')).collect()
+fn words(sandbox: &Sandbox, line: &str) -> Vec<String> {
+    offered(sandbox, line).into_iter().filter(|word| !word.starts_with('-')).collect()
 }
 
 #[test]
 fn verbs_and_options() {
-    let bed = Bed::bare();
-    assert_eq!(offered(&bed, "runner enq"), ["enqueue"]);
-    assert_eq!(offered(&bed, "runner enqueue --max-a"), ["--max-attempts"]);
-    assert_eq!(offered(&bed, "runner work --log "), ["text", "json"]);
-    assert_eq!(offered(&bed, "runner enqueue --on-conflict "), ["skip", "replace", "error"]);
-    assert_eq!(offered(&bed, "runner completions "), ["bash", "zsh", "fish", "elvish", "powershell"]);
-    assert_eq!(offered(&bed, "runner explain x --signal SIGK"), ["SIGKILL"]);
-    assert_eq!(offered(&bed, "runner prune --state "), ["succeeded", "cancelled", "dead"]);
-    assert_eq!(offered(&bed, "runner inspect --state s"), ["succeeded", "scheduled"]);
-    assert_eq!(offered(&bed, "runner inspect --state dead,su"), ["dead,succeeded"]);
+    let sandbox = Sandbox::empty();
+    assert_eq!(offered(&sandbox, "runner enq"), ["enqueue"]);
+    assert_eq!(offered(&sandbox, "runner enqueue --max-a"), ["--max-attempts"]);
+    assert_eq!(offered(&sandbox, "runner work --log "), ["text", "json"]);
+    assert_eq!(offered(&sandbox, "runner enqueue --on-conflict "), ["skip", "replace", "error"]);
+    assert_eq!(offered(&sandbox, "runner completions "), ["bash", "zsh", "fish", "elvish", "powershell"]);
+    assert_eq!(offered(&sandbox, "runner explain x --signal SIGK"), ["SIGKILL"]);
+    assert_eq!(offered(&sandbox, "runner prune --state "), ["succeeded", "cancelled", "dead"]);
+    assert_eq!(offered(&sandbox, "runner inspect --state s"), ["succeeded", "scheduled"]);
+    assert_eq!(offered(&sandbox, "runner inspect --state dead,su"), ["dead,succeeded"]);
 }
 
 #[test]
 fn names_of_the_job_file() {
-    let bed = Bed::new(JOBS);
+    let sandbox = Sandbox::new(JOBS);
     for verb in [
         "enqueue ",
         "enqueue nightly-",
@@ -77,18 +77,18 @@ fn names_of_the_job_file() {
         "prune --name ",
     ] {
         let line = format!("runner {verb}");
-        assert_eq!(offered(&bed, &line), ["nightly-backup", "nightly-report"], "{verb}");
+        assert_eq!(offered(&sandbox, &line), ["nightly-backup", "nightly-report"], "{verb}");
     }
-    assert_eq!(offered(&bed, "runner enqueue nightly-r"), ["nightly-report"]);
-    bed.write("other.toml", "[jobs.other]\ncommand = 'true'\n");
-    assert_eq!(offered(&bed, "runner --file other.toml enqueue "), ["other"]);
-    assert_eq!(offered(&bed, "runner enqueue --file = other.toml "), ["other"]);
+    assert_eq!(offered(&sandbox, "runner enqueue nightly-r"), ["nightly-report"]);
+    sandbox.write("other.toml", "[jobs.other]\ncommand = 'true'\n");
+    assert_eq!(offered(&sandbox, "runner --file other.toml enqueue "), ["other"]);
+    assert_eq!(offered(&sandbox, "runner enqueue --file = other.toml "), ["other"]);
 }
 
 #[test]
 fn queues() {
-    let bed = Bed::new(JOBS);
-    bed.add("nightly-backup --queue net");
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("nightly-backup --queue net");
     for option in [
         "enqueue --queue ",
         "work --queue ",
@@ -98,80 +98,80 @@ fn queues() {
         "pause ",
     ] {
         let line = format!("runner {option}").replace('=', "= ");
-        assert_eq!(offered(&bed, &line), ["default", "net", "slow"], "{option}");
+        assert_eq!(offered(&sandbox, &line), ["default", "net", "slow"], "{option}");
     }
-    bed.run("pause net").ok();
-    assert_eq!(offered(&bed, "runner pause "), ["default", "slow"]);
-    assert_eq!(offered(&bed, "runner resume "), ["net"]);
+    sandbox.run("pause net").ok();
+    assert_eq!(offered(&sandbox, "runner pause "), ["default", "slow"]);
+    assert_eq!(offered(&sandbox, "runner resume "), ["net"]);
 }
 
 #[test]
 fn ids_that_the_verb_can_take() {
-    let bed = Bed::new(JOBS);
-    bed.run("enqueue nightly-report nightly-backup --max-attempts 1").ok();
-    bed.drain();
-    bed.add("nightly-backup --in 1h");
-    bed.add("nightly-backup");
-    bed.run("cancel 4").ok();
-    assert_eq!(offered(&bed, "runner wait "), ["3"]);
-    assert_eq!(offered(&bed, "runner cancel "), ["3"]);
-    assert_eq!(offered(&bed, "runner retry "), ["4", "1"]);
-    assert_eq!(offered(&bed, "runner retry --now "), ["3"]);
-    assert_eq!(offered(&bed, "runner logs "), ["4", "3", "2", "1"]);
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue nightly-report nightly-backup --max-attempts 1").ok();
+    sandbox.drain();
+    sandbox.add("nightly-backup --in 1h");
+    sandbox.add("nightly-backup");
+    sandbox.run("cancel 4").ok();
+    assert_eq!(offered(&sandbox, "runner wait "), ["3"]);
+    assert_eq!(offered(&sandbox, "runner cancel "), ["3"]);
+    assert_eq!(offered(&sandbox, "runner retry "), ["4", "1"]);
+    assert_eq!(offered(&sandbox, "runner retry --now "), ["3"]);
+    assert_eq!(offered(&sandbox, "runner logs "), ["4", "3", "2", "1"]);
     let lists = ["jobs", "attempts", "dead", "workers", "queues", "stats"];
-    assert_eq!(offered(&bed, "runner inspect ")[..6], lists);
-    assert_eq!(offered(&bed, "runner inspect ")[6..], ["4", "3", "2", "1"]);
-    assert_eq!(offered(&bed, "runner explain 4"), ["4"]);
-    assert_eq!(offered(&bed, "runner retry --dead --error-code "), ["EXIT_3"]);
-    assert_eq!(words(&bed, "runner cancel --db other.db "), [""; 0]);
+    assert_eq!(offered(&sandbox, "runner inspect ")[..6], lists);
+    assert_eq!(offered(&sandbox, "runner inspect ")[6..], ["4", "3", "2", "1"]);
+    assert_eq!(offered(&sandbox, "runner explain 4"), ["4"]);
+    assert_eq!(offered(&sandbox, "runner retry --dead --error-code "), ["EXIT_3"]);
+    assert_eq!(words(&sandbox, "runner cancel --db other.db "), [""; 0]);
 }
 
 #[test]
 fn files() {
-    let bed = Bed::new(JOBS);
-    bed.write("folder/file", "");
-    assert_eq!(offered(&bed, "runner enqueue --cwd f"), ["folder/"]);
-    assert_eq!(offered(&bed, "runner check job"), ["jobs.toml"]);
-    assert_eq!(offered(&bed, "runner enqueue nightly-backup -- j"), ["jobs.toml"]);
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.write("folder/file", "");
+    assert_eq!(offered(&sandbox, "runner enqueue --cwd f"), ["folder/"]);
+    assert_eq!(offered(&sandbox, "runner check job"), ["jobs.toml"]);
+    assert_eq!(offered(&sandbox, "runner enqueue nightly-backup -- j"), ["jobs.toml"]);
 }
 
 #[test]
 fn whatever_is_wrong_the_shell_is_told_nothing() {
-    let bed = Bed::new("[jobs.broken]\ncomand = 'true'\n");
-    bed.write(
+    let sandbox = Sandbox::new("[jobs.broken]\ncomand = 'true'\n");
+    sandbox.write(
         "runner.db",
         "no database at all, and long enough to be looked at ......................................",
     );
     for line in ["runner enqueue ", "runner cancel ", "runner resume ", "runner --db /nowhere/at/all wait "] {
-        assert_eq!(words(&bed, line), [""; 0], "{line}");
+        assert_eq!(words(&sandbox, line), [""; 0], "{line}");
     }
     for (shell, words) in [("tcsh", "-- runner "), ("fish", ""), ("fish", "--"), ("zsh", "--")] {
-        let asked = bed.call(words).env("_RUNNER_COMPLETE", shell).run();
+        let asked = sandbox.call(words).env("_RUNNER_COMPLETE", shell).run();
         asked.exits(1).prints("").quietly();
     }
-    bed.call("--version").env("_RUNNER_COMPLETE", "").run().ok().shows("runner ");
-    assert!(!bed.path("runner.db.run").exists());
+    sandbox.call("--version").env("_RUNNER_COMPLETE", "").run().ok().shows("runner ");
+    assert!(!sandbox.path("runner.db.run").exists());
 }
 
 #[test]
 fn a_database_is_not_made_by_asking() {
-    let bed = Bed::new(JOBS);
-    assert_eq!(words(&bed, "runner cancel "), [""; 0]);
-    assert!(!bed.db().exists());
+    let sandbox = Sandbox::new(JOBS);
+    assert_eq!(words(&sandbox, "runner cancel "), [""; 0]);
+    assert!(!sandbox.db().exists());
 }
 
 #[test]
 fn other_shells_are_told_more() {
-    let bed = Bed::new(JOBS);
+    let sandbox = Sandbox::new(JOBS);
     let ask = |shell| {
-        let call = bed.call("-- runner enqueue nightly-").env("_RUNNER_COMPLETE", shell);
+        let call = sandbox.call("-- runner enqueue nightly-").env("_RUNNER_COMPLETE", shell);
         call.env("_CLAP_COMPLETE_INDEX", "2").run().ok().quietly().stdout
     };
     assert_eq!(ask("fish"), "nightly-backup\tCopies the home directory\nnightly-report\ta job\n");
     assert_eq!(ask("powershell"), "nightly-backup\tCopies the home directory\nnightly-report\ta job\n");
     assert_eq!(ask("zsh"), "nightly-backup:Copies the home directory\nnightly-report:a job");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = bed.run(&format!("completions {shell}")).ok().quietly().stdout;
+        let script = sandbox.run(&format!("completions {shell}")).ok().quietly().stdout;
         assert!(script.contains("_RUNNER_COMPLETE") && script.contains(shell), "{script}");
     }
 }

@@ -73,7 +73,7 @@ fn a_worker_keeps_its_results_until_there_is_room() {
     let mut worker = disk.worker("-j2");
     wait_until("the jobs have begun", || disk.log() == ["begun", "begun"]);
     disk.fill();
-    disk.bed().write("go", "");
+    disk.sandbox().write("go", "");
     wait_until("it says that the disk is full", || worker.stderr().contains("disk is full"));
     // It tries again every second, and the other job takes three of them.
     wait_until("the running jobs end", || disk.log() == ["begun", "begun", "ended", "ended"]);
@@ -102,7 +102,7 @@ fn a_worker_that_is_to_stop_and_cannot_write_says_so() {
     let mut worker = disk.worker("-j1");
     wait_until("the job has begun", || disk.log() == ["begun"]);
     disk.fill();
-    disk.bed().write("go", "");
+    disk.sandbox().write("go", "");
     wait_until("the job ends", || disk.log() == ["begun", "ended"]);
     worker.signal(Signal::TERM);
     worker.wait().exits(74).says("disk is full");

@@ -5,19 +5,20 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::support::{Bed, Signal, wait_until};
+use crate::support::{Sandbox, Signal, wait_until};
 
 /// Job 1 dead after two attempts, job 2 succeeded.
-fn bed() -> Bed {
-    let bed = Bed::new("[jobs.bad]\ncommand = 'exit 3'\nbackoff = ['1ms']\n[jobs.good]\ncommand = 'true'\n");
-    bed.run("enqueue bad good").ok();
-    bed.run("work -j1 --drain").exits(1);
-    bed
+fn sandbox() -> Sandbox {
+    let sandbox =
+        Sandbox::new("[jobs.bad]\ncommand = 'exit 3'\nbackoff = ['1ms']\n[jobs.good]\ncommand = 'true'\n");
+    sandbox.run("enqueue bad good").ok();
+    sandbox.run("work -j1 --drain").exits(1);
+    sandbox
 }
 
 /// The rules that are broken, each once.
-fn broken(bed: &Bed) -> Vec<String> {
-    let report = bed.run("doctor --json").exits(1).json();
+fn broken(sandbox: &Sandbox) -> Vec<String> {
+    let report = sandbox.run("doctor --json").exits(1).json();
     let problems = report["problems"].as_array().unwrap().clone();
     let mut rules: Vec<String> =
         problems.iter().map(|problem| problem["rule"].as_str().unwrap().to_owned()).collect();
@@ -27,29 +28,29 @@ fn broken(bed: &Bed) -> Vec<String> {
 
 #[test]
 fn a_sound_database_is_sound() {
-    let bed = bed();
-    bed.run("doctor").ok().shows("nothing is wrong");
-    let report = bed.run("doctor --json").ok().json();
+    let sandbox = sandbox();
+    sandbox.run("doctor").ok().shows("nothing is wrong");
+    let report = sandbox.run("doctor --json").ok().json();
     assert_eq!(report["problems"], json!([]));
     assert_eq!(report["jobs_declared"], 2);
     assert_eq!(report["db_from"], "$RUNNER_DB");
     assert_eq!(report["workers_alive"], 0);
-    bed.run("doctor -q").ok().prints("");
+    sandbox.run("doctor -q").ok().prints("");
 }
 
 #[test]
 fn jobs_that_are_due_and_have_no_worker_are_noted_and_not_wrong() {
-    let bed = Bed::new("[jobs.a]\ncommand = 'true'\n[jobs.b]\ncommand = 'true'\nqueue = 'net'\n");
-    let notes = |line: &str| bed.run(line).ok().json()["notes"].clone();
-    bed.add("a --in 1h");
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\n[jobs.b]\ncommand = 'true'\nqueue = 'net'\n");
+    let notes = |line: &str| sandbox.run(line).ok().json()["notes"].clone();
+    sandbox.add("a --in 1h");
     assert_eq!(notes("doctor --json"), json!([]));
-    bed.run("enqueue a a b").ok();
+    sandbox.run("enqueue a a b").ok();
     let said = "2 jobs are due in queue default, and no worker is running for it; runner work starts one";
     assert_eq!(notes("doctor --json")[0], said);
-    bed.run("doctor").ok().shows(&format!("note      {said}")).shows("nothing is wrong");
-    bed.run("doctor -q").ok().prints("").quietly();
-    bed.run("pause default").ok();
-    let worker = bed.worker("--queue other");
+    sandbox.run("doctor").ok().shows(&format!("note      {said}")).shows("nothing is wrong");
+    sandbox.run("doctor -q").ok().prints("").quietly();
+    sandbox.run("pause default").ok();
+    let worker = sandbox.worker("--queue other");
     let said = "1 job is due in queue net, and the workers that run take from others; \
                 runner work --queue net starts one for it";
     assert_eq!(notes("doctor --json"), json!([said]));
@@ -58,29 +59,29 @@ fn jobs_that_are_due_and_have_no_worker_are_noted_and_not_wrong() {
 
 #[test]
 fn a_note_comes_exactly_where_no_worker_is_alive() {
-    let bed = Bed::bare();
-    let is_noted = || bed.run("doctor").ok().stdout.lines().any(|line| line.starts_with("note "));
-    let workers_listed = || bed.run("inspect workers -q --fail-if-any").status();
-    bed.add("--in 1h -- true");
+    let sandbox = Sandbox::empty();
+    let is_noted = || sandbox.run("doctor").ok().stdout.lines().any(|line| line.starts_with("note "));
+    let workers_listed = || sandbox.run("inspect workers -q --fail-if-any").status();
+    sandbox.add("--in 1h -- true");
     assert!(!is_noted(), "nothing is due");
-    let worker = bed.worker("");
+    let worker = sandbox.worker("");
     worker.signal(Signal::STOP);
-    wait_until("it is suspended", || bed.run("inspect workers").ok().stdout.contains("suspended"));
-    bed.add("-- true");
+    wait_until("it is suspended", || sandbox.run("inspect workers").ok().stdout.contains("suspended"));
+    sandbox.add("-- true");
     assert!(!is_noted() && workers_listed() == Some(1), "a suspended worker is alive");
     worker.kill();
     assert!(is_noted() && workers_listed() == Some(1), "a dead one is listed, and is no worker");
-    bed.run("work --until-idle").ok();
+    sandbox.run("work --until-idle").ok();
     assert!(!is_noted() && workers_listed() == Some(0), "nothing is due any more");
-    bed.add("-- true");
+    sandbox.add("-- true");
     assert!(is_noted() && workers_listed() == Some(0));
-    bed.run("pause default").ok();
+    sandbox.run("pause default").ok();
     assert!(!is_noted(), "it is meant to wait");
 }
 
 #[test]
 fn without_a_database_there_is_nothing_wrong() {
-    Bed::new("").run("doctor").ok().shows("not there");
+    Sandbox::new("").run("doctor").ok().shows("not there");
 }
 
 #[test]
@@ -134,10 +135,10 @@ fn what_breaks_a_rule_is_found() {
         ("DROP INDEX jobs_waiting", GIVEN),
         ("DROP VIEW dead_letters; CREATE VIEW dead_letters AS SELECT id FROM jobs", GIVEN),
     ] {
-        let bed = bed();
-        bed.sql().run(tampering);
-        assert!(broken(&bed).iter().any(|found| found == rule), "{tampering}: {:?}", broken(&bed));
-        bed.run("doctor").exits(1).shows(rule);
+        let sandbox = sandbox();
+        sandbox.sql().run(tampering);
+        assert!(broken(&sandbox).iter().any(|found| found == rule), "{tampering}: {:?}", broken(&sandbox));
+        sandbox.run("doctor").exits(1).shows(rule);
     }
 }
 
@@ -145,80 +146,83 @@ const GIVEN: &str = "the file has the tables, indexes, triggers and views that r
 
 #[test]
 fn what_somebody_has_added_is_not_wrong() {
-    let bed = bed();
-    bed.sql().run("CREATE VIEW mine AS SELECT id FROM jobs; CREATE TABLE notes (text)");
-    bed.run("doctor").ok();
-    bed.sql().run("DROP TRIGGER outputs_are_immutable");
-    bed.run("doctor").exits(1).shows("the trigger outputs_are_immutable is missing; schema.sql has its text");
+    let sandbox = sandbox();
+    sandbox.sql().run("CREATE VIEW mine AS SELECT id FROM jobs; CREATE TABLE notes (text)");
+    sandbox.run("doctor").ok();
+    sandbox.sql().run("DROP TRIGGER outputs_are_immutable");
+    sandbox
+        .run("doctor")
+        .exits(1)
+        .shows("the trigger outputs_are_immutable is missing; schema.sql has its text");
 }
 
 #[test]
 fn files_that_the_owner_cannot_write_are_named() {
-    let bed = bed();
-    let mode = |mode| fs::set_permissions(bed.db(), fs::Permissions::from_mode(mode)).unwrap();
+    let sandbox = sandbox();
+    let mode = |mode| fs::set_permissions(sandbox.db(), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o400);
-    bed.run("doctor").exits(1).shows("runner.db is read-only (mode 400); chmod 600 mends it");
+    sandbox.run("doctor").exits(1).shows("runner.db is read-only (mode 400); chmod 600 mends it");
     // The index of a log gets the mode that the database has when it is made.
-    let looks = bed.sql();
+    let looks = sandbox.sql();
     looks.number("SELECT count(*) FROM jobs");
     mode(0o600);
-    bed.run("doctor").exits(1).shows("runner.db-shm is read-only (mode 400); chmod 600 mends it");
+    sandbox.run("doctor").exits(1).shows("runner.db-shm is read-only (mode 400); chmod 600 mends it");
 }
 
 #[test]
 fn what_there_is_one_of_is_not_told_as_many() {
-    let bed = Bed::new("[jobs.only]\ncommand = 'exec sleep 60'\n");
-    bed.add("only");
-    let worker = bed.worker("");
-    bed.until_state(1, "running");
+    let sandbox = Sandbox::new("[jobs.only]\ncommand = 'exec sleep 60'\n");
+    sandbox.add("only");
+    let worker = sandbox.worker("");
+    sandbox.until_state(1, "running");
     worker.kill();
-    let ran = bed.run("doctor").exits(1);
+    let ran = sandbox.run("doctor").exits(1);
     ran.shows(", 1 job\n").shows("rules looked at, 1 problem\n").shows("a worker died holding 1 job;");
-    bed.run("cancel 1").ok();
-    bed.run("work --drain").ok();
-    bed.add("only");
-    bed.sql().run("DROP TRIGGER jobs_keep_their_attempts; UPDATE jobs SET attempts = 1 WHERE id = 2");
-    bed.run("doctor").exits(1).shows("job 2 counts 1 attempt\n");
-    let ran = bed.run("enqueue only --max-attempts 1 --backoff 1s,2s").exits(2);
+    sandbox.run("cancel 1").ok();
+    sandbox.run("work --drain").ok();
+    sandbox.add("only");
+    sandbox.sql().run("DROP TRIGGER jobs_keep_their_attempts; UPDATE jobs SET attempts = 1 WHERE id = 2");
+    sandbox.run("doctor").exits(1).shows("job 2 counts 1 attempt\n");
+    let ran = sandbox.run("enqueue only --max-attempts 1 --backoff 1s,2s").exits(2);
     ran.says("`max_attempts = 1`, but the delays of `backoff` ask for 3 runs");
 }
 
 #[test]
 fn files_that_others_may_read_are_found() {
-    let bed = bed();
-    fs::set_permissions(bed.db(), fs::Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(broken(&bed), ["only the owner may read the files"]);
-    bed.run("doctor").exits(1).shows("chmod 600");
+    let sandbox = sandbox();
+    fs::set_permissions(sandbox.db(), fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(broken(&sandbox), ["only the owner may read the files"]);
+    sandbox.run("doctor").exits(1).shows("chmod 600");
 }
 
 #[test]
 fn a_job_file_with_mistakes_is_found() {
-    let bed = bed();
-    bed.write("jobs.toml", "[jobs.a]\ncomand = 'x'\n");
-    assert_eq!(broken(&bed), ["the job file can be used"]);
+    let sandbox = sandbox();
+    sandbox.write("jobs.toml", "[jobs.a]\ncomand = 'x'\n");
+    assert_eq!(broken(&sandbox), ["the job file can be used"]);
 }
 
 #[test]
 fn jobs_of_a_dead_worker_that_nobody_deals_with_are_found() {
-    let bed = Bed::new("[jobs.slow]\ncommand = 'echo $$ > pid; exec sleep 60'\n");
-    bed.add("slow");
-    let worker = bed.worker("");
-    bed.pid_of("pid");
-    bed.run("doctor").ok().shows("1 alive");
+    let sandbox = Sandbox::new("[jobs.slow]\ncommand = 'echo $$ > pid; exec sleep 60'\n");
+    sandbox.add("slow");
+    let worker = sandbox.worker("");
+    sandbox.pid_of("pid");
+    sandbox.run("doctor").ok().shows("1 alive");
     worker.kill();
-    assert_eq!(broken(&bed), ["running jobs have a worker"]);
-    bed.run("cancel 1").ok();
-    bed.run("work --drain").ok();
-    bed.run("doctor").ok();
+    assert_eq!(broken(&sandbox), ["running jobs have a worker"]);
+    sandbox.run("cancel 1").ok();
+    sandbox.run("work --drain").ok();
+    sandbox.run("doctor").ok();
 }
 
 #[test]
 fn a_worker_whose_database_is_taken_away_ends_and_says_so() {
-    let bed = Bed::new("[jobs.good]\ncommand = 'true'\n");
-    bed.add("good");
-    let mut worker = bed.worker("");
-    bed.until_state(1, "succeeded");
-    fs::rename(bed.db(), bed.path("elsewhere.db")).unwrap();
+    let sandbox = Sandbox::new("[jobs.good]\ncommand = 'true'\n");
+    sandbox.add("good");
+    let mut worker = sandbox.worker("");
+    sandbox.until_state(1, "succeeded");
+    fs::rename(sandbox.db(), sandbox.path("elsewhere.db")).unwrap();
     wait_until("the worker notices", || worker.stderr().contains("moved or removed"));
     worker.wait().exits(74);
 }

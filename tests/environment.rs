@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::support::{Bed, Signal};
+use crate::support::{Sandbox, Signal};
 
 #[test]
 fn the_variables_of_an_attempt() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'env | grep ^RUNNER_ > env.$RUNNER_ATTEMPT; exit 4'\nqueue = 'net'\nbackoff = ['1ms', '1ms']\n",
     );
-    bed.add("job");
-    bed.drain();
+    sandbox.add("job");
+    sandbox.drain();
     let variables = |number: u32| -> BTreeMap<String, String> {
-        let text = bed.read(&format!("env.{number}"));
+        let text = sandbox.read(&format!("env.{number}"));
         text.lines()
             .filter_map(|line| line.split_once('='))
             .map(|(k, v)| (k.to_owned(), v.to_owned()))
@@ -22,9 +22,9 @@ fn the_variables_of_an_attempt() {
     };
     let mut second = variables(2);
     let report = second.remove("RUNNER_REPORT").expect("a report");
-    assert!(report.starts_with(&format!("{}.run/", bed.db().display())), "{report}");
-    let worker = bed.attempts(1)[1]["worker_id"].as_str().expect("a worker").to_owned();
-    let db = bed.db().display().to_string();
+    assert!(report.starts_with(&format!("{}.run/", sandbox.db().display())), "{report}");
+    let worker = sandbox.attempts(1)[1]["worker_id"].as_str().expect("a worker").to_owned();
+    let db = sandbox.db().display().to_string();
     let expected = [
         ("RUNNER_ATTEMPT", "2"),
         ("RUNNER_ATTEMPTS_LEFT", "1"),
@@ -44,55 +44,55 @@ fn the_variables_of_an_attempt() {
 
 #[test]
 fn the_budget_counts_anew_after_a_replay() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'echo $RUNNER_ATTEMPT $RUNNER_MAX_ATTEMPTS $RUNNER_ATTEMPTS_LEFT >> log; exit 1'\nbackoff = ['1ms']\n",
     );
-    bed.add("job");
-    bed.drain();
-    bed.run("retry 1").ok();
-    bed.drain();
-    assert_eq!(bed.log(), ["1 2 1", "2 2 0", "3 2 1", "4 2 0"]);
+    sandbox.add("job");
+    sandbox.drain();
+    sandbox.run("retry 1").ok();
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["1 2 1", "2 2 0", "3 2 1", "4 2 0"]);
 }
 
 #[test]
 fn the_database_is_named_by_its_canonical_path() {
-    let bed = Bed::bare();
-    bed.write("real/file", "");
-    std::os::unix::fs::symlink("real", bed.path("link")).expect("a link");
-    bed.call("--db link/../link/r.db enqueue -c").arg("echo $RUNNER_DB > seen").run().ok();
-    bed.run("--db link/r.db work --drain").ok();
-    assert_eq!(bed.read("seen"), format!("{}\n", bed.path("real/r.db").display()));
+    let sandbox = Sandbox::empty();
+    sandbox.write("real/file", "");
+    std::os::unix::fs::symlink("real", sandbox.path("link")).expect("a link");
+    sandbox.call("--db link/../link/r.db enqueue -c").arg("echo $RUNNER_DB > seen").run().ok();
+    sandbox.run("--db link/r.db work --drain").ok();
+    assert_eq!(sandbox.read("seen"), format!("{}\n", sandbox.path("real/r.db").display()));
 }
 
 #[test]
 fn the_environment_is_that_of_the_worker_and_of_the_definition() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'echo $WORKER, $ENQUEUER, $JOB, $RUNNER_QUEUE >> log'\nenv = { JOB = 'job', WORKER = 'definition' }\n",
     );
-    bed.call("enqueue job job").env("ENQUEUER", "enqueuer").run().ok();
-    bed.call("work --max-jobs 1").env("WORKER", "worker").run().ok();
-    assert_eq!(bed.log(), ["definition, , job, default"]);
-    bed.write("jobs.toml", "[jobs.job]\ncommand = 'echo $WORKER >> log'\n");
-    bed.add("job --priority 9");
-    bed.call("work --max-jobs 1").env("WORKER", "worker").run().ok();
-    assert_eq!(bed.log()[1], "worker");
+    sandbox.call("enqueue job job").env("ENQUEUER", "enqueuer").run().ok();
+    sandbox.call("work --max-jobs 1").env("WORKER", "worker").run().ok();
+    assert_eq!(sandbox.log(), ["definition, , job, default"]);
+    sandbox.write("jobs.toml", "[jobs.job]\ncommand = 'echo $WORKER >> log'\n");
+    sandbox.add("job --priority 9");
+    sandbox.call("work --max-jobs 1").env("WORKER", "worker").run().ok();
+    assert_eq!(sandbox.log()[1], "worker");
 }
 
 /// Works on a line in a worker that was started by this shell line, in which `$0` is the program.
 #[track_caller]
-fn under(start: &str, line: &str) -> Bed {
-    let bed = Bed::bare();
-    bed.add_line("", line);
-    let call = bed.program("sh").arg("-c").arg(format!("{start}; exec \"$0\" work --drain"));
+fn under(start: &str, line: &str) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("", line);
+    let call = sandbox.program("sh").arg("-c").arg(format!("{start}; exec \"$0\" work --drain"));
     let ran = call.arg(env!("CARGO_BIN_EXE_runner")).run();
     assert!(ran.stderr.contains("worker stopped"), "{ran}");
-    bed
+    sandbox
 }
 
 #[test]
 fn no_other_descriptor_is_passed_on() {
-    let bed = under("exec 7</dev/null 8>>other", "ls -l /proc/self/fd > fds; true");
-    let listing = bed.read("fds");
+    let sandbox = under("exec 7</dev/null 8>>other", "ls -l /proc/self/fd > fds; true");
+    let listing = sandbox.read("fds");
     // One of them is the folder that is being listed.
     let targets: Vec<_> =
         listing.lines().filter_map(|line| line.split_once(" -> ")).map(|(_, to)| to).collect();
@@ -103,32 +103,32 @@ fn no_other_descriptor_is_passed_on() {
 
 #[test]
 fn signals_have_their_default_dispositions_and_none_is_blocked() {
-    let bed =
+    let sandbox =
         under("trap '' INT HUP QUIT PIPE USR1 TERM", "grep -E '^Sig(Blk|Ign)' /proc/self/status > seen");
-    for line in bed.read("seen").lines() {
+    for line in sandbox.read("seen").lines() {
         let mask = line.split_whitespace().last().unwrap_or_default();
         let mask = u64::from_str_radix(mask, 16).expect("a mask");
         // 32 and 33 are the C library's own, and it ignores them in whatever it starts.
         assert_eq!(mask & !(0b11 << 31), 0, "{line}");
     }
-    assert_eq!(bed.read("seen").lines().count(), 2);
+    assert_eq!(sandbox.read("seen").lines().count(), 2);
 }
 
 #[test]
 fn an_interrupt_reaches_a_job_of_a_worker_that_was_started_without_any() {
-    let bed = under("trap '' INT HUP", "kill -INT $$; echo still here > seen");
-    assert_eq!(bed.read("seen"), "");
+    let sandbox = under("trap '' INT HUP", "kill -INT $$; echo still here > seen");
+    assert_eq!(sandbox.read("seen"), "");
 }
 
 #[test]
 fn a_command_leads_a_group_of_its_own_and_reads_nothing() {
-    let bed = Bed::bare();
-    bed.add_line(
+    let sandbox = Sandbox::empty();
+    sandbox.add_line(
         "",
         "echo $$ $(cut -d' ' -f5 /proc/$$/stat) > seen; cat >> seen; readlink /proc/$$/fd/0 >> seen",
     );
-    bed.drain();
-    let seen = bed.read("seen");
+    sandbox.drain();
+    let seen = sandbox.read("seen");
     let (group, stdin) = seen.split_once('\n').expect("two lines");
     let (pid, leader) = group.split_once(' ').expect("two numbers");
     assert_eq!(pid, leader);
@@ -137,23 +137,23 @@ fn a_command_leads_a_group_of_its_own_and_reads_nothing() {
 
 #[test]
 fn a_signal_at_the_worker_does_not_reach_the_job() {
-    let bed = Bed::bare();
-    bed.add_line(
+    let sandbox = Sandbox::empty();
+    sandbox.add_line(
         "",
         "trap 'echo told >> told' INT TERM; echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done",
     );
-    let mut worker = bed.worker("-j1");
-    bed.until_logged(1);
+    let mut worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
     worker.ask_to_stop(Signal::INT);
-    bed.write("go", "");
+    sandbox.write("go", "");
     worker.wait().ok();
-    assert_eq!(bed.read("told"), "");
+    assert_eq!(sandbox.read("told"), "");
 }
 
 #[test]
 fn a_name_that_is_no_text_is_a_value_that_cannot_be_taken() {
-    let bed = Bed::bare();
-    let call = bed.call("enqueue --env").arg(OsStr::from_bytes(b"\xff=1")).arg("--").arg("true");
+    let sandbox = Sandbox::empty();
+    let call = sandbox.call("enqueue --env").arg(OsStr::from_bytes(b"\xff=1")).arg("--").arg("true");
     let ran = call.run().exits(2);
     assert!(ran.stderr.contains("it is not UTF-8"), "{}", ran.stderr);
 }

@@ -1,103 +1,103 @@
 //! `expires_in`: a job that is not started in time is dead, without an attempt.
 
-use crate::support::{Bed, Signal, json, wait_until};
+use crate::support::{Sandbox, Signal, json, wait_until};
 
 const JOBS: &str = "[jobs.job]\ncommand = 'echo ran >> log'\nexpires_in = '50ms'\n";
 
-/// A bed whose job 1 has expired and nobody has recorded it.
+/// A sandbox whose job 1 has expired and nobody has recorded it.
 #[track_caller]
-fn expired(options: &str) -> Bed {
-    let bed = Bed::new(JOBS);
-    bed.add(&format!("job {options}"));
-    wait_until("it is shown as dead", || bed.job(1)["state"] == "dead");
-    bed
+fn expired(options: &str) -> Sandbox {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add(&format!("job {options}"));
+    wait_until("it is shown as dead", || sandbox.job(1)["state"] == "dead");
+    sandbox
 }
 
 #[test]
 fn it_is_shown_before_it_is_recorded() {
-    let bed = expired("");
-    let job = bed.job(1);
+    let sandbox = expired("");
+    let job = sandbox.job(1);
     assert_eq!((&job["dead_reason"], &job["error_code"]), (&json!("expired"), &json!("EXPIRED")));
     assert_eq!((&job["attempts"], &job["history"]), (&json!(0), &json!([])));
-    assert_eq!(bed.sql().text("SELECT state FROM jobs"), "pending", "nobody has recorded it");
-    bed.run("inspect dead --json").ok().shows("EXPIRED");
-    bed.run("inspect jobs --state dead --json").ok().shows("EXPIRED");
-    bed.run("inspect jobs --state pending --json").ok().prints("");
-    let overview = bed.run("inspect --json").ok().json();
+    assert_eq!(sandbox.sql().text("SELECT state FROM jobs"), "pending", "nobody has recorded it");
+    sandbox.run("inspect dead --json").ok().shows("EXPIRED");
+    sandbox.run("inspect jobs --state dead --json").ok().shows("EXPIRED");
+    sandbox.run("inspect jobs --state pending --json").ok().prints("");
+    let overview = sandbox.run("inspect --json").ok().json();
     assert_eq!((&overview["counts"]["dead"], &overview["counts"]["ready"]), (&json!(1), &json!(0)));
     assert_eq!(overview["dead_by_error_code"], json!({"EXPIRED": 1}));
 }
 
 #[test]
 fn work_records_it() {
-    let bed = expired("");
-    bed.run("work --drain").exits(1);
-    assert_eq!(bed.log(), [""; 0]);
-    assert_eq!(bed.sql().text("SELECT state || ' ' || error_code FROM jobs"), "dead EXPIRED");
-    assert_eq!(bed.sql().number("SELECT count(*) FROM attempts"), 0);
+    let sandbox = expired("");
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.log(), [""; 0]);
+    assert_eq!(sandbox.sql().text("SELECT state || ' ' || error_code FROM jobs"), "dead EXPIRED");
+    assert_eq!(sandbox.sql().number("SELECT count(*) FROM attempts"), 0);
 }
 
 #[test]
 fn an_enqueue_that_meets_its_key_records_it() {
-    let bed = expired("--unique-key k");
-    bed.run("enqueue job --unique-key k").ok().prints("2\n");
-    assert_eq!(bed.sql().text("SELECT state FROM jobs WHERE id = 1"), "dead");
+    let sandbox = expired("--unique-key k");
+    sandbox.run("enqueue job --unique-key k").ok().prints("2\n");
+    assert_eq!(sandbox.sql().text("SELECT state FROM jobs WHERE id = 1"), "dead");
 }
 
 #[test]
 fn one_that_is_due_later_is_not_shown_as_dead_before() {
-    let bed = Bed::new(JOBS);
-    bed.add("job --in 1h");
-    let job = bed.job(1);
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("job --in 1h");
+    let job = sandbox.job(1);
     assert_eq!(job["state"], "pending");
     assert!(job["expires_at"].as_str() > job["run_at"].as_str(), "{job}");
 }
 
 #[test]
 fn one_that_has_started_is_not_cut_short() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done'\nexpires_in = '2s'\n",
     );
-    let _worker = bed.worker("-j1");
-    bed.add("job");
-    bed.until_logged(1);
-    let sql = bed.sql();
+    let _worker = sandbox.worker("-j1");
+    sandbox.add("job");
+    sandbox.until_logged(1);
+    let sql = sandbox.sql();
     wait_until("its expiry is past", || sql.number("SELECT expires_at < 1000 * unixepoch() FROM jobs") == 1);
-    assert_eq!(bed.job(1)["state"], "running");
-    bed.write("go", "");
-    bed.until_state(1, "succeeded");
+    assert_eq!(sandbox.job(1)["state"], "running");
+    sandbox.write("go", "");
+    sandbox.until_state(1, "succeeded");
 }
 
 #[test]
 fn an_expired_job_may_be_put_back() {
-    let bed = expired("");
-    bed.run("work --drain").exits(1);
-    bed.run("retry 1").ok();
-    assert_eq!(bed.sql().text("SELECT state FROM jobs"), "pending");
+    let sandbox = expired("");
+    sandbox.run("work --drain").exits(1);
+    sandbox.run("retry 1").ok();
+    assert_eq!(sandbox.sql().text("SELECT state FROM jobs"), "pending");
 }
 
 #[test]
 fn one_that_runner_interrupts_after_its_expiry_runs_again() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done; exit 1'\n\
          expires_in = '500ms'\n",
     );
-    bed.add("job");
-    let mut worker = bed.worker("-j1 --shutdown-timeout 10ms");
-    bed.until_logged(1);
-    let sql = bed.sql();
+    sandbox.add("job");
+    let mut worker = sandbox.worker("-j1 --shutdown-timeout 10ms");
+    sandbox.until_logged(1);
+    let sql = sandbox.sql();
     wait_until("its expiry is past", || sql.number("SELECT expires_at < 1000 * unixepoch() FROM jobs") == 1);
     worker.ask_to_stop(Signal::TERM);
     worker.wait().ok();
-    assert_eq!(bed.attempt(1, 1)["will_retry"], true);
-    assert_eq!(bed.job(1)["state"], "pending");
-    bed.write("go", "");
+    assert_eq!(sandbox.attempt(1, 1)["will_retry"], true);
+    assert_eq!(sandbox.job(1)["state"], "pending");
+    sandbox.write("go", "");
     // It has started, so it is not cut short; but it is not retried after its expiry.
-    bed.run("work --drain").exits(1);
-    let job = bed.job(1);
+    sandbox.run("work --drain").exits(1);
+    let job = sandbox.job(1);
     assert_eq!(
         (&job["attempts"], &job["dead_reason"], &job["error_code"]),
         (&json!(2), &json!("expired"), &json!("EXIT_1"))
     );
-    bed.run("doctor").ok();
+    sandbox.run("doctor").ok();
 }

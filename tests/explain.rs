@@ -1,6 +1,6 @@
 //! `runner explain`: what would happen, and why.
 
-use crate::support::{Bed, Value, json};
+use crate::support::{Sandbox, Value, json};
 
 const JOBS: &str = r#"
 default_error_code = "FAILED"
@@ -19,7 +19,7 @@ retryable = false
 
 #[track_caller]
 fn explained(line: &str) -> Value {
-    Bed::new(JOBS).run(&format!("explain {line} --json")).ok().json()
+    Sandbox::new(JOBS).run(&format!("explain {line} --json")).ok().json()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn an_exit_status() {
 fn a_success() {
     let explained = explained("push --exit 0");
     assert_eq!((&explained["error_code"], &explained["dead_reason"]), (&json!(null), &json!(null)));
-    Bed::new(JOBS).run("explain push --exit 0").ok().shows("succeeded");
+    Sandbox::new(JOBS).run("explain push --exit 0").ok().shows("succeeded");
 }
 
 #[test]
@@ -64,14 +64,14 @@ fn a_later_attempt() {
 
 #[test]
 fn in_words() {
-    let bed = Bed::new(JOBS);
-    let ran = bed.run("explain push --exit 22").ok().quietly();
+    let sandbox = Sandbox::new(JOBS);
+    let ran = sandbox.run("explain push --exit 22").ok().quietly();
     insta::assert_snapshot!(ran.stdout, @r"
     push, attempt 1 of 3: exit status 22
       code      HTTP, from the job's exit_codes
       decision  HTTP is retried: attempt 2 of 3 in 1.5 s to 2.5 s
     ");
-    let ran = bed.run("explain push --signal KILL --attempt 2").ok();
+    let ran = sandbox.run("explain push --signal KILL --attempt 2").ok();
     insta::assert_snapshot!(ran.stdout, @"
     push, attempt 2 of 3: killed by SIGKILL
       code      MEMORY, from the job's exit_codes
@@ -81,10 +81,10 @@ fn in_words() {
 
 #[test]
 fn it_says_the_same_as_what_then_happens() {
-    let bed = Bed::new(JOBS);
-    bed.add("push");
-    bed.run("work --until-idle").ok();
-    let happened = bed.attempts(1).remove(0);
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("push");
+    sandbox.run("work --until-idle").ok();
+    let happened = sandbox.attempts(1).remove(0);
     let said = explained("push --exit 22");
     assert_eq!(happened["error_code"], said["error_code"]);
     let delay = happened["delay_ms"].as_u64();
@@ -93,47 +93,48 @@ fn it_says_the_same_as_what_then_happens() {
 
 #[test]
 fn why_a_job_is_in_its_state() {
-    let bed = Bed::new(JOBS);
-    bed.add("push");
-    bed.run("explain 1").ok().shows("ready");
-    bed.run("work --until-idle").ok();
-    bed.run("explain 1").ok().shows("retrying").shows("HTTP");
-    bed.add("once --in 1h");
-    bed.run("explain 2").ok().shows("scheduled");
-    bed.run("cancel 2").ok();
-    bed.run("explain 2").ok().shows("cancelled");
-    bed.add_line("", "exit 3");
-    bed.run("work --until-idle").exits(1);
-    bed.run("explain 3").ok().shows("dead").shows("EXIT_3").shows("attempts_exhausted");
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("push");
+    sandbox.run("explain 1").ok().shows("ready");
+    sandbox.run("work --until-idle").ok();
+    sandbox.run("explain 1").ok().shows("retrying").shows("HTTP");
+    sandbox.add("once --in 1h");
+    sandbox.run("explain 2").ok().shows("scheduled");
+    sandbox.run("cancel 2").ok();
+    sandbox.run("explain 2").ok().shows("cancelled");
+    sandbox.add_line("", "exit 3");
+    sandbox.run("work --until-idle").exits(1);
+    sandbox.run("explain 3").ok().shows("dead").shows("EXIT_3").shows("attempts_exhausted");
 }
 
 #[test]
 fn a_queued_job_has_an_expiry_of_its_own() {
-    let bed = Bed::new(JOBS);
-    bed.add("push --expires-in 10m");
-    bed.run("explain 1").ok().shows("it dies (expired) unless it is started by then: in 9m");
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("push --expires-in 10m");
+    sandbox.run("explain 1").ok().shows("it dies (expired) unless it is started by then: in 9m");
     // Of the ten minutes there are less than two seconds left: too little for the first retry.
-    bed.sql()
+    sandbox
+        .sql()
         .run("UPDATE jobs SET expires_at = (unixepoch('subsec') * 1000) + 1000, run_at = run_at - 599000");
-    let ran = bed.run("explain 1 --exit 22 --json").ok().json();
+    let ran = sandbox.run("explain 1 --exit 22 --json").ok().json();
     assert_eq!(ran["dead_reason"], "expired", "{ran}");
     assert_eq!(explained("push --exit 22")["dead_reason"], json!(null), "the file says nothing of an expiry");
-    bed.add_line("--max-attempts 2 --expires-in 1h", "echo $$ > pid; exec sleep 20");
-    let worker = bed.worker("-j2");
-    bed.pid_of("pid");
-    bed.run("explain 2").ok().shows("it is not retried from its expiry on: in 59m");
+    sandbox.add_line("--max-attempts 2 --expires-in 1h", "echo $$ > pid; exec sleep 20");
+    let worker = sandbox.worker("-j2");
+    sandbox.pid_of("pid");
+    sandbox.run("explain 2").ok().shows("it is not retried from its expiry on: in 59m");
     worker.kill();
-    bed.add("push --in 1h --expires-in 1m");
-    bed.run("explain 3").ok().shows("unless it is started by then: in 1h");
+    sandbox.add("push --in 1h --expires-in 1m");
+    sandbox.run("explain 3").ok().shows("unless it is started by then: in 1h");
 }
 
 #[test]
 fn what_is_not_there_is_not_found() {
-    let bed = Bed::new(JOBS);
-    bed.run("explain pusch --exit 1").exits(66).says("push");
-    bed.run("explain 7").exits(66);
-    bed.run("explain push --exit 256").exits(2);
-    bed.run("explain push --signal HELLO").exits(2);
-    bed.run("explain push --exit 1 --timeout").exits(2);
-    bed.run("explain push --exit 1 --attempt 0").exits(2);
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("explain pusch --exit 1").exits(66).says("push");
+    sandbox.run("explain 7").exits(66);
+    sandbox.run("explain push --exit 256").exits(2);
+    sandbox.run("explain push --signal HELLO").exits(2);
+    sandbox.run("explain push --exit 1 --timeout").exits(2);
+    sandbox.run("explain push --exit 1 --attempt 0").exits(2);
 }

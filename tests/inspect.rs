@@ -1,6 +1,6 @@
 //! `runner inspect`: lists, filters and limits.
 
-use crate::support::{Bed, Value, json};
+use crate::support::{Sandbox, Value, json};
 
 const JOBS: &str = r#"
 [jobs.good]
@@ -15,30 +15,30 @@ backoff = "1h"
 "#;
 
 /// Jobs 1 good, 2 bad, 3 again and 4 good scheduled, 5 good cancelled, all but 4 worked on.
-fn bed() -> Bed {
-    let bed = Bed::new(JOBS);
-    bed.run("enqueue good bad again").ok();
-    bed.add("good --in 1h");
-    bed.add("good");
-    bed.run("cancel 5").ok();
-    bed.run("work -j1 --until-idle").exits(1);
-    bed
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue good bad again").ok();
+    sandbox.add("good --in 1h");
+    sandbox.add("good");
+    sandbox.run("cancel 5").ok();
+    sandbox.run("work -j1 --until-idle").exits(1);
+    sandbox
 }
 
 #[track_caller]
-fn ids(bed: &Bed, line: &str) -> Vec<u64> {
-    let rows = bed.run(&format!("inspect {line} --json")).ok().json_lines();
+fn ids(sandbox: &Sandbox, line: &str) -> Vec<u64> {
+    let rows = sandbox.run(&format!("inspect {line} --json")).ok().json_lines();
     rows.iter().map(|row| row["id"].as_u64().expect("an id")).collect()
 }
 
 #[test]
 fn jobs_are_listed_newest_first() {
-    assert_eq!(ids(&bed(), "jobs"), [5, 4, 3, 2, 1]);
+    assert_eq!(ids(&sandbox(), "jobs"), [5, 4, 3, 2, 1]);
 }
 
 #[test]
 fn jobs_by_state_and_kind_of_waiting() {
-    let bed = bed();
+    let sandbox = sandbox();
     for (state, expected) in [
         ("pending", [4, 3].as_slice()),
         ("scheduled", &[4]),
@@ -49,49 +49,49 @@ fn jobs_by_state_and_kind_of_waiting() {
         ("dead", &[2]),
         ("cancelled", &[5]),
     ] {
-        assert_eq!(ids(&bed, &format!("jobs --state {state}")), expected, "{state}");
+        assert_eq!(ids(&sandbox, &format!("jobs --state {state}")), expected, "{state}");
     }
-    assert_eq!(ids(&bed, "jobs --state dead --state cancelled"), [5, 2]);
-    bed.run("inspect jobs --state zombie").exits(2).says("scheduled");
+    assert_eq!(ids(&sandbox, "jobs --state dead --state cancelled"), [5, 2]);
+    sandbox.run("inspect jobs --state zombie").exits(2).says("scheduled");
 }
 
 #[test]
 fn jobs_by_name_queue_and_code() {
-    let bed = bed();
-    assert_eq!(ids(&bed, "jobs --name good"), [5, 4, 1]);
-    assert_eq!(ids(&bed, "jobs --queue net"), [2]);
-    assert_eq!(ids(&bed, "jobs --error-code EXIT_3"), [2]);
-    assert_eq!(ids(&bed, "jobs --name good --state succeeded"), [1]);
-    assert_eq!(ids(&bed, "jobs --name nobody"), [0; 0]);
+    let sandbox = sandbox();
+    assert_eq!(ids(&sandbox, "jobs --name good"), [5, 4, 1]);
+    assert_eq!(ids(&sandbox, "jobs --queue net"), [2]);
+    assert_eq!(ids(&sandbox, "jobs --error-code EXIT_3"), [2]);
+    assert_eq!(ids(&sandbox, "jobs --name good --state succeeded"), [1]);
+    assert_eq!(ids(&sandbox, "jobs --name nobody"), [0; 0]);
 }
 
 #[test]
 fn since_looks_at_the_last_change_of_state() {
-    let bed = bed();
-    assert_eq!(ids(&bed, "jobs --since 1h").len(), 5);
-    assert_eq!(ids(&bed, "jobs --since 2099-01-01T00:00:00Z").len(), 0);
-    assert_eq!(ids(&bed, "jobs --since 2001-01-01T00:00:00Z").len(), 5);
-    bed.run("inspect jobs --since sometime").exits(2).says("today or yesterday");
-    bed.run("inspect jobs --since 2026-02-30").exits(2);
+    let sandbox = sandbox();
+    assert_eq!(ids(&sandbox, "jobs --since 1h").len(), 5);
+    assert_eq!(ids(&sandbox, "jobs --since 2099-01-01T00:00:00Z").len(), 0);
+    assert_eq!(ids(&sandbox, "jobs --since 2001-01-01T00:00:00Z").len(), 5);
+    sandbox.run("inspect jobs --since sometime").exits(2).says("today or yesterday");
+    sandbox.run("inspect jobs --since 2026-02-30").exits(2);
 }
 
 #[test]
 fn since_takes_a_day_on_the_clock_of_the_place() {
-    let bed = Bed::bare();
-    bed.run("enqueue -- true").ok();
+    let sandbox = Sandbox::empty();
+    sandbox.run("enqueue -- true").ok();
     // Hours from the start of today to the change, where it is 14 hours later than in UTC.
     let since = |hours: &str, when: &str| {
         let sql = format!(
             "DROP TRIGGER IF EXISTS jobs_keep_what_they_are; UPDATE jobs SET changed_at =
              ((strftime('%s', 'now') + 14 * 3600) / 86400 * 86400 - 14 * 3600 + {hours} * 3600) * 1000"
         );
-        bed.sql().run(&sql);
-        let call = bed.call("inspect jobs --json --since").arg(when).env("TZ", "XXX-14");
+        sandbox.sql().run(&sql);
+        let call = sandbox.call("inspect jobs --json --since").arg(when).env("TZ", "XXX-14");
         call.run().ok().json_lines().len() == 1
     };
     let day = |days: &str| {
         let sql = format!("SELECT date('now', '+14 hours', '{days} days')");
-        bed.sql().text(&sql)
+        sandbox.sql().text(&sql)
     };
     for (when, first) in [("today", "0"), ("yesterday", "-24"), (&day("0"), "0"), (&day("-3"), "-72")] {
         assert!(since(&format!("({first} + 0.001)"), when), "{when}");
@@ -101,29 +101,34 @@ fn since_takes_a_day_on_the_clock_of_the_place() {
 
 #[test]
 fn a_limit_keeps_the_newest() {
-    let bed = bed();
-    assert_eq!(ids(&bed, "jobs --limit 2"), [5, 4]);
-    assert_eq!(ids(&bed, "jobs --limit 0").len(), 5);
+    let sandbox = sandbox();
+    assert_eq!(ids(&sandbox, "jobs --limit 2"), [5, 4]);
+    assert_eq!(ids(&sandbox, "jobs --limit 0").len(), 5);
     let lines = "{\"command\":\"true\"}\n".repeat(60);
-    bed.call("enqueue -q --batch -").stdin(lines).run().ok();
-    assert_eq!(ids(&bed, "jobs").len(), 65, "all as JSON");
-    let screen = bed.run("inspect jobs").ok();
+    sandbox.call("enqueue -q --batch -").stdin(lines).run().ok();
+    assert_eq!(ids(&sandbox, "jobs").len(), 65, "all as JSON");
+    let screen = sandbox.run("inspect jobs").ok();
     let rows = screen.stdout.lines().filter(|line| line.contains(" true ")).count();
     assert_eq!(rows, 50, "{screen}");
-    let rows =
-        bed.run("inspect jobs --limit 0").ok().stdout.lines().filter(|line| line.contains(" true ")).count();
+    let rows = sandbox
+        .run("inspect jobs --limit 0")
+        .ok()
+        .stdout
+        .lines()
+        .filter(|line| line.contains(" true "))
+        .count();
     assert_eq!(rows, 60);
 }
 
 #[test]
 fn attempts_are_listed_newest_first_without_their_output() {
-    let bed = bed();
-    let attempts = bed.run("inspect attempts --json").ok().json_lines();
+    let sandbox = sandbox();
+    let attempts = sandbox.run("inspect attempts --json").ok().json_lines();
     let jobs: Vec<_> = attempts.iter().map(|attempt| attempt["job_id"].clone()).collect();
     assert_eq!(jobs, [3, 2, 1]);
     assert!(attempts.iter().all(|attempt| attempt["stdout"] == json!(null)));
     let of = |filter: &str| -> Vec<Value> {
-        let rows = bed.run(&format!("inspect attempts --json {filter}")).ok().json_lines();
+        let rows = sandbox.run(&format!("inspect attempts --json {filter}")).ok().json_lines();
         rows.iter().map(|row| row["job_id"].clone()).collect()
     };
     assert_eq!(of("--name bad"), [2]);
@@ -135,52 +140,52 @@ fn attempts_are_listed_newest_first_without_their_output() {
 
 #[test]
 fn dead_letters_by_name_queue_and_code() {
-    let bed = bed();
-    assert_eq!(ids(&bed, "dead"), [2]);
-    assert_eq!(ids(&bed, "dead --name good"), [0; 0]);
-    assert_eq!(ids(&bed, "dead --queue net --error-code EXIT_3"), [2]);
+    let sandbox = sandbox();
+    assert_eq!(ids(&sandbox, "dead"), [2]);
+    assert_eq!(ids(&sandbox, "dead --name good"), [0; 0]);
+    assert_eq!(ids(&sandbox, "dead --queue net --error-code EXIT_3"), [2]);
 }
 
 #[test]
 fn fail_if_any_is_for_monitoring() {
-    let bed = bed();
-    bed.run("inspect dead --fail-if-any").exits(1);
-    bed.run("inspect dead --fail-if-any --error-code EXIT_9").ok();
-    bed.run("inspect dead --fail-if-any --since 2099-01-01T00:00:00Z").ok();
-    bed.run("inspect jobs --state running --fail-if-any --json").ok().prints("");
-    bed.run("inspect jobs --state cancelled --fail-if-any").exits(1);
-    bed.run("inspect attempts --fail-if-any --name bad").exits(1);
-    bed.run("inspect workers --fail-if-any").ok();
+    let sandbox = sandbox();
+    sandbox.run("inspect dead --fail-if-any").exits(1);
+    sandbox.run("inspect dead --fail-if-any --error-code EXIT_9").ok();
+    sandbox.run("inspect dead --fail-if-any --since 2099-01-01T00:00:00Z").ok();
+    sandbox.run("inspect jobs --state running --fail-if-any --json").ok().prints("");
+    sandbox.run("inspect jobs --state cancelled --fail-if-any").exits(1);
+    sandbox.run("inspect attempts --fail-if-any --name bad").exits(1);
+    sandbox.run("inspect workers --fail-if-any").ok();
 }
 
 #[test]
 fn a_job_tells_its_history_oldest_first() {
-    let bed = bed();
-    assert_eq!(bed.attempts(3).len(), 1);
-    assert_eq!(bed.run("inspect jobs --json --limit 1").ok().json()["history"], json!(null));
-    let job = bed.job(1);
+    let sandbox = sandbox();
+    assert_eq!(sandbox.attempts(3).len(), 1);
+    assert_eq!(sandbox.run("inspect jobs --json --limit 1").ok().json()["history"], json!(null));
+    let job = sandbox.job(1);
     assert_ne!(job["started_at"], json!(null));
     assert_ne!(job["finished_at"], json!(null));
-    assert_eq!(bed.job(3)["finished_at"], json!(null));
+    assert_eq!(sandbox.job(3)["finished_at"], json!(null));
 }
 
 #[test]
 fn a_running_attempt_has_no_outcome_yet() {
-    let bed = Bed::bare();
-    bed.add_line("", "echo start >> log; exec sleep 20");
-    let _worker = bed.worker("-j1");
-    bed.until_logged(1);
-    let job = bed.job(1);
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("", "echo start >> log; exec sleep 20");
+    let _worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    let job = sandbox.job(1);
     assert_eq!((&job["state"], &job["attempts"]), (&json!("running"), &json!(0)));
     assert!(job["worker_id"].is_string(), "{job}");
-    let attempt = bed.attempt(1, 1);
+    let attempt = sandbox.attempt(1, 1);
     assert_eq!((&attempt["outcome"], &attempt["worker_id"]), (&json!(null), &job["worker_id"]));
-    let workers = bed.run("inspect workers --json").ok().json();
+    let workers = sandbox.run("inspect workers --json").ok().json();
     assert_eq!(
         (&workers["running"], &workers["alive"], &workers["slots"]),
         (&json!(1), &json!(true), &json!(1))
     );
-    let overview = bed.run("inspect --json").ok().json();
+    let overview = sandbox.run("inspect --json").ok().json();
     assert_eq!(
         (&overview["counts"]["running"], &overview["workers"][0]["id"]),
         (&json!(1), &job["worker_id"])
@@ -189,7 +194,7 @@ fn a_running_attempt_has_no_outcome_yet() {
 
 #[test]
 fn the_overview_counts() {
-    let overview = bed().run("inspect --json").ok().json();
+    let overview = sandbox().run("inspect --json").ok().json();
     let expected = json!({"ready": 0, "scheduled": 1, "retrying": 1, "running": 0, "succeeded": 1, "dead": 1, "cancelled": 1});
     assert_eq!(overview["counts"], expected);
     assert_eq!(overview["dead_by_error_code"], json!({"EXIT_3": 1}));
@@ -199,49 +204,49 @@ fn the_overview_counts() {
 
 #[test]
 fn what_is_not_there_is_not_found() {
-    let bed = bed();
-    bed.run("inspect 9").exits(66).prints("").says("9");
-    bed.run("inspect 1.2").exits(66);
-    bed.run("inspect 4.1").exits(66);
-    bed.run("inspect nothing").exits(2);
-    bed.run("inspect 0").exits(2);
+    let sandbox = sandbox();
+    sandbox.run("inspect 9").exits(66).prints("").says("9");
+    sandbox.run("inspect 1.2").exits(66);
+    sandbox.run("inspect 4.1").exits(66);
+    sandbox.run("inspect nothing").exits(2);
+    sandbox.run("inspect 0").exits(2);
 }
 
 #[test]
 fn a_filter_without_effect_is_a_usage_error() {
-    let bed = bed();
+    let sandbox = sandbox();
     for line in
         ["inspect --state dead", "inspect 1 --name x", "inspect workers --queue net", "inspect --limit 3"]
     {
-        bed.run(line).exits(2);
+        sandbox.run(line).exits(2);
     }
 }
 
 #[test]
 fn without_a_database_nothing_is_there_and_none_is_made() {
-    let bed = Bed::bare();
-    bed.run("inspect").ok();
-    let overview = bed.run("inspect --json").ok().json();
+    let sandbox = Sandbox::empty();
+    sandbox.run("inspect").ok();
+    let overview = sandbox.run("inspect --json").ok().json();
     assert_eq!((&overview["counts"]["ready"], &overview["queues"]), (&json!(0), &json!([])));
-    bed.run("inspect jobs").ok();
-    bed.run("inspect jobs --json").ok().prints("");
-    bed.run("inspect 1").exits(66);
-    bed.run("inspect 1.1").exits(66);
-    bed.run("inspect dead --fail-if-any").exits(66);
-    bed.run("explain 1").exits(66);
-    bed.run("retry 1").exits(66);
-    assert!(!bed.db().exists());
+    sandbox.run("inspect jobs").ok();
+    sandbox.run("inspect jobs --json").ok().prints("");
+    sandbox.run("inspect 1").exits(66);
+    sandbox.run("inspect 1.1").exits(66);
+    sandbox.run("inspect dead --fail-if-any").exits(66);
+    sandbox.run("explain 1").exits(66);
+    sandbox.run("retry 1").exits(66);
+    assert!(!sandbox.db().exists());
 }
 
 #[test]
 fn a_reader_that_goes_away_ends_it_quietly() {
-    let bed = Bed::bare();
+    let sandbox = Sandbox::empty();
     let lines = "{\"command\":\"true\"}\n".repeat(3_000);
-    bed.call("enqueue -q --batch -").stdin(lines).run().ok();
+    sandbox.call("enqueue -q --batch -").stdin(lines).run().ok();
     for line in ["inspect jobs --json", "inspect jobs --limit 0"] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let child = bed.call(line).spawn(writer, std::process::Stdio::piped());
+        let child = sandbox.call(line).spawn(writer, std::process::Stdio::piped());
         let output = child.wait_with_output().expect("a child");
         assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{output:?}");
     }
@@ -249,16 +254,16 @@ fn a_reader_that_goes_away_ends_it_quietly() {
 
 #[test]
 fn quietly_it_shows_what_there_is_and_nothing_else() {
-    let bed = bed();
-    bed.run("inspect jobs --state running -q").ok().prints("");
-    bed.run("inspect dead --error-code EXIT_9 --fail-if-any -q").ok().prints("");
-    bed.run("inspect dead --fail-if-any -q").exits(1).shows("EXIT_");
+    let sandbox = sandbox();
+    sandbox.run("inspect jobs --state running -q").ok().prints("");
+    sandbox.run("inspect dead --error-code EXIT_9 --fail-if-any -q").ok().prints("");
+    sandbox.run("inspect dead --fail-if-any -q").exits(1).shows("EXIT_");
 }
 
 #[test]
 fn a_filter_that_names_what_nobody_has_is_said_to() {
-    let bed = bed();
-    bed.write("jobs.toml", "[jobs.nightly]\ncommand = 'true'\nqueue = 'net'\n");
+    let sandbox = sandbox();
+    sandbox.write("jobs.toml", "[jobs.nightly]\ncommand = 'true'\nqueue = 'net'\n");
     for (line, said) in [
         ("dead --name nihgtly", "runner: no job has the name nihgtly; did you mean nightly?\n"),
         ("jobs --name nightly", "runner: no job has the name nightly\n"),
@@ -268,8 +273,8 @@ fn a_filter_that_names_what_nobody_has_is_said_to() {
         ("jobs --queue defualt --json", ""),
         ("jobs --queue defualt -q", ""),
     ] {
-        let ran = bed.run(&format!("inspect {line}")).ok();
+        let ran = sandbox.run(&format!("inspect {line}")).ok();
         assert!(ran.stderr.starts_with(said) && ran.stderr.is_empty() == said.is_empty(), "{ran}");
     }
-    bed.run("inspect dead --name nihgtly --fail-if-any").ok().says("nightly");
+    sandbox.run("inspect dead --name nihgtly --fail-if-any").ok().says("nightly");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{Bed, Value, json};
+use crate::support::{Sandbox, Value, json};
 
 const JOB: &str = "id name queue state dead_reason error_code priority attempts budget_used max_attempts retryable \
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
@@ -19,17 +19,17 @@ fn assert_fields(object: &Value, fields: &str) {
 }
 
 /// A job that was retried, and one that waits.
-fn bed() -> Bed {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo out; exit 3'\nbackoff = ['1ms']\n");
-    bed.add("job");
-    bed.drain();
-    bed.add("job --in 1h");
-    bed
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo out; exit 3'\nbackoff = ['1ms']\n");
+    sandbox.add("job");
+    sandbox.drain();
+    sandbox.add("job --in 1h");
+    sandbox
 }
 
 #[test]
 fn of_a_job() {
-    let bed = bed();
+    let sandbox = sandbox();
     for line in [
         "inspect 1",
         "inspect 2",
@@ -38,53 +38,53 @@ fn of_a_job() {
         "enqueue job --dry-run",
         "cancel 2",
     ] {
-        assert_fields(&bed.run(&format!("{line} --json")).ok().json(), JOB);
+        assert_fields(&sandbox.run(&format!("{line} --json")).ok().json(), JOB);
     }
-    assert_fields(&bed.run("retry 1 --json").ok().json(), JOB);
-    assert_fields(&bed.run("enqueue job --json").ok().json(), &format!("{JOB} created"));
+    assert_fields(&sandbox.run("retry 1 --json").ok().json(), JOB);
+    assert_fields(&sandbox.run("enqueue job --json").ok().json(), &format!("{JOB} created"));
 }
 
 #[test]
 fn of_an_attempt() {
-    let bed = bed();
-    let attempt = bed.attempt(1, 1);
+    let sandbox = sandbox();
+    let attempt = sandbox.attempt(1, 1);
     assert_fields(&attempt, ATTEMPT);
     assert_eq!(attempt["stdout"], "out\n");
-    for attempt in bed.attempts(1) {
+    for attempt in sandbox.attempts(1) {
         assert_fields(&attempt, ATTEMPT);
         assert_eq!((&attempt["stdout"], &attempt["stdout_omitted_bytes"]), (&json!(null), &json!(null)));
     }
-    assert_fields(&bed.run("inspect attempts --json --limit 1").ok().json(), ATTEMPT);
+    assert_fields(&sandbox.run("inspect attempts --json --limit 1").ok().json(), ATTEMPT);
 }
 
 #[test]
 fn of_the_overview() {
-    let bed = bed();
-    let _worker = bed.worker("-j3 --queue a --queue b");
-    let overview = bed.run("inspect --json").ok().json();
+    let sandbox = sandbox();
+    let _worker = sandbox.worker("-j3 --queue a --queue b");
+    let overview = sandbox.run("inspect --json").ok().json();
     assert_fields(&overview, "db counts queues workers dead_by_error_code next_run_at oldest_due_at");
     assert_fields(&overview["counts"], "ready scheduled retrying running succeeded dead cancelled");
     assert_fields(&overview["queues"][0], "name paused ready scheduled retrying running");
     let worker = &overview["workers"][0];
     assert_fields(worker, "id pid alive started_at slots running queues");
     assert_eq!((&worker["slots"], &worker["queues"]), (&json!(3), &json!(["a", "b"])));
-    assert_eq!(overview["db"], bed.db().display().to_string());
-    let empty = Bed::bare().run("inspect --json").ok().json();
+    assert_eq!(overview["db"], sandbox.db().display().to_string());
+    let empty = Sandbox::empty().run("inspect --json").ok().json();
     assert_fields(&empty, "db counts queues workers dead_by_error_code next_run_at oldest_due_at");
 }
 
 #[test]
 fn of_check_and_explain() {
-    let bed = bed();
-    assert_fields(&bed.run("check --json").ok().json(), "name policy delays");
-    let explained = bed.run("explain job --exit 3 --json").ok().json();
+    let sandbox = sandbox();
+    assert_fields(&sandbox.run("check --json").ok().json(), "name policy delays");
+    let explained = sandbox.run("explain job --exit 3 --json").ok().json();
     assert_fields(&explained, "error_code decision dead_reason delay_min_ms delay_max_ms");
 }
 
 #[test]
 fn times_are_utc_with_milliseconds_and_absent_values_are_null() {
-    let bed = bed();
-    let job = bed.job(1);
+    let sandbox = sandbox();
+    let job = sandbox.job(1);
     for field in ["enqueued_at", "run_at", "started_at", "finished_at"] {
         let text = job[field].as_str().expect(field);
         assert!(text.len() == 24 && text.as_bytes()[10] == b'T' && text.ends_with('Z'), "{field}: {text}");
@@ -97,10 +97,10 @@ fn times_are_utc_with_milliseconds_and_absent_values_are_null() {
 
 #[test]
 fn of_each_event_of_a_worker() {
-    let bed = bed();
-    bed.run("retry 1").ok();
-    bed.run("cancel 2").ok();
-    for event in bed.run("work -j1 --drain --log json").exits(1).json_lines() {
+    let sandbox = sandbox();
+    sandbox.run("retry 1").ok();
+    sandbox.run("cancel 2").ok();
+    for event in sandbox.run("work -j1 --drain --log json").exits(1).json_lines() {
         let fields = event.as_object().expect("an object");
         assert!(fields.contains_key("time") && fields.contains_key("event"), "{event}");
         if fields.contains_key("job_id") {

@@ -1,23 +1,24 @@
 //! What an attempt writes: the head and the tail are kept, what lies between is counted.
 
-use crate::support::{Bed, Value, wait_until};
+use crate::support::{Sandbox, Value, wait_until};
 
 #[test]
 fn both_streams_are_kept_apart() {
-    let bed = Bed::bare();
-    let id = bed.add_line("", "echo out; echo err >&2; exit 1");
-    bed.drain();
-    let attempt = bed.attempt(id, 1);
+    let sandbox = Sandbox::empty();
+    let id = sandbox.add_line("", "echo out; echo err >&2; exit 1");
+    sandbox.drain();
+    let attempt = sandbox.attempt(id, 1);
     assert_eq!((attempt["stdout"].as_str(), attempt["stderr"].as_str()), (Some("out\n"), Some("err\n")));
     assert_eq!(attempt["stdout_omitted_bytes"], 0);
 }
 
 /// What is kept of `seq 100000` in a job with this limit.
 fn seq_under(limit: &str, redirect: &str) -> Value {
-    let bed = Bed::new(&format!("[jobs.job]\ncommand = 'seq 100000 {redirect}'\noutput_limit = '{limit}'\n"));
-    let id = bed.add("job");
-    bed.run("work --drain").ok();
-    bed.attempt(id, 1)
+    let sandbox =
+        Sandbox::new(&format!("[jobs.job]\ncommand = 'seq 100000 {redirect}'\noutput_limit = '{limit}'\n"));
+    let id = sandbox.add("job");
+    sandbox.run("work --drain").ok();
+    sandbox.attempt(id, 1)
 }
 
 fn seq() -> String {
@@ -53,34 +54,34 @@ fn within_the_limit_nothing_is_left_out() {
 
 #[test]
 fn logs_say_how_much_was_left_out() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'seq 100000'\noutput_limit = '1KiB'\n");
-    bed.add("job");
-    bed.drain();
-    let ran = bed.run("logs 1").ok().says("left out");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'seq 100000'\noutput_limit = '1KiB'\n");
+    sandbox.add("job");
+    sandbox.drain();
+    let ran = sandbox.run("logs 1").ok().says("left out");
     assert_eq!(ran.raw.len(), 1_024);
 }
 
 #[test]
 fn a_running_attempt_can_be_read() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'echo first; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.05; done; echo last'\n",
     );
-    let id = bed.add("job");
-    let _worker = bed.worker("-j1");
+    let id = sandbox.add("job");
+    let _worker = sandbox.worker("-j1");
     wait_until("the output of the running attempt", || {
-        let ran = bed.run(&format!("logs {id}"));
+        let ran = sandbox.run(&format!("logs {id}"));
         ran.stdout == "first\n"
     });
-    let attempt = bed.attempt(id, 1);
+    let attempt = sandbox.attempt(id, 1);
     assert_eq!((attempt["outcome"].as_str(), attempt["stdout"].as_str()), (None, Some("first\n")));
-    assert_eq!(bed.job(id)["state"], "running");
-    bed.write("go", "");
-    bed.until_state(id, "succeeded");
-    bed.run("logs 1").ok().prints("first\nlast\n");
+    assert_eq!(sandbox.job(id)["state"], "running");
+    sandbox.write("go", "");
+    sandbox.until_state(id, "succeeded");
+    sandbox.run("logs 1").ok().prints("first\nlast\n");
 }
 
 #[test]
 fn a_limit_above_the_most_is_a_mistake() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'true'\noutput_limit = '17MiB'\n");
-    bed.run("check").exits(65).says("output_limit");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'true'\noutput_limit = '17MiB'\n");
+    sandbox.run("check").exits(65).says("output_limit");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::support::{Bed, Call, Signal, Sql, Value, json, signal, wait_until};
+use crate::support::{Call, Sandbox, Signal, Sql, Value, json, signal, wait_until};
 
 const JOBS: &str = r#"
 [jobs.good]
@@ -15,144 +15,157 @@ queue = "net"
 "#;
 
 /// Jobs 1 good, 2 bad dead, 3 good cancelled, 4 good scheduled.
-fn bed() -> Bed {
-    let bed = Bed::new(JOBS);
-    bed.run("enqueue good bad").ok();
-    bed.run("work -j1 --drain").exits(1);
-    bed.add("good");
-    bed.run("cancel 3").ok();
-    bed.add("good --in 1h");
-    bed
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue good bad").ok();
+    sandbox.run("work -j1 --drain").exits(1);
+    sandbox.add("good");
+    sandbox.run("cancel 3").ok();
+    sandbox.add("good --in 1h");
+    sandbox
 }
 
 #[track_caller]
-fn left(bed: &Bed) -> Vec<Value> {
-    let jobs = bed.run("inspect jobs --json").ok().json_lines();
+fn left(sandbox: &Sandbox) -> Vec<Value> {
+    let jobs = sandbox.run("inspect jobs --json").ok().json_lines();
     jobs.iter().map(|job| job["id"].clone()).collect()
 }
 
 /// These jobs finished so many days ago.
-fn age(bed: &Bed, id: u64, days: u64) {
-    bed.sql().run(&format!("UPDATE jobs SET changed_at = changed_at - {days} * 86400000 WHERE id = {id}"));
+fn age(sandbox: &Sandbox, id: u64, days: u64) {
+    sandbox
+        .sql()
+        .run(&format!("UPDATE jobs SET changed_at = changed_at - {days} * 86400000 WHERE id = {id}"));
 }
 
 #[test]
 fn what_succeeded_and_what_was_cancelled_goes() {
-    let bed = bed();
-    bed.run("prune --older-than 0s").ok().quietly().prints("removed 2 jobs: 1 succeeded, 1 cancelled\n");
-    assert_eq!(left(&bed), [4, 2]);
-    bed.run("inspect 1").exits(66);
-    bed.run("doctor").ok();
+    let sandbox = sandbox();
+    sandbox.run("prune --older-than 0s").ok().quietly().prints("removed 2 jobs: 1 succeeded, 1 cancelled\n");
+    assert_eq!(left(&sandbox), [4, 2]);
+    sandbox.run("inspect 1").exits(66);
+    sandbox.run("doctor").ok();
 }
 
 #[test]
 fn dead_letters_go_only_when_they_are_named() {
-    let bed = bed();
-    bed.run("prune --older-than 0s --state dead").ok().prints("removed 1 job: 1 dead\n");
-    assert_eq!(left(&bed), [4, 3, 1]);
-    bed.run("prune --older-than 0s --state dead")
+    let sandbox = sandbox();
+    sandbox.run("prune --older-than 0s --state dead").ok().prints("removed 1 job: 1 dead\n");
+    assert_eq!(left(&sandbox), [4, 3, 1]);
+    sandbox
+        .run("prune --older-than 0s --state dead")
         .ok()
         .prints("nothing to remove: no dead job finished 0s ago or earlier\n");
-    bed.run("prune --older-than 0s --state cancelled,dead --state succeeded").ok().shows("removed 2 jobs");
-    assert_eq!(left(&bed), [4]);
+    sandbox
+        .run("prune --older-than 0s --state cancelled,dead --state succeeded")
+        .ok()
+        .shows("removed 2 jobs");
+    assert_eq!(left(&sandbox), [4]);
 }
 
 #[test]
 fn the_age_counts_from_the_end() {
-    let bed = bed();
-    age(&bed, 1, 31);
-    age(&bed, 3, 29);
+    let sandbox = sandbox();
+    age(&sandbox, 1, 31);
+    age(&sandbox, 3, 29);
     // Enqueued, due and started long ago, and finished just now.
-    bed.sql().run("UPDATE jobs SET run_at = 1, started_at = 1 WHERE id = 2");
-    bed.run("prune --older-than 30d --state succeeded,cancelled,dead")
+    sandbox.sql().run("UPDATE jobs SET run_at = 1, started_at = 1 WHERE id = 2");
+    sandbox
+        .run("prune --older-than 30d --state succeeded,cancelled,dead")
         .ok()
         .prints("removed 1 job: 1 succeeded\n");
-    assert_eq!(left(&bed), [4, 3, 2]);
-    bed.run("prune --older-than 28d --json").ok().prints("{\"removed\":1}\n");
-    assert_eq!(left(&bed), [4, 2]);
+    assert_eq!(left(&sandbox), [4, 3, 2]);
+    sandbox.run("prune --older-than 28d --json").ok().prints("{\"removed\":1}\n");
+    assert_eq!(left(&sandbox), [4, 2]);
 }
 
 #[test]
 fn an_age_is_required_unless_nothing_goes() {
-    let bed = bed();
-    bed.run("prune").exits(2).says("--older-than");
-    bed.run("prune --state dead").exits(2).says("--older-than");
-    bed.run("prune --older-than 30").exits(2).says("30s");
-    bed.run("prune --dry-run").ok().prints("would remove 2 jobs: 1 succeeded, 1 cancelled\n");
-    bed.run("prune --dry-run --state dead --json").ok().prints("{\"removed\":1}\n");
-    bed.run("prune --dry-run --older-than 1d --json").ok().prints("{\"removed\":0}\n");
-    bed.run("prune --dry-run --older-than 1d").ok().shows("no succeeded or cancelled job finished 1d ago");
-    assert_eq!(left(&bed).len(), 4);
+    let sandbox = sandbox();
+    sandbox.run("prune").exits(2).says("--older-than");
+    sandbox.run("prune --state dead").exits(2).says("--older-than");
+    sandbox.run("prune --older-than 30").exits(2).says("30s");
+    sandbox.run("prune --dry-run").ok().prints("would remove 2 jobs: 1 succeeded, 1 cancelled\n");
+    sandbox.run("prune --dry-run --state dead --json").ok().prints("{\"removed\":1}\n");
+    sandbox.run("prune --dry-run --older-than 1d --json").ok().prints("{\"removed\":0}\n");
+    sandbox
+        .run("prune --dry-run --older-than 1d")
+        .ok()
+        .shows("no succeeded or cancelled job finished 1d ago");
+    assert_eq!(left(&sandbox).len(), 4);
 }
 
 #[test]
 fn an_unfinished_job_is_never_meant() {
-    let bed = bed();
+    let sandbox = sandbox();
     for state in ["pending", "running", "ready", "scheduled", "retrying"] {
-        let ran = bed.run(&format!("prune --older-than 0s --state {state}")).exits(2);
+        let ran = sandbox.run(&format!("prune --older-than 0s --state {state}")).exits(2);
         ran.says(&format!("a {state} job is not finished")).says("runner cancel");
     }
-    bed.run("prune --older-than 0s --state zombie").exits(2).says("succeeded, cancelled or dead");
-    assert_eq!(left(&bed).len(), 4);
+    sandbox.run("prune --older-than 0s --state zombie").exits(2).says("succeeded, cancelled or dead");
+    assert_eq!(left(&sandbox).len(), 4);
 }
 
 #[test]
 fn the_answer_as_json_and_in_silence() {
-    let bed = bed();
-    assert_eq!(bed.run("prune --older-than 0s --json").ok().json(), json!({"removed": 2}));
-    bed.run("prune --older-than 0s --state dead -q").ok().quietly().prints("");
-    assert_eq!(left(&bed), [4]);
+    let sandbox = sandbox();
+    assert_eq!(sandbox.run("prune --older-than 0s --json").ok().json(), json!({"removed": 2}));
+    sandbox.run("prune --older-than 0s --state dead -q").ok().quietly().prints("");
+    assert_eq!(left(&sandbox), [4]);
 }
 
 #[test]
 fn by_name_and_by_queue() {
-    let bed = bed();
-    bed.run("prune --older-than 0s --state succeeded,dead --name bad").ok().prints("removed 1 job: 1 dead\n");
-    assert_eq!(left(&bed), [4, 3, 1]);
-    bed.run("prune --older-than 0s --queue net").ok().shows("nothing to remove");
-    bed.run("prune --dry-run --queue default --json").ok().prints("{\"removed\":2}\n");
-    bed.run("prune --older-than 0s --queue default --json").ok().prints("{\"removed\":2}\n");
+    let sandbox = sandbox();
+    sandbox
+        .run("prune --older-than 0s --state succeeded,dead --name bad")
+        .ok()
+        .prints("removed 1 job: 1 dead\n");
+    assert_eq!(left(&sandbox), [4, 3, 1]);
+    sandbox.run("prune --older-than 0s --queue net").ok().shows("nothing to remove");
+    sandbox.run("prune --dry-run --queue default --json").ok().prints("{\"removed\":2}\n");
+    sandbox.run("prune --older-than 0s --queue default --json").ok().prints("{\"removed\":2}\n");
 }
 
 #[test]
 fn a_job_goes_with_all_that_is_kept_of_it() {
-    let bed = Bed::new(JOBS);
-    let id = bed.call("enqueue good --stdin --idempotency-key once").stdin("in").run().ok().id();
-    bed.run("work --drain").ok();
-    assert_eq!(bed.run("enqueue good --idempotency-key once").ok().id(), id);
-    bed.run("prune --older-than 0s").ok();
-    let count = |table: &str| bed.sql().number(&format!("SELECT count(*) FROM {table}"));
+    let sandbox = Sandbox::new(JOBS);
+    let id = sandbox.call("enqueue good --stdin --idempotency-key once").stdin("in").run().ok().id();
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.run("enqueue good --idempotency-key once").ok().id(), id);
+    sandbox.run("prune --older-than 0s").ok();
+    let count = |table: &str| sandbox.sql().number(&format!("SELECT count(*) FROM {table}"));
     assert_eq!(["jobs", "attempts", "outputs", "inputs", "workers"].map(count), [0; 5]);
     // The key may be given out again; the id is not.
-    assert_eq!(bed.run("enqueue good --idempotency-key once").ok().id(), id + 1);
-    bed.run("doctor").ok();
+    assert_eq!(sandbox.run("enqueue good --idempotency-key once").ok().id(), id + 1);
+    sandbox.run("doctor").ok();
 }
 
 #[test]
 fn a_job_that_expired_unseen_is_dead_and_goes() {
-    let bed = Bed::new(JOBS);
-    bed.add("good --expires-in 1ms");
-    wait_until("it has expired", || bed.job(1)["state"] == "dead");
-    bed.run("prune --dry-run --state dead --json").ok().prints("{\"removed\":1}\n");
-    bed.run("prune --older-than 0s --state dead --json").ok().prints("{\"removed\":1}\n");
-    assert_eq!(bed.count_jobs(), 0);
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("good --expires-in 1ms");
+    wait_until("it has expired", || sandbox.job(1)["state"] == "dead");
+    sandbox.run("prune --dry-run --state dead --json").ok().prints("{\"removed\":1}\n");
+    sandbox.run("prune --older-than 0s --state dead --json").ok().prints("{\"removed\":1}\n");
+    assert_eq!(sandbox.count_jobs(), 0);
 }
 
 #[test]
 fn without_a_database_there_is_nothing_to_remove() {
-    let bed = Bed::bare();
-    bed.run("prune --older-than 1d").ok().shows("there is no database yet");
-    bed.run("prune --older-than 1d --json").ok().prints("{\"removed\":0}\n");
-    bed.run("prune --dry-run -q").ok().prints("");
-    assert!(!bed.db().exists());
+    let sandbox = Sandbox::empty();
+    sandbox.run("prune --older-than 1d").ok().shows("there is no database yet");
+    sandbox.run("prune --older-than 1d --json").ok().prints("{\"removed\":0}\n");
+    sandbox.run("prune --dry-run -q").ok().prints("");
+    assert!(!sandbox.db().exists());
 }
 
 /// So many jobs that were called off.
-fn many(jobs: usize) -> Bed {
-    let bed = Bed::bare();
-    let ran = bed.call("enqueue --batch -").stdin("{\"command\":\"true\"}\n".repeat(jobs)).run().ok();
-    ran.stdout.lines().fold(bed.call("cancel -q"), Call::arg).run().ok();
-    bed
+fn many(jobs: usize) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    let ran = sandbox.call("enqueue --batch -").stdin("{\"command\":\"true\"}\n".repeat(jobs)).run().ok();
+    ran.stdout.lines().fold(sandbox.call("cancel -q"), Call::arg).run().ok();
+    sandbox
 }
 
 /// Does this process have a handler for SIGINT?
@@ -164,10 +177,10 @@ fn listens(pid: u32) -> bool {
 
 #[test]
 fn ctrl_c_ends_it_between_two_jobs() {
-    let bed = many(2_500);
-    let busy = bed.sql();
+    let sandbox = many(2_500);
+    let busy = sandbox.sql();
     busy.run("BEGIN IMMEDIATE");
-    let child = bed.call("prune --older-than 0s --json").spawn(Stdio::piped(), Stdio::piped());
+    let child = sandbox.call("prune --older-than 0s --json").spawn(Stdio::piped(), Stdio::piped());
     wait_until("it listens", || listens(child.id()));
     signal(i32::try_from(child.id()).unwrap(), Signal::INT);
     busy.run("ROLLBACK");
@@ -175,23 +188,23 @@ fn ctrl_c_ends_it_between_two_jobs() {
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("prune again to go on"), "{output:?}");
     let removed: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let left = bed.count_jobs();
+    let left = sandbox.count_jobs();
     assert!(left > 0, "it went on");
     assert_eq!(removed["removed"], json!(2_500 - left));
-    bed.run("doctor").ok();
-    assert_eq!(bed.run("prune --older-than 0s --json").ok().json(), json!({"removed": left}));
+    sandbox.run("doctor").ok();
+    assert_eq!(sandbox.run("prune --older-than 0s --json").ok().json(), json!({"removed": left}));
 }
 
 #[test]
 fn killed_at_any_moment_it_leaves_a_sound_file() {
-    let bed = many(3_000);
+    let sandbox = many(3_000);
     let count = |sql: &Sql| sql.number("SELECT count(*) FROM jobs");
-    let mut child = bed.call("prune --older-than 0s").spawn(Stdio::null(), Stdio::null());
-    let sql = bed.sql();
+    let mut child = sandbox.call("prune --older-than 0s").spawn(Stdio::null(), Stdio::null());
+    let sql = sandbox.sql();
     wait_until("some are gone", || count(&sql) < 3_000);
     child.kill().unwrap();
     child.wait().unwrap();
-    bed.run("doctor").ok();
-    bed.run("prune --older-than 0s").ok();
+    sandbox.run("doctor").ok();
+    sandbox.run("prune --older-than 0s").ok();
     assert_eq!(count(&sql), 0);
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-use crate::support::{Bed, redacted};
+use crate::support::{Sandbox, redacted};
 
 /// Stands before a block whose folder and database are new; the blocks after it go on there.
 const NEW_FOLDER: &str = "<!-- in a new folder -->";
@@ -47,17 +47,17 @@ fn path() -> OsString {
 }
 
 /// What a shell prints for a line, in the folder `demo` of somebody's home.
-fn printed(bed: &Bed, line: &str) -> String {
-    let call = bed.program("sh").env("PATH", path()).env_remove("RUNNER_DB").dir(bed.path("demo"));
+fn printed(sandbox: &Sandbox, line: &str) -> String {
+    let call = sandbox.program("sh").env("PATH", path()).env_remove("RUNNER_DB").dir(sandbox.path("demo"));
     let ran = call.arg("-c").arg(format!("exec 2>&1\n{line}")).run();
-    ran.stdout.replace(&bed.dir().display().to_string(), HOME)
+    ran.stdout.replace(&sandbox.dir().display().to_string(), HOME)
 }
 
 /// A block as it is printed: each line after `$ `, and what it prints.
-fn run(bed: &Bed, block: &str) -> String {
+fn run(sandbox: &Sandbox, block: &str) -> String {
     let mut shown = String::new();
     for line in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
-        let output = printed(bed, line);
+        let output = printed(sandbox, line);
         let _ = writeln!(shown, "$ {line}\n{}", output.trim_end());
     }
     shown.replace("\n\n$ ", "\n$ ")
@@ -67,17 +67,17 @@ fn run(bed: &Bed, block: &str) -> String {
 fn every_console_block_shows_what_is_printed() {
     let text = readme();
     let mut now = text.clone();
-    let mut bed = Bed::bare();
+    let mut sandbox = Sandbox::empty();
     for (before, _, block) in blocks(&text).into_iter().filter(|(_, language, _)| *language == "console") {
         if before.starts_with(MAIN_JOB) || before.ends_with(MAIN_JOB) {
             continue;
         }
         if before == NEW_FOLDER {
-            bed = Bed::bare();
-            bed.write("demo/.keep", "");
+            sandbox = Sandbox::empty();
+            sandbox.write("demo/.keep", "");
         }
-        now =
-            now.replace(&format!("```console\n{block}```"), &format!("```console\n{}```", run(&bed, block)));
+        now = now
+            .replace(&format!("```console\n{block}```"), &format!("```console\n{}```", run(&sandbox, block)));
     }
     if env::var_os("UPDATE_README").is_some() {
         fs::write(home().join("README.md"), now).expect("the README can be written");
@@ -91,9 +91,10 @@ fn every_console_block_shows_what_is_printed() {
 
 /// Is this a command line that `runner` understands?
 #[track_caller]
-fn is_understood(bed: &Bed, line: &str) {
+fn is_understood(sandbox: &Sandbox, line: &str) {
     let end = line.find(" -- ").unwrap_or(line.len());
-    let ran = bed.program("sh").env("PATH", path()).arg("-c").arg(format!("{} --help", &line[..end])).run();
+    let ran =
+        sandbox.program("sh").env("PATH", path()).arg("-c").arg(format!("{} --help", &line[..end])).run();
     assert!(ran.ended_well() && ran.stdout.contains("Usage: runner"), "{line}: {ran}");
 }
 
@@ -107,13 +108,13 @@ fn commands(text: &str) -> Vec<String> {
 
 #[test]
 fn every_command_of_the_readme_is_one() {
-    let bed = Bed::bare();
+    let sandbox = Sandbox::empty();
     let text = readme();
     let mut seen = 0;
     for (_, language, block) in blocks(&text) {
         if matches!(language, "sh" | "crontab") {
             for command in commands(block) {
-                is_understood(&bed, &command);
+                is_understood(&sandbox, &command);
                 seen += 1;
             }
         }
@@ -122,7 +123,7 @@ fn every_command_of_the_readme_is_one() {
     let spans =
         outside.split('`').skip(1).step_by(2).filter(|span| span.contains("runner ") && !span.contains('\n'));
     for command in spans.flat_map(commands) {
-        is_understood(&bed, &command.replace(" ID", " 7").replace(" FILE", " file"));
+        is_understood(&sandbox, &command.replace(" ID", " 7").replace(" FILE", " file"));
         seen += 1;
     }
     assert!(seen > 15, "only {seen} commands were found");
@@ -132,20 +133,20 @@ fn every_command_of_the_readme_is_one() {
 fn the_defaults_of_the_readme_are_those_of_the_program() {
     let text = readme();
     let (_, table) = text.split_once("| | default |").expect("a table of defaults");
-    let bed = Bed::new("[jobs.plain]\ncommand = 'true'\n");
-    let plan = bed.run("check").ok().stdout;
+    let sandbox = Sandbox::new("[jobs.plain]\ncommand = 'true'\n");
+    let plan = sandbox.run("check").ok().stdout;
     for word in ["  limits ", "  retries "] {
         let words = plan.lines().find_map(|line| line.strip_prefix(word)).expect("a line of the plan").trim();
         assert!(table.contains(words), "{words}");
     }
-    let help = bed.run("work --help").ok().stdout;
+    let help = sandbox.run("work --help").ok().stdout;
     let shutdown = help.split("--shutdown-timeout").nth(1).expect("an option");
     let shutdown = shutdown.split("[default: ").nth(1).and_then(|rest| rest.split(']').next());
     let row = format!("| `--shutdown-timeout` of `work` | {} ", shutdown.expect("a default"));
     assert!(table.contains(&row), "{row}");
-    bed.add_line("", "head -c 70000 /dev/zero; head -c 1 /dev/zero >&2");
-    bed.drain();
-    let attempt = bed.attempt(1, 1);
+    sandbox.add_line("", "head -c 70000 /dev/zero; head -c 1 /dev/zero >&2");
+    sandbox.drain();
+    let attempt = sandbox.attempt(1, 1);
     assert!(table.contains("64KiB of each stream"));
     assert_eq!(attempt["stdout_omitted_bytes"], 70_000 - (64 << 10));
 }
@@ -156,7 +157,7 @@ fn every_job_file_of_the_readme_holds() {
     let files: Vec<_> = blocks(&text).into_iter().filter(|(_, language, _)| *language == "toml").collect();
     assert!(!files.is_empty());
     for (_, _, file) in files {
-        Bed::new(file).run("check").ok();
+        Sandbox::new(file).run("check").ok();
     }
 }
 

@@ -1,15 +1,15 @@
 //! The retry policy: how often, after how long, and when not at all.
 
-use crate::support::{Bed, Value, json};
+use crate::support::{Sandbox, Value, json};
 
 /// The job after it has been worked on to its end, with its history.
 #[track_caller]
 fn ended(keys: &str) -> Value {
-    let bed = Bed::new(&format!("[jobs.job]\ncommand = 'echo ran >> log; exit 5'\n{keys}\n"));
-    let id = bed.add("job");
-    bed.drain();
-    let job = bed.job(id);
-    assert_eq!(bed.log().len() as u64, job["attempts"].as_u64().expect("a number"), "{job}");
+    let sandbox = Sandbox::new(&format!("[jobs.job]\ncommand = 'echo ran >> log; exit 5'\n{keys}\n"));
+    let id = sandbox.add("job");
+    sandbox.drain();
+    let job = sandbox.job(id);
+    assert_eq!(sandbox.log().len() as u64, job["attempts"].as_u64().expect("a number"), "{job}");
     job
 }
 
@@ -49,10 +49,10 @@ fn a_list_fixes_the_number_of_runs() {
 
 #[test]
 fn the_default_is_three_runs_from_one_second() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'exit 5'\n");
-    let id = bed.add("job");
-    bed.run("work --until-idle").ok();
-    let job = bed.job(id);
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 5'\n");
+    let id = sandbox.add("job");
+    sandbox.run("work --until-idle").ok();
+    let job = sandbox.job(id);
     assert_eq!((&job["max_attempts"], &job["budget_used"]), (&json!(3), &json!(1)));
     let attempt = &job["history"][0];
     assert_eq!(attempt["nominal_delay_ms"], 1_000);
@@ -73,10 +73,10 @@ fn a_retry_is_due_after_its_delay_and_not_before() {
 
 #[test]
 fn while_retries_remain_the_job_has_no_error_code() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'exit 5'\nbackoff = '1h'\n");
-    let id = bed.add("job");
-    bed.run("work --until-idle").ok();
-    let job = bed.job(id);
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 5'\nbackoff = '1h'\n");
+    let id = sandbox.add("job");
+    sandbox.run("work --until-idle").ok();
+    let job = sandbox.job(id);
     assert_eq!(
         (&job["state"], &job["error_code"], &job["dead_reason"]),
         (&json!("pending"), &json!(null), &json!(null))
@@ -132,10 +132,10 @@ fn attempts_are_numbered_from_one_without_gaps() {
 
 #[test]
 fn a_retry_may_help() {
-    let bed =
-        Bed::new("[jobs.job]\ncommand = 'echo ran >> log; [ $RUNNER_ATTEMPT -eq 2 ]'\nbackoff = '1ms'\n");
-    let id = bed.add("job");
-    bed.run("work --drain").ok();
-    let job = bed.job(id);
+    let sandbox =
+        Sandbox::new("[jobs.job]\ncommand = 'echo ran >> log; [ $RUNNER_ATTEMPT -eq 2 ]'\nbackoff = '1ms'\n");
+    let id = sandbox.add("job");
+    sandbox.run("work --drain").ok();
+    let job = sandbox.job(id);
     assert_eq!((&job["state"], &job["attempts"]), (&json!("succeeded"), &json!(2)));
 }

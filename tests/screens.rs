@@ -1,6 +1,6 @@
 //! What a person sees of one thing.
 
-use crate::support::{Bed, assert_screen};
+use crate::support::{Sandbox, assert_screen};
 
 const JOBS: &str = r#"
 [jobs.push]
@@ -24,23 +24,23 @@ retryable = false
 "#;
 
 /// Jobs 1 push dead, 2 fine succeeded, 3 later scheduled, 4 once dead, 5 fine cancelled.
-pub fn bed() -> Bed {
-    let bed = Bed::new(JOBS);
-    bed.run("enqueue push fine").ok();
-    bed.add("later --in 1h");
-    bed.add("once");
-    bed.run("work -j1 --drain --queue default --queue net").exits(1);
-    bed.add("fine");
-    bed.run("cancel 5").ok();
-    bed
+pub fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue push fine").ok();
+    sandbox.add("later --in 1h");
+    sandbox.add("once");
+    sandbox.run("work -j1 --drain --queue default --queue net").exits(1);
+    sandbox.add("fine");
+    sandbox.run("cancel 5").ok();
+    sandbox
 }
 
 #[test]
 fn the_overview() {
-    let bed = bed();
-    bed.run("pause net").ok();
-    let ran = bed.run("inspect").ok().quietly();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    sandbox.run("pause net").ok();
+    let ran = sandbox.run("inspect").ok().quietly();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         [DIR]/runner.db
         jobs  1 scheduled, 1 succeeded, 2 dead, 1 cancelled
@@ -59,9 +59,9 @@ fn the_overview() {
 
 #[test]
 fn the_overview_of_nothing() {
-    let bed = Bed::bare();
-    let ran = bed.run("inspect").ok();
-    assert_screen(&bed, || {
+    let sandbox = Sandbox::empty();
+    let ran = sandbox.run("inspect").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         there is no database yet at [DIR]/runner.db
         runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain
@@ -71,9 +71,9 @@ fn the_overview_of_nothing() {
 
 #[test]
 fn the_story_of_a_dead_job() {
-    let bed = bed();
-    let ran = bed.run("inspect 1").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let ran = sandbox.run("inspect 1").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @"
         job 1 push: dead
           HTTP_ERROR, attempts_exhausted: all 2 runs of its budget failed, [AGO]
@@ -101,9 +101,9 @@ fn the_story_of_a_dead_job() {
 
 #[test]
 fn the_story_of_a_job_that_was_killed() {
-    let bed = bed();
-    let ran = bed.run("inspect 4").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let ran = sandbox.run("inspect 4").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         job 4 once: dead
           SIGNAL_KILL, not_retryable: it is not retryable, [AGO]
@@ -124,9 +124,9 @@ fn the_story_of_a_job_that_was_killed() {
 
 #[test]
 fn the_story_of_a_success() {
-    let bed = bed();
-    let ran = bed.run("inspect 2").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let ran = sandbox.run("inspect 2").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         job 2 fine: succeeded
           done [AGO] after 1 attempt
@@ -148,9 +148,9 @@ fn the_story_of_a_success() {
 
 #[test]
 fn the_story_of_a_job_that_waits() {
-    let bed = bed();
-    let ran = bed.run("inspect 3").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let ran = sandbox.run("inspect 3").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @"
         job 3 later: scheduled
           due in [DURATION]
@@ -169,9 +169,9 @@ fn the_story_of_a_job_that_waits() {
 
 #[test]
 fn an_attempt_with_its_output() {
-    let bed = bed();
-    let ran = bed.run("inspect 1.2").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let ran = sandbox.run("inspect 1.2").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         job 1 push, attempt 2: failed, HTTP_ERROR
           decision  HTTP_ERROR is final: attempt 2 of 2 was the last
@@ -192,10 +192,10 @@ fn an_attempt_with_its_output() {
 
 #[test]
 fn the_log_of_a_worker() {
-    let bed = Bed::new(JOBS);
-    bed.run("enqueue push fine").ok();
-    let ran = bed.run("work -j1 --drain").exits(1).prints("");
-    assert_screen(&bed, || {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue push fine").ok();
+    let ran = sandbox.run("work -j1 --drain").exits(1).prints("");
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stderr, @"
         [TIME] worker [WORKER] started: 1 slot, every queue, [DIR]/runner.db
         [TIME] job 1 push: attempt 1 of 2 started, pid [PID]
@@ -211,9 +211,9 @@ fn the_log_of_a_worker() {
 
 #[test]
 fn a_dry_run() {
-    let bed = Bed::new(JOBS);
-    let ran = bed.run("enqueue --all --dry-run").ok();
-    assert_screen(&bed, || {
+    let sandbox = Sandbox::new(JOBS);
+    let ran = sandbox.run("enqueue --all --dry-run").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         would enqueue push: echo trying; echo broken >&2; echo message=no route >> $RUNNER_REPORT; exit 22; queue net, priority 0, due at once, at most 2 runs
         would enqueue fine: echo result=42 >> $RUNNER_REPORT; queue default, priority 0, due at once, at most 3 runs
@@ -225,17 +225,17 @@ fn a_dry_run() {
 
 #[test]
 fn answers_of_cancel_and_retry() {
-    let bed = bed();
-    let ran = bed.run("cancel 3 2 1").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let ran = sandbox.run("cancel 3 2 1").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         job 3: cancelled
         job 2: succeeded before, left as it is
         job 1: dead before, left as it is
         ");
     });
-    let ran = bed.run("retry 1 2 4 9").exits(66);
-    assert_screen(&bed, || {
+    let ran = sandbox.run("retry 1 2 4 9").exits(66);
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(format!("{}---\n{}", ran.stdout, ran.stderr), @"
         job 1: pending again, due [AGO]
         ---
@@ -248,24 +248,24 @@ fn answers_of_cancel_and_retry() {
 
 #[test]
 fn nothing_is_coloured_unless_it_is_asked_for() {
-    let bed = bed();
+    let sandbox = sandbox();
     for line in ["inspect", "inspect 1", "inspect dead", "inspect jobs", "explain 1"] {
-        assert!(!bed.run(line).ok().stdout.contains('\u{1b}'), "{line}");
-        assert!(!bed.run(&format!("{line} --color never")).ok().stdout.contains('\u{1b}'), "{line}");
+        assert!(!sandbox.run(line).ok().stdout.contains('\u{1b}'), "{line}");
+        assert!(!sandbox.run(&format!("{line} --color never")).ok().stdout.contains('\u{1b}'), "{line}");
     }
-    bed.run("inspect 1 --color always").ok().shows("\u{1b}[");
-    assert!(!bed.run("inspect 1 --json --color always").ok().stdout.contains('\u{1b}'));
+    sandbox.run("inspect 1 --color always").ok().shows("\u{1b}[");
+    assert!(!sandbox.run("inspect 1 --json --color always").ok().stdout.contains('\u{1b}'));
 }
 
 #[test]
 fn text_from_jobs_does_not_reach_a_screen_raw() {
-    let bed = Bed::bare();
+    let sandbox = Sandbox::empty();
     let line = r"printf 'result=\033[31mred\nmessage=\033]0;title\007\n' > $RUNNER_REPORT; : '";
-    bed.add_line("", &format!("{line}\u{1b}[2J'; exit 1"));
-    bed.drain();
+    sandbox.add_line("", &format!("{line}\u{1b}[2J'; exit 1"));
+    sandbox.drain();
     for line in ["inspect 1", "inspect 1.1", "inspect jobs", "inspect dead", "explain 1"] {
-        let ran = bed.run(line).ok();
+        let ran = sandbox.run(line).ok();
         assert!(!ran.stdout.contains('\u{1b}'), "{ran}");
     }
-    assert!(!bed.run("work --drain").stderr.contains('\u{1b}'));
+    assert!(!sandbox.run("work --drain").stderr.contains('\u{1b}'));
 }

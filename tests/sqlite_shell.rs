@@ -1,16 +1,16 @@
 //! What the schema refuses to anybody with `sqlite3` in hand, and what it shows.
 
-use crate::support::Bed;
+use crate::support::Sandbox;
 
 /// Job 1 dead after two attempts, job 2 succeeded, job 3 waiting.
-fn bed() -> Bed {
-    let bed = Bed::new(
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(
         "[jobs.bad]\ncommand = 'echo oops >&2; exit 3'\nbackoff = ['1ms']\n[jobs.good]\ncommand = 'true'\n",
     );
-    bed.run("enqueue bad good").ok();
-    bed.run("work -j1 --drain").exits(1);
-    bed.add("good --in 1h");
-    bed
+    sandbox.run("enqueue bad good").ok();
+    sandbox.run("work -j1 --drain").exits(1);
+    sandbox.add("good --in 1h");
+    sandbox
 }
 
 /// The columns of `attempts`, for a copy of a row with another number.
@@ -19,8 +19,8 @@ const COLUMNS: &str = "budget_number, outcome, error_code, exit_code, signal, me
 
 #[test]
 fn attempts_cannot_be_changed() {
-    let bed = bed();
-    let sql = bed.sql();
+    let sandbox = sandbox();
+    let sql = sandbox.sql();
     sql.refused("UPDATE attempts SET exit_code = 0 WHERE job_id = 1");
     sql.refused("UPDATE attempts SET number = number + 10");
     sql.refused("UPDATE OR REPLACE attempts SET number = 1");
@@ -28,8 +28,8 @@ fn attempts_cannot_be_changed() {
 
 #[test]
 fn attempts_cannot_be_written_twice() {
-    let bed = bed();
-    let sql = bed.sql();
+    let sandbox = sandbox();
+    let sql = sandbox.sql();
     let copy = |verb: &str, number: u32| {
         format!(
             "{verb} INTO attempts (job_id, number, {COLUMNS}) SELECT job_id, {number}, {COLUMNS} FROM attempts WHERE job_id = 1 AND number = 1"
@@ -45,8 +45,8 @@ fn attempts_cannot_be_written_twice() {
 
 #[test]
 fn attempts_cannot_be_deleted_while_their_job_exists() {
-    let bed = bed();
-    let sql = bed.sql();
+    let sandbox = sandbox();
+    let sql = sandbox.sql();
     sql.refused("DELETE FROM attempts WHERE job_id = 1 AND number = 2");
     sql.refused("DELETE FROM attempts");
     sql.refused("DELETE FROM outputs");
@@ -55,8 +55,8 @@ fn attempts_cannot_be_deleted_while_their_job_exists() {
 
 #[test]
 fn unfinished_jobs_cannot_be_deleted() {
-    let bed = bed();
-    let sql = bed.sql();
+    let sandbox = sandbox();
+    let sql = sandbox.sql();
     sql.refused("DELETE FROM jobs WHERE id = 3");
     sql.refused("DELETE FROM jobs");
     assert_eq!(sql.number("SELECT count(*) FROM jobs"), 3);
@@ -64,38 +64,38 @@ fn unfinished_jobs_cannot_be_deleted() {
 
 #[test]
 fn a_running_job_cannot_be_deleted() {
-    let bed = Bed::bare();
-    bed.add_line("", "echo start >> log; exec sleep 20");
-    let _worker = bed.worker("-j1");
-    bed.until_logged(1);
-    bed.sql().refused("DELETE FROM jobs");
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("", "echo start >> log; exec sleep 20");
+    let _worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    sandbox.sql().refused("DELETE FROM jobs");
 }
 
 #[test]
 fn a_deleted_job_takes_its_attempts_with_it() {
-    let bed = bed();
-    let sql = bed.sql();
+    let sandbox = sandbox();
+    let sql = sandbox.sql();
     assert_eq!(sql.number("PRAGMA foreign_keys"), 0);
     sql.run("DELETE FROM jobs WHERE id = 1");
     assert_eq!(sql.number("SELECT count(*) FROM attempts WHERE job_id = 1"), 0);
     assert_eq!(sql.number("SELECT count(*) FROM outputs WHERE job_id = 1"), 0);
     assert_eq!(sql.number("SELECT count(*) FROM attempts"), 1);
-    bed.run("inspect 1").exits(66);
-    bed.run("inspect 2").ok();
+    sandbox.run("inspect 1").exits(66);
+    sandbox.run("inspect 2").ok();
 }
 
 #[test]
 fn ids_are_never_reused() {
-    let bed = bed();
-    bed.run("cancel 3").ok();
-    bed.sql().run("DELETE FROM jobs");
-    assert_eq!(bed.add("good"), 4);
+    let sandbox = sandbox();
+    sandbox.run("cancel 3").ok();
+    sandbox.sql().run("DELETE FROM jobs");
+    assert_eq!(sandbox.add("good"), 4);
 }
 
 #[test]
 fn what_a_job_is_cannot_be_changed() {
-    let bed = bed();
-    let sql = bed.sql();
+    let sandbox = sandbox();
+    let sql = sandbox.sql();
     for sets in [
         "id = 30",
         "name = 'other'",
@@ -116,8 +116,8 @@ fn what_a_job_is_cannot_be_changed() {
 
 #[test]
 fn dead_letters_and_attempt_history_are_for_people() {
-    let bed = bed();
-    let sql = bed.sql();
+    let sandbox = sandbox();
+    let sql = sandbox.sql();
     let letter = sql.text("SELECT id || ' ' || name || ' ' || error_code || ' ' || dead_reason || ' ' || stderr FROM dead_letters");
     assert_eq!(letter, "1 bad EXIT_3 attempts_exhausted oops\n");
     assert_eq!(sql.number("SELECT count(*) FROM attempt_history WHERE name = 'bad' AND exit_code = 3"), 2);
@@ -127,7 +127,7 @@ fn dead_letters_and_attempt_history_are_for_people() {
 
 #[test]
 fn times_are_milliseconds_since_the_epoch() {
-    let bed = bed();
-    let at = bed.sql().number("SELECT enqueued_at FROM jobs WHERE id = 1");
+    let sandbox = sandbox();
+    let at = sandbox.sql().number("SELECT enqueued_at FROM jobs WHERE id = 1");
     assert!((1_700_000_000_000..10_000_000_000_000).contains(&at), "{at}");
 }

@@ -1,6 +1,6 @@
 //! `inspect stats`: numbers by the name of the jobs.
 
-use crate::support::{Bed, Value, assert_screen, json};
+use crate::support::{Sandbox, Value, assert_screen, json};
 
 const JOBS: &str = r#"
 [jobs.good]
@@ -18,32 +18,32 @@ const FIELDS: &str = "name jobs succeeded dead cancelled success_rate attempts a
     run_p95_ms run_max_ms wait_p50_ms wait_p95_ms wait_max_ms last_failure_at last_error_code";
 
 /// Three good, one of which was called off, two bad, one that took two attempts, and one that waits.
-fn bed() -> Bed {
-    let bed = Bed::new(JOBS);
-    bed.add("good");
-    bed.run("cancel 1").ok();
-    bed.run("enqueue good good bad bad twice").ok();
-    bed.run("work -j1 --drain").exits(1);
-    bed.add("--in 1h --name later -- true");
-    bed
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("good");
+    sandbox.run("cancel 1").ok();
+    sandbox.run("enqueue good good bad bad twice").ok();
+    sandbox.run("work -j1 --drain").exits(1);
+    sandbox.add("--in 1h --name later -- true");
+    sandbox
 }
 
 /// The numbers, by name, in their order.
 #[track_caller]
-fn stats(bed: &Bed, filter: &str) -> Vec<(String, Value)> {
-    let rows = bed.run(&format!("inspect stats --json {filter}")).ok().json_lines();
+fn stats(sandbox: &Sandbox, filter: &str) -> Vec<(String, Value)> {
+    let rows = sandbox.run(&format!("inspect stats --json {filter}")).ok().json_lines();
     rows.into_iter().map(|row| (row["name"].as_str().expect("a name").to_owned(), row)).collect()
 }
 
 #[track_caller]
-fn names(bed: &Bed, filter: &str) -> Vec<String> {
-    stats(bed, filter).into_iter().map(|(name, _)| name).collect()
+fn names(sandbox: &Sandbox, filter: &str) -> Vec<String> {
+    stats(sandbox, filter).into_iter().map(|(name, _)| name).collect()
 }
 
 #[test]
 fn the_numbers_of_each_name() {
-    let bed = bed();
-    let all = stats(&bed, "");
+    let sandbox = sandbox();
+    let all = stats(&sandbox, "");
     let of = |wanted: &str| &all.iter().find(|(name, _)| name == wanted).expect("a row").1;
     let pick = |row: &Value, fields: &str| -> Vec<Value> {
         fields.split(' ').map(|field| row[field].clone()).collect()
@@ -65,30 +65,30 @@ fn the_numbers_of_each_name() {
 
 #[test]
 fn the_busiest_first_and_what_only_waits_not_at_all() {
-    let bed = bed();
-    assert_eq!(names(&bed, ""), ["good", "bad", "twice"]);
-    assert_eq!(names(&bed, "--limit 2"), ["good", "bad"]);
-    bed.run("inspect stats --limit 1").ok().shows("the busiest 1; --limit 0 shows all");
+    let sandbox = sandbox();
+    assert_eq!(names(&sandbox, ""), ["good", "bad", "twice"]);
+    assert_eq!(names(&sandbox, "--limit 2"), ["good", "bad"]);
+    sandbox.run("inspect stats --limit 1").ok().shows("the busiest 1; --limit 0 shows all");
 }
 
 #[test]
 fn by_name_queue_and_time() {
-    let bed = bed();
-    assert_eq!(names(&bed, "--name twice"), ["twice"]);
-    assert_eq!(names(&bed, "--queue net"), ["bad"]);
-    assert_eq!(names(&bed, "--since 1h").len(), 3);
-    assert_eq!(names(&bed, "--since 2099-01-01T00:00:00Z"), [""; 0]);
-    bed.run("inspect stats --state dead").exits(2).says("--state has no effect here");
-    bed.run("inspect stats --error-code EXIT_3").exits(2);
-    bed.run("inspect stats --name bad --fail-if-any").exits(1);
-    bed.run("inspect stats --name nobody --fail-if-any").ok().prints("nothing has ended\n");
+    let sandbox = sandbox();
+    assert_eq!(names(&sandbox, "--name twice"), ["twice"]);
+    assert_eq!(names(&sandbox, "--queue net"), ["bad"]);
+    assert_eq!(names(&sandbox, "--since 1h").len(), 3);
+    assert_eq!(names(&sandbox, "--since 2099-01-01T00:00:00Z"), [""; 0]);
+    sandbox.run("inspect stats --state dead").exits(2).says("--state has no effect here");
+    sandbox.run("inspect stats --error-code EXIT_3").exits(2);
+    sandbox.run("inspect stats --name bad --fail-if-any").exits(1);
+    sandbox.run("inspect stats --name nobody --fail-if-any").ok().prints("nothing has ended\n");
 }
 
 #[test]
 fn what_a_person_sees() {
-    let bed = bed();
-    let ran = bed.run("inspect stats").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let ran = sandbox.run("inspect stats").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         name  jobs  ok  tries  p50  p95  max  wait50  wait95  last failure
         good  3  100%  1.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]

@@ -7,11 +7,11 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-use crate::support::{Bed, Signal, Worker, eventually};
+use crate::support::{Sandbox, Signal, Worker, eventually};
 
 /// A service manager that listens at a path.
-fn manager(bed: &Bed) -> UnixDatagram {
-    listening(UnixDatagram::bind(bed.path("notify")))
+fn manager(sandbox: &Sandbox) -> UnixDatagram {
+    listening(UnixDatagram::bind(sandbox.path("notify")))
 }
 
 fn listening(socket: io::Result<UnixDatagram>) -> UnixDatagram {
@@ -40,21 +40,22 @@ fn until_heard(manager: &UnixDatagram, what: &str) {
 }
 
 /// A worker whose manager listens at `notify`.
-fn service(bed: &Bed) -> Worker {
-    let call = bed.call("work").env("NOTIFY_SOCKET", bed.path("notify")).env("WATCHDOG_USEC", "10000000");
-    Worker::start(bed, call, "-j2")
+fn service(sandbox: &Sandbox) -> Worker {
+    let call =
+        sandbox.call("work").env("NOTIFY_SOCKET", sandbox.path("notify")).env("WATCHDOG_USEC", "10000000");
+    Worker::start(sandbox, call, "-j2")
 }
 
 #[test]
 fn it_says_that_it_is_ready_what_it_does_and_that_it_stops() {
-    let bed = Bed::bare();
-    let manager = manager(&bed);
-    let mut worker = service(&bed);
+    let sandbox = Sandbox::empty();
+    let manager = manager(&sandbox);
+    let mut worker = service(&sandbox);
     assert_eq!(heard(&manager), "READY=1\nSTATUS=looking for jobs");
-    bed.add_line("", "until [ -e go ]; do sleep 0.02; done");
-    bed.add("--in 1h -- true");
+    sandbox.add_line("", "until [ -e go ]; do sleep 0.02; done");
+    sandbox.add("--in 1h -- true");
     until_heard(&manager, "STATUS=1 running here, 2 unfinished in all");
-    bed.write("go", "");
+    sandbox.write("go", "");
     until_heard(&manager, "STATUS=0 running here, 1 unfinished in all");
     until_heard(&manager, "WATCHDOG=1");
     worker.ask_to_stop(Signal::TERM);
@@ -66,50 +67,50 @@ fn it_says_that_it_is_ready_what_it_does_and_that_it_stops() {
 
 #[test]
 fn a_manager_may_listen_at_an_abstract_name() {
-    let bed = Bed::bare();
-    let name = bed.dir().display().to_string();
+    let sandbox = Sandbox::empty();
+    let name = sandbox.dir().display().to_string();
     let address = SocketAddr::from_abstract_name(&name).expect("a name");
     let manager = listening(UnixDatagram::bind_addr(&address));
-    bed.call("work --until-idle").env("NOTIFY_SOCKET", format!("@{name}")).run().ok();
+    sandbox.call("work --until-idle").env("NOTIFY_SOCKET", format!("@{name}")).run().ok();
     assert!(heard(&manager).starts_with("READY=1\n"));
 }
 
 #[test]
 fn a_manager_that_is_not_there_does_not_matter() {
-    let bed = Bed::bare();
+    let sandbox = Sandbox::empty();
     for name in ["/nowhere/at/all", "relative", "@", ""] {
-        bed.call("work --until-idle").env("NOTIFY_SOCKET", name).run().ok();
+        sandbox.call("work --until-idle").env("NOTIFY_SOCKET", name).run().ok();
     }
 }
 
 #[test]
 fn jobs_do_not_speak_for_the_worker() {
-    let bed = Bed::bare();
-    let _manager = manager(&bed);
-    let call = bed.call("work --until-idle").env("NOTIFY_SOCKET", bed.path("notify"));
-    bed.add_line(
+    let sandbox = Sandbox::empty();
+    let _manager = manager(&sandbox);
+    let call = sandbox.call("work --until-idle").env("NOTIFY_SOCKET", sandbox.path("notify"));
+    sandbox.add_line(
         "",
         "env | grep -E '^(NOTIFY|WATCHDOG|JOURNAL|LISTEN)' >> log; echo \"$INVOCATION_ID\" >> log",
     );
     let call = call.env("WATCHDOG_USEC", "1").env("WATCHDOG_PID", "1").env("JOURNAL_STREAM", "1:2");
     call.env("LISTEN_FDS", "0").env("LISTEN_PID", "1").env("INVOCATION_ID", "kept").run().ok();
-    assert_eq!(bed.log(), ["kept"]);
+    assert_eq!(sandbox.log(), ["kept"]);
 }
 
 #[test]
 fn the_journal_is_given_priorities_and_no_times() {
-    let bed = Bed::bare();
-    bed.add("--name bad --max-attempts 2 --backoff 0s -- false");
-    bed.add("--name good -- true");
-    let file = File::create(bed.path("journal")).expect("a file");
+    let sandbox = Sandbox::empty();
+    sandbox.add("--name bad --max-attempts 2 --backoff 0s -- false");
+    sandbox.add("--name good -- true");
+    let file = File::create(sandbox.path("journal")).expect("a file");
     let found = file.metadata().expect("it is open");
     let stream = format!("{}:{}", found.st_dev(), found.st_ino());
     let work = |stream: &str, file: File| {
-        let call = bed.call("work -j1 --until-idle").env("JOURNAL_STREAM", stream);
+        let call = sandbox.call("work -j1 --until-idle").env("JOURNAL_STREAM", stream);
         call.spawn(File::create("/dev/null").expect("it is there"), file).wait().expect("a child")
     };
     work(&stream, file);
-    let lines: Vec<_> = bed.read("journal").lines().map(str::to_owned).collect();
+    let lines: Vec<_> = sandbox.read("journal").lines().map(str::to_owned).collect();
     let begins = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
     for (start, count) in [
         ("<6>worker ", 2),
@@ -121,8 +122,8 @@ fn the_journal_is_given_priorities_and_no_times() {
         assert_eq!(begins(start), count, "{start}: {lines:#?}");
     }
     assert_eq!(lines.len(), 8, "{lines:#?}");
-    work("1:2", File::create(bed.path("no-journal")).expect("a file"));
-    assert!(bed.read("no-journal").starts_with("20"), "a file that is not the journal needs times");
+    work("1:2", File::create(sandbox.path("no-journal")).expect("a file"));
+    assert!(sandbox.read("no-journal").starts_with("20"), "a file that is not the journal needs times");
 }
 
 /// The value of a key of a unit.
@@ -134,7 +135,7 @@ fn value<'u>(unit: &'u str, key: &str) -> &'u str {
 
 #[test]
 fn the_units_ask_for_what_the_worker_does() {
-    let bed = Bed::bare();
+    let sandbox = Sandbox::empty();
     for name in ["user/runner.service", "system/runner@.service"] {
         let path = format!("{}/packaging/systemd/{name}", env!("CARGO_MANIFEST_DIR"));
         let unit = fs::read_to_string(path).expect("a unit");
@@ -142,7 +143,7 @@ fn the_units_ask_for_what_the_worker_does() {
             assert_eq!(value(&unit, key), wanted, "{name}");
         }
         let command = value(&unit, "ExecStart").strip_prefix("/usr/bin/runner ").expect("our program");
-        bed.run(&format!("{command} --until-idle")).ok();
+        sandbox.run(&format!("{command} --until-idle")).ok();
         // 30 s to end by themselves, and then the grace period, 10 s unless a job says otherwise.
         assert!(command.contains("--shutdown-timeout 30s") && value(&unit, "TimeoutStopSec") == "2min");
     }

@@ -1,14 +1,14 @@
 //! What a person sees of many things.
 
-use crate::looks::{look, wide_bed};
-use crate::screens::bed;
+use crate::screens::sandbox;
 use crate::support::assert_screen;
+use crate::terminal::{look, wide_sandbox};
 
 #[test]
 fn dead_letters_by_error_code() {
-    let bed = bed();
-    let ran = bed.run("inspect dead").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let ran = sandbox.run("inspect dead").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @"
         HTTP_ERROR: 1 job
           id  name  runs  died  why  what it said
@@ -27,9 +27,9 @@ fn dead_letters_by_error_code() {
 
 #[test]
 fn the_list_of_jobs() {
-    let bed = bed();
-    let ran = bed.run("inspect jobs").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let ran = sandbox.run("inspect jobs").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         id  name  queue  state  runs  when  what
          5  fine  default  cancelled  0/3  [AGO]
@@ -43,9 +43,9 @@ fn the_list_of_jobs() {
 
 #[test]
 fn the_list_of_attempts() {
-    let bed = bed();
-    let ran = bed.run("inspect attempts").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let ran = sandbox.run("inspect attempts").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         attempt  name  outcome  ended  took  when  decision
         1.2  push  failed  exit 22  [DURATION]  [AGO]  HTTP_ERROR is final: attempt 2 of 2 was the last
@@ -58,10 +58,10 @@ fn the_list_of_attempts() {
 
 #[test]
 fn the_list_of_workers() {
-    let bed = bed();
-    let _worker = bed.worker("-j2 --queue a");
-    let ran = bed.run("inspect workers").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    let _worker = sandbox.worker("-j2 --queue a");
+    let ran = sandbox.run("inspect workers").ok();
+    assert_screen(&sandbox, || {
         // The column of process ids is as wide as they are.
         let pid = ran.stdout.lines().nth(1).and_then(|row| row.split_whitespace().nth(1)).expect("a row");
         insta::assert_snapshot!(ran.stdout.replace(pid, "[PID]"), @r"
@@ -73,10 +73,10 @@ fn the_list_of_workers() {
 
 #[test]
 fn the_list_of_queues() {
-    let bed = bed();
-    bed.run("pause net").ok();
-    let ran = bed.run("inspect queues").ok();
-    assert_screen(&bed, || {
+    let sandbox = sandbox();
+    sandbox.run("pause net").ok();
+    let ran = sandbox.run("inspect queues").ok();
+    assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
         queue  ready  scheduled  retrying  running
         files  0  1  0  0
@@ -87,7 +87,7 @@ fn the_list_of_queues() {
 
 #[test]
 fn columns_that_there_is_no_room_for_are_named() {
-    let bed = wide_bed();
+    let sandbox = wide_sandbox();
     for (line, all) in [
         ("inspect attempts", "attempt name outcome ended took when decision"),
         ("inspect stats", "name jobs ok tries p50 p95 max wait50 wait95 last"),
@@ -95,7 +95,7 @@ fn columns_that_there_is_no_room_for_are_named() {
         ("inspect jobs", "id name queue state runs when what"),
     ] {
         for columns in [300, 80, 60, 40] {
-            let ran = look(&bed, &format!("{line} --color never"), columns).ok();
+            let ran = look(&sandbox, &format!("{line} --color never"), columns).ok();
             let words = |line: &str| line.split([' ', ',', ';']).map(str::to_owned).collect::<Vec<_>>();
             let shown = words(ran.stdout.lines().find(|line| line.contains("name")).expect("a heading"));
             let told = ran.stdout.split_once("left out: ").map(|(_, told)| told.replace('\n', " "));
@@ -104,6 +104,6 @@ fn columns_that_there_is_no_room_for_are_named() {
                 assert_ne!(shown.contains(&column), told.contains(&column), "{column} of {columns}: {ran}");
             }
         }
-        assert!(!bed.run(line).ok().stdout.contains("left out"), "{line}");
+        assert!(!sandbox.run(line).ok().stdout.contains("left out"), "{line}");
     }
 }

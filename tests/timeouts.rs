@@ -1,16 +1,16 @@
 //! `timeout` and `grace_period`, and what is left in the background.
 
-use crate::support::{Bed, Signal, is_alive, json, signal, wait_until};
+use crate::support::{Sandbox, Signal, is_alive, json, signal, wait_until};
 
 #[test]
 fn an_attempt_that_outlives_its_timeout_is_told_to_end() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'trap \"echo told >> log; exit 0\" TERM; echo $$ > pid; sleep 20 & wait'\ntimeout = '300ms'\nmax_attempts = 1\n",
     );
-    let id = bed.add("job");
-    bed.run("work --drain").exits(1);
-    assert_eq!(bed.log(), ["told"]);
-    let attempt = bed.attempts(id).remove(0);
+    let id = sandbox.add("job");
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.log(), ["told"]);
+    let attempt = sandbox.attempts(id).remove(0);
     assert_eq!((&attempt["outcome"], &attempt["error_code"]), (&json!("timed_out"), &json!("TIMEOUT")));
     assert_eq!((&attempt["exit_code"], &attempt["signal"]), (&json!(0), &json!(null)), "what it did is kept");
     assert!(attempt["duration_ms"].as_u64() >= Some(300), "{attempt}");
@@ -18,57 +18,58 @@ fn an_attempt_that_outlives_its_timeout_is_told_to_end() {
 
 #[test]
 fn after_the_grace_it_is_killed() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'trap \"\" TERM; echo $$ > pid; while [ -e runner.db ]; do sleep 0.05; done'\ntimeout = '200ms'\ngrace_period = '200ms'\nmax_attempts = 1\n",
     );
-    let id = bed.add("job");
-    bed.run("work --drain").exits(1);
-    let attempt = bed.attempts(id).remove(0);
+    let id = sandbox.add("job");
+    sandbox.run("work --drain").exits(1);
+    let attempt = sandbox.attempts(id).remove(0);
     assert_eq!((&attempt["outcome"], &attempt["signal"]), (&json!("timed_out"), &json!("SIGKILL")));
     assert!(attempt["duration_ms"].as_u64() >= Some(400), "{attempt}");
-    assert!(!is_alive(bed.pid_of("pid")));
+    assert!(!is_alive(sandbox.pid_of("pid")));
 }
 
 #[test]
 fn a_timeout_is_for_each_attempt_and_is_retried() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'echo $RUNNER_LAST_ERROR_CODE. >> log; exec sleep 20'\ntimeout = '100ms'\nmax_attempts = 2\nbackoff = '1ms'\n",
     );
-    let id = bed.add("job");
-    bed.run("work --drain").exits(1);
-    assert_eq!(bed.log(), [".", "TIMEOUT."]);
-    assert_eq!(bed.job(id)["error_code"], "TIMEOUT");
+    let id = sandbox.add("job");
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.log(), [".", "TIMEOUT."]);
+    assert_eq!(sandbox.job(id)["error_code"], "TIMEOUT");
 }
 
 #[test]
 fn a_stopped_attempt_times_out_too() {
-    let bed =
-        Bed::new("[jobs.job]\ncommand = 'kill -STOP $$; sleep 20'\ntimeout = '200ms'\nmax_attempts = 1\n");
-    let id = bed.add("job");
-    bed.run("work --drain").exits(1);
-    assert_eq!(bed.attempts(id)[0]["outcome"], "timed_out");
+    let sandbox = Sandbox::new(
+        "[jobs.job]\ncommand = 'kill -STOP $$; sleep 20'\ntimeout = '200ms'\nmax_attempts = 1\n",
+    );
+    let id = sandbox.add("job");
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.attempts(id)[0]["outcome"], "timed_out");
 }
 
 #[test]
 fn a_stray_in_a_session_of_its_own_dies_with_the_timeout() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'setsid sh -c \"echo \\$\\$ > stray; exec sleep 20\" & exec sleep 20'\ntimeout = '1500ms'\nmax_attempts = 1\n",
     );
-    bed.add("job");
-    bed.run("work --drain").exits(1);
-    let stray = bed.pid_of("stray");
+    sandbox.add("job");
+    sandbox.run("work --drain").exits(1);
+    let stray = sandbox.pid_of("stray");
     wait_until("the stray is gone", || !is_alive(stray));
 }
 
 #[test]
 fn what_a_normal_end_leaves_in_the_background_is_left_alone() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'sh -c \"echo \\$\\$ > stray; exec sleep 20\" & until [ -s stray ] || [ ! -e runner.db ]; do sleep 0.02; done'\n",
     );
-    let id = bed.add("job");
-    bed.run("work --drain").ok();
-    let stray = bed.pid_of("stray");
-    let attempt = bed.attempts(id).remove(0);
+    let id = sandbox.add("job");
+    sandbox.run("work --drain").ok();
+    let stray = sandbox.pid_of("stray");
+    let attempt = sandbox.attempts(id).remove(0);
     assert_eq!((&attempt["outcome"], &attempt["leaked"]), (&json!("succeeded"), &json!(true)));
     assert!(is_alive(stray));
     signal(stray, Signal::KILL);
@@ -76,11 +77,11 @@ fn what_a_normal_end_leaves_in_the_background_is_left_alone() {
 
 #[test]
 fn a_background_child_that_holds_no_pipe_is_no_leak() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'sleep 20 > /dev/null 2>&1 & echo $! > stray'\n");
-    let id = bed.add("job");
-    bed.run("work --drain").ok();
-    assert_eq!(bed.attempts(id)[0]["leaked"], false);
-    let stray = bed.pid_of("stray");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'sleep 20 > /dev/null 2>&1 & echo $! > stray'\n");
+    let id = sandbox.add("job");
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.attempts(id)[0]["leaked"], false);
+    let stray = sandbox.pid_of("stray");
     assert!(is_alive(stray));
     signal(stray, Signal::KILL);
 }
@@ -88,11 +89,11 @@ fn a_background_child_that_holds_no_pipe_is_no_leak() {
 /// Its second attempt succeeds only where nothing is left of the first.
 #[track_caller]
 fn ends_the_stray(jobs: &str) {
-    let bed = Bed::new(jobs);
-    let id = bed.add("job");
-    bed.run("work --drain").ok();
-    assert_eq!(bed.job(id)["state"], "succeeded");
-    assert!(!is_alive(bed.pid_of("stray")));
+    let sandbox = Sandbox::new(jobs);
+    let id = sandbox.add("job");
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.job(id)["state"], "succeeded");
+    assert!(!is_alive(sandbox.pid_of("stray")));
 }
 
 #[test]
@@ -127,23 +128,23 @@ fn what_is_left_in_the_group_is_ended_also_where_it_has_cleared_its_environment(
 
 #[test]
 fn what_is_left_in_the_group_is_ended_by_another_worker_too() {
-    let bed = Bed::new(WITHOUT_A_MARK);
-    bed.add("job");
-    bed.run("work --max-jobs 1").ok();
-    assert!(is_alive(bed.pid_of("stray")), "it is left alone until then");
-    bed.run("work --drain").ok();
-    assert!(!is_alive(bed.pid_of("stray")));
-    assert_eq!(bed.job(1)["state"], "succeeded");
+    let sandbox = Sandbox::new(WITHOUT_A_MARK);
+    sandbox.add("job");
+    sandbox.run("work --max-jobs 1").ok();
+    assert!(is_alive(sandbox.pid_of("stray")), "it is left alone until then");
+    sandbox.run("work --drain").ok();
+    assert!(!is_alive(sandbox.pid_of("stray")));
+    assert_eq!(sandbox.job(1)["state"], "succeeded");
 }
 
 #[test]
 fn a_job_that_ended_by_itself_keeps_its_ending_where_the_worker_looks_late() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo $$ > pid; sleep 2.1'\ntimeout = '2s'\n");
-    bed.add("job");
-    let worker = bed.worker("-j1");
-    let pid = bed.pid_of("pid");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $$ > pid; sleep 2.1'\ntimeout = '2s'\n");
+    sandbox.add("job");
+    let worker = sandbox.worker("-j1");
+    let pid = sandbox.pid_of("pid");
     worker.signal(Signal::STOP);
     wait_until("the command has ended", || !is_alive(pid));
     worker.signal(Signal::CONT);
-    bed.until_state(1, "succeeded");
+    sandbox.until_state(1, "succeeded");
 }

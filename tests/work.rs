@@ -2,22 +2,23 @@
 
 use rustix::process::Signal;
 
-use crate::support::{Bed, eventually, json};
+use crate::support::{Sandbox, eventually, json};
 
 #[test]
 fn as_many_slots_as_are_asked_for() {
-    let bed = Bed::bare();
+    let sandbox = Sandbox::empty();
     for options in ["-j3", "--jobs 3"] {
-        let started = bed.run(&format!("work {options} --until-idle --log json")).ok().json_lines().remove(0);
+        let started =
+            sandbox.run(&format!("work {options} --until-idle --log json")).ok().json_lines().remove(0);
         assert_eq!((&started["event"], &started["slots"]), (&json!("worker_started"), &json!(3)));
     }
-    bed.run("work --jobs 0").exits(2);
+    sandbox.run("work --jobs 0").exits(2);
 }
 
 #[test]
 fn as_many_run_at_once_as_there_are_slots() {
     // Each waits until three have begun: with fewer slots nobody ever would.
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         r#"
 [jobs.meet]
 command = "touch in.$RUNNER_JOB_ID; until [ $(ls in.* | wc -l) -ge 3 ] || [ ! -e runner.db ]; do sleep 0.02; done"
@@ -25,163 +26,164 @@ timeout = "20s"
 max_attempts = 1
 "#,
     );
-    bed.run("enqueue meet meet meet").ok();
-    bed.run("work -j3 --drain").ok();
+    sandbox.run("enqueue meet meet meet").ok();
+    sandbox.run("work -j3 --drain").ok();
 }
 
 #[test]
 fn no_more_run_at_once_than_there_are_slots() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         r#"
 [jobs.count]
 command = "touch in.$RUNNER_JOB_ID; sleep 0.05; ls in.* | wc -l >> log; rm in.$RUNNER_JOB_ID"
 "#,
     );
-    bed.run("enqueue count count count count count count count count").ok();
-    bed.run("work -j2 --drain").ok();
-    let counts = bed.log();
+    sandbox.run("enqueue count count count count count count count count").ok();
+    sandbox.run("work -j2 --drain").ok();
+    let counts = sandbox.log();
     assert_eq!(counts.len(), 8);
     assert!(counts.iter().all(|count| matches!(count.trim(), "1" | "2")), "{counts:?}");
 }
 
 #[test]
 fn only_the_selected_queues_are_looked_at() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo $RUNNER_QUEUE >> log'\n");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $RUNNER_QUEUE >> log'\n");
     for queue in ["a", "b", "c"] {
-        bed.add(&format!("job --queue {queue}"));
+        sandbox.add(&format!("job --queue {queue}"));
     }
-    bed.run("work --drain --queue a --queue c").ok();
-    let mut ran = bed.log();
+    sandbox.run("work --drain --queue a --queue c").ok();
+    let mut ran = sandbox.log();
     ran.sort();
     assert_eq!(ran, ["a", "c"]);
-    bed.run("work --until-idle --queue nobody").ok();
-    assert_eq!(bed.job(2)["state"], "pending");
+    sandbox.run("work --until-idle --queue nobody").ok();
+    assert_eq!(sandbox.job(2)["state"], "pending");
 }
 
 #[test]
 fn the_order_is_priority_then_due_time_then_id() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo $RUNNER_JOB_ID >> log'\n");
-    bed.add("job --in 1h");
-    bed.run("enqueue job job").ok();
-    bed.add("job --priority 5");
-    bed.add("job --priority -5");
-    bed.add("job --priority 5 --queue other");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $RUNNER_JOB_ID >> log'\n");
+    sandbox.add("job --in 1h");
+    sandbox.run("enqueue job job").ok();
+    sandbox.add("job --priority 5");
+    sandbox.add("job --priority -5");
+    sandbox.add("job --priority 5 --queue other");
     // The first becomes due last.
-    bed.run("retry 1 --now").ok();
-    bed.run("work -j1 --drain").ok();
-    assert_eq!(bed.log(), ["4", "6", "2", "3", "1", "5"]);
+    sandbox.run("retry 1 --now").ok();
+    sandbox.run("work -j1 --drain").ok();
+    assert_eq!(sandbox.log(), ["4", "6", "2", "3", "1", "5"]);
 }
 
 #[test]
 fn drain_waits_out_retries_and_schedules() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'echo $RUNNER_ATTEMPT >> log; exit 1'\nmax_attempts = 3\nbackoff = '50ms'\n",
     );
-    bed.add("job --in 100ms");
-    bed.run("work --drain").exits(1);
-    assert_eq!(bed.log(), ["1", "2", "3"]);
+    sandbox.add("job --in 100ms");
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.log(), ["1", "2", "3"]);
 }
 
 #[test]
 fn until_idle_does_not_wait_for_what_is_not_due() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo ran >> log; exit 1'\nbackoff = '1h'\n");
-    bed.add("job");
-    bed.add("job --in 1h");
-    bed.run("work --until-idle").ok();
-    assert_eq!(bed.log(), ["ran"]);
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo ran >> log; exit 1'\nbackoff = '1h'\n");
+    sandbox.add("job");
+    sandbox.add("job --in 1h");
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.log(), ["ran"]);
     let states: Vec<_> = ["retrying", "scheduled"]
-        .map(|state| bed.run(&format!("inspect jobs --json --state {state}")).ok().json()["id"].clone())
+        .map(|state| sandbox.run(&format!("inspect jobs --json --state {state}")).ok().json()["id"].clone())
         .into();
     assert_eq!(states, [json!(1), json!(2)]);
 }
 
 #[test]
 fn drain_and_until_idle_look_only_at_selected_queues_that_are_not_paused() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo ran >> log'\n");
-    bed.add("job --queue paused");
-    bed.add("job --queue other --in 1h");
-    bed.add("job --queue mine");
-    bed.run("pause paused").ok();
-    bed.run("work --drain --queue mine --queue paused").ok();
-    bed.run("work --until-idle").ok();
-    assert_eq!(bed.log(), ["ran"]);
-    bed.run("work --drain --until-idle").exits(2);
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo ran >> log'\n");
+    sandbox.add("job --queue paused");
+    sandbox.add("job --queue other --in 1h");
+    sandbox.add("job --queue mine");
+    sandbox.run("pause paused").ok();
+    sandbox.run("work --drain --queue mine --queue paused").ok();
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.log(), ["ran"]);
+    sandbox.run("work --drain --until-idle").exits(2);
 }
 
 #[test]
 fn drain_on_nothing_ends_at_once() {
-    let bed = Bed::bare();
-    bed.run("work --drain").ok();
-    bed.run("work --until-idle").ok();
-    assert!(bed.db().exists());
+    let sandbox = Sandbox::empty();
+    sandbox.run("work --drain").ok();
+    sandbox.run("work --until-idle").ok();
+    assert!(sandbox.db().exists());
 }
 
 #[test]
 fn max_jobs_counts_attempts_that_were_started() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo ran >> log; exit 1'\nbackoff = '1ms'\n");
-    bed.run("enqueue job job").ok();
-    bed.run("work -j1 --max-jobs 2").ok();
-    assert_eq!(bed.log().len(), 2);
-    bed.run("work -j1 --max-jobs 4").exits(1);
-    assert_eq!(bed.log().len(), 6);
-    bed.run("work --max-jobs 0").exits(2);
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo ran >> log; exit 1'\nbackoff = '1ms'\n");
+    sandbox.run("enqueue job job").ok();
+    sandbox.run("work -j1 --max-jobs 2").ok();
+    assert_eq!(sandbox.log().len(), 2);
+    sandbox.run("work -j1 --max-jobs 4").exits(1);
+    assert_eq!(sandbox.log().len(), 6);
+    sandbox.run("work --max-jobs 0").exits(2);
 }
 
 #[test]
 fn it_exits_with_1_where_it_recorded_a_death() {
-    let bed = Bed::new("[jobs.good]\ncommand = 'true'\n[jobs.bad]\ncommand = 'false'\nmax_attempts = 1\n");
-    bed.run("enqueue good").ok();
-    bed.run("work --drain").ok();
-    bed.run("enqueue good bad").ok();
-    bed.run("work --until-idle").exits(1);
-    bed.run("enqueue good").ok();
-    bed.run("work --drain").ok();
-    bed.run("enqueue bad").ok();
-    bed.run("work --max-jobs 1").exits(1);
+    let sandbox =
+        Sandbox::new("[jobs.good]\ncommand = 'true'\n[jobs.bad]\ncommand = 'false'\nmax_attempts = 1\n");
+    sandbox.run("enqueue good").ok();
+    sandbox.run("work --drain").ok();
+    sandbox.run("enqueue good bad").ok();
+    sandbox.run("work --until-idle").exits(1);
+    sandbox.run("enqueue good").ok();
+    sandbox.run("work --drain").ok();
+    sandbox.run("enqueue bad").ok();
+    sandbox.run("work --max-jobs 1").exits(1);
 }
 
 #[test]
 fn work_of_another_process_wakes_it() {
     // One after the other: were each found by looking once a second, they would not all be done in time.
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo ran >> log'\n");
-    let _worker = bed.worker("-j1");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo ran >> log'\n");
+    let _worker = sandbox.worker("-j1");
     let mut enqueued = 0;
     eventually("forty jobs, each enqueued after the one before has run", || {
-        while bed.log().len() == enqueued && enqueued < 40 {
-            bed.run("enqueue -q job").ok();
+        while sandbox.log().len() == enqueued && enqueued < 40 {
+            sandbox.run("enqueue -q job").ok();
             enqueued += 1;
         }
-        (bed.log().len() == 40).then_some(())
+        (sandbox.log().len() == 40).then_some(())
     });
 }
 
 #[test]
 fn a_job_becomes_due_without_anybody_waking_the_worker() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo ran >> log'\n");
-    let _worker = bed.worker("-j1");
-    bed.add("job --in 200ms");
-    bed.until_logged(1);
-    let job = bed.until_state(1, "succeeded");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo ran >> log'\n");
+    let _worker = sandbox.worker("-j1");
+    sandbox.add("job --in 200ms");
+    sandbox.until_logged(1);
+    let job = sandbox.until_state(1, "succeeded");
     assert!(job["started_at"].as_str() >= job["run_at"].as_str(), "{job}");
 }
 
 #[test]
 fn two_workers_on_one_file_run_each_job_once() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'echo $RUNNER_JOB_ID $RUNNER_WORKER_ID >> log'\n");
-    let _first = bed.worker("-j2");
-    let _second = bed.worker("-j2");
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $RUNNER_JOB_ID $RUNNER_WORKER_ID >> log'\n");
+    let _first = sandbox.worker("-j2");
+    let _second = sandbox.worker("-j2");
     let lines = "{\"name\":\"job\"}\n".repeat(60);
-    bed.call("enqueue -q --batch -").stdin(lines).run().ok();
-    bed.run("work -j2 --drain").ok();
+    sandbox.call("enqueue -q --batch -").stdin(lines).run().ok();
+    sandbox.run("work -j2 --drain").ok();
     let mut ran: Vec<u32> =
-        bed.log().iter().filter_map(|line| line.split(' ').next()?.parse().ok()).collect();
+        sandbox.log().iter().filter_map(|line| line.split(' ').next()?.parse().ok()).collect();
     ran.sort_unstable();
     assert_eq!(ran, (1..=60).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_log_as_json_goes_to_standard_output() {
-    let bed = Bed::new(
+    let sandbox = Sandbox::new(
         r#"
 [jobs.good]
 command = "true"
@@ -191,9 +193,9 @@ max_attempts = 2
 backoff = "1ms"
 "#,
     );
-    bed.run("enqueue good again").ok();
-    bed.add("good --queue gone --expires-in 1ms");
-    let ran = bed.run("work -j1 --drain --log json").exits(1).quietly();
+    sandbox.run("enqueue good again").ok();
+    sandbox.add("good --queue gone --expires-in 1ms");
+    let ran = sandbox.run("work -j1 --drain --log json").exits(1).quietly();
     let events = ran.json_lines();
     let words: Vec<_> = events.iter().filter_map(|event| event["event"].as_str()).collect();
     assert_eq!(words.first(), Some(&"worker_started"));
@@ -225,30 +227,31 @@ backoff = "1ms"
 
 #[test]
 fn the_log_as_text_goes_to_standard_error() {
-    let bed = Bed::new("[jobs.job]\ncommand = 'true'\n");
-    bed.add("job");
-    bed.run("work --drain").ok().prints("").says("job 1 job: succeeded");
-    bed.run("work --drain -q").ok().prints("").quietly();
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'true'\n");
+    sandbox.add("job");
+    sandbox.run("work --drain").ok().prints("").says("job 1 job: succeeded");
+    sandbox.run("work --drain -q").ok().prints("").quietly();
 }
 
 #[test]
 fn bad_options_are_usage_errors() {
-    let bed = Bed::bare();
+    let sandbox = Sandbox::empty();
     for options in ["-j0", "-j x", "--queue a/b", "--shutdown-timeout 5", "--log xml", "some"] {
-        bed.run(&format!("work {options}")).exits(2);
+        sandbox.run(&format!("work {options}")).exits(2);
     }
-    assert!(!bed.db().exists());
+    assert!(!sandbox.db().exists());
 }
 
 #[test]
 fn work_that_another_worker_puts_back_wakes_an_idle_one() {
-    let bed = Bed::new("[jobs.back]\ncommand = 'echo $$ >> pid; [ $RUNNER_ATTEMPT = 2 ] || exec sleep 60'\n");
-    bed.add("back");
-    let mut first = bed.worker("-j1 --max-jobs 1");
-    bed.pid_of("pid");
-    let _second = bed.worker("-j1");
+    let sandbox =
+        Sandbox::new("[jobs.back]\ncommand = 'echo $$ >> pid; [ $RUNNER_ATTEMPT = 2 ] || exec sleep 60'\n");
+    sandbox.add("back");
+    let mut first = sandbox.worker("-j1 --max-jobs 1");
+    sandbox.pid_of("pid");
+    let _second = sandbox.worker("-j1");
     first.ask_to_stop(Signal::TERM);
     first.signal(Signal::TERM);
-    bed.until_state(1, "succeeded");
+    sandbox.until_state(1, "succeeded");
     first.wait();
 }

@@ -5,14 +5,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use crate::support::{Bed, Call, Ran, Worker};
+use crate::support::{Call, Finished, Sandbox, Worker};
 
 /// Keeps the namespace alive: it mounts, says so, and waits until its standard input ends.
 const KEEPER: &str = "mount -t tmpfs -o size=$1,mode=700 none \"$0\" && echo mounted && read -r _";
 
-/// The disk, the bed beside it, and the process that keeps it.
+/// The disk, the sandbox beside it, and the process that keeps it.
 pub struct SmallDisk {
-    bed: Bed,
+    sandbox: Sandbox,
     keeper: Child,
     _stdin: ChildStdin,
     own_user: bool,
@@ -21,14 +21,14 @@ pub struct SmallDisk {
 impl SmallDisk {
     /// Mounts it. None, and loud words, where this machine lets nobody mount anything.
     pub fn mount(jobs: &str, size: &str) -> Option<Self> {
-        let bed = Bed::new(jobs);
-        fs::create_dir(bed.path("small")).expect("a folder");
+        let sandbox = Sandbox::new(jobs);
+        fs::create_dir(sandbox.path("small")).expect("a folder");
         let own_user = !rustix::process::geteuid().is_root();
         let mut command = Command::new("unshare");
         if own_user {
             command.args(["--user", "--map-root-user"]);
         }
-        command.args(["--mount", "sh", "-c", KEEPER]).arg(bed.path("small")).arg(size);
+        command.args(["--mount", "sh", "-c", KEEPER]).arg(sandbox.path("small")).arg(size);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut keeper = command.spawn().expect("unshare starts");
         let stdin = keeper.stdin.take().expect("a pipe");
@@ -36,7 +36,7 @@ impl SmallDisk {
         let stdout = keeper.stdout.take().expect("a pipe");
         BufReader::new(stdout).read_line(&mut said).expect("a pipe");
         if said.trim() == "mounted" {
-            return Some(Self { bed, keeper, _stdin: stdin, own_user });
+            return Some(Self { sandbox, keeper, _stdin: stdin, own_user });
         }
         drop(stdin);
         let why = keeper.wait_with_output().expect("a child").stderr;
@@ -46,37 +46,38 @@ impl SmallDisk {
         None
     }
 
-    pub fn bed(&self) -> &Bed {
-        &self.bed
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
     }
 
     /// The lines that jobs have appended to the file `log`, which lies on another disk.
     pub fn log(&self) -> Vec<String> {
-        self.bed.log()
+        self.sandbox.log()
     }
 
     /// A call of the program that sees the disk.
     fn call(&self, line: &str) -> Call {
-        let call = self.bed.program("nsenter").arg("-t").arg(self.keeper.id().to_string());
+        let call = self.sandbox.program("nsenter").arg("-t").arg(self.keeper.id().to_string());
         let call = if self.own_user { call.arg("-U").arg("--preserve-credentials") } else { call };
-        let call = call.arg("-m").arg("sh").arg("-c").arg("cd \"$0\" && exec \"$@\"").arg(self.bed.dir());
-        let call = call.env("RUNNER_DB", self.bed.path("small/runner.db")).arg(env!("CARGO_BIN_EXE_runner"));
+        let call = call.arg("-m").arg("sh").arg("-c").arg("cd \"$0\" && exec \"$@\"").arg(self.sandbox.dir());
+        let call =
+            call.env("RUNNER_DB", self.sandbox.path("small/runner.db")).arg(env!("CARGO_BIN_EXE_runner"));
         line.split_whitespace().fold(call, Call::arg)
     }
 
-    pub fn run(&self, line: &str) -> Ran {
+    pub fn run(&self, line: &str) -> Finished {
         self.call(line).run()
     }
 
     #[track_caller]
     pub fn worker(&self, options: &str) -> Worker {
-        Worker::start(&self.bed, self.call("work"), options)
+        Worker::start(&self.sandbox, self.call("work"), options)
     }
 
     /// A path on the disk, as it is seen from outside.
     fn path(&self, name: &str) -> PathBuf {
         let root = PathBuf::from(format!("/proc/{}/root", self.keeper.id()));
-        let inside = self.bed.path("small").join(name);
+        let inside = self.sandbox.path("small").join(name);
         root.join(inside.strip_prefix("/").expect("an absolute path"))
     }
 

@@ -51,7 +51,7 @@ impl Call {
     }
 
     /// As a shell with job control starts it.
-    pub fn in_a_group_of_its_own(mut self) -> Self {
+    pub fn in_own_process_group(mut self) -> Self {
         self.command.process_group(0);
         self
     }
@@ -69,19 +69,19 @@ impl Call {
     }
 
     /// Runs it with standard output going to `file`.
-    pub fn run_into(mut self, file: File) -> Ran {
+    pub fn run_into(mut self, file: File) -> Finished {
         self.command.stdout(file);
         self.finish()
     }
 
     /// Runs it to its end.
-    pub fn run(mut self) -> Ran {
+    pub fn run(mut self) -> Finished {
         self.command.stdout(Stdio::piped());
         self.finish()
     }
 
     /// Runs it to its end at a terminal of so many columns, which both its outputs go to: all of it is in `stdout`.
-    pub fn at_terminal(mut self, columns: u16) -> Ran {
+    pub fn at_terminal(mut self, columns: u16) -> Finished {
         let line = format!("{:?}", self.command);
         let (mut terminal, screen) = Terminal::open(columns);
         let other = screen.try_clone().expect("a screen");
@@ -93,10 +93,10 @@ impl Call {
         let stdout = terminal.read();
         let status = child.wait().expect("the program can be waited for");
         drop(guard);
-        Ran::new(line, Output { status, stdout, stderr: Vec::new() })
+        Finished::new(line, Output { status, stdout, stderr: Vec::new() })
     }
 
-    fn finish(mut self) -> Ran {
+    fn finish(mut self) -> Finished {
         let line = format!("{:?}", self.command);
         self.command.stderr(Stdio::piped());
         self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
@@ -108,7 +108,7 @@ impl Call {
         }
         let output = child.wait_with_output().expect("the program can be waited for");
         drop(guard);
-        Ran::new(line, output)
+        Finished::new(line, output)
     }
 }
 
@@ -138,7 +138,7 @@ impl Drop for Guard {
 }
 
 /// What came of a call.
-pub struct Ran {
+pub struct Finished {
     line: String,
     status: ExitStatus,
     pub raw: Vec<u8>,
@@ -146,7 +146,7 @@ pub struct Ran {
     pub stderr: String,
 }
 
-impl Ran {
+impl Finished {
     pub fn new(line: String, output: Output) -> Self {
         Self {
             line,
@@ -165,16 +165,6 @@ impl Ran {
     /// Did it end well?
     pub fn ended_well(&self) -> bool {
         self.status.success()
-    }
-
-    /// Did it end by itself, and not by a signal?
-    pub fn has_exited(&self) -> bool {
-        self.status.code().is_some()
-    }
-
-    /// Did it end with one of these exit statuses?
-    pub fn ended_with(&self, statuses: &[i32]) -> bool {
-        self.status.code().is_some_and(|code| statuses.contains(&code))
     }
 
     /// It ended with this exit status.
@@ -248,7 +238,7 @@ impl Ran {
     }
 }
 
-impl fmt::Display for Ran {
+impl fmt::Display for Finished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ended = match (self.status.code(), self.status.signal()) {
             (Some(code), _) => format!("exit status {code}"),

@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use super::Bed;
+use super::Sandbox;
 
 /// The one list of redactions: patterns, and what is shown instead.
 const REDACTIONS: [(&str, &str); 10] = [
@@ -20,9 +20,9 @@ const REDACTIONS: [(&str, &str); 10] = [
 ];
 
 /// What a person sees, without what differs from run to run.
-pub fn assert_screen(bed: &Bed, check: impl FnOnce()) {
+pub fn assert_screen(sandbox: &Sandbox, check: impl FnOnce()) {
     let mut settings = insta::Settings::clone_current();
-    settings.add_filter(&bed.dir().display().to_string().replace('.', r"\."), "[DIR]");
+    settings.add_filter(&sandbox.dir().display().to_string().replace('.', r"\."), "[DIR]");
     for (pattern, shown) in REDACTIONS {
         settings.add_filter(pattern, shown);
     }

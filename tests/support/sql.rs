@@ -16,21 +16,21 @@ impl Sql {
         Self(connection)
     }
 
-    /// Runs statements that must be taken.
+    /// Runs statements that may be refused.
+    pub fn try_run(&self, sql: &str) -> rusqlite::Result<()> {
+        self.0.execute_batch(sql)
+    }
+
+    /// Runs statements that must succeed.
     #[track_caller]
     pub fn run(&self, sql: &str) {
-        self.0.execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        self.try_run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
-    /// Runs statements that may be refused.
-    pub fn try_to(&self, sql: &str) {
-        let _ = self.0.execute_batch(sql);
-    }
-
-    /// Runs a statement that must be refused, and gives the words of the refusal.
+    /// Runs a statement that must be refused, and returns the error message.
     #[track_caller]
     pub fn refused(&self, sql: &str) -> String {
-        match self.0.execute_batch(sql) {
+        match self.try_run(sql) {
             Ok(()) => panic!("this was not refused: {sql}"),
             Err(error) => error.to_string(),
         }
@@ -57,7 +57,7 @@ impl Sql {
     }
 
     #[track_caller]
-    fn one<T>(&self, sql: &str, read: impl FnOnce(&Row) -> rusqlite::Result<T>) -> T {
-        self.0.query_row(sql, (), read).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    fn one<T>(&self, sql: &str, read: impl FnMut(&Row) -> rusqlite::Result<T>) -> T {
+        self.all(sql, read).into_iter().next().unwrap_or_else(|| panic!("{sql}: no row"))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Bed, Call, Ran, eventually};
+use super::{Call, Finished, Sandbox, eventually};
 
 /// Tells the output files of several workers apart.
 static STARTED: AtomicU32 = AtomicU32::new(0);
@@ -24,10 +24,10 @@ pub struct Worker {
 impl Worker {
     /// Starts `call` with these further options, and waits until the worker says that it is there.
     #[track_caller]
-    pub fn start(bed: &Bed, call: Call, options: &str) -> Self {
+    pub fn start(sandbox: &Sandbox, call: Call, options: &str) -> Self {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let stdout = bed.path(&format!("worker-{number}.out"));
-        let stderr = bed.path(&format!("worker-{number}.err"));
+        let stdout = sandbox.path(&format!("worker-{number}.out"));
+        let stderr = sandbox.path(&format!("worker-{number}.err"));
         let file = |path| File::create(path).expect("a file for its output");
         let call = options.split_whitespace().fold(call, Call::arg);
         let child = call.spawn(file(&stdout), file(&stderr));
@@ -72,7 +72,7 @@ impl Worker {
 
     /// Waits for its end.
     #[track_caller]
-    pub fn wait(&mut self) -> Ran {
+    pub fn wait(&mut self) -> Finished {
         let status = eventually("the worker ends", || self.child.try_wait().expect("a child"));
         self.ended = Some(status);
         let output = Output {
@@ -80,7 +80,7 @@ impl Worker {
             stdout: fs::read(&self.stdout).unwrap_or_default(),
             stderr: fs::read(&self.stderr).unwrap_or_default(),
         };
-        Ran::new("runner work".to_owned(), output)
+        Finished::new("runner work".to_owned(), output)
     }
 
     /// Kills it as the kernel would when memory is short, and waits for its end.

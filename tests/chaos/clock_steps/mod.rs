@@ -1,0 +1,208 @@
+//! The wall clock is set, by a second or by ten years, forwards or back, under running workers and between commands.
+//! No job is run twice, none is stuck, no backoff is stretched, and what is measured by the other clock goes on.
+//!
+//! `STEPS` is the number of steps under running workers (40), `SEED` the seed of all dice.
+//!
+//! # What it catches
+//!
+//! Each of these defects was put into the program by hand, one at a time:
+//!
+//! | defect | caught by |
+//! |---|---|
+//! | waits are not begun anew when a worker starts | here: a retry, and a job that was to run at once, wait for years |
+//! | nor when a running worker sees that the clock was set back | here: jobs are stuck under the running workers |
+//! | a timeout by the wall clock | here: an attempt times out at a step forwards |
+//! | the length of an attempt by the wall clock | here: `duration_ms` is that of the step |
+
+mod clock;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use clock::Clock;
+
+use crate::pause::pause;
+use crate::settings::{number, seed};
+use crate::support::{Signal, json, wait_until};
+
+const SECOND: i64 = 1_000;
+const HOUR: i64 = 3_600 * SECOND;
+const YEAR: i64 = 8_766 * HOUR;
+
+/// How far the clock is set, either way.
+const STEPS: [i64; 7] = [SECOND, 60 * SECOND, HOUR, 24 * HOUR, 30 * 24 * HOUR, YEAR, 10 * YEAR];
+
+const JOBS: &str = r#"
+[defaults]
+backoff = { strategy = "constant", delay = "100ms", jitter = 0.5 }
+
+[jobs.quick]
+command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log"
+
+[jobs.flaky]
+command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log; [ $RUNNER_ATTEMPT -gt 3 ]"
+max_attempts = 4
+
+[jobs.slow]
+command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log; sleep 0.3"
+timeout = "20s"
+
+[jobs.late]
+command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log; exec sleep 60"
+timeout = "700ms"
+max_attempts = 1
+
+[jobs.gated]
+command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log; until [ -e go ] || [ ! -e jobs.toml ]; do echo still; sleep 0.02; done"
+timeout = "30s"
+"#;
+
+/// Each attempt was started once, every job has ended well but the late ones, and the doctor finds nothing.
+#[track_caller]
+fn all_is_well(clock: &Clock) {
+    let mut log = clock.sandbox().log();
+    log.sort();
+    let started = log.len();
+    log.dedup();
+    assert_eq!(log.len(), started, "an attempt was started twice");
+    let mut attempts = 0;
+    for job in clock.run("inspect jobs --json").ok().json_lines() {
+        let late = job["name"] == "late";
+        let state = if late { "dead" } else { "succeeded" };
+        assert_eq!(job["state"], state, "{job}");
+        assert!(!late || job["error_code"] == "TIMEOUT", "{job}");
+        let runs = if job["name"] == "flaky" { 4 } else { 1 };
+        assert_eq!(job["attempts"], runs, "{job}");
+        attempts += runs;
+    }
+    assert_eq!(started, attempts);
+    for attempt in clock.run("inspect attempts --json").ok().json_lines() {
+        assert!(
+            attempt["duration_ms"].as_i64().is_some_and(|ms| (0..60 * SECOND).contains(&ms)),
+            "{attempt}"
+        );
+    }
+    for line in ["inspect", "inspect jobs", "inspect attempts", "inspect 1", "explain 1", "inspect 1.1"] {
+        clock.run(line).ok();
+    }
+    clock.run("doctor").ok();
+}
+
+#[test]
+fn steps_under_running_workers_run_nothing_twice_and_leave_nothing_stuck() {
+    let steps = number("STEPS").unwrap_or(40);
+    let seed = seed();
+    println!("STEPS={steps} SEED={seed} cargo test --test chaos clock_steps");
+    let mut dice = StdRng::seed_from_u64(seed);
+    let clock = Clock::new(JOBS);
+    clock.add("quick");
+    let mut workers = [clock.worker("-j3"), clock.worker("-j3")];
+    let mut offset = 0;
+    for _ in 0..steps {
+        let step = STEPS[dice.random_range(0..STEPS.len())] * if dice.random() { 1 } else { -1 };
+        // The steps may add up to forty years, no more: the year 1970 is no time for a machine.
+        if (offset + step).abs() <= 40 * YEAR {
+            offset += step;
+        }
+        clock.set(offset);
+        for _ in 0..dice.random_range(0..3) {
+            clock.add(["quick", "flaky", "slow", "late", "flaky --priority 3"][dice.random_range(0..5)]);
+        }
+        pause(&mut dice, 0..=150);
+    }
+    let jobs = clock.run("inspect jobs --json").ok().json_lines().len();
+    wait_until("every job ends though the clock stays where it was set last", || {
+        let counts = clock.run("inspect --json").ok().json()["counts"].clone();
+        counts["succeeded"].as_u64().zip(counts["dead"].as_u64()).is_some_and(|(a, b)| a + b == jobs as u64)
+    });
+    println!("{steps} steps, {jobs} jobs");
+    for worker in &mut workers {
+        worker.signal(Signal::TERM);
+        worker.wait().ok();
+    }
+    all_is_well(&clock);
+}
+
+#[test]
+fn steps_between_commands_run_nothing_twice_and_leave_nothing_stuck() {
+    for step in STEPS {
+        for step in [step, -step] {
+            let clock = Clock::new(JOBS);
+            clock.run("enqueue quick flaky slow").ok();
+            clock.set(step);
+            clock.run("work -j1 --max-jobs 2").ok();
+            clock.set(-step);
+            clock.run("enqueue quick flaky").ok();
+            clock.run("work -j3 --drain").ok();
+            all_is_well(&clock);
+        }
+    }
+}
+
+#[test]
+fn a_timeout_and_the_length_of_an_attempt_do_not_heed_the_wall_clock() {
+    let clock = Clock::new(JOBS);
+    clock.run("enqueue late gated").ok();
+    let worker = clock.worker("-j2");
+    clock.sandbox().until_logged(2);
+    clock.set(-10 * YEAR);
+    wait_until("the timeout comes as if nothing had been", || worker.stderr().contains("TIMEOUT"));
+    clock.set(10 * YEAR);
+    // The other, which is looked at whenever it writes, has twenty-nine of its seconds left; by the wall clock it is ten years over.
+    clock.add("quick");
+    clock.sandbox().until_logged(3);
+    clock.sandbox().write("go", "");
+    wait_until("the other ends well", || clock.sandbox().job(2)["state"] == "succeeded");
+    drop(worker);
+    all_is_well(&clock);
+}
+
+#[test]
+fn nobody_takes_over_from_a_worker_whose_clock_was_set() {
+    let clock = Clock::new(JOBS);
+    clock.add("gated");
+    let _first = clock.worker("-j1");
+    clock.sandbox().until_logged(1);
+    for offset in [10 * YEAR, -10 * YEAR, 0] {
+        clock.set(offset);
+        let second = clock.worker("-j1");
+        let id = clock.add("quick");
+        wait_until("the second works", || {
+            clock.run(&format!("inspect {id} --json")).ok().json()["state"] == "succeeded"
+        });
+        assert_eq!(clock.run("inspect 1 --json").ok().json()["state"], "running");
+        assert_eq!(clock.run("inspect workers --json").ok().json_lines()[0]["alive"], true);
+        drop(second);
+    }
+    clock.sandbox().write("go", "");
+    wait_until("the first ends well", || clock.sandbox().job(1)["state"] == "succeeded");
+    assert_eq!(clock.sandbox().attempts(1).len(), 1);
+}
+
+#[test]
+fn an_expiry_and_a_given_time_are_those_of_the_wall_clock() {
+    let clock = Clock::new(JOBS);
+    let (expiring, kept) = (clock.add("quick --expires-in 1h"), clock.add("quick --expires-in 2d"));
+    let time = |seconds: i64| {
+        let at = time::OffsetDateTime::from_unix_timestamp(seconds).expect("a time");
+        at.format(&time::format_description::well_known::Rfc3339).expect("a time")
+    };
+    let due = clock.add(&format!("quick --at {}", time(clock.now() + 3 * 3_600)));
+    let later = clock.add(&format!("quick --at {}", time(clock.now() + 30 * 3_600)));
+    let state = |id: u64| clock.run(&format!("inspect {id} --json")).ok().json()["state"].clone();
+    // A step back lets nothing expire, and nothing that was given a time of its own run before it.
+    clock.set(-20 * HOUR);
+    assert_eq!(state(expiring), "pending");
+    clock.run("work --until-idle").exits(0);
+    let counts = clock.run("inspect --json").ok().json()["counts"].clone();
+    assert_eq!((&counts["scheduled"], &counts["dead"]), (&json!(2), &json!(0)), "{counts}");
+    assert_eq!((state(expiring), state(kept)), (json!("succeeded"), json!("succeeded")));
+    let expiring = clock.add("quick --expires-in 1h");
+    clock.set(4 * HOUR);
+    assert_eq!(state(expiring), "dead");
+    clock.run("work --until-idle").exits(1);
+    assert_eq!((state(due), state(later)), (json!("succeeded"), json!("pending")));
+    assert_eq!(clock.run(&format!("inspect {expiring} --json")).ok().json()["dead_reason"], "expired");
+    assert_eq!(clock.sandbox().log().len(), 3);
+    clock.run("doctor").ok();
+}

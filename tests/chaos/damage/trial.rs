@@ -1,0 +1,169 @@
+//! Trying every verb on a database, and judging each call.
+
+use std::fs;
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rusqlite::Connection;
+
+use super::population::Files;
+use crate::support::{Finished, Sandbox};
+
+/// Verbs that only look.
+const LOOKS: [&str; 18] = [
+    "inspect",
+    "inspect --json",
+    "inspect jobs --limit 0",
+    "inspect jobs --json",
+    "inspect jobs --json --state ready,retrying,dead --queue net --since 1h",
+    "inspect attempts --limit 0",
+    "inspect attempts --json --error-code HTTP_ERROR",
+    "inspect dead",
+    "inspect dead --json",
+    "inspect workers",
+    "inspect workers --json",
+    "inspect queues",
+    "inspect queues --json",
+    "explain 3",
+    "explain 11 --json",
+    "logs 5",
+    "logs 5.1 --json",
+    "backup copy.db",
+];
+
+/// Verbs that change something. The last one empties the queues.
+const CHANGES: [&str; 12] = [
+    "enqueue good",
+    "enqueue good bad chatty --priority 7",
+    "enqueue good --unique-key one",
+    "enqueue good --idempotency-key two --json",
+    "enqueue --wait --wait-timeout 20ms -q good",
+    "pause other",
+    "resume other",
+    "cancel 12 13",
+    "retry 2 --json",
+    "retry 3 --now",
+    "retry --dead",
+    "work -j2 --until-idle",
+];
+
+/// Exit statuses of the contract that may come of a damaged file: done, no, no such thing, I/O, later, newer.
+const STATUSES: [i32; 6] = [0, 1, 66, 74, 75, 76];
+
+/// What was seen to be wrong.
+#[derive(Default)]
+pub struct Violations(Vec<String>);
+
+impl Violations {
+    pub fn take(&mut self, trial: Trial) {
+        self.0.extend(trial.violations);
+    }
+
+    #[track_caller]
+    pub fn check(self, again: &str) {
+        let first: Vec<_> = self.0.iter().take(10).map(String::as_str).collect();
+        assert!(self.0.is_empty(), "{} violations:\n{}\nagain: {again}", self.0.len(), first.join("\n"));
+    }
+}
+
+/// One damaged database.
+pub struct Trial {
+    sandbox: Sandbox,
+    what: String,
+    refused: bool,
+    violations: Vec<String>,
+}
+
+impl Trial {
+    pub fn new(files: &Files, what: String) -> Self {
+        Self { sandbox: files.settle(), what, refused: false, violations: Vec::new() }
+    }
+
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
+    /// Has a verb refused the file?
+    pub fn was_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// Every verb, those that change something last.
+    pub fn every_verb(&mut self, dice: &mut StdRng) {
+        self.doctor();
+        for line in LOOKS {
+            self.call(line);
+        }
+        for _ in 0..4 {
+            let (id, json) = (dice.random_range(1..16), if dice.random() { " --json" } else { "" });
+            self.call(&format!("inspect {id}{json}"));
+            self.call(&format!("inspect {id}.1{json}"));
+        }
+        for line in CHANGES {
+            self.call(line);
+        }
+        self.doctor();
+    }
+
+    /// One verb of each kind.
+    pub fn some_verbs(&mut self) {
+        self.doctor();
+        for line in ["inspect --json", "inspect jobs", "inspect 5.1", "enqueue good", "work -j2 --until-idle"]
+        {
+            self.call(line);
+        }
+        self.doctor();
+    }
+
+    /// Calls a verb and judges what came of it.
+    pub fn call(&mut self, line: &str) -> Finished {
+        let before = fs::read(self.sandbox.db()).unwrap_or_default();
+        let ran = self.sandbox.run(line);
+        let status = ran.status();
+        if ran.stderr.contains("panicked at") || !status.is_some_and(|status| STATUSES.contains(&status)) {
+            self.violation(&format!("no answer of the contract: {ran}"));
+        }
+        if matches!(status, Some(74 | 76)) {
+            self.refused = true;
+            let after = fs::read(self.sandbox.db()).unwrap_or_default();
+            if before != after {
+                let len = (before.len(), after.len());
+                self.violation(&format!("the refused file was changed, of lengths {len:?}: {ran}"));
+            }
+            if !ran.stderr.contains("hint: ") {
+                self.violation(&format!("it does not say what to do next: {ran}"));
+            }
+        }
+        ran
+    }
+
+    /// The doctor finds something where SQLite's own check does.
+    pub fn doctor(&mut self) {
+        let sound = self.is_sound();
+        let ran = self.call("doctor --json");
+        if !sound && ran.ended_well() {
+            self.violation(&format!("the doctor does not find what SQLite finds: {ran}"));
+        }
+    }
+
+    /// What SQLite says of a copy.
+    fn is_sound(&self) -> bool {
+        for suffix in ["", "-wal"] {
+            let copy = self.sandbox.path(&format!("check.db{suffix}"));
+            let _ = fs::remove_file(&copy);
+            let _ = fs::copy(self.sandbox.path(&format!("runner.db{suffix}")), copy);
+        }
+        let check = || -> rusqlite::Result<bool> {
+            let connection = Connection::open(self.sandbox.path("check.db"))?;
+            let mut statement = connection.prepare("PRAGMA integrity_check")?;
+            let rows = statement.query_map((), |row| row.get::<_, String>(0))?;
+            Ok(rows.collect::<rusqlite::Result<Vec<_>>>()? == ["ok"])
+        };
+        check().unwrap_or(false)
+    }
+
+    pub fn violation(&mut self, what: &str) {
+        println!("violation, {}: {what}", self.what);
+        self.violations.push(format!("{}: {what}", self.what));
+    }
+}

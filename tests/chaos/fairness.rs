@@ -1,0 +1,90 @@
+//! Eight workers and eight that enqueue, all on one file: each gets its turn, and no job is run twice or forgotten.
+//!
+//! `FAIRNESS_SECONDS` makes it long; without it each enqueuer makes a few calls. The longest wait is printed, and held
+//! to nothing: it is the machine's as well.
+//!
+//! A busy handler that gives up at once was put in by hand: enqueuers end with status 75 here. So was a claim that takes
+//! running jobs too: jobs are run twice.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::settings::number;
+use crate::support::{Sandbox, Signal};
+
+/// Workers, and as many enqueuers.
+const EACH: usize = 8;
+
+/// Calls of each enqueuer in the short form.
+const CALLS: usize = 20;
+
+/// What an enqueuer saw.
+#[derive(Default)]
+struct Seen {
+    ids: Vec<u64>,
+    waits: Vec<Duration>,
+    failed: Vec<String>,
+}
+
+/// Enqueues for so long, or so often.
+fn enqueue(sandbox: &Sandbox, until: Option<Instant>) -> Seen {
+    let mut seen = Seen::default();
+    while until.map_or(seen.waits.len() < CALLS, |until| Instant::now() < until) {
+        let began = Instant::now();
+        let ran = sandbox.run("enqueue note");
+        seen.waits.push(began.elapsed());
+        if ran.ended_well() {
+            seen.ids.push(ran.id());
+        } else {
+            seen.failed.push(ran.to_string());
+        }
+    }
+    seen
+}
+
+#[test]
+fn sixteen_processes_on_one_file_all_get_their_turn() {
+    let seconds = number("FAIRNESS_SECONDS");
+    let sandbox = Sandbox::new("[jobs.note]\ncommand = 'echo $RUNNER_JOB_ID >> log'\n");
+    sandbox.add("note");
+    let mut workers: Vec<_> = (0..EACH).map(|_| sandbox.worker("-j2")).collect();
+    let began = Instant::now();
+    let until = seconds.map(|seconds| began + Duration::from_secs(seconds));
+    let seen: Vec<Seen> = thread::scope(|scope| {
+        let enqueuers: Vec<_> = (0..EACH).map(|_| scope.spawn(|| enqueue(&sandbox, until))).collect();
+        enqueuers.into_iter().map(|enqueuer| enqueuer.join().expect("an enqueuer")).collect()
+    });
+    let took = began.elapsed();
+    sandbox.run("work -j4 --drain -q").ok();
+    for worker in &mut workers {
+        worker.signal(Signal::TERM);
+        let ran = worker.wait().ok();
+        assert!(!ran.stderr.contains("busy") && !ran.stderr.contains("no job is started"), "{ran}");
+    }
+
+    let failed: Vec<_> = seen.iter().flat_map(|seen| &seen.failed).collect();
+    assert!(failed.is_empty(), "{} calls failed, the first: {}", failed.len(), failed[0]);
+    let mut waits: Vec<_> = seen.iter().flat_map(|seen| seen.waits.iter().copied()).collect();
+    waits.sort();
+    let calls: Vec<_> = seen.iter().map(|seen| seen.waits.len()).collect();
+    let per_second = waits.len() as u128 * 1_000 / took.as_millis().max(1);
+    println!(
+        "{} calls in {took:.1?}, {per_second} a second; the median took {:?}, the longest {:?}; calls of each: {calls:?}",
+        waits.len(),
+        waits[waits.len() / 2],
+        waits.last().expect("a call"),
+    );
+
+    let mut runs: BTreeMap<u64, usize> = BTreeMap::new();
+    for line in sandbox.log() {
+        *runs.entry(line.parse().expect("an id")).or_default() += 1;
+    }
+    let jobs = 1 + waits.len() as u64;
+    let wrong: Vec<_> = (1..=jobs).filter(|id| runs.get(id) != Some(&1)).collect();
+    assert!(wrong.is_empty() && runs.len() as u64 == jobs, "not run exactly once: {wrong:?}");
+    let mut ids: Vec<_> = seen.into_iter().flat_map(|seen| seen.ids).collect();
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq(2..=jobs), "an id was printed twice, or not at all");
+    sandbox.run("doctor").ok();
+}

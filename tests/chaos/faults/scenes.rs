@@ -1,0 +1,180 @@
+//! What the program is doing when a call fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::power::scenario::JOBS;
+use crate::support::{Call, Sandbox, Worker, wait_until};
+
+/// What a call is to do, and from where it starts.
+pub struct Scene {
+    pub name: &'static str,
+    /// The call, its arguments split at blanks.
+    pub line: &'static str,
+    /// What it reads.
+    pub stdin: Option<String>,
+    /// How many jobs it adds where it ends well.
+    pub adds: usize,
+    /// It is a worker: it may be told to stop.
+    pub works: bool,
+    /// Every point of it is looked at in the short run too.
+    pub in_full: bool,
+    start: Start,
+}
+
+/// What is there before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Nothing.
+    Nothing,
+    /// A few jobs that wait.
+    Waiting,
+    /// Jobs of all kinds that wait.
+    Work,
+    /// What a killed worker has left.
+    Killed,
+    /// Jobs that have finished, one that waits.
+    Finished,
+}
+
+const fn scene(name: &'static str, line: &'static str, start: Start) -> Scene {
+    Scene { name, line, stdin: None, adds: 0, works: false, in_full: false, start }
+}
+
+/// All scenes.
+pub fn all() -> Vec<Scene> {
+    let enqueue = |name, line, adds, start| Scene { adds, ..scene(name, line, start) };
+    let work = |name, line, start| Scene { works: true, ..scene(name, line, start) };
+    let lines = "{\"name\":\"good\"}\n{\"name\":\"once\"}\n{\"name\":\"good\",\"args\":[\"x\"]}\n";
+    vec![
+        enqueue("create", "enqueue good", 1, Start::Nothing),
+        Scene { in_full: true, ..enqueue("enqueue", "enqueue good", 1, Start::Waiting) },
+        Scene { stdin: Some(lines.into()), ..enqueue("batch", "enqueue --batch -", 3, Start::Waiting) },
+        Scene { stdin: Some(input()), ..enqueue("input", "enqueue reader --stdin", 1, Start::Waiting) },
+        work("work", "work -j1 --until-idle --log json --shutdown-timeout 2s", Start::Work),
+        work("work of four", "work -j4 --drain --shutdown-timeout 2s", Start::Waiting),
+        work("recover", "work -j2 --drain --shutdown-timeout 2s", Start::Killed),
+        scene("cancel", "cancel 1", Start::Waiting),
+        scene("retry", "retry 2", Start::Finished),
+        scene("pause", "pause later", Start::Waiting),
+        scene("inspect", "inspect 2 --json", Start::Finished),
+        scene("overview", "inspect", Start::Killed),
+        scene("logs", "logs 2", Start::Finished),
+        scene("wait", "wait 1", Start::Finished),
+        scene("doctor", "doctor", Start::Finished),
+        scene("backup", "backup copy.db", Start::Finished),
+    ]
+}
+
+/// What the jobs called `reader` count.
+pub fn input() -> String {
+    "input ".repeat(3000)
+}
+
+/// Folders as they are before a scene; each run gets a copy.
+pub struct Starts {
+    sandbox: Sandbox,
+}
+
+impl Starts {
+    /// Lives through all of them.
+    pub fn new() -> Self {
+        let starts = Self { sandbox: Sandbox::new(JOBS) };
+        fs::create_dir(starts.folder(Start::Nothing)).expect("a folder");
+        starts.run(Start::Waiting, "enqueue good once");
+        starts.run(Start::Work, "enqueue good flaky once once-bad bad good");
+        starts.call(Start::Work, "enqueue reader --stdin").stdin(input()).run().ok();
+        starts.run(Start::Finished, "enqueue good bad");
+        starts.call(Start::Finished, "work -j1 --drain -q").run().exits(1);
+        starts.run(Start::Finished, "enqueue once");
+        starts.is_killed();
+        starts
+    }
+
+    /// A worker dies over two jobs, which then go away too; the files stay as they were.
+    fn is_killed(&self) {
+        let start = Start::Killed;
+        self.run(start, "enqueue good once-held held");
+        let hold = self.folder(start).join("hold");
+        fs::write(&hold, "").expect("a file");
+        let worker = Worker::start(&self.sandbox, self.call(start, "work -j2"), "");
+        let side = self.folder(start).join("side");
+        wait_until("both have begun", || fs::read_to_string(&side).unwrap_or_default().lines().count() == 3);
+        worker.kill();
+        fs::remove_file(hold).expect("it is there");
+    }
+
+    fn folder(&self, start: Start) -> PathBuf {
+        let name = match start {
+            Start::Nothing => "nothing",
+            Start::Waiting => "waiting",
+            Start::Work => "work",
+            Start::Killed => "killed",
+            Start::Finished => "finished",
+        };
+        self.sandbox.path(name)
+    }
+
+    fn call(&self, start: Start, line: &str) -> Call {
+        place(self.sandbox.call(line), &self.sandbox, &self.folder(start))
+    }
+
+    fn run(&self, start: Start, line: &str) {
+        fs::create_dir_all(self.folder(start)).expect("a folder");
+        self.call(start, line).run().ok();
+    }
+
+    /// A place of its own that is as it is before this scene.
+    pub fn copy(&self, scene: &Scene) -> Place<'_> {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let folder = folder.expect("a temporary folder");
+        copy(&self.folder(scene.start), folder.path());
+        Place { sandbox: &self.sandbox, folder }
+    }
+}
+
+fn place(call: Call, sandbox: &Sandbox, folder: &Path) -> Call {
+    let call = call.env("RUNNER_DB", folder.join("runner.db")).env("RUNNER_FILE", sandbox.path("jobs.toml"));
+    call.env("SIDE", folder.join("side")).env("HOLD", folder.join("hold")).dir(folder)
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let (path, kind) = (to.join(entry.file_name()), entry.file_type().expect("a kind"));
+        if kind.is_dir() {
+            fs::create_dir(&path).expect("a folder");
+            let mode = fs::metadata(entry.path()).expect("it is there").permissions();
+            fs::set_permissions(&path, mode).expect("it is ours");
+            copy(&entry.path(), &path);
+        } else if kind.is_file() {
+            fs::copy(entry.path(), path).expect("a file");
+        }
+    }
+}
+
+/// Where a scene is played.
+pub struct Place<'a> {
+    sandbox: &'a Sandbox,
+    folder: TempDir,
+}
+
+impl Place<'_> {
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn db(&self) -> PathBuf {
+        self.path("runner.db")
+    }
+
+    pub fn call(&self, line: &str) -> Call {
+        place(self.sandbox.call(line), self.sandbox, self.folder.path())
+    }
+
+    /// The lines that jobs have written: `WHAT JOB ATTEMPT`.
+    pub fn side(&self) -> String {
+        fs::read_to_string(self.path("side")).unwrap_or_default()
+    }
+}

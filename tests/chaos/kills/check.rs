@@ -1,0 +1,78 @@
+//! The promises, one function each.
+
+use super::books::Books;
+use super::evidence::Evidence;
+use super::history;
+use super::watch::Seen;
+use crate::support::Sandbox;
+
+/// Checks every promise; what is broken is noted in the books.
+pub fn everything(sandbox: &Sandbox, books: &Books, seen: &mut Seen, evidence: &Evidence) {
+    seen.look(&sandbox.sql(), books);
+    history::check(books, evidence);
+    acknowledged_jobs_are_there_and_final(books, evidence);
+    what_was_enqueued_together_is_there_together(books, evidence);
+    a_cancel_on_record_holds(books, evidence);
+    the_doctor_finds_nothing(sandbox, books);
+}
+
+fn acknowledged_jobs_are_there_and_final(books: &Books, evidence: &Evidence) {
+    let acknowledged = std::mem::take(&mut books.open().acknowledged);
+    for said in &acknowledged {
+        let id = said.id;
+        let Some(job) = evidence.jobs.get(&id) else {
+            books.expect(false, || format!("job {id} was acknowledged and is not there"));
+            continue;
+        };
+        books.expect(job.name == said.name, || format!("job {id} is {} and not {}", job.name, said.name));
+        if said.unique_key.is_some() {
+            books.expect(job.unique_key == said.unique_key, || {
+                format!("job {id} was printed for {:?} and holds {:?}", said.unique_key, job.unique_key)
+            });
+        }
+        if said.idempotency_key.is_some() {
+            books.expect(job.idempotency_key == said.idempotency_key, || {
+                format!(
+                    "job {id} was printed for {:?} and has {:?}",
+                    said.idempotency_key, job.idempotency_key
+                )
+            });
+        }
+    }
+    // Also those whose id nobody got to see: none may be stuck.
+    for (id, job) in &evidence.jobs {
+        books.expect(matches!(job.state.as_str(), "succeeded" | "dead" | "cancelled"), || {
+            format!("this is not final: {}", evidence.tell(*id))
+        });
+    }
+    let jobs = evidence.jobs.len();
+    books.expect(acknowledged.len() > jobs / 2, || "hardly any job was acknowledged".to_owned());
+}
+
+fn what_was_enqueued_together_is_there_together(books: &Books, evidence: &Evidence) {
+    let lots = std::mem::take(&mut books.open().lots);
+    for lot in lots {
+        let number = lot.number.to_string();
+        let there = evidence.jobs.values().filter(|job| job.lot.as_ref() == Some(&number)).count();
+        books.expect(there == 0 || there == lot.size, || {
+            format!("of {} jobs that were enqueued together {there} are there", lot.size)
+        });
+    }
+}
+
+fn a_cancel_on_record_holds(books: &Books, evidence: &Evidence) {
+    let cancelled = std::mem::take(&mut books.open().cancelled);
+    for id in cancelled {
+        let state = evidence.jobs.get(&id).map(|job| job.state.as_str());
+        books.expect(matches!(state, Some("cancelled" | "succeeded")), || {
+            format!("its cancel was on record: {}", evidence.tell(id))
+        });
+    }
+}
+
+fn the_doctor_finds_nothing(sandbox: &Sandbox, books: &Books) {
+    let ran = sandbox.run("doctor --json");
+    books.expect(ran.ended_well(), || format!("the doctor found something: {ran}"));
+    let report = ran.json();
+    books.expect(report["workers_dead"] == 0, || format!("dead workers were not dealt with: {report}"));
+}

@@ -1,0 +1,31 @@
+//! Suites that try to break the promises: kills, power cuts, failing system calls, damaged files, clock steps, crowds.
+//!
+//! `cargo test` leaves this target out. `cargo test --test chaos` runs its short form, a few minutes; add the name of
+//! a suite to run that one alone. The environment asks for the long form:
+//!
+//! | suite | length, and its short form | also |
+//! |---|---|---|
+//! | `kills` | `KILLS=500` kills | `KILL_SECONDS`: how long, instead of how many |
+//! | `power` | `STATES=2500` states of the disk | |
+//! | `faults` | `FAULTS=160` failing calls, or `all` | `SCENE`: one scene by name; `FAULT`: one fault as printed |
+//! | `damage` | `DAMAGE=60` damaged files | `HARM`: one of them by number |
+//! | `clock_steps` | `STEPS=40` steps under running workers | |
+//! | `creation` | `CREATIONS=8` rounds | |
+//! | `fairness` | 20 calls by each of eight processes | `FAIRNESS_SECONDS`: how long, instead of how many |
+//!
+//! `SEED` repeats the random choices of a run. A failing suite prints the line that repeats its run.
+
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "shared with the other test target, which uses all of it")]
+mod support;
+
+mod clock_steps;
+mod creation;
+mod damage;
+mod fairness;
+mod faults;
+mod kills;
+mod pause;
+mod power;
+mod preload;
+mod settings;

@@ -1,0 +1,182 @@
+//! A day in the life of a database, recorded: its creation, enqueues, workers, one that is killed, a recovery, replays, a
+//! copy, and outputs that are large enough to turn the write-ahead log over.
+
+use super::journal::{self, Record};
+use super::rows::Rows;
+use crate::preload::shimmed;
+use crate::support::{Call, Finished, Sandbox, wait_until};
+
+/// The jobs. Each says first that it has begun: `WHAT JOB ATTEMPT`.
+pub const JOBS: &str = r#"
+[defaults]
+max_attempts = 3
+backoff = "1ms"
+output_limit = "1MiB"
+
+[jobs.good]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; echo fine'
+[jobs.lot]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
+[jobs.reader]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; wc -c'
+[jobs.flaky]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; echo no >&2; [ $RUNNER_ATTEMPT -ge 3 ]'
+[jobs.bad]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; exit 9'
+max_attempts = 2
+[jobs.once]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; echo result=done > "$RUNNER_REPORT"'
+retryable = false
+[jobs.once-bad]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; exit 4'
+retryable = false
+[jobs.once-held]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; while [ -e "$HOLD" ]; do sleep 0.01; done'
+retryable = false
+[jobs.held]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; while [ -e "$HOLD" ]; do sleep 0.01; done'
+[jobs.loud]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; yes loud | head -c 550000'
+"#;
+
+/// The jobs that are enqueued together.
+pub const LOT: &str = "lot";
+pub const LOT_SIZE: usize = 5;
+
+/// The queue that is paused for a while.
+pub const PAUSED: &str = "later";
+
+/// May a job of this name run only once?
+pub fn runs_once(name: &str) -> bool {
+    name.starts_with("once")
+}
+
+/// The database, below the folder that is recorded. The folders in between do not exist at first.
+pub const DB: &str = "deep/er/runner.db";
+
+/// What was recorded.
+pub struct Recording {
+    pub sandbox: Sandbox,
+    pub records: Vec<Record>,
+    /// What the database holds in the end.
+    pub last: Rows,
+}
+
+struct Day {
+    sandbox: Sandbox,
+}
+
+/// Lives through it once.
+pub fn record() -> Recording {
+    let day = Day { sandbox: Sandbox::new(JOBS) };
+    std::fs::create_dir(day.sandbox.path("disk")).expect("a folder");
+    day.enqueues();
+    day.works();
+    day.loses_a_worker();
+    day.replays();
+    day.is_copied();
+    day.is_loud();
+    let records = journal::read(&day.sandbox.path("journal"), &day.sandbox.path("disk"));
+    let last = Rows::read(&day.sandbox.path("disk").join(DB)).expect("the database");
+    Recording { sandbox: day.sandbox, records, last }
+}
+
+impl Day {
+    fn call(&self, line: &str) -> Call {
+        shimmed(self.sandbox.call(line))
+            .env("RUNNER_DB", self.sandbox.path("disk").join(DB))
+            .env("SHIM_ROOT", self.sandbox.path("disk"))
+            .env("SHIM_JOURNAL", self.sandbox.path("journal"))
+            .env("SHIM_SIDE", self.sandbox.path("side"))
+            .env("SIDE", self.sandbox.path("side"))
+            .env("HOLD", self.sandbox.path("hold"))
+    }
+
+    fn run(&self, line: &str) -> Finished {
+        self.call(line).run()
+    }
+
+    fn add(&self, line: &str) -> u64 {
+        self.run(&format!("enqueue {line}")).ok().id()
+    }
+
+    /// A call that promises something by ending well.
+    fn does(&self, line: &str) {
+        self.run(line).ok();
+        self.notes(line);
+    }
+
+    fn notes(&self, line: &str) {
+        let words: Vec<&str> = line.split(' ').filter(|word| !word.starts_with('-')).collect();
+        journal::note(&self.sandbox.path("journal"), &words.join(" "));
+    }
+
+    fn enqueues(&self) {
+        self.add("good");
+        self.call("enqueue reader --stdin").stdin("input ".repeat(3000)).run().ok();
+        let lot = "{\"name\":\"lot\"}\n".repeat(LOT_SIZE);
+        assert_eq!(self.call("enqueue --batch -").stdin(lot).run().ok().ids().len(), LOT_SIZE);
+        self.run("enqueue flaky bad once once-bad").ok();
+        self.add("good --unique-key u --idempotency-key i");
+        let cancelled = self.add("good");
+        self.does(&format!("cancel {cancelled}"));
+        self.add(&format!("once --queue {PAUSED}"));
+        self.does(&format!("pause {PAUSED}"));
+    }
+
+    fn works(&self) {
+        self.run("work -j2 --until-idle --log json").exits(1);
+        self.does(&format!("resume {PAUSED}"));
+        self.run("work -j1 --until-idle --log json").ok();
+    }
+
+    fn loses_a_worker(&self) {
+        self.sandbox.write("hold", "");
+        let lines = || self.sandbox.read("side").lines().count();
+        let before = lines();
+        let held = self.run("enqueue once-held held").ok().ids();
+        let worker = crate::support::Worker::start(&self.sandbox, self.call("work -j3"), "--log json");
+        wait_until("both have begun", || lines() == before + 2);
+        self.add("good");
+        self.add("flaky");
+        self.run("inspect").ok();
+        wait_until("the others are through", || lines() == before + 6);
+        // Whoever acts holds the lock of the journal: it dies between two acts, and leaves no record in part.
+        let journal = std::fs::File::open(self.sandbox.path("journal")).expect("the journal");
+        journal.lock().expect("its lock");
+        worker.kill();
+        drop(journal);
+        std::fs::remove_file(self.sandbox.path("hold")).expect("it was there");
+        self.add("good");
+        self.run("work -j2 --drain --log json").exits(1);
+        let sql = crate::support::Sql::open(&self.sandbox.path("disk").join(DB));
+        assert_eq!(
+            sql.text(&format!("SELECT dead_reason FROM jobs WHERE id = {}", held[0])),
+            "not_retryable"
+        );
+    }
+
+    fn replays(&self) {
+        let bad = self.add("bad");
+        self.run("work -j1 --drain --log json").exits(1);
+        self.does(&format!("retry {bad}"));
+        self.run("work -j1 --drain --log json").exits(1);
+    }
+
+    fn is_copied(&self) {
+        let copy = self.sandbox.path("disk").join(DB).with_file_name("copy.db");
+        let call = self.call("backup copy.db").dir(copy.parent().expect("a folder"));
+        call.run().ok();
+        self.notes("backup copy.db");
+        self.add("good");
+    }
+
+    fn is_loud(&self) {
+        for _ in 0..8 {
+            self.add("loud");
+        }
+        // Of the same priority, and so after the others: in a log that has begun anew over what it held before.
+        self.run("enqueue flaky good").ok();
+        self.run("work -j1 --drain --log json").ok();
+    }
+}

@@ -1,0 +1,228 @@
+//! The database file: where it lies, who may read it, and what is refused untouched.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use crate::support::{Call, Sandbox, Sql, json};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+}
+
+/// No verb may use the file, and none may change it.
+#[track_caller]
+fn refused(sandbox: &Sandbox, status: i32) {
+    let before = fs::read(sandbox.db()).expect("the file");
+    for line in ["enqueue -- true", "work --drain", "inspect --json", "inspect 1", "cancel 1", "pause q"] {
+        let ran = sandbox.run(line).exits(status).prints("");
+        let ran = ran.says(&sandbox.db().display().to_string());
+        assert!(fs::read(sandbox.db()).expect("the file") == before, "the file was changed by {ran}");
+    }
+}
+
+#[test]
+fn only_its_owner_may_read_it() {
+    let sandbox = Sandbox::empty();
+    let call = sandbox.program("sh").arg("-c").arg("umask 0; exec \"$0\" --db new/deep/r.db enqueue -- true");
+    call.arg(env!("CARGO_BIN_EXE_runner")).run().ok();
+    assert_eq!(mode(&sandbox.path("new/deep")), 0o700);
+    assert_eq!(mode(&sandbox.path("new/deep/r.db")), 0o600);
+    assert_eq!(mode(&sandbox.path("new/deep/r.db.run")), 0o700);
+}
+
+#[test]
+fn it_says_whose_it_is() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    let sql = sandbox.sql();
+    assert_eq!(sql.number("PRAGMA application_id"), 0x7275_6e6a);
+    assert_eq!(sql.number("PRAGMA user_version"), 1);
+    assert_eq!(
+        sql.number(
+            "SELECT count(*) FROM sqlite_schema WHERE name IN ('jobs', 'attempts') AND type = 'table'"
+        ),
+        2
+    );
+}
+
+#[test]
+fn an_empty_file_counts_as_missing() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("runner.db", "");
+    sandbox.run("inspect").ok();
+    sandbox.run("inspect 1").exits(66);
+    sandbox.run("enqueue -- true").ok().prints("1\n");
+    sandbox.run("work --drain").ok();
+    assert_eq!(mode(&sandbox.db()) & 0o077, 0);
+}
+
+#[test]
+fn a_file_that_is_not_sqlite_is_refused() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("runner.db", "Dear reader,\n".repeat(100));
+    refused(&sandbox, 74);
+    sandbox.write("runner.db", "x");
+    refused(&sandbox, 74);
+}
+
+#[test]
+fn a_database_of_another_program_is_refused() {
+    let sandbox = Sandbox::empty();
+    sandbox.sql().run("CREATE TABLE jobs (id INTEGER PRIMARY KEY)");
+    refused(&sandbox, 74);
+    sandbox.sql().run("PRAGMA application_id = 77");
+    refused(&sandbox, 74);
+}
+
+#[test]
+fn a_truncated_file_is_refused() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    let whole = fs::read(sandbox.db()).expect("the file");
+    for length in [whole.len() / 2, 4_096, 200, 50] {
+        sandbox.write("runner.db", &whole[..length]);
+        refused(&sandbox, 74);
+    }
+}
+
+#[test]
+fn a_file_whose_pages_are_garbage_is_refused() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    let mut bytes = fs::read(sandbox.db()).expect("the file");
+    // The header stays; every page behind it is overwritten.
+    for byte in &mut bytes[100..] {
+        *byte = 0xa5;
+    }
+    sandbox.write("runner.db", &bytes);
+    refused(&sandbox, 74);
+}
+
+#[test]
+fn a_database_from_a_newer_runner_is_refused() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.sql().run("PRAGMA user_version = 2");
+    refused(&sandbox, 76);
+}
+
+#[test]
+fn a_second_name_is_refused() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    fs::hard_link(sandbox.db(), sandbox.path("second.db")).expect("a link");
+    refused(&sandbox, 74);
+    sandbox.run("--db second.db inspect").exits(74);
+    fs::remove_file(sandbox.path("second.db")).expect("it goes");
+    sandbox.run("inspect 1").ok();
+}
+
+#[test]
+fn a_path_that_ends_as_a_folder_does_is_refused() {
+    let sandbox = Sandbox::empty();
+    let ran = sandbox.run("--db var/jobs/ enqueue -- true").exits(74);
+    assert!(ran.stderr.contains("var/jobs/: its path ends with a slash"), "{}", ran.stderr);
+    assert!(!sandbox.path("var").exists());
+}
+
+#[test]
+fn a_folder_is_refused() {
+    let sandbox = Sandbox::empty();
+    fs::create_dir(sandbox.db()).expect("a folder");
+    for line in ["inspect", "enqueue -- true", "work --drain"] {
+        sandbox.run(line).exits(74);
+    }
+}
+
+#[test]
+fn a_symbolic_link_is_followed() {
+    let sandbox = Sandbox::empty();
+    symlink("real.db", sandbox.path("link.db")).expect("a link");
+    sandbox.run("--db link.db enqueue -- true").ok().prints("1\n");
+    sandbox.run("--db real.db enqueue -- true").ok().prints("2\n");
+    sandbox.run("--db link.db work --drain").ok();
+    assert!(!sandbox.path("link.db.run").exists(), "what lies beside it goes by the canonical path");
+    let overview = sandbox.run("--db link.db inspect --json").ok().json();
+    assert_eq!(overview["db"], json!(sandbox.path("real.db")));
+    assert_eq!(overview["counts"]["succeeded"], 2);
+}
+
+#[test]
+fn eight_at_once_create_one_file() {
+    let sandbox = Sandbox::empty();
+    let calls: Vec<_> = (0..8)
+        .map(|_| {
+            sandbox.call("enqueue -- true").spawn(std::process::Stdio::piped(), std::process::Stdio::piped())
+        })
+        .collect();
+    let mut ids: Vec<u64> = Vec::new();
+    for call in calls {
+        let output = call.wait_with_output().expect("a child");
+        assert!(output.status.success(), "{output:?}");
+        ids.extend(
+            String::from_utf8_lossy(&output.stdout).lines().filter_map(|line| line.parse::<u64>().ok()),
+        );
+    }
+    ids.sort_unstable();
+    assert_eq!(ids, (1..=8).collect::<Vec<_>>());
+}
+
+#[test]
+fn nothing_is_left_beside_it_by_a_worker_that_has_ended() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.run("work --drain").ok();
+    let names: Vec<_> = fs::read_dir(sandbox.path("runner.db.run"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .filter(|name| name != "create.lock")
+        .collect();
+    assert_eq!(names, [""; 0]);
+    assert_eq!(Sql::open(&sandbox.db()).text("PRAGMA integrity_check"), "ok");
+}
+
+#[test]
+fn a_run_directory_is_made_private_and_a_planted_one_refused() {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'true'\n");
+    let run_dir = sandbox.path("runner.db.run");
+    fs::create_dir(&run_dir).unwrap();
+    fs::set_permissions(&run_dir, fs::Permissions::from_mode(0o777)).unwrap();
+    sandbox.add("job");
+    sandbox.run("work --drain").ok();
+    assert_eq!(fs::metadata(&run_dir).unwrap().permissions().mode() & 0o777, 0o700);
+    fs::rename(&run_dir, sandbox.path("elsewhere")).unwrap();
+    symlink("elsewhere", &run_dir).unwrap();
+    sandbox.run("work --drain").exits(77).says("a link");
+}
+
+#[test]
+fn a_database_that_may_only_be_read_is_named_with_what_to_do() {
+    let sandbox = Sandbox::empty();
+    sandbox.run("enqueue -- true").ok();
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let folder = sandbox.path("");
+    // The superuser may write everywhere, so that another user has to look; who may not come near this package.
+    let program = sandbox.path("runner");
+    fs::copy(env!("CARGO_BIN_EXE_runner"), &program).unwrap();
+    let look = |line: &str| {
+        let call = if rustix::process::geteuid().is_root() {
+            let drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+            drop.iter().fold(sandbox.program("setpriv"), Call::arg).arg(&program)
+        } else {
+            sandbox.program(program.to_str().unwrap())
+        };
+        line.split(' ').fold(call, Call::arg).run()
+    };
+    for (of_file, of_folder) in [(0o444, 0o555), (0o644, 0o555)] {
+        mode(&sandbox.db(), of_file);
+        mode(&folder, of_folder);
+        let name = sandbox.db();
+        for line in ["inspect", "inspect 1", "logs 1", "doctor", "explain 1", "cancel 1", "enqueue -- true"] {
+            look(line).exits(77).prints("").says(name.to_str().unwrap()).says("to a directory of your own");
+        }
+        mode(&folder, 0o755);
+    }
+    mode(&sandbox.db(), 0o600);
+    sandbox.run("inspect 1").ok();
+}

@@ -1,0 +1,220 @@
+//! The job file: where it is found, what it means, and how its mistakes are told.
+
+use crate::support::{Sandbox, assert_screen, json};
+
+const ONE: &str = "[jobs.one]\ncommand = 'echo one >> log'\n";
+
+fn only(name: &str) -> String {
+    format!("[jobs.{name}]\ncommand = 'true'\n")
+}
+
+#[test]
+fn the_nearest_file_upwards_is_found() {
+    let sandbox = Sandbox::new(ONE);
+    sandbox.write("a/b/file", "");
+    sandbox.call("enqueue one").dir(sandbox.path("a/b")).run().ok();
+    sandbox.write("a/jobs.toml", only("nearer"));
+    sandbox.call("enqueue nearer").dir(sandbox.path("a/b")).run().ok();
+    sandbox.call("enqueue one").dir(sandbox.path("a/b")).run().exits(66);
+    sandbox.drain();
+    assert_eq!(sandbox.read("log"), "one\n", "it runs where the file lies");
+}
+
+#[test]
+fn option_variable_and_config_directory() {
+    let sandbox = Sandbox::empty();
+    for name in ["option", "variable", "near", "config"] {
+        sandbox.write(&format!("{name}.toml"), only(name));
+    }
+    sandbox.write("config/runner/jobs.toml", only("config"));
+    let enqueue = |name: &str, option: &str, variable: &str| {
+        let call =
+            sandbox.call(&format!("enqueue {name} {option}")).env("XDG_CONFIG_HOME", sandbox.path("config"));
+        call.env("RUNNER_FILE", variable).run()
+    };
+    enqueue("config", "", "").ok();
+    sandbox.write("jobs.toml", only("near"));
+    enqueue("near", "", "").ok();
+    enqueue("variable", "", "variable.toml").ok();
+    enqueue("option", "--file option.toml", "variable.toml").ok();
+    enqueue("option", "--file missing.toml", "").exits(66).says("missing.toml");
+}
+
+#[test]
+fn without_any_file_the_answer_says_what_to_do() {
+    let sandbox = Sandbox::empty();
+    sandbox.run("enqueue one").exits(66).says("jobs.toml");
+    sandbox.run("check").exits(66);
+}
+
+#[test]
+fn init_writes_a_file_that_holds_and_never_overwrites() {
+    let sandbox = Sandbox::empty();
+    sandbox.run("init").ok();
+    sandbox.run("check").ok();
+    sandbox.run("enqueue --all").ok();
+    sandbox.write("jobs.toml", ONE);
+    sandbox.run("init").exits(73).says("jobs.toml");
+    assert_eq!(sandbox.read("jobs.toml"), ONE);
+}
+
+#[test]
+fn all_mistakes_are_told_in_one_run() {
+    let sandbox = Sandbox::new(
+        r#"
+[jobs.one]
+comand = "true"
+[jobs.two]
+command = "true"
+timeout = 30
+max_attempts = 0
+[jobs.three]
+command = "true"
+retries = 3
+"#,
+    );
+    let ran = sandbox.run("check").exits(65).prints("");
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(ran.stderr, @r#"
+        runner: the job file cannot be used
+
+        error: there is no key `comand` in a job
+         --> [DIR]/jobs.toml:3:1
+          |
+        3 | comand = "true"
+          | ^^^^^^
+          = hint: did you mean `command`?
+          = allowed: command, description, unique_key, reports, exit_codes, default_error_code, cwd, env, queue,
+            priority, timeout, grace_period, expires_in, success_exit_codes, retryable, max_attempts, backoff,
+            auto_retry_for, never_retry_for, output_limit
+
+        error: `timeout` must be a duration with a unit, such as "30s", not 30
+         --> [DIR]/jobs.toml:6:11
+          |
+        6 | timeout = 30
+          |           ^^
+          = hint: write "30s" for seconds, "30m" for minutes or "30ms" for milliseconds
+
+        error: `max_attempts`: 0 makes a job that can never run
+         --> [DIR]/jobs.toml:7:16
+          |
+        7 | max_attempts = 0
+          |                ^
+          = hint: it counts every run, the first included: 1 means no retry
+
+        error: there is no key `retries` in a job
+          --> [DIR]/jobs.toml:10:1
+           |
+        10 | retries = 3
+           | ^^^^^^^
+           = hint: write `max_attempts = 4`: it counts every run, the first included
+
+        [DIR]/jobs.toml: 4 mistakes
+        "#);
+    });
+    let ran = sandbox.run("enqueue two").exits(65).prints("");
+    assert_eq!(ran.stderr, sandbox.run("check").stderr, "{ran}");
+}
+
+#[test]
+fn levels_are_laid_over_each_other() {
+    let sandbox = Sandbox::new(
+        r#"
+[defaults]
+queue = "common"
+max_attempts = 9
+env = { A = "default", B = "default" }
+[jobs.job]
+command = "echo $A $B >> log"
+env = { B = "job" }
+max_attempts = 2
+"#,
+    );
+    let job = sandbox.run("enqueue job --json").ok().json();
+    assert_eq!((&job["queue"], &job["max_attempts"]), (&json!("common"), &json!(2)));
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["default job"]);
+}
+
+#[test]
+fn a_string_goes_to_the_shell_and_an_array_does_not() {
+    let sandbox = Sandbox::new(
+        "[jobs.shell]\ncommand = 'echo a; echo $0'\n[jobs.array]\ncommand = ['echo', 'a; echo $0']\n",
+    );
+    sandbox.run("enqueue shell array").ok();
+    sandbox.drain();
+    assert!(sandbox.run("logs 1").ok().stdout.starts_with("a\n"));
+    sandbox.run("logs 2").ok().prints("a; echo $0\n");
+}
+
+#[test]
+fn cwd_is_relative_to_the_file() {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'pwd'\ncwd = 'sub'\n");
+    sandbox.write("sub/file", "");
+    sandbox.write("elsewhere/file", "");
+    sandbox.call("enqueue job").dir(sandbox.path("elsewhere")).run().ok();
+    sandbox.drain();
+    sandbox.run("logs 1").ok().prints(&format!("{}\n", sandbox.path("sub").display()));
+}
+
+#[test]
+fn a_queued_job_does_not_change_with_the_file() {
+    let sandbox =
+        Sandbox::new("[jobs.job]\ncommand = 'echo old >> log; exit 1'\nmax_attempts = 2\nbackoff = '1ms'\n");
+    sandbox.add("job");
+    sandbox.write("jobs.toml", "[jobs.job]\ncommand = 'echo new >> log'\n");
+    sandbox.drain();
+    std::fs::remove_file(sandbox.path("jobs.toml")).expect("the file goes");
+    sandbox.run("retry 1").ok();
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["old"; 4]);
+}
+
+#[test]
+fn check_shows_the_policy_and_the_waits() {
+    let sandbox = Sandbox::new(
+        r#"
+[jobs.push]
+command = "true"
+max_attempts = 4
+backoff = { strategy = "exponential", initial = "2s", max = "5s", jitter = false }
+"#,
+    );
+    let ran = sandbox.run("check").ok().quietly();
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(ran.stdout, @r"
+        [DIR]/jobs.toml: 1 job, no mistakes
+
+        push
+          command  true
+          queue  default, priority 0
+          limits  no timeout, grace 10s
+          retries  4 runs, exponential from 2s, ×2, at most 5s
+          after attempt  wait  from  to
+          1  2s  2s  2s
+          2  4s  4s  4s
+          3  5s  5s  5s
+        ");
+    });
+    let checked = sandbox.run("check --json").ok().json();
+    assert_eq!(checked["name"], "push");
+    let nominal: Vec<_> =
+        checked["delays"].as_array().expect("delays").iter().map(|d| d["nominal_ms"].clone()).collect();
+    assert_eq!(nominal, [2_000, 4_000, 5_000]);
+    sandbox.write("elsewhere.toml", only("other"));
+    assert_eq!(sandbox.run("check elsewhere.toml --json").ok().json()["name"], "other");
+}
+
+#[test]
+fn the_example_file_holds() {
+    let sandbox = Sandbox::new(include_str!("../jobs.example.toml"));
+    sandbox.run("check").ok();
+    sandbox.run("enqueue --all --dry-run").ok();
+}
+
+#[test]
+fn a_file_without_jobs_enqueues_nothing() {
+    let sandbox = Sandbox::new("");
+    sandbox.run("enqueue --all").exits(65);
+    sandbox.run("enqueue any").exits(66);
+}

@@ -1,0 +1,119 @@
+//! What may happen around a worker: nobody reads its log, its folder is tidied up, the machine has no room for all slots.
+
+use std::fs;
+
+use rustix::process::{Pid, kill_process};
+
+use crate::support::{Sandbox, Signal, Worker, eventually, json};
+
+/// A shell's line that runs the program under a limit.
+fn limited(sandbox: &Sandbox, limit: &str, line: &str) -> crate::support::Finished {
+    let runner = env!("CARGO_BIN_EXE_runner");
+    sandbox.program("sh").arg("-c").arg(format!("ulimit {limit}; exec '{runner}' {line}")).run()
+}
+
+#[test]
+fn a_log_that_nobody_reads_holds_nothing_up() {
+    let sandbox =
+        Sandbox::new("[jobs.victim]\ncommand = ['sleep', '600']\ntimeout = '300ms'\nmax_attempts = 1\n");
+    // Far more than the 64 KiB that a pipe takes.
+    let line = json!({"command": ["true"], "name": "n".repeat(120)}).to_string() + "\n";
+    for format in ["text", "json"] {
+        let (_unread, log) = std::io::pipe().unwrap();
+        sandbox.call("enqueue -q --batch -").stdin(line.repeat(400)).run().ok();
+        let victim = sandbox.add("victim");
+        let also = log.try_clone().unwrap();
+        let mut worker = sandbox.call(&format!("work -j2 --log {format}")).spawn(log, also);
+        assert_eq!(sandbox.until_state(victim, "dead")["error_code"], "TIMEOUT");
+        kill_process(Pid::from_child(&worker), Signal::TERM).unwrap();
+        let status = eventually("the worker has stopped", || worker.try_wait().unwrap());
+        assert_eq!(status.code(), Some(0));
+        assert_eq!(
+            sandbox.sql().number("SELECT count(*) FROM jobs WHERE state NOT IN ('succeeded', 'dead')"),
+            0
+        );
+    }
+}
+
+#[test]
+fn the_folder_of_the_reports_is_made_again() {
+    let sandbox = Sandbox::new(
+        r#"
+[jobs.tidy]
+command = 'rm -rf "$(dirname "$RUNNER_REPORT")"'
+
+[jobs.tell]
+command = 'cat; echo result=told >> "$RUNNER_REPORT"'
+"#,
+    );
+    sandbox.add("tidy");
+    sandbox.call("enqueue tell --stdin").stdin("captured").run().ok();
+    sandbox.run("work -j1 --drain").ok();
+    assert_eq!(sandbox.job(2)["result"], "told");
+    assert_eq!(sandbox.run("logs 2").ok().stdout, "captured");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_again_is_told_and_holds_nobody_up() {
+    let sandbox = Sandbox::new(
+        r#"
+[jobs.spoil]
+command = 'd=$(dirname "$RUNNER_REPORT"); rm -rf "$d"; touch "$d"'
+
+[jobs.next]
+command = 'true'
+"#,
+    );
+    sandbox.run("enqueue spoil next").ok();
+    sandbox.run("work -j1 --drain").exits(1);
+    let attempt = sandbox.attempt(2, 1);
+    assert_eq!(attempt["error_code"], "SPAWN_FAILED");
+    assert!(attempt["message"].as_str().unwrap().contains(".reports: File exists"), "{attempt}");
+}
+
+#[test]
+fn where_there_is_no_room_for_all_slots_those_that_fit_go_on() {
+    let sandbox = Sandbox::new("[jobs.nap]\ncommand = ['sleep', '0.1']\n");
+    sandbox.call("enqueue -q --batch -").stdin("{\"name\":\"nap\"}\n".repeat(60)).run().ok();
+    let ran = limited(&sandbox, "-n 64", "work -j30 --until-idle").ok();
+    let told = ran.stderr.matches("could not be started now").count();
+    assert_eq!(told, 1, "{}", ran.stderr);
+    assert_eq!(
+        sandbox.sql().number("SELECT count(*) FROM jobs WHERE state = 'succeeded' AND attempts = 1"),
+        60
+    );
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_and_no_end() {
+    let sandbox = Sandbox::empty();
+    let ran = limited(&sandbox, "-f 1", "enqueue -c true").exits(74);
+    assert!(ran.stderr.starts_with("runner: "), "{}", ran.stderr);
+    sandbox.run("enqueue -q -- true").ok();
+}
+
+#[test]
+fn a_job_file_that_could_not_be_written_does_not_stand_in_the_way() {
+    let sandbox = Sandbox::empty();
+    let ran = limited(&sandbox, "-f 0", "init --file new.toml");
+    ran.exits(74).says("write new.toml");
+    assert!(!sandbox.path("new.toml").exists());
+    sandbox.run("init --file new.toml").ok();
+}
+
+#[test]
+fn a_worker_that_is_suspended_from_the_terminal_holds_nobody_up() {
+    let sandbox = Sandbox::new("[jobs.short]\ncommand = ['true']\n");
+    sandbox.call("enqueue -q --batch -").stdin("{\"name\":\"short\"}\n".repeat(5_000)).run().ok();
+    let worker = Worker::start(&sandbox, sandbox.call("work").in_own_process_group(), "-j2");
+    let sql = sandbox.sql();
+    sql.run("PRAGMA busy_timeout = 0");
+    for _ in 0..20 {
+        worker.signal(Signal::TSTP);
+        let stat = format!("/proc/{}/stat", worker.pid());
+        eventually("it is suspended", || fs::read_to_string(&stat).unwrap().contains(") T ").then_some(()));
+        sql.run("BEGIN IMMEDIATE; ROLLBACK");
+        worker.signal(Signal::CONT);
+    }
+    sandbox.run("inspect").ok().shows("ready");
+}

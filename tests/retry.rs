@@ -1,0 +1,217 @@
+//! `runner retry`: a dead letter is put back with a fresh budget.
+
+use std::process::Stdio;
+
+use crate::support::{Sandbox, assert_screen, json};
+
+const JOBS: &str = r#"
+[jobs.bad]
+command = "echo $RUNNER_ATTEMPT >> log; exit 3"
+backoff = ["1ms"]
+[jobs.worse]
+command = "exit 4"
+max_attempts = 1
+[jobs.once]
+command = "echo once >> log; exit 5"
+retryable = false
+"#;
+
+#[test]
+fn a_dead_job_keeps_id_and_history_and_gets_a_fresh_budget() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("bad");
+    sandbox.drain();
+    sandbox.run("retry 1").ok().shows("1");
+    let job = sandbox.job(1);
+    assert_eq!(
+        (&job["state"], &job["attempts"], &job["budget_used"]),
+        (&json!("pending"), &json!(2), &json!(0))
+    );
+    assert_eq!(
+        (&job["error_code"], &job["dead_reason"], &job["finished_at"]),
+        (&json!(null), &json!(null), &json!(null))
+    );
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["1", "2", "3", "4"]);
+    let job = sandbox.job(1);
+    assert_eq!(
+        (&job["state"], &job["attempts"], &job["budget_used"]),
+        (&json!("dead"), &json!(4), &json!(2))
+    );
+    assert_eq!(job["history"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn a_cancelled_job_is_put_back() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("bad --in 1h");
+    sandbox.run("cancel 1").ok();
+    sandbox.run("retry 1").ok();
+    let job = sandbox.job(1);
+    assert_eq!(job["state"], "pending");
+    sandbox.run("work --until-idle");
+    assert_eq!(sandbox.log()[0], "1", "it is due at once");
+}
+
+#[test]
+fn other_jobs_are_left_and_named_and_the_rest_goes_on() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue worse once").ok();
+    sandbox.add("-- true");
+    sandbox.drain();
+    sandbox.add("bad --in 1h");
+    let ran = sandbox.run("retry 3 4 2 1").exits(1);
+    let ran = ran.says("job 3").says("job 4").says("job 2").says("--force");
+    assert!(ran.stdout.contains("job 1"), "{ran}");
+    assert_eq!((&sandbox.job(1)["state"], &sandbox.job(2)["state"]), (&json!("pending"), &json!("dead")));
+}
+
+#[test]
+fn an_unknown_id_is_not_found() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("worse");
+    sandbox.drain();
+    sandbox.run("retry 9 1").exits(66).says("9");
+    assert_eq!(sandbox.job(1)["state"], "pending");
+}
+
+#[test]
+fn force_runs_what_may_run_only_once() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("once");
+    sandbox.drain();
+    sandbox.run("retry 1").exits(1);
+    sandbox.run("retry 1 --force").ok();
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["once", "once"]);
+    assert_eq!(sandbox.job(1)["attempts"], 2);
+}
+
+#[test]
+fn dead_selects_by_name_and_code() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue bad worse worse once").ok();
+    sandbox.drain();
+    let pending = || sandbox.run("inspect jobs --state pending --json").ok().json_lines().len();
+    sandbox.run("retry --dead --name bad --error-code EXIT_4").ok();
+    assert_eq!(pending(), 0);
+    sandbox.run("retry --dead --name bad").ok();
+    assert_eq!(pending(), 1);
+    sandbox.run("retry --dead --error-code EXIT_4").ok();
+    assert_eq!(pending(), 3);
+    sandbox.run("retry --dead").ok().prints("").says("1");
+    assert_eq!(pending(), 3);
+    sandbox.run("retry --dead --force").ok();
+    assert_eq!(pending(), 4);
+    sandbox.run("retry --name bad").exits(2);
+    sandbox.run("retry --dead 1").exits(2);
+    sandbox.run("retry").exits(2);
+}
+
+#[test]
+fn a_job_whose_key_is_taken_is_left() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("worse --unique-key k");
+    sandbox.add("worse");
+    sandbox.drain();
+    sandbox.add("worse --unique-key k --in 1h");
+    sandbox.run("retry 1 2").exits(1).says("job 1").says("3");
+    assert_eq!((&sandbox.job(1)["state"], &sandbox.job(2)["state"]), (&json!("dead"), &json!("pending")));
+    sandbox.run("retry --dead").ok().says("1");
+    assert_eq!(sandbox.job(1)["state"], "dead");
+}
+
+#[test]
+fn now_makes_a_waiting_job_due() {
+    let sandbox = Sandbox::new(
+        "[jobs.job]\ncommand = 'echo $RUNNER_ATTEMPT $RUNNER_ATTEMPTS_LEFT >> log; exit 1'\nmax_attempts = 2\nbackoff = '1h'\n",
+    );
+    sandbox.add("job");
+    sandbox.run("work --until-idle").ok();
+    sandbox.run("retry 1").exits(1).says("--now");
+    sandbox.run("retry 1 --now").ok();
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["1 1", "2 0"], "budget and numbers stay");
+    sandbox.run("retry 1 --now").exits(1);
+    sandbox.add("job --in 1h");
+    sandbox.run("retry 2 --now").ok();
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.job(2)["attempts"], 1);
+}
+
+#[test]
+fn a_definition_that_has_changed_since_is_told_and_kept() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue bad worse worse").ok();
+    sandbox.add("worse --priority 7");
+    sandbox.drain();
+    // What differs by its own options is no change of the file.
+    sandbox.run("retry 4").ok().quietly();
+    sandbox.drain();
+    sandbox
+        .write("jobs.toml", JOBS.replace("exit 4", "exit 0").replace("max_attempts = 1", "timeout = '5m'"));
+    sandbox.run("retry 1").ok().quietly();
+    let told = |line: &str| sandbox.run(line).ok().stderr;
+    let said = [told("retry 2"), told("retry 1 --now"), told("retry --dead")].concat();
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(said, @"
+        runner: job 2 keeps the definition that it was enqueued with; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout): runner enqueue worse takes the present one
+        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, priority, timeout): runner enqueue worse takes the present one
+        ");
+    });
+    sandbox.drain();
+    assert_eq!(sandbox.job(2)["error_code"], "EXIT_4", "it is the old one that was run");
+    sandbox.run("retry 2 -q").ok().prints("").quietly();
+    sandbox.drain();
+    sandbox.write("jobs.toml", "no job file");
+    sandbox.run("retry 2").ok().quietly();
+}
+
+#[test]
+fn quiet_says_nothing_of_what_dead_leaves() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("once");
+    sandbox.drain();
+    sandbox.run("retry --dead").ok().says("left 1 job declared retryable = false");
+    sandbox.run("retry --dead -q").ok().prints("").quietly();
+    sandbox.run("retry --dead --name none -q").ok().prints("").quietly();
+}
+
+#[test]
+fn of_several_at_once_one_puts_it_back() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("worse");
+    sandbox.drain();
+    let calls: Vec<_> =
+        (0..6).map(|_| sandbox.call("retry 1").spawn(Stdio::null(), Stdio::piped())).collect();
+    let outputs: Vec<_> = calls.into_iter().map(|call| call.wait_with_output().expect("a child")).collect();
+    let done = outputs.iter().filter(|output| output.status.success()).count();
+    assert_eq!(done, 1, "{outputs:?}");
+    sandbox.drain();
+    assert_eq!(sandbox.job(1)["attempts"], 2);
+}
+
+#[test]
+fn expiry_counts_anew_from_a_replay() {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 1'\nexpires_in = '1h'\nmax_attempts = 1\n");
+    sandbox.add("job");
+    sandbox.drain();
+    let before = sandbox.job(1)["expires_at"].clone();
+    let job = sandbox.run("retry 1 --json").ok().json();
+    assert!(job["expires_at"].as_str() > before.as_str(), "{job}");
+}
+
+#[test]
+fn it_runs_in_a_worker_that_waits() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("worse");
+    sandbox.drain();
+    let _worker = sandbox.worker("-j1");
+    sandbox.run("retry 1").ok();
+    wait_for_attempts(&sandbox, 2);
+}
+
+#[track_caller]
+fn wait_for_attempts(sandbox: &Sandbox, number: u64) {
+    crate::support::wait_until("it is run again", || sandbox.job(1)["attempts"].as_u64() == Some(number));
+}

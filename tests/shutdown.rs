@@ -1,0 +1,201 @@
+//! SIGTERM, SIGINT, SIGHUP: running attempts may end, then they are ended.
+
+use crate::support::{Sandbox, Signal, Worker, json};
+
+const JOBS: &str = r#"
+[jobs.gated]
+command = "echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done; echo end >> log; exit $(cat go)"
+[jobs.long]
+command = "echo $$ > pid; echo start >> log; exec sleep 20"
+[jobs.once]
+command = "echo $$ > pid; echo start >> log; exec sleep 20"
+retryable = false
+[jobs.stubborn]
+command = "trap '' TERM; echo $$ > pid; echo start >> log; while [ -e runner.db ]; do sleep 0.05; done"
+grace_period = "1m"
+"#;
+
+/// A worker in the midst of a job.
+#[track_caller]
+fn at_work(sandbox: &Sandbox, job: &str, options: &str) -> Worker {
+    sandbox.add(job);
+    let worker = sandbox.worker(options);
+    sandbox.until_logged(1);
+    worker
+}
+
+#[test]
+fn the_first_signal_lets_running_jobs_end() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let sandbox = Sandbox::new(JOBS);
+        let mut worker = at_work(&sandbox, "gated", "-j1");
+        worker.ask_to_stop(signal);
+        sandbox.add("long");
+        sandbox.write("go", "0");
+        worker.wait().ok();
+        assert_eq!(sandbox.log(), ["start", "end"], "nothing is claimed any more");
+        assert_eq!(sandbox.job(1)["state"], "succeeded");
+        assert_eq!(sandbox.job(2)["state"], "pending");
+    }
+}
+
+#[test]
+fn an_ending_of_its_own_is_kept_while_stopping() {
+    let sandbox = Sandbox::new(JOBS);
+    let mut worker = at_work(&sandbox, "gated", "-j1");
+    worker.ask_to_stop(Signal::TERM);
+    sandbox.write("go", "3");
+    worker.wait().ok();
+    let attempt = sandbox.attempts(1).remove(0);
+    assert_eq!((&attempt["outcome"], &attempt["error_code"]), (&json!("failed"), &json!("EXIT_3")));
+}
+
+#[test]
+fn the_second_signal_interrupts() {
+    let sandbox = Sandbox::new(JOBS);
+    let mut worker = at_work(&sandbox, "long", "-j1");
+    worker.ask_to_stop(Signal::TERM);
+    worker.signal(Signal::TERM);
+    worker.wait().ok();
+    let job = sandbox.job(1);
+    assert_eq!(
+        (&job["state"], &job["attempts"], &job["budget_used"]),
+        (&json!("pending"), &json!(1), &json!(0))
+    );
+    let attempt = sandbox.attempts(1).remove(0);
+    assert_eq!((&attempt["outcome"], &attempt["error_code"]), (&json!("interrupted"), &json!("INTERRUPTED")));
+    assert_eq!((&attempt["counted"], &attempt["will_retry"]), (&json!(false), &json!(true)));
+    assert_eq!((&attempt["nominal_delay_ms"], &attempt["delay_ms"]), (&json!(0), &json!(0)));
+    assert_eq!(attempt["signal"], "SIGTERM");
+}
+
+#[test]
+fn an_interrupted_job_runs_again_with_its_whole_budget() {
+    let sandbox = Sandbox::empty();
+    let id =
+        sandbox.add_line("", "echo $RUNNER_ATTEMPT $RUNNER_ATTEMPTS_LEFT >> log; [ -e go ] || exec sleep 20");
+    let mut worker = sandbox.worker("--shutdown-timeout 0s");
+    sandbox.until_logged(1);
+    worker.signal(Signal::TERM);
+    worker.wait().ok();
+    sandbox.write("go", "");
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.log(), ["1 0", "2 0"]);
+    assert_eq!(sandbox.job(id)["state"], "succeeded");
+}
+
+#[test]
+fn the_third_signal_kills() {
+    let sandbox = Sandbox::new(JOBS);
+    let mut worker = at_work(&sandbox, "stubborn", "-j1");
+    worker.ask_to_stop(Signal::TERM);
+    worker.ask_to_stop(Signal::TERM);
+    assert_eq!(sandbox.job(1)["state"], "running", "it has a minute");
+    worker.ask_to_stop(Signal::TERM);
+    worker.wait().ok();
+    let attempt = sandbox.attempts(1).remove(0);
+    assert_eq!((&attempt["outcome"], &attempt["signal"]), (&json!("interrupted"), &json!("SIGKILL")));
+}
+
+#[test]
+fn a_shutdown_timeout_of_zero_interrupts_at_once() {
+    let sandbox = Sandbox::new(JOBS);
+    let mut worker = at_work(&sandbox, "long", "--shutdown-timeout 0s");
+    worker.signal(Signal::TERM);
+    worker.wait().ok();
+    assert_eq!(sandbox.attempts(1)[0]["outcome"], "interrupted");
+}
+
+#[test]
+fn a_shutdown_timeout_is_waited_out() {
+    let sandbox = Sandbox::new(JOBS);
+    let mut worker = at_work(&sandbox, "long", "--shutdown-timeout 200ms");
+    worker.signal(Signal::TERM);
+    worker.wait().ok();
+    let attempt = sandbox.attempts(1).remove(0);
+    assert_eq!(attempt["outcome"], "interrupted");
+    assert!(attempt["duration_ms"].as_u64() >= Some(200), "{attempt}");
+}
+
+#[test]
+fn what_may_run_only_once_is_dead_when_interrupted() {
+    let sandbox = Sandbox::new(JOBS);
+    let mut worker = at_work(&sandbox, "once", "--shutdown-timeout 0s");
+    worker.signal(Signal::TERM);
+    worker.wait();
+    let job = sandbox.job(1);
+    assert_eq!((&job["state"], &job["dead_reason"]), (&json!("dead"), &json!("interrupted")));
+    assert_eq!(job["error_code"], "INTERRUPTED");
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.log(), ["start"]);
+}
+
+#[test]
+fn a_drain_that_is_cut_short_says_so() {
+    for (options, signal, status) in [
+        ("--drain", Signal::TERM, 143),
+        ("--until-idle", Signal::INT, 130),
+        ("--max-jobs 5", Signal::HUP, 129),
+        ("", Signal::TERM, 0),
+    ] {
+        let sandbox = Sandbox::new(JOBS);
+        let mut worker = at_work(&sandbox, "long", &format!("--shutdown-timeout 0s {options}"));
+        worker.signal(signal);
+        worker.wait().exits(status);
+    }
+}
+
+#[test]
+fn a_death_by_signal_while_stopping_counts_as_interrupted() {
+    let sandbox = Sandbox::new(
+        "[jobs.self]\ncommand = 'echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done; kill -KILL $$'\n",
+    );
+    let mut worker = at_work(&sandbox, "self", "-j1");
+    worker.ask_to_stop(Signal::TERM);
+    sandbox.write("go", "");
+    worker.wait().ok();
+    let attempt = sandbox.attempts(1).remove(0);
+    assert_eq!((&attempt["outcome"], &attempt["signal"]), (&json!("interrupted"), &json!("SIGKILL")));
+}
+
+#[test]
+fn an_idle_worker_stops_at_once() {
+    let sandbox = Sandbox::empty();
+    let mut worker = sandbox.worker("--log json");
+    worker.signal(Signal::TERM);
+    let ran = worker.wait().ok();
+    let words: Vec<_> = ran.json_lines().iter().map(|event| event["event"].clone()).collect();
+    assert_eq!(words, ["worker_started", "worker_stopping", "worker_stopped"]);
+    sandbox.run("inspect workers --json").ok().prints("");
+}
+
+#[test]
+fn a_hangup_that_was_ignored_at_the_start_stays_ignored() {
+    let sandbox = Sandbox::new(JOBS);
+    let call = sandbox
+        .program("sh")
+        .arg("-c")
+        .arg("trap '' HUP; exec \"$0\" work -j1")
+        .arg(env!("CARGO_BIN_EXE_runner"));
+    let mut worker = Worker::start(&sandbox, call, "");
+    worker.signal(Signal::HUP);
+    sandbox.add("gated");
+    sandbox.until_logged(1);
+    sandbox.write("go", "0");
+    sandbox.until_state(1, "succeeded");
+    assert!(!worker.stderr().contains("stopping"), "{}", worker.stderr());
+    worker.signal(Signal::TERM);
+    worker.wait().ok();
+}
+
+#[test]
+fn a_drain_that_was_complete_when_it_stopped_was_not_cut_short() {
+    let sandbox =
+        Sandbox::new("[jobs.last]\ncommand = 'echo start >> log; while ! [ -e go ]; do sleep 0.02; done'\n");
+    sandbox.add("last");
+    let mut worker = sandbox.worker("-j1 --drain");
+    sandbox.until_logged(1);
+    worker.ask_to_stop(Signal::TERM);
+    sandbox.write("go", "");
+    worker.wait().ok();
+}

@@ -1,0 +1,176 @@
+//! A temporary folder with a job file and a database in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{Call, Finished, Sql, Worker, eventually, wait_until};
+
+/// A folder, and the program that works in it.
+pub struct Sandbox {
+    _folder: TempDir,
+    dir: PathBuf,
+}
+
+impl Sandbox {
+    /// A sandbox with this `jobs.toml`.
+    pub fn new(jobs: &str) -> Self {
+        let sandbox = Self::empty();
+        sandbox.write("jobs.toml", jobs);
+        sandbox
+    }
+
+    /// A sandbox without a job file, in memory unless `TMPDIR` names another place.
+    pub fn empty() -> Self {
+        let in_memory = Path::new("/dev/shm");
+        let folder = if std::env::var_os("TMPDIR").is_none() && in_memory.is_dir() {
+            tempfile::tempdir_in(in_memory)
+        } else {
+            tempfile::tempdir()
+        };
+        let folder = folder.expect("a temporary folder");
+        let dir = fs::canonicalize(folder.path()).expect("it exists");
+        Self { _folder: folder, dir }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    pub fn db(&self) -> PathBuf {
+        self.path("runner.db")
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be made");
+        fs::write(path, text).expect("the file can be written");
+    }
+
+    /// The text of a file; empty where there is none yet.
+    pub fn read(&self, name: &str) -> String {
+        fs::read(self.path(name))
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_default()
+    }
+
+    /// The lines that jobs have appended to the file `log`.
+    pub fn log(&self) -> Vec<String> {
+        self.read("log").lines().map(str::to_owned).collect()
+    }
+
+    /// Waits until a job has written a whole line to a file, and gives its first.
+    #[track_caller]
+    pub fn line_of(&self, name: &str) -> String {
+        eventually(&format!("a line in {name}"), || {
+            let text = self.read(name);
+            text.split_once('\n').map(|(line, _)| line.to_owned())
+        })
+    }
+
+    /// Waits until a job has written its process id to a file.
+    #[track_caller]
+    pub fn pid_of(&self, name: &str) -> i32 {
+        self.line_of(name).trim().parse().expect("a process id")
+    }
+
+    /// A program in this folder with nothing but the least in its environment.
+    pub fn program(&self, program: &str) -> Call {
+        let mut command = Command::new(program);
+        command
+            .current_dir(&self.dir)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.dir)
+            .env("RUNNER_DB", self.db())
+            .env("TZ", "UTC");
+        Call::new(command)
+    }
+
+    /// A call of the program, its arguments split at blanks.
+    pub fn call(&self, line: &str) -> Call {
+        line.split_whitespace().fold(self.program(env!("CARGO_BIN_EXE_runner")), Call::arg)
+    }
+
+    /// Runs the program.
+    pub fn run(&self, line: &str) -> Finished {
+        self.call(line).run()
+    }
+
+    /// Enqueues one job: everything that stands after `runner enqueue`.
+    #[track_caller]
+    pub fn add(&self, line: &str) -> u64 {
+        self.run(&format!("enqueue {line}")).ok().id()
+    }
+
+    /// Enqueues a line for the shell, with these options.
+    #[track_caller]
+    pub fn add_line(&self, options: &str, line: &str) -> u64 {
+        self.call(&format!("enqueue {options} -c")).arg(line).run().ok().id()
+    }
+
+    /// A worker in the background, once it has said that it is there.
+    #[track_caller]
+    pub fn worker(&self, options: &str) -> Worker {
+        Worker::start(self, self.call("work"), options)
+    }
+
+    /// Works until nothing is left; whether something died does not matter.
+    #[track_caller]
+    pub fn drain(&self) -> Finished {
+        let ran = self.run("work -j1 --drain");
+        assert!(ran.stderr.contains("worker stopped"), "{ran}");
+        ran
+    }
+
+    /// A job with its history.
+    #[track_caller]
+    pub fn job(&self, id: u64) -> Value {
+        self.run(&format!("inspect {id} --json")).ok().json()
+    }
+
+    /// The attempts of a job.
+    #[track_caller]
+    pub fn attempts(&self, id: u64) -> Vec<Value> {
+        self.job(id)["history"].as_array().expect("a history").clone()
+    }
+
+    /// An attempt with its output.
+    #[track_caller]
+    pub fn attempt(&self, id: u64, number: u64) -> Value {
+        self.run(&format!("inspect {id}.{number} --json")).ok().json()
+    }
+
+    /// Waits until a job is in this state, and gives it.
+    #[track_caller]
+    pub fn until_state(&self, id: u64, state: &str) -> Value {
+        eventually(&format!("job {id} is {state}"), || {
+            let job = self.job(id);
+            (job["state"] == state).then_some(job)
+        })
+    }
+
+    /// Waits until a job has left this many lines in the file `log`.
+    #[track_caller]
+    pub fn until_logged(&self, lines: usize) {
+        wait_until(&format!("{lines} lines in the log"), || self.log().len() >= lines);
+    }
+
+    /// How many jobs there are.
+    #[track_caller]
+    pub fn count_jobs(&self) -> usize {
+        self.run("inspect jobs --json").ok().json_lines().len()
+    }
+
+    /// The file as somebody with the `sqlite3` shell sees it.
+    pub fn sql(&self) -> Sql {
+        Sql::open(&self.db())
+    }
+}

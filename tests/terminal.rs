@@ -1,0 +1,279 @@
+//! What a person at a terminal sees: as wide as it is, in the colours and letters that it can show.
+
+use crate::screens::sandbox;
+use crate::support::{Call, Finished, Sandbox, assert_screen};
+
+/// A terminal that can show everything.
+const ABLE: [(&str, &str); 2] = [("TERM", "xterm-256color"), ("LANG", "C.UTF-8")];
+
+fn with(call: Call, vars: &[(&str, &str)]) -> Call {
+    vars.iter().fold(call, |call, (name, value)| call.env(name, value))
+}
+
+#[track_caller]
+pub fn look(sandbox: &Sandbox, line: &str, columns: u16) -> Finished {
+    with(sandbox.call(line), &ABLE).at_terminal(columns)
+}
+
+/// The lines as wide as they are shown, without colours.
+fn lines(ran: &Finished) -> Vec<String> {
+    let mut plain = String::new();
+    for (index, piece) in ran.stdout.split("\u{1b}[").enumerate() {
+        plain.push_str(if index == 0 { piece } else { piece.split_once('m').map_or("", |(_, rest)| rest) });
+    }
+    plain.lines().map(str::to_owned).collect()
+}
+
+/// Jobs 1 to 4 of [`sandbox`], and job 6 with a long name in a long queue that says much.
+pub fn wide_sandbox() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.add_line(
+        "--name a-name-that-is-rather-long-for-a-job --queue a-queue-with-a-long-name",
+        "echo message=the remote host closed the connection before it had sent an answer >> $RUNNER_REPORT; exit 7",
+    );
+    sandbox.run("work -j1 --until-idle").exits(1);
+    sandbox
+}
+
+#[test]
+fn tables_fit_the_screen() {
+    let sandbox = wide_sandbox();
+    for line in ["inspect jobs", "inspect attempts", "inspect dead", "inspect stats", "inspect queues"] {
+        for columns in [80, 60, 40] {
+            let ran = look(&sandbox, line, columns).ok();
+            // Commands to type stay on one line, whatever their length: a broken one cannot be copied.
+            let too_wide: Vec<_> = lines(&ran)
+                .into_iter()
+                .filter(|line| line.chars().count() > usize::from(columns) && !line.contains("runner "))
+                .collect();
+            assert!(too_wide.is_empty(), "{columns} columns: {too_wide:#?}{ran}");
+        }
+    }
+}
+
+#[test]
+fn a_narrow_table_keeps_what_tells_the_rows_apart() {
+    let sandbox = wide_sandbox();
+    let ran = look(&sandbox, "inspect jobs --color never", 40).ok();
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(ran.stdout, @"
+        id  name  state  what
+         6  a-name-that…  dead  EXIT_7, at…
+         5  fine  cancelled
+         4  once  dead  SIGNAL_KIL…
+         3  later  scheduled
+         2  fine  succeeded
+         1  push  dead  HTTP_ERROR…
+        left out: queue, runs, when; a wider
+        terminal or --json shows them
+        ");
+    });
+    // How long ago it was has its own width, and so have the columns.
+    let heading = |columns| {
+        let ran = look(&sandbox, "inspect stats --color never", columns).ok();
+        ran.stdout.lines().next().expect("a heading").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(heading(40), "name ok last failure");
+    assert_eq!(heading(200), "name jobs ok tries p50 p95 max wait50 wait95 last failure");
+}
+
+#[test]
+fn a_bar_for_each_attempt_shows_waits_and_runs() {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 3'\nbackoff = ['200ms', '200ms']\n");
+    sandbox.add("job");
+    sandbox.drain();
+    // The times are made to be known.
+    sandbox.sql().run(
+        "DROP TRIGGER attempts_are_immutable; DROP TRIGGER jobs_keep_what_they_are;
+         UPDATE jobs SET enqueued_at = 1000000, changed_at = 1100000;
+         UPDATE attempts SET started_at = 1000000 + (number - 1) * 45000, finished_at = 1010000 + (number - 1) * 45000,
+             duration_ms = 10000",
+    );
+    let bars = |ran: Finished| {
+        let lines = lines(&ran.ok());
+        let drawn = lines.iter().skip_while(|line| !line.starts_with("  time"));
+        drawn.take_while(|line| !line.is_empty()).fold(String::new(), |all, line| all + line + "\n")
+    };
+    insta::assert_snapshot!(bars(look(&sandbox, "inspect 1", 80)), @"
+    time      1m 40s from 1970-01-01 00:16:40: ░ waits, █ runs
+      1  ███████
+      2         ░░░░░░░░░░░░░░░░░░░░░░░██████
+      3                                      ░░░░░░░░░░░░░░░░░░░░░░░███████
+    ");
+    insta::assert_snapshot!(bars(look(&sandbox, "inspect 1", 40)), @"
+    time      1m 40s from 1970-01-01
+              00:16:40: ░ waits, █ runs
+      1  ███
+      2     ░░░░░░░░░░░████
+      3                    ░░░░░░░░░░░███
+    ");
+    let plain = with(sandbox.call("inspect 1"), &[("TERM", "dumb"), ("LANG", "C.UTF-8")]).at_terminal(40);
+    insta::assert_snapshot!(bars(plain), @"
+    time      1m 40s from 1970-01-01
+              00:16:40: . waits, # runs
+      1  ###
+      2     ...........####
+      3                    ...........###
+    ");
+    for ran in [sandbox.run("inspect 1").ok(), look(&sandbox, "inspect 1", 24).ok()] {
+        assert!(!ran.stdout.contains("waits"), "{ran}");
+    }
+}
+
+#[test]
+fn a_bar_tells_waiting_from_being_dead_and_shows_what_is_to_come() {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 3'\nbackoff = '1h'\nmax_attempts = 2\n");
+    sandbox.add("job");
+    sandbox.run("work -j1 --until-idle").ok();
+    sandbox.run("retry 1 --now").ok();
+    sandbox.drain();
+    sandbox.run("retry 1").ok();
+    sandbox.run("work -j1 --until-idle").ok();
+    // Ten seconds each; it waits 10 s, is dead for 60 s, then waits for a time that has long been.
+    sandbox.sql().run(
+        "DROP TRIGGER attempts_are_immutable; DROP TRIGGER jobs_keep_what_they_are;
+         UPDATE jobs SET enqueued_at = 1000000, changed_at = 1110000, run_at = 1120000;
+         UPDATE attempts SET duration_ms = 10000, started_at = 1000000 + CASE number WHEN 1 THEN 0 WHEN 2 THEN 20000
+             ELSE 90000 END;
+         UPDATE attempts SET finished_at = started_at + 10000",
+    );
+    let ran = look(&sandbox, "inspect 1", 80).ok();
+    let rows: Vec<String> = lines(&ran).into_iter().skip_while(|line| !line.starts_with("  time")).collect();
+    // The scale ends now, which is years later: what ran takes a column each.
+    assert_eq!(rows[1..4], ["    1  █", "    2  █", "    3  █"]);
+    assert!(rows[4].starts_with("    4  ░░░░░░░░░░") && !rows[4].contains('█'), "{ran}");
+    let done = "UPDATE jobs SET state = 'cancelled', changed_at = 1110000";
+    sandbox.sql().run(done);
+    let ran = look(&sandbox, "inspect 1", 87).ok();
+    let rows: Vec<String> = lines(&ran).into_iter().skip_while(|line| !line.starts_with("  time")).collect();
+    let bar = |blank: usize, waits: usize, runs: usize| {
+        format!("{}{}{}", " ".repeat(blank), "░".repeat(waits), "█".repeat(runs))
+    };
+    let expected = [bar(0, 0, 7), bar(7, 6, 7), bar(59, 0, 7)];
+    for (row, expected) in rows[1..4].iter().zip(expected) {
+        assert_eq!(row[7..], expected, "{ran}");
+    }
+}
+
+#[test]
+fn a_single_attempt_needs_no_bar() {
+    assert!(!look(&sandbox(), "inspect 4", 80).ok().stdout.contains("waits"));
+}
+
+#[test]
+fn colours_where_they_are_wanted() {
+    let sandbox = sandbox();
+    let colours = |line: &str, vars: &[(&str, &str)]| {
+        with(with(sandbox.call(line), &ABLE), vars).at_terminal(80).ok().stdout.contains("\u{1b}[")
+    };
+    for (vars, expected) in [
+        ([].as_slice(), true),
+        (&[("NO_COLOR", "1")], false),
+        (&[("CLICOLOR", "0")], false),
+        (&[("TERM", "dumb")], false),
+        (&[("TERM", "dumb"), ("CLICOLOR_FORCE", "1")], true),
+        (&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], false),
+    ] {
+        assert_eq!(colours("inspect jobs", vars), expected, "{vars:?}");
+        assert!(colours("inspect jobs --color always", vars), "{vars:?}");
+        assert!(!colours("inspect jobs --color never", vars), "{vars:?}");
+    }
+    assert!(colours("--help", &[]));
+    assert!(!colours("--help --color never", &[]));
+    let piped = sandbox.call("inspect jobs").env("CLICOLOR_FORCE", "1").run().ok();
+    assert!(piped.stdout.contains("\u{1b}["), "{piped}");
+}
+
+#[test]
+fn letters_that_the_terminal_has() {
+    let sandbox = sandbox();
+    let shown = |vars: &[(&str, &str)]| with(sandbox.call("inspect 2"), vars).at_terminal(80).ok().stdout;
+    assert!(shown(&ABLE).contains("jitter ±25%"));
+    for vars in [
+        [("TERM", "xterm"), ("LANG", "C")],
+        [("TERM", "dumb"), ("LANG", "C.UTF-8")],
+        [("LC_ALL", "POSIX"), ("LANG", "C.UTF-8")],
+    ] {
+        assert!(shown(&vars).contains("jitter +-25%"), "{vars:?}");
+    }
+    sandbox.run("inspect 2").ok().shows("jitter ±25%");
+}
+
+#[test]
+fn errors_are_broken_between_words() {
+    let sandbox = Sandbox::empty();
+    let ran = look(&sandbox, "inspect 1", 40).exits(66);
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(ran.stdout.replace(&sandbox.dir().display().to_string(), "/tmp/somewhere"), @"
+        runner: there is no database yet at
+                /tmp/somewhere/runner.db
+        hint: runner enqueue creates it; --db or
+              $RUNNER_DB names another one
+        ");
+    });
+    let ran = sandbox.run("inspect 1").exits(66);
+    assert_eq!(ran.stderr.lines().count(), 2, "{ran}");
+}
+
+#[test]
+fn times_in_utc() {
+    let sandbox = sandbox();
+    let shown = |line: &str| {
+        let ran = sandbox.call(line).env("TZ", "XXX-05:30").run().ok();
+        let line = ran.stdout.lines().find(|line| line.contains("enqueued")).expect("a line").to_owned();
+        line.trim_start().strip_prefix("enqueued").expect("a fact").trim()[..20].to_owned()
+    };
+    sandbox.sql().run("DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET enqueued_at = 1795271400000");
+    assert_eq!(shown("inspect 1"), "2026-11-21 20:00:00,");
+    assert_eq!(shown("inspect 1 --utc"), "2026-11-21 14:30:00Z");
+    assert_eq!(shown("--utc inspect 1"), "2026-11-21 14:30:00Z");
+    let log = sandbox.call("work --drain --utc --queue none").env("TZ", "XXX-05:30").run().ok().stderr;
+    assert!(log.lines().all(|line| line[..20].ends_with('Z')), "{log}");
+}
+
+#[test]
+fn the_log_of_a_worker_is_broken_between_words_too() {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 3'\nmax_attempts = 1\n");
+    sandbox.add("job");
+    let drawn = look(&sandbox, "work -j1 --drain", 60).exits(1).stdout;
+    // What is drawn of the bar is wiped before a line of the log.
+    let lines: Vec<&str> = drawn.split("\u{1b}[2K").flat_map(str::lines).collect();
+    let ended = lines.iter().position(|line| line.contains("job 1 job: dead")).expect("its end");
+    assert!(lines[ended].len() <= 60 && lines[ended + 1].starts_with(&" ".repeat(20)), "{drawn}");
+    let logged = sandbox.run("work -j1 --drain").ok().stderr;
+    assert!(logged.lines().all(|line| !line.starts_with(' ')), "{logged}");
+}
+
+#[test]
+fn options_of_every_verb_come_after_its_own() {
+    let help = Sandbox::empty().run("prune --help").ok().stdout;
+    let at = |text: &str| help.find(text).unwrap_or_else(|| panic!("{text} is not in {help}"));
+    assert!(at("--older-than") < at("Options of every verb") && at("Options of every verb") < at("--db"));
+    assert!(help.lines().all(|line| line.len() <= 100), "{help}");
+}
+
+/// Whatever the machine, so many of them take a while.
+const LINES: [usize; 4] = [4_000, 16_000, 64_000, 256_000];
+
+#[test]
+fn progress_is_drawn_only_where_a_person_looks_on() {
+    let shows = |sandbox: &Sandbox, line: &str, vars: &[(&str, &str)]| {
+        with(with(sandbox.call(line), &ABLE), vars).at_terminal(80).ok().stdout.contains(" left")
+    };
+    let of_lines = |lines: usize| {
+        let sandbox = Sandbox::empty();
+        sandbox.write("lines", "{\"command\":\"true\"}\n".repeat(lines));
+        sandbox
+    };
+    let long = LINES.into_iter().map(of_lines).find(|sandbox| shows(sandbox, "enqueue --batch lines", &[]));
+    let sandbox = long.expect("enqueue draws a bar");
+    assert!(!shows(&sandbox, "enqueue --batch lines", &[("TERM", "dumb")]), "a bar on a dumb terminal");
+    assert!(!shows(&sandbox, "enqueue --batch lines -q", &[]), "a bar with -q");
+    let prune_draws = |lines| {
+        let sandbox = of_lines(lines);
+        sandbox.run("enqueue -q --batch lines").ok();
+        sandbox.sql().run("UPDATE jobs SET state = 'cancelled'");
+        shows(&sandbox, "prune --older-than 0s", &[])
+    };
+    assert!(LINES.into_iter().any(prune_draws), "prune draws no bar");
+}

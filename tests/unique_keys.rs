@@ -1,0 +1,192 @@
+//! `unique_key` and `--idempotency-key`: a doubled cron line enqueues once.
+
+use std::process::Stdio;
+
+use crate::support::{Sandbox, assert_screen, json};
+
+const JOBS: &str = r#"
+[jobs.job]
+command = "echo ran >> log"
+[jobs.keyed]
+command = "echo keyed >> log"
+unique_key = "declared"
+[jobs.slow]
+command = "echo slow >> log; exec sleep 20"
+"#;
+
+#[test]
+fn a_held_unique_key_gives_the_first_id() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
+    sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
+    sandbox.run("enqueue job --unique-key k --on-conflict skip").ok().prints("1\n");
+    sandbox.run("enqueue job --unique-key other").ok().prints("2\n");
+    sandbox.drain();
+    sandbox.run("enqueue job --unique-key k").ok().prints("3\n");
+}
+
+#[test]
+fn a_declared_unique_key_holds_for_every_enqueue() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue keyed keyed job").ok().prints("1\n1\n2\n");
+    assert_eq!(sandbox.job(1)["unique_key"], "declared");
+    sandbox.run("enqueue job --unique-key declared").ok().prints("1\n");
+    sandbox.run("enqueue keyed --unique-key mine").ok().prints("3\n");
+}
+
+#[test]
+fn a_person_is_told_which_job_has_the_key_and_cron_is_not() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("job --unique-key k --in 1h");
+    sandbox.add("job --idempotency-key once");
+    sandbox.run("work --until-idle").ok();
+    sandbox.run("enqueue job --unique-key k").ok().prints("1\n").quietly();
+    let seen = |line: &str| sandbox.call(line).at_terminal(200).ok().stdout;
+    let all =
+        ["job --unique-key k", "job --idempotency-key once", "job --idempotency-key once --unique-key k"]
+            .map(|line| seen(&format!("enqueue {line}")))
+            .concat();
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(all, @r#"
+        runner: nothing new: job 1 already holds the unique key "k", pending since [TIME]
+        1
+        runner: nothing new: job 2 already holds the idempotency key "once", succeeded at [TIME]
+        2
+        runner: nothing new: job 2 already holds the idempotency key "once", succeeded at [TIME]
+        2
+        "#);
+    });
+    assert_eq!(seen("enqueue job --unique-key k -q"), "");
+    sandbox.write("batch", "{\"name\":\"job\",\"unique_key\":\"k\"}\n".repeat(7));
+    let many = seen("enqueue --batch batch");
+    assert_eq!(many.matches("holds the unique key").count(), 5);
+    assert!(many.contains("a key of 2 further jobs is held, too"), "{many}");
+}
+
+#[test]
+fn a_running_job_holds_its_key() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("slow --unique-key k");
+    let _worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
+}
+
+#[test]
+fn error_refuses_a_held_key() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("job --unique-key k");
+    sandbox.run("enqueue job --unique-key k --on-conflict error").exits(75).prints("").says("1");
+    assert_eq!(sandbox.count_jobs(), 1);
+    sandbox.drain();
+    sandbox.run("enqueue job --unique-key k --on-conflict error").ok().prints("2\n");
+}
+
+#[test]
+fn replace_takes_the_place_of_a_job_that_never_started() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("slow --unique-key k --in 1h");
+    sandbox.run("enqueue job --unique-key k --on-conflict replace").ok().prints("2\n");
+    assert_eq!(sandbox.job(1)["state"], "cancelled");
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["ran"]);
+}
+
+#[test]
+fn replace_is_refused_once_the_holder_has_started() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("slow --unique-key k");
+    let worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    sandbox.run("enqueue job --unique-key k --on-conflict replace").exits(75).prints("");
+    assert_eq!(sandbox.job(1)["state"], "running");
+    drop(worker);
+    // It is waiting again, but it has been started.
+    assert_eq!(sandbox.job(1)["state"], "pending");
+    sandbox.run("enqueue job --unique-key k --on-conflict replace").exits(75).prints("");
+    assert_eq!(sandbox.count_jobs(), 1);
+}
+
+#[test]
+fn a_conflict_enqueues_nothing_of_the_call() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("keyed");
+    let ran = sandbox.run("enqueue job keyed --on-conflict error").exits(75).prints("");
+    ran.says("nothing was enqueued: the unique key").says("is held by job 1").says("runner inspect 1");
+    assert_eq!(sandbox.count_jobs(), 1);
+    let twice = "{\"name\":\"job\",\"unique_key\":\"k\",\"on_conflict\":\"error\"}\n".repeat(2);
+    let ran = sandbox.call("enqueue --batch -").stdin(twice).run().exits(75).prints("");
+    ran.says("two jobs of this call have the unique key \"k\"");
+    assert_eq!(sandbox.count_jobs(), 1);
+}
+
+#[test]
+fn an_idempotency_key_is_never_given_out_twice() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue job --idempotency-key night-1").ok().prints("1\n");
+    sandbox.run("enqueue job --idempotency-key night-1").ok().prints("1\n");
+    sandbox.drain();
+    let job = sandbox.run("enqueue job --idempotency-key night-1 --json").ok().json();
+    assert_eq!((&job["id"], &job["created"], &job["state"]), (&json!(1), &json!(false), &json!("succeeded")));
+    sandbox.run("enqueue job --idempotency-key night-2").ok().prints("2\n");
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["ran", "ran"]);
+}
+
+#[test]
+fn keys_as_options_are_for_a_single_job() {
+    let sandbox = Sandbox::new(JOBS);
+    for key in ["--unique-key k", "--idempotency-key k"] {
+        sandbox.run(&format!("enqueue job slow {key}")).exits(2).prints("");
+        sandbox.run(&format!("enqueue --all {key}")).exits(2).prints("");
+        sandbox
+            .call(&format!("enqueue --batch - {key}"))
+            .stdin("{\"name\":\"job\"}\n")
+            .run()
+            .exits(2)
+            .prints("");
+    }
+    assert!(!sandbox.db().exists());
+}
+
+#[test]
+fn eight_at_once_with_one_key_give_one_job() {
+    for key in ["--unique-key k", "--idempotency-key k"] {
+        let sandbox = Sandbox::new(JOBS);
+        let line = format!("enqueue job {key}");
+        let calls: Vec<_> =
+            (0..8).map(|_| sandbox.call(&line).spawn(Stdio::piped(), Stdio::piped())).collect();
+        for call in calls {
+            let output = call.wait_with_output().expect("a child");
+            assert!(output.status.success(), "{output:?}");
+            assert_eq!(output.stdout, b"1\n", "{output:?}");
+        }
+        assert_eq!(sandbox.count_jobs(), 1);
+    }
+}
+
+#[test]
+fn a_cancelled_holder_gives_its_key_back() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("job --unique-key k");
+    sandbox.run("cancel 1").ok();
+    sandbox.run("enqueue job --unique-key k").ok().prints("2\n");
+}
+
+#[test]
+fn a_job_between_its_retries_holds_its_key() {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--max-attempts 2 --backoff 1h --unique-key k", "exit 1");
+    sandbox.run("work --until-idle").ok();
+    sandbox.run("enqueue --unique-key k -- true").ok().prints("1\n");
+}
+
+#[test]
+fn a_key_that_a_dead_job_holds_says_how_to_put_it_back() {
+    let sandbox = Sandbox::new("[jobs.bad]\ncommand = 'false'\nmax_attempts = 1\n");
+    sandbox.add("bad --idempotency-key today");
+    sandbox.run("enqueue bad --idempotency-key today").ok().prints("1\n").quietly();
+    sandbox.run("work --drain").exits(1);
+    sandbox.run("enqueue bad --idempotency-key today").ok().prints("1\n").says("runner retry 1");
+    sandbox.run("enqueue bad --idempotency-key today -q").ok().prints("").quietly();
+}

@@ -1,0 +1,304 @@
+//! `runner wait` and `enqueue --wait`: until it has ended, and then as it ended.
+
+use std::fs::File;
+use std::process::{Child, Output};
+
+use rustix::process::Pid;
+
+use crate::support::{Call, Finished, Sandbox, Signal, assert_screen, eventually, signal, wait_until};
+
+const JOBS: &str = r#"
+[defaults]
+backoff = "1ms"
+[jobs.good]
+command = "echo ran >> log"
+[jobs.bad]
+command = "echo out $RUNNER_ATTEMPT; echo err >&2; exit 3"
+max_attempts = 2
+[jobs.slow]
+command = "echo began >> log; until [ -e go ]; do sleep 0.01; done"
+"#;
+
+/// A call in the background.
+struct Waiter<'a> {
+    sandbox: &'a Sandbox,
+    child: Child,
+}
+
+impl<'a> Waiter<'a> {
+    fn start(sandbox: &'a Sandbox, call: Call) -> Self {
+        let file = |name: &str| File::create(sandbox.path(name)).expect("a file for its output");
+        Self { sandbox, child: call.spawn(file("waiter.out"), file("waiter.err")) }
+    }
+
+    #[track_caller]
+    fn until_it_says(&self, text: &str) {
+        wait_until(text, || self.sandbox.read("waiter.err").contains(text));
+    }
+
+    fn signal(&self, which: Signal) {
+        signal(Pid::from_child(&self.child).as_raw_nonzero().get(), which);
+    }
+
+    #[track_caller]
+    fn end(mut self) -> Finished {
+        let status = eventually("the waiting ends", || self.child.try_wait().expect("a child"));
+        let read = |name: &str| self.sandbox.read(name).into_bytes();
+        Finished::new(
+            "a call".to_owned(),
+            Output { status, stdout: read("waiter.out"), stderr: read("waiter.err") },
+        )
+    }
+}
+
+const NO_WORKER: &str = "no worker is running for queue default";
+
+#[test]
+fn a_job_that_succeeds_gives_zero() {
+    let sandbox = Sandbox::new(JOBS);
+    let _worker = sandbox.worker("");
+    sandbox.run("enqueue good --wait").ok().prints("1\n").quietly();
+    assert_eq!(sandbox.log(), ["ran"]);
+    sandbox.run("wait 1").ok().prints("job 1 good: succeeded\n").quietly();
+    assert_eq!(sandbox.run("wait 1 --json").ok().json()["state"], "succeeded");
+    sandbox.run("wait 1 -q").ok().prints("").quietly();
+}
+
+#[test]
+fn the_exit_status_is_that_of_the_last_attempt() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("not-executable", "x");
+    let cases = [
+        ("", "exit 3", 3),
+        ("", "kill -KILL $$", 137),
+        ("--timeout 20ms", "exec sleep 20", 124),
+        ("--timeout 20ms --grace-period 5s", "trap 'exit 0' TERM; sleep 20 & wait", 124),
+        ("--cwd no-such-directory", "true", 127),
+        ("--env PATH=. --max-attempts 2 --backoff 1ms", "exit $((RUNNER_ATTEMPT + 3))", 5),
+        ("", "echo unrecoverable=true >> $RUNNER_REPORT; exit 7", 7),
+    ];
+    let _worker = sandbox.worker("");
+    for (options, line, exit) in cases {
+        sandbox.call(&format!("enqueue --wait {options} -c")).arg(line).run().exits(exit);
+    }
+    sandbox.run("enqueue --wait -- no-such-program").exits(127);
+    sandbox.run("enqueue --wait -- ./not-executable").exits(126);
+    sandbox.run("wait 1").exits(3).shows("job 1 exit: dead, EXIT_3");
+    sandbox.run("wait 1 -q").exits(3).shows("job 1 exit: dead, EXIT_3");
+}
+
+#[test]
+fn exit_status_zero_that_is_no_success_is_one() {
+    let sandbox = Sandbox::new("[jobs.odd]\ncommand = 'true'\nsuccess_exit_codes = [4]\nmax_attempts = 1\n");
+    sandbox.add("odd");
+    sandbox.drain();
+    sandbox.run("wait 1").exits(1);
+}
+
+#[test]
+fn several_are_one_if_any_did_not_succeed() {
+    let sandbox = Sandbox::new(JOBS);
+    let _worker = sandbox.worker("");
+    sandbox.run("enqueue good good --wait").ok().prints("1\n2\n").quietly();
+    sandbox.run("enqueue good bad --wait").exits(1).prints("3\n4\n").says("job 4 bad: dead, EXIT_3");
+    sandbox
+        .run("wait 1 2 3")
+        .ok()
+        .prints("job 1 good: succeeded\njob 2 good: succeeded\njob 3 good: succeeded\n");
+    sandbox.run("wait 4 1").exits(1);
+}
+
+#[test]
+fn a_waiter_is_told_of_the_end_and_of_what_is_missing() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("slow");
+    let waiter = Waiter::start(&sandbox, sandbox.call("wait 1 1"));
+    waiter.until_it_says(NO_WORKER);
+    let _worker = sandbox.worker("");
+    sandbox.until_logged(1);
+    sandbox.write("go", "");
+    let ran = waiter.end().ok().prints("job 1 slow: succeeded\n");
+    assert_eq!(ran.stderr.lines().count(), 1, "{ran}");
+}
+
+#[test]
+fn the_id_comes_before_the_waiting() {
+    let sandbox = Sandbox::new(JOBS);
+    let waiter = Waiter::start(&sandbox, sandbox.call("enqueue slow --wait"));
+    wait_until("the id is printed", || sandbox.read("waiter.out") == "1\n");
+    waiter.until_it_says(NO_WORKER);
+    sandbox.run("cancel 1").ok();
+    waiter.end().exits(1).prints("1\n").says("job 1 slow: cancelled");
+}
+
+#[test]
+fn a_cancel_by_a_person_is_one() {
+    let sandbox = Sandbox::new(JOBS);
+    let worker = sandbox.worker("");
+    let waiter = Waiter::start(&sandbox, sandbox.call("enqueue slow --wait --output-on-failure -q"));
+    sandbox.until_logged(1);
+    sandbox.run("cancel 1").ok();
+    waiter.end().exits(1).prints("").quietly();
+    drop(worker);
+}
+
+#[test]
+fn an_expiry_is_recorded_by_whoever_waits() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue good --expires-in 30ms --wait -q").exits(1).prints("").says("EXPIRED");
+    assert_eq!(sandbox.sql().text("SELECT state || ' ' || dead_reason FROM jobs"), "dead expired");
+}
+
+#[test]
+fn ctrl_c_ends_the_waiting_and_the_job_goes_on() {
+    for (which, exit) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let sandbox = Sandbox::new(JOBS);
+        let waiter = Waiter::start(&sandbox, sandbox.call("enqueue good slow --wait"));
+        waiter.until_it_says(NO_WORKER);
+        waiter.signal(which);
+        waiter.end().exits(exit).prints("1\n2\n").says("jobs 1 2 go on; runner cancel 1 2 calls them off");
+        assert_eq!(sandbox.job(1)["state"], "pending");
+    }
+}
+
+#[test]
+fn what_a_shell_puts_into_the_background_waits_on() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("slow");
+    let program = env!("CARGO_BIN_EXE_runner");
+    let line = format!("trap '' INT; exec {program} wait 1");
+    let waiter = Waiter::start(&sandbox, sandbox.program("/bin/sh").arg("-c").arg(line));
+    waiter.until_it_says(NO_WORKER);
+    waiter.signal(Signal::INT);
+    sandbox.write("go", "");
+    sandbox.drain();
+    waiter.end().ok();
+}
+
+#[test]
+fn the_patience_may_end_before_the_job() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox
+        .run("enqueue good --wait --wait-timeout 10ms -q")
+        .exits(75)
+        .prints("")
+        .says("the time to wait is over: job 1 goes on; runner cancel 1 calls it off");
+    sandbox.drain();
+    sandbox.run("enqueue good --wait --wait-timeout 0s --idempotency-key k").exits(75);
+    sandbox.drain();
+    sandbox.run("enqueue good --wait --wait-timeout 0s --idempotency-key k").ok().prints("2\n");
+}
+
+#[test]
+fn the_earlier_job_is_waited_for_where_a_key_gives_it() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("bad --unique-key k");
+    let waiter = Waiter::start(&sandbox, sandbox.call("enqueue good --unique-key k --wait"));
+    waiter.until_it_says(NO_WORKER);
+    sandbox.drain();
+    waiter.end().exits(3).prints("1\n");
+    assert_eq!(sandbox.count_jobs(), 1);
+}
+
+#[test]
+fn the_output_comes_only_when_it_has_failed_for_good() {
+    let sandbox = Sandbox::new(JOBS);
+    let _worker = sandbox.worker("");
+    let ran = sandbox.run("enqueue bad --wait --output-on-failure -q").exits(3).prints("out 2\n");
+    let said: Vec<_> = ran.stderr.lines().collect();
+    assert_eq!(said.len(), 2, "{ran}");
+    assert!(said[0].contains("job 1 bad: dead, EXIT_3"), "{ran}");
+    assert_eq!(said[1], "err");
+    sandbox.run("enqueue --wait --output-on-failure -q -c").exits(2);
+    sandbox
+        .call("enqueue --wait --output-on-failure -q --max-attempts 2 --backoff 1ms -c")
+        .arg("echo x; echo y >&2; [ $RUNNER_ATTEMPT = 2 ]")
+        .run()
+        .ok()
+        .prints("")
+        .quietly();
+    let lines = sandbox.run("enqueue bad --wait --output-on-failure --json").exits(3).json_lines();
+    assert_eq!((&lines[0]["id"], &lines[1]["stdout"]), (&3.into(), &"out 2\n".into()));
+}
+
+#[test]
+fn of_what_could_not_be_started_the_cause_comes_in_place_of_output() {
+    let sandbox = Sandbox::empty();
+    let _worker = sandbox.worker("");
+    let ran =
+        sandbox.run("enqueue --wait --output-on-failure -q --name gone -- ./no-such-program").exits(127);
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(ran.stderr, @"
+        runner: job 1 gone: dead, SPAWN_FAILED: it could not be started, which is retried only where auto_retry_for lists it; runner inspect 1 tells more
+        runner: attempt 1: no such program: ./no-such-program
+        ");
+    });
+}
+
+#[test]
+fn output_is_raw_where_no_person_reads() {
+    let sandbox = Sandbox::empty();
+    let _worker = sandbox.worker("");
+    let call =
+        sandbox.call("enqueue -q --wait --output-on-failure -c").arg(r"printf '\377\033[31m\000x'; exit 1");
+    assert_eq!(call.run().exits(1).raw, b"\xff\x1b[31m\0x");
+}
+
+#[test]
+fn a_batch_is_waited_for_as_a_whole() {
+    let sandbox = Sandbox::new(JOBS);
+    let _worker = sandbox.worker("");
+    let lines = "{\"name\": \"good\"}\n{\"command\": \"exit 9\"}\n";
+    sandbox.call("enqueue --batch - --wait").stdin(lines).run().exits(1).prints("1\n2\n");
+    sandbox.call("enqueue --batch - --wait").stdin("").run().ok().prints("").quietly();
+}
+
+#[test]
+fn what_is_not_there_cannot_be_waited_for() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("wait 1").exits(66);
+    sandbox.add("good");
+    sandbox.run("wait 1 2").exits(66).prints("").says("there is no job 2");
+    sandbox.run("wait").exits(2);
+    sandbox.run("wait x").exits(2);
+}
+
+#[test]
+fn options_of_waiting_need_waiting() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue good --wait-timeout 1s").exits(2);
+    sandbox.run("enqueue good --output-on-failure").exits(2);
+    sandbox.run("enqueue good --wait --wait-timeout 1").exits(2);
+    assert!(!sandbox.db().exists());
+}
+
+#[test]
+fn a_job_that_is_removed_is_no_longer_waited_for() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("good");
+    let waiter = Waiter::start(&sandbox, sandbox.call("wait 1"));
+    waiter.until_it_says(NO_WORKER);
+    // In one transaction: the waiter sees it either waiting or gone.
+    sandbox.sql().run("BEGIN; UPDATE jobs SET state = 'cancelled'; DELETE FROM jobs; COMMIT");
+    waiter.end().exits(66).says("job 1 was removed");
+}
+
+#[test]
+fn a_job_that_expired_after_a_failure_exits_as_that_failure_did() {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--expires-in 1h --max-attempts 3 --backoff 2h", "exit 7");
+    sandbox.run("work --until-idle").exits(1);
+    assert_eq!(sandbox.job(1)["dead_reason"], "expired");
+    sandbox.run("wait 1 -q").exits(7);
+    sandbox.run("wait 1 1").exits(7);
+}
+
+#[test]
+fn a_job_that_expired_waiting_for_its_retry_exits_as_its_last_attempt_did() {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--expires-in 3h --max-attempts 3 --backoff 2h", "exit 7");
+    sandbox.run("work --until-idle").ok();
+    sandbox.sql().run("UPDATE jobs SET run_at = 1, expires_at = 1");
+    assert_eq!(sandbox.job(1)["dead_reason"], "expired");
+    sandbox.run("wait 1 -q").exits(7);
+}

@@ -1,0 +1,231 @@
+//! A worker that dies: its attempts are ended, recorded and decided by the next one.
+
+use crate::support::{Sandbox, Signal, Value, Worker, eventually, is_alive, json, wait_until};
+
+const JOBS: &str = r#"
+[jobs.job]
+command = "echo $RUNNER_ATTEMPT >> log; echo $$ > pid.$RUNNER_ATTEMPT; [ $RUNNER_ATTEMPT -gt 1 ] || exec sleep 20"
+backoff = "1ms"
+[jobs.once]
+command = "echo once >> log; exec sleep 20"
+retryable = false
+[jobs.listed]
+command = "echo listed >> log; exec sleep 20"
+auto_retry_for = ["TIMEOUT"]
+[jobs.spread]
+command = "setsid sh -c 'trap : TERM; echo $$ > stray; while [ -e runner.db ]; do sleep 0.05; done' & echo start >> log; exec sleep 20"
+max_attempts = 1
+[jobs.talk]
+command = "echo half; echo talk >> log; exec sleep 20"
+max_attempts = 1
+"#;
+
+/// A sandbox with a job of this name whose worker has been killed while it ran.
+#[track_caller]
+fn after_a_crash_of(name: &str) -> Sandbox {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add(name);
+    let worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    // The command may be faster than the note of its start, without which nobody knows when that was.
+    wait_until("its start is on record", || worker.stderr().contains("started, pid"));
+    worker.kill();
+    sandbox
+}
+
+#[test]
+fn a_new_worker_ends_what_is_left_and_runs_the_job_again() {
+    let sandbox = after_a_crash_of("job");
+    let old = sandbox.pid_of("pid.1");
+    assert!(is_alive(old), "its command lives on");
+    sandbox.run("work --drain").ok();
+    assert!(!is_alive(old));
+    assert_eq!(sandbox.log(), ["1", "2"]);
+    let job = sandbox.job(1);
+    assert_eq!(
+        (&job["state"], &job["attempts"], &job["budget_used"]),
+        (&json!("succeeded"), &json!(2), &json!(2))
+    );
+    let lost = &job["history"][0];
+    assert_eq!((&lost["outcome"], &lost["error_code"]), (&json!("worker_crashed"), &json!("WORKER_CRASHED")));
+    assert_eq!((&lost["counted"], &lost["will_retry"]), (&json!(true), &json!(true)));
+    for field in ["exit_code", "signal", "duration_ms"] {
+        assert_eq!(lost[field], json!(null), "{field}");
+    }
+    assert_ne!(lost["started_at"], json!(null));
+    assert_ne!(lost["worker_id"], job["history"][1]["worker_id"]);
+    assert!(job["history"][1]["started_at"].as_str() >= lost["finished_at"].as_str(), "{job}");
+}
+
+#[test]
+fn what_may_run_only_once_is_dead_after_a_crash() {
+    let sandbox = after_a_crash_of("once");
+    sandbox.run("work --drain").exits(1);
+    let job = sandbox.job(1);
+    assert_eq!((&job["state"], &job["dead_reason"]), (&json!("dead"), &json!("not_retryable")));
+    assert_eq!(job["error_code"], "WORKER_CRASHED");
+    assert_eq!(sandbox.log(), ["once"]);
+}
+
+#[test]
+fn a_crash_that_is_not_listed_is_final() {
+    let sandbox = after_a_crash_of("listed");
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.job(1)["dead_reason"], "code_not_listed");
+    assert_eq!(sandbox.log(), ["listed"]);
+}
+
+#[test]
+fn recovery_finds_what_left_the_group_and_does_not_heed_sigterm() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("spread");
+    let worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    let stray = sandbox.pid_of("stray");
+    worker.kill();
+    sandbox.run("work --drain").exits(1);
+    assert!(!is_alive(stray));
+    assert_eq!(sandbox.job(1)["error_code"], "WORKER_CRASHED");
+}
+
+#[test]
+fn a_running_worker_takes_over_from_one_that_died() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("job");
+    let doomed = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    let _other = sandbox.worker("-j1");
+    doomed.kill();
+    sandbox.until_state(1, "succeeded");
+    assert_eq!(sandbox.log(), ["1", "2"]);
+}
+
+#[test]
+fn a_cancel_on_record_holds_after_a_crash() {
+    let sandbox =
+        Sandbox::new(&JOBS.replace("echo listed >> log; exec", "trap '' TERM; echo listed >> log;"));
+    sandbox.write(
+        "jobs.toml",
+        sandbox.read("jobs.toml").replace("auto_retry_for", "grace_period = '1m'\nauto_retry_for"),
+    );
+    sandbox.add("listed");
+    let worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    sandbox.run("cancel 1").ok();
+    assert_ne!(sandbox.job(1)["cancel_requested_at"], json!(null));
+    worker.kill();
+    sandbox.run("work --drain").ok();
+    let job = sandbox.job(1);
+    assert_eq!((&job["state"], &job["attempts"]), (&json!("cancelled"), &json!(1)));
+}
+
+#[test]
+fn little_of_the_output_is_lost() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("talk");
+    let worker = sandbox.worker("-j1");
+    wait_until("its output is saved", || sandbox.run("logs 1").stdout == "half\n");
+    worker.kill();
+    sandbox.run("logs 1").ok().prints("half\n");
+    sandbox.run("work --drain").exits(1);
+    sandbox.run("logs 1.1").ok().prints("half\n");
+}
+
+#[track_caller]
+fn workers(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.run("inspect workers --json").ok().json_lines()
+}
+
+#[test]
+fn a_dead_worker_is_shown_until_it_is_dealt_with() {
+    let sandbox = after_a_crash_of("once");
+    let dead = workers(&sandbox);
+    assert_eq!((dead.len(), &dead[0]["alive"], &dead[0]["running"]), (1, &json!(false), &json!(1)));
+    sandbox.run("inspect workers").ok().shows("dead");
+    sandbox.run("inspect").ok().shows("died");
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(workers(&sandbox), [] as [Value; 0]);
+}
+
+/// A worker in the midst of job 1, to which something is done; then another worker runs job 2.
+#[track_caller]
+fn nobody_takes_over(harm: impl Fn(&Sandbox, &Worker)) -> (Sandbox, Worker) {
+    let sandbox = Sandbox::new(
+        "[jobs.gated]\ncommand = 'echo $RUNNER_JOB_ID >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done'\n[jobs.quick]\ncommand = 'true'\n",
+    );
+    sandbox.add("gated");
+    let first = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    harm(&sandbox, &first);
+    let _second = sandbox.worker("-j1");
+    sandbox.add("quick");
+    sandbox.until_state(2, "succeeded");
+    let job = sandbox.job(1);
+    assert_eq!((&job["state"], &job["attempts"]), (&json!("running"), &json!(0)));
+    (sandbox, first)
+}
+
+#[test]
+fn a_suspended_worker_is_alive() {
+    let (sandbox, worker) = nobody_takes_over(|sandbox, worker| {
+        worker.signal(Signal::STOP);
+        eventually("it is shown as suspended", || {
+            sandbox.run("inspect workers").ok().stdout.contains("suspended").then_some(())
+        });
+    });
+    assert_eq!(workers(&sandbox)[0]["alive"], true);
+    sandbox.write("go", "");
+    worker.signal(Signal::CONT);
+    sandbox.until_state(1, "succeeded");
+    assert_eq!(sandbox.log(), ["1"]);
+}
+
+#[test]
+fn a_missing_lock_file_is_no_proof_of_death() {
+    let (sandbox, worker) = nobody_takes_over(|sandbox, _| {
+        let run_dir = sandbox.path("runner.db.run");
+        for entry in std::fs::read_dir(run_dir).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "lock") {
+                std::fs::remove_file(path).expect("it goes");
+            }
+        }
+    });
+    assert!(is_alive(worker.pid()));
+    sandbox.write("go", "");
+    sandbox.until_state(1, "succeeded");
+    assert_eq!(sandbox.log(), ["1"]);
+}
+
+#[test]
+fn every_job_of_a_dead_worker_is_recorded() {
+    let sandbox = Sandbox::new(
+        "[jobs.job]\ncommand = 'echo ran >> log; [ -e go ] || exec sleep 20'\nmax_attempts = 1\n",
+    );
+    sandbox.run("enqueue job job job job job").ok();
+    let worker = sandbox.worker("-j3");
+    sandbox.until_logged(3);
+    worker.kill();
+    sandbox.write("go", "");
+    sandbox.run("work --drain").exits(1);
+    let dead = sandbox.run("inspect dead --json --error-code WORKER_CRASHED").ok().json_lines();
+    assert_eq!(dead.len(), 3);
+    let succeeded = sandbox.run("inspect jobs --state succeeded --json").ok().json_lines();
+    assert_eq!(succeeded.len(), 2, "what was not started is not lost");
+    assert_eq!(sandbox.log().len(), 5);
+}
+
+#[test]
+fn the_log_tells_of_a_lost_attempt() {
+    let sandbox = after_a_crash_of("once");
+    let events = sandbox.run("work --drain --log json").exits(1).json_lines();
+    let lost = events.iter().find(|event| event["event"] == "attempt_lost").expect("a lost attempt");
+    assert_eq!(
+        (&lost["job_id"], &lost["name"], &lost["attempt"], &lost["error_code"]),
+        (&json!(1), &json!("once"), &json!(1), &json!("WORKER_CRASHED"))
+    );
+    assert_eq!(lost.get("duration_ms"), Some(&json!(null)));
+    assert!(lost["message"].is_string(), "{lost}");
+    let dead = events.iter().find(|event| event["event"] == "job_dead").expect("a dead job");
+    assert_eq!(dead["dead_reason"], "not_retryable");
+}
