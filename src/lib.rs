@@ -45,12 +45,6 @@
 //! does. The slot that starts it notes so in the worker's lock file first: whoever finds the worker dead can tell
 //! what had begun. What ended is decided by [`model::decide`] and written, with the attempt's row, behind a fence: job,
 //! worker and attempt number must all still be what they were.
-//!
-//! While attempts are short a turn also claims some ahead. They wait in memory (`worker::exchange`), where a slot takes
-//! its next order under the same lock under which it hands in the last end, and ends gather for a moment while every slot
-//! has an order: so one sync serves many. What is claimed ahead is no attempt. It goes back uncounted when it stalls, when
-//! its queue is paused, when its worker stops or dies; to everybody else its job is still waiting (`worker::in_hand`); and a
-//! job that a crash would end is never claimed ahead.
 
 pub mod cli;
 pub mod clock;

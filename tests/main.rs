@@ -3,7 +3,6 @@
 mod support;
 
 mod ad_hoc;
-mod ahead;
 mod architecture;
 mod arguments;
 mod background_processes;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::ensure;
 use runner::clock;
 use runner::model::{Exit, SelfReport, Status};
-use runner::store::{Claim, Definitions, Ended, Errand, Store, Want};
+use runner::store::{Claim, Definitions, Ended, Store, TurnRequest};
 use runner::text::Millis;
 
 use crate::Context;
@@ -71,9 +71,9 @@ impl Crowd {
     }
 
     fn turn(&mut self, ended: &[Ended], want: usize) -> anyhow::Result<Vec<Claim>> {
-        let errand =
-            Errand { worker: self.worker, queues: None, ended, give_back: &[], want: Want::now(want) };
-        Ok(self.store.turn(&mut self.definitions, &errand, &clock::now)?.claims)
+        let request =
+            TurnRequest { worker: self.worker, queues: None, ended, give_back: &[], idle_slots: want };
+        Ok(self.store.turn(&mut self.definitions, &request, &clock::now)?.claims)
     }
 }
 

@@ -114,7 +114,6 @@ pub fn runner_rate(context: &Context, slots: usize) -> anyhow::Result<f64> {
 
 fn runner_seconds(context: &Context, command: &str, jobs: usize, slots: usize) -> anyhow::Result<f64> {
     let bed = Bed::new(&context.args)?;
-    // A declared job with every setting at its default; an ad hoc one would have a single run, and not be claimed ahead.
     fs::write(bed.path("jobs.toml"), format!("[jobs.job]\ncommand = {command}\n"))?;
     bed.batch(&"{\"name\":\"job\"}\n".repeat(jobs))?;
     let took = seconds(&mut bed.runner(&["work", "--drain", "-j", &slots.to_string()]))?;

@@ -30,7 +30,7 @@ pub fn rows(context: &Context) -> anyhow::Result<Vec<Row>> {
 fn drain(context: &Context, attempts: usize, slots: usize, success_at: usize) -> anyhow::Result<f64> {
     let bed = Bed::new(&context.args)?;
     let helper = context.helpers.succeeds_at.to_string_lossy();
-    // The same policy for both, with a run to spare: a last run is not claimed ahead.
+    // The same policy for both.
     let line = format!(
         "{{\"command\":[{helper:?},\"{success_at}\"],\"max_attempts\":3,\"backoff\":\"0s\",\"jitter\":0}}\n"
     );

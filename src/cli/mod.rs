@@ -8,7 +8,6 @@ mod commands;
 mod enqueue;
 pub mod error;
 mod follow;
-mod hands;
 mod json_rows;
 mod locate;
 mod meant;

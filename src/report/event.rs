@@ -71,7 +71,7 @@ pub enum EventKind {
         attempts: u32,
     },
     /// A job was cancelled while this worker held it and had not started it.
-    JobCalledOff {
+    JobCancelled {
         /// The job.
         job_id: i64,
         /// Its name.
@@ -113,7 +113,7 @@ impl EventKind {
             },
             Self::AttemptLost { .. } => "attempt_lost",
             Self::JobExpired { .. } => "job_dead",
-            Self::JobCalledOff { .. } => "job_cancelled",
+            Self::JobCancelled { .. } => "job_cancelled",
             Self::WorkerStopping { .. } => "worker_stopping",
             Self::WorkerStopped { .. } => "worker_stopped",
             Self::Notice(_) => return None,

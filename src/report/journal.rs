@@ -27,7 +27,7 @@ pub(super) const fn priority(what: &EventKind) -> &'static str {
         EventKind::WorkerStopping { .. } => "<5>",
         EventKind::WorkerStarted { .. }
         | EventKind::JobStarted { .. }
-        | EventKind::JobCalledOff { .. }
+        | EventKind::JobCancelled { .. }
         | EventKind::WorkerStopped { .. } => "<6>",
     }
 }

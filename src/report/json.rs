@@ -74,7 +74,7 @@ fn object(event: &Event) -> Map<String, Value> {
             waited_in_vain(*job_id, name, *attempts, crate::model::EXPIRED, &mut put);
             put("dead_reason", json!("expired"));
         }
-        EventKind::JobCalledOff { job_id, name, attempts } => {
+        EventKind::JobCancelled { job_id, name, attempts } => {
             waited_in_vain(*job_id, name, *attempts, crate::model::CANCELLED, &mut put);
         }
         EventKind::WorkerStopping { reason, running } => {

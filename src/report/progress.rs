@@ -83,7 +83,7 @@ impl Reporter for ProgressLog {
                 }
             }
             EventKind::AttemptLost { job_id, .. } => self.ended(*job_id),
-            EventKind::JobExpired { .. } | EventKind::JobCalledOff { .. } => self.total.inc(1),
+            EventKind::JobExpired { .. } | EventKind::JobCancelled { .. } => self.total.inc(1),
             EventKind::WorkerStopped { .. } => {
                 self.total.finish_and_clear();
                 let _ = self.display.clear();

@@ -67,7 +67,7 @@ impl Reporter for ServiceLog {
             EventKind::WorkerStopped { .. } => self.manager.say("STOPPING=1\n", "stopped"),
             EventKind::AttemptLost { .. }
             | EventKind::JobExpired { .. }
-            | EventKind::JobCalledOff { .. }
+            | EventKind::JobCancelled { .. }
             | EventKind::Notice(_) => {}
         }
     }

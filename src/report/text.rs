@@ -62,7 +62,7 @@ pub(super) fn words(what: &EventKind) -> String {
         EventKind::JobExpired { job_id, name, .. } => {
             format!("job {job_id} {name}: dead, {}", DeadReason::Expired.because())
         }
-        EventKind::JobCalledOff { job_id, name, .. } => {
+        EventKind::JobCancelled { job_id, name, .. } => {
             format!("job {job_id} {name}: cancelled before it started")
         }
         EventKind::WorkerStopping { reason, running } => format!("stopping: {reason}; {running} running"),

@@ -12,12 +12,7 @@ use crate::text::Timestamp;
 type Part = (String, String);
 
 /// The parts that hold every job in the states that are asked for; none where that is more than can be gathered.
-pub(super) fn few(
-    connection: &Connection,
-    filter: &JobFilter,
-    now: Timestamp,
-    any_in_hand: bool,
-) -> Result<Option<Vec<Part>>> {
+pub(super) fn few(connection: &Connection, filter: &JobFilter, now: Timestamp) -> Result<Option<Vec<Part>>> {
     let all: Vec<StateFilter> = JobState::ALL.iter().map(|state| StateFilter::State(*state)).collect();
     let dead = [StateFilter::State(JobState::Dead)];
     let states = match &filter.error_code {
@@ -27,9 +22,6 @@ pub(super) fn few(
         None => &filter.states,
     };
     let mut parts = Vec::new();
-    if any_in_hand && states.iter().any(|state| state.means_ready()) {
-        parts.push(part("jobs_running", "j.state = 'running'"));
-    }
     for state in states {
         match state {
             StateFilter::State(JobState::Running) => parts.push(part("jobs_running", "j.state = 'running'")),

@@ -7,9 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::definition::Definitions;
 use super::enqueue::unpack_args;
 use super::{Result, StoreError, queues};
-use crate::model::{
-    Bytes, Circumstances, Decision, ErrorCode, Exit, JobSpec, SelfReport, StopReason, classify, decide,
-};
+use crate::model::{Bytes, ErrorCode, JobSpec};
 use crate::text::Timestamp;
 
 /// A job that a worker holds, with all that its next attempt needs.
@@ -41,45 +39,23 @@ pub struct Claim {
     pub last_worker: Option<String>,
 }
 
-/// How many jobs a worker can take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Want {
-    /// To start them now.
-    pub now: usize,
-    /// To have them at hand when a slot becomes free.
-    pub ahead: usize,
-}
-
-impl Want {
-    /// As many as can be started now, and none ahead.
-    pub const fn now(now: usize) -> Self {
-        Self { now, ahead: 0 }
-    }
-
-    const fn total(self) -> usize {
-        self.now + self.ahead
-    }
-}
-
 /// A due job that may be claimed.
 struct Candidate {
     id: i64,
     run_at: i64,
 }
 
-/// Claims due jobs of these queues (none: of all) for the worker with this row id.
-///
-/// The order holds for those that are claimed ahead too: the first that may not be claimed ahead ends the claim.
+/// Claims up to `limit` due jobs of these queues (none: of all) for the worker with this row id.
 pub(super) fn claim(
     connection: &Connection,
     definitions: &mut Definitions,
     worker: i64,
     selected: Option<&[String]>,
-    want: Want,
+    limit: usize,
     now: Timestamp,
 ) -> Result<Vec<Claim>> {
     let mut claims = Vec::new();
-    if want.total() == 0 {
+    if limit == 0 {
         return Ok(claims);
     }
     let mut levels = waiting_levels(connection, selected)?;
@@ -87,43 +63,20 @@ pub(super) fn claim(
     for same_priority in levels.chunk_by(|a, b| a.1 == b.1) {
         let mut due = Vec::new();
         for (queue, priority) in same_priority {
-            due.extend(due_jobs(connection, queue, *priority, now, want.total() - claims.len())?);
+            due.extend(due_jobs(connection, queue, *priority, now, limit - claims.len())?);
         }
         due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
-        due.truncate(want.total() - claims.len());
+        due.truncate(limit - claims.len());
         for candidate in due {
             let claim = read(connection, definitions, candidate.id)?;
-            if claims.len() >= want.now && !may_wait_in_hand(&claim, now) {
-                return Ok(claims);
-            }
             take(connection, worker, &claim, now)?;
             claims.push(claim);
         }
-        if claims.len() >= want.total() {
+        if claims.len() >= limit {
             break;
         }
     }
     Ok(claims)
-}
-
-/// May it be claimed before there is a slot for it?
-///
-/// After a restart of the machine nobody can tell whether a claim was started, and it counts as a crash. A job that
-/// a crash would end must not be put at that risk for the sake of speed.
-fn may_wait_in_hand(claim: &Claim, now: Timestamp) -> bool {
-    let crash = Exit::unseen(StopReason::WorkerCrashed);
-    let crashed = classify(&claim.spec.exit, crash, None);
-    let circumstances = Circumstances {
-        n: claim.budget_number,
-        cancel_requested: false,
-        expires_at: claim.expires_at,
-        finished_at: now,
-        roll: 1.0, // the longest wait: it must not fall after the expiry
-    };
-    matches!(
-        decide(&claim.spec.policy, &crashed, &SelfReport::default(), circumstances),
-        Decision::Retry { .. }
-    )
 }
 
 /// The queue and priority of all waiting jobs, each pair once, found by leaps over the index.

@@ -1,7 +1,5 @@
 //! What to list: the filters, and the conditions they stand for.
 
-use std::collections::BTreeSet;
-
 use rusqlite::types::Value;
 
 use crate::model::{JobState, Outcome, Phase};
@@ -25,27 +23,6 @@ impl StateFilter {
     /// The words that [`StateFilter::parse`] takes.
     pub fn words() -> impl Iterator<Item = &'static str> {
         JobState::ALL.iter().map(|s| s.as_str()).chain(Phase::ALL.iter().map(|p| p.as_str()))
-    }
-
-    /// Does it mean jobs that are due, too?
-    pub(super) const fn means_ready(self) -> bool {
-        matches!(self, Self::State(JobState::Pending) | Self::Phase(Phase::Ready))
-    }
-
-    /// The condition on `jobs AS j`, where these are claimed and not begun.
-    fn sql_with(self, in_hand: &BTreeSet<i64>) -> String {
-        let sql = self.sql();
-        let ids: Vec<_> = in_hand.iter().map(ToString::to_string).collect();
-        let ids = ids.join(", ");
-        if in_hand.is_empty() {
-            sql.to_owned()
-        } else if self == Self::State(JobState::Running) {
-            format!("{sql} AND j.id NOT IN ({ids})")
-        } else if self.means_ready() {
-            format!("{sql} OR j.state = 'running' AND j.id IN ({ids})")
-        } else {
-            sql.to_owned()
-        }
     }
 
     /// The condition on `jobs AS j`; `?1` is now.
@@ -102,11 +79,11 @@ pub struct AttemptFilter {
 }
 
 impl JobFilter {
-    /// Everything that is asked for, as conditions on `jobs AS j`; `?1` is now. What lies in a worker's hand is ready.
-    pub(super) fn conditions(&self, now: Timestamp, in_hand: &BTreeSet<i64>) -> Conditions {
+    /// Everything that is asked for, as conditions on `jobs AS j`; `?1` is now.
+    pub(super) fn conditions(&self, now: Timestamp) -> Conditions {
         let mut wanted = Conditions::new(now.0.into());
         if !self.states.is_empty() {
-            let state = |state: &StateFilter| format!("({})", state.sql_with(in_hand));
+            let state = |state: &StateFilter| format!("({})", state.sql());
             let any: Vec<_> = self.states.iter().map(state).collect();
             wanted.and_sql(&format!("({})", any.join(" OR ")));
         }

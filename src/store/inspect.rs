@@ -4,20 +4,15 @@ use rusqlite::{OptionalExtension, params};
 
 use super::job_row::{COLUMNS, JobRow, TABLES};
 use super::{Result, Store};
-use crate::model::JobState;
 use crate::text::Timestamp;
 
 impl Store {
     /// One job as it is to be seen at `now`.
     pub fn job(&self, id: i64, now: Timestamp) -> Result<Option<JobRow>> {
-        let mut job = self
+        Ok(self
             .connection
             .prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.id = ?1"))?
             .query_row(params![id], |row| JobRow::read(row, now))
-            .optional()?;
-        if let Some(job) = job.as_mut().filter(|job| job.state == JobState::Running && self.is_in_hand(id)) {
-            job.lies_in_hand(now);
-        }
-        Ok(job)
+            .optional()?)
     }
 }

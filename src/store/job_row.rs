@@ -135,13 +135,6 @@ impl JobRow {
         });
     }
 
-    /// Shows it as it is to everybody but the worker that has claimed it and not begun: waiting.
-    pub(super) fn lies_in_hand(&mut self, now: Timestamp) {
-        self.state = JobState::Pending;
-        self.worker_id = None;
-        self.see_at(now);
-    }
-
     /// Adds what the worker's slot table tells of the running attempt.
     pub fn knows_start(&mut self, at: Timestamp) {
         self.attempt_started_at = Some(at);

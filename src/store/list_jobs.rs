@@ -3,8 +3,6 @@
 //! By id, or, where only jobs that are over are asked for, by when they ended. A page is found first, by the index that
 //! has least to go through, and then read.
 
-use std::collections::BTreeSet;
-
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use super::candidates;
@@ -38,12 +36,11 @@ impl Store {
         limit: usize,
         now: Timestamp,
     ) -> Result<(Vec<JobRow>, Option<JobCursor>)> {
-        let in_hand = self.in_hand.clone();
         self.read(|tx| {
             let after = last.unwrap_or(FIRST);
             let page = match final_states(filter) {
                 Some(states) => by_end(tx, filter, &states, after, limit, now)?,
-                None => by_id(tx, filter, &in_hand, after.id, limit, now)?,
+                None => by_id(tx, filter, after.id, limit, now)?,
             };
             // Where a table or an index is out of order page would follow page for ever.
             if !page.iter().all(|place| last.is_none_or(|last| *place < last)) {
@@ -51,12 +48,7 @@ impl Store {
             }
             let mut read = tx.prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.id = ?1"))?;
             let jobs = page.iter().map(|place| read.query_row([place.id], |row| JobRow::read(row, now)));
-            let mut jobs = jobs.collect::<rusqlite::Result<Vec<_>>>()?;
-            for job in
-                jobs.iter_mut().filter(|job| job.state == JobState::Running && in_hand.contains(&job.id))
-            {
-                job.lies_in_hand(now);
-            }
+            let jobs = jobs.collect::<rusqlite::Result<Vec<_>>>()?;
             Ok((jobs, page.last().copied().filter(|_| page.len() == limit)))
         })
     }
@@ -93,7 +85,7 @@ fn by_end(
 ) -> Result<Vec<JobCursor>> {
     let mut page = Vec::new();
     let conditions = |time: &str| {
-        let mut wanted = filter.conditions(now, &BTreeSet::new());
+        let mut wanted = filter.conditions(now);
         wanted.and(&format!("{time} <= {{}}"), after.time);
         let (at, id) = (wanted.values.len(), wanted.values.len() + 1);
         wanted.and(&format!("({time}, j.id) < (?{at}, ?{id})"), after.id);
@@ -141,18 +133,17 @@ fn by_end(
 fn by_id(
     connection: &Connection,
     filter: &JobFilter,
-    in_hand: &BTreeSet<i64>,
     before: i64,
     limit: usize,
     now: Timestamp,
 ) -> Result<Vec<JobCursor>> {
-    let mut wanted = filter.conditions(now, in_hand);
+    let mut wanted = filter.conditions(now);
     wanted.and("j.id < {}", before);
     if filter.name.is_some() {
         return run(connection, "jobs AS j INDEXED BY jobs_by_name", "0", &wanted, limit);
     }
     let is_narrow = !filter.states.is_empty() || filter.error_code.is_some() || filter.since.is_some();
-    if is_narrow && let Some(parts) = candidates::few(connection, filter, now, !in_hand.is_empty())? {
+    if is_narrow && let Some(parts) = candidates::few(connection, filter, now)? {
         let mut page = Vec::new();
         for (table, condition) in parts {
             let mut part = wanted.clone();

@@ -41,13 +41,11 @@ mod workers;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use audit::Finding;
 pub use cancel::{CancelOutcome, Cancelled};
-pub use claim::{Claim, Want};
+pub use claim::Claim;
 pub use definition::Definitions;
 pub use enqueue::{EnqueueError, Enqueued, NewJob, OnConflict};
 pub use error::StoreError;
@@ -61,10 +59,10 @@ pub use outputs::{Output, StreamBytes};
 pub use overview::{Counts, Overview, QueueRow};
 pub use prune::{PruneCounts, PruneFilter};
 pub use queues::Backlog;
-pub use recover::{Buried, Orphan};
+pub use recover::{HeldClaim, Recovered};
 pub use replay::{Refusal, Replayed};
 pub use stats::{NameStats, Stats, StatsFilter};
-pub use turn::{CalledOff, Errand, Turn};
+pub use turn::{CancelledClaim, Turn, TurnRequest};
 pub use words::Word;
 pub use workers::WorkerRow;
 
@@ -78,8 +76,6 @@ pub struct Store {
     file: StoreFile,
     /// Device and inode of the file that was opened.
     identity: (u64, u64),
-    /// Claimed, and not begun by their worker.
-    in_hand: BTreeSet<i64>,
     /// The disk is full, and others wait until this is closed: it is there to be read.
     only_to_look: bool,
     /// This process has seen to it that the log's name is on disk.
@@ -90,17 +86,6 @@ impl Store {
     /// Where it lies.
     pub fn file(&self) -> &StoreFile {
         &self.file
-    }
-
-    /// From now on these jobs, which a worker has claimed and not begun, are shown as what they are to everybody else:
-    /// waiting. Only their worker's slot table tells.
-    pub fn show_as_waiting(&mut self, in_hand: BTreeSet<i64>) {
-        self.in_hand = in_hand;
-    }
-
-    /// Is this job shown as waiting though it is claimed?
-    pub fn is_in_hand(&self, id: i64) -> bool {
-        self.in_hand.contains(&id)
     }
 
     /// Fails where the path no longer leads to the file that was opened: nobody else would ever see what is written.

@@ -1,6 +1,5 @@
 //! Opening a database: what is looked at before SQLite may touch the file.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
@@ -53,14 +52,7 @@ impl Store {
             connected => (connected, false),
         };
         let connection = connection.map_err(|error| explain(error, &file))?;
-        let store = Self {
-            connection,
-            file,
-            identity,
-            in_hand: BTreeSet::new(),
-            only_to_look: alone,
-            log_is_named: false,
-        };
+        let store = Self { connection, file, identity, only_to_look: alone, log_is_named: false };
         // Whatever was opened, it is the file that was looked at.
         store.check_place()?;
         Ok(store)

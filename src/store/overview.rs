@@ -1,6 +1,6 @@
 //! The state of everything in a few numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -63,10 +63,9 @@ impl Counts {
 impl Store {
     /// Everything as it is to be seen at `now`, counted from indexes alone.
     pub fn overview(&mut self, now: Timestamp) -> Result<Overview> {
-        let in_hand = self.in_hand.clone();
         self.read(|tx| {
             let mut overview = Overview::default();
-            let mut queues = unfinished(tx, now, &in_hand, &mut overview)?;
+            let mut queues = unfinished(tx, now, &mut overview)?;
             finished(tx, &mut overview)?;
             let mut paused = tx.prepare_cached("SELECT name FROM paused_queues")?;
             let mut rows = paused.query([])?;
@@ -88,7 +87,6 @@ impl Store {
 fn unfinished(
     tx: &Connection,
     now: Timestamp,
-    in_hand: &BTreeSet<i64>,
     overview: &mut Overview,
 ) -> Result<BTreeMap<String, (bool, Counts)>> {
     let mut queues: BTreeMap<String, (bool, Counts)> = BTreeMap::new();
@@ -107,13 +105,8 @@ fn unfinished(
         counts.ready = all.saturating_sub(later + expired);
         counts.dead = expired;
     }
-    for job in running_jobs(tx)? {
-        let counts = &mut queues.entry(job.queue).or_default().1;
-        if in_hand.contains(&job.id) {
-            counts.ready += 1;
-        } else {
-            counts.running += 1;
-        }
+    for queue in running_jobs(tx)? {
+        queues.entry(queue).or_default().1.running += 1;
     }
     let all = &mut overview.counts;
     for (_, counts) in queues.values() {
@@ -150,16 +143,10 @@ fn finished(tx: &Connection, overview: &mut Overview) -> Result<()> {
     Ok(())
 }
 
-/// A job that a worker holds.
-struct RunningJob {
-    id: i64,
-    queue: String,
-}
-
-/// The jobs that workers hold: as few as there are slots.
-fn running_jobs(tx: &Connection) -> Result<Vec<RunningJob>> {
-    let mut statement = tx.prepare_cached("SELECT id, queue FROM jobs WHERE state = 'running'")?;
-    let rows = statement.query_map([], |row| Ok(RunningJob { id: row.get(0)?, queue: row.get(1)? }))?;
+/// The queue of each running job.
+fn running_jobs(tx: &Connection) -> Result<Vec<String>> {
+    let mut statement = tx.prepare_cached("SELECT queue FROM jobs WHERE state = 'running'")?;
+    let rows = statement.query_map([], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

@@ -44,13 +44,6 @@ pub(super) fn open_queues(connection: &Connection, selected: Option<&[String]>) 
     Ok(open)
 }
 
-/// The queues from which nothing is claimed.
-pub(super) fn paused(connection: &Connection) -> Result<Vec<String>> {
-    let mut statement = connection.prepare_cached("SELECT name FROM paused_queues")?;
-    let names = statement.query_map([], |row| row.get(0))?;
-    Ok(names.collect::<rusqlite::Result<_>>()?)
-}
-
 /// The priorities of a queue are walked from the highest down. In an index that is out of order the walk would not end.
 fn check_descent(priority: i32, below: i32) -> Result<()> {
     if priority < below { Ok(()) } else { Err(out_of_order()) }

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::model::{Bytes, Command, Exit, JobSpec, SelfReport, Status};
     use crate::store::{
-        Definitions, Ended, Errand, JobRow, NewJob, OnConflict, Output, StoreFile, Want, WorkerRow,
+        Definitions, Ended, JobRow, NewJob, OnConflict, Output, StoreFile, TurnRequest, WorkerRow,
     };
     use crate::text::Millis;
 
@@ -69,8 +69,8 @@ mod tests {
         };
         let worker = store.register_worker(&row).unwrap();
         let mut turn = |ended: &[Ended], want| {
-            let errand = Errand { worker, queues: None, ended, give_back: &[], want: Want::now(want) };
-            store.turn(&mut Definitions::default(), &errand, &|| at).unwrap()
+            let request = TurnRequest { worker, queues: None, ended, give_back: &[], idle_slots: want };
+            store.turn(&mut Definitions::default(), &request, &|| at).unwrap()
         };
         assert_eq!(turn(&[], 1).claims.len(), 1);
         let ended = Ended {

@@ -4,13 +4,13 @@ use rusqlite::Connection;
 
 use super::definition::Definitions;
 use super::finish::{self, Ended, Recorded};
-use super::turn::{self, CalledOff};
+use super::turn::{self, CancelledClaim};
 use super::{Result, Store, StoreError};
 use crate::text::Timestamp;
 
 /// A job that a dead worker still holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Orphan {
+pub struct HeldClaim {
     /// The job.
     pub job_id: i64,
     /// The attempt that it was claimed for.
@@ -21,21 +21,21 @@ pub struct Orphan {
 
 /// What became of what a dead worker held. It is on disk.
 #[derive(Debug, Default)]
-pub struct Buried {
+pub struct Recovered {
     /// The attempts, in the order in which they were told.
     pub recorded: Vec<Recorded>,
     /// Jobs that were never started and did not go back to their queue, since they had been cancelled.
-    pub called_off: Vec<CalledOff>,
+    pub cancelled: Vec<CancelledClaim>,
 }
 
 impl Store {
     /// The jobs that this worker holds.
-    pub fn held_by(&self, worker: i64) -> Result<Vec<Orphan>> {
+    pub fn held_by(&self, worker: i64) -> Result<Vec<HeldClaim>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, attempts + 1, claimed_at FROM jobs WHERE state = 'running' AND worker_id = ?1 ORDER BY id",
         )?;
         let rows = statement.query_map([worker], |row| {
-            Ok(Orphan { job_id: row.get(0)?, number: row.get(1)?, claimed_at: Timestamp(row.get(2)?) })
+            Ok(HeldClaim { job_id: row.get(0)?, number: row.get(1)?, claimed_at: Timestamp(row.get(2)?) })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
@@ -43,16 +43,16 @@ impl Store {
     /// Records what is known of a dead worker's attempts, gives back what it never started, and closes its row.
     ///
     /// Nothing of it may still be running. Harmless where somebody else did so before: the fence refuses it.
-    pub fn bury(
+    pub fn recover(
         &mut self,
         definitions: &mut Definitions,
         worker: i64,
         lost: &[Ended],
         never_started: &[i64],
         clock: &dyn Fn() -> Timestamp,
-    ) -> Result<Buried> {
+    ) -> Result<Recovered> {
         self.write(|tx| {
-            let mut buried = Buried::default();
+            let mut recovered = Recovered::default();
             for ended in lost {
                 let recorded = finish::finish(tx, definitions, worker, ended)?;
                 if matches!(recorded, Recorded::Late { .. }) && holds(tx, worker, ended.job_id)? {
@@ -62,10 +62,10 @@ impl Store {
                         ended.job_id
                     )));
                 }
-                buried.recorded.push(recorded);
+                recovered.recorded.push(recorded);
             }
             let now = clock();
-            buried.called_off = give_back(tx, worker, never_started, now)?;
+            recovered.cancelled = give_back(tx, worker, never_started, now)?;
             let closed = tx.execute(
                 "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
                  AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)",
@@ -80,18 +80,8 @@ impl Store {
                     "an index calls worker {worker} open, its row does not"
                 )));
             }
-            Ok(buried)
+            Ok(recovered)
         })
-    }
-
-    /// Gives back what a worker held and never started. Harmless where somebody else did so before.
-    pub fn give_back(
-        &mut self,
-        worker: i64,
-        never_started: &[i64],
-        clock: &dyn Fn() -> Timestamp,
-    ) -> Result<()> {
-        self.write(|tx| give_back(tx, worker, never_started, clock()).map(drop))
     }
 }
 
@@ -101,6 +91,6 @@ fn holds(tx: &Connection, worker: i64, job_id: i64) -> Result<bool> {
 }
 
 /// The jobs that did not go back to their queue, since they had been cancelled.
-fn give_back(tx: &Connection, worker: i64, jobs: &[i64], now: Timestamp) -> Result<Vec<CalledOff>> {
+fn give_back(tx: &Connection, worker: i64, jobs: &[i64], now: Timestamp) -> Result<Vec<CancelledClaim>> {
     jobs.iter().filter_map(|job_id| turn::give_back(tx, worker, *job_id, now).transpose()).collect()
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::claim::{self, Claim, Want};
+use super::claim::{self, Claim};
 use super::definition::Definitions;
 use super::expire::{self, Expired};
 use super::finish::{self, Ended, Recorded};
@@ -16,22 +16,22 @@ const MOST_EXPIRED: usize = 1_000;
 
 /// What a worker wants of one turn.
 #[derive(Debug)]
-pub struct Errand<'a> {
+pub struct TurnRequest<'a> {
     /// The row id of the worker.
     pub worker: i64,
     /// The queues it looks at; none: all.
     pub queues: Option<&'a [String]>,
     /// Attempts that ended.
     pub ended: &'a [Ended],
-    /// Claims that were not and will not be started: they go back as if they had never been made.
+    /// Claims that were not started and will not be: they go back as if they had never been made.
     pub give_back: &'a [i64],
-    /// How many jobs it can take.
-    pub want: Want,
+    /// How many jobs it can start now.
+    pub idle_slots: usize,
 }
 
 /// A job that was cancelled while a worker held it and had not started it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CalledOff {
+pub struct CancelledClaim {
     /// Its id.
     pub id: i64,
     /// Its name.
@@ -43,20 +43,18 @@ pub struct CalledOff {
 /// What a turn did. It is on disk.
 #[derive(Debug, Default)]
 pub struct Turn {
-    /// In the order of [`Errand::ended`].
+    /// In the order of [`TurnRequest::ended`].
     pub recorded: Vec<Recorded>,
     /// Jobs that died waiting.
     pub expired: Vec<Expired>,
-    /// Of [`Errand::give_back`]: those that did not go back to their queue, since they had been cancelled.
-    pub called_off: Vec<CalledOff>,
+    /// Of [`TurnRequest::give_back`]: those that did not go back to their queue, since they had been cancelled.
+    pub cancelled: Vec<CancelledClaim>,
     /// Jobs to start, in this order.
     pub claims: Vec<Claim>,
     /// What is left.
     pub backlog: Backlog,
     /// Running jobs of this worker that are to be ended.
     pub cancels: Vec<i64>,
-    /// Nothing is to be started from these queues.
-    pub paused: Vec<String>,
 }
 
 impl Store {
@@ -64,30 +62,30 @@ impl Store {
     pub fn turn(
         &mut self,
         definitions: &mut Definitions,
-        errand: &Errand,
+        request: &TurnRequest,
         clock: &dyn Fn() -> Timestamp,
     ) -> Result<Turn> {
         self.write(|tx| {
             let mut turn = Turn::default();
-            for ended in errand.ended {
-                turn.recorded.push(finish::finish(tx, definitions, errand.worker, ended)?);
+            for ended in request.ended {
+                turn.recorded.push(finish::finish(tx, definitions, request.worker, ended)?);
             }
             let now = clock();
-            for job_id in errand.give_back {
-                turn.called_off.extend(give_back(tx, errand.worker, *job_id, now)?);
+            for job_id in request.give_back {
+                turn.cancelled.extend(give_back(tx, request.worker, *job_id, now)?);
             }
             turn.expired = expire::expire_due(tx, now, MOST_EXPIRED)?;
-            turn.claims = claim::claim(tx, definitions, errand.worker, errand.queues, errand.want, now)?;
-            turn.backlog = queues::backlog(tx, errand.queues, now)?;
-            let claimed_all = turn.claims.len() < errand.want.now && turn.expired.len() < MOST_EXPIRED;
+            turn.claims =
+                claim::claim(tx, definitions, request.worker, request.queues, request.idle_slots, now)?;
+            turn.backlog = queues::backlog(tx, request.queues, now)?;
+            let claimed_all = turn.claims.len() < request.idle_slots && turn.expired.len() < MOST_EXPIRED;
             if claimed_all && turn.backlog.due {
                 // Whoever waits until nothing is due would wait for ever.
                 return Err(StoreError::contradiction(
                     "a waiting job is due and cannot be found by its index",
                 ));
             }
-            turn.cancels = cancels(tx, errand.worker)?;
-            turn.paused = queues::paused(tx)?;
+            turn.cancels = cancels(tx, request.worker)?;
             Ok(turn)
         })
     }
@@ -101,7 +99,7 @@ pub(super) fn give_back(
     worker: i64,
     job_id: i64,
     now: Timestamp,
-) -> Result<Option<CalledOff>> {
+) -> Result<Option<CancelledClaim>> {
     let mut statement = connection.prepare_cached(
         "UPDATE jobs SET state = iif(cancel_requested_at IS NULL, 'pending', 'cancelled'), worker_id = NULL,
                          run_at = min(run_at, ?3),
@@ -110,14 +108,14 @@ pub(super) fn give_back(
          RETURNING state, name, attempts",
     )?;
     let mut rows = statement.query(rusqlite::params![job_id, worker, now.0])?;
-    let mut called_off = None;
+    let mut cancelled = None;
     while let Some(row) = rows.next()? {
         let state: String = row.get(0)?;
         if state == JobState::Cancelled.as_str() {
-            called_off = Some(CalledOff { id: job_id, name: row.get(1)?, attempts: row.get(2)? });
+            cancelled = Some(CancelledClaim { id: job_id, name: row.get(1)?, attempts: row.get(2)? });
         }
     }
-    Ok(called_off)
+    Ok(cancelled)
 }
 
 fn cancels(connection: &Connection, worker: i64) -> Result<Vec<i64>> {

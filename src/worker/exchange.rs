@@ -84,11 +84,6 @@ impl Exchange {
         state.placed_at.max(state.taken_at).filter(|_| !state.orders.is_empty())
     }
 
-    /// When a slot last took an order.
-    pub(super) fn taken_at(&self) -> Option<Instant> {
-        self.lock().taken_at
-    }
-
     /// Lets news gather until a slot has nothing to do, there are fewer than `low` orders, or news enough. False where
     /// that is so already.
     pub(super) fn gather(&self, low: usize) -> bool {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::slot_table::{self, SlotRecord};
 use crate::process::{self, Identity};
-use crate::store::{Orphan, WorkerRow};
+use crate::store::{HeldClaim, WorkerRow};
 use crate::text::Timestamp;
 
 /// The path of a worker's lock file.
@@ -41,7 +41,7 @@ pub(super) struct Corpse {
 
 impl Corpse {
     /// Was that certainly not begun? Only a whole slot table of this boot can tell.
-    pub(super) fn never_started(&self, orphan: &Orphan) -> bool {
+    pub(super) fn never_started(&self, orphan: &HeldClaim) -> bool {
         self.has_table && !slot_table::names(&self.records, orphan)
     }
 }

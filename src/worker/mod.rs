@@ -6,7 +6,6 @@
 
 mod dispatcher;
 mod exchange;
-mod in_hand;
 mod inputs;
 mod lock;
 mod options;
@@ -29,7 +28,6 @@ use crate::process;
 use crate::report::Reporter;
 use crate::store::{Store, StoreError};
 
-pub use in_hand::{in_hand, take_from_the_dead};
 pub use lock::{Liveness, liveness, started_at};
 pub use options::{Options, Summary, Until};
 

@@ -69,7 +69,7 @@ impl Presence {
     }
 }
 
-/// Removes the files of a worker that has stopped or was buried. What cannot be removed does no harm.
+/// Removes the files of a worker that has stopped or was recovered. What cannot be removed does no harm.
 pub(super) fn remove_traces(run_dir: &Path, worker: &str) {
     let _ = fs::remove_dir_all(reports_dir(run_dir, worker));
     let _ = fs::remove_file(wake::socket_path(run_dir, worker));

@@ -12,7 +12,7 @@ use super::slot_table::SlotRecord;
 use super::{WorkError, presence};
 use crate::model::{Exit, SelfReport, StopReason};
 use crate::process::{self, Identity, Mark};
-use crate::store::{Ended, Orphan, Store, WorkerRow};
+use crate::store::{Ended, HeldClaim, Store, WorkerRow};
 use crate::text::Timestamp;
 
 /// How long a lost attempt has between SIGTERM and SIGKILL. Not its own grace period: the next attempt waits for this.
@@ -36,7 +36,7 @@ pub(super) struct Remains {
 
 /// An attempt whose worker died.
 pub(super) struct Lost {
-    orphan: Orphan,
+    orphan: HeldClaim,
     started_at: Option<Timestamp>,
     message: &'static str,
 }
@@ -69,7 +69,7 @@ impl Recovery {
         Ok(())
     }
 
-    fn deal_with(&mut self, worker: WorkerRow, corpse: Corpse, orphans: Vec<Orphan>) {
+    fn deal_with(&mut self, worker: WorkerRow, corpse: Corpse, orphans: Vec<HeldClaim>) {
         let id = worker.id;
         let rebooted = worker.boot_id != self.boot_id;
         self.under_way.insert(worker.id);
@@ -106,7 +106,7 @@ impl Recovery {
 }
 
 /// Tells what had begun from what had not, and ends what is left of the former.
-fn examine(worker: WorkerRow, corpse: Corpse, orphans: Vec<Orphan>, rebooted: bool) -> Remains {
+fn examine(worker: WorkerRow, corpse: Corpse, orphans: Vec<HeldClaim>, rebooted: bool) -> Remains {
     let mut lost = Vec::new();
     let mut never_started = Vec::new();
     let mut left_of = Vec::new();
@@ -163,7 +163,7 @@ fn end(left_of: &[(Mark, Option<Identity>)], at_least: Duration) -> Option<Strin
     (!leftovers.is_empty()).then(|| leftovers.to_string())
 }
 
-fn mark(worker: &WorkerRow, orphan: &Orphan) -> Mark {
+fn mark(worker: &WorkerRow, orphan: &HeldClaim) -> Mark {
     Mark { worker_id: worker.name.clone(), job_id: orphan.job_id, attempt: orphan.number }
 }
 

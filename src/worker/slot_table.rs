@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use crate::process::Identity;
-use crate::store::Orphan;
+use crate::store::HeldClaim;
 use crate::text::Timestamp;
 
 /// The length of a record in the file.
@@ -55,11 +55,6 @@ impl Tickets {
     /// What became of the claim is on disk: another may have its place.
     pub(super) fn put_back(&mut self, ticket: Ticket) {
         self.free.push(ticket);
-    }
-
-    /// The number of free places.
-    pub(super) fn len(&self) -> usize {
-        self.free.len()
     }
 }
 
@@ -128,7 +123,7 @@ pub(super) fn read(file: &File) -> Option<Vec<SlotRecord>> {
 }
 
 /// Is there a record of what this was claimed for?
-pub(super) fn names(records: &[SlotRecord], held: &Orphan) -> bool {
+pub(super) fn names(records: &[SlotRecord], held: &HeldClaim) -> bool {
     records.iter().any(|record| (record.job_id, record.number) == (held.job_id, held.number))
 }
 
@@ -183,7 +178,7 @@ mod tests {
         let mut tickets = Tickets::new(2);
         let (a, b) = (tickets.take().unwrap(), tickets.take().unwrap());
         assert_ne!(a, b);
-        assert_eq!((tickets.take(), tickets.len()), (None, 0));
+        assert_eq!(tickets.take(), None);
         tickets.put_back(a);
         assert_eq!(tickets.take(), Some(a));
     }

@@ -63,11 +63,6 @@ impl Slots {
         self.most
     }
 
-    /// How many more claims the slot table has room for.
-    pub(super) fn room(&self) -> usize {
-        self.tickets.len()
-    }
-
     /// Has an attempt made as soon as a slot is free, and gives the handle that can end it, with what it is of.
     pub(super) fn order(&mut self, mut claim: Claim) -> io::Result<(Arc<Claim>, Control)> {
         let control = Control::default();

@@ -5,25 +5,20 @@ use anyhow::Result;
 use crate::cli::args::{Global, Ids};
 use crate::cli::commands::inspect::{Seen, look_at_workers};
 use crate::cli::error::ExitStatus;
-use crate::cli::hands;
 use crate::cli::json_rows::JobJson;
 use crate::cli::locate;
 use crate::cli::say::say;
 use crate::cli::screen::Screen;
 use crate::clock;
-use crate::model::JobState;
-use crate::store::{CancelOutcome, Cancelled, Store};
+use crate::store::{CancelOutcome, Store};
 use crate::wake;
 use crate::worker::Liveness;
 
 /// Cancels waiting jobs and asks running ones to end.
 pub fn run(global: &Global, asked: &Ids) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    hands::take_from_the_dead(&mut store)?;
-    hands::look(&mut store)?;
-    let mut done = store.cancel(&asked.ids, &clock::now)?;
+    let done = store.cancel(&asked.ids, &clock::now)?;
     wake::wake_workers(&store.file().run_dir());
-    wait_for_what_lies_in_hand(&mut store, &mut done)?;
     let mut screen = Screen::new(global);
     let mut exit = ExitStatus::SUCCESS;
     for each in done {
@@ -69,22 +64,5 @@ fn asked_to_end(store: &Store, id: i64) -> Result<String> {
         Some(Liveness::Alive) | None => {
             format!("job {id}: running, asked to end; runner inspect {id} shows when it has")
         }
-    })
-}
-
-/// A job that a worker had claimed and not begun is waiting to everybody else: it is cancelled when this returns, unless
-/// its worker is suspended.
-fn wait_for_what_lies_in_hand(store: &mut Store, done: &mut [Cancelled]) -> Result<()> {
-    hands::wait_until(store, &mut |store| {
-        let asked = done.iter_mut().filter(|each| each.outcome == CancelOutcome::Requested);
-        let mut lies_in_hand = false;
-        for each in asked {
-            let job = store.job(each.id, clock::now())?;
-            if job.is_some_and(|job| job.state == JobState::Cancelled) {
-                each.outcome = CancelOutcome::Cancelled;
-            }
-            lies_in_hand |= store.is_in_hand(each.id);
-        }
-        Ok(!lies_in_hand)
     })
 }

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use crate::cli::args::{Explain, Global};
 use crate::cli::error::{CliError, ExitStatus, describe};
-use crate::cli::hands;
 use crate::cli::locate;
 use crate::cli::screen::{Screen, Tone};
 use crate::cli::{meant, values, why};
@@ -194,8 +193,7 @@ fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<()> {
             .hint(hint)
     })?;
     let now = clock::now();
-    let mut store = locate::open(global)?;
-    hands::look(&mut store)?;
+    let store = locate::open(global)?;
     let job = locate::job(&store, id, now)?.ok_or_else(|| no_such_id(id))?;
     let mut lines = why::why(&store, &job, now)?;
     lines.extend(why::expiry(&job, now));

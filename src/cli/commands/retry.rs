@@ -4,7 +4,6 @@ use anyhow::Result;
 
 use crate::cli::args::{Global, Retry};
 use crate::cli::error::ExitStatus;
-use crate::cli::hands;
 use crate::cli::json_rows::JobJson;
 use crate::cli::locate;
 use crate::cli::say::say;
@@ -20,7 +19,6 @@ use crate::wake;
 pub fn run(global: &Global, asked: &Retry) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     let done = if asked.now {
-        hands::take_from_the_dead(&mut store)?;
         store.make_due(&asked.ids, &clock::now)?
     } else if asked.dead {
         let (name, code) = (asked.name.as_deref(), asked.error_code.as_ref().map(ErrorCode::as_str));

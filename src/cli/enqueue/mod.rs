@@ -4,7 +4,6 @@
 
 mod adhoc;
 mod batch;
-mod conflict;
 mod fields;
 mod holders;
 #[cfg(test)]
@@ -30,7 +29,7 @@ use super::{locate, streams};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Attempt, Bytes, JobState};
-use crate::store::{Enqueued, NewJob, Store};
+use crate::store::{EnqueueError, Enqueued, NewJob, Store};
 use crate::text::{Timestamp, local_time, safe_line};
 use crate::wake;
 use overrides::Overrides;
@@ -51,9 +50,8 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
     let mut store = locate::open_or_create(global)?;
     let mut bar = Bar::new(global, "{pos} of {len} written");
     let mut tell = |done| bar.set(done as u64, jobs.len() as u64);
-    let enqueued = conflict::enqueue(&mut store, &jobs, &mut |store| {
-        store.enqueue_telling(&jobs, &clock::now, &mut tell)
-    })?;
+    let enqueued = store.enqueue_telling(&jobs, &clock::now, &mut tell);
+    let enqueued = enqueued.map_err(|error| enqueue_failure(&store, error))?;
     drop(bar);
     store.check_place()?;
     let a_worker_is_there =
@@ -69,6 +67,20 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
         store.leave();
     }
     Ok(ExitStatus::SUCCESS)
+}
+
+/// The job that holds the key may be one of this call: it was not enqueued, so its id means nothing.
+fn enqueue_failure(store: &Store, error: EnqueueError) -> anyhow::Error {
+    match &error {
+        EnqueueError::Conflict { key, holder, .. }
+            if matches!(store.job(*holder, clock::now()), Ok(None)) =>
+        {
+            let what = format!("nothing was enqueued: two jobs of this call have the unique key {key:?}");
+            CliError::new(ExitStatus::LATER, what).hint("--on-conflict skip takes the first for both").into()
+        }
+        EnqueueError::Conflict { .. } => anyhow::Error::from(error).context("nothing was enqueued"),
+        EnqueueError::Store(_) => error.into(),
+    }
 }
 
 /// Waits for the jobs, also for those that a key gave.

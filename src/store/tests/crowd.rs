@@ -6,7 +6,7 @@ use std::thread;
 
 use super::fixture::{Place, exited, new_job, spec, worker_row};
 use crate::model::Bytes;
-use crate::store::{Definitions, Errand, NewJob, Store, Want};
+use crate::store::{Definitions, NewJob, Store, TurnRequest};
 use crate::text::Timestamp;
 
 const WRITERS: usize = 8;
@@ -43,9 +43,9 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
     let (mut ran, mut ended) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS / 2 {
         store.enqueue(&[new_job(spec("a"))], &clock).unwrap();
-        let want = Want::now(usize::from(round + 1 < ROUNDS / 2));
-        let errand = Errand { worker, queues: None, ended: &ended, give_back: &[], want };
-        let turn = store.turn(&mut definitions, &errand, &clock).unwrap();
+        let idle_slots = usize::from(round + 1 < ROUNDS / 2);
+        let request = TurnRequest { worker, queues: None, ended: &ended, give_back: &[], idle_slots };
+        let turn = store.turn(&mut definitions, &request, &clock).unwrap();
         ran.extend(turn.claims.iter().map(|claim| claim.job_id));
         ended =
             turn.claims.iter().map(|claim| exited(claim.job_id, claim.number, Timestamp(1_000))).collect();

@@ -2,7 +2,7 @@
 
 use super::fixture::{Place, new_job, spec, worker_row};
 use crate::model::JobSpec;
-use crate::store::{Definitions, Errand, NewJob, OnConflict, Store, Want};
+use crate::store::{Definitions, NewJob, OnConflict, Store, TurnRequest};
 use crate::text::{Millis, Timestamp};
 
 #[test]
@@ -14,10 +14,10 @@ pub(super) fn of_many_jobs_that_expired_together_none_is_claimed() {
     let jobs: Vec<_> = (0..1_500).map(|_| new_job(spec.clone())).collect();
     store.enqueue(&jobs, &|| Timestamp(1)).unwrap();
     let worker = store.register_worker(&worker_row("w")).unwrap();
-    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: Want::now(10) };
+    let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[], idle_slots: 10 };
     let mut expired = 0;
     for _ in 0..2 {
-        let turn = store.turn(&mut definitions, &errand, &|| Timestamp(2)).unwrap();
+        let turn = store.turn(&mut definitions, &request, &|| Timestamp(2)).unwrap();
         assert!(turn.claims.is_empty());
         // Where some are left for the next turn, that one is to be now.
         assert_eq!(turn.backlog.next_due.is_some(), turn.backlog.waiting);
@@ -48,8 +48,8 @@ pub(super) fn a_holder_that_runs_holds_its_key_also_after_its_expiry_and_is_not_
     let spec = JobSpec { expires_in: Some(Millis(9)), unique_key: Some("k".to_owned()), ..spec("a") };
     let first = store.enqueue(&[new_job(spec.clone())], &|| Timestamp(1)).unwrap()[0];
     let worker = store.register_worker(&worker_row("w")).unwrap();
-    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: Want::now(1) };
-    store.turn(&mut Definitions::default(), &errand, &|| Timestamp(2)).unwrap();
+    let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[], idle_slots: 1 };
+    store.turn(&mut Definitions::default(), &request, &|| Timestamp(2)).unwrap();
     for at in [3, 10] {
         let next = NewJob { on_conflict: OnConflict::Replace, ..new_job(spec.clone()) };
         let refused = store.enqueue(&[next], &|| Timestamp(at)).unwrap_err();

@@ -1,6 +1,5 @@
 //! The store as a whole: its schema, plans, opening, crowds, and random histories against a plain model.
 
-mod ahead;
 mod checks;
 mod columns;
 mod counts;

@@ -13,7 +13,7 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use super::fixture::{Place, exited, lost, new_job, spec, unsynced, worker_row};
 use crate::model::{JobState, Outcome};
 use crate::store::{
-    AttemptFilter, Definitions, Errand, JobFilter, NewJob, OnConflict, Output, StateFilter, Store, Want,
+    AttemptFilter, Definitions, JobFilter, NewJob, OnConflict, Output, StateFilter, Store, TurnRequest,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -92,23 +92,23 @@ fn flow(store: &mut Store) {
     let again = NewJob { idempotency_key: None, on_conflict: OnConflict::Replace, ..job("q", 0, Some("k0")) };
     store.enqueue(&[again], CLOCK).unwrap();
     let queues = ["p".to_owned(), "q".to_owned()];
-    let errand = Errand { worker, queues: Some(&queues), ended: &[], give_back: &[], want: Want::now(2) };
-    let turn = store.turn(&mut definitions, &errand, CLOCK).unwrap();
+    let request = TurnRequest { worker, queues: Some(&queues), ended: &[], give_back: &[], idle_slots: 2 };
+    let turn = store.turn(&mut definitions, &request, CLOCK).unwrap();
     let ids: Vec<i64> = turn.claims.iter().map(|claim| claim.job_id).collect();
     store.save_live_outputs(worker, &[(ids[0], 1, Output::default())]).unwrap();
     store.output(ids[0], 1).unwrap();
     store.cancel(&ids, CLOCK).unwrap();
     let ended = [exited(ids[0], 1, Timestamp(1_000))];
-    let errand = Errand { worker, queues: None, ended: &ended, give_back: &ids[1..], want: Want::now(1) };
-    store.turn(&mut definitions, &errand, CLOCK).unwrap();
-    let errand = Errand { worker: other, queues: None, ended: &[], give_back: &[], want: Want::now(1) };
-    let turn = store.turn(&mut definitions, &errand, CLOCK).unwrap();
+    let request = TurnRequest { worker, queues: None, ended: &ended, give_back: &ids[1..], idle_slots: 1 };
+    store.turn(&mut definitions, &request, CLOCK).unwrap();
+    let request = TurnRequest { worker: other, queues: None, ended: &[], give_back: &[], idle_slots: 1 };
+    let turn = store.turn(&mut definitions, &request, CLOCK).unwrap();
     let id = turn.claims[0].job_id;
     store.held_by(other).unwrap();
-    store.bury(&mut definitions, other, &[lost(id, 1, Timestamp(1_000))], &[], CLOCK).unwrap();
+    store.recover(&mut definitions, other, &[lost(id, 1, Timestamp(1_000))], &[], CLOCK).unwrap();
     let later = || Timestamp(8_000);
-    let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: Want::now(0) };
-    store.turn(&mut definitions, &errand, &later).unwrap();
+    let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[], idle_slots: 0 };
+    store.turn(&mut definitions, &request, &later).unwrap();
     store.replay(&[ids[1]], true, &later).unwrap();
     store.make_due(&[ids[1]], &later).unwrap();
     store.job(ids[0], Timestamp(1_000)).unwrap();

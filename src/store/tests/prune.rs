@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::fixture::{Place, exited, new_job, spec, unsynced, worker_row};
 use super::plans::{long_steps, traced};
 use crate::model::JobState;
-use crate::store::{Definitions, Errand, NewJob, PruneFilter, Store, Want};
+use crate::store::{Definitions, NewJob, PruneFilter, Store, TurnRequest};
 use crate::text::{Millis, Timestamp};
 
 const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
@@ -44,12 +44,12 @@ fn cancelled(store: &mut Store, names: &[&str]) {
 fn work(store: &mut Store, worker: &str) {
     let id = store.register_worker(&worker_row(worker)).unwrap();
     let mut definitions = Definitions::default();
-    let errand = Errand { worker: id, queues: None, ended: &[], give_back: &[], want: Want::now(9) };
-    let claims = store.turn(&mut definitions, &errand, CLOCK).unwrap().claims;
+    let request = TurnRequest { worker: id, queues: None, ended: &[], give_back: &[], idle_slots: 9 };
+    let claims = store.turn(&mut definitions, &request, CLOCK).unwrap().claims;
     let ended: Vec<_> =
         claims.iter().map(|claim| exited(claim.job_id, claim.number, Timestamp(2_000))).collect();
-    let errand = Errand { ended: &ended, want: Want::now(0), ..errand };
-    store.turn(&mut definitions, &errand, CLOCK).unwrap();
+    let request = TurnRequest { ended: &ended, idle_slots: 0, ..request };
+    store.turn(&mut definitions, &request, CLOCK).unwrap();
     store.worker_ended(id, Timestamp(3_000)).unwrap();
 }
 
@@ -218,11 +218,13 @@ pub(super) fn the_id_of_a_definition_never_gets_another_meaning() {
     let mut definitions = Definitions::default();
     for name in ["a", "b", "c"] {
         enqueue(&mut store, name);
-        let errand = Errand { worker, queues: None, ended: &[], give_back: &[], want: Want::now(1) };
-        let claims = store.turn(&mut definitions, &errand, CLOCK).unwrap().claims;
+        let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[], idle_slots: 1 };
+        let claims = store.turn(&mut definitions, &request, CLOCK).unwrap().claims;
         assert_eq!(claims[0].spec.name, name);
         let ended = [exited(claims[0].job_id, 1, Timestamp(2_000))];
-        store.turn(&mut definitions, &Errand { ended: &ended, want: Want::now(0), ..errand }, CLOCK).unwrap();
+        store
+            .turn(&mut definitions, &TurnRequest { ended: &ended, idle_slots: 0, ..request }, CLOCK)
+            .unwrap();
         store.prune(&all(), &mut |_| true).unwrap();
         assert_eq!(jobs(&store), 0);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::fixture::{Place, exited, lost, new_job, spec, unsynced, worker_row};
 use super::plans::{long_steps, traced};
 use crate::model::{Exit, Jitter, Status, StopReason, Strategy};
-use crate::store::{Definitions, Ended, Errand, NameStats, NewJob, StatsFilter, Store, Want};
+use crate::store::{Definitions, Ended, NameStats, NewJob, StatsFilter, Store, TurnRequest};
 use crate::text::{Millis, Timestamp};
 
 /// A store in which one worker does what it is told, at any time.
@@ -45,15 +45,15 @@ impl Scene {
 
     /// Claims and starts what is due, and it ends like this.
     fn run(&mut self, claimed: i64, started: i64, ended: &Ended) {
-        let errand =
-            Errand { worker: self.worker, queues: None, ended: &[], give_back: &[], want: Want::now(1) };
-        let claims = self.store.turn(&mut self.definitions, &errand, &|| Timestamp(claimed)).unwrap().claims;
+        let request =
+            TurnRequest { worker: self.worker, queues: None, ended: &[], give_back: &[], idle_slots: 1 };
+        let claims = self.store.turn(&mut self.definitions, &request, &|| Timestamp(claimed)).unwrap().claims;
         assert_eq!((claims[0].job_id, claims[0].number), (ended.job_id, ended.number));
         let took = u64::try_from(ended.finished_at.0 - started).unwrap();
         let duration = ended.duration.map(|_| Millis(took));
         let ended = [Ended { started_at: Some(Timestamp(started)), duration, ..ended.clone() }];
-        let errand = Errand { ended: &ended, want: Want::now(0), ..errand };
-        self.store.turn(&mut self.definitions, &errand, &|| ended[0].finished_at).unwrap();
+        let request = TurnRequest { ended: &ended, idle_slots: 0, ..request };
+        self.store.turn(&mut self.definitions, &request, &|| ended[0].finished_at).unwrap();
     }
 
     fn of(&mut self, name: &str, since: Option<i64>) -> NameStats {

@@ -23,7 +23,7 @@ impl Dispatcher<'_> {
     pub(super) fn take(&mut self, input: Input) -> Result<(), WorkError> {
         match input {
             Input::Slot(message) => self.take_from_slot(message)?,
-            Input::Remains(remains) => self.bury(&remains)?,
+            Input::Remains(remains) => self.recover(&remains)?,
             Input::Woken => self.look = true,
             Input::Stop(number) => self.stop(number),
             Input::Time => {}

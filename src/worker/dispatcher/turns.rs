@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 use super::super::WorkError;
 use super::super::phase::Phase;
 use super::super::recovery::Remains;
-use super::timing::is_stalled;
-use super::{Breather, Dispatcher};
+use super::Dispatcher;
 use crate::clock;
 use crate::model::JobState;
 use crate::report::EventKind;
-use crate::store::{CalledOff, Errand, Recorded, StoreError, Turn, Want};
+use crate::store::{CancelledClaim, Recorded, StoreError, Turn, TurnRequest};
 use crate::wake;
 
 /// How long it waits before it writes again after trouble that passes.
@@ -30,14 +29,14 @@ impl Dispatcher<'_> {
         if !needed || self.not_before.is_some_and(|at| at > Instant::now()) {
             return Ok(());
         }
-        let errand = Errand {
+        let request = TurnRequest {
             worker: self.worker,
             queues: self.options.queues.as_deref(),
             ended: &self.unsaved,
             give_back: &self.unwanted,
-            want: self.want(),
+            idle_slots: self.idle_slots(),
         };
-        match self.store.turn(&mut self.definitions, &errand, &clock::now) {
+        match self.store.turn(&mut self.definitions, &request, &clock::now) {
             Ok(turn) => {
                 self.out_of_trouble();
                 self.look = false;
@@ -59,22 +58,14 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// How many more claims it can take.
-    fn want(&self) -> Want {
+    /// How many more claims it can start at once.
+    fn idle_slots(&self) -> usize {
         if self.phase.is_stopping() {
-            return Want::default();
+            return 0;
         }
         let left = self.options.max_jobs.map_or(u64::MAX, |most| most.saturating_sub(self.claimed));
-        let most = self.slots.room().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let (waiting, busy) = self.exchange.waiting_and_busy();
-        if let Some(Breather { room_for, .. }) = self.breather {
-            return Want { now: room_for.saturating_sub(waiting + busy).min(most), ahead: 0 };
-        }
-        let now = self.slots.number().saturating_sub(waiting + busy).min(most);
-        // Slots that have long been at work are no faster for what others were before.
-        let moves = now > 0 || !is_stalled(self.exchange.taken_at());
-        let pace = if moves { self.pace.ahead(self.slots.number()) } else { 0 };
-        Want { now, ahead: pace.saturating_sub(waiting).min(most - now) }
+        let most = self.breather.map_or(self.slots.number(), |breather| breather.room_for);
+        most.saturating_sub(self.running.len()).min(usize::try_from(left).unwrap_or(usize::MAX))
     }
 
     /// The transaction is on disk: now start, end and tell.
@@ -91,10 +82,6 @@ impl Dispatcher<'_> {
                 }
             }
         }
-        if !turn.cancels.is_empty() || !turn.paused.is_empty() {
-            self.withdraw(|claim| turn.cancels.contains(&claim.job_id) || turn.paused.contains(&claim.queue));
-            self.running.call_off(|claim| turn.paused.contains(&claim.queue));
-        }
         self.running.cancel(&turn.cancels);
         if self.phase == Phase::Ending {
             self.running.interrupt();
@@ -110,7 +97,7 @@ impl Dispatcher<'_> {
                 attempts: expired.attempts,
             });
         }
-        self.tell_called_off(turn.called_off);
+        self.tell_called_off(turn.cancelled);
         if self.reporter.wants_remaining()
             && let Ok(unfinished) = self.store.count_unfinished()
         {
@@ -122,9 +109,9 @@ impl Dispatcher<'_> {
         wake::wake_others(self.recovery.run_dir(), &self.name);
     }
 
-    fn tell_called_off(&mut self, jobs: Vec<CalledOff>) {
+    fn tell_called_off(&mut self, jobs: Vec<CancelledClaim>) {
         for job in jobs {
-            self.tell(EventKind::JobCalledOff { job_id: job.id, name: job.name, attempts: job.attempts });
+            self.tell(EventKind::JobCancelled { job_id: job.id, name: job.name, attempts: job.attempts });
         }
     }
 
@@ -149,7 +136,7 @@ impl Dispatcher<'_> {
     }
 
     /// Records what is known of a dead worker's attempts. Its processes are gone already.
-    pub(super) fn bury(&mut self, remains: &Remains) -> Result<(), WorkError> {
+    pub(super) fn recover(&mut self, remains: &Remains) -> Result<(), WorkError> {
         if let Some(left) = &remains.left {
             self.tell(EventKind::Notice(format!("a dead worker's attempt could not be ended yet: {left}")));
             self.recovery.try_again(remains);
@@ -157,21 +144,21 @@ impl Dispatcher<'_> {
         }
         let now = clock::now();
         let lost: Vec<_> = remains.lost.iter().map(|lost| lost.ended(now, rand::random())).collect();
-        let buried = self.store.bury(
+        let recovered = self.store.recover(
             &mut self.definitions,
             remains.worker.id,
             &lost,
             &remains.never_started,
             &clock::now,
         );
-        match buried {
-            Ok(buried) => {
+        match recovered {
+            Ok(recovered) => {
                 self.look = true;
                 self.recovery.done(remains);
-                for recorded in buried.recorded {
+                for recorded in recovered.recorded {
                     self.tell_lost(recorded);
                 }
-                self.tell_called_off(buried.called_off);
+                self.tell_called_off(recovered.cancelled);
                 self.wake_others();
                 Ok(())
             }

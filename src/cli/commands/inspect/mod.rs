@@ -17,7 +17,6 @@ use anyhow::{Result, bail};
 
 use crate::cli::args::{Global, Inspect};
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::hands;
 use crate::cli::locate;
 use crate::cli::meant;
 use crate::cli::screen::Screen;
@@ -77,7 +76,6 @@ pub fn run(global: &Global, asked: &Inspect) -> Result<ExitStatus> {
     let Some(mut store) = locate::open_if_there(global)? else {
         return without_store(&mut screen, global, what, asked);
     };
-    hands::look(&mut store)?;
     let limit = limit(asked, &screen);
     let found = match what {
         EventKind::Overview => overview::show(&mut screen, &mut store, now)?,

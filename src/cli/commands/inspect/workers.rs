@@ -64,8 +64,7 @@ pub fn look(store: &Store) -> Result<Vec<Seen>> {
         .open_workers()?
         .into_iter()
         .map(|row| {
-            let held = store.held_by(row.id)?;
-            let running = held.iter().filter(|held| !store.is_in_hand(held.job_id)).count() as u64;
+            let running = store.held_by(row.id)?.len() as u64;
             Ok(Seen { liveness: liveness(&run_dir, &row), row, running })
         })
         .collect()

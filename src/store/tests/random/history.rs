@@ -32,7 +32,7 @@ pub(super) struct History {
     pub plain: Plain,
     pub specs: Vec<JobSpec>,
     pub alive: Vec<i64>,
-    /// Workers that are dead and not yet buried.
+    /// Workers that are dead and not yet recovered.
     pub dead: Vec<i64>,
     /// Attempts that began: job and number.
     pub started: HashSet<(i64, u32)>,
@@ -102,7 +102,7 @@ impl History {
             69..73 => ("make_due", Self::make_due),
             73..76 => ("pause", Self::pause),
             76..79 => ("die", Self::die),
-            79..82 => ("bury", Self::bury),
+            79..82 => ("recover", Self::recover),
             82..86 => ("live output", Self::save_live),
             86..88 => ("prune", Self::prune),
             88..92 => ("clock", Self::move_clock),

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::model::{
-    Attempt, Bytes, CodePattern, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, WORKER_CRASHED,
-};
+use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState};
 use crate::store::{
     CancelOutcome, EnqueueError, Enqueued, NewJob, OnConflict, Output, PruneCounts, PruneFilter, Refusal,
     WorkerRow,
@@ -54,18 +52,6 @@ impl Job {
 
     pub fn has_expired(&self, now: Timestamp) -> bool {
         self.state == JobState::Pending && self.expires_at.is_some_and(|expiry| expiry <= now)
-    }
-
-    /// A crash of its next attempt would not be the end of it, though it came at once.
-    pub fn outlives_a_crash(&self, now: Timestamp) -> bool {
-        let (policy, crash) = (&self.spec.policy, ErrorCode::built_in(WORKER_CRASHED));
-        let names = |list: &[CodePattern]| list.iter().any(|pattern| pattern.matches(&crash));
-        let wait = policy.backoff.draw(policy.backoff.strategy.nominal(self.budget_used + 1), 1.0);
-        policy.retryable
-            && self.expires_at.is_none_or(|at| now.plus(wait) < at)
-            && self.budget_used + 1 < policy.max_attempts
-            && !names(&policy.never_retry_for)
-            && policy.auto_retry_for.as_deref().is_none_or(names)
     }
 
     pub fn next_number(&self) -> u32 {

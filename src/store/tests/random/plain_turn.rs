@@ -5,29 +5,28 @@ use std::rc::Rc;
 use super::plain::{Job, Plain};
 use crate::model::{Attempt, Circumstances, Decision, JobSpec, JobState, Outcome, classify, decide};
 use crate::store::{
-    Backlog, Buried, CalledOff, Claim, Ended, Errand, Expired, Orphan, Output, Recorded, Turn,
+    Backlog, CancelledClaim, Claim, Ended, Expired, HeldClaim, Output, Recorded, Recovered, Turn, TurnRequest,
 };
 use crate::text::Timestamp;
 
 impl Plain {
-    pub fn turn(&mut self, errand: &Errand, now: Timestamp) -> Turn {
-        let recorded = errand.ended.iter().map(|ended| self.finish(errand.worker, ended)).collect();
-        let given = errand.give_back.iter();
-        let called_off = given.filter_map(|id| self.give_back(errand.worker, *id, now)).collect();
+    pub fn turn(&mut self, request: &TurnRequest, now: Timestamp) -> Turn {
+        let recorded = request.ended.iter().map(|ended| self.finish(request.worker, ended)).collect();
+        let given = request.give_back.iter();
+        let cancelled = given.filter_map(|id| self.give_back(request.worker, *id, now)).collect();
         let expired =
             |job: &Job| Expired { id: job.id, name: job.spec.name.clone(), attempts: job.next_number() - 1 };
         Turn {
             recorded,
-            called_off,
+            cancelled,
             expired: self.expire_due(now).into_iter().map(expired).collect(),
-            claims: self.claim(errand, now),
-            backlog: self.backlog(errand.queues, now),
+            claims: self.claim(request, now),
+            backlog: self.backlog(request.queues, now),
             cancels: self
-                .held(errand.worker)
+                .held(request.worker)
                 .filter(|job| job.cancel_requested_at.is_some())
                 .map(|j| j.id)
                 .collect(),
-            paused: self.paused.iter().cloned().collect(),
         }
     }
 
@@ -36,9 +35,9 @@ impl Plain {
         self.jobs.values().filter(move |job| job.worker == Some(worker))
     }
 
-    pub fn orphans(&self, worker: i64) -> Vec<Orphan> {
+    pub fn orphans(&self, worker: i64) -> Vec<HeldClaim> {
         let orphan =
-            |job: &Job| Orphan { job_id: job.id, number: job.next_number(), claimed_at: job.changed_at };
+            |job: &Job| HeldClaim { job_id: job.id, number: job.next_number(), claimed_at: job.changed_at };
         self.held(worker).map(orphan).collect()
     }
 
@@ -46,21 +45,16 @@ impl Plain {
         !self.paused.contains(&job.spec.queue) && selected.is_none_or(|names| names.contains(&job.spec.queue))
     }
 
-    fn claim(&mut self, errand: &Errand, now: Timestamp) -> Vec<Claim> {
+    fn claim(&mut self, request: &TurnRequest, now: Timestamp) -> Vec<Claim> {
         let mut due: Vec<&Job> = self
             .jobs
             .values()
             .filter(|job| job.state == JobState::Pending && job.run_at <= now && !job.has_expired(now))
-            .filter(|job| self.is_open(job, errand.queues))
+            .filter(|job| self.is_open(job, request.queues))
             .collect();
         due.sort_by_key(|job| (-job.spec.priority, job.run_at, job.id));
-        let most = errand.want.now + errand.want.ahead;
-        let taken = due.into_iter().take(most).enumerate();
-        let ids: Vec<i64> = taken
-            .take_while(|(at, job)| *at < errand.want.now || job.outlives_a_crash(now))
-            .map(|(_, job)| job.id)
-            .collect();
-        ids.into_iter().map(|id| self.take(id, errand.worker, now)).collect()
+        let ids: Vec<i64> = due.into_iter().take(request.idle_slots).map(|job| job.id).collect();
+        ids.into_iter().map(|id| self.take(id, request.worker, now)).collect()
     }
 
     fn take(&mut self, id: i64, worker: i64, now: Timestamp) -> Claim {
@@ -169,23 +163,29 @@ impl Plain {
         Recorded::Written { attempt: Box::new(attempt), name, runs }
     }
 
-    fn give_back(&mut self, worker: i64, id: i64, now: Timestamp) -> Option<CalledOff> {
+    fn give_back(&mut self, worker: i64, id: i64, now: Timestamp) -> Option<CancelledClaim> {
         let job = self.jobs.get_mut(&id).filter(|job| job.worker == Some(worker))?;
         job.state = if job.cancel_requested_at.is_some() { JobState::Cancelled } else { JobState::Pending };
         job.worker = None;
         job.run_at = job.run_at.min(now);
         job.changed_at = if job.state == JobState::Cancelled { now } else { job.run_at };
         let (name, attempts) = (job.spec.name.clone(), job.next_number() - 1);
-        (job.state == JobState::Cancelled).then_some(CalledOff { id, name, attempts })
+        (job.state == JobState::Cancelled).then_some(CancelledClaim { id, name, attempts })
     }
 
-    pub fn bury(&mut self, worker: i64, lost: &[Ended], never_started: &[i64], now: Timestamp) -> Buried {
+    pub fn recover(
+        &mut self,
+        worker: i64,
+        lost: &[Ended],
+        never_started: &[i64],
+        now: Timestamp,
+    ) -> Recovered {
         let recorded = lost.iter().map(|ended| self.finish(worker, ended)).collect();
-        let called_off = never_started.iter().filter_map(|id| self.give_back(worker, *id, now)).collect();
+        let cancelled = never_started.iter().filter_map(|id| self.give_back(worker, *id, now)).collect();
         if self.held(worker).next().is_none() {
             self.close(worker);
         }
-        Buried { recorded, called_off }
+        Recovered { recorded, cancelled }
     }
 
     pub fn close(&mut self, worker: i64) {

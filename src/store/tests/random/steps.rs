@@ -9,7 +9,7 @@ use super::history::History;
 use super::plain::Job;
 use super::{draw, whole};
 use crate::model::JobState;
-use crate::store::{Buried, Cancelled, Ended, Errand, PruneFilter, Recorded, Replayed, Want};
+use crate::store::{Cancelled, Ended, PruneFilter, Recorded, Recovered, Replayed, TurnRequest};
 use crate::text::Timestamp;
 
 impl History {
@@ -48,14 +48,20 @@ impl History {
             let number = self.rng.random_range(0..=3);
             (0..number).map(|_| (*draw::QUEUES.choose(&mut self.rng).unwrap()).to_owned()).collect()
         });
-        let want = Want { now: self.rng.random_range(0..=3), ahead: self.rng.random_range(0..=2) };
-        let errand = Errand { worker, queues: queues.as_deref(), ended: &ended, give_back: &give_back, want };
-        self.log(format!("turn {errand:?}"));
+        let idle_slots = self.rng.random_range(0..=5);
+        let request = TurnRequest {
+            worker,
+            queues: queues.as_deref(),
+            ended: &ended,
+            give_back: &give_back,
+            idle_slots,
+        };
+        self.log(format!("turn {request:?}"));
         let (store, definitions) = self.store();
-        let mut answer = store.turn(definitions, &errand, &|| now).unwrap();
+        let mut answer = store.turn(definitions, &request, &|| now).unwrap();
         answer.expired.sort_by_key(|expired| expired.id);
         answer.cancels.sort_unstable();
-        let expected = self.plain.turn(&errand, now);
+        let expected = self.plain.turn(&request, now);
         self.agree(&answer, &expected);
         for claim in &answer.claims {
             assert!(self.plain.jobs[&claim.job_id].run_at <= now, "claimed before it was due");
@@ -78,10 +84,10 @@ impl History {
         };
         self.log(format!("stale finish by worker {worker}: {ended:?}"));
         let ended = [ended];
-        let errand = Errand { worker, queues: None, ended: &ended, give_back: &[], want: Want::now(0) };
+        let request = TurnRequest { worker, queues: None, ended: &ended, give_back: &[], idle_slots: 0 };
         let (store, definitions) = self.store();
-        let answer = store.turn(definitions, &errand, &|| now).unwrap().recorded;
-        let expected = self.plain.turn(&errand, now).recorded;
+        let answer = store.turn(definitions, &request, &|| now).unwrap().recorded;
+        let expected = self.plain.turn(&request, now).recorded;
         self.agree(&answer, &expected);
         assert!(matches!(answer[..], [Recorded::Late { .. }]));
     }
@@ -181,11 +187,11 @@ impl History {
     }
 
     /// Two recoverers bury the same dead worker at once; either may be first. Some attempts may have to wait.
-    pub fn bury(&mut self) {
+    pub fn recover(&mut self) {
         let now = self.now;
         let closed: Vec<_> =
             self.plain.workers.iter().filter(|(_, open)| !open).map(|(row, _)| row.id).collect();
-        // Now and then one that was buried, or stopped, long ago.
+        // Now and then one that was recovered, or stopped, long ago.
         let old = closed.choose(&mut self.rng).filter(|_| self.rng.random_bool(0.2));
         let Some(worker) = old.or(self.dead.choose(&mut self.rng)).copied() else { return };
         let held = self.store().0.held_by(worker).unwrap();
@@ -207,11 +213,11 @@ impl History {
             "two bury worker {worker}: {lost:?} or {other_lost:?}, never started: {never_started:?}"
         ));
         let tellings = [lost, other_lost];
-        let answers = self.both_bury(worker, &tellings, &never_started, now);
+        let answers = self.both_recover(worker, &tellings, &never_started, now);
         let late = matches!(answers[0].recorded.first(), Some(Recorded::Late { .. }));
-        let first = usize::from(late || !answers[1].called_off.is_empty());
+        let first = usize::from(late || !answers[1].cancelled.is_empty());
         for who in [first, 1 - first] {
-            let expected = self.plain.bury(worker, &tellings[who], &never_started, now);
+            let expected = self.plain.recover(worker, &tellings[who], &never_started, now);
             self.agree(&answers[who], &expected);
         }
         if self.plain.held(worker).next().is_none() {
@@ -221,21 +227,22 @@ impl History {
         self.told.extend(lost.into_iter().map(|ended| (worker, ended)));
     }
 
-    fn both_bury(
+    fn both_recover(
         &mut self,
         worker: i64,
         tellings: &[Vec<Ended>; 2],
         never_started: &[i64],
         now: Timestamp,
-    ) -> Vec<Buried> {
+    ) -> Vec<Recovered> {
         thread::scope(|scope| {
             let recoverers: Vec<_> = self
                 .stores
                 .iter_mut()
                 .zip(tellings)
                 .map(|((store, definitions), lost)| {
-                    scope
-                        .spawn(move || store.bury(definitions, worker, lost, never_started, &|| now).unwrap())
+                    scope.spawn(move || {
+                        store.recover(definitions, worker, lost, never_started, &|| now).unwrap()
+                    })
                 })
                 .collect();
             recoverers.into_iter().map(|recoverer| recoverer.join().unwrap()).collect()
