@@ -1,8 +1,4 @@
 //! A full disk: a small file system of its own, in a mount namespace that goes with the test.
-//!
-//! A commit that is not heeded, a worker that ends at the first full disk, one that says it at every try, one that
-//! forgets the results it could not write, and a database that is not opened without room were put in by hand, one at a
-//! time: each is caught here.
 
 mod small_disk;
 

@@ -1,9 +1,6 @@
 //! What is printed for other programs to read: the manual page, the schema of the job file, help.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use regex::Regex;
+use std::path::Path;
 
 use crate::support::{Sandbox, Value};
 
@@ -38,41 +35,6 @@ fn every_help_has_examples() {
         let (_, examples) = help.stdout.split_once("\nExamples:\n").unwrap_or_else(|| panic!("none: {help}"));
         assert!(examples.contains(&format!("runner {verb}")), "{help}");
     }
-}
-
-/// The sources of the suites, but for those that look at options without calling them.
-fn suites() -> Vec<String> {
-    let names = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")).expect("a folder");
-    let paths = names.map(|entry| entry.expect("an entry").path());
-    let read = |path: PathBuf| {
-        let only_looks = ["print", "completions", "readme"].contains(&path.file_stem()?.to_str()?);
-        fs::read_to_string(path).ok().filter(|_| !only_looks)
-    };
-    paths.filter_map(read).collect()
-}
-
-#[test]
-fn every_option_is_used_in_some_suite_that_calls_its_verb() {
-    let sandbox = Sandbox::empty();
-    let suites = suites();
-    let everywhere = options(&sandbox.run("--help").ok().stdout);
-    let own = |verb: &String| {
-        let mut own = options(&sandbox.run(&format!("{verb} --help")).ok().stdout);
-        own.retain(|option| !everywhere.contains(option));
-        own.into_iter().map(|option| (verb.clone(), option)).collect::<Vec<_>>()
-    };
-    let mut all: Vec<_> = verbs(&sandbox).iter().flat_map(own).collect();
-    all.extend(everywhere.iter().map(|option| ("run".to_owned(), option.clone())));
-    all.retain(|(_, option)| option != "help" && option != "version");
-    let missing: Vec<_> = all
-        .iter()
-        .filter(|(verb, option)| {
-            let used = Regex::new(&format!(r"--{option}($|[^a-z-])")).expect("a pattern");
-            let called = Regex::new(&format!(r"\b{verb}\b")).expect("a pattern");
-            !suites.iter().any(|text| used.is_match(text) && called.is_match(text))
-        })
-        .collect();
-    assert!(missing.is_empty(), "no test uses {missing:#?}");
 }
 
 #[test]

@@ -1,8 +1,4 @@
 //! The first creation of a database: by many at once, and by some that are killed in the midst of it.
-//!
-//! `CREATIONS` is the number of rounds (8), `SEED` the seed of the moments. A creation that does not remove what a
-//! killed one left was put in by hand, and is caught here; so was one without the lock, and one that fills the file in
-//! its own place.
 
 use std::fs;
 use std::process::Stdio;

@@ -1,10 +1,4 @@
 //! Eight workers and eight that enqueue, all on one file: each gets its turn, and no job is run twice or forgotten.
-//!
-//! `FAIRNESS_SECONDS` makes it long; without it each enqueuer makes a few calls. The longest wait is printed, and held
-//! to nothing: it is the machine's as well.
-//!
-//! A busy handler that gives up at once was put in by hand: enqueuers end with status 75 here. So was a claim that takes
-//! running jobs too: jobs are run twice.
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Once};
 
 use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use tempfile::TempDir;
 
 use super::{Call, Finished, Sql, Worker, eventually, wait_until};
@@ -32,6 +34,7 @@ impl Sandbox {
             tempfile::tempdir()
         };
         let folder = folder.expect("a temporary folder");
+        stop_ignoring_signals();
         let dir = fs::canonicalize(folder.path()).expect("it exists");
         Self { _folder: folder, dir }
     }
@@ -173,4 +176,20 @@ impl Sandbox {
     pub fn sql(&self) -> Sql {
         Sql::open(&self.db())
     }
+}
+
+/// Lets the programs that tests start have the default signal dispositions, also where the tests themselves were started
+/// in the background or under nohup: a signal that is caught, and not ignored, is the default again after exec.
+fn stop_ignoring_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let status = fs::read_to_string("/proc/self/status").expect("the status of this process");
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t")).expect("a line SigIgn");
+        let ignored = u64::from_str_radix(ignored, 16).expect("a mask of signals");
+        for signal in
+            [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 1)
+        {
+            signal_hook::flag::register(signal, Arc::default()).expect("a signal that can be caught");
+        }
+    });
 }

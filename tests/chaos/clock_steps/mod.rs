@@ -2,17 +2,6 @@
 //! No job is run twice, none is stuck, no backoff is stretched, and what is measured by the other clock goes on.
 //!
 //! `STEPS` is the number of steps under running workers (40), `SEED` the seed of all dice.
-//!
-//! # What it catches
-//!
-//! Each of these defects was put into the program by hand, one at a time:
-//!
-//! | defect | caught by |
-//! |---|---|
-//! | waits are not begun anew when a worker starts | here: a retry, and a job that was to run at once, wait for years |
-//! | nor when a running worker sees that the clock was set back | here: jobs are stuck under the running workers |
-//! | a timeout by the wall clock | here: an attempt times out at a step forwards |
-//! | the length of an attempt by the wall clock | here: `duration_ms` is that of the step |
 
 mod clock;
 

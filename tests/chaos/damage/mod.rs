@@ -5,22 +5,6 @@
 //! the doctor finds what SQLite's own check finds.
 //!
 //! `DAMAGE` is the number of harms thrown by the dice (60), `SEED` their seed; `HARM` picks out one of them by its number.
-//!
-//! # What it catches
-//!
-//! Each of these defects was in the program, or was put there by hand, and is caught here:
-//!
-//! | defect | seen as |
-//! |---|---|
-//! | the walk over queues and priorities trusts that the index is in order | by nothing: a search in one page ends at what it has compared |
-//! | what an index calls due, running or open is believed though nothing can be done about it | `work --until-idle` never ends |
-//! | a job that the index calls due and the table does not is passed over in silence | `work --until-idle` never ends |
-//! | counters are added to as they were read | a panic |
-//! | a value of another type than its column is a defect of runner | status 70 |
-//! | a refused database is checkpointed when it is closed | its bytes change |
-//! | the version is read from the main file alone | a newer file whose header is still in the log is used |
-//! | the doctor does not ask SQLite for its check | the doctor finds nothing where SQLite does |
-//! | a log is thrown away where it was left by somebody who was killed | jobs are lost whose frames stand before the damage |
 
 mod beside;
 mod harm;

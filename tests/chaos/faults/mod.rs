@@ -8,18 +8,6 @@
 //! `FAULTS` is the number of points that are drawn (160) besides those of the scenes that are looked at in full, or `all`;
 //! `SEED` the seed by which they are drawn; `SCENE` names one scene, and `FAULT` with it one point. How often a worker
 //! makes a call differs from run to run: a point is a place in the order of its calls, not in the program.
-//!
-//! # What it catches
-//!
-//! Each of these defects was put into the program by hand, one at a time:
-//!
-//! | defect | caught by |
-//! |---|---|
-//! | `enqueue` does not mind that its ids cannot be printed | `enqueue`, `stdout` |
-//! | a lock that cannot be had is unwrapped | `create`, `lock` |
-//! | what the machine lacks for a start is the job's failure | `work`, `spawn` and `open` |
-//! | a start that cannot be noted in the slot table happens all the same | `work`, `pwrite` for ever: an attempt began twice |
-//! | a commit of unknown outcome is said to have met a busy database | by nothing: the log of a program that ends is undone; a crash has to come too |
 
 mod judge;
 mod play;

@@ -4,23 +4,6 @@
 //!
 //! `KILLS` is the number of kills (500), or `KILL_SECONDS` how long they go on; `SEED` is the seed of all dice. The moments themselves are the machine's: the same
 //! seed gives the same acts, not the same history.
-//!
-//! # What it catches
-//!
-//! Each of these defects was put into the program by hand, one at a time, and 500 kills were run:
-//!
-//! | defect | caught by |
-//! |---|---|
-//! | the fence of `store/finish.rs` lets everything pass | not here, for no end comes late while the lock holds; by the model-based test of the store |
-//! | `process::run` does not end what the attempt before left | here: strays write after the next start |
-//! | a recovery does not call `end_all` | here: processes of lost attempts are there after their end |
-//! | a recovery takes a start that was under way for one that never was | here: one attempt is run by two workers |
-//! | the slot table is not written before a start | here, likewise |
-//! | the claim takes running jobs too | here: attempts run by two workers, or not recorded |
-//! | only the `UPDATE` of the claim lacks its guard | by nothing: the rows were selected by the same guard in the same transaction |
-//! | a recovery does not care whether the lock is held | here: attempts overlap |
-//! | a recovery gives the lock back before it is through | not here, for fence and marks make it harmless; by the test of the lock |
-//! | a claim that goes back forgets a cancel | here: a cancel on record does not hold |
 
 mod books;
 mod check;

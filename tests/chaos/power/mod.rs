@@ -9,22 +9,6 @@
 //!
 //! `STATES` is the number of states (2500), `SEED` the seed of all dice. What a worker does when is the machine's: the same
 //! seed gives the same choices, not the same recording. A violation tells the acts and what was there of each.
-//!
-//! # What it catches
-//!
-//! Each of these defects was put into the program by hand, one at a time, and 2000 states were looked at:
-//!
-//! | defect | caught by |
-//! |---|---|
-//! | `synchronous = NORMAL`: no fsync at a commit | here: ids that were printed are gone, attempts that began are forgotten |
-//! | `synchronous = OFF` | here: the file is not sound any more |
-//! | the folders that are created are not synced | here: the first ids are gone |
-//! | the schema of a new file is not synced before the file gets its name | here: it is damaged |
-//! | the folder is not synced after a new file got its name | by nothing: the log's first sync covers the same folder, before any id is printed |
-//! | `enqueue` prints its ids before the commit | here |
-//! | jobs are started before the commit of their claims | here: attempts began and are forgotten |
-//! | a copy is not synced | here: it is damaged |
-//! | the folder of a copy is not synced | here: it is not there |
 
 mod choices;
 mod disk;
