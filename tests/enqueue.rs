@@ -125,21 +125,6 @@ fn an_id_that_cannot_be_printed_is_said_on_standard_error() {
 }
 
 #[test]
-fn an_id_for_which_there_is_no_standard_output_is_said_on_standard_error() {
-    let sandbox = Sandbox::new(JOBS);
-    let ran = |redirection: &str| {
-        let call = sandbox.program("sh").arg("-c").arg(format!("exec \"$@\" {redirection}")).arg("sh");
-        call.arg(env!("CARGO_BIN_EXE_runner")).arg("enqueue").arg("backup").run()
-    };
-    ran(">&-").exits(74).says("standard output: it is closed").says("their ids: 1");
-    ran("<&- >&-").exits(74).says("their ids: 2");
-    // Whoever throws the id away does so on purpose.
-    ran("> /dev/null").ok().quietly();
-    ran("1<> /dev/null").ok().quietly();
-    ran("<&-").ok().prints("5\n");
-}
-
-#[test]
 fn an_id_that_nobody_reads_is_said_on_standard_error() {
     let sandbox = Sandbox::new(JOBS);
     let (reader, writer) = std::io::pipe().expect("a pipe");

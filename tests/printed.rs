@@ -64,7 +64,8 @@ fn the_manual_page_has_every_verb_and_option() {
 
 #[test]
 fn a_line_of_the_manual_page_is_a_request_only_if_it_is_meant() {
-    const REQUESTS: [&str; 9] = [".TH", ".SH", ".SS", ".PP", ".TP", ".EX", ".EE", ".ie", ".el"];
+    const REQUESTS: [&str; 13] =
+        [".TH", ".SH", ".SS", ".PP", ".TP", ".EX", ".EE", ".ie", ".el", ".br", ".RS", ".RE", ".IP"];
     let page = Sandbox::empty().run("man").ok().stdout;
     for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
         let request = line.split(' ').next().unwrap();

@@ -2,7 +2,6 @@
 
 mod args;
 mod bar;
-mod closed;
 mod color;
 mod commands;
 mod enqueue;
@@ -10,14 +9,13 @@ pub mod error;
 mod follow;
 mod json_rows;
 mod locate;
-mod meant;
 #[cfg(test)]
 mod no_panics;
-mod plain;
 mod say;
 mod screen;
 mod stale_definition;
 mod streams;
+mod suggest;
 mod table;
 mod values;
 mod watch;
@@ -48,11 +46,11 @@ pub fn main() -> ExitStatus {
         return answered;
     }
     take_limits_as_errors();
-    let cli = match plain::understood(env::args_os()).map_or_else(as_defined, Ok) {
+    let cli = match as_defined() {
         Ok(cli) => cli,
         Err(answer) => {
             let args: Vec<_> = env::args_os().collect();
-            let answer = meant::with_tips(answer, &args);
+            let answer = suggest::with_tip(answer, &args);
             return match answer.print() {
                 _ if answer.use_stderr() => ExitStatus::USAGE,
                 // Help and version end here too. Whoever reads them may go away.
@@ -78,8 +76,7 @@ pub fn main() -> ExitStatus {
     }
 }
 
-/// Of a file that may not grow any more (`ulimit -f`) the writer is to hear, instead of dying by SIGXFSZ. A handler, since
-/// jobs would inherit that it is ignored.
+/// Turns SIGXFSZ (`ulimit -f`) into EFBIG. A handler, because jobs would inherit an ignored signal.
 fn take_limits_as_errors() {
     let _ = flag::register(SIGXFSZ, Arc::default());
 }

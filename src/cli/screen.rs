@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::args::Global;
-use super::closed;
 use super::color;
 use super::error::CliError;
 use crate::text::{columns_of, hanging_indent};
@@ -182,9 +181,6 @@ impl Screen {
 
     /// Writes and flushes text that must arrive; unlike elsewhere, a closed pipe is an error here.
     pub fn must_line(&mut self, text: &str) -> io::Result<()> {
-        if closed::stdout_was_closed() {
-            return Err(io::Error::other("it is closed"));
-        }
         let out = self.out.as_mut().ok_or(ErrorKind::BrokenPipe)?;
         writeln!(out, "{text}")?;
         out.flush()

@@ -7,7 +7,7 @@ use crate::cli::args::{Explain, Global};
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::screen::{Screen, Tone};
-use crate::cli::{meant, values, why};
+use crate::cli::{values, why};
 use crate::clock;
 use crate::model::{
     Circumstances, DeadReason, Decision, ErrorCode, Exit, ExitRules, JobSpec, SelfReport, Status, StopReason,
@@ -185,12 +185,8 @@ fn code_words(rules: &ExitRules, ending: Exit, code: Option<&ErrorCode>) -> Stri
 
 fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<()> {
     let id = values::id(what).map_err(|_| {
-        let hint = meant::named(global, what).map_or_else(
-            || "with the id of a job alone, runner explain says why that job is in its state".to_owned(),
-            |newest| meant::words(&newest, &format!("runner explain {}", newest.id)),
-        );
         CliError::usage(format!("an ending of {what} is needed: --exit N, --signal S or --timeout"))
-            .hint(hint)
+            .hint("with the id of a job alone, runner explain says why that job is in its state")
     })?;
     let now = clock::now();
     let store = locate::open(global)?;

@@ -18,7 +18,6 @@ use anyhow::{Result, bail};
 use crate::cli::args::{Global, Inspect};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::meant;
 use crate::cli::screen::Screen;
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
@@ -43,7 +42,7 @@ enum EventKind {
 }
 
 impl EventKind {
-    fn parse(global: &Global, text: Option<&str>) -> Result<Self> {
+    fn parse(text: Option<&str>) -> Result<Self> {
         Ok(match text {
             None => Self::Overview,
             Some("jobs") => Self::Jobs,
@@ -53,10 +52,7 @@ impl EventKind {
             Some("queues") => Self::Queues,
             Some("stats") => Self::Stats,
             Some(other) => Self::One(JobOrAttempt::parse(other).map_err(|_| {
-                let hint = meant::named(global, other).map_or_else(
-                    || "runner inspect takes an ID, ID.N, jobs, attempts, dead, workers, queues or stats; nothing for the overview".to_owned(),
-                    |newest| meant::words(&newest, &format!("runner inspect {}", newest.id)),
-                );
+                let hint = "runner inspect takes an ID, ID.N, jobs, attempts, dead, workers, queues or stats; nothing for the overview";
                 CliError::usage(format!("there is nothing called {other:?} to inspect")).hint(hint)
             })?),
         })
@@ -69,7 +65,7 @@ impl EventKind {
 
 /// Runs the verb.
 pub fn run(global: &Global, asked: &Inspect) -> Result<ExitStatus> {
-    let what = EventKind::parse(global, asked.what.as_deref())?;
+    let what = EventKind::parse(asked.what.as_deref())?;
     check_filters(what, asked)?;
     let now = clock::now();
     let mut screen = Screen::new(global);
