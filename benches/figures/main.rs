@@ -1,82 +1,79 @@
-//! Measures runner against what it holds itself to, next to the programs that people would use in its place.
+//! Compares runner with the programs around it: how many jobs a second, how soon, how much memory and disk.
 //!
 //! ```text
-//! cargo bench --bench figures                    every row at every size: half an hour or so, 4 GB of disk
-//! cargo bench --bench figures -- --quick         smaller sizes, fewer slots and repetitions: under two minutes
-//! cargo bench --bench figures -- drain enqueue   these groups alone; --help lists them
+//! cargo bench --bench figures                  every group in its short form
+//! cargo bench --bench figures -- drain claim   these groups alone
+//! cargo bench --bench figures -- --long        more jobs and rounds, up to 10 M jobs in a file
 //! ```
 //!
-//! Machines drift, so contenders do the same work in turn inside every repetition, and what is judged is the median of the
-//! ratios of the repetitions, never a time on its own against one of another moment. A contender that did not do its
-//! whole work is an error, not a fast one. What cannot be measured here is said to be so, and never holds.
+//! Machines drift by a factor of two within minutes, so only ratios inside one run mean anything. Contenders take
+//! turns in every round, and a row shows the median of the rounds' ratios. A contender that did not finish its whole
+//! work is an error. Everything goes through the command line, as for a user.
 
-mod args;
-mod bare;
-mod batch;
-mod bed;
-mod claim;
-mod crowd;
-mod drain;
-mod enqueue;
-mod footprint;
-mod helpers;
-mod machine;
+mod harness;
 mod peers;
-mod pickup;
-mod retry;
-mod sample;
-mod table;
-mod timed;
+mod size;
+mod speed;
 
-use std::time::Instant;
+use std::env;
+use std::path::PathBuf;
 
-use args::Args;
-use table::{Row, Table};
+use anyhow::bail;
+use harness::Bench;
 
-/// What every group of rows is given.
-struct Context {
-    args: Args,
-    /// Little programs that are compiled for the occasion.
-    helpers: helpers::Helpers,
-}
+type Group = fn(&Bench) -> anyhow::Result<()>;
 
-impl Context {
-    /// One of two sizes: for the quick form, and for the full one.
-    fn size<T>(&self, quick: T, full: T) -> T {
-        if self.args.quick { quick } else { full }
-    }
-}
-
-type Group = fn(&Context) -> anyhow::Result<Vec<Row>>;
-
-/// The groups of rows, in the order in which they are measured.
 const GROUPS: [(&str, Group); 8] = [
-    ("drain", drain::rows),
-    ("retry", retry::rows),
-    ("enqueue", enqueue::rows),
-    ("batch", batch::rows),
-    ("pickup", pickup::rows),
-    ("claim", claim::rows),
-    ("footprint", footprint::rows),
-    ("peers", peers::rows),
+    ("drain", speed::drain),
+    ("enqueue", speed::enqueue),
+    ("batch", speed::batch),
+    ("pickup", speed::pickup),
+    ("claim", size::claim),
+    ("inspect", size::inspect),
+    ("footprint", size::footprint),
+    ("peers", peers::drain),
 ];
 
+const HELP: &str = "\
+cargo bench --bench figures -- [--long] [--runner PATH] [--dir DIR] [GROUP…]
+
+--long         more jobs, more rounds, files with up to 10 M jobs
+--runner PATH  measure this program instead of the one just built
+--dir DIR      where the databases go [default: target/tmp]; a file system in memory makes every sync free";
+
 fn main() -> anyhow::Result<()> {
-    let names: Vec<_> = GROUPS.iter().map(|(name, _)| *name).collect();
-    let args = Args::from_command_line(&names)?;
-    let helpers = helpers::Helpers::compile(&args.dir)?;
-    let context = Context { args, helpers };
-    let began = Instant::now();
-    println!("{}", machine::describe(&context.args)?);
-    let mut table = Table::default();
-    for (name, group) in GROUPS.iter().filter(|(name, _)| context.args.wants(name)) {
-        eprintln!("{:>5.0} s  {name}", began.elapsed().as_secs_f64());
-        table.add(match group(&context) {
-            Ok(rows) => rows,
-            Err(error) => vec![Row::failed(name, &error)],
-        });
+    let mut bench = Bench {
+        is_long: false,
+        runner: PathBuf::from(env!("CARGO_BIN_EXE_runner")),
+        dir: PathBuf::from(env!("CARGO_TARGET_TMPDIR")),
+    };
+    let mut asked = Vec::new();
+    let mut words = env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut path = || PathBuf::from(words.next().unwrap_or_default()).canonicalize();
+        match word.as_str() {
+            "--bench" => {} // added by cargo
+            speed::PING => return speed::ping(&path()?),
+            "--long" => bench.is_long = true,
+            "--runner" => bench.runner = path()?,
+            "--dir" => bench.dir = path()?,
+            "--help" | "-h" => {
+                println!("{HELP}\n\nGroups: {}", GROUPS.map(|(name, _)| name).join(" "));
+                return Ok(());
+            }
+            name => match GROUPS.iter().find(|group| group.0 == name) {
+                Some(group) => asked.push(group),
+                None => bail!("there is no group or option {name}; see --help"),
+            },
+        }
     }
-    println!("{table}\nmeasured in {:.0} s", began.elapsed().as_secs_f64());
-    anyhow::ensure!(!table.has_failed(), "not everything could be run to its end: see the table");
+    if asked.is_empty() {
+        asked.extend(&GROUPS);
+    }
+    bench.describe()?;
+    for (name, group) in asked {
+        println!("\n{name}");
+        group(&bench)?;
+    }
     Ok(())
 }
