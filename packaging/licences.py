@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Lists the licences of what is linked into runner, with their texts, in packaging/LICENSES.md.
+"""Lists the licences of the packages linked into runner, with their texts, in packaging/LICENSES.md.
 
     packaging/licences.py            writes the file
-    packaging/licences.py --check    exit status 1 if it would be another
+    packaging/licences.py --check    exits 1 if the file is out of date
 
-Only what ends up in the program on Linux counts: no tests, no build scripts, no macros, no other systems.
+Only packages that end up in the program on Linux count: no tests, no build scripts, no macros, no other systems.
 """
 
 import json
@@ -18,14 +18,14 @@ TARGET = "x86_64-unknown-linux-gnu"
 NAMES = ("license", "licence", "copying", "unlicense", "notice")
 
 HEAD = """\
-# What is linked into runner
+# Packages linked into runner
 
 Written by `packaging/licences.py`. runner itself is under the [MIT licence](../LICENSE). The SQLite inside
 libsqlite3-sys is in the public domain. The standard library of Rust is under the MIT licence or the Apache licence 2.0.
-A static build on glibc (`packaging/build-static`) also holds the GNU C library, which is under the LGPL 2.1 or later:
-whoever is given such a program may ask for what it takes to link it anew, which is this source and that script.
+A static build on glibc (`packaging/build --static`) also contains the GNU C library, which is under the LGPL 2.1 or
+later. A recipient of such a program may ask for the means to link it anew: this source and that script.
 
-Where a package offers several licences, the text of the one that is chosen here is given: MIT wherever it is offered.
+Where a package offers several licences, this page gives the text of the chosen one: MIT wherever it is offered.
 
 """
 
@@ -88,7 +88,7 @@ def main():
     if "--check" not in sys.argv[1:]:
         FILE.write_text(new, encoding="utf-8")
     elif FILE.read_text(encoding="utf-8") != new:
-        sys.exit(f"{FILE.relative_to(HOME)} is not what packaging/licences.py writes: run it")
+        sys.exit(f"{FILE.relative_to(HOME)} is out of date: run packaging/licences.py")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,172 @@
+//! README.md and docs/*.md: each console block shows what is really printed, each command and link works.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+use crate::support::{Sandbox, redacted};
+
+/// Stands before a block that starts with a new folder and database; the blocks after it go on there.
+const NEW_FOLDER: &str = "<!-- in a new folder -->";
+
+/// Stands before the transcript of `examples/main-job.sh`, which has its own test.
+const MAIN_JOB: &str = "This is what it prints:";
+
+/// What a reader sees in place of the temporary folder.
+const HOME: &str = "/home/me";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Each page with its text.
+fn pages() -> Vec<(PathBuf, String)> {
+    let docs =
+        fs::read_dir(root().join("docs")).expect("a folder").map(|entry| entry.expect("a file").path());
+    let paths = docs.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let read = |path: PathBuf| (path.clone(), fs::read_to_string(path).expect("text"));
+    paths.chain([root().join("README.md")]).map(read).collect()
+}
+
+/// The fenced blocks: the line before each, its language, its text.
+fn blocks(text: &str) -> Vec<(&str, &str, &str)> {
+    let parts: Vec<&str> = text.split("```").collect();
+    let fenced = parts.chunks_exact(2).map(|pair| {
+        let (language, block) = pair[1].split_once('\n').expect("a fence on its own line");
+        (pair[0].trim_end().lines().next_back().unwrap_or_default(), language, block)
+    });
+    fenced.collect()
+}
+
+/// `PATH` with the tested program in front.
+fn path() -> OsString {
+    let mut path = Path::new(env!("CARGO_BIN_EXE_runner")).parent().expect("a folder").as_os_str().to_owned();
+    path.push(":");
+    path.push(env::var_os("PATH").expect("a path"));
+    path
+}
+
+/// A console block as it is printed now: each line after `$ `, and its output.
+fn printed(sandbox: &Sandbox, block: &str) -> String {
+    let mut shown = String::new();
+    for line in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
+        let shell =
+            sandbox.program("sh").env("PATH", path()).env_remove("RUNNER_DB").dir(sandbox.path("demo"));
+        let output = shell.arg("-c").arg(format!("exec 2>&1\n{line}")).run().stdout;
+        let output = output.replace(&sandbox.dir().display().to_string(), HOME);
+        let _ = writeln!(shown, "$ {line}\n{}", output.trim_end());
+    }
+    shown.replace("\n\n$ ", "\n$ ")
+}
+
+#[test]
+fn console_blocks_show_what_is_printed() {
+    for (path, text) in pages() {
+        let mut now = text.clone();
+        let mut sandbox = Sandbox::empty();
+        for (before, language, block) in blocks(&text) {
+            if language != "console" || before.ends_with(MAIN_JOB) {
+                continue;
+            }
+            if before == NEW_FOLDER {
+                sandbox = Sandbox::empty();
+                sandbox.write("demo/.keep", "");
+            }
+            let fenced = |block: &str| format!("```console\n{block}```");
+            now = now.replace(&fenced(block), &fenced(&printed(&sandbox, block)));
+        }
+        if env::var_os("UPDATE_DOCS").is_some() {
+            fs::write(&path, now).expect("the page can be written");
+        } else {
+            let hint = "UPDATE_DOCS=1 cargo test docs writes what is printed";
+            assert_eq!(redacted(&text), redacted(&now), "{}: {hint}", path.display());
+        }
+    }
+}
+
+/// From each `runner` that begins a command to the end of that command for a shell.
+fn commands(text: &str) -> Vec<String> {
+    let pattern =
+        Regex::new(r"(?m)(?:^|\(|\| |\* +|@reboot +)(runner (?:'[^']*'|[^'|#><;&)\n])+)").expect("a pattern");
+    let text = text.replace("$(date +\\%F)", "today").replace("$(date +%F)", "today");
+    pattern.captures_iter(&text).map(|found| found[1].trim_end().to_owned()).collect()
+}
+
+#[test]
+fn every_command_is_understood() {
+    let sandbox = Sandbox::empty();
+    let mut seen = std::collections::BTreeSet::new();
+    for (_, text) in pages() {
+        let scripts =
+            blocks(&text).into_iter().filter(|(_, language, _)| matches!(*language, "sh" | "crontab"));
+        seen.extend(scripts.flat_map(|(_, _, block)| commands(block)));
+        let prose: String = text.split("```").step_by(2).collect();
+        let spans = prose.split('`').skip(1).step_by(2).filter(|span| !span.contains('\n'));
+        seen.extend(spans.flat_map(commands).map(|line| line.replace(" ID", " 7").replace(" COMMAND", "")));
+    }
+    assert!(seen.len() > 30, "only {} commands were found", seen.len());
+    for line in seen {
+        let options = line.split(" -- ").next().unwrap_or_default();
+        let ran = sandbox.program("sh").env("PATH", path()).arg("-c").arg(format!("{options} --help")).run();
+        assert!(ran.ended_well() && ran.stdout.contains("Usage: runner"), "{line}: {ran}");
+    }
+}
+
+#[test]
+fn the_defaults_are_those_of_the_program() {
+    let page = fs::read_to_string(root().join("docs/job-file.md")).expect("a page");
+    let (_, table) = page.split_once("| | default |").expect("a table of defaults");
+    let sandbox = Sandbox::new("[jobs.plain]\ncommand = 'head -c 70000 /dev/zero'\n");
+    let plan = sandbox.run("check").ok().stdout;
+    for label in ["  limits ", "  retries "] {
+        let words =
+            plan.lines().find_map(|line| line.strip_prefix(label)).expect("a line of the plan").trim();
+        assert!(table.contains(words), "{words}");
+    }
+    let help = sandbox.run("work --help").ok().stdout;
+    let help = help.split("--shutdown-timeout").nth(1).and_then(|rest| rest.split("[default: ").nth(1));
+    let shutdown = help.and_then(|rest| rest.split(']').next()).expect("a default");
+    assert!(table.contains(&format!("| `--shutdown-timeout` of `work` | {shutdown} ")), "{shutdown}");
+    sandbox.add("plain");
+    sandbox.drain();
+    assert!(table.contains("64KiB of each stream"));
+    assert_eq!(sandbox.attempt(1, 1)["stdout_omitted_bytes"], 70_000 - (64 << 10));
+}
+
+#[test]
+fn every_job_file_is_valid() {
+    for (path, text) in pages() {
+        for (_, _, file) in blocks(&text).into_iter().filter(|(_, language, _)| *language == "toml") {
+            let ran = Sandbox::new(file).run("check");
+            assert!(ran.ended_well(), "{}: {ran}", path.display());
+        }
+    }
+}
+
+/// The anchor of a heading, as forges make it.
+fn anchor(heading: &str) -> String {
+    let words = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+    words.chars().filter(|char| char.is_alphanumeric() || matches!(char, '-' | '_')).collect()
+}
+
+#[test]
+fn links_and_named_files_exist() {
+    for (page, text) in pages() {
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.starts_with("https:")) {
+            let (file, section) = link.split_once('#').unwrap_or((link, ""));
+            let file = if file.is_empty() { page.clone() } else { page.with_file_name("").join(file) };
+            let target = fs::read_to_string(&file);
+            let has =
+                |section| target.iter().flat_map(|text| text.lines()).any(|line| anchor(line) == section);
+            assert!(file.exists() && (section.is_empty() || has(section)), "{}: {link}", page.display());
+        }
+        for path in text.split('`').filter(|span| span.starts_with("tests/") || span.starts_with("src/")) {
+            assert!(root().join(path).exists(), "{}: {path}", page.display());
+        }
+    }
+}
