@@ -1,5 +1,6 @@
-//! The bench that every suite works on: a folder, a job file, the real program in a cleared environment.
+//! What every suite works with: a folder, a job file, the real program in a cleared environment.
 
+mod assert;
 mod call;
 pub mod poll;
 mod processes;
@@ -10,6 +11,7 @@ mod sql;
 mod terminal;
 mod worker;
 
+pub use assert::assert_fields;
 pub use call::{Call, Finished};
 pub use poll::{eventually, wait_until};
 pub use processes::{is_alive, signal};

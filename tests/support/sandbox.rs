@@ -119,6 +119,22 @@ impl Sandbox {
         self.call(&format!("enqueue {options} -c")).arg(line).run().ok().id()
     }
 
+    /// Enqueues one job, works until nothing is left, and returns the job with its history.
+    #[track_caller]
+    pub fn finish(&self, line: &str) -> Value {
+        let id = self.add(line);
+        self.drain();
+        self.job(id)
+    }
+
+    /// Does the same with a line for the shell.
+    #[track_caller]
+    pub fn finish_line(&self, options: &str, line: &str) -> Value {
+        let id = self.add_line(options, line);
+        self.drain();
+        self.job(id)
+    }
+
     /// A worker in the background, once it has said that it is there.
     #[track_caller]
     pub fn worker(&self, options: &str) -> Worker {
