@@ -57,15 +57,15 @@ fn a_narrow_table_keeps_what_tells_the_rows_apart() {
     let ran = look(&sandbox, "inspect jobs --color never", 40).ok();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @"
-        id  name  state  what
-         6  a-name-that…  dead  EXIT_7, at…
-         5  fine  cancelled
-         4  once  dead  SIGNAL_KIL…
-         3  later  scheduled
-         2  fine  succeeded
-         1  push  dead  HTTP_ERROR…
-        left out: queue, runs, when; a wider
-        terminal or --json shows them
+        id  name  state  runs  when
+         6  a-n…job  dead  1/1  [AGO]
+         5  fine  cancelled  0/3  [AGO]
+         4  once  dead  1/1  [AGO]
+         3  later  scheduled  0/3  in [DURATION]
+         2  fine  succeeded  1/3  [AGO]
+         1  push  dead  2/2  [AGO]
+        left out: queue, what; a wider terminal
+        or --json shows them
         ");
     });
     // How long ago it was has its own width, and so have the columns.
@@ -73,7 +73,7 @@ fn a_narrow_table_keeps_what_tells_the_rows_apart() {
         let ran = look(&sandbox, "inspect stats --color never", columns).ok();
         ran.stdout.lines().next().expect("a heading").split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(heading(40), "name ok last failure");
+    assert_eq!(heading(40), "name jobs ok last failure");
     assert_eq!(heading(200), "name jobs ok tries p50 p95 max wait50 wait95 last failure");
 }
 
@@ -237,7 +237,7 @@ fn the_log_of_a_worker_is_broken_between_words_too() {
     sandbox.add("job");
     let drawn = look(&sandbox, "work -j1 --drain", 60).exits(1).stdout;
     // What is drawn of the bar is wiped before a line of the log.
-    let lines: Vec<&str> = drawn.split("\u{1b}[2K").flat_map(str::lines).collect();
+    let lines: Vec<&str> = drawn.split("\u{1b}[1A").flat_map(str::lines).collect();
     let ended = lines.iter().position(|line| line.contains("job 1 job: dead")).expect("its end");
     assert!(lines[ended].len() <= 60 && lines[ended + 1].starts_with(&" ".repeat(20)), "{drawn}");
     let logged = sandbox.run("work -j1 --drain").ok().stderr;

@@ -1,25 +1,19 @@
 //! The command line: one file a verb. Errors become words, a hint and an exit status in `error` alone.
 
 mod args;
-mod bar;
-mod color;
 mod commands;
 mod enqueue;
 pub mod error;
 mod follow;
-mod json_rows;
 mod locate;
 #[cfg(test)]
 mod no_panics;
-mod say;
-mod screen;
+mod output;
+mod poll;
 mod stale_definition;
-mod streams;
+mod status_text;
 mod suggest;
-mod table;
 mod values;
-mod watch;
-mod why;
 
 use std::env;
 use std::io::ErrorKind;
@@ -55,7 +49,7 @@ pub fn main() -> ExitStatus {
                 _ if answer.use_stderr() => ExitStatus::USAGE,
                 // Help and version end here too. Whoever reads them may go away.
                 Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                    say::say(&format!("could not print to standard output: {error}"));
+                    output::warn(&format!("could not print to standard output: {error}"));
                     ExitStatus::IO
                 }
                 _ => ExitStatus::SUCCESS,
@@ -70,7 +64,7 @@ pub fn main() -> ExitStatus {
             let CliError { status, message, hint } = describe(&error);
             let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
             // Names and paths in it may come from anywhere.
-            say::print(&safe_block(&format!("runner: {message}{hint}")));
+            output::print_error(&safe_block(&format!("runner: {message}{hint}")));
             status
         }
     }
@@ -83,7 +77,7 @@ fn take_limits_as_errors() {
 
 /// What was typed, by the definition of the command line.
 fn as_defined() -> clap::error::Result<Cli> {
-    let command = Cli::command().color(color::of_help(env::args_os()));
+    let command = Cli::command().color(output::color_of_help(env::args_os()));
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
 }
 

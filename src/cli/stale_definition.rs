@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 
 use super::args::Global;
 use super::locate;
-use super::say::say;
+use super::output::warn;
 use crate::jobfile::JobFile;
 use crate::model::{JobSpec, RetryPolicy};
 use crate::store::JobRow;
@@ -40,7 +40,7 @@ pub fn tell(global: &Global, jobs: &[JobRow]) {
             ids => format!("{} of {name} keep the definition of their enqueue", counted(ids.len(), "job")),
         };
         let (keys, path) = (keys.join(", "), locate::display(&file.path));
-        say(&format!(
+        warn(&format!(
             "{who}; {name} in {path} has changed since ({keys}): runner enqueue {name} takes the present one"
         ));
     }

@@ -3,105 +3,89 @@
 use crate::model::{Attempt, JobState};
 use crate::text::Timestamp;
 
-/// Something that a worker did or saw.
-#[derive(Clone, Debug)]
-pub struct Event {
-    /// When.
-    pub time: Timestamp,
-    /// What.
-    pub what: EventKind,
+/// Takes the events of a worker, in order. What they tell is on disk already.
+pub trait Reporter {
+    fn report(&mut self, event: &Event);
+
+    /// Heartbeats cost a count of the unfinished jobs: are they of any use to this reporter?
+    fn wants_heartbeats(&self) -> bool {
+        false
+    }
 }
 
-/// What happened.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub time: Timestamp,
+    pub kind: EventKind,
+}
+
 #[derive(Clone, Debug)]
 pub enum EventKind {
-    /// The worker is ready to take jobs.
     WorkerStarted {
-        /// Its random name.
         worker_id: String,
-        /// How many attempts it runs at once.
         slots: usize,
-        /// The queues it looks at; none: all.
+        /// None: every queue.
         queues: Option<Vec<String>>,
-        /// The database.
         db: String,
     },
-    /// A command was started.
     JobStarted {
-        /// The job.
         job_id: i64,
-        /// Its name.
         name: String,
-        /// The number of the attempt.
         attempt: u32,
         /// The number of runs in the budget.
         runs: u32,
-        /// Which of them this is.
+        /// Which of them this is, from 1.
         budget_number: u32,
-        /// The process that leads its group.
         pid: i32,
     },
-    /// An attempt ended and was recorded; its next state says what became of the job.
+    /// An attempt was recorded; its next state says what became of the job.
     AttemptEnded {
-        /// As the history has it.
         attempt: Box<Attempt>,
-        /// The name of its job.
         name: String,
         /// The number of runs in the budget.
         runs: u32,
     },
-    /// An attempt was lost: its worker died, or its end came too late to count.
+    /// The worker of an attempt died, or the attempt's end came too late to count.
     AttemptLost {
-        /// The job.
         job_id: i64,
-        /// Its name, where it is known.
         name: Option<String>,
-        /// The number of the attempt.
         attempt: u32,
-        /// What happened to it.
         message: String,
     },
-    /// A job died waiting.
+    /// A job expired before a worker started it.
     JobExpired {
-        /// The job.
         job_id: i64,
-        /// Its name.
         name: String,
-        /// Its attempts.
         attempts: u32,
     },
-    /// A job was cancelled while this worker held it and had not started it.
+    /// A job was cancelled between its claim and its start.
     JobCancelled {
-        /// The job.
         job_id: i64,
-        /// Its name.
         name: String,
-        /// Its attempts.
         attempts: u32,
     },
-    /// The worker takes no more jobs.
     WorkerStopping {
-        /// Why.
         reason: String,
-        /// Attempts still running.
+        /// Attempts that still run.
         running: usize,
     },
-    /// The worker is done.
     WorkerStopped {
-        /// Attempts that it recorded.
         attempts: u64,
-        /// Jobs among them that ended well.
         succeeded: u64,
-        /// Jobs that it recorded as dead.
         dead: u64,
     },
-    /// Something a person should know that is not about one job.
+    /// Something that a person should know about the worker itself.
     Notice(String),
+    /// About once a second while the worker lives.
+    Heartbeat {
+        /// Jobs that wait or run; none where they could not be counted.
+        unfinished: Option<u64>,
+    },
 }
 
 impl EventKind {
-    /// The word for it in the log, where it has one.
-    pub fn word(&self) -> Option<&'static str> {
+    /// The event's name in the JSON log; none for what is not logged there.
+    pub fn name(&self) -> Option<&'static str> {
         Some(match self {
             Self::WorkerStarted { .. } => "worker_started",
             Self::JobStarted { .. } => "job_started",
@@ -116,7 +100,7 @@ impl EventKind {
             Self::JobCancelled { .. } => "job_cancelled",
             Self::WorkerStopping { .. } => "worker_stopping",
             Self::WorkerStopped { .. } => "worker_stopped",
-            Self::Notice(_) => return None,
+            Self::Notice(_) | Self::Heartbeat { .. } => return None,
         })
     }
 }

@@ -1,116 +1,96 @@
-//! Events as JSON, one object a line, on standard output.
+//! Events as JSON, one object a line.
 
 use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
 use super::{Event, EventKind, Reporter};
-use crate::model::{Attempt, ErrorCode};
+use crate::model::{Attempt, CANCELLED, DeadReason, EXPIRED, WORKER_CRASHED};
 use crate::text::rfc3339;
 
-/// Writes events as JSON.
 #[derive(Debug)]
 pub struct JsonLog<W, N> {
-    out: W,
+    events: W,
     notices: N,
 }
 
 impl<W: Write, N: Write> JsonLog<W, N> {
-    /// Writes to `out`, and what is no event to `notices`.
-    pub const fn new(out: W, notices: N) -> Self {
-        Self { out, notices }
+    /// Notices are for people: they go to a stream of their own, as text.
+    pub const fn new(events: W, notices: N) -> Self {
+        Self { events, notices }
     }
 }
 
 impl<W: Write, N: Write> Reporter for JsonLog<W, N> {
-    fn tell(&mut self, event: &Event) {
-        if let EventKind::Notice(text) = &event.what {
-            // The words of the log are fixed by the contract; what is none of them is for people.
-            let _ = self.notices.write_all(format!("runner: {text}\n").as_bytes());
-            return;
-        }
-        // A reader that went away must not stop the work.
-        let _ = self.out.write_all(format!("{}\n", Value::Object(object(event))).as_bytes());
+    fn report(&mut self, event: &Event) {
+        // A closed log must not stop the work.
+        let _ = match &event.kind {
+            EventKind::Notice(text) => self.notices.write_all(format!("runner: {text}\n").as_bytes()),
+            EventKind::Heartbeat { .. } => Ok(()),
+            _ => self.events.write_all(format!("{}\n", object(event)).as_bytes()),
+        };
     }
 }
 
-fn object(event: &Event) -> Map<String, Value> {
-    let mut fields = Map::new();
-    let mut put = |key: &str, value: Value| {
-        fields.insert(key.to_owned(), value);
-    };
-    put("time", rfc3339(event.time).into());
-    put("event", event.what.word().into());
-    match &event.what {
+fn object(event: &Event) -> Value {
+    let mut object = Map::new();
+    object.insert("time".to_owned(), rfc3339(event.time).into());
+    object.insert("event".to_owned(), event.kind.name().into());
+    if let Value::Object(fields) = fields(&event.kind) {
+        object.extend(fields);
+    }
+    Value::Object(object)
+}
+
+fn fields(kind: &EventKind) -> Value {
+    match kind {
         EventKind::WorkerStarted { worker_id, slots, queues, db } => {
-            put("worker_id", json!(worker_id));
-            put("slots", json!(slots));
-            put("queues", json!(queues));
-            put("db", json!(db));
+            json!({ "worker_id": worker_id, "slots": slots, "queues": queues, "db": db })
         }
         EventKind::JobStarted { job_id, name, attempt, runs, pid, .. } => {
-            put("job_id", json!(job_id));
-            put("name", json!(name));
-            put("attempt", json!(attempt));
-            put("max_attempts", json!(runs));
-            put("pid", json!(pid));
+            json!({ "job_id": job_id, "name": name, "attempt": attempt, "max_attempts": runs, "pid": pid })
         }
-        EventKind::AttemptEnded { attempt, name, runs } => {
-            put("job_id", json!(attempt.job_id));
-            put("name", json!(name));
-            put("attempt", json!(attempt.number));
-            put("max_attempts", json!(runs));
-            ended(attempt, &mut put);
-        }
-        EventKind::AttemptLost { job_id, name, attempt, message } => {
-            put("job_id", json!(job_id));
-            put("name", json!(name));
-            put("attempt", json!(attempt));
-            put("duration_ms", Value::Null);
-            put("error_code", json!(crate::model::WORKER_CRASHED));
-            put("message", json!(message));
-        }
+        EventKind::AttemptEnded { attempt, name, runs } => ended(attempt, name, *runs),
+        EventKind::AttemptLost { job_id, name, attempt, message } => json!({
+            "job_id": job_id, "name": name, "attempt": attempt,
+            "duration_ms": null, "error_code": WORKER_CRASHED, "message": message,
+        }),
         EventKind::JobExpired { job_id, name, attempts } => {
-            waited_in_vain(*job_id, name, *attempts, crate::model::EXPIRED, &mut put);
-            put("dead_reason", json!("expired"));
+            let mut fields = ended_waiting(*job_id, name, *attempts, EXPIRED);
+            fields["dead_reason"] = json!(DeadReason::Expired);
+            fields
         }
         EventKind::JobCancelled { job_id, name, attempts } => {
-            waited_in_vain(*job_id, name, *attempts, crate::model::CANCELLED, &mut put);
+            ended_waiting(*job_id, name, *attempts, CANCELLED)
         }
-        EventKind::WorkerStopping { reason, running } => {
-            put("message", json!(reason));
-            put("running", json!(running));
-        }
+        EventKind::WorkerStopping { reason, running } => json!({ "message": reason, "running": running }),
         EventKind::WorkerStopped { attempts, succeeded, dead } => {
-            put("attempts", json!(attempts));
-            put("succeeded", json!(succeeded));
-            put("dead", json!(dead));
+            json!({ "attempts": attempts, "succeeded": succeeded, "dead": dead })
         }
-        EventKind::Notice(_) => {}
+        EventKind::Notice(_) | EventKind::Heartbeat { .. } => Value::Null,
     }
-    fields
 }
 
 /// A job that ended without a further attempt.
-fn waited_in_vain(job_id: i64, name: &str, attempts: u32, code: &str, put: &mut impl FnMut(&str, Value)) {
-    put("job_id", json!(job_id));
-    put("name", json!(name));
-    put("attempt", json!((attempts > 0).then_some(attempts)));
-    put("duration_ms", Value::Null);
-    put("error_code", json!(code));
-    put("message", Value::Null);
+fn ended_waiting(job_id: i64, name: &str, attempts: u32, code: &str) -> Value {
+    json!({
+        "job_id": job_id, "name": name, "attempt": (attempts > 0).then_some(attempts),
+        "duration_ms": null, "error_code": code, "message": null,
+    })
 }
 
-fn ended(attempt: &Attempt, put: &mut impl FnMut(&str, Value)) {
-    put("outcome", json!(attempt.outcome));
-    put("duration_ms", json!(attempt.duration));
-    put("error_code", json!(attempt.error_code.as_ref().map(ErrorCode::as_str)));
-    put("message", json!(attempt.message));
+fn ended(attempt: &Attempt, name: &str, runs: u32) -> Value {
+    let mut fields = json!({
+        "job_id": attempt.job_id, "name": name, "attempt": attempt.number, "max_attempts": runs,
+        "outcome": attempt.outcome, "duration_ms": attempt.duration,
+        "error_code": attempt.error_code, "message": attempt.message,
+    });
     if let Some(reason) = attempt.dead_reason {
-        put("dead_reason", json!(reason));
+        fields["dead_reason"] = json!(reason);
     }
     if let Some(delay) = attempt.delay {
-        put("delay_ms", json!(delay));
-        put("next_retry_at", json!(attempt.next_retry_at().map(rfc3339)));
+        fields["delay_ms"] = json!(delay);
+        fields["next_retry_at"] = json!(attempt.next_retry_at().map(rfc3339));
     }
+    fields
 }

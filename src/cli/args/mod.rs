@@ -9,7 +9,7 @@ mod prune;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use enqueue::{ENQUEUE_EXAMPLES, ENQUEUE_USAGE};
 pub use enqueue::{Enqueue, JobOptions, WaitOptions};
@@ -67,22 +67,10 @@ pub struct Global {
     pub quiet: bool,
     /// Colour the output: auto, always or never; auto looks at NO_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM
     #[arg(long, global = true, help_heading = EVERY, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
-    pub color: ColorWhen,
-    /// Show times in UTC, not on the clock of the place
+    pub color: ColorChoice,
+    /// Show times in UTC instead of local time
     #[arg(long, global = true, help_heading = EVERY)]
     pub utc: bool,
-}
-
-/// When to colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ColorWhen {
-    /// On a terminal, unless the environment says otherwise.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 /// The verbs.

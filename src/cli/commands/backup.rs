@@ -4,10 +4,9 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::cli::args::{Backup, Global};
-use crate::cli::bar::Bar;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::screen::Screen;
+use crate::cli::output::{Bar, Output};
 
 /// Copies the database, never over an existing file.
 pub fn run(global: &Global, asked: &Backup) -> Result<ExitStatus> {
@@ -24,12 +23,12 @@ pub fn run(global: &Global, asked: &Backup) -> Result<ExitStatus> {
         bar.set(pages - left, pages);
     })?;
     drop(bar);
-    let mut screen = Screen::new(global);
-    if screen.json && !screen.quiet {
-        screen.object(&json!({"backup": asked.target.display().to_string()}))?;
-    } else if !screen.quiet {
-        screen.line(format!("copied to {shown}"))?;
+    let mut out = Output::new(global);
+    if out.json && !out.quiet {
+        out.object(&json!({"backup": asked.target.display().to_string()}))?;
+    } else if !out.quiet {
+        out.line(format!("copied to {shown}"))?;
     }
-    screen.flush()?;
+    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }

@@ -5,10 +5,8 @@ use anyhow::Result;
 use crate::cli::args::{Global, Ids};
 use crate::cli::commands::inspect::{Seen, look_at_workers};
 use crate::cli::error::ExitStatus;
-use crate::cli::json_rows::JobJson;
 use crate::cli::locate;
-use crate::cli::say::say;
-use crate::cli::screen::Screen;
+use crate::cli::output::{JobJson, Output, warn};
 use crate::clock;
 use crate::store::{CancelOutcome, Store};
 use crate::wake;
@@ -19,13 +17,13 @@ pub fn run(global: &Global, asked: &Ids) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     let done = store.cancel(&asked.ids, &clock::now)?;
     wake::wake_workers(&store.file().run_dir());
-    let mut screen = Screen::new(global);
+    let mut out = Output::new(global);
     let mut exit = ExitStatus::SUCCESS;
     for each in done {
         let id = each.id;
         let words = match each.outcome {
             CancelOutcome::Unknown => {
-                say(&format!("there is no job {id}"));
+                warn(&format!("there is no job {id}"));
                 exit = ExitStatus::NOT_FOUND;
                 continue;
             }
@@ -33,15 +31,15 @@ pub fn run(global: &Global, asked: &Ids) -> Result<ExitStatus> {
             CancelOutcome::Requested => asked_to_end(&store, id)?,
             CancelOutcome::Finished(state) => format!("job {id}: {state} before, left as it is"),
         };
-        if screen.json && !screen.quiet {
+        if out.json && !out.quiet {
             if let Some(job) = locate::job(&store, id, clock::now())? {
-                screen.object(&JobJson::new(&job))?;
+                out.object(&JobJson::new(&job))?;
             }
-        } else if !screen.quiet {
-            screen.line(words)?;
+        } else if !out.quiet {
+            out.line(words)?;
         }
     }
-    screen.flush()?;
+    out.flush()?;
     Ok(exit)
 }
 

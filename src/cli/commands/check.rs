@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::args::{Check, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::screen::{Screen, Tone, Written};
-use crate::cli::table::Table;
+use crate::cli::output::{Column, Output, Style, Table, Written};
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, CodePattern, Jitter, JobSpec, RetryPolicy, Strategy};
 use crate::text::{Millis, safe_line};
@@ -28,51 +27,56 @@ pub fn run(global: &Global, asked: &Check) -> Result<ExitStatus> {
         None => locate::job_file_path(global)?,
     };
     let file = JobFile::read(&path)?;
-    let mut screen = Screen::new(global);
-    if screen.json && !screen.quiet {
+    let mut out = Output::new(global);
+    if out.json && !out.quiet {
         for job in &file.jobs {
-            screen.object(&CheckJson::new(&job.spec))?;
+            out.object(&CheckJson::new(&job.spec))?;
         }
-    } else if !screen.quiet {
-        show(&mut screen, &file)?;
+    } else if !out.quiet {
+        show(&mut out, &file)?;
     }
-    screen.flush()?;
+    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }
 
-fn show(screen: &mut Screen, file: &JobFile) -> Written {
+fn show(out: &mut Output, file: &JobFile) -> Written {
     let number = file.jobs.len();
     let plural = if number == 1 { "job" } else { "jobs" };
-    screen.line(format!("{}: {number} {plural}, no mistakes", locate::display(&file.path)))?;
+    out.line(format!("{}: {number} {plural}, no mistakes", locate::display(&file.path)))?;
     for job in &file.jobs {
-        screen.line("")?;
-        show_job(screen, job)?;
+        out.line("")?;
+        show_job(out, job)?;
     }
     Ok(())
 }
 
-fn show_job(screen: &mut Screen, job: &Declared) -> Written {
+fn show_job(out: &mut Output, job: &Declared) -> Written {
     let spec = &job.spec;
-    let mut heading = screen.paint(Tone::Strong, &spec.name);
+    let mut heading = out.paint(Style::Strong, &spec.name);
     if let Some(description) = &job.description {
         let _ = write!(heading, " - {}", safe_line(description));
     }
-    screen.line(heading)?;
+    out.line(heading)?;
     for (index, line) in crate::cli::command_lines(&spec.command, &[]).into_iter().enumerate() {
         let word = if index == 0 { "command" } else { "" };
-        screen.line(format!("  {word:<9} {line}"))?;
+        out.line(format!("  {word:<9} {line}"))?;
     }
-    screen.line(format!("  queue     {}, priority {}", spec.queue, spec.priority))?;
-    screen.prose("  limits    ", &limits(spec))?;
+    out.line(format!("  queue     {}, priority {}", spec.queue, spec.priority))?;
+    out.prose("  limits    ", &limits(spec))?;
     for (index, words) in policy_words(&spec.policy).into_iter().enumerate() {
         let word = if index == 0 { "retries" } else { "" };
-        screen.prose(&format!("  {word:<9} "), &words)?;
+        out.prose(&format!("  {word:<9} "), &words)?;
     }
     let runs = spec.policy.runs();
     if runs < 2 {
         return Ok(());
     }
-    let mut table = Table::new(&["  after attempt", "wait", "from", "to"]).right(&[1, 2, 3]);
+    let mut table = Table::new(&[
+        Column::new("  after attempt"),
+        Column::new("wait").right(),
+        Column::new("from").right(),
+        Column::new("to").right(),
+    ]);
     for row in delays(&spec.policy).take(MOST_ROWS as usize) {
         table.row(vec![
             format!("  {}", row.after_attempt),
@@ -81,9 +85,9 @@ fn show_job(screen: &mut Screen, job: &Declared) -> Written {
             row.max_ms.to_string(),
         ]);
     }
-    table.print(screen)?;
+    table.print(out)?;
     if runs - 1 > MOST_ROWS {
-        screen.line(format!("  … and {} more; --json shows them", runs - 1 - MOST_ROWS))?;
+        out.line(format!("  … and {} more; --json shows them", runs - 1 - MOST_ROWS))?;
     }
     Ok(())
 }

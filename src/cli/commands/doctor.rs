@@ -11,7 +11,7 @@ use crate::cli::args::Global;
 use crate::cli::commands::inspect::{Seen, look_at_workers};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::screen::{Screen, Tone, Written};
+use crate::cli::output::{Output, Style, Written};
 use crate::clock;
 use crate::jobfile::JobFile;
 use crate::store::{Finding, QueueRow, Store};
@@ -62,13 +62,13 @@ pub fn run(global: &Global) -> Result<ExitStatus> {
             report.problem(rule, what);
         }
     }
-    let mut screen = Screen::new(global);
-    if screen.json {
-        screen.object(&report)?;
-    } else if !screen.quiet || !report.problems.is_empty() {
-        show(&mut screen, &report)?;
+    let mut out = Output::new(global);
+    if out.json {
+        out.object(&report)?;
+    } else if !out.quiet || !report.problems.is_empty() {
+        show(&mut out, &report)?;
     }
-    screen.flush()?;
+    out.flush()?;
     Ok(if report.problems.is_empty() { ExitStatus::SUCCESS } else { ExitStatus::NO })
 }
 
@@ -163,10 +163,10 @@ fn look_at_waiting(store: &mut Store, workers: &[Seen], report: &mut Report) -> 
     Ok(())
 }
 
-fn show(screen: &mut Screen, report: &Report) -> Written {
+fn show(out: &mut Output, report: &Report) -> Written {
     let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), human_size);
     let db = safe_line(&report.db);
-    let mut fact = |word: &str, value: String| screen.line(format!("{word:<9} {value}"));
+    let mut fact = |word: &str, value: String| out.line(format!("{word:<9} {value}"));
     fact("database", format!("{db} (from {})", report.db_from))?;
     fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)))?;
     match (&report.job_file, report.jobs_declared) {
@@ -188,13 +188,13 @@ fn show(screen: &mut Screen, report: &Report) -> Written {
     }
     if report.problems.is_empty() {
         let words = format!("{} rules looked at, nothing is wrong", report.rules);
-        return screen.line(format!("checks    {}", screen.paint(Tone::Good, &words)));
+        return out.line(format!("checks    {}", out.paint(Style::Good, &words)));
     }
     let problems = counted(report.problems.len(), "problem");
-    screen.line(format!("checks    {} rules looked at, {problems}", report.rules))?;
+    out.line(format!("checks    {} rules looked at, {problems}", report.rules))?;
     for Problem { rule, what } in &report.problems {
-        screen.line(format!("  {} {}", screen.paint(Tone::Bad, "wrong:"), safe_line(what)))?;
-        screen.line(format!("         the rule: {rule}"))?;
+        out.line(format!("  {} {}", out.paint(Style::Bad, "wrong:"), safe_line(what)))?;
+        out.line(format!("         the rule: {rule}"))?;
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use serde::Serialize;
 use crate::cli::args::{Explain, Global};
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
-use crate::cli::screen::{Screen, Tone};
-use crate::cli::{values, why};
+use crate::cli::output::{Output, Style};
+use crate::cli::{status_text, values};
 use crate::clock;
 use crate::model::{
     Circumstances, DeadReason, Decision, ErrorCode, Exit, ExitRules, JobSpec, SelfReport, Status, StopReason,
@@ -18,14 +18,14 @@ use crate::text::{Millis, Timestamp, human_duration};
 
 /// Runs the verb.
 pub fn run(global: &Global, asked: &Explain) -> Result<ExitStatus> {
-    let mut screen = Screen::new(global);
+    let mut out = Output::new(global);
     match ending(asked) {
         Some(ending) => {
-            explain_ending(&mut screen, &subject(global, &asked.what)?, ending, asked.attempt)?;
+            explain_ending(&mut out, &subject(global, &asked.what)?, ending, asked.attempt)?;
         }
-        None => explain_job(&mut screen, global, &asked.what)?,
+        None => explain_job(&mut out, global, &asked.what)?,
     }
-    screen.flush()?;
+    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }
 
@@ -91,7 +91,7 @@ struct ExplainJson {
     delay_max_ms: Option<Millis>,
 }
 
-fn explain_ending(screen: &mut Screen, subject: &Subject, ending: Exit, attempt: u32) -> Result<()> {
+fn explain_ending(out: &mut Output, subject: &Subject, ending: Exit, attempt: u32) -> Result<()> {
     let spec = &subject.spec;
     let runs = spec.policy.runs();
     if attempt > runs {
@@ -133,8 +133,8 @@ fn explain_ending(screen: &mut Screen, subject: &Subject, ending: Exit, attempt:
             format!("{code} is retried: attempt {} of {runs} in {}", attempt + 1, human_duration(delay))
         }
     };
-    if screen.json {
-        return screen.object(&ExplainJson {
+    if out.json {
+        return out.object(&ExplainJson {
             error_code: verdict.code,
             decision: sentence,
             dead_reason: decision.dead_reason(),
@@ -142,10 +142,10 @@ fn explain_ending(screen: &mut Screen, subject: &Subject, ending: Exit, attempt:
             delay_max_ms: window.map(|(_, high)| high),
         });
     }
-    let name = screen.paint(Tone::Strong, &spec.name);
-    screen.line(format!("{name}, attempt {attempt} of {runs}: {}", ending_words(ending)))?;
-    screen.line(format!("  code      {}", code_words(&spec.exit, ending, verdict.code.as_ref())))?;
-    screen.prose("  decision  ", &sentence)
+    let name = out.paint(Style::Strong, &spec.name);
+    out.line(format!("{name}, attempt {attempt} of {runs}: {}", ending_words(ending)))?;
+    out.line(format!("  code      {}", code_words(&spec.exit, ending, verdict.code.as_ref())))?;
+    out.prose("  decision  ", &sentence)
 }
 
 fn ending_words(ending: Exit) -> String {
@@ -183,7 +183,7 @@ fn code_words(rules: &ExitRules, ending: Exit, code: Option<&ErrorCode>) -> Stri
     format!("{code}, {rule}")
 }
 
-fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<()> {
+fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
     let id = values::id(what).map_err(|_| {
         CliError::usage(format!("an ending of {what} is needed: --exit N, --signal S or --timeout"))
             .hint("with the id of a job alone, runner explain says why that job is in its state")
@@ -191,11 +191,11 @@ fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<()> {
     let now = clock::now();
     let store = locate::open(global)?;
     let job = locate::job(&store, id, now)?.ok_or_else(|| no_such_id(id))?;
-    let mut lines = why::why(&store, &job, now)?;
-    lines.extend(why::expiry(&job, now));
-    if screen.json {
+    let mut lines = status_text::status_text(&store, &job, now)?;
+    lines.extend(status_text::expiry_text(&job, now));
+    if out.json {
         let wait = job.next_retry_at().map(|at| at.since(now));
-        return screen.object(&ExplainJson {
+        return out.object(&ExplainJson {
             error_code: job.error_code.clone().or_else(|| job.last_error_code.clone()),
             decision: lines.join("; "),
             dead_reason: job.dead_reason,
@@ -203,10 +203,10 @@ fn explain_job(screen: &mut Screen, global: &Global, what: &str) -> Result<()> {
             delay_max_ms: wait,
         });
     }
-    let name = screen.paint(Tone::Strong, &job.spec.name);
-    screen.line(format!("job {id} {name}: {}", screen.paint_word(job.status())))?;
+    let name = out.paint(Style::Strong, &job.spec.name);
+    out.line(format!("job {id} {name}: {}", out.paint_status(job.status())))?;
     for line in lines {
-        screen.prose("  ", &line)?;
+        out.prose("  ", &line)?;
     }
     Ok(())
 }

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use crate::cli::args::Global;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
+use crate::cli::output::Output;
 use crate::cli::quoted;
-use crate::cli::screen::Screen;
 use crate::jobfile::{FILE_NAME, STARTER};
 use crate::model::Bytes;
 
@@ -37,13 +37,13 @@ pub fn run(global: &Global) -> Result<ExitStatus> {
         let _ = fs::remove_file(&path); // an empty file would stand in the way of the next try
     }
     written.with_context(|| format!("could not write {shown}"))?;
-    let mut screen = Screen::new(global);
-    if !screen.quiet {
-        screen.line(format!("wrote {shown}"))?;
-        screen.line("next: runner check, then runner enqueue --all, then runner work --drain")?;
+    let mut out = Output::new(global);
+    if !out.quiet {
+        out.line(format!("wrote {shown}"))?;
+        out.line("next: runner check, then runner enqueue --all, then runner work --drain")?;
         let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
-        screen.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
+        out.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
     }
-    screen.flush()?;
+    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }

@@ -7,11 +7,8 @@ use anyhow::{Result, bail};
 use crate::cli::args::{Global, Logs};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::follow;
-use crate::cli::json_rows::AttemptJson;
 use crate::cli::locate;
-use crate::cli::say::say;
-use crate::cli::screen::Screen;
-use crate::cli::streams::{self, Reading};
+use crate::cli::output::{AttemptJson, Output, StreamCursor, keep_last_lines, warn};
 use crate::clock;
 use crate::model::JobState;
 use crate::store::{JobRow, Store, StreamBytes};
@@ -25,30 +22,30 @@ pub fn run(global: &Global, asked: &Logs) -> Result<ExitStatus> {
     }
     let (job, number) = find(&store, asked)?;
     let mut output = store.output(job.id, number)?;
-    let mut screen = Screen::new(global);
-    if screen.json {
+    let mut out = Output::new(global);
+    if out.json {
         let attempt = match store.attempt(job.id, number)? {
             Some(attempt) => AttemptJson::new(&attempt, job.spec.policy.runs()),
             None => AttemptJson::running(&job),
         };
         if let Some(lines) = asked.lines {
-            streams::cut_to_last_lines(&mut output.stdout, lines);
-            streams::cut_to_last_lines(&mut output.stderr, lines);
+            keep_last_lines(&mut output.stdout, lines);
+            keep_last_lines(&mut output.stderr, lines);
         }
-        screen.object(&attempt.with_output(&output))?;
+        out.object(&attempt.with_output(&output))?;
     } else {
         for (stream, left_out) in [(&output.stdout, asked.stderr), (&output.stderr, asked.stdout)] {
-            let from = asked.lines.map(|lines| Reading::of_last_lines(stream, lines));
+            let from = asked.lines.map(|lines| StreamCursor::of_last_lines(stream, lines));
             if !left_out {
-                from.unwrap_or_default().print(&mut screen, stream, true)?;
+                from.unwrap_or_default().print(&mut out, stream, true)?;
             }
         }
     }
-    screen.flush()?;
-    if !screen.json && !screen.quiet && io::stderr().is_terminal() {
+    out.flush()?;
+    if !out.json && !out.quiet && io::stderr().is_terminal() {
         let empty = |stream: &StreamBytes| stream.bytes.is_empty() && stream.omitted == 0;
         if (asked.stderr || empty(&output.stdout)) && (asked.stdout || empty(&output.stderr)) {
-            say(&nothing(&job, number, asked));
+            warn(&nothing(&job, number, asked));
         }
     }
     Ok(ExitStatus::SUCCESS)

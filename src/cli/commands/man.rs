@@ -7,7 +7,7 @@ use clap_mangen::roff::{Roff, roman};
 
 use crate::cli::args::{Cli, Global};
 use crate::cli::error::ExitStatus;
-use crate::cli::screen::Screen;
+use crate::cli::output::Output;
 
 const DESCRIPTION: &str = include_str!("man/description.roff");
 
@@ -16,9 +16,9 @@ const MORE: &str = include_str!("man/more.roff");
 
 /// Prints the page.
 pub fn run(global: &Global) -> Result<ExitStatus> {
-    let mut screen = Screen::new(global);
-    screen.bytes(&page()?)?;
-    screen.flush()?;
+    let mut out = Output::new(global);
+    out.bytes(&page()?)?;
+    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }
 

@@ -4,12 +4,10 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::cli::args::{Global, Prune};
-use crate::cli::bar::Bar;
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::say::say;
-use crate::cli::screen::{Screen, Written};
-use crate::cli::watch::Watch;
+use crate::cli::output::{Bar, Output, Written, warn};
+use crate::cli::poll::Poller;
 use crate::clock;
 use crate::model::JobState;
 use crate::store::{PruneCounts, PruneFilter};
@@ -20,30 +18,30 @@ const USUAL: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
 
 /// Removes finished jobs, or says which would go.
 pub fn run(global: &Global, asked: &Prune) -> Result<ExitStatus> {
-    let mut screen = Screen::new(global);
+    let mut out = Output::new(global);
     let Some(mut store) = locate::open_if_there(global)? else {
         let file = locate::store_file(global)?;
         let words = format!("there is no database yet at {}", locate::display(file.path()));
-        tell(&mut screen, 0, words)?;
+        tell(&mut out, 0, words)?;
         return Ok(ExitStatus::SUCCESS);
     };
     let filter = filter(asked);
     if asked.dry_run {
         let counts = store.count_prunable(&filter)?;
-        tell(&mut screen, sum(&counts), words("would remove", &counts, asked))?;
+        tell(&mut out, sum(&counts), words("would remove", &counts, asked))?;
         return Ok(ExitStatus::SUCCESS);
     }
-    let watch = Watch::begin()?;
+    let poller = Poller::start()?;
     let mut bar = Bar::new(global, "{pos} of {len} removed");
     let all = if bar.is_watched() { sum(&store.count_prunable(&filter)?) } else { 0 };
     let counts = store.prune(&filter, &mut |gone| {
         bar.set(gone, all);
-        watch.stopped().is_none()
+        poller.stopped().is_none()
     })?;
     drop(bar);
-    tell(&mut screen, sum(&counts), words("removed", &counts, asked))?;
-    if let Some(exit) = watch.stopped() {
-        say("stopped before all was done; prune again to go on");
+    tell(&mut out, sum(&counts), words("removed", &counts, asked))?;
+    if let Some(exit) = poller.stopped() {
+        warn("stopped before all was done; prune again to go on");
         return Ok(exit);
     }
     Ok(ExitStatus::SUCCESS)
@@ -87,11 +85,11 @@ fn words(done: &str, counts: &PruneCounts, asked: &Prune) -> String {
     format!("{done} {all} {plural}: {}", each.join(", "))
 }
 
-fn tell(screen: &mut Screen, removed: u64, words: String) -> Written {
-    if screen.json && !screen.quiet {
-        screen.object(&json!({ "removed": removed }))?;
-    } else if !screen.quiet {
-        screen.line(words)?;
+fn tell(out: &mut Output, removed: u64, words: String) -> Written {
+    if out.json && !out.quiet {
+        out.object(&json!({ "removed": removed }))?;
+    } else if !out.quiet {
+        out.line(words)?;
     }
-    screen.flush()
+    out.flush()
 }

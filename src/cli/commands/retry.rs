@@ -4,10 +4,8 @@ use anyhow::Result;
 
 use crate::cli::args::{Global, Retry};
 use crate::cli::error::ExitStatus;
-use crate::cli::json_rows::JobJson;
 use crate::cli::locate;
-use crate::cli::say::say;
-use crate::cli::screen::Screen;
+use crate::cli::output::{JobJson, Output, warn};
 use crate::cli::stale_definition;
 use crate::clock;
 use crate::model::{ErrorCode, JobState};
@@ -27,26 +25,26 @@ pub fn run(global: &Global, asked: &Retry) -> Result<ExitStatus> {
         store.replay(&asked.ids, asked.force, &clock::now)?
     };
     wake::wake_workers(&store.file().run_dir());
-    let mut screen = Screen::new(global);
+    let mut out = Output::new(global);
     for each in done.iter().filter(|each| each.refusal.is_none()) {
-        if screen.json && !screen.quiet {
+        if out.json && !out.quiet {
             if let Some(job) = locate::job(&store, each.id, clock::now())? {
-                screen.object(&JobJson::new(&job))?;
+                out.object(&JobJson::new(&job))?;
             }
-        } else if !screen.quiet {
+        } else if !out.quiet {
             let what = if asked.now { "due now" } else { "pending again, due now" };
-            screen.line(format!("job {}: {what}", each.id))?;
+            out.line(format!("job {}: {what}", each.id))?;
         }
     }
-    screen.flush()?;
-    if !screen.quiet {
+    out.flush()?;
+    if !out.quiet {
         let put_back = done.iter().filter(|each| each.refusal.is_none());
         let jobs = put_back.map(|each| Ok(store.job(each.id, clock::now())?));
         let jobs = jobs.filter_map(Result::transpose).collect::<Result<Vec<_>>>()?;
         stale_definition::tell(global, &jobs);
     }
     if asked.dead {
-        tell_skipped(&done, screen.quiet);
+        tell_skipped(&done, out.quiet);
         return Ok(ExitStatus::SUCCESS);
     }
     Ok(tell_refused(&done, asked.now))
@@ -74,7 +72,7 @@ fn tell_refused(done: &[Replayed], now: bool) -> ExitStatus {
             }
             Refusal::KeyTaken(holder) => format!("job {id} was left: its unique key is held by job {holder}"),
         };
-        say(&words);
+        warn(&words);
         // An unknown id outweighs a job that was left as it is.
         exit = if refusal == Refusal::Unknown { ExitStatus::NOT_FOUND } else { exit.max(ExitStatus::NO) };
     }
@@ -91,14 +89,14 @@ fn tell_skipped(done: &[Replayed], quiet: bool) {
     let not_retryable = count(|refusal| refusal == Refusal::NotRetryable);
     let taken = count(|refusal| matches!(refusal, Refusal::KeyTaken(_)));
     if done.is_empty() {
-        say("no dead letter is selected");
+        warn("no dead letter is selected");
     }
     if not_retryable > 0 {
         let jobs = counted(not_retryable, "job");
-        say(&format!("left {jobs} declared retryable = false; see --force"));
+        warn(&format!("left {jobs} declared retryable = false; see --force"));
     }
     if taken > 0 {
         let jobs = counted(taken, "job");
-        say(&format!("left {jobs} whose unique key is held by an unfinished job"));
+        warn(&format!("left {jobs} whose unique key is held by an unfinished job"));
     }
 }

@@ -4,13 +4,13 @@ use anyhow::Result;
 
 use crate::cli::args::Global;
 use crate::cli::error::ExitStatus;
-use crate::cli::screen::Screen;
+use crate::cli::output::Output;
 use crate::jobfile::SCHEMA;
 
 /// Prints the JSON Schema of the job file.
 pub fn run(global: &Global) -> Result<ExitStatus> {
-    let mut screen = Screen::new(global);
-    screen.bytes(SCHEMA.as_bytes())?;
-    screen.flush()?;
+    let mut out = Output::new(global);
+    out.bytes(SCHEMA.as_bytes())?;
+    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }

@@ -8,11 +8,9 @@ use anyhow::{Result, bail};
 use crate::cli::args::{Global, Ids};
 use crate::cli::commands::inspect::look_at_workers;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::json_rows::JobJson;
 use crate::cli::locate;
-use crate::cli::say::say;
-use crate::cli::screen::{Screen, Written};
-use crate::cli::watch::Watch;
+use crate::cli::output::{JobJson, Output, Written, warn};
+use crate::cli::poll::Poller;
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, Status};
 use crate::process;
@@ -31,25 +29,25 @@ pub fn run(global: &Global, asked: &Ids) -> Result<ExitStatus> {
     let mut exit = ExitStatus::SUCCESS;
     for id in &asked.ids {
         if store.job(*id, clock::now())?.is_none() {
-            say(&format!("there is no job {id}"));
+            warn(&format!("there is no job {id}"));
             exit = ExitStatus::NOT_FOUND;
         }
     }
     if exit != ExitStatus::SUCCESS {
         return Ok(exit);
     }
-    let mut screen = Screen::new(global);
-    let waiting = Waiting { timeout: None, quiet: screen.quiet };
+    let mut out = Output::new(global);
+    let waiting = Waiting { timeout: None, quiet: out.quiet };
     waiting.wait_for(&mut store, &asked.ids, &mut |_, job, _| {
-        if screen.quiet && job.state == JobState::Succeeded {
+        if out.quiet && job.state == JobState::Succeeded {
             return Ok(());
         }
-        if screen.json {
-            screen.object(&JobJson::new(job))?;
+        if out.json {
+            out.object(&JobJson::new(job))?;
         } else {
-            screen.line(words(job))?;
+            out.line(words(job))?;
         }
-        screen.flush()
+        out.flush()
     })
 }
 
@@ -79,7 +77,7 @@ impl Waiting {
     /// Waits until all of these jobs are final, and tells of each in their order. Gives the exit status.
     pub fn wait_for(self, store: &mut Store, ids: &[i64], tell: &mut Tell<'_>) -> Result<ExitStatus> {
         let mut vigil = Vigil {
-            watch: Watch::begin()?,
+            poller: Poller::start()?,
             deadline: self.timeout.and_then(|timeout| Instant::now().checked_add(timeout.into())),
             quiet: self.quiet,
             told: HashSet::new(),
@@ -107,7 +105,7 @@ impl Waiting {
 
 /// Somebody who waits.
 struct Vigil {
-    watch: Watch,
+    poller: Poller,
     deadline: Option<Instant>,
     quiet: bool,
     /// Queues that were said to have no worker.
@@ -140,7 +138,7 @@ impl Vigil {
             let expiry = job.expires_at.filter(|_| job.state == JobState::Pending);
             let expiry = expiry.and_then(|at| Instant::now().checked_add(at.since(now).into()));
             let until = self.deadline.into_iter().chain(expiry).min();
-            if let Some(status) = self.watch.wait(store, until)? {
+            if let Some(status) = self.poller.wait(store, until)? {
                 return Ok(Came::Stop(status));
             }
         }
@@ -158,7 +156,7 @@ impl Vigil {
             return Ok(());
         }
         let id = job.id;
-        say(&format!(
+        warn(&format!(
             "waiting for job {id}, but no worker is running for queue {queue}; runner work starts one"
         ));
         self.told.insert(queue.clone());

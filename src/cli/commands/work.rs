@@ -1,19 +1,18 @@
 //! `runner work`
 
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZero;
 use std::thread;
 
 use anyhow::Result;
 
 use crate::cli::args::{Global, LogFormat, Work};
-use crate::cli::bar;
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::screen;
+use crate::cli::output;
 use crate::clock;
 use crate::report::{
-    Event, EventKind, JsonLog, ProgressLog, Reporter, ServiceLog, Spool, TextLog, leads_to_journal,
+    Event, EventKind, HumanLog, JsonLog, LogWriter, ProgressLog, Reporter, ServiceLog, is_journal,
 };
 use crate::store::QueueRow;
 use crate::text::counted;
@@ -60,7 +59,7 @@ fn tell_of_paused(global: &Global, until: Until, queues: Option<&[String]>, repo
             "{} still {wait} in queue {name}, which is paused; runner resume {name} opens it",
             counted(left, "job")
         );
-        reporter.tell(&Event { time: clock::now(), what: EventKind::Notice(text) });
+        reporter.report(&Event { time: clock::now(), kind: EventKind::Notice(text) });
     }
 }
 
@@ -80,34 +79,14 @@ fn distinct(queues: &[String]) -> Vec<String> {
 }
 
 fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
+    let stderr = || LogWriter::new(io::stderr());
+    let journal = || is_journal(io::stderr(), std::env::var_os("JOURNAL_STREAM").as_deref());
     match format {
-        LogFormat::Json => json_log(),
-        LogFormat::Text if global.quiet => Box::new(Silent(Spool::new(io::stderr()))),
-        LogFormat::Text if global.json => json_log(),
-        LogFormat::Text if bar::draws(&io::stderr()) => Box::new(ProgressLog::new(screen::is_plain())),
-        LogFormat::Text if is_journal(&io::stderr()) => {
-            Box::new(TextLog::for_journal(Spool::new(io::stderr())))
-        }
-        LogFormat::Text => Box::new(TextLog::new(Spool::new(io::stderr()))),
-    }
-}
-
-fn json_log() -> Box<dyn Reporter> {
-    Box::new(JsonLog::new(Spool::new(io::stdout()), Spool::new(io::stderr())))
-}
-
-fn is_journal(stderr: &io::Stderr) -> bool {
-    leads_to_journal(stderr, std::env::var_os("JOURNAL_STREAM").as_deref())
-}
-
-/// Tells nobody what becomes of jobs.
-struct Silent(Spool);
-
-impl Reporter for Silent {
-    fn tell(&mut self, event: &Event) {
-        // What is about the worker itself, and not about a job, is never kept quiet.
-        if let EventKind::Notice(text) = &event.what {
-            let _ = self.0.write_all(format!("runner: {text}\n").as_bytes());
-        }
+        LogFormat::Json => Box::new(JsonLog::new(LogWriter::new(io::stdout()), stderr())),
+        LogFormat::Text if global.quiet => Box::new(HumanLog::quiet(stderr())),
+        LogFormat::Text if global.json => reporter(global, LogFormat::Json),
+        LogFormat::Text if output::can_draw() => Box::new(ProgressLog::new(output::ascii_only())),
+        LogFormat::Text if journal() => Box::new(HumanLog::for_journal(stderr())),
+        LogFormat::Text => Box::new(HumanLog::new(stderr())),
     }
 }

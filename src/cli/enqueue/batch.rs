@@ -9,8 +9,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 
 use super::super::args::Global;
-use super::super::bar::Bar;
 use super::super::error::{CliError, ExitStatus};
+use super::super::output::Bar;
 use super::super::{locate, values};
 use super::adhoc;
 use super::fields::{Fields, Own};

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 
-use super::super::say::say;
+use super::super::output::warn;
 use crate::clock;
 use crate::model::JobState;
 use crate::store::{Enqueued, JobRow, NewJob, Store};
@@ -21,16 +21,16 @@ pub(super) fn tell(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> Re
         let Some(job) = store.job(*id, clock::now())? else { continue };
         if matches!(job.state, JobState::Dead | JobState::Cancelled) {
             let state = job.state;
-            say(&format!("job {id} has this key and is {state}; runner retry {id} puts it back"));
+            warn(&format!("job {id} has this key and is {state}; runner retry {id} puts it back"));
         } else if io::stderr().is_terminal() {
             named += 1;
             if named <= MOST_NAMED {
-                say(&held(asked, &job));
+                warn(&held(asked, &job));
             }
         }
     }
     if named > MOST_NAMED {
-        say(&format!("nothing new: a key of {} is held, too", counted(named - MOST_NAMED, "further job")));
+        warn(&format!("nothing new: a key of {} is held, too", counted(named - MOST_NAMED, "further job")));
     }
     Ok(())
 }

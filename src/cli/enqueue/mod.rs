@@ -19,13 +19,10 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use super::args::{Enqueue, Global, WaitOptions};
-use super::bar::Bar;
 use super::commands::wait::{self, Waiting};
 use super::error::{CliError, ExitStatus};
-use super::json_rows::{AttemptJson, JobJson};
-use super::say::say;
-use super::screen::{Screen, Written};
-use super::{locate, streams};
+use super::locate;
+use super::output::{AttemptJson, Bar, JobJson, Output, StreamCursor, Written, print_on_stderr, warn};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Attempt, Bytes, JobState};
@@ -40,10 +37,10 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
     if asked.stdin {
         jobs = vec![with_input(global, asked, jobs)?];
     }
-    let mut screen = Screen::new(global);
+    let mut out = Output::new(global);
     if asked.dry_run {
-        if !screen.quiet {
-            show_plan(&mut screen, &jobs, clock::now())?;
+        if !out.quiet {
+            show_plan(&mut out, &jobs, clock::now())?;
         }
         return Ok(ExitStatus::SUCCESS);
     }
@@ -56,12 +53,12 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
     store.check_place()?;
     let a_worker_is_there =
         enqueued.iter().any(|job| job.created) && wake::wake_workers(&store.file().run_dir());
-    if !screen.quiet {
+    if !out.quiet {
         holders::tell(&store, &jobs, &enqueued)?;
     }
-    print_ids(&mut screen, &store, &enqueued)?;
+    print_ids(&mut out, &store, &enqueued)?;
     if asked.waiting.wait {
-        return wait(&mut screen, &mut store, &enqueued, asked.waiting);
+        return wait(&mut out, &mut store, &enqueued, asked.waiting);
     }
     if a_worker_is_there {
         store.leave();
@@ -85,22 +82,22 @@ fn enqueue_failure(store: &Store, error: EnqueueError) -> anyhow::Error {
 
 /// Waits for the jobs, also for those that a key gave.
 fn wait(
-    screen: &mut Screen,
+    out: &mut Output,
     store: &mut Store,
     enqueued: &[Enqueued],
     asked: WaitOptions,
 ) -> Result<ExitStatus> {
     let ids: Vec<_> = enqueued.iter().map(|job| job.id).collect();
-    let waiting = Waiting { timeout: asked.wait_timeout, quiet: screen.quiet };
+    let waiting = Waiting { timeout: asked.wait_timeout, quiet: out.quiet };
     waiting.wait_for(store, &ids, &mut |store, job, last| {
         // Whoever called it off knows, and cron need not mail it.
-        if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && screen.quiet) {
+        if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && out.quiet) {
             return Ok(());
         }
-        say(&format!("{}; runner inspect {} tells more", wait::words(job), job.id));
+        warn(&format!("{}; runner inspect {} tells more", wait::words(job), job.id));
         match last {
             Some(last) if asked.output_on_failure && job.state == JobState::Dead => {
-                show_output(screen, store, last, job.spec.policy.runs())
+                show_output(out, store, last, job.spec.policy.runs())
             }
             _ => Ok(()),
         }
@@ -108,19 +105,19 @@ fn wait(
 }
 
 /// What the last attempt of a job wrote, each stream where a command would have written it.
-fn show_output(screen: &mut Screen, store: &mut Store, last: &Attempt, runs: u32) -> Written {
+fn show_output(out: &mut Output, store: &mut Store, last: &Attempt, runs: u32) -> Written {
     let output = store.output(last.job_id, last.number)?;
-    if screen.json {
-        screen.object(&AttemptJson::new(last, runs).with_output(&output))?;
-        return screen.flush();
+    if out.json {
+        out.object(&AttemptJson::new(last, runs).with_output(&output))?;
+        return out.flush();
     }
     // What could not be started has written nothing: this is all there is.
     if let Some(message) = &last.message {
-        say(&format!("attempt {}: {}", last.number, safe_line(message)));
+        warn(&format!("attempt {}: {}", last.number, safe_line(message)));
     }
-    streams::print(screen, &output.stdout)?;
-    screen.flush()?;
-    streams::print_on_stderr(&output.stderr)
+    StreamCursor::default().print(out, &output.stdout, true)?;
+    out.flush()?;
+    print_on_stderr(&output.stderr)
 }
 
 /// The job that is planned, with what comes on standard input. Whatever is wrong with it was found before.
@@ -192,8 +189,8 @@ fn declared(
 }
 
 /// The ids are the answer: if they cannot be printed, they are said on standard error, for the jobs are on disk.
-fn print_ids(screen: &mut Screen, store: &Store, enqueued: &[Enqueued]) -> Written {
-    if screen.quiet || enqueued.is_empty() {
+fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Written {
+    if out.quiet || enqueued.is_empty() {
         return Ok(());
     }
     let mut lines = String::new();
@@ -201,13 +198,13 @@ fn print_ids(screen: &mut Screen, store: &Store, enqueued: &[Enqueued]) -> Writt
         if !lines.is_empty() {
             lines.push('\n');
         }
-        if screen.json {
+        if out.json {
             lines += &json_line(store, *job)?;
         } else {
             let _ = write!(lines, "{}", job.id); // a string has room for all
         }
     }
-    if let Err(error) = screen.must_line(&lines) {
+    if let Err(error) = out.must_line(&lines) {
         let ids: Vec<_> = enqueued.iter().map(|job| job.id.to_string()).collect();
         bail!(
             CliError::new(ExitStatus::IO, format!("could not print to standard output: {error}"))
@@ -227,16 +224,16 @@ fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
 }
 
 /// What `--dry-run` shows.
-fn show_plan(screen: &mut Screen, jobs: &[NewJob], now: Timestamp) -> Written {
+fn show_plan(out: &mut Output, jobs: &[NewJob], now: Timestamp) -> Written {
     for job in jobs {
-        if screen.json {
-            screen.object(&JobJson::planned(job, now))?;
+        if out.json {
+            out.object(&JobJson::planned(job, now))?;
             continue;
         }
         let due = job.run_at.filter(|at| *at > now).map_or_else(|| "at once".to_owned(), local_time);
         let runs = job.spec.policy.runs();
         let plural = if runs == 1 { "run" } else { "runs" };
-        screen.line(format!(
+        out.line(format!(
             "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {runs} {plural}",
             job.spec.name,
             safe_line(&super::command_line(&job.spec.command, &job.args)),
@@ -244,5 +241,5 @@ fn show_plan(screen: &mut Screen, jobs: &[NewJob], now: Timestamp) -> Written {
             job.spec.priority,
         ))?;
     }
-    screen.flush()
+    out.flush()
 }

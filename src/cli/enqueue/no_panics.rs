@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use proptest::prelude::proptest;
 
-use super::super::args::{ColorWhen, Global};
+use clap::ColorChoice;
+
+use super::super::args::Global;
 use super::batch;
 use super::overrides::Overrides;
 use crate::cli::error::describe;
@@ -22,7 +24,14 @@ const LINES: [&str; 6] = [
 
 fn global() -> Global {
     let nowhere = || Some(PathBuf::from("/nowhere/at/all"));
-    Global { db: nowhere(), file: nowhere(), json: false, quiet: false, utc: false, color: ColorWhen::Never }
+    Global {
+        db: nowhere(),
+        file: nowhere(),
+        json: false,
+        quiet: false,
+        utc: false,
+        color: ColorChoice::Never,
+    }
 }
 
 proptest! {

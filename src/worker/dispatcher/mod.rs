@@ -90,6 +90,7 @@ pub(super) async fn run(
         clocks: (Instant::now(), clock::now()),
     };
     dispatcher.tell(started);
+    dispatcher.send_heartbeat();
     dispatcher.store.rebase_waits(clock::now())?;
     dispatcher.look_around()?;
     dispatcher.serve(&mut inputs).await?;
@@ -98,7 +99,7 @@ pub(super) async fn run(
     presence.give_up(&mut store)?;
     let Summary { attempts, succeeded, dead, .. } = summary;
     reporter
-        .tell(&Event { time: clock::now(), what: EventKind::WorkerStopped { attempts, succeeded, dead } });
+        .report(&Event { time: clock::now(), kind: EventKind::WorkerStopped { attempts, succeeded, dead } });
     Ok(summary)
 }
 
@@ -185,7 +186,7 @@ impl Dispatcher<'_> {
         }
     }
 
-    fn tell(&mut self, what: EventKind) {
-        self.reporter.tell(&Event { time: clock::now(), what });
+    fn tell(&mut self, kind: EventKind) {
+        self.reporter.report(&Event { time: clock::now(), kind });
     }
 }

@@ -61,10 +61,16 @@ impl Dispatcher<'_> {
         if now >= self.looked_at + LOOK_EVERY {
             self.looked_at = now;
             self.look_around()?;
-            let store = &self.store;
-            self.reporter.beat(&|| store.count_unfinished().ok());
+            self.send_heartbeat();
         }
         Ok(())
+    }
+
+    pub(super) fn send_heartbeat(&mut self) {
+        if self.reporter.wants_heartbeats() {
+            let unfinished = self.store.count_unfinished().ok();
+            self.tell(EventKind::Heartbeat { unfinished });
+        }
     }
 
     /// Looks for dead workers and for changes that nobody woke this one for.

@@ -98,11 +98,6 @@ impl Dispatcher<'_> {
             });
         }
         self.tell_called_off(turn.cancelled);
-        if self.reporter.wants_remaining()
-            && let Ok(unfinished) = self.store.count_unfinished()
-        {
-            self.reporter.remaining(unfinished);
-        }
     }
 
     fn wake_others(&self) {

@@ -20,7 +20,7 @@ use clap_complete::env::{EnvCompleter, Shells};
 
 use crate::cli::args::{Cli, Completions, Global, Shell};
 use crate::cli::error::ExitStatus;
-use crate::cli::screen::Screen;
+use crate::cli::output::Output;
 use source::Source;
 
 /// The variable with the name of the shell that asks.
@@ -36,13 +36,13 @@ pub fn run(global: &Global, asked: &Completions) -> Result<ExitStatus> {
         .ok_or(io::ErrorKind::Unsupported.into())
         .and_then(|shell| shell.write_registration(ASKED, PROGRAM, PROGRAM, PROGRAM, &mut script))
         .context("could not write the completions")?;
-    let mut screen = Screen::new(global);
-    screen.bytes(&script)?;
+    let mut out = Output::new(global);
+    out.bytes(&script)?;
     if asked.shell == Shell::Zsh {
         // A file in $fpath is run for the first TAB itself, which is to be answered too.
-        screen.line("[[ ${funcstack[1]} == _runner ]] && _clap_dynamic_completer_runner \"$@\"")?;
+        out.line("[[ ${funcstack[1]} == _runner ]] && _clap_dynamic_completer_runner \"$@\"")?;
     }
-    screen.flush()?;
+    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }
 

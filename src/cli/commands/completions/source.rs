@@ -4,7 +4,9 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{ColorWhen, Global};
+use clap::ColorChoice;
+
+use crate::cli::args::Global;
 use crate::cli::locate;
 use crate::jobfile::JobFile;
 use crate::store::Store;
@@ -25,7 +27,7 @@ impl Source {
             json: false,
             quiet: true,
             utc: false,
-            color: ColorWhen::Never,
+            color: ColorChoice::Never,
         };
         Self { words: words.to_vec(), global }
     }

@@ -4,17 +4,15 @@ use anyhow::{Result, bail};
 
 use super::lists::ending;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::json_rows::AttemptJson;
 use crate::cli::locate;
-use crate::cli::screen::{Screen, Tone, Written};
-use crate::cli::streams;
+use crate::cli::output::{AttemptJson, Output, Style, Written, readable};
 use crate::model::{Attempt, JobState, sentence};
 use crate::store::{Store, StreamBytes};
 use crate::text::{Timestamp, human_duration, local_time, relative_time, safe_line};
 
 /// Shows an attempt.
 pub(super) fn show(
-    screen: &mut Screen,
+    out: &mut Output,
     store: &mut Store,
     id: i64,
     number: u32,
@@ -31,34 +29,34 @@ pub(super) fn show(
         );
     }
     let output = store.output(id, number)?;
-    if screen.json {
+    if out.json {
         let json =
             ended.as_ref().map_or_else(|| AttemptJson::running(&job), |ended| AttemptJson::new(ended, runs));
-        screen.object(&json.with_output(&output))?;
+        out.object(&json.with_output(&output))?;
         return Ok(true);
     }
-    let name = screen.paint(Tone::Strong, &job.spec.name);
+    let name = out.paint(Style::Strong, &job.spec.name);
     if let Some(attempt) = &ended {
-        let outcome = screen.paint_word(attempt.outcome.as_str());
+        let outcome = out.paint_status(attempt.outcome.as_str());
         let code = attempt.error_code.as_ref().map(|code| format!(", {code}")).unwrap_or_default();
-        screen.line(format!("job {id} {name}, attempt {number}: {outcome}{code}"))?;
-        facts(screen, attempt, runs, now)?;
+        out.line(format!("job {id} {name}, attempt {number}: {outcome}{code}"))?;
+        facts(out, attempt, runs, now)?;
     } else {
-        let running = screen.paint_word("running");
+        let running = out.paint_status("running");
         let since = job
             .attempt_started_at
             .or(job.claimed_at())
             .map(|at| format!(" for {}", human_duration(now.since(at))))
             .unwrap_or_default();
-        screen.line(format!("job {id} {name}, attempt {number}: {running}{since}"))?;
+        out.line(format!("job {id} {name}, attempt {number}: {running}{since}"))?;
     }
-    stream(screen, "stdout", &output.stdout)?;
-    stream(screen, "stderr", &output.stderr)?;
+    stream(out, "stdout", &output.stdout)?;
+    stream(out, "stderr", &output.stderr)?;
     Ok(true)
 }
 
-fn facts(screen: &mut Screen, attempt: &Attempt, runs: u32, now: Timestamp) -> Written {
-    let mut fact = |word: &str, value: &str| screen.prose(&format!("  {word:<9} "), value);
+fn facts(out: &mut Output, attempt: &Attempt, runs: u32, now: Timestamp) -> Written {
+    let mut fact = |word: &str, value: &str| out.prose(&format!("  {word:<9} "), value);
     fact("decision", &sentence(attempt, runs))?;
     if let Some(started) = attempt.started_at {
         fact("started", &local_time(started))?;
@@ -81,12 +79,12 @@ fn facts(screen: &mut Screen, attempt: &Attempt, runs: u32, now: Timestamp) -> W
     fact("worker", &attempt.worker_id)
 }
 
-fn stream(screen: &mut Screen, name: &str, stream: &StreamBytes) -> Written {
-    screen.line("")?;
+fn stream(out: &mut Output, name: &str, stream: &StreamBytes) -> Written {
+    out.line("")?;
     if stream.bytes.is_empty() && stream.omitted == 0 {
-        return screen.line(screen.paint(Tone::Faint, &format!("--- {name}: nothing")));
+        return out.line(out.paint(Style::Faint, &format!("--- {name}: nothing")));
     }
-    screen.line(screen.paint(Tone::Faint, &format!("--- {name}")))?;
-    let text = streams::readable(stream);
-    screen.line(text.strip_suffix('\n').unwrap_or(&text))
+    out.line(out.paint(Style::Faint, &format!("--- {name}")))?;
+    let text = readable(stream);
+    out.line(text.strip_suffix('\n').unwrap_or(&text))
 }

@@ -6,27 +6,25 @@ use anyhow::Result;
 
 use super::job::last_words;
 use super::lists;
-use crate::cli::json_rows::JobJson;
-use crate::cli::screen::{Screen, Tone};
-use crate::cli::table::{Table, tell_left_out};
+use crate::cli::output::{Column, JobJson, Output, Style, Table, note_left_out};
 use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::store::{JobFilter, JobRow, Store};
 use crate::text::{Timestamp, relative_time, safe_line};
 
 /// Lists them.
 pub(super) fn show(
-    screen: &mut Screen,
+    out: &mut Output,
     store: &mut Store,
     filter: &JobFilter,
     limit: usize,
     now: Timestamp,
 ) -> Result<bool> {
     let mut groups: BTreeMap<String, Vec<JobRow>> = BTreeMap::new();
-    let json = screen.json;
+    let json = out.json;
     let (shown, more) = lists::each_job(store, filter, limit, now, |job| {
         if json {
-            screen.object(&JobJson::new(job))?;
-            return Ok(!screen.is_gone());
+            out.object(&JobJson::new(job))?;
+            return Ok(!out.is_closed());
         }
         let code = job.error_code.as_ref().map(ToString::to_string).unwrap_or_default();
         groups.entry(code).or_default().push(job.clone());
@@ -36,7 +34,7 @@ pub(super) fn show(
         return Ok(shown > 0);
     }
     if shown == 0 {
-        screen.remark("no dead letters")?;
+        out.remark("no dead letters")?;
         return Ok(false);
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
@@ -44,37 +42,43 @@ pub(super) fn show(
     let mut left_out = Vec::new();
     for (index, (code, jobs)) in groups.iter().enumerate() {
         if index > 0 {
-            screen.line("")?;
+            out.line("")?;
         }
-        for column in group(screen, store, code, jobs, all_of(filter, more), now)? {
+        for column in group(out, store, code, jobs, all_of(filter, more), now)? {
             if !left_out.contains(&column) {
                 left_out.push(column);
             }
         }
     }
     if !left_out.is_empty() {
-        screen.line("")?;
-        tell_left_out(screen, &left_out)?;
+        out.line("")?;
+        note_left_out(out, &left_out)?;
     }
     if more {
-        screen.line(format!("the newest {shown}; --limit 0 shows all"))?;
+        out.line(format!("the newest {shown}; --limit 0 shows all"))?;
     }
     Ok(true)
 }
 
 fn group(
-    screen: &mut Screen,
+    out: &mut Output,
     store: &mut Store,
     code: &str,
     jobs: &[JobRow],
     all: All,
     now: Timestamp,
-) -> Result<Vec<String>> {
+) -> Result<Vec<&'static str>> {
     let plural = if jobs.len() == 1 { "job" } else { "jobs" };
     let heading = format!("{code}: {} {plural}", jobs.len());
-    screen.line(screen.paint(Tone::Strong, &heading))?;
-    let mut table =
-        Table::new(&["  id", "name", "runs", "died", "why", "what it said"]).right(&[0, 2]).may_miss(&[4, 2]);
+    out.line(out.paint(Style::Strong, &heading))?;
+    let mut table = Table::new(&[
+        Column::new("  id").right(),
+        Column::new("name").name(),
+        Column::new("runs").right(),
+        Column::new("died"),
+        Column::new("why").text().dropped(1),
+        Column::new("what it said").text(),
+    ]);
     for job in jobs {
         table.row(vec![
             format!("  {}", job.id),
@@ -85,9 +89,9 @@ fn group(
             what_it_said(store, job)?,
         ]);
     }
-    let left_out = table.print_rows(screen)?;
+    let left_out = table.print_rows(out)?;
     for (word, line) in advice(code, jobs, all) {
-        screen.prose(&format!("  {word:<7} "), &line)?;
+        out.prose(&format!("  {word:<7} "), &line)?;
     }
     Ok(left_out)
 }

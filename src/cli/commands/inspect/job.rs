@@ -5,12 +5,11 @@ use anyhow::Result;
 use super::lists::ending;
 use super::timeline;
 use crate::cli::commands::check;
-use crate::cli::json_rows::JobJson;
 use crate::cli::locate;
-use crate::cli::screen::{Screen, Tone, Written};
-use crate::cli::{command_lines, why};
+use crate::cli::output::{JobJson, Output, Style, Written};
+use crate::cli::{command_lines, status_text};
 use crate::model::{Attempt, JobState, Outcome, sentence};
-use crate::store::{JobRow, Output, Store};
+use crate::store::{self, JobRow, Store};
 use crate::text::{Timestamp, counted, human_duration, local_time, relative_time, safe_line};
 
 /// Attempts that are shown or printed at most, the newest.
@@ -26,23 +25,23 @@ const LAST_WORDS: usize = 3;
 const STORY: &str = "       ";
 
 /// Shows a job.
-pub(super) fn show(screen: &mut Screen, store: &mut Store, id: i64, now: Timestamp) -> Result<bool> {
+pub(super) fn show(out: &mut Output, store: &mut Store, id: i64, now: Timestamp) -> Result<bool> {
     let job = locate::job(store, id, now)?.ok_or_else(|| super::no_such_job(store, id))?;
     let history = store.history(id, MOST_ATTEMPTS)?;
-    if screen.json {
-        screen.object(&JobJson::new(&job).with_history(&history))?;
+    if out.json {
+        out.object(&JobJson::new(&job).with_history(&history))?;
         return Ok(true);
     }
-    heading(screen, store, &job, now)?;
-    facts(screen, &job, now)?;
+    heading(out, store, &job, now)?;
+    facts(out, &job, now)?;
     let runs = job.spec.policy.runs();
     if !history.is_empty() || job.state == JobState::Running {
-        screen.line("")?;
+        out.line("")?;
     }
-    timeline::show(screen, &job, &history, now)?;
+    timeline::show(out, &job, &history, now)?;
     let hidden = history.len().saturating_sub(SCREENFUL);
     if hidden > 0 {
-        screen.line(format!(
+        out.line(format!(
             "  … {}; runner inspect attempts --name {} lists all",
             counted(hidden, "earlier attempt"),
             job.spec.name
@@ -50,47 +49,44 @@ pub(super) fn show(screen: &mut Screen, store: &mut Store, id: i64, now: Timesta
     }
     for (index, attempt) in history.iter().enumerate().skip(hidden) {
         if attempt.budget_number == 1 && index > 0 && history[index - 1].next_state.is_final() {
-            screen.line(screen.paint(Tone::Faint, "       put back, with a fresh budget"))?;
+            out.line(out.paint(Style::Faint, "       put back, with a fresh budget"))?;
         }
-        story(screen, attempt, runs)?;
+        story(out, attempt, runs)?;
     }
-    show_last_words(screen, store, history.last())?;
+    show_last_words(out, store, history.last())?;
     if let Some(claimed) = job.attempt_started_at.or(job.claimed_at()) {
         let number = job.attempts.saturating_add(1);
         let started = local_time(claimed);
-        let running = screen.paint_word("running");
-        screen.line(format!(
-            "  {number:>3}  {started}  {running} for {}",
-            human_duration(now.since(claimed))
-        ))?;
+        let running = out.paint_status("running");
+        out.line(format!("  {number:>3}  {started}  {running} for {}", human_duration(now.since(claimed))))?;
     }
     let next = what_to_type(&job);
     if !next.is_empty() {
-        screen.line("")?;
-        screen.line(format!("next  {next}"))?;
+        out.line("")?;
+        out.line(format!("next  {next}"))?;
     }
     Ok(true)
 }
 
-fn heading(screen: &mut Screen, store: &Store, job: &JobRow, now: Timestamp) -> Written {
-    let name = screen.paint(Tone::Strong, &job.spec.name);
-    let status = screen.paint_word(job.status());
-    screen.line(format!("job {} {name}: {status}", job.id))?;
-    for line in why::why(store, job, now)? {
-        screen.prose("  ", &line)?;
+fn heading(out: &mut Output, store: &Store, job: &JobRow, now: Timestamp) -> Written {
+    let name = out.paint(Style::Strong, &job.spec.name);
+    let status = out.paint_status(job.status());
+    out.line(format!("job {} {name}: {status}", job.id))?;
+    for line in status_text::status_text(store, job, now)? {
+        out.prose("  ", &line)?;
     }
-    screen.line("")
+    out.line("")
 }
 
-fn facts(screen: &mut Screen, job: &JobRow, now: Timestamp) -> Written {
+fn facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     let spec = &job.spec;
     // What may be copied stays whole.
     for (index, line) in command_lines(&spec.command, &job.args).into_iter().enumerate() {
         let word = if index == 0 { "command" } else { "" };
-        screen.line(format!("  {word:<9} {line}"))?;
+        out.line(format!("  {word:<9} {line}"))?;
     }
-    screen.line(format!("  cwd       {}", safe_line(&spec.cwd.to_text())))?;
-    let mut fact = |word: &str, value: String| screen.prose(&format!("  {word:<9} "), &value);
+    out.line(format!("  cwd       {}", safe_line(&spec.cwd.to_text())))?;
+    let mut fact = |word: &str, value: String| out.prose(&format!("  {word:<9} "), &value);
     fact("queue", format!("{}, priority {}", spec.queue, spec.priority))?;
     for (index, words) in check::policy_words(&spec.policy).into_iter().enumerate() {
         fact(if index == 0 { "retries" } else { "" }, words)?;
@@ -117,7 +113,7 @@ fn facts(screen: &mut Screen, job: &JobRow, now: Timestamp) -> Written {
 }
 
 /// Two lines an attempt: how it went, and what was decided.
-fn story(screen: &mut Screen, attempt: &Attempt, runs: u32) -> Written {
+fn story(out: &mut Output, attempt: &Attempt, runs: u32) -> Written {
     let started = match attempt.started_at {
         Some(at) => local_time(at),
         None if attempt.outcome == Outcome::SpawnFailed => local_time(attempt.finished_at),
@@ -129,19 +125,16 @@ fn story(screen: &mut Screen, attempt: &Attempt, runs: u32) -> Written {
     let code = code.map(|code| format!(" -> {code}")).unwrap_or_default();
     let leaked = if attempt.leaked { ", leaked a process" } else { "" };
     let how = match attempt.outcome {
-        Outcome::Succeeded => screen.paint(Tone::Good, &how),
+        Outcome::Succeeded => out.paint(Style::Good, &how),
         Outcome::Interrupted | Outcome::Cancelled => how,
-        _ => screen.paint(Tone::Bad, &how),
+        _ => out.paint(Style::Bad, &how),
     };
-    screen.prose(
-        &format!("  {:>3}  ", attempt.number),
-        &format!("{started}  {took:>7}  {how}{code}{leaked}"),
-    )?;
+    out.prose(&format!("  {:>3}  ", attempt.number), &format!("{started}  {took:>7}  {how}{code}{leaked}"))?;
     if attempt.next_state != JobState::Succeeded {
-        screen.prose(STORY, &sentence(attempt, runs))?;
+        out.prose(STORY, &sentence(attempt, runs))?;
     }
     if let Some(message) = &attempt.message {
-        screen.aside(STORY, &safe_line(message))?;
+        out.aside(STORY, &safe_line(message))?;
     }
     Ok(())
 }
@@ -163,17 +156,17 @@ fn how_it_ended(attempt: &Attempt) -> String {
 }
 
 /// The last lines that the last attempt wrote, where it failed: often they say why.
-fn show_last_words(screen: &mut Screen, store: &mut Store, last: Option<&Attempt>) -> Written {
+fn show_last_words(out: &mut Output, store: &mut Store, last: Option<&Attempt>) -> Written {
     let Some(failed) = last.filter(|last| last.outcome != Outcome::Succeeded) else { return Ok(()) };
     let (stream, lines) = last_words(&store.output(failed.job_id, failed.number)?, LAST_WORDS);
     for line in lines {
-        screen.line(format!("       {stream}: {line}"))?;
+        out.line(format!("       {stream}: {line}"))?;
     }
     Ok(())
 }
 
 /// The last lines of standard error, or of standard output where there are none: with the name of the stream.
-pub(super) fn last_words(output: &Output, most: usize) -> (&'static str, Vec<String>) {
+pub(super) fn last_words(output: &store::Output, most: usize) -> (&'static str, Vec<String>) {
     match last_lines(&output.stderr.bytes, most) {
         none if none.is_empty() => ("stdout", last_lines(&output.stdout.bytes, most)),
         lines => ("stderr", lines),

@@ -2,10 +2,8 @@
 
 use anyhow::Result;
 
-use crate::cli::json_rows::{AttemptJson, JobJson};
 use crate::cli::locate;
-use crate::cli::screen::Screen;
-use crate::cli::table::Table;
+use crate::cli::output::{AttemptJson, Column, JobJson, Output, Table};
 use crate::model::{Attempt, Status, signal};
 use crate::store::{AttemptFilter, JobFilter, JobRow, Store};
 use crate::text::{Timestamp, human_duration, relative_time, safe_line};
@@ -15,20 +13,26 @@ const PAGE: usize = 500;
 
 /// Lists jobs.
 pub(super) fn jobs(
-    screen: &mut Screen,
+    out: &mut Output,
     store: &mut Store,
     filter: &JobFilter,
     limit: usize,
     now: Timestamp,
 ) -> Result<bool> {
-    let mut table = Table::new(&["id", "name", "queue", "state", "runs", "when", "what"])
-        .right(&[0, 4])
-        .may_miss(&[2, 4, 5]);
-    let json = screen.json;
+    let mut table = Table::new(&[
+        Column::new("id").right(),
+        Column::new("name").name(),
+        Column::new("queue").name().dropped(1),
+        Column::new("state").status(),
+        Column::new("runs").right(),
+        Column::new("when"),
+        Column::new("what").text().dropped(2),
+    ]);
+    let json = out.json;
     let (shown, more) = each_job(store, filter, limit, now, |job| {
         if json {
-            screen.object(&JobJson::new(job))?;
-            return Ok(!screen.is_gone());
+            out.object(&JobJson::new(job))?;
+            return Ok(!out.is_closed());
         }
         table.row(vec![
             job.id.to_string(),
@@ -45,12 +49,12 @@ pub(super) fn jobs(
         return Ok(shown > 0);
     }
     if shown == 0 {
-        screen.remark("no jobs")?;
+        out.remark("no jobs")?;
         return Ok(false);
     }
-    table.print(screen)?;
+    table.print(out)?;
     if more {
-        screen.line(format!("the newest {shown}; --limit 0 shows all"))?;
+        out.line(format!("the newest {shown}; --limit 0 shows all"))?;
     }
     Ok(true)
 }
@@ -101,15 +105,21 @@ fn what(job: &JobRow) -> String {
 
 /// Lists ended attempts.
 pub(super) fn attempts(
-    screen: &mut Screen,
+    out: &mut Output,
     store: &mut Store,
     filter: &AttemptFilter,
     limit: usize,
     now: Timestamp,
 ) -> Result<bool> {
-    let mut table = Table::new(&["attempt", "name", "outcome", "ended", "took", "when", "decision"])
-        .right(&[4])
-        .may_miss(&[3, 5, 4]);
+    let mut table = Table::new(&[
+        Column::new("attempt"),
+        Column::new("name").name(),
+        Column::new("outcome").status(),
+        Column::new("ended").dropped(1),
+        Column::new("took").right().dropped(2),
+        Column::new("when"),
+        Column::new("decision").text().dropped(3),
+    ]);
     let (mut last, mut shown, mut more) = (None, 0, false);
     'pages: loop {
         let most = PAGE.min((limit - shown).saturating_add(1));
@@ -122,9 +132,9 @@ pub(super) fn attempts(
             shown += 1;
             last = Some((attempt.finished_at, attempt.job_id, attempt.number));
             let json = AttemptJson::new(attempt, *runs);
-            if screen.json {
-                screen.object(&json)?;
-                if screen.is_gone() {
+            if out.json {
+                out.object(&json)?;
+                if out.is_closed() {
                     break 'pages;
                 }
                 continue;
@@ -143,16 +153,16 @@ pub(super) fn attempts(
             break;
         }
     }
-    if screen.json {
+    if out.json {
         return Ok(shown > 0);
     }
     if shown == 0 {
-        screen.remark("no attempts have ended")?;
+        out.remark("no attempts have ended")?;
         return Ok(false);
     }
-    table.print(screen)?;
+    table.print(out)?;
     if more {
-        screen.line(format!("the newest {shown}; --limit 0 shows all"))?;
+        out.line(format!("the newest {shown}; --limit 0 shows all"))?;
     }
     Ok(true)
 }

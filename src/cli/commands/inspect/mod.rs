@@ -1,4 +1,4 @@
-//! `runner inspect`: one file a screen.
+//! `runner inspect`: one file a out.
 
 mod attempt;
 mod dead;
@@ -18,7 +18,7 @@ use anyhow::{Result, bail};
 use crate::cli::args::{Global, Inspect};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::screen::Screen;
+use crate::cli::output::Output;
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
 use crate::model::{JobState, Outcome};
@@ -68,55 +68,50 @@ pub fn run(global: &Global, asked: &Inspect) -> Result<ExitStatus> {
     let what = EventKind::parse(asked.what.as_deref())?;
     check_filters(what, asked)?;
     let now = clock::now();
-    let mut screen = Screen::new(global);
+    let mut out = Output::new(global);
     let Some(mut store) = locate::open_if_there(global)? else {
-        return without_store(&mut screen, global, what, asked);
+        return without_store(&mut out, global, what, asked);
     };
-    let limit = limit(asked, &screen);
+    let limit = limit(asked, &out);
     let found = match what {
-        EventKind::Overview => overview::show(&mut screen, &mut store, now)?,
-        EventKind::One(JobOrAttempt { job, attempt: None }) => job::show(&mut screen, &mut store, job, now)?,
+        EventKind::Overview => overview::show(&mut out, &mut store, now)?,
+        EventKind::One(JobOrAttempt { job, attempt: None }) => job::show(&mut out, &mut store, job, now)?,
         EventKind::One(JobOrAttempt { job, attempt: Some(number) }) => {
-            attempt::show(&mut screen, &mut store, job, number, now)?
+            attempt::show(&mut out, &mut store, job, number, now)?
         }
-        EventKind::Jobs => lists::jobs(&mut screen, &mut store, &job_filter(asked, now)?, limit, now)?,
+        EventKind::Jobs => lists::jobs(&mut out, &mut store, &job_filter(asked, now)?, limit, now)?,
         EventKind::Attempts => {
-            lists::attempts(&mut screen, &mut store, &attempt_filter(asked, now)?, limit, now)?
+            lists::attempts(&mut out, &mut store, &attempt_filter(asked, now)?, limit, now)?
         }
         EventKind::Dead => {
             let states = vec![StateFilter::State(JobState::Dead)];
             let filter = JobFilter { states, by_end: true, ..job_filter(asked, now)? };
-            dead::show(&mut screen, &mut store, &filter, limit, now)?
+            dead::show(&mut out, &mut store, &filter, limit, now)?
         }
-        EventKind::Workers => workers::show(&mut screen, &mut store, now)?,
-        EventKind::Stats => stats::show(&mut screen, &mut store, &stats_filter(asked, now), limit, now)?,
-        EventKind::Queues => queues::show(&mut screen, &mut store, asked.name.as_deref(), now)?,
+        EventKind::Workers => workers::show(&mut out, &mut store, now)?,
+        EventKind::Stats => stats::show(&mut out, &mut store, &stats_filter(asked, now), limit, now)?,
+        EventKind::Queues => queues::show(&mut out, &mut store, asked.name.as_deref(), now)?,
     };
-    screen.flush()?;
-    if what.is_list() && !found && !screen.json && !screen.quiet {
+    out.flush()?;
+    if what.is_list() && !found && !out.json && !out.quiet {
         unknown::tell(global, &store, asked)?;
     }
     Ok(if asked.fail_if_any && found { ExitStatus::NO } else { ExitStatus::SUCCESS })
 }
 
 /// There is no database yet: nothing is listed, and what is named cannot be found.
-fn without_store(
-    screen: &mut Screen,
-    global: &Global,
-    what: EventKind,
-    asked: &Inspect,
-) -> Result<ExitStatus> {
+fn without_store(out: &mut Output, global: &Global, what: EventKind, asked: &Inspect) -> Result<ExitStatus> {
     let file = locate::store_file(global)?;
     let missing = crate::store::StoreError::Missing(file.path().to_owned());
     if matches!(what, EventKind::One(_)) || asked.fail_if_any {
         return Err(missing.into());
     }
     if what == EventKind::Overview {
-        overview::show_empty(screen, &file)?;
-    } else if !screen.json {
-        screen.line(missing.to_string())?;
+        overview::show_empty(out, &file)?;
+    } else if !out.json {
+        out.line(missing.to_string())?;
     }
-    screen.flush()?;
+    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }
 
@@ -141,11 +136,11 @@ fn check_filters(what: EventKind, asked: &Inspect) -> Result<()> {
     }
 }
 
-fn limit(asked: &Inspect, screen: &Screen) -> usize {
+fn limit(asked: &Inspect, out: &Output) -> usize {
     match asked.limit {
         Some(0) => usize::MAX,
         Some(limit) => limit,
-        None if screen.json => usize::MAX,
+        None if out.json => usize::MAX,
         None => SCREENFUL,
     }
 }

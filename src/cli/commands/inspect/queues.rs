@@ -2,29 +2,22 @@
 
 use anyhow::Result;
 
-use crate::cli::json_rows::QueueJson;
-use crate::cli::screen::{Screen, Written};
-use crate::cli::table::Table;
+use crate::cli::output::{Column, Output, QueueJson, Table, Written};
 use crate::store::{QueueRow, Store};
 use crate::text::Timestamp;
 
 /// Lists queues with unfinished jobs, and paused ones.
-pub(super) fn show(
-    screen: &mut Screen,
-    store: &mut Store,
-    name: Option<&str>,
-    now: Timestamp,
-) -> Result<bool> {
+pub(super) fn show(out: &mut Output, store: &mut Store, name: Option<&str>, now: Timestamp) -> Result<bool> {
     let mut queues = store.overview(now)?.queues;
     queues.retain(|queue| name.is_none_or(|name| name == queue.name));
-    if screen.json {
+    if out.json {
         for queue in &queues {
-            screen.object(&json(queue))?;
+            out.object(&json(queue))?;
         }
     } else if queues.is_empty() {
-        screen.remark("no queue has unfinished jobs or is paused")?;
+        out.remark("no queue has unfinished jobs or is paused")?;
     } else {
-        table(screen, &queues)?;
+        table(out, &queues)?;
     }
     Ok(!queues.is_empty())
 }
@@ -42,10 +35,15 @@ pub(super) fn json(queue: &QueueRow) -> QueueJson {
 }
 
 /// Queues as a table.
-pub(super) fn table(screen: &mut Screen, queues: &[QueueRow]) -> Written {
-    let mut table = Table::new(&["queue", "ready", "scheduled", "retrying", "running", ""])
-        .right(&[1, 2, 3, 4])
-        .may_miss(&[2, 3]);
+pub(super) fn table(out: &mut Output, queues: &[QueueRow]) -> Written {
+    let mut table = Table::new(&[
+        Column::new("queue").name(),
+        Column::new("ready").right(),
+        Column::new("scheduled").right().dropped(1),
+        Column::new("retrying").right().dropped(2),
+        Column::new("running").right(),
+        Column::new(""),
+    ]);
     for queue in queues {
         table.row(vec![
             queue.name.clone(),
@@ -56,5 +54,5 @@ pub(super) fn table(screen: &mut Screen, queues: &[QueueRow]) -> Written {
             if queue.paused { "paused".to_owned() } else { String::new() },
         ]);
     }
-    table.print(screen)
+    table.print(out)
 }

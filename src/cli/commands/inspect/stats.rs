@@ -2,16 +2,14 @@
 
 use anyhow::Result;
 
-use crate::cli::json_rows::StatsJson;
-use crate::cli::screen::Screen;
-use crate::cli::table::{Table, tell_left_out};
+use crate::cli::output::{Column, Output, StatsJson, Table, note_left_out};
 use crate::model::Spread;
 use crate::store::{NameStats, StatsFilter, Store};
 use crate::text::{Millis, Timestamp, human_duration, relative_time, safe_line};
 
 /// Shows them, the busiest names first.
 pub(super) fn show(
-    screen: &mut Screen,
+    out: &mut Output,
     store: &mut Store,
     filter: &StatsFilter,
     limit: usize,
@@ -22,30 +20,40 @@ pub(super) fn show(
     stats.sort_by_key(|(_, of_name)| std::cmp::Reverse((of_name.jobs(), of_name.attempts)));
     let more = stats.len() > limit;
     stats.truncate(limit);
-    if screen.json {
+    if out.json {
         for (name, of_name) in &stats {
-            screen.object(&StatsJson::new(name, of_name))?;
+            out.object(&StatsJson::new(name, of_name))?;
         }
         return Ok(!stats.is_empty());
     }
     if stats.is_empty() {
-        screen.remark("nothing has ended")?;
+        out.remark("nothing has ended")?;
         return Ok(false);
     }
-    let heading = ["name", "jobs", "ok", "tries", "p50", "p95", "max", "wait50", "wait95", "last failure"];
-    let mut table = Table::new(&heading).right(&[1, 2, 3, 4, 5, 6, 7, 8]).may_miss(&[7, 4, 6, 8, 3, 5, 1]);
+    let mut table = Table::new(&[
+        Column::new("name").name(),
+        Column::new("jobs").right().dropped(7),
+        Column::new("ok").right(),
+        Column::new("tries").right().dropped(5),
+        Column::new("p50").right().dropped(2),
+        Column::new("p95").right().dropped(6),
+        Column::new("max").right().dropped(3),
+        Column::new("wait50").right().dropped(1),
+        Column::new("wait95").right().dropped(4),
+        Column::new("last failure").text(),
+    ]);
     for (name, of_name) in &stats {
         table.row(row(name, of_name, now));
     }
-    let left_out = table.print_rows(screen)?;
+    let left_out = table.print_rows(out)?;
     // Without the columns that it explains it would be in the way.
     let words = "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started";
-    if screen.width() >= 80 {
-        screen.aside("", words)?;
+    if out.width() >= 80 {
+        out.aside("", words)?;
     }
-    tell_left_out(screen, &left_out)?;
+    note_left_out(out, &left_out)?;
     if more {
-        screen.line(format!("the busiest {limit}; --limit 0 shows all"))?;
+        out.line(format!("the busiest {limit}; --limit 0 shows all"))?;
     }
     Ok(true)
 }

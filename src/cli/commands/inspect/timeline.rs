@@ -1,11 +1,11 @@
 //! A look at how a job spent its time: a bar for each attempt, its wait and its run, all on one scale.
 
-use crate::cli::screen::{Screen, Tone, Written};
+use crate::cli::output::{Output, Style, Written};
 use crate::model::{Attempt, JobState, Outcome};
 use crate::store::JobRow;
 use crate::text::{Millis, Timestamp, human_duration, local_time};
 
-/// Attempts that are drawn at most, the newest: more would push the story off the screen.
+/// Attempts that are drawn at most, the newest: more would push the story off the out.
 const MOST_BARS: usize = 8;
 
 /// Before a bar stands the number of the attempt, as before its story.
@@ -24,33 +24,33 @@ struct Span {
     runs_from: Timestamp,
     /// When the run ended, or now.
     until: Timestamp,
-    tone: Tone,
+    tone: Style,
 }
 
 /// Draws it on a terminal, where there is more than one attempt to compare.
-pub(super) fn show(screen: &mut Screen, job: &JobRow, history: &[Attempt], now: Timestamp) -> Written {
-    let width = screen.width().saturating_sub(INDENT + 1).min(*WIDTHS.end());
+pub(super) fn show(out: &mut Output, job: &JobRow, history: &[Attempt], now: Timestamp) -> Written {
+    let width = out.width().saturating_sub(INDENT + 1).min(*WIDTHS.end());
     let mut spans = spans(job, history, now);
-    if !screen.is_terminal() || width < *WIDTHS.start() || spans.len() < 2 {
+    if !out.is_terminal() || width < *WIDTHS.start() || spans.len() < 2 {
         return Ok(());
     }
     spans.drain(..spans.len().saturating_sub(MOST_BARS));
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(()) };
     let (from, until) = (first.waits_from, last.until);
-    let [waits, runs] = if screen.is_plain() { ['.', '#'] } else { ['░', '█'] };
+    let [waits, runs] = if out.ascii_only() { ['.', '#'] } else { ['░', '█'] };
     let legend = format!(
         "{} from {}: {waits} waits, {runs} runs",
         human_duration(until.since(from)),
         local_time(from)
     );
-    screen.prose("  time      ", &legend)?;
+    out.prose("  time      ", &legend)?;
     for span in &spans {
         let (blank, wait, run) = cells(span, from, until, width);
-        let waited = screen.paint(Tone::Faint, &waits.to_string().repeat(wait));
-        let ran = screen.paint(span.tone, &runs.to_string().repeat(run));
-        screen.line(format!("  {:>3}  {}{waited}{ran}", span.number, " ".repeat(blank)))?;
+        let waited = out.paint(Style::Faint, &waits.to_string().repeat(wait));
+        let ran = out.paint(span.tone, &runs.to_string().repeat(run));
+        out.line(format!("  {:>3}  {}{waited}{ran}", span.number, " ".repeat(blank)))?;
     }
-    screen.line("")
+    out.line("")
 }
 
 /// What is known of the times of each attempt, the one that runs or is waited for included.
@@ -62,9 +62,9 @@ fn spans(job: &JobRow, history: &[Attempt], now: Timestamp) -> Vec<Span> {
         let until = attempt.finished_at.max(free);
         let began = attempt.started_at.or(attempt.duration.map(|span| before(until, span))).unwrap_or(until);
         let tone = match attempt.outcome {
-            Outcome::Succeeded => Tone::Good,
-            Outcome::Interrupted | Outcome::Cancelled => Tone::Warn,
-            _ => Tone::Bad,
+            Outcome::Succeeded => Style::Good,
+            Outcome::Interrupted | Outcome::Cancelled => Style::Warn,
+            _ => Style::Bad,
         };
         spans.push(Span {
             number: attempt.number,
@@ -86,11 +86,11 @@ fn spans(job: &JobRow, history: &[Attempt], now: Timestamp) -> Vec<Span> {
         JobState::Running => {
             let began = job.attempt_started_at.or(job.claimed_at()).unwrap_or(now).clamp(free, now.max(free));
             let until = now.max(began);
-            spans.push(Span { number, waits_from: free, runs_from: began, until, tone: Tone::Busy });
+            spans.push(Span { number, waits_from: free, runs_from: began, until, tone: Style::Busy });
         }
         JobState::Pending if job.attempts > 0 => {
             let due = job.run_at.max(now).max(free);
-            spans.push(Span { number, waits_from: free, runs_from: due, until: due, tone: Tone::Busy });
+            spans.push(Span { number, waits_from: free, runs_from: due, until: due, tone: Style::Busy });
         }
         _ => {}
     }
@@ -110,7 +110,7 @@ fn cells(span: &Span, from: Timestamp, until: Timestamp, width: usize) -> (usize
     };
     let (mut blank, mut begins, mut ends) =
         (place(span.waits_from), place(span.runs_from), place(span.until));
-    let has_run = span.until > span.runs_from || span.tone != Tone::Busy;
+    let has_run = span.until > span.runs_from || span.tone != Style::Busy;
     if has_run && begins == ends {
         // The scale is too coarse for it: it takes a column of its own, within the width.
         begins = begins.min(width - 1);
@@ -131,7 +131,7 @@ mod tests {
             waits_from: at(waits_from),
             runs_from: at(runs_from),
             until: at(until),
-            tone: Tone::Good,
+            tone: Style::Good,
         }
     }
 
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(of(span(1_500, 1_750, 1_800)), (10, 5, 1));
         assert_eq!(of(span(1_000, 1_001, 1_002)), (0, 0, 1));
         assert_eq!(of(span(1_990, 1_999, 2_000)), (19, 0, 1), "it stays within the width");
-        let waits = Span { tone: Tone::Busy, ..span(1_500, 2_000, 2_000) };
+        let waits = Span { tone: Style::Busy, ..span(1_500, 2_000, 2_000) };
         assert_eq!(of(waits), (10, 10, 0), "what has not started has not run");
         assert_eq!(cells(&span(5, 5, 5), Timestamp(5), Timestamp(5), 20), (0, 0, 1));
     }

@@ -2,9 +2,7 @@
 
 use anyhow::Result;
 
-use crate::cli::json_rows::WorkerJson;
-use crate::cli::screen::Screen;
-use crate::cli::table::Table;
+use crate::cli::output::{Column, Output, Table, WorkerJson};
 use crate::store::{Store, WorkerRow};
 use crate::text::{Timestamp, relative_time, rfc3339};
 use crate::worker::{Liveness, liveness};
@@ -71,21 +69,27 @@ pub fn look(store: &Store) -> Result<Vec<Seen>> {
 }
 
 /// Lists them.
-pub(super) fn show(screen: &mut Screen, store: &mut Store, now: Timestamp) -> Result<bool> {
+pub(super) fn show(out: &mut Output, store: &mut Store, now: Timestamp) -> Result<bool> {
     let workers = look(store)?;
-    if screen.json {
+    if out.json {
         for worker in &workers {
-            screen.object(&worker.json())?;
+            out.object(&worker.json())?;
         }
         return Ok(!workers.is_empty());
     }
     if workers.is_empty() {
-        screen.remark("no worker is running; runner work starts one")?;
+        out.remark("no worker is running; runner work starts one")?;
         return Ok(false);
     }
-    let mut table = Table::new(&["worker", "pid", "state", "running", "slots", "started", "queues"])
-        .right(&[1, 3, 4])
-        .may_miss(&[5, 1]);
+    let mut table = Table::new(&[
+        Column::new("worker"),
+        Column::new("pid").right().dropped(2),
+        Column::new("state").status(),
+        Column::new("running").right(),
+        Column::new("slots").right(),
+        Column::new("started").dropped(1),
+        Column::new("queues").text(),
+    ]);
     for Seen { row, liveness, running } in &workers {
         table.row(vec![
             row.name.clone(),
@@ -102,9 +106,9 @@ pub(super) fn show(screen: &mut Screen, store: &mut Store, now: Timestamp) -> Re
             row.queues.as_ref().map_or_else(|| "all".to_owned(), |queues| queues.join(", ")),
         ]);
     }
-    table.print(screen)?;
+    table.print(out)?;
     if workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
-        screen.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it")?;
+        out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it")?;
     }
     Ok(true)
 }

@@ -1,25 +1,21 @@
-//! What is said on standard error.
+//! Standard error.
 
 use std::io::{self, IsTerminal, Write};
 
 use crate::text::{columns_of, hanging_indent};
 
-/// Says this to whoever called; nobody could be told that it failed.
-pub fn say(words: &str) {
-    print(&format!("runner: {words}"));
+/// Tells the caller something that is no data.
+pub fn warn(words: &str) {
+    print_error(&format!("runner: {words}"));
 }
 
-/// Prints text on standard error, on a terminal broken between words. What is drawn, such as a line of a file with a
-/// caret under it, stays as it is.
-pub fn print(text: &str) {
+/// Prints text, on a terminal broken between words. Lines of a job file with a caret under them stay as they are.
+pub fn print_error(text: &str) {
     let stderr = io::stderr();
     let width = if stderr.is_terminal() { columns_of(&stderr) } else { usize::MAX };
-    let mut whole = String::new();
-    for line in text.lines() {
-        whole.push_str(&broken(line, width).join("\n"));
-        whole.push('\n');
-    }
-    let _ = stderr.lock().write_all(whole.as_bytes());
+    let lines: Vec<_> = text.lines().flat_map(|line| broken(line, width)).collect();
+    // Nobody could be told that it failed.
+    let _ = stderr.lock().write_all((lines.join("\n") + "\n").as_bytes());
 }
 
 fn broken(line: &str, width: usize) -> Vec<String> {
@@ -36,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_drawn_stays_as_it_is() {
+    fn drawn_lines_stay_as_they_are() {
         for drawn in ["12 | command = 'a long line of a job file'", "   |           ^^^^^^^^^^^^^^^^^^^^^"] {
             assert_eq!(broken(drawn, 24), [drawn]);
         }

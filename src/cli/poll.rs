@@ -21,15 +21,15 @@ const GLANCE: Duration = Duration::from_millis(40);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Watches a database, and listens for signals to stop.
-pub struct Watch {
+pub struct Poller {
     stops: Vec<(i32, Arc<AtomicBool>)>,
     version: Option<i64>,
     looked: Instant,
 }
 
-impl Watch {
+impl Poller {
     /// From now on SIGINT and SIGTERM are noted; a second one ends the program at once.
-    pub fn begin() -> Result<Self> {
+    pub fn start() -> Result<Self> {
         let caught = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).map(catch);
         let stops = caught.collect::<io::Result<_>>().context("could not listen for signals")?;
         Ok(Self { stops, version: None, looked: Instant::now() })

@@ -9,7 +9,7 @@ use crate::text::{Timestamp, human_duration, relative_time, safe_line};
 use crate::worker::Liveness;
 
 /// Why a job is in its state, and what happens next: a sentence or two.
-pub fn why(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>> {
+pub fn status_text(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>> {
     let runs = job.spec.policy.runs();
     let last = job.last_error_code.as_ref().map_or("its last attempt", ErrorCode::as_str);
     let mut lines = match (job.state, job.phase) {
@@ -36,7 +36,7 @@ pub fn why(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>> {
 }
 
 /// What the expiry of an unfinished job does to it.
-pub fn expiry(job: &JobRow, now: Timestamp) -> Option<String> {
+pub fn expiry_text(job: &JobRow, now: Timestamp) -> Option<String> {
     let expiry = job.expires_at?;
     let when = relative_time(expiry, now);
     match job.state {

@@ -1,44 +1,38 @@
-//! What a job wrote, on its way to whoever reads: raw where a program reads, safe where a person does.
+//! What an attempt wrote, on its way to a reader: raw for a program, safe for a person.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
-use super::say::say;
-use super::screen::{Screen, Written};
+use super::{Output, Written, warn};
 use crate::store::StreamBytes;
 use crate::text::{counted, human_size, safe_block};
 
-/// Where a stream goes: what takes the bytes, and whether a person reads them.
-pub struct Sink<'a> {
-    terminal: bool,
-    write: &'a mut dyn FnMut(&[u8]) -> Written,
-}
-
-/// Prints a stream on standard output.
-pub fn print(screen: &mut Screen, stream: &StreamBytes) -> Written {
-    Reading::default().print(screen, stream, true)
-}
-
-/// Prints a stream on standard error. Nobody could be told that it failed.
+/// Prints a stream on standard error.
 pub fn print_on_stderr(stream: &StreamBytes) -> Written {
-    let terminal = io::stderr().is_terminal();
-    let mut write = |bytes: &[u8]| {
+    let write = &mut |bytes: &[u8]| {
+        // Nobody could be told that it failed.
         let _ = io::stderr().write_all(bytes);
         Ok(())
     };
-    Reading::default().advance(&mut Sink { terminal, write: &mut write }, stream, true)
+    StreamCursor::default().advance(&mut Reader { person: io::stderr().is_terminal(), write }, stream, true)
 }
 
-/// How far a stream that may still grow has been read.
+/// Who reads a stream: what takes the bytes, and whether a person sees them.
+struct Reader<'a> {
+    person: bool,
+    write: &'a mut dyn FnMut(&[u8]) -> Written,
+}
+
+/// How far a stream has been read that may still grow.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reading {
-    /// The number of its bytes that were printed or passed over.
+pub struct StreamCursor {
+    /// Bytes that were printed or passed over.
     at: u64,
-    /// What was printed last did not end its line.
+    /// The last printed line has not ended.
     open_line: bool,
 }
 
-impl Reading {
+impl StreamCursor {
     /// Starts before the last `lines` lines.
     pub fn of_last_lines(stream: &StreamBytes, lines: usize) -> Self {
         let start = last_lines(&stream.bytes, lines) as u64;
@@ -46,48 +40,48 @@ impl Reading {
         Self { at: if is_head { start } else { start + stream.omitted }, open_line: false }
     }
 
-    /// Prints on standard output what has come since; all of it, if the stream has ended.
-    pub fn print(&mut self, screen: &mut Screen, stream: &StreamBytes, ended: bool) -> Written {
-        let terminal = screen.is_terminal();
-        self.advance(&mut Sink { terminal, write: &mut |bytes| screen.bytes(bytes) }, stream, ended)
+    /// Prints on standard output what has come since; all that is left, if the stream has ended.
+    pub fn print(&mut self, out: &mut Output, stream: &StreamBytes, ended: bool) -> Written {
+        let person = out.is_terminal();
+        self.advance(&mut Reader { person, write: &mut |bytes| out.bytes(bytes) }, stream, ended)
     }
 
-    fn advance(&mut self, sink: &mut Sink<'_>, stream: &StreamBytes, ended: bool) -> Written {
+    fn advance(&mut self, reader: &mut Reader<'_>, stream: &StreamBytes, ended: bool) -> Written {
         let (head, tail) = halves(stream);
         let after_gap = head.len() as u64 + stream.omitted;
-        self.piece(sink, unread(head, self.at), ended || stream.omitted > 0)?;
+        self.piece(reader, unread(head, self.at), ended || stream.omitted > 0)?;
         if stream.omitted > 0 && self.at < after_gap {
             let left_out = human_size(after_gap - self.at);
-            if sink.terminal {
-                (sink.write)(gap(&left_out).as_bytes())?;
+            if reader.person {
+                (reader.write)(gap(&left_out).as_bytes())?;
             } else {
-                say(&format!("{left_out} left out after the first {}", counted(self.at, "byte")));
+                warn(&format!("{left_out} left out after the first {}", counted(self.at, "byte")));
             }
             self.at = after_gap;
         }
-        self.piece(sink, unread(tail, self.at - after_gap.min(self.at)), ended)?;
-        if ended && sink.terminal && std::mem::take(&mut self.open_line) {
-            (sink.write)(b"\n")?;
+        self.piece(reader, unread(tail, self.at - after_gap.min(self.at)), ended)?;
+        if ended && reader.person && std::mem::take(&mut self.open_line) {
+            (reader.write)(b"\n")?;
         }
         Ok(())
     }
 
-    fn piece(&mut self, sink: &mut Sink<'_>, bytes: &[u8], ended: bool) -> Written {
-        // The rest of a character that came in part is still on its way.
-        let bytes = if ended || !sink.terminal { bytes } else { whole_characters(bytes) };
+    fn piece(&mut self, reader: &mut Reader<'_>, bytes: &[u8], ended: bool) -> Written {
+        // The rest of a character is still on its way.
+        let bytes = if ended || !reader.person { bytes } else { whole_characters(bytes) };
         self.at += bytes.len() as u64;
         let Some(last) = bytes.last() else { return Ok(()) };
         self.open_line = *last != b'\n';
-        let shown = if sink.terminal {
+        let shown = if reader.person {
             Cow::Owned(safe_block(&String::from_utf8_lossy(bytes)).into_bytes())
         } else {
             Cow::Borrowed(bytes)
         };
-        (sink.write)(&shown)
+        (reader.write)(&shown)
     }
 }
 
-/// What comes after the first `at` bytes.
+/// The bytes after the first `at`.
 fn unread(bytes: &[u8], at: u64) -> &[u8] {
     usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default()
 }
@@ -102,7 +96,7 @@ fn whole_characters(bytes: &[u8]) -> &[u8] {
     &bytes[..begun.unwrap_or(bytes.len())]
 }
 
-/// Where the last `lines` lines begin.
+/// The index at which the last `lines` lines begin.
 fn last_lines(bytes: &[u8], lines: usize) -> usize {
     let Some(last) = lines.checked_sub(1) else {
         return bytes.len();
@@ -112,8 +106,8 @@ fn last_lines(bytes: &[u8], lines: usize) -> usize {
     ends.map(|(at, _)| at + 1).nth(last).unwrap_or(0)
 }
 
-/// The last `lines` lines alone.
-pub fn cut_to_last_lines(stream: &mut StreamBytes, lines: usize) {
+/// Cuts a stream to its last `lines` lines.
+pub fn keep_last_lines(stream: &mut StreamBytes, lines: usize) {
     let start = last_lines(&stream.bytes, lines);
     if start >= halves(stream).0.len() {
         stream.omitted = 0;
@@ -132,12 +126,12 @@ pub fn readable(stream: &StreamBytes) -> String {
     [safe(head), gap(&human_size(stream.omitted)), safe(tail)].concat()
 }
 
-/// The words for what was left out.
+/// The mark of bytes that were left out.
 fn gap(size: &str) -> String {
     format!("\n[… {size} left out …]\n")
 }
 
-/// What stands before the gap, and what after it.
+/// The bytes before the gap, and after it.
 fn halves(stream: &StreamBytes) -> (&[u8], &[u8]) {
     if stream.omitted == 0 {
         return (&stream.bytes, &[]);
@@ -153,17 +147,16 @@ mod tests {
         StreamBytes { bytes: [head, tail].concat().into_bytes(), head: head.len(), omitted }
     }
 
-    /// What a reader gets of these states of a stream, the last of which is its end.
-    fn read(mut reading: Reading, terminal: bool, states: &[StreamBytes]) -> String {
+    /// What is read of a stream that goes through these states.
+    fn read(mut cursor: StreamCursor, person: bool, states: &[StreamBytes]) -> String {
         let mut got = Vec::new();
         for (index, state) in states.iter().enumerate() {
             let mut write = |bytes: &[u8]| {
                 got.extend_from_slice(bytes);
                 Ok(())
             };
-            reading
-                .advance(&mut Sink { terminal, write: &mut write }, state, index + 1 == states.len())
-                .unwrap();
+            let ended = index + 1 == states.len();
+            cursor.advance(&mut Reader { person, write: &mut write }, state, ended).unwrap();
         }
         String::from_utf8(got).unwrap()
     }
@@ -172,17 +165,17 @@ mod tests {
     fn each_byte_comes_once_and_a_gap_is_marked() {
         let states =
             [stream("ab", 0, ""), stream("abcd", 0, ""), stream("ab", 4, "gh"), stream("ab", 4, "ghi")];
-        assert_eq!(read(Reading::default(), true, &states), "abcd\n[… 2 B left out …]\nghi\n");
+        assert_eq!(read(StreamCursor::default(), true, &states), "abcd\n[… 2 B left out …]\nghi\n");
         let states = [stream("ab", 0, ""), stream("ab", 2, "efgh"), stream("ab", 4, "ghij")];
-        assert_eq!(read(Reading::default(), false, &states), "abefghij");
+        assert_eq!(read(StreamCursor::default(), false, &states), "abefghij");
     }
 
     #[test]
     fn a_character_that_came_in_part_waits_for_the_rest() {
         let part = |bytes: &[u8]| StreamBytes { bytes: bytes.to_vec(), head: 0, omitted: 0 };
         let euro = "a€".as_bytes();
-        assert_eq!(read(Reading::default(), true, &[part(&euro[..3]), part(euro)]), "a€\n");
-        assert_eq!(read(Reading::default(), true, &[part(&euro[..3]), part(&euro[..3])]), "a\u{fffd}\n");
+        assert_eq!(read(StreamCursor::default(), true, &[part(&euro[..3]), part(euro)]), "a€\n");
+        assert_eq!(read(StreamCursor::default(), true, &[part(&euro[..3]), part(&euro[..3])]), "a\u{fffd}\n");
         assert_eq!(whole_characters(b"\xff\xff"), b"\xff\xff");
     }
 
@@ -190,15 +183,18 @@ mod tests {
     fn the_last_lines() {
         let all = stream("1\n2\n3\n", 0, "");
         for (lines, shown) in [(0, ""), (1, "3\n"), (2, "2\n3\n"), (3, "1\n2\n3\n"), (9, "1\n2\n3\n")] {
-            assert_eq!(read(Reading::of_last_lines(&all, lines), false, std::slice::from_ref(&all)), shown);
+            assert_eq!(
+                read(StreamCursor::of_last_lines(&all, lines), false, std::slice::from_ref(&all)),
+                shown
+            );
             let mut cut = all.clone();
-            cut_to_last_lines(&mut cut, lines);
+            keep_last_lines(&mut cut, lines);
             assert_eq!(cut.bytes, shown.as_bytes());
         }
         let long = stream("1\n", 7, "8\n9");
-        assert_eq!(read(Reading::of_last_lines(&long, 1), true, std::slice::from_ref(&long)), "9\n");
+        assert_eq!(read(StreamCursor::of_last_lines(&long, 1), true, std::slice::from_ref(&long)), "9\n");
         assert_eq!(
-            read(Reading::of_last_lines(&long, 3), true, std::slice::from_ref(&long)),
+            read(StreamCursor::of_last_lines(&long, 3), true, std::slice::from_ref(&long)),
             "1\n\n[… 7 B left out …]\n8\n9\n"
         );
     }

@@ -1,0 +1,17 @@
+//! Everything that a verb prints: data on standard output, as text or JSON; warnings and progress on standard error.
+
+mod bar;
+mod captured;
+mod json;
+mod stdout;
+mod style;
+mod table;
+mod warn;
+
+pub use bar::{Bar, can_draw};
+pub use captured::{StreamCursor, keep_last_lines, print_on_stderr, readable};
+pub use json::{AttemptJson, JobJson, OverviewJson, QueueJson, StatsJson, WorkerJson};
+pub use stdout::{Output, Written};
+pub use style::{Style, ascii_only, color_of_help};
+pub use table::{Column, Table, note_left_out};
+pub use warn::{print_error, warn};

@@ -1,0 +1,173 @@
+//! Standard output: a closed pipe ends it quietly, and a terminal gets the width, colours and letters that it can show.
+
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::style::{self, Style};
+use crate::cli::args::Global;
+use crate::cli::error::{CliError, ExitStatus};
+use crate::text::{columns_of, hanging_indent};
+
+pub struct Output {
+    /// None once the reader has closed the pipe.
+    out: Option<BufWriter<StdoutLock<'static>>>,
+    /// One JSON object a line.
+    pub json: bool,
+    /// Say nothing on success.
+    pub quiet: bool,
+    color: bool,
+    /// None where it goes to a file or program.
+    terminal: Option<Terminal>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Terminal {
+    columns: usize,
+    ascii_only: bool,
+}
+
+/// What writing gives. A pipe that its reader has closed is no failure.
+pub type Written = Result<()>;
+
+impl Output {
+    pub fn new(global: &Global) -> Self {
+        let stdout = io::stdout();
+        let (columns, ascii_only) = (columns_of(&stdout), style::ascii_only());
+        Self {
+            terminal: stdout.is_terminal().then_some(Terminal { columns, ascii_only }),
+            out: Some(BufWriter::new(stdout.lock())),
+            json: global.json,
+            quiet: global.quiet,
+            color: style::is_colored(global.color),
+        }
+    }
+
+    pub const fn is_terminal(&self) -> bool {
+        self.terminal.is_some()
+    }
+
+    /// The columns of a line; without limit where it goes to a file or program.
+    pub fn width(&self) -> usize {
+        self.terminal.map_or(usize::MAX, |terminal| terminal.columns)
+    }
+
+    /// Is it a terminal that shows nothing but ASCII?
+    pub fn ascii_only(&self) -> bool {
+        self.terminal.is_some_and(|terminal| terminal.ascii_only)
+    }
+
+    /// The text in this style, where colour is wanted.
+    pub fn paint(&self, style: Style, text: &str) -> String {
+        if self.color { format!("{}{text}\u{1b}[0m", style.escape()) } else { text.to_owned() }
+    }
+
+    /// A job's state or phase, or an attempt's outcome, in its style.
+    pub fn paint_status(&self, status: &str) -> String {
+        Style::of_status(status).map_or_else(|| status.to_owned(), |style| self.paint(style, status))
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, text: impl AsRef<str>) -> Written {
+        let text = text.as_ref();
+        if self.ascii_only() {
+            self.bytes(in_ascii(text).as_bytes())?;
+        } else {
+            self.bytes(text.as_bytes())?;
+        }
+        self.bytes(b"\n")
+    }
+
+    /// Writes prose after a prefix. On a terminal it is broken between words, and goes on under the first of them.
+    pub fn prose(&mut self, prefix: &str, text: &str) -> Written {
+        hanging_indent(prefix, text, self.width()).into_iter().try_for_each(|line| self.line(line))
+    }
+
+    /// [`Self::prose`] of less weight.
+    pub fn aside(&mut self, prefix: &str, text: &str) -> Written {
+        let lines = hanging_indent(prefix, text, self.width());
+        lines.into_iter().try_for_each(|line| self.line(self.paint(Style::Faint, &line)))
+    }
+
+    /// Writes a line that says that there is nothing to show. With `-q` silence says the same.
+    pub fn remark(&mut self, text: &str) -> Written {
+        if self.quiet { Ok(()) } else { self.line(text) }
+    }
+
+    /// Writes bytes as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Written {
+        let done = self.out.as_mut().map_or(Ok(()), |out| out.write_all(bytes));
+        self.written(done)
+    }
+
+    /// Writes a line of JSON.
+    pub fn object(&mut self, value: &impl Serialize) -> Written {
+        let line = serde_json::to_string(value)
+            .map_err(|error| CliError::new(ExitStatus::INTERNAL, format!("could not write JSON: {error}")))?;
+        self.bytes(line.as_bytes())?;
+        self.bytes(b"\n")
+    }
+
+    pub fn flush(&mut self) -> Written {
+        let done = self.out.as_mut().map_or(Ok(()), Write::flush);
+        self.written(done)
+    }
+
+    /// Has the reader closed the pipe?
+    pub const fn is_closed(&self) -> bool {
+        self.out.is_none()
+    }
+
+    fn written(&mut self, done: io::Result<()>) -> Written {
+        match done {
+            // The verb goes on, so that its exit status is right.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.out = None;
+                Ok(())
+            }
+            done => done.context("could not write to standard output"),
+        }
+    }
+
+    /// Writes and flushes a line that must arrive: here, a closed pipe is an error.
+    pub fn must_line(&mut self, text: &str) -> io::Result<()> {
+        let out = self.out.as_mut().ok_or(ErrorKind::BrokenPipe)?;
+        writeln!(out, "{text}")?;
+        out.flush()
+    }
+}
+
+/// The text with runner's own signs in ASCII. The text of jobs stays as it is.
+fn in_ascii(text: &str) -> String {
+    let mut ascii = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // A text was shortened to a number of columns here: the mark has to take one.
+            '…' if ascii.ends_with(|before| before != ' ' && before != '[') => ascii.push('~'),
+            '…' => ascii.push_str("..."),
+            '±' => ascii.push_str("+-"),
+            '×' => ascii.push('x'),
+            c => ascii.push(c),
+        }
+    }
+    ascii
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_signs_in_ascii() {
+        for (text, shown) in [
+            ("jitter ±25%, ×2", "jitter +-25%, x2"),
+            ("cut te…", "cut te~"),
+            ("  … 3 more lines", "  ... 3 more lines"),
+            ("[… 2 B left out …]", "[... 2 B left out ...]"),
+            ("é", "é"),
+        ] {
+            assert_eq!(in_ascii(text), shown);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A log whose reader may be slow, or stop reading.
+//!
+//! A thread writes what it is given: while a pager's terminal is stopped or a log daemon hangs, the worker goes on to obey
+//! timeouts, cancels and signals.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// Lines that are kept for a reader that does not read. Later ones are dropped and counted.
+const MAX_LINES: usize = 4_096;
+
+/// How long the end of the program waits for a reader that does not read.
+const FINAL_WAIT: Duration = Duration::from_secs(1);
+
+/// Passes on what is written, each write as one. Dropping it waits as long as the reader reads.
+pub struct LogWriter {
+    /// None once the thread has started. No thread may exist before the first event of a worker.
+    out: Option<Box<dyn Write + Send>>,
+    thread: Option<WriterThread>,
+}
+
+struct WriterThread {
+    lines: SyncSender<Vec<u8>>,
+    /// Disconnected when the thread has ended.
+    alive: Receiver<()>,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    written: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl LogWriter {
+    pub fn new(out: impl Write + Send + 'static) -> Self {
+        Self { out: Some(Box::new(out)), thread: None }
+    }
+}
+
+impl Write for LogWriter {
+    /// Takes everything, or drops everything.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(out) = self.out.take() {
+            self.thread = Some(WriterThread::start(out)?);
+        }
+        if let Some(thread) = &self.thread
+            && thread.lines.try_send(bytes.to_vec()).is_err()
+        {
+            thread.counts.dropped.fetch_add(1, Relaxed);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for LogWriter {
+    fn drop(&mut self) {
+        let Some(WriterThread { lines, alive, counts }) = self.thread.take() else { return };
+        drop(lines);
+        let mut written = counts.written.load(Relaxed);
+        while alive.recv_timeout(FINAL_WAIT) == Err(RecvTimeoutError::Timeout) {
+            let before = std::mem::replace(&mut written, counts.written.load(Relaxed));
+            if written == before {
+                return;
+            }
+        }
+    }
+}
+
+impl WriterThread {
+    fn start(mut out: Box<dyn Write + Send>) -> io::Result<Self> {
+        let (lines, to_write) = sync_channel::<Vec<u8>>(MAX_LINES);
+        let (guard, alive) = channel();
+        let counts = Arc::new(Counts::default());
+        let shared = Arc::clone(&counts);
+        thread::Builder::new().name("log".to_owned()).spawn(move || {
+            let _guard = guard;
+            for line in to_write {
+                // A closed log must not stop the work.
+                let _ = out.write_all(&line).and_then(|()| out.flush());
+                shared.written.fetch_add(1, Relaxed);
+                let dropped = shared.dropped.swap(0, Relaxed);
+                if dropped > 0 {
+                    let words =
+                        format!("runner: nobody read the log for a while: {dropped} lines are missing\n");
+                    let _ = io::stderr().write_all(words.as_bytes());
+                }
+            }
+        })?;
+        Ok(Self { lines, alive, counts })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader that takes a write when it is asked to.
+    struct Slow(SyncSender<Vec<u8>>);
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.send(bytes.to_vec()).map_err(io::Error::other)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn writer() -> (LogWriter, Receiver<Vec<u8>>) {
+        let (sender, receiver) = sync_channel(0);
+        (LogWriter::new(Slow(sender)), receiver)
+    }
+
+    #[test]
+    fn lines_come_out_in_order_one_a_write() {
+        let (mut writer, receiver) = writer();
+        for number in 0..100 {
+            writer.write_all(number.to_string().as_bytes()).unwrap();
+        }
+        let reader = thread::spawn(move || receiver.iter().collect::<Vec<_>>());
+        drop(writer);
+        let read = reader.join().unwrap();
+        assert_eq!(read, (0..100).map(|number| number.to_string().into_bytes()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_reader_that_stops_holds_nothing_up_and_costs_lines_that_are_counted() {
+        let (mut writer, receiver) = writer();
+        for _ in 0..MAX_LINES + 200 {
+            writer.write_all(b"x\n").unwrap();
+        }
+        let dropped = writer.thread.as_ref().unwrap().counts.dropped.load(Relaxed);
+        assert!((100..=200).contains(&dropped), "{dropped}");
+        drop(writer);
+        drop(receiver);
+    }
+
+    #[test]
+    fn no_thread_starts_before_the_first_line() {
+        let (writer, receiver) = writer();
+        drop(writer);
+        assert!(receiver.recv().is_err());
+    }
+}
