@@ -75,7 +75,7 @@ retries = 3
     );
     let ran = sandbox.run("check").exits(65).prints("");
     assert_screen(&sandbox, || {
-        insta::assert_snapshot!(ran.stderr, @r#"
+        insta::assert_snapshot!(ran.stderr, @r##"
         runner: the job file cannot be used
 
         error: there is no key `comand` in a job
@@ -83,16 +83,18 @@ retries = 3
           |
         3 | comand = "true"
           | ^^^^^^
+          |
           = hint: did you mean `command`?
-          = allowed: command, description, unique_key, reports, exit_codes, default_error_code, cwd, env, queue,
-            priority, timeout, grace_period, expires_in, success_exit_codes, retryable, max_attempts, backoff,
-            auto_retry_for, never_retry_for, output_limit
+          = allowed: command, description, unique_key, reports, exit_codes, default_error_code, cwd, env,
+                     queue, priority, timeout, grace_period, expires_in, success_exit_codes, retryable,
+                     max_attempts, backoff, auto_retry_for, never_retry_for, output_limit
 
         error: `timeout` must be a duration with a unit, such as "30s", not 30
          --> [DIR]/jobs.toml:6:11
           |
         6 | timeout = 30
           |           ^^
+          |
           = hint: write "30s" for seconds, "30m" for minutes or "30ms" for milliseconds
 
         error: `max_attempts`: 0 makes a job that can never run
@@ -100,6 +102,7 @@ retries = 3
           |
         7 | max_attempts = 0
           |                ^
+          |
           = hint: it counts every run, the first included: 1 means no retry
 
         error: there is no key `retries` in a job
@@ -107,10 +110,11 @@ retries = 3
            |
         10 | retries = 3
            | ^^^^^^^
+           |
            = hint: write `max_attempts = 4`: it counts every run, the first included
 
         [DIR]/jobs.toml: 4 mistakes
-        "#);
+        "##);
     });
     let ran = sandbox.run("enqueue two").exits(65).prints("");
     assert_eq!(ran.stderr, sandbox.run("check").stderr, "{ran}");

@@ -2,230 +2,240 @@
 
 use toml::de::DeValue;
 
-use super::keys::{Place, unknown};
-use super::mistake::{Found, Span};
-use super::strategy::{belongs, misplaced, named, quoted};
-use super::value::{Entry, Value};
+use super::diagnostics::{Mistakes, Span};
+use super::keys::{Section, unknown};
+use super::read::{Entry, Value};
+use super::suggest::nearest;
 use crate::model::{Backoff, Jitter, RetryPolicy, Strategy};
 use crate::text::Millis;
 
+/// The strategies, and the keys that each has besides `strategy` and `jitter`.
+pub(super) const STRATEGIES: [(&str, &[&str]); 4] = [
+    ("exponential", &["initial", "multiplier", "max"]),
+    ("linear", &["delay", "max"]),
+    ("constant", &["delay"]),
+    ("list", &["delays", "repeat_last"]),
+];
+
+/// Reads a `backoff`.
+pub(super) fn read(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backoff> {
+    let strategy = match value.data() {
+        DeValue::Table(_) => return table(value, mistakes),
+        DeValue::Array(_) => Strategy::List { delays: delays(value, mistakes)?, repeat_last: false },
+        DeValue::Integer(_) | DeValue::Float(_) => Strategy::Constant { delay: value.duration(mistakes)? },
+        DeValue::String(text) => match Millis::parse(text) {
+            Ok(delay) => Strategy::Constant { delay },
+            Err(why) => {
+                value.refused(mistakes, &why).hint(
+                    "a string is a constant delay; other strategies need an array of delays, or a table such as { strategy = \"linear\", delay = \"1m\" }",
+                );
+                return None;
+            }
+        },
+        _ => {
+            value.wrong(
+                mistakes,
+                "a table with a strategy, a delay (\"30s\") or an array of delays ([\"5s\", \"1m\"])",
+            );
+            return None;
+        }
+    };
+    Some(Backoff { strategy, jitter: Jitter::DEFAULT })
+}
+
 /// What the table says, key by key.
 #[derive(Default)]
-struct Parts {
-    initial: Option<(Millis, Span)>,
+struct Table {
+    initial: Option<Delay>,
+    delay: Option<Delay>,
+    max: Option<Delay>,
     multiplier: Option<f64>,
-    max: Option<(Millis, Span)>,
-    delay: Option<(Millis, Span)>,
     delays: Option<Vec<Millis>>,
     repeat_last: Option<bool>,
     jitter: Option<Jitter>,
-    /// A duration is given, but nobody can tell what it says.
-    in_doubt: bool,
 }
 
-/// Reads a `backoff`.
-pub(super) fn read(value: Value<'_>, found: &mut Found) -> Option<Backoff> {
-    let with_usual_jitter = |strategy| Backoff { strategy, jitter: Jitter::DEFAULT };
-    match value.data() {
-        DeValue::Table(_) => table(value, found),
-        DeValue::Array(_) => {
-            let delays = delays(value, found)?;
-            Some(with_usual_jitter(Strategy::List { delays, repeat_last: false }))
-        }
-        DeValue::String(_) | DeValue::Integer(_) | DeValue::Float(_) => {
-            if let Some(table) = value.data().as_str().and_then(of_command_line) {
-                value
-                    .refused(
-                        found,
-                        "this is how the option of `enqueue` is written; here a string is a constant delay",
-                    )
-                    .hint(format!("write {table}"));
-                return None;
-            }
-            if let Some(strategy) = value.data().as_str().and_then(quoted) {
-                value
-                    .refused(found, "a string is a constant delay, such as \"30s\"")
-                    .hint(format!("write a table with strategy = {strategy}"));
-                return None;
-            }
-            let delay = value.duration(found)?;
-            Some(with_usual_jitter(Strategy::Constant { delay }))
-        }
-        _ => {
-            value.wrong(
-                found,
-                "a table with a strategy, a delay (\"30s\") or an array of delays ([\"5s\", \"1m\"])",
-            );
-            None
-        }
-    }
+/// A duration that the table gives.
+struct Delay {
+    at: Span,
+    /// None if it cannot be read.
+    length: Option<Millis>,
 }
 
-/// The value to write for `exponential:2s:3:5m`, `linear:1m:1h` or `5s,1m`, as the command line takes them.
-fn of_command_line(text: &str) -> Option<String> {
-    let Some((strategy, rest)) = text.split_once(':') else {
-        let delays: Vec<String> = text.split(',').map(|delay| format!("{:?}", delay.trim())).collect();
-        return (delays.len() > 1).then(|| format!("backoff = [{}]", delays.join(", ")));
-    };
-    let keys: &[&str] = match strategy {
-        "exponential" => &["initial", "multiplier", "max"],
-        "linear" => &["delay", "max"],
-        _ => return None,
-    };
-    let show = |(key, text): (&&str, &str)| match *key {
-        "multiplier" => format!(", {key} = {}", text.trim()),
-        _ => format!(", {key} = {:?}", text.trim()),
-    };
-    let parts: String =
-        keys.iter().zip(rest.split(':')).filter(|(_, text)| !text.is_empty()).map(show).collect();
-    Some(format!("backoff = {{ strategy = {strategy:?}{parts} }}"))
-}
-
-fn table(value: Value<'_>, found: &mut Found) -> Option<Backoff> {
-    let entries = value.table("a table", found)?;
+fn table(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backoff> {
+    let entries = value.table("a table", mistakes)?;
     let given = entries.iter().find(|entry| entry.key == "strategy");
-    let strategy = match given {
-        Some(entry) => named(entry.value, found),
-        None => Some("exponential"),
-    };
-    let mut parts = Parts::default();
+    let strategy = given.map_or(Some("exponential"), |entry| strategy_name(entry.value, mistakes));
+    let mut table = Table::default();
     for entry in &entries {
-        if !Place::Backoff.keys().contains(&entry.key) {
-            unknown(Place::Backoff, entry, found);
-        } else if strategy.is_none_or(|strategy| belongs(strategy, entry.key)) {
-            parts.take(entry, found);
+        if !Section::Backoff.has(entry.key) {
+            unknown(Section::Backoff, entry, mistakes);
+        } else if strategy.is_none_or(|strategy| has_key(strategy, entry.key)) {
+            table.take(entry, mistakes);
         } else if let Some(strategy) = strategy {
-            misplaced(strategy, given.is_some(), entry, found);
-            if matches!(entry.key, "delay" | "initial") {
-                // Its hint says that `delays` is meant: that they are missing is the same mistake.
-                parts.delays.get_or_insert_default();
-            }
+            wrong_strategy(strategy, given.is_some(), entry, mistakes);
         }
     }
-    Some(Backoff {
-        jitter: parts.jitter.unwrap_or(Jitter::DEFAULT),
-        strategy: parts.strategy(strategy?, &value.at(), found)?,
-    })
+    let jitter = table.jitter.unwrap_or(Jitter::DEFAULT);
+    Some(Backoff { jitter, strategy: table.strategy(strategy?, &value.at(), mistakes)? })
 }
 
-impl Parts {
-    fn take(&mut self, entry: &Entry<'_>, found: &mut Found) {
+fn strategy_name(value: Value<'_>, mistakes: &mut Mistakes) -> Option<&'static str> {
+    let name = value.string(mistakes)?;
+    let mut known = STRATEGIES.iter().map(|(known, _)| *known);
+    if let Some(strategy) = known.clone().find(|strategy| *strategy == name) {
+        return Some(strategy);
+    }
+    let mistake = value.wrong(mistakes, "one of exponential, linear, constant, list");
+    if name == "fixed" {
+        mistake.hint("write \"constant\" for the same delay each time, or \"list\" for given delays");
+    } else if let Some(near) = nearest(name, known.by_ref()) {
+        mistake.hint(format!("did you mean {near:?}?"));
+    }
+    None
+}
+
+fn keys_of(strategy: &str) -> &'static [&'static str] {
+    STRATEGIES.iter().find(|(name, _)| *name == strategy).map_or(&[], |(_, keys)| keys)
+}
+
+/// Does a backoff of this strategy have `key`?
+pub(super) fn has_key(strategy: &str, key: &str) -> bool {
+    ["strategy", "jitter"].contains(&key) || keys_of(strategy).contains(&key)
+}
+
+/// Records a key that only other strategies have.
+fn wrong_strategy(strategy: &str, is_named: bool, entry: &Entry<'_>, mistakes: &mut Mistakes) {
+    let key = entry.key;
+    let by_default = if is_named { "" } else { ", the default strategy," };
+    let first_delay = match strategy {
+        "exponential" => "initial",
+        "list" => "delays",
+        _ => "delay",
+    };
+    let same_thing = match key {
+        "delay" | "initial" => format!("write `{first_delay}` for the first delay, or "),
+        _ => String::new(),
+    };
+    let owners = STRATEGIES.iter().filter(|(_, keys)| keys.contains(&key));
+    let owners: Vec<String> = owners.map(|(name, _)| format!("{name:?}")).collect();
+    mistakes
+        .add(&entry.at, format!("the strategy {strategy:?}{by_default} has no `{key}`"))
+        .hint(format!("{same_thing}write strategy = {}, which has `{key}`", owners.join(" or ")))
+        .allowed(format!("strategy, {}, jitter", keys_of(strategy).join(", ")));
+}
+
+impl Table {
+    fn take(&mut self, entry: &Entry<'_>, mistakes: &mut Mistakes) {
         let value = entry.value;
-        let placed = |duration| (duration, value.at());
+        let delay =
+            |mistakes: &mut Mistakes| Some(Delay { at: value.at(), length: value.duration(mistakes) });
         match entry.key {
-            "initial" | "max" | "delay" => {
-                let duration = value.duration(found).map(placed);
-                self.in_doubt |= duration.is_none();
-                match entry.key {
-                    "initial" => self.initial = duration,
-                    "max" => self.max = duration,
-                    _ => self.delay = duration,
-                }
-            }
-            "multiplier" => self.multiplier = multiplier(value, found),
-            "delays" => self.delays = delays(value, found).or(Some(Vec::new())),
-            // Unreadable, it may have been true: nobody is told that the list is too short.
-            "repeat_last" => self.repeat_last = value.boolean(found).or(Some(true)),
-            "jitter" => self.jitter = jitter(value, found),
+            "initial" => self.initial = delay(mistakes),
+            "delay" => self.delay = delay(mistakes),
+            "max" => self.max = delay(mistakes),
+            "multiplier" => self.multiplier = multiplier(value, mistakes),
+            "delays" => self.delays = delays(value, mistakes).or(Some(Vec::new())),
+            // Unreadable, it may mean true: then the list is not too short.
+            "repeat_last" => self.repeat_last = value.boolean(mistakes).or(Some(true)),
+            "jitter" => self.jitter = jitter(value, mistakes),
             _ => {} // `strategy`, which is read first
         }
     }
 
-    fn strategy(self, name: &str, at: &Span, found: &mut Found) -> Option<Strategy> {
-        let max = self.max.as_ref().map_or(Strategy::MAX, |(max, _)| *max);
-        match name {
+    fn strategy(self, name: &str, at: &Span, mistakes: &mut Mistakes) -> Option<Strategy> {
+        let length = |delay: Option<&Delay>, default| delay.map_or(Some(default), |delay| delay.length);
+        let max = length(self.max.as_ref(), Strategy::MAX);
+        Some(match name {
             "exponential" => {
-                self.check_cap("initial", self.initial.as_ref(), Strategy::EXPONENTIAL_INITIAL, found);
-                Some(Strategy::Exponential {
-                    initial: self.initial.map_or(Strategy::EXPONENTIAL_INITIAL, |(initial, _)| initial),
-                    multiplier: self.multiplier.unwrap_or(Strategy::EXPONENTIAL_MULTIPLIER),
-                    max,
-                })
+                let initial = length(self.initial.as_ref(), Strategy::EXPONENTIAL_INITIAL);
+                self.check_max("initial", self.initial.as_ref(), initial, max, mistakes);
+                let multiplier = self.multiplier.unwrap_or(Strategy::EXPONENTIAL_MULTIPLIER);
+                Strategy::Exponential { initial: initial?, multiplier, max: max? }
             }
             "linear" => {
-                self.check_cap("delay", self.delay.as_ref(), Strategy::LINEAR_DELAY, found);
-                Some(Strategy::Linear {
-                    delay: self.delay.map_or(Strategy::LINEAR_DELAY, |(delay, _)| delay),
-                    max,
-                })
+                let delay = length(self.delay.as_ref(), Strategy::LINEAR_DELAY);
+                self.check_max("delay", self.delay.as_ref(), delay, max, mistakes);
+                Strategy::Linear { delay: delay?, max: max? }
             }
-            "constant" => Some(Strategy::Constant {
-                delay: self.delay.map_or(Strategy::CONSTANT_DELAY, |(delay, _)| delay),
-            }),
+            "constant" => {
+                Strategy::Constant { delay: length(self.delay.as_ref(), Strategy::CONSTANT_DELAY)? }
+            }
             _ => {
-                let Some(delays) = self.delays else {
-                    found
+                if self.delays.is_none() {
+                    mistakes
                         .add(at, "the strategy \"list\" needs its `delays`")
                         .hint("write delays = [\"5s\", \"1m\"]");
-                    return None;
-                };
-                Some(Strategy::List { delays, repeat_last: self.repeat_last.unwrap_or(false) })
+                }
+                Strategy::List { delays: self.delays?, repeat_last: self.repeat_last.unwrap_or(false) }
             }
-        }
+        })
     }
 
-    /// The first delay, called `key`, must not be above the cap.
-    fn check_cap(&self, key: &str, first: Option<&(Millis, Span)>, usual_first: Millis, found: &mut Found) {
-        match (first, &self.max) {
-            _ if self.in_doubt => {}
-            (Some((first, _)), Some((max, at))) if max < first => {
-                found
-                    .add(at, format!("`max` ({max}) is below `{key}` ({first})"))
-                    .hint(format!("give a `max` of at least \"{first}\""));
-            }
-            (None, Some((max, at))) if *max < usual_first => {
-                found
-                    .add(at, format!("`max` ({max}) is below `{key}`, which is {usual_first} by default"))
-                    .hint(format!("give `{key}` too, at most \"{max}\""));
-            }
-            (Some((first, at)), None) if *first > Strategy::MAX => {
-                let max = Strategy::MAX;
-                found
-                    .add(at, format!("`{key}` ({first}) is above `max`, which is {max} by default"))
-                    .hint(format!("give `max` too, at least \"{first}\""));
-            }
-            _ => {}
+    /// Records a `max` below the first delay, whose key is `key`. `first` and `max` are set, or are defaults.
+    fn check_max(
+        &self,
+        key: &str,
+        first_given: Option<&Delay>,
+        first: Option<Millis>,
+        max: Option<Millis>,
+        mistakes: &mut Mistakes,
+    ) {
+        let (Some(first), Some(max)) = (first, max) else { return };
+        if max >= first {
+            return;
         }
+        match (first_given, &self.max) {
+            (Some(_), Some(given)) => mistakes
+                .add(&given.at, format!("`max` ({max}) is below `{key}` ({first})"))
+                .hint(format!("give a `max` of at least \"{first}\"")),
+            (None, Some(given)) => mistakes
+                .add(&given.at, format!("`max` ({max}) is below `{key}`, which is {first} by default"))
+                .hint(format!("give `{key}` too, at most \"{max}\"")),
+            (Some(given), None) => mistakes
+                .add(&given.at, format!("`{key}` ({first}) is above `max`, which is {max} by default"))
+                .hint(format!("give `max` too, at least \"{first}\"")),
+            (None, None) => return,
+        };
     }
 }
 
-fn multiplier(value: Value<'_>, found: &mut Found) -> Option<f64> {
-    let taken = value.as_number().filter(|number| (1.0..=1_000.0).contains(number));
+fn multiplier(value: Value<'_>, mistakes: &mut Mistakes) -> Option<f64> {
+    let taken = value.as_number().filter(|number| Strategy::MULTIPLIERS.contains(number));
     if taken.is_none() {
-        value.wrong(found, "a number from 1 to 1000");
+        let range = Strategy::MULTIPLIERS;
+        value.wrong(mistakes, &format!("a number from {} to {}", range.start(), range.end()));
     }
     taken
 }
 
-fn delays(value: Value<'_>, found: &mut Found) -> Option<Vec<Millis>> {
-    let list = value.list("an array of delays, such as [\"5s\", \"1m\"]", found)?;
+fn delays(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Vec<Millis>> {
+    let list = value.list("an array of delays, such as [\"5s\", \"1m\"]", mistakes)?;
     if list.is_empty() {
         value
-            .refused(found, "a list of delays needs at least one")
+            .refused(mistakes, "a list of delays needs at least one")
             .hint("for a single run write `max_attempts = 1`");
     }
     if list.len() >= RetryPolicy::MOST_ATTEMPTS as usize {
-        value.refused(found, "the list asks for more than a million runs");
+        value.refused(mistakes, "the list asks for more than a million runs");
     }
-    let durations: Vec<_> = list.iter().map(|delay| delay.duration(found)).collect();
-    // One that cannot be read still counts: the length of the list is not what is wrong with it.
+    let durations: Vec<_> = list.iter().map(|delay| delay.duration(mistakes)).collect();
+    // An unreadable delay still counts: the length of the list is right.
     Some(durations.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-fn jitter(value: Value<'_>, found: &mut Found) -> Option<Jitter> {
+fn jitter(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Jitter> {
     match value.data() {
         DeValue::Boolean(true) => return Some(Jitter::DEFAULT),
         DeValue::Boolean(false) => return Some(Jitter::NONE),
-        DeValue::String(_) => return value.duration(found).map(Jitter::Absolute),
+        DeValue::String(_) => return value.duration(mistakes).map(Jitter::Absolute),
         _ => {}
     }
     let number = value.as_number();
     let taken = number.filter(|number| (0.0..=1.0).contains(number));
     if taken.is_none() {
-        let mistake = value.wrong(
-            found,
-            "true, false, a fraction of the delay from 0 to 1, or a duration such as \"100ms\"",
-        );
+        let allowed = "true, false, a fraction of the delay from 0 to 1, or a duration such as \"100ms\"";
+        let mistake = value.wrong(mistakes, allowed);
         if let Some(number) = number.filter(|number| *number > 1.0) {
             mistake.hint(format!("write \"{number}s\" for seconds; a quarter of the delay is 0.25"));
         }

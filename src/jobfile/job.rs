@@ -4,131 +4,122 @@ use std::path::Path;
 
 use toml::de::DeValue;
 
-use super::Declared;
-use super::exits::Exits;
-use super::foreign;
-use super::keys::{Place, unknown};
-use super::level::{Level, joined};
-use super::mistake::Found;
-use super::value::{Entry, Value, distinct};
-use crate::model::{Bytes, Command, ErrorCode, ExitRules, JobSpec, RetryPolicy, check_name};
+use super::codes::Codes;
+use super::diagnostics::Mistakes;
+use super::keys::{Section, is_job, unknown};
+use super::read::{Entry, Value};
+use super::shared_keys::Level;
+use crate::model::{Bytes, Command, ExitRules, JobSpec, PolicyLayer, RetryPolicy, check_name};
 
-/// What the file says about one job.
-pub(super) struct Job<'t> {
-    /// Its name.
-    pub name: &'t str,
-    /// The keys that it shares with `[defaults]`.
-    pub level: Level<'t>,
-    /// Its `exit_codes` and `default_error_code`.
-    pub exits: Exits,
-    /// `reports`.
-    pub reports: Vec<ErrorCode>,
-    command: Option<Command>,
-    description: Option<&'t str>,
-    unique_key: Option<&'t str>,
+/// One job of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// The definition, with `[defaults]` and built-in values.
+    pub spec: JobSpec,
+    /// The author's words on the job's purpose.
+    pub description: Option<String>,
+    /// The retry policy as the job states it, then as `[defaults]` states it: for [`RetryPolicy::resolve`], with the
+    /// options of `enqueue` put in front.
+    pub layers: [PolicyLayer; 2],
 }
 
-impl<'t> Job<'t> {
-    /// Reads a job.
-    pub(super) fn read(header: &Entry<'t>, found: &mut Found) -> Option<Self> {
-        if let Err(why) = check_name(header.key) {
-            found.add(&header.at, why);
+/// The statements of the file about one job.
+pub(super) struct Job {
+    pub level: Level,
+    pub codes: Codes,
+    description: Option<String>,
+}
+
+impl Job {
+    /// Reads a job, laid over `defaults`. `dir` holds the file.
+    pub(super) fn read(
+        header: &Entry<'_>,
+        defaults: &Level,
+        dir: &Path,
+        mistakes: &mut Mistakes,
+    ) -> Option<Self> {
+        let name = header.key;
+        if let Err(why) = check_name(name) {
+            mistakes.add(&header.at, why);
         }
-        if let DeValue::String(_) = header.value.data() {
-            let example = format!("write {} = {{ command = \"…\" }}", header.key);
-            header.value.wrong(found, "a table with a `command`").hint(example);
-            return None;
-        }
-        let entries = header.value.table("a table with a `command`", found)?;
-        let mut job = Self {
-            name: header.key,
-            level: Level::default(),
-            exits: Exits::default(),
-            reports: Vec::new(),
-            command: None,
-            description: None,
-            unique_key: None,
+        let entries = match header.value.data() {
+            DeValue::String(_) => {
+                let hint = format!("write {name} = {{ command = \"…\" }}");
+                header.value.wrong(mistakes, "a table with a `command`").hint(hint);
+                return None;
+            }
+            _ => header.value.table("a table with a `command`", mistakes)?,
         };
+        let mut job = Self { level: defaults.job(name), codes: Codes::default(), description: None };
         let mut has_command = false;
         for entry in &entries {
-            let meant = job.take(entry, found);
-            has_command |= meant == Some("command") || foreign::is_job(entry);
+            let key = if Section::Job.has(entry.key) {
+                job.take(entry, dir, mistakes);
+                Some(entry.key)
+            } else {
+                let meant = unknown(Section::Job, entry, mistakes);
+                job.codes.may_mean(meant);
+                meant
+            };
+            has_command |= key == Some("command") || is_job(entry);
         }
         if !has_command {
-            found
-                .add(&header.at, format!("the job `{}` has no `command`", job.name))
+            mistakes
+                .add(&header.at, format!("the job `{name}` has no `command`"))
                 .hint("write command = \"…\" for the shell, or an array such as command = [\"tar\", \"-xf\", \"a.tar\"]");
         }
-        job.level.retries.check(found);
         Some(job)
     }
 
-    /// Reads one key, and says which it is, or most likely means.
-    fn take(&mut self, entry: &Entry<'t>, found: &mut Found) -> Option<&'t str> {
-        if self.level.take(entry, found) || self.exits.take(entry, found) {
-            return Some(entry.key);
-        }
+    fn take(&mut self, entry: &Entry<'_>, dir: &Path, mistakes: &mut Mistakes) {
         let value = entry.value;
         match entry.key {
-            "command" => self.command = command(value, found),
-            "description" => self.description = value.string(found),
-            "unique_key" => self.unique_key = value.text(found),
-            "reports" => self.reports = self.declared_reports(value, found),
-            _ => {
-                let meant = unknown(Place::Job, entry, found);
-                self.exits.doubt(meant);
-                return meant;
+            "command" => {
+                if let Some(command) = command(value, mistakes) {
+                    self.level.spec.command = command;
+                }
             }
+            "description" => self.description = value.string(mistakes).map(str::to_owned),
+            "unique_key" => self.level.spec.unique_key = value.text(mistakes).map(str::to_owned),
+            "exit_codes" | "default_error_code" | "reports" => self.codes.take(entry, mistakes),
+            _ => self.level.take(entry, dir, mistakes),
         }
-        Some(entry.key)
     }
 
-    fn declared_reports(&mut self, value: Value<'t>, found: &mut Found) -> Vec<ErrorCode> {
-        let list = value.list("an array of error codes, such as [\"RATE_LIMITED\"]", found);
-        self.exits.in_doubt |= list.is_none();
-        let codes =
-            distinct(&list.unwrap_or_default(), found, |entry, found| self.exits.target(entry, found));
-        codes.into_iter().map(|(code, _)| code).collect()
-    }
-
-    /// How the endings of this job are named.
-    pub(super) fn exit_rules(&self, defaults: &Level<'_>, file: &Exits) -> ExitRules {
-        let success = self.level.success.as_ref().or(defaults.success.as_ref());
+    /// The rules that name the job's endings; `file` holds the codes of the whole file.
+    pub(super) fn exit_rules(&self, file: &Codes) -> ExitRules {
         ExitRules {
-            success: success.cloned().unwrap_or(ExitRules::default().success),
-            job: self.exits.codes(),
-            file: file.codes(),
-            default: self.exits.default.clone().or(file.default.clone()),
+            success: self.level.spec.exit.success.clone(),
+            job: self.codes.exit_codes(),
+            file: file.exit_codes(),
+            default: self.codes.default.clone().or(file.default.clone()),
         }
     }
 
-    /// The job as it is enqueued; none if it has a mistake. `dir` holds the file.
-    pub(super) fn declare(&self, defaults: &Level<'_>, file: &Exits, dir: &Path) -> Option<Declared> {
-        let layers = [self.level.retries.layer(), defaults.retries.layer()];
-        let mut spec = JobSpec::new(self.name, self.command.clone()?, joined(dir, ""));
-        defaults.lay_over(&mut spec, dir);
-        self.level.lay_over(&mut spec, dir);
-        spec.policy = RetryPolicy::resolve(&[], &[&layers[0], &layers[1]], &RetryPolicy::default());
-        spec.exit = self.exit_rules(defaults, file);
-        spec.unique_key = self.unique_key.map(str::to_owned);
-        Some(Declared { spec, description: self.description.map(str::to_owned), layers })
+    /// The job as it is enqueued.
+    pub(super) fn declare(self, defaults: &Level, file: &Codes) -> Declared {
+        let layers = [self.level.retry.layer(), defaults.retry.layer()];
+        let policy = RetryPolicy::resolve(&[], &[&layers[0], &layers[1]], &RetryPolicy::default());
+        let exit = self.exit_rules(file);
+        let spec = JobSpec { policy, exit, ..self.level.spec };
+        Declared { spec, description: self.description, layers }
     }
 }
 
-fn command(value: Value<'_>, found: &mut Found) -> Option<Command> {
+fn command(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Command> {
     match value.data() {
         DeValue::String(_) => {
-            let line = value.text(found)?;
+            let line = value.text(mistakes)?;
             if line.trim().is_empty() {
-                value.refused(found, "it is blank");
+                value.refused(mistakes, "it is blank");
                 return None;
             }
             Some(Command::Shell(Bytes::from(line)))
         }
-        DeValue::Array(_) => argv(value, found),
+        DeValue::Array(_) => argv(value, mistakes),
         _ => {
             value.wrong(
-                found,
+                mistakes,
                 "a string for the shell (\"make backup\") or an array that is executed as it is ([\"make\", \"backup\"])",
             );
             None
@@ -136,17 +127,17 @@ fn command(value: Value<'_>, found: &mut Found) -> Option<Command> {
     }
 }
 
-fn argv(value: Value<'_>, found: &mut Found) -> Option<Command> {
-    let words = value.list("an array of strings", found)?;
+fn argv(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Command> {
+    let words = value.list("an array of strings", mistakes)?;
     let Some((program, arguments)) = words.split_first() else {
         value
-            .refused(found, "an empty array names no program")
+            .refused(mistakes, "an empty array names no program")
             .hint("write the program and its arguments, such as [\"tar\", \"-xf\", \"a.tar\"]");
         return None;
     };
-    let program = program.text(found);
+    let program = program.text(mistakes);
     let arguments: Vec<_> =
-        arguments.iter().map(|word| word.passed_on(word.string(found)?, 0, found)).collect();
+        arguments.iter().map(|word| word.passed_on(word.string(mistakes)?, 0, mistakes)).collect();
     let words = [program].into_iter().chain(arguments);
     words.map(|word| word.map(Bytes::from)).collect::<Option<_>>().map(Command::Argv)
 }

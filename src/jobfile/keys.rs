@@ -1,28 +1,24 @@
-//! Which keys there are, and what to say of one that there is not.
+//! The sections of a job file and their keys, and what to say about an unknown key.
 
-use super::foreign;
-use super::mistake::Found;
-use super::near::nearest;
-use super::value::Entry;
+use super::diagnostics::Mistakes;
+use super::read::Entry;
+use super::suggest::{nearest, snake_case};
+use crate::model::RetryPolicy;
 
 /// A kind of table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum Section {
     /// The file itself.
     File,
-    /// `[defaults]`.
     Defaults,
-    /// `[jobs.NAME]`.
     Job,
-    /// `[jobs.NAME.backoff]`, also under `[defaults]`.
     Backoff,
 }
 
-/// The keys of the file itself.
-const FILE: [&str; 4] = ["default_error_code", "exit_codes", "defaults", "jobs"];
+const FILE_KEYS: [&str; 4] = ["default_error_code", "exit_codes", "defaults", "jobs"];
 
 /// The keys that a job shares with `[defaults]`.
-const SHARED: [&str; 14] = [
+const SHARED_KEYS: [&str; 14] = [
     "cwd",
     "env",
     "queue",
@@ -40,37 +36,72 @@ const SHARED: [&str; 14] = [
 ];
 
 /// The keys that only a job has.
-const JOB_ONLY: [&str; 6] =
+const JOB_KEYS: [&str; 6] =
     ["command", "description", "unique_key", "reports", "exit_codes", "default_error_code"];
 
-/// The keys of any strategy of `backoff`.
-const BACKOFF: [&str; 8] =
+/// The keys of `backoff`, of any strategy.
+const BACKOFF_KEYS: [&str; 8] =
     ["strategy", "initial", "multiplier", "max", "delay", "delays", "repeat_last", "jitter"];
 
-impl Place {
+/// Keys that count the runs after the first.
+const RETRY_COUNTS: [&str; 3] = ["retries", "max_retries", "retry_count"];
+
+/// Keys of other systems, and ours.
+const RENAMED: [(&str, &str); 21] = [
+    ("cmd", "command"),
+    ("run", "command"),
+    ("exec", "command"),
+    ("script", "command"),
+    ("workdir", "cwd"),
+    ("working_directory", "cwd"),
+    ("environment", "env"),
+    ("ttl", "expires_in"),
+    ("deadline", "expires_in"),
+    ("attempts", "max_attempts"),
+    ("tries", "max_attempts"),
+    ("retry", "retryable"),
+    ("retry_on", "auto_retry_for"),
+    ("retry_delay", "backoff"),
+    ("type", "strategy"),
+    ("base", "initial"),
+    ("initial_delay", "initial"),
+    ("factor", "multiplier"),
+    ("max_delay", "max"),
+    ("cap", "max"),
+    ("interval", "delay"),
+];
+
+/// Keys of other systems for what runner leaves to others, and how to do without.
+const ABSENT: [(&str, &str); 6] = [
+    ("schedule", "runner has no schedules: let cron run `runner enqueue NAME`"),
+    ("cron", "runner has no schedules: let cron run `runner enqueue NAME`"),
+    ("depends_on", "jobs do not depend on each other: let the first job's command enqueue the next"),
+    ("args", "write the arguments in `command`, or after `runner enqueue NAME --`"),
+    ("name", "write the name of a job in its header: [jobs.NAME]"),
+    (
+        "concurrency",
+        "`runner work -j N` sets the number of slots; `unique_key` allows one unfinished job at a time",
+    ),
+];
+
+impl Section {
+    const ALL: [Self; 4] = [Self::File, Self::Defaults, Self::Job, Self::Backoff];
+
     /// The keys that may stand here.
     pub(super) fn keys(self) -> Vec<&'static str> {
         match self {
-            Self::File => FILE.to_vec(),
-            Self::Defaults => SHARED.to_vec(),
-            Self::Job => [&JOB_ONLY[..], &SHARED].concat(),
-            Self::Backoff => BACKOFF.to_vec(),
+            Self::File => FILE_KEYS.to_vec(),
+            Self::Defaults => SHARED_KEYS.to_vec(),
+            Self::Job => [&JOB_KEYS[..], &SHARED_KEYS].concat(),
+            Self::Backoff => BACKOFF_KEYS.to_vec(),
         }
     }
 
-    /// The kind of the table at `path` from the top of the file, if it is one of these.
-    pub(super) fn at(path: &[String]) -> Option<Self> {
-        let names: Vec<&str> = path.iter().map(String::as_str).collect();
-        match names[..] {
-            [] => Some(Self::File),
-            ["defaults"] => Some(Self::Defaults),
-            ["jobs", _] => Some(Self::Job),
-            ["defaults", "backoff"] | ["jobs", _, "backoff"] => Some(Self::Backoff),
-            _ => None,
-        }
+    pub(super) fn has(self, key: &str) -> bool {
+        self.keys().contains(&key)
     }
 
-    fn name(self) -> &'static str {
+    fn place(self) -> &'static str {
         match self {
             Self::File => "at the top of the file",
             Self::Defaults => "in [defaults]",
@@ -78,48 +109,64 @@ impl Place {
             Self::Backoff => "in `backoff`",
         }
     }
-
-    /// What to do with a key that is known, but not here.
-    fn elsewhere(self, key: &str) -> Option<String> {
-        match self {
-            Self::File if SHARED.contains(&key) => {
-                Some(format!("`{key}` belongs to a job ([jobs.NAME]), or to [defaults] for all of them"))
-            }
-            Self::File if JOB_ONLY.contains(&key) => Some(format!("`{key}` belongs to a job: [jobs.NAME]")),
-            Self::Defaults if FILE.contains(&key) => {
-                Some(format!("for every job, `{key}` belongs to the top of the file, before any [table]"))
-            }
-            Self::Defaults if JOB_ONLY.contains(&key) => {
-                Some(format!("`{key}` belongs to each job by itself: [jobs.NAME]"))
-            }
-            Self::Job | Self::Defaults if BACKOFF.contains(&key) => {
-                Some(format!("`{key}` belongs to the table of `backoff`"))
-            }
-            Self::Backoff if SHARED.contains(&key) => {
-                Some(format!("`{key}` belongs to the job, beside `backoff`"))
-            }
-            _ => None,
-        }
-    }
 }
 
-/// Records that there is no such key here. Gives the key that is suggested instead, if one is.
-pub(super) fn unknown(place: Place, entry: &Entry<'_>, found: &mut Found) -> Option<&'static str> {
-    let (key, allowed) = (entry.key, place.keys());
-    let mistake = found.add(&entry.at, format!("there is no key `{key}` {}", place.name()));
-    let renamed = foreign::meant(place, key);
-    let mut suggested = None;
-    if let Some(hint) = foreign::hint(place, entry) {
+/// Records that the section has no such key. Returns our key if the hint names one that may stand here.
+pub(super) fn unknown(section: Section, entry: &Entry<'_>, mistakes: &mut Mistakes) -> Option<&'static str> {
+    let key = entry.key;
+    let mistake = mistakes.add(&entry.at, format!("there is no key `{key}` {}", section.place()));
+    mistake.allowed(section.keys().join(", "));
+    if let Some(hint) = advice(section, entry) {
         mistake.hint(hint);
-    } else if let Some(hint) = place.elsewhere(renamed.unwrap_or(key)) {
-        mistake.hint(hint);
-    } else if let Some(renamed) = renamed {
-        mistake.hint(format!("write `{renamed}`"));
-        suggested = Some(renamed);
-    } else if let Some(near) = nearest(key, allowed.iter().copied()) {
-        mistake.hint(format!("did you mean `{near}`?"));
-        suggested = Some(near);
+        return None;
     }
-    mistake.allowed(allowed.join(", "));
-    suggested
+    let renamed = our_key(key);
+    let wanted = renamed.unwrap_or(key);
+    if let Some(ours) = renamed.filter(|ours| section.has(ours)) {
+        mistake.hint(format!("write `{ours}`"));
+        return Some(ours);
+    }
+    let header = |section: Section| if section == Section::Job { "in [jobs.NAME]" } else { section.place() };
+    let others: Vec<_> = Section::ALL.into_iter().filter(|it| it.has(wanted)).map(header).collect();
+    if !others.is_empty() {
+        mistake.hint(format!("`{wanted}` belongs {}", others.join(" or ")));
+        return None;
+    }
+    let near = nearest(key, section.keys())?;
+    mistake.hint(format!("did you mean `{near}`?"));
+    Some(near)
+}
+
+/// What to do, where another name is not enough.
+fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
+    match section {
+        Section::File if is_job(entry) => return Some(format!("a job has a header [jobs.{}]", entry.key)),
+        Section::Job if is_job(entry) => {
+            return Some("a name with a dot needs quotes: [jobs.\"a.b\"]".to_owned());
+        }
+        _ => {}
+    }
+    let key = snake_case(entry.key);
+    if RETRY_COUNTS.contains(&key.as_str()) || strsim::osa_distance(&key, RETRY_COUNTS[0]) == 1 {
+        let most = i64::from(RetryPolicy::MOST_ATTEMPTS);
+        let retries = entry.value.as_integer().filter(|retries| (0..most).contains(retries));
+        let runs = retries.map_or("N".to_owned(), |retries| (retries + 1).to_string());
+        return Some(format!("write `max_attempts = {runs}`: it counts every run, the first included"));
+    }
+    look_up(&ABSENT, &key).map(str::to_owned)
+}
+
+/// Is this a table with a `command`, and so meant as a job, wherever it stands?
+pub(super) fn is_job(entry: &Entry<'_>) -> bool {
+    entry.value.data().as_table().is_some_and(|table| table.contains_key("command"))
+}
+
+/// What runner calls the key that another system calls `word`.
+fn our_key(word: &str) -> Option<&'static str> {
+    look_up(&RENAMED, word)
+}
+
+fn look_up(words: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
+    let word = snake_case(word);
+    words.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours)
 }

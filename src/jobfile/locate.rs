@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::JobFileError;
+use super::diagnostics::JobFileError;
 
 /// The name of a job file that is searched.
 pub const FILE_NAME: &str = "jobs.toml";

@@ -1,77 +1,22 @@
-//! From the disk to the text of a job file.
+//! From the disk to text, and from the parsed TOML to typed values with their places.
+//!
+//! Each getter returns the value, or records a mistake that says what was found and what may stand there.
 
-use std::path::{Path, PathBuf};
-use std::{fmt, fs, io};
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::{fs, io};
 
-use super::locate::FILE_NAME;
-use super::mistake::{Found, Mistakes};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-/// Why there is no job file to work with.
-#[derive(Debug)]
-pub enum JobFileError {
-    /// The file that was named is not there.
-    NotFound {
-        /// Where it would be.
-        path: PathBuf,
-    },
-    /// No file was named, and none was found.
-    Nowhere {
-        /// The directory where the search began.
-        upwards_from: PathBuf,
-        /// The file of the user that was looked for last.
-        of_user: Option<PathBuf>,
-    },
-    /// It could not be read.
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// It was read, and says something that cannot be.
-    Mistakes(Mistakes),
-}
+use super::diagnostics::{InvalidFile, JobFileError, Mistake, Mistakes, Span};
+use crate::model::LONGEST_STRING;
+use crate::text::{Millis, parse_size};
 
-impl From<Mistakes> for JobFileError {
-    fn from(mistakes: Mistakes) -> Self {
-        Self::Mistakes(mistakes)
-    }
-}
+/// The longest string that a message repeats, in characters.
+const LONGEST_QUOTE: usize = 60;
 
-impl std::error::Error for JobFileError {}
-
-impl fmt::Display for JobFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFound { path } => write!(
-                f,
-                "there is no job file {}\nhint: check the path, or write a job file with `runner init`",
-                path.display()
-            ),
-            Self::Nowhere { upwards_from, of_user } => {
-                write!(
-                    f,
-                    "there is no job file: looked for {FILE_NAME} in {} and every directory above it",
-                    upwards_from.display()
-                )?;
-                if let Some(path) = of_user {
-                    write!(f, ", and for {}", path.display())?;
-                }
-                f.write_str(
-                    "\nhint: `runner init` writes one here; `--file PATH` or $RUNNER_FILE names another",
-                )
-            }
-            Self::Unreadable { path, error } => write!(
-                f,
-                "cannot read the job file {}: {error}\nhint: make it a file that you may read, or name another with `--file PATH`",
-                path.display()
-            ),
-            Self::Mistakes(mistakes) => write!(f, "the job file cannot be used\n\n{mistakes}"),
-        }
-    }
-}
-
-/// The text of the file at `path`, which is absolute.
+/// Reads the file at `path`, which is absolute.
 pub(super) fn text_of(path: &Path) -> Result<String, JobFileError> {
     let bytes = fs::read(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => JobFileError::NotFound { path: path.to_owned() },
@@ -80,12 +25,238 @@ pub(super) fn text_of(path: &Path) -> Result<String, JobFileError> {
     String::from_utf8(bytes).map_err(|error| {
         let start = error.utf8_error().valid_up_to();
         let text = String::from_utf8_lossy(error.as_bytes());
-        let mut found = Found::default();
-        found
+        let mut mistakes = Mistakes::default();
+        mistakes
             .add(&(start..start + '\u{fffd}'.len_utf8()), "the file is not UTF-8 text")
-            .hint("save it as UTF-8, without a byte order mark");
-        Mistakes::new(path, &text, found).into()
+            .hint("save it as UTF-8");
+        InvalidFile::new(path, &text, mistakes).into()
     })
+}
+
+/// `key = value`, or a table and its header.
+pub(super) struct Entry<'t> {
+    pub key: &'t str,
+    /// The place of the key.
+    pub at: Span,
+    pub value: Value<'t>,
+}
+
+/// A value, and the key that it was given to.
+#[derive(Clone, Copy)]
+pub(super) struct Value<'t> {
+    key: &'t str,
+    in_list: bool,
+    node: &'t Spanned<DeValue<'t>>,
+}
+
+/// The entries of a table in the order of the file.
+pub(super) fn entries<'t>(table: &'t DeTable<'t>) -> Vec<Entry<'t>> {
+    let mut entries: Vec<Entry<'t>> = table
+        .iter()
+        .map(|(key, node)| Entry {
+            key: key.get_ref(),
+            at: key.span(),
+            value: Value { key: key.get_ref(), in_list: false, node },
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.at.start);
+    entries
+}
+
+impl<'t> Value<'t> {
+    /// The place of the value; of a table its header, or its first key.
+    pub(super) fn at(self) -> Span {
+        self.node.span()
+    }
+
+    pub(super) fn data(self) -> &'t DeValue<'t> {
+        self.node.get_ref()
+    }
+
+    /// Records that the value is not what is `allowed` here.
+    pub(super) fn wrong<'m>(self, mistakes: &'m mut Mistakes, allowed: &str) -> &'m mut Mistake {
+        mistakes.add(&self.at(), format!("{} must be {allowed}, not {}", self.name(), self.described()))
+    }
+
+    /// Records `why` the value cannot be taken.
+    pub(super) fn refused<'m>(self, mistakes: &'m mut Mistakes, why: &str) -> &'m mut Mistake {
+        mistakes.add(&self.at(), format!("{}: {why}", self.name()))
+    }
+
+    /// The `result` of a rule of the model; an error is recorded.
+    pub(super) fn taken<T>(self, result: Result<T, String>, mistakes: &mut Mistakes) -> Option<T> {
+        result.map_err(|why| self.refused(mistakes, &why)).ok()
+    }
+
+    fn name(self) -> String {
+        if self.in_list { format!("an entry of `{}`", self.key) } else { format!("`{}`", self.key) }
+    }
+
+    fn described(self) -> String {
+        match self.data() {
+            DeValue::String(text) if text.chars().count() > LONGEST_QUOTE => "this string".into(),
+            DeValue::String(text) => format!("{text:?}"),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Float(number) => number.to_string(),
+            DeValue::Boolean(value) => value.to_string(),
+            DeValue::Datetime(_) => "a date or time".into(),
+            DeValue::Array(_) => "an array".into(),
+            DeValue::Table(_) => "a table".into(),
+        }
+    }
+
+    pub(super) fn string(self, mistakes: &mut Mistakes) -> Option<&'t str> {
+        if let DeValue::String(text) = self.data() {
+            return Some(text);
+        }
+        let mistake = self.wrong(mistakes, "a string");
+        if matches!(self.data(), DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_)) {
+            mistake.hint(format!("write \"{}\"", self.described()));
+        }
+        None
+    }
+
+    /// A string that is neither empty nor holds a NUL, which no path, command or variable can.
+    pub(super) fn text(self, mistakes: &mut Mistakes) -> Option<&'t str> {
+        let text = self.string(mistakes)?;
+        if text.is_empty() {
+            self.refused(mistakes, "it is empty");
+            return None;
+        }
+        self.passed_on(text, 0, mistakes)
+    }
+
+    /// `text`, unless the kernel could not pass it to a command with so many other bytes in front.
+    pub(super) fn passed_on(self, text: &'t str, before: usize, mistakes: &mut Mistakes) -> Option<&'t str> {
+        let length = before + text.len() + 1; // with the NUL that closes it
+        if text.contains('\0') {
+            self.refused(mistakes, "it holds a NUL byte, which the system cannot pass on");
+        } else if length > LONGEST_STRING {
+            let why = format!("it has {length} bytes, and the kernel takes at most {LONGEST_STRING}");
+            self.refused(mistakes, &why).hint("put the data into a file, and pass its name");
+        } else {
+            return Some(text);
+        }
+        None
+    }
+
+    pub(super) fn boolean(self, mistakes: &mut Mistakes) -> Option<bool> {
+        let value = self.data().as_bool();
+        if value.is_none() {
+            self.wrong(mistakes, "true or false");
+        }
+        value
+    }
+
+    /// The integer, if the value is one that fits.
+    pub(super) fn as_integer(self) -> Option<i64> {
+        let number = self.data().as_integer()?;
+        i64::from_str_radix(number.as_str(), number.radix()).ok()
+    }
+
+    /// The number, if the value is one; never infinite.
+    pub(super) fn as_number(self) -> Option<f64> {
+        let number: f64 = match self.data() {
+            DeValue::Integer(_) => f64::from(i32::try_from(self.as_integer()?).ok()?),
+            DeValue::Float(number) => number.as_str().parse().ok()?,
+            _ => return None,
+        };
+        number.is_finite().then_some(number)
+    }
+
+    /// A whole number in `range`.
+    pub(super) fn integer<N>(self, range: RangeInclusive<N>, mistakes: &mut Mistakes) -> Option<N>
+    where
+        N: Copy + PartialOrd + TryFrom<i64> + std::fmt::Display,
+    {
+        let number = self.as_integer().and_then(|number| N::try_from(number).ok());
+        let taken = number.filter(|number| range.contains(number));
+        if taken.is_none() {
+            let allowed = format!("a whole number from {} to {}", range.start(), range.end());
+            self.wrong(mistakes, &allowed);
+        }
+        taken
+    }
+
+    /// A duration with a unit.
+    pub(super) fn duration(self, mistakes: &mut Mistakes) -> Option<Millis> {
+        let DeValue::String(text) = self.data() else {
+            let mistake = self.wrong(mistakes, "a duration with a unit, such as \"30s\"");
+            if let DeValue::Integer(_) | DeValue::Float(_) = self.data() {
+                let number = self.described();
+                mistake.hint(format!(
+                    "write \"{number}s\" for seconds, \"{number}m\" for minutes or \"{number}ms\" for milliseconds"
+                ));
+            }
+            return None;
+        };
+        self.taken(Millis::parse(text), mistakes)
+    }
+
+    pub(super) fn duration_above_zero(self, mistakes: &mut Mistakes) -> Option<Millis> {
+        let duration = self.duration(mistakes)?;
+        if duration == Millis(0) {
+            let hint = format!("leave `{}` out to set no limit", self.key);
+            self.wrong(mistakes, "above 0").hint(hint);
+            return None;
+        }
+        Some(duration)
+    }
+
+    /// A size with a unit, in bytes.
+    pub(super) fn size(self, mistakes: &mut Mistakes) -> Option<u64> {
+        let DeValue::String(text) = self.data() else {
+            let mistake = self.wrong(mistakes, "a size with a unit, such as \"64KiB\"");
+            if let DeValue::Integer(number) = self.data() {
+                mistake.hint(format!("write \"{number}B\" for bytes or \"{number}KiB\" for kibibytes"));
+            }
+            return None;
+        };
+        self.taken(parse_size(text), mistakes)
+    }
+
+    /// The entries of an array of what is `allowed`.
+    pub(super) fn list(self, allowed: &str, mistakes: &mut Mistakes) -> Option<Vec<Value<'t>>> {
+        let DeValue::Array(array) = self.data() else {
+            let mistake = self.wrong(mistakes, allowed);
+            if self.data().is_str() {
+                mistake.hint(format!("write [{}]", self.described()));
+            }
+            return None;
+        };
+        let entry = |node| Value { node, in_list: true, ..self };
+        Some(array.iter().map(entry).collect())
+    }
+
+    /// The entries of a table of what is `allowed`.
+    pub(super) fn table(self, allowed: &str, mistakes: &mut Mistakes) -> Option<Vec<Entry<'t>>> {
+        if let DeValue::Table(table) = self.data() {
+            return Some(entries(table));
+        }
+        self.wrong(mistakes, allowed);
+        None
+    }
+}
+
+/// Reads each of `values`, leaving out those that `read` refuses; a repeated one is a mistake.
+pub(super) fn distinct<'t, T: PartialEq>(
+    values: &[Value<'t>],
+    mistakes: &mut Mistakes,
+    mut read: impl FnMut(Value<'t>, &mut Mistakes) -> Option<T>,
+) -> Vec<(T, Span)> {
+    let mut taken: Vec<(T, Span)> = Vec::new();
+    for value in values {
+        let Some(item) = read(*value, mistakes) else {
+            continue;
+        };
+        if let Some((_, first)) = taken.iter().find(|(other, _)| *other == item) {
+            let why = format!("{} is entered twice", value.described());
+            value.refused(mistakes, &why).see("it stands first", first);
+        } else {
+            taken.push((item, value.at()));
+        }
+    }
+    taken
 }
 
 #[cfg(test)]
@@ -94,40 +265,33 @@ mod tests {
 
     use crate::jobfile::JobFile;
 
-    /// What a person is told who names `name`, in a folder where `jobs.toml` holds `bytes`.
-    fn told(name: &str, bytes: &[u8]) -> String {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("jobs.toml"), bytes).unwrap();
-        let error = JobFile::read(&dir.path().join(name)).unwrap_err();
-        let dir = dir.path().display().to_string();
-        error.to_string().replace(&dir, "DIR")
-    }
-
     #[test]
-    fn a_file_that_is_not_there() {
+    fn files_that_cannot_be_read() {
+        // What a person is told who names `name`, in a folder where `jobs.toml` holds `bytes`.
+        let told = |name: &str, bytes: &[u8]| {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("jobs.toml"), bytes).unwrap();
+            let error = JobFile::read(&dir.path().join(name)).unwrap_err();
+            error.to_string().replace(&dir.path().display().to_string(), "DIR")
+        };
         insta::assert_snapshot!(told("job.toml", b""), @r"
         there is no job file DIR/job.toml
         hint: check the path, or write a job file with `runner init`
         ");
-    }
-
-    #[test]
-    fn what_is_no_file() {
         insta::assert_snapshot!(told("", b""), @r"
         cannot read the job file DIR/: Is a directory (os error 21)
         hint: make it a file that you may read, or name another with `--file PATH`
         ");
-    }
+        insta::assert_snapshot!(told("jobs.toml", b"[jobs.a]\ncommand = 'caf\xe9'\n"), @"
+        the job file cannot be used
 
-    #[test]
-    fn what_is_no_text() {
-        insta::assert_snapshot!(told("jobs.toml", b"[jobs.a]\ncommand = 'caf\xe9'\n"), @r"
         error: the file is not UTF-8 text
          --> DIR/jobs.toml:2:15
           |
         2 | command = 'caf�'
           |               ^
-          = hint: save it as UTF-8, without a byte order mark
+          |
+          = hint: save it as UTF-8
 
         DIR/jobs.toml: 1 mistake
         ");

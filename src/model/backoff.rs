@@ -1,5 +1,7 @@
 //! How long to wait before the next attempt: strategy, cap, then symmetric jitter.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::text::Millis;
@@ -69,6 +71,8 @@ impl Strategy {
     pub const EXPONENTIAL_INITIAL: Millis = Millis::from_secs(1);
     /// The default `multiplier` of `exponential`.
     pub const EXPONENTIAL_MULTIPLIER: f64 = 2.0;
+    /// The multipliers that `exponential` may have.
+    pub const MULTIPLIERS: RangeInclusive<f64> = 1.0..=1_000.0;
     /// The default `max` of `exponential` and `linear`.
     pub const MAX: Millis = Millis::from_secs(3_600);
     /// The default `delay` of `linear`.

@@ -55,6 +55,11 @@ impl ErrorCode {
 
     /// Checks a code that a mapping, a default or a job may give: well formed and not one of runner's own.
     pub fn parse_target(text: &str) -> Result<Self, String> {
+        if text.contains('*') {
+            return Err(format!(
+                "{text:?} is a family of codes; write a single code, such as \"HTTP_ERROR\""
+            ));
+        }
         let code = Self::parse(text)?;
         if code.is_reserved() {
             return Err(format!("{text:?} is reserved: only runner gives it; choose another name"));

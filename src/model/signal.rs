@@ -8,6 +8,12 @@ const NAMES: [&str; 31] = [
     "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 ];
 
+/// The largest signal number on Linux: `SIGRTMAX`.
+pub const LAST: i32 = 64;
+
+/// The largest number of a standard signal, one with a name.
+pub const LAST_NAMED: i32 = 31;
+
 /// The name without `SIG`, or the number as text where there is no name: `KILL`, `34`.
 pub fn short_name(signal: i32) -> String {
     usize::try_from(signal - 1)
@@ -41,7 +47,7 @@ mod tests {
         assert_eq!(number("SIGTERM"), Some(15));
         assert_eq!(number("USR1"), Some(10));
         assert_eq!(number("SIGWRONG"), None);
-        for signal in 1..=31 {
+        for signal in 1..=LAST_NAMED {
             assert_eq!(number(&name(signal)), Some(signal));
         }
     }

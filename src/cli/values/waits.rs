@@ -50,7 +50,7 @@ fn exponential(rest: &str) -> Result<Strategy, String> {
         Some(text) => text
             .parse()
             .ok()
-            .filter(|factor| (1.0..=1_000.0).contains(factor))
+            .filter(|factor| Strategy::MULTIPLIERS.contains(factor))
             .ok_or_else(|| format!("the multiplier {text:?} is not a number from 1 to 1000"))?,
     };
     let max = cap(initial, parts.next(), parts.next())?;

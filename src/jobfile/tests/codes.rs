@@ -1,6 +1,6 @@
-//! Mistakes of `exit_codes`, `default_error_code` and `reports`.
+//! Mistakes in `exit_codes`, `default_error_code`, `reports` and the lists of codes.
 
-use super::drawn;
+use super::{drawn, told};
 
 #[test]
 fn keys_that_are_no_status() {
@@ -12,101 +12,51 @@ command = "make"
 9-3 = "BACKWARDS"
 sigkill = "KILLED"
 SIGTRM = "TERM"
+SIGNAL_INT = "INT"
+SIGFOO = "FOO"
+SIGO = "O"
 other = "OTHER"
 "#;
-    insta::assert_snapshot!(drawn(text), @r##"
-    error: "256" is above 255, the largest exit status
-     --> /srv/jobs.toml:4:1
-      |
-    4 | 256 = "BIG"
-      | ^^^
-
-    error: "9-3" is an empty range; write "3-9"
-     --> /srv/jobs.toml:5:1
-      |
-    5 | 9-3 = "BACKWARDS"
-      | ^^^
-
-    error: "sigkill" is not an exit status; write a status ("22"), a range ("3-9") or a signal ("SIGKILL")
-     --> /srv/jobs.toml:6:1
-      |
-    6 | sigkill = "KILLED"
-      | ^^^^^^^
-      = hint: write SIGKILL
-
-    error: "SIGTRM" is not a signal; write a name such as "SIGKILL"
-     --> /srv/jobs.toml:7:1
-      |
-    7 | SIGTRM = "TERM"
-      | ^^^^^^
-      = hint: did you mean SIGTERM?
-
-    error: "other" is not an exit status; write a status ("22"), a range ("3-9") or a signal ("SIGKILL")
-     --> /srv/jobs.toml:8:1
-      |
-    8 | other = "OTHER"
-      | ^^^^^
-
-    /srv/jobs.toml: 5 mistakes
+    insta::assert_snapshot!(told(text), @r##"
+    4:1 "256" is above 255, the largest exit status
+    5:1 "9-3" is an empty range; write "3-9"
+    6:1 "sigkill" is not an exit status; write a status ("22"), a range ("3-9") or a signal ("SIGKILL")
+        hint: did you mean SIGKILL?
+    7:1 "SIGTRM" is not a signal; write a name such as "SIGKILL"
+        hint: did you mean SIGTERM?
+    8:1 "SIGNAL_INT" is not a signal; write a name such as "SIGKILL"
+        hint: did you mean SIGINT?
+    9:1 "SIGFOO" is not a signal; write a name such as "SIGKILL"
+    10:1 "SIGO" is not a signal; write a name such as "SIGKILL"
+    11:1 "other" is not an exit status; write a status ("22"), a range ("3-9") or a signal ("SIGKILL")
     "##);
 }
 
 #[test]
-fn claims_of_equal_right() {
-    let text = r#"
-[jobs.a]
-command = "make"
-[jobs.a.exit_codes]
-22 = "A"
-"022" = "B"
-3-9 = "C"
-5-11 = "D"
-"#;
-    insta::assert_snapshot!(drawn(text), @r##"
-    error: exit status 22 is entered twice
-     --> /srv/jobs.toml:5:1
-      |
-    5 | "022" = "B"
-      | ^^^^^
-      = note: the other entry stands at 4:1
-
-    error: the range 3-9 and the range 5-11 overlap and are equally narrow
-     --> /srv/jobs.toml:7:1
-      |
-    7 | 5-11 = "D"
-      | ^^^^
-      = note: the other entry stands at 6:1
-
-    /srv/jobs.toml: 2 mistakes
-    "##);
-}
-
-#[test]
-fn codes_of_successes() {
+fn entries_that_claim_the_same_ending() {
     let text = r#"
 exit_codes = { 0 = "NOTHING" }
 [jobs.a]
 command = "make"
 success_exit_codes = [0, 3]
-exit_codes = { 3 = "THREE", 0-9 = "RANGE" }
+[jobs.a.exit_codes]
+22 = "A"
+"022" = "B"
+3-9 = "C"
+5-11 = "D"
+3 = "THREE"
+0-9 = "RANGE"
 "#;
-    insta::assert_snapshot!(drawn(text), @r##"
-    error: exit status 0 is a success, so it has no error code
-     --> /srv/jobs.toml:1:16
-      |
-    1 | exit_codes = { 0 = "NOTHING" }
-      |                ^
-      = hint: take it out here, or out of `success_exit_codes` ([0] by default)
-
-    error: exit status 3 is a success, so it has no error code
-     --> /srv/jobs.toml:5:16
-      |
-    5 | exit_codes = { 3 = "THREE", 0-9 = "RANGE" }
-      |                ^
-      = hint: take it out here, or out of `success_exit_codes` ([0] by default)
-
-    /srv/jobs.toml: 2 mistakes
-    "##);
+    insta::assert_snapshot!(told(text), @"
+    1:16 exit status 0 is a success, so it has no error code
+        hint: take it out here, or out of `success_exit_codes` ([0] by default)
+    7:1 exit status 22 is entered twice
+        note: the other entry stands at 6:1
+    9:1 the range 3-9 and the range 5-11 overlap and are equally wide
+        note: the other entry stands at 8:1
+    10:1 exit status 3 is a success, so it has no error code
+        hint: take it out here, or out of `success_exit_codes` ([0] by default)
+    ");
 }
 
 #[test]
@@ -116,56 +66,155 @@ default_error_code = "TIMEOUT"
 [jobs.a]
 command = "make"
 exit_codes = { 1 = "EXIT_1", 2 = "http_error", 3 = 4 }
-reports = ["X", "X"]
+reports = ["X", "X", "A_*"]
 "#;
-    insta::assert_snapshot!(drawn(text), @r##"
-    error: `default_error_code`: "TIMEOUT" is reserved: only runner gives it; choose another name
-     --> /srv/jobs.toml:1:22
-      |
-    1 | default_error_code = "TIMEOUT"
-      |                      ^^^^^^^^^
-
-    error: `1`: "EXIT_1" is reserved for failures that nothing maps; choose another name
-     --> /srv/jobs.toml:4:20
-      |
-    4 | exit_codes = { 1 = "EXIT_1", 2 = "http_error", 3 = 4 }
-      |                    ^^^^^^^^
-
-    error: `2`: "http_error" is not an error code: codes are UPPER_SNAKE_CASE, such as "HTTP_ERROR"
-     --> /srv/jobs.toml:4:34
-      |
-    4 | exit_codes = { 1 = "EXIT_1", 2 = "http_error", 3 = 4 }
-      |                                  ^^^^^^^^^^^^
-
-    error: `3` must be a string, not 4
-     --> /srv/jobs.toml:4:52
-      |
-    4 | exit_codes = { 1 = "EXIT_1", 2 = "http_error", 3 = 4 }
-      |                                                    ^
-      = hint: write "4"
-
-    error: an entry of `reports`: "X" is entered twice
-     --> /srv/jobs.toml:5:17
-      |
-    5 | reports = ["X", "X"]
-      |                 ^^^
-      = note: it stands first at 5:12
-
-    /srv/jobs.toml: 5 mistakes
+    insta::assert_snapshot!(told(text), @r##"
+    1:22 `default_error_code`: "TIMEOUT" is reserved: only runner gives it; choose another name
+    4:20 `1`: "EXIT_1" is reserved for failures that nothing maps; choose another name
+    4:34 `2`: "http_error" is not an error code: codes are UPPER_SNAKE_CASE, such as "HTTP_ERROR"
+    4:52 `3` must be a string, not 4
+        hint: write "4"
+    5:17 an entry of `reports`: "X" is entered twice
+        note: it stands first at 5:12
+    5:22 an entry of `reports`: "A_*" is a family of codes; write a single code, such as "HTTP_ERROR"
     "##);
 }
 
 #[test]
-fn a_bare_number_in_a_list_of_codes_was_meant_as_an_exit_status() {
-    let text = "[jobs.a]\ncommand = \"make\"\nauto_retry_for = [75]\n";
-    insta::assert_snapshot!(drawn(text), @r#"
-    error: an entry of `auto_retry_for` must be a string, not 75
-     --> /srv/jobs.toml:3:19
+fn codes_that_may_not_be_listed() {
+    let text = r#"
+[jobs.a]
+command = "make"
+never_retry_for = ["CANCELLED", "http_error", "HTTP_*", "EXIT_1", "EXIT_1", 75]
+[jobs.b]
+command = "make"
+never_retry_for = "TIMEOUT"
+"#;
+    insta::assert_snapshot!(told(text), @r##"
+    3:20 an entry of `never_retry_for`: "CANCELLED" may not be listed: it is never a matter of retry policy; of runner's own codes TIMEOUT, WORKER_CRASHED and SPAWN_FAILED may
+    3:33 an entry of `never_retry_for`: "http_error" is not an error code: codes are UPPER_SNAKE_CASE, such as "HTTP_ERROR"
+    3:47 an entry of `never_retry_for`: "HTTP_*" is not a family of codes; the families are "EXIT_*", "SIGNAL_*" and "*"
+    3:67 an entry of `never_retry_for`: "EXIT_1" is entered twice
+        note: it stands first at 3:57
+    3:77 an entry of `never_retry_for` must be a string, not 75
+        hint: write "EXIT_75", or the name that `exit_codes` gives it
+    6:19 `never_retry_for` must be an array of error codes, such as ["TIMEOUT"], not "TIMEOUT"
+        hint: write ["TIMEOUT"]
+    "##);
+}
+
+#[test]
+fn codes_that_cannot_occur() {
+    let text = r#"
+[jobs.a]
+command = "make"
+auto_retry_for = ["HTTP_EROR", "SIGKILL", "EXIT_0", "EXIT_22", "EXIT_300", "EXIT_01", "EXIT_022", "SIGNAL_SIGKILL", "SIGNAL_9", "SIGNAL_KIL", "SIGNAL_FOO", "SIGNAL_65", "EXIT_CODE", "TIMEOT"]
+exit_codes = { 22 = "HTTP_ERROR" }
+"#;
+    insta::assert_snapshot!(told(text), @r##"
+    3:19 `HTTP_EROR` cannot occur in the job `a`
+        hint: did you mean "HTTP_ERROR"?
+    3:32 `SIGKILL` cannot occur in the job `a`
+        hint: did you mean "SIGNAL_KILL"?
+    3:43 `EXIT_0` cannot occur in the job `a`
+        hint: exit status 0 is a success of this job
+    3:53 `EXIT_22` cannot occur in the job `a`
+        hint: this job calls that ending HTTP_ERROR
+    3:64 `EXIT_300` cannot occur in the job `a`
+        hint: 255 is the largest exit status
+    3:76 `EXIT_01` cannot occur in the job `a`
+        hint: did you mean "EXIT_1"?
+    3:87 `EXIT_022` cannot occur in the job `a`
+        hint: this job calls that ending HTTP_ERROR
+    3:99 `SIGNAL_SIGKILL` cannot occur in the job `a`
+        hint: did you mean "SIGNAL_KILL"?
+    3:117 `SIGNAL_9` cannot occur in the job `a`
+        hint: did you mean "SIGNAL_KILL"?
+    3:129 `SIGNAL_KIL` cannot occur in the job `a`
+        hint: did you mean "SIGNAL_KILL"?
+    3:143 `SIGNAL_FOO` cannot occur in the job `a`
+        hint: map an exit status to it in `exit_codes`, or declare it in `reports`
+    3:157 `SIGNAL_65` cannot occur in the job `a`
+        hint: signals are numbered from 1 to 64
+    3:170 `EXIT_CODE` cannot occur in the job `a`
+        hint: map an exit status to it in `exit_codes`, or declare it in `reports`
+    3:183 `TIMEOT` cannot occur in the job `a`
+        hint: did you mean "TIMEOUT"?
+    "##);
+    let text = r#"
+default_error_code = "FAILED"
+[jobs.a]
+command = "make"
+auto_retry_for = ["EXIT_*", "SIGNAL_KILL"]
+"#;
+    insta::assert_snapshot!(told(text), @"
+    4:19 `EXIT_*` cannot occur in the job `a`
+        hint: `default_error_code` names every unmapped ending FAILED
+    4:29 `SIGNAL_KILL` cannot occur in the job `a`
+        hint: this job calls that ending FAILED
+    ");
+}
+
+#[test]
+fn a_code_listed_in_the_defaults_is_told_once() {
+    let text = r#"
+[defaults]
+never_retry_for = ["USAGE"]
+[jobs.a]
+command = "make"
+[jobs.b]
+command = "make"
+reports = ["USAGE"]
+[jobs.c]
+command = "make"
+"#;
+    insta::assert_snapshot!(drawn(text), @r##"
+    error: `USAGE` cannot occur in the job `a`, nor in 1 other
+     --> /srv/jobs.toml:2:20
       |
-    3 | auto_retry_for = [75]
-      |                   ^^
-      = hint: write "EXIT_75", or the name that `exit_codes` gives it
+    2 | never_retry_for = ["USAGE"]
+      |                    ^^^^^^^
+      |
+      = hint: map an exit status to it in `exit_codes`, or declare it in `reports`
+      = allowed: SPAWN_FAILED, TIMEOUT, WORKER_CRASHED, and unmapped endings: EXIT_n, SIGNAL_NAME, EXIT_*,
+                 SIGNAL_*, *
 
     /srv/jobs.toml: 1 mistake
-    "#);
+    "##);
+}
+
+#[test]
+fn a_mistake_in_the_codes_is_told_once() {
+    let text = r#"
+[jobs.a]
+command = "make"
+auto_retry_for = ["RATE_LIMITED", "TIMEOUT"]
+report = ["RATE_LIMITED"]
+[jobs.b]
+command = "make"
+retries = 3
+auto_retry_for = ["TIMEOT"]
+[jobs.c]
+command = "make"
+auto_retry_for = ["HTTP_ERROR", "BIG", "NONE"]
+exit_codes = { 2 = "http_error", 256 = "BIG" }
+[jobs.d]
+command = "make"
+success_exit_codes = "0"
+never_retry_for = ["EXIT_0"]
+"#;
+    insta::assert_snapshot!(told(text), @r##"
+    4:1 there is no key `report` in a job
+        hint: did you mean `reports`?
+    7:1 there is no key `retries` in a job
+        hint: write `max_attempts = 4`: it counts every run, the first included
+    8:19 `TIMEOT` cannot occur in the job `b`
+        hint: did you mean "TIMEOUT"?
+    11:40 `NONE` cannot occur in the job `c`
+        hint: map an exit status to it in `exit_codes`, or declare it in `reports`
+    12:20 `2`: "http_error" is not an error code: codes are UPPER_SNAKE_CASE, such as "HTTP_ERROR"
+    12:34 "256" is above 255, the largest exit status
+    15:22 `success_exit_codes` must be an array of exit statuses, such as [0], not "0"
+        hint: write ["0"]
+    "##);
 }

@@ -1,19 +1,16 @@
-//! What a job file comes to, and how each kind of mistake is drawn.
+//! The results of a job file, and the messages about its mistakes.
 
-mod backoff;
 mod codes;
-mod commands;
 mod keys;
 mod no_panics;
-mod policy;
-mod recovery;
 mod resolve;
+mod retry;
 mod schema;
-mod suggestions;
-mod syntax;
+mod snippets;
 mod validate;
 mod values;
 
+use std::fmt::Write;
 use std::path::Path;
 
 use super::JobFile;
@@ -23,6 +20,31 @@ const EXAMPLE: &str = include_str!("../../../jobs.example.toml");
 /// The mistakes of `text` as a person sees them; a first line break is left out.
 fn drawn(text: &str) -> String {
     let text = text.strip_prefix('\n').unwrap_or(text);
-    let mistakes = JobFile::parse(Path::new("/srv/jobs.toml"), text).unwrap_err();
-    mistakes.to_string()
+    JobFile::parse(Path::new("/srv/jobs.toml"), text).unwrap_err().to_string()
+}
+
+/// The mistakes of `text` in short: `LINE:COLUMN message`, then its notes without the list of allowed keys.
+fn told(text: &str) -> String {
+    let drawn = drawn(text);
+    let mut told = String::new();
+    let mut message = "";
+    let mut in_note = false;
+    for line in drawn.lines() {
+        let trimmed = line.trim();
+        if let Some(error) = line.strip_prefix("error: ") {
+            message = error;
+        } else if let Some((_, place)) = line.split_once("--> /srv/jobs.toml:") {
+            let _ = writeln!(told, "{place} {message}");
+        } else if let Some(note) = trimmed.strip_prefix("= ") {
+            in_note = !note.starts_with("allowed: ");
+            if in_note {
+                let _ = writeln!(told, "    {note}");
+            }
+        } else if in_note && !trimmed.is_empty() {
+            told.insert_str(told.len() - 1, &format!(" {trimmed}"));
+        } else {
+            in_note = false;
+        }
+    }
+    told
 }

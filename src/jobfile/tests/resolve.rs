@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::EXAMPLE;
-use crate::jobfile::keys::Place;
+use crate::jobfile::keys::Section;
 use crate::jobfile::{Declared, JobFile, STARTER};
 use crate::model::{
     Backoff, Bytes, CodePattern, Command, ErrorCode, ExitKey, ExitRules, Jitter, JobSpec, PolicyLayer,
@@ -186,7 +186,8 @@ fn the_example_and_the_starter_have_no_mistake() {
 fn the_example_shows_every_key() {
     let code = EXAMPLE.lines().map(|line| line.split('#').next().unwrap_or_default());
     let code = code.collect::<Vec<_>>().join("\n");
-    for key in [Place::File, Place::Defaults, Place::Job, Place::Backoff].map(Place::keys).concat() {
+    for key in [Section::File, Section::Defaults, Section::Job, Section::Backoff].map(Section::keys).concat()
+    {
         let given = [format!("{key} = "), format!("[{key}]"), format!(".{key}]"), format!("[{key}.")];
         assert!(given.iter().any(|form| code.contains(form)), "{key}");
     }
@@ -194,9 +195,11 @@ fn the_example_shows_every_key() {
 
 #[test]
 fn every_key_that_is_allowed_is_read() {
-    for (place, header) in
-        [(Place::Defaults, "[defaults]"), (Place::Job, "[jobs.a]"), (Place::Backoff, "[jobs.a.backoff]")]
-    {
+    for (place, header) in [
+        (Section::Defaults, "[defaults]"),
+        (Section::Job, "[jobs.a]"),
+        (Section::Backoff, "[jobs.a.backoff]"),
+    ] {
         for key in place.keys() {
             let text = format!("{header}\n{key} = 1979-05-27\n");
             let mistakes = JobFile::parse(Path::new("/j"), &text).unwrap_err().to_string();

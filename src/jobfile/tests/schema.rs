@@ -7,8 +7,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::EXAMPLE;
 use super::validate::Schema;
-use crate::jobfile::keys::Place;
-use crate::jobfile::strategy::{STRATEGIES, belongs};
+use crate::jobfile::backoff::{STRATEGIES, has_key};
+use crate::jobfile::keys::Section;
 use crate::jobfile::{JobFile, SCHEMA, STARTER};
 
 fn schema() -> Value {
@@ -56,10 +56,10 @@ fn keys_at(pointer: &str) -> Vec<String> {
 #[test]
 fn the_schema_has_the_keys_of_the_parser_and_no_others() {
     let places = [
-        (Place::File, ""),
-        (Place::Defaults, "/properties/defaults"),
-        (Place::Job, "/$defs/job"),
-        (Place::Backoff, "/$defs/backoff_table"),
+        (Section::File, ""),
+        (Section::Defaults, "/properties/defaults"),
+        (Section::Job, "/$defs/job"),
+        (Section::Backoff, "/$defs/backoff_table"),
     ];
     for (place, pointer) in places {
         let mut keys = place.keys();
@@ -76,9 +76,9 @@ fn the_schema_has_the_strategies_of_the_parser() {
     assert_eq!(table["properties"]["strategy"]["enum"], json!(names));
     for (name, case) in names.iter().zip(table["oneOf"].as_array().unwrap()) {
         assert_eq!(case["properties"]["strategy"]["const"], json!(name));
-        for key in Place::Backoff.keys() {
+        for key in Section::Backoff.keys() {
             let refused = case["properties"].get(key) == Some(&json!(false));
-            assert_eq!(refused, !belongs(name, key), "{name} and {key}");
+            assert_eq!(refused, !has_key(name, key), "{name} and {key}");
         }
     }
 }
@@ -235,7 +235,7 @@ fn the_schema_takes_and_refuses_what_the_parser_does() {
 #[test]
 fn every_key_of_a_job_is_tried_above() {
     let tried: Vec<_> = VALUES.iter().map(|(key, _)| *key).chain(["command"]).collect();
-    for key in Place::Job.keys() {
+    for key in Section::Job.keys() {
         assert!(tried.contains(&key), "{key}");
     }
 }

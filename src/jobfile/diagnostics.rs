@@ -1,0 +1,218 @@
+//! Mistakes of a job file: collected while it is read, shown all together.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+use annotate_snippets::{AnnotationKind, Level, Message, Renderer, Snippet};
+
+use crate::text::{hanging_indent, safe_line};
+
+/// A place in the text of the file, in bytes.
+pub(super) type Span = Range<usize>;
+
+/// The columns of a note before it is broken between words.
+const NOTE_WIDTH: usize = 90;
+
+/// One mistake: where it is, what is wrong, and what to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Mistake {
+    at: Span,
+    what: String,
+    hint: Option<String>,
+    /// The keys or values that may stand here.
+    allowed: Option<String>,
+    /// Another place that has to do with the mistake, and what stands there.
+    other_place: Option<(String, Span)>,
+}
+
+impl Mistake {
+    /// Says what to write instead.
+    pub(super) fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn allowed(&mut self, allowed: impl Into<String>) -> &mut Self {
+        self.allowed = Some(allowed.into());
+        self
+    }
+
+    /// Points at another place: "`what` at LINE:COLUMN".
+    pub(super) fn see(&mut self, what: &str, at: &Span) -> &mut Self {
+        self.other_place = Some((what.to_owned(), at.clone()));
+        self
+    }
+}
+
+/// The mistakes found so far.
+#[derive(Debug, Default)]
+pub(super) struct Mistakes(Vec<Mistake>);
+
+impl Mistakes {
+    /// Records a mistake; hints are added to what is returned.
+    pub(super) fn add(&mut self, at: &Span, what: impl Into<String>) -> &mut Mistake {
+        let (at, what) = (at.clone(), what.into());
+        self.0.push_mut(Mistake { at, what, hint: None, allowed: None, other_place: None })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A job file with all its mistakes. Its `Display` shows each with its line and carets under the mistake, without colour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InvalidFile {
+    path: PathBuf,
+    text: String,
+    /// Never empty; in the order of the file.
+    mistakes: Vec<Mistake>,
+}
+
+impl InvalidFile {
+    pub(super) fn new(path: &Path, text: &str, mistakes: Mistakes) -> Self {
+        let mut mistakes = mistakes.0;
+        debug_assert!(mistakes.iter().all(|it| text.get(it.at.clone()).is_some()), "each has a place");
+        mistakes.sort_by_key(|mistake| mistake.at.start);
+        Self { path: path.to_owned(), text: text.to_owned(), mistakes }
+    }
+}
+
+impl std::error::Error for InvalidFile {}
+
+impl fmt::Display for InvalidFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = safe_line(&self.path.to_string_lossy());
+        let mut told: Vec<&str> = Vec::new(); // a long list of keys is shown once, where there is a hint beside it
+        for mistake in &self.mistakes {
+            let line = Line::at(&self.text, &mistake.at);
+            let snippet = Snippet::source(printable(line.text))
+                .path(&*path)
+                .line_start(line.number)
+                .annotation(AnnotationKind::Primary.span(line.span.clone()));
+            let mut notes = Vec::new();
+            if let Some(hint) = &mistake.hint {
+                notes.push(note("hint", hint));
+            }
+            if let Some(allowed) = &mistake.allowed
+                && !(mistake.hint.is_some() && told.contains(&allowed.as_str()))
+            {
+                told.push(allowed);
+                notes.push(note("allowed", allowed));
+            }
+            if let Some((what, at)) = &mistake.other_place {
+                let other = Line::at(&self.text, at);
+                notes.push(note("note", &format!("{what} at {}:{}", other.number, other.column())));
+            }
+            let title = Level::ERROR.primary_title(safe_line(&mistake.what));
+            let drawn = Renderer::plain().render(&[title.element(snippet).elements(notes)]);
+            writeln!(f, "{drawn}\n")?;
+        }
+        match self.mistakes.len() {
+            1 => write!(f, "{path}: 1 mistake"),
+            count => write!(f, "{path}: {count} mistakes"),
+        }
+    }
+}
+
+fn note<'a>(label: &'a str, text: &str) -> Message<'a> {
+    let lines = hanging_indent("", &safe_line(text), NOTE_WIDTH);
+    Level::NOTE.with_name(label).message(lines.join("\n"))
+}
+
+/// The line in which a span begins.
+struct Line<'t> {
+    /// From 1.
+    number: usize,
+    text: &'t str,
+    /// The span within `text`, to the end of the line at most.
+    span: Span,
+}
+
+impl<'t> Line<'t> {
+    fn at(text: &'t str, span: &Span) -> Self {
+        let start = text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = text[start..].lines().next().unwrap_or_default();
+        let first = (span.start - start).min(line.len());
+        let last = span.end.saturating_sub(start).clamp(first, line.len());
+        let number = 1 + text[..start].lines().count();
+        Self { number, text: line, span: first..last }
+    }
+
+    /// Where the span begins, in characters from 1.
+    fn column(&self) -> usize {
+        1 + self.text[..self.span.start].chars().count()
+    }
+}
+
+/// Replaces the control and formatting characters that `annotate-snippets` lets through. Every byte keeps its place.
+fn printable(line: &str) -> String {
+    let replace = |c| match c {
+        '\u{80}'..='\u{9f}' => '¿',                         // two bytes each
+        '\u{200b}'..='\u{200f}' | '\u{feff}' => '\u{fffd}', // three bytes each
+        other => other,
+    };
+    line.chars().map(replace).collect()
+}
+
+/// Why there is no job file to work with.
+#[derive(Debug)]
+pub enum JobFileError {
+    /// The file that was named is not there.
+    NotFound {
+        path: PathBuf,
+    },
+    /// No file was named, and none was found.
+    Nowhere {
+        /// The directory where the search began.
+        upwards_from: PathBuf,
+        /// The user's own file, where the search ended.
+        of_user: Option<PathBuf>,
+    },
+    Unreadable {
+        path: PathBuf,
+        error: io::Error,
+    },
+    /// The file was read, and has mistakes.
+    Mistakes(InvalidFile),
+}
+
+impl From<InvalidFile> for JobFileError {
+    fn from(invalid: InvalidFile) -> Self {
+        Self::Mistakes(invalid)
+    }
+}
+
+impl std::error::Error for JobFileError {}
+
+impl fmt::Display for JobFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound { path } => write!(
+                f,
+                "there is no job file {}\nhint: check the path, or write a job file with `runner init`",
+                path.display()
+            ),
+            Self::Nowhere { upwards_from, of_user } => {
+                let upwards_from = upwards_from.display();
+                write!(
+                    f,
+                    "there is no job file: looked for jobs.toml in {upwards_from} and every directory above it"
+                )?;
+                if let Some(path) = of_user {
+                    write!(f, ", and for {}", path.display())?;
+                }
+                f.write_str(
+                    "\nhint: `runner init` writes one here; `--file PATH` or $RUNNER_FILE names another",
+                )
+            }
+            Self::Unreadable { path, error } => write!(
+                f,
+                "cannot read the job file {}: {error}\nhint: make it a file that you may read, or name another with `--file PATH`",
+                path.display()
+            ),
+            Self::Mistakes(invalid) => write!(f, "the job file cannot be used\n\n{invalid}"),
+        }
+    }
+}
