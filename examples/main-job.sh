@@ -1,8 +1,8 @@
 #!/bin/sh
-# The main job of runner on real input: a web server that is overloaded at first, a backup, a crash, a timeout, a rate
-# limit, and two workers. Everything happens in a temporary folder. Needs cargo, curl and tar.
+# Runs five real jobs with two workers in a temporary folder: a web server that is overloaded at first, a backup, a crash,
+# a timeout and a rate limit. Needs cargo, curl and tar. Fails unless every job ends as it should.
 #
-# RUNNER and SERVER, both or neither, name programs that are built already. Fails unless everything went as it should.
+# To use programs that are built already, set both RUNNER and SERVER.
 set -eu
 home=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "${RUNNER:-}" ] || [ -z "${SERVER:-}" ]; then
@@ -20,7 +20,7 @@ cp "$home/examples/main-job.toml" jobs.toml
 export RUNNER_DB="$folder/runner.db"
 unset RUNNER_FILE
 
-# The server ends when this pipe is closed.
+# The server ends when this pipe closes.
 mkfifo hold
 "$SERVER" < hold > port &
 exec 9> hold
@@ -31,20 +31,20 @@ done
 PORT=$(cat port) SOURCES=$home
 export PORT SOURCES
 
-say() { echo; echo "\$ runner $*"; "$RUNNER" "$@"; }
+show() { echo; echo "\$ runner $*"; "$RUNNER" "$@"; }
 
-say check --quiet
-say enqueue --all
+show check --quiet
+show enqueue --all
 echo; echo '$ runner work -j 2 --drain   (two of them at once)'
 "$RUNNER" work -j 2 --drain 2> one.log & one=$!
 "$RUNNER" work -j 2 --drain 2> two.log & two=$!
 wait "$one" || true
 wait "$two" || true
-say inspect
-say inspect jobs
-say inspect 1
-say inspect 5
-say inspect dead
-say logs 2
+show inspect
+show inspect jobs
+show inspect 1
+show inspect 5
+show inspect dead
+show logs 2
 
 "$RUNNER" inspect --json | grep -q '"succeeded":3,"dead":2,' || { echo "the jobs did not end as they should" >&2; exit 1; }

@@ -46,14 +46,6 @@ fn a_worker_that_is_told_to_stop_starts_it_no_more() {
 }
 
 #[test]
-fn it_is_not_started_once_pause_has_returned() {
-    let (sandbox, _worker) = claimed_again("");
-    sandbox.run("pause default").ok();
-    assert_eq!(count(&sandbox, "state = 'pending'"), 1);
-    assert_eq!(sandbox.log(), ["1"]);
-}
-
-#[test]
 fn it_expires_in_time() {
     let (sandbox, _worker) = claimed_again("--expires-in 3s --unique-key k");
     eventually("it has expired", || (count(&sandbox, "dead_reason = 'expired'") == 1).then_some(()));

@@ -1,9 +1,6 @@
 //! `runner enqueue --batch`: one JSON object a line, all or none, in one transaction.
 
-use std::collections::BTreeSet;
-use std::thread;
-
-use crate::support::{Sandbox, json};
+use crate::support::{Sandbox, assert_fields, json};
 
 const JOBS: &str = r#"
 [jobs.job]
@@ -29,10 +26,14 @@ fn lines_name_declared_jobs_or_bring_a_command() {
 #[test]
 fn a_batch_comes_from_a_file_or_from_standard_input() {
     let sandbox = Sandbox::new(JOBS);
+    sandbox.call("enqueue --batch -").stdin("\n\n").run().ok().prints("");
     sandbox.write("lines", "{\"name\":\"job\"}\n{\"name\":\"job\"}\n");
     assert_eq!(sandbox.run("enqueue --batch lines").ok().ids(), [1, 2]);
     sandbox.run("enqueue --batch nothing").exits(66).says("nothing");
     sandbox.run("enqueue --batch lines job").exits(2);
+    let lines = "{\"name\":\"job\",\"args\":[\"x\"]}\n".repeat(2_000);
+    let ids = sandbox.call("enqueue --batch -").stdin(lines).run().ok().ids();
+    assert!(ids.into_iter().eq(3..=2_002));
 }
 
 #[test]
@@ -45,16 +46,10 @@ fn every_option_has_a_key() {
         "env": {"A": "b"}, "cwd": "/", "unique_key": "u", "on_conflict": "error", "idempotency_key": "i",
     });
     let job = sandbox.call("enqueue --json --batch -").stdin(line.to_string()).run().ok().json();
-    for (key, value) in [
-        ("queue", json!("net")),
-        ("priority", json!(7)),
-        ("max_attempts", json!(4)),
-        ("cwd", json!("/")),
-        ("unique_key", json!("u")),
-        ("idempotency_key", json!("i")),
-    ] {
-        assert_eq!(job[key], value, "{key}");
-    }
+    let expected = json!({
+        "queue": "net", "priority": 7, "max_attempts": 4, "cwd": "/", "unique_key": "u", "idempotency_key": "i",
+    });
+    assert_fields(&job, &expected);
     assert_ne!(job["run_at"], job["enqueued_at"]);
     assert_ne!(job["expires_at"], json!(null));
     let spec = sandbox.sql().text("SELECT spec FROM definitions");
@@ -69,13 +64,33 @@ fn every_option_has_a_key() {
 }
 
 #[test]
-fn the_command_line_gives_the_defaults() {
+fn the_command_line_gives_the_defaults_and_a_line_is_nearer() {
     let sandbox = Sandbox::new(JOBS);
-    let lines = "{\"name\":\"job\"}\n{\"name\":\"job\",\"priority\":1,\"env\":{\"B\":\"2\"}}\n";
-    let call = sandbox.call("enqueue --json --priority 5 --queue net --env A=1 --batch -").stdin(lines);
-    let jobs = call.run().ok().json_lines();
-    assert_eq!((&jobs[0]["priority"], &jobs[0]["queue"]), (&json!(5), &json!("net")));
-    assert_eq!((&jobs[1]["priority"], &jobs[1]["queue"]), (&json!(1), &json!("net")));
+    let command = r#"{"command":"true"}"#;
+    for (options, line, expected) in [
+        ("--priority 5 --queue net", command.to_owned(), json!({"priority": 5, "queue": "net"})),
+        (
+            "--priority 5 --queue net",
+            with(command, r#""priority":1"#),
+            json!({"priority": 1, "queue": "net"}),
+        ),
+        ("--backoff 5s,1m,10m", with(command, r#""max_attempts":2"#), json!({"max_attempts": 2})),
+        ("--max-attempts 5", with(command, r#""backoff":["1s"]"#), json!({"max_attempts": 2})),
+        ("--max-attempts 5", with(command, r#""retryable":false"#), json!({"max_attempts": 1})),
+        (
+            "--retryable false",
+            with(command, r#""auto_retry_for":["A"],"max_attempts":4"#),
+            json!({"retryable": true, "max_attempts": 4}),
+        ),
+    ] {
+        let call = sandbox.call(&format!("enqueue --batch - --dry-run --json {options}")).stdin(line);
+        assert_fields(&call.run().ok().json(), &expected);
+    }
+}
+
+/// The line with further keys.
+fn with(line: &str, keys: &str) -> String {
+    line.replace('}', &format!(",{keys}}}"))
 }
 
 #[test]
@@ -99,6 +114,10 @@ fn a_bad_line_is_named_by_number_and_nothing_is_enqueued() {
         let ran = sandbox.call("enqueue --batch -").stdin(lines).run().exits(65).prints("");
         ran.says("line 3").says(said);
     }
+    let lines = b"{\"name\":\"job\"}\n\n{\"name\":\"j\xffob\"}\n";
+    sandbox.call("enqueue --batch -").stdin(lines).run().exits(65).prints("").says("line 3: it is not UTF-8");
+    let lines = "{\"name\":\"job\"}\n{\"name\":\"jab\"}\n";
+    sandbox.call("enqueue --batch -").stdin(lines).run().exits(66).prints("").says("line 2").says("job");
     assert!(!sandbox.db().exists());
 }
 
@@ -135,84 +154,4 @@ fn a_bad_line_after_one_that_begins_like_it_is_told_of_as_well() {
         sandbox.sql().text("SELECT count(*) || hex(group_concat(args)) FROM jobs, definitions"),
         "200"
     );
-}
-
-#[test]
-fn a_name_that_nobody_declared_is_not_found() {
-    let sandbox = Sandbox::new(JOBS);
-    let lines = "{\"name\":\"job\"}\n{\"name\":\"jab\"}\n";
-    sandbox.call("enqueue --batch -").stdin(lines).run().exits(66).prints("").says("line 2").says("job");
-    assert!(!sandbox.db().exists());
-}
-
-#[test]
-fn a_large_batch_is_one_transaction() {
-    let sandbox = Sandbox::new(JOBS);
-    let lines = "{\"name\":\"job\",\"args\":[\"x\"]}\n".repeat(2_000);
-    let ids = sandbox.call("enqueue --batch -").stdin(lines).run().ok().ids();
-    assert_eq!(ids, (1..=2_000).collect::<Vec<_>>());
-}
-
-#[test]
-fn every_id_is_run_once_while_others_enqueue() {
-    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $RUNNER_JOB_ID >> log'\n");
-    sandbox.add("job");
-    let _first = sandbox.worker("-j2");
-    let _second = sandbox.worker("-j2");
-    let ids: Vec<u64> = thread::scope(|scope| {
-        let enqueuers: Vec<_> = (0..4)
-            .map(|_| {
-                scope.spawn(|| {
-                    (0..10)
-                        .flat_map(|_| {
-                            let call = sandbox.call("enqueue --batch -");
-                            call.stdin("{\"name\":\"job\"}\n{\"name\":\"job\"}\n").run().ok().ids()
-                        })
-                        .collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        enqueuers.into_iter().flat_map(|enqueuer| enqueuer.join().expect("it ends")).collect()
-    });
-    sandbox.until_logged(ids.len() + 1);
-    sandbox.run("work --drain").ok();
-    let ran: Vec<u64> = sandbox.log().iter().map(|line| line.parse().expect("an id")).collect();
-    assert_eq!(ran.len(), ids.len() + 1, "each job runs once");
-    let printed: BTreeSet<u64> = ids.iter().copied().chain([1]).collect();
-    assert_eq!(ran.into_iter().collect::<BTreeSet<_>>(), printed);
-}
-
-#[test]
-fn a_line_that_is_not_utf_8_is_named_by_its_number() {
-    let sandbox = Sandbox::new(JOBS);
-    let lines = b"{\"name\":\"job\"}\n\n{\"name\":\"j\xffob\"}\n";
-    sandbox.call("enqueue --batch -").stdin(lines).run().exits(65).prints("").says("line 3: it is not UTF-8");
-    assert!(!sandbox.db().exists());
-}
-
-#[test]
-fn an_empty_batch_enqueues_nothing() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.call("enqueue --batch -").stdin("\n\n").run().ok().prints("");
-    assert_eq!(sandbox.count_jobs(), 0);
-}
-
-#[test]
-fn a_line_is_nearer_than_the_command_line() {
-    let sandbox = Sandbox::new("");
-    for (line, options, retryable, runs) in [
-        (r#"{"command":"true","max_attempts":2}"#, "--backoff 5s,1m,10m", true, 2),
-        (r#"{"command":"true","backoff":["1s"]}"#, "--max-attempts 5", true, 2),
-        (r#"{"command":"true","retryable":false}"#, "--max-attempts 5", false, 1),
-        (r#"{"command":"true","auto_retry_for":["A"],"max_attempts":4}"#, "--retryable false", true, 4),
-    ] {
-        let planned =
-            sandbox.call(&format!("enqueue --batch - --dry-run --json {options}")).stdin(line).run().ok();
-        let job = planned.json();
-        assert_eq!(
-            (&job["retryable"], &job["max_attempts"]),
-            (&json!(retryable), &json!(runs)),
-            "{line} {options}"
-        );
-    }
 }

@@ -1,6 +1,6 @@
 //! Options of `enqueue`: each goes before what the job file says, for this job.
 
-use crate::support::{Sandbox, Value, json};
+use crate::support::{Sandbox, Value, assert_fields, json};
 
 const JOB: &str = r#"
 [jobs.job]
@@ -20,21 +20,31 @@ fn job(options: &str) -> Value {
     Sandbox::new(JOB).run(&format!("enqueue job --json {options}")).ok().json()
 }
 
-/// The only attempt of the job as it runs with these options.
+/// The job after its first attempt.
 #[track_caller]
-fn first_attempt(options: &str) -> Value {
+fn started(options: &str) -> Value {
     let sandbox = Sandbox::new(JOB);
     let id = sandbox.add(&format!("job {options}"));
     sandbox.run("work --until-idle");
-    sandbox.attempts(id).remove(0)
+    sandbox.job(id)
 }
 
 #[test]
-fn queue_and_priority() {
-    let plain = job("");
-    assert_eq!((&plain["queue"], &plain["priority"]), (&json!("file"), &json!(1)));
-    let other = job("--queue net --priority -5");
-    assert_eq!((&other["queue"], &other["priority"]), (&json!("net"), &json!(-5)));
+fn options_show_on_the_job() {
+    for (options, expected) in [
+        ("", json!({"queue": "file", "priority": 1, "max_attempts": 1, "expires_at": null})),
+        ("--queue net --priority -5", json!({"queue": "net", "priority": -5})),
+        ("--max-attempts 4", json!({"max_attempts": 4})),
+        ("--max-attempts 1 --retryable false", json!({"retryable": false, "max_attempts": 1})),
+        ("--at 2099-01-02T03:04:05Z", json!({"run_at": "2099-01-02T03:04:05.000Z"})),
+        ("--at 2099-01-02T03:04:05.5+01:00", json!({"run_at": "2099-01-02T02:04:05.500Z"})),
+        ("--expires-in 1h --at 2099-01-02T03:04:05Z", json!({"expires_at": "2099-01-02T04:04:05.000Z"})),
+        ("--unique-key u --idempotency-key i", json!({"unique_key": "u", "idempotency_key": "i"})),
+    ] {
+        assert_fields(&job(options), &expected);
+    }
+    let past = job("--at 2001-01-01T00:00:00Z --expires-in 1h");
+    assert_eq!(past["run_at"], past["enqueued_at"], "a past time is due at once");
 }
 
 #[test]
@@ -50,123 +60,62 @@ fn in_delays_the_first_run() {
 }
 
 #[test]
-fn at_names_the_moment_of_the_first_run() {
-    assert_eq!(job("--at 2099-01-02T03:04:05Z")["run_at"], "2099-01-02T03:04:05.000Z");
-    assert_eq!(job("--at 2099-01-02T03:04:05.5+01:00")["run_at"], "2099-01-02T02:04:05.500Z");
+fn at_takes_local_times() {
     let sandbox = Sandbox::new(JOB);
-    let at = |time| sandbox.call("enqueue job --json --at").arg(time).run().ok().json()["run_at"].clone();
-    assert_eq!(at("2099-01-02 03:04"), "2099-01-02T03:04:00.000Z");
-    assert_eq!(at("2099-01-02 03:04:05"), "2099-01-02T03:04:05.000Z");
-    assert!(at("03:04").as_str().is_some_and(|at| at.ends_with("T03:04:00.000Z")));
+    let at = |time: &str, zone: &str| {
+        let call = sandbox.call("enqueue job --json --at").arg(time).env("TZ", zone);
+        call.run().ok().json()["run_at"].as_str().expect("a time").to_owned()
+    };
+    assert_eq!(at("2099-01-02 03:04", "UTC"), "2099-01-02T03:04:00.000Z");
+    assert_eq!(at("2099-01-02 03:04:05", "UTC"), "2099-01-02T03:04:05.000Z");
+    assert_eq!(at("2099-01-02 03:04", "CET-1"), "2099-01-02T02:04:00.000Z");
+    assert!(at("03:04", "UTC").ends_with("T03:04:00.000Z"));
 }
 
 #[test]
-fn at_is_local_time() {
-    let sandbox = Sandbox::new(JOB);
-    let call = sandbox.call("enqueue job --json --at").arg("2099-01-02 03:04").env("TZ", "CET-1");
-    assert_eq!(call.run().ok().json()["run_at"], "2099-01-02T02:04:00.000Z");
-}
-
-#[test]
-fn a_past_time_is_due_at_once() {
-    let sandbox = Sandbox::new(JOB);
-    let job = sandbox.run("enqueue job --json --at 2001-01-01T00:00:00Z --expires-in 1h").ok().json();
-    assert_eq!(job["run_at"], job["enqueued_at"]);
-    sandbox.run("work --until-idle");
-    assert_eq!(sandbox.log(), ["ran"]);
-}
-
-#[test]
-fn max_attempts_is_the_number_of_runs() {
-    assert_eq!(job("")["max_attempts"], 1);
-    assert_eq!(job("--max-attempts 4")["max_attempts"], 4);
-    assert_eq!(first_attempt("--max-attempts 4")["will_retry"], true);
-}
-
-#[test]
-fn retryable_false_means_one_run() {
-    let job = job("--max-attempts 1 --retryable false");
-    assert_eq!((&job["retryable"], &job["max_attempts"]), (&json!(false), &json!(1)));
-    let sandbox = Sandbox::new("[jobs.j]\ncommand = 'exit 7'\n");
-    let id = sandbox.add("j --retryable false");
-    sandbox.drain();
-    assert_eq!(sandbox.job(id)["dead_reason"], "not_retryable");
-    let once = Sandbox::new("[jobs.j]\ncommand = 'exit 7'\nretryable = false\n");
-    let job = once.run("enqueue j --json --retryable true --max-attempts 2").ok().json();
-    assert_eq!((&job["retryable"], &job["max_attempts"]), (&json!(true), &json!(2)));
-}
-
-#[test]
-fn backoff_is_the_wait_between_runs() {
-    for (spec, wait) in [
-        ("30s", 30_000),
-        ("5s,1m", 5_000),
-        ("exponential:3s", 3_000),
-        ("exponential:3s:2:1m", 3_000),
-        ("linear:7s", 7_000),
-        ("linear:7s:8s", 7_000),
+fn backoff_and_jitter_set_the_wait_between_runs() {
+    for (options, nominal) in [
+        ("--backoff 30s", 30_000),
+        ("--backoff 5s,1m", 5_000),
+        ("--backoff exponential:3s", 3_000),
+        ("--backoff exponential:3s:2:1m", 3_000),
+        ("--backoff linear:7s", 7_000),
+        ("--backoff linear:7s:8s", 7_000),
     ] {
-        let attempt = first_attempt(&format!("--max-attempts 3 --backoff {spec}"));
-        assert_eq!(attempt["nominal_delay_ms"], wait, "{spec}");
+        let job = started(&format!("--max-attempts 3 {options}"));
+        assert_fields(&job["history"][0], &json!({"nominal_delay_ms": nominal, "will_retry": true}));
+    }
+    let delay = |options: &str| {
+        let job = started(&format!("--max-attempts 2 {options}"));
+        job["history"][0]["delay_ms"].as_u64().expect("a delay")
+    };
+    assert_eq!(delay("--jitter false"), 3_600_000);
+    assert!((28_000..=32_000).contains(&delay("--backoff 30s --jitter 2s")));
+    assert!((0..4).any(|_| delay("--jitter 1") != 3_600_000), "no jitter");
+}
+
+#[test]
+fn lists_of_codes_say_which_failures_are_retried() {
+    for (options, state, reason) in [
+        ("--auto-retry-for OTHER,EXIT_*", "dead", json!("code_not_listed")),
+        ("--auto-retry-for OTHER,SEVEN", "pending", json!(null)),
+        ("--never-retry-for OTHER,SEVEN", "dead", json!("never_retry")),
+        ("--never-retry-for OTHER", "pending", json!(null)),
+    ] {
+        let job = started(&format!("--max-attempts 3 {options}"));
+        assert_fields(&job, &json!({"state": state, "dead_reason": reason}));
     }
 }
 
 #[test]
-fn jitter_spreads_the_wait() {
-    let attempt = first_attempt("--max-attempts 2 --jitter false");
-    assert_eq!(attempt["delay_ms"], 3_600_000);
-    let attempt = first_attempt("--max-attempts 2 --backoff 30s --jitter 2s");
-    let delay = attempt["delay_ms"].as_u64().expect("a delay");
-    assert!((28_000..=32_000).contains(&delay), "{delay}");
-    let drawn = |_| first_attempt("--max-attempts 2 --jitter 1")["delay_ms"].clone();
-    let delays: Vec<_> = (0..4).map(drawn).collect();
-    assert!(delays.iter().any(|delay| *delay != 3_600_000), "{delays:?}");
-}
-
-#[test]
-fn auto_retry_for_names_what_is_retried() {
-    let sandbox = Sandbox::new(JOB);
-    sandbox.add("job --max-attempts 3 --auto-retry-for OTHER,EXIT_*");
-    sandbox.add("job --max-attempts 3 --auto-retry-for OTHER,SEVEN");
-    sandbox.run("work --until-idle").exits(1);
-    assert_eq!(sandbox.job(1)["dead_reason"], "code_not_listed");
-    assert_eq!(sandbox.job(2)["state"], "pending");
-}
-
-#[test]
-fn never_retry_for_names_what_is_final() {
-    let sandbox = Sandbox::new(JOB);
-    sandbox.add("job --max-attempts 3 --never-retry-for OTHER,SEVEN");
-    sandbox.add("job --max-attempts 3 --never-retry-for OTHER");
-    sandbox.run("work --until-idle").exits(1);
-    assert_eq!(sandbox.job(1)["dead_reason"], "never_retry");
-    assert_eq!(sandbox.job(2)["state"], "pending");
-}
-
-#[test]
-fn timeout_ends_an_attempt() {
+fn timeout_and_grace_period_end_an_attempt() {
     let sandbox = Sandbox::empty();
-    let id = sandbox.add_line("--timeout 100ms", "exec sleep 20");
-    sandbox.drain();
-    assert_eq!(sandbox.job(id)["error_code"], "TIMEOUT");
-}
-
-#[test]
-fn grace_period_stands_between_term_and_kill() {
-    let sandbox = Sandbox::empty();
-    let id = sandbox.add_line("--timeout 200ms --grace-period 0s", "trap 'sleep 20' TERM; sleep 20");
-    sandbox.drain();
-    assert_eq!(sandbox.attempts(id)[0]["signal"], "SIGKILL");
-    let id = sandbox.add_line("--timeout 200ms --grace-period 20s", "trap 'exit 9' TERM; sleep 20");
-    sandbox.drain();
-    assert_eq!(sandbox.attempts(id)[0]["exit_code"], 9);
-}
-
-#[test]
-fn expires_in_counts_from_the_due_time() {
-    assert_eq!(job("")["expires_at"], json!(null));
-    let job = job("--expires-in 1h --at 2099-01-02T03:04:05Z");
-    assert_eq!(job["expires_at"], "2099-01-02T04:04:05.000Z");
+    let line = "trap 'sleep 20' TERM; sleep 20";
+    let job = sandbox.finish_line("--timeout 100ms --grace-period 0s", line);
+    assert_fields(&job["history"][0], &json!({"error_code": "TIMEOUT", "signal": "SIGKILL"}));
+    let line = "trap 'exit 9' TERM; sleep 20";
+    let job = sandbox.finish_line("--timeout 200ms --grace-period 20s", line);
+    assert_eq!(job["history"][0]["exit_code"], 9);
 }
 
 #[test]
@@ -188,28 +137,27 @@ fn cwd_is_relative_to_the_caller() {
 }
 
 #[test]
-fn unique_key_and_idempotency_key_are_kept_on_the_job() {
-    let job = job("--unique-key u --idempotency-key i");
-    assert_eq!((&job["unique_key"], &job["idempotency_key"]), (&json!("u"), &json!("i")));
-}
-
-#[test]
 fn options_survive_a_retry_and_a_replay() {
     let sandbox = Sandbox::new(JOB);
-    let id = sandbox.add("job --priority 9 --queue net --max-attempts 2 --backoff 1ms --env A=b");
-    sandbox.drain();
+    sandbox.finish("job --priority 9 --queue net --max-attempts 2 --backoff 1ms --env A=b");
     sandbox.run("retry 1").ok();
     sandbox.drain();
-    let job = sandbox.job(id);
-    assert_eq!((&job["priority"], &job["queue"], &job["attempts"]), (&json!(9), &json!("net"), &json!(4)));
+    assert_fields(&sandbox.job(1), &json!({"priority": 9, "queue": "net", "attempts": 4}));
 }
 
 #[test]
 fn an_option_that_contradicts_the_file_wins() {
-    let sandbox = Sandbox::new("[jobs.j]\ncommand = 'exit 1'\nmax_attempts = 3\nbackoff = ['1ms', '1ms']\n");
-    assert_eq!(sandbox.run("enqueue j --json --max-attempts 2").ok().json()["max_attempts"], 2);
-    assert_eq!(sandbox.run("enqueue j --json --backoff 1s,1s,1s").ok().json()["max_attempts"], 4);
-    assert_eq!(sandbox.run("enqueue j --json --retryable false").ok().json()["max_attempts"], 1);
+    let list = "[jobs.j]\ncommand = 'exit 1'\nmax_attempts = 3\nbackoff = ['1ms', '1ms']\n";
+    let once = "[jobs.j]\ncommand = 'exit 7'\nretryable = false\n";
+    for (jobs, options, retryable, runs) in [
+        (list, "--max-attempts 2", true, 2),
+        (list, "--backoff 1s,1s,1s", true, 4),
+        (list, "--retryable false", false, 1),
+        (once, "--retryable true --max-attempts 2", true, 2),
+    ] {
+        let job = Sandbox::new(jobs).run(&format!("enqueue j --json {options}")).ok().json();
+        assert_fields(&job, &json!({"retryable": retryable, "max_attempts": runs}));
+    }
 }
 
 #[test]

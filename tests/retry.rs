@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Sandbox, assert_screen, json};
+use crate::support::{Sandbox, assert_fields, assert_screen, json};
 
 const JOBS: &str = r#"
 [jobs.bad]
@@ -19,68 +19,52 @@ retryable = false
 #[test]
 fn a_dead_job_keeps_id_and_history_and_gets_a_fresh_budget() {
     let sandbox = Sandbox::new(JOBS);
-    sandbox.add("bad");
-    sandbox.drain();
+    sandbox.finish("bad --expires-in 1h");
+    let before = sandbox.job(1)["expires_at"].clone();
     sandbox.run("retry 1").ok().shows("1");
     let job = sandbox.job(1);
-    assert_eq!(
-        (&job["state"], &job["attempts"], &job["budget_used"]),
-        (&json!("pending"), &json!(2), &json!(0))
-    );
-    assert_eq!(
-        (&job["error_code"], &job["dead_reason"], &job["finished_at"]),
-        (&json!(null), &json!(null), &json!(null))
-    );
+    assert_fields(&job, &json!({"state": "pending", "attempts": 2, "budget_used": 0}));
+    assert_fields(&job, &json!({"error_code": null, "dead_reason": null, "finished_at": null}));
+    assert!(job["expires_at"].as_str() > before.as_str(), "its expiry counts anew: {job}");
     sandbox.drain();
     assert_eq!(sandbox.log(), ["1", "2", "3", "4"]);
     let job = sandbox.job(1);
-    assert_eq!(
-        (&job["state"], &job["attempts"], &job["budget_used"]),
-        (&json!("dead"), &json!(4), &json!(2))
-    );
+    assert_fields(&job, &json!({"state": "dead", "attempts": 4, "budget_used": 2}));
     assert_eq!(job["history"].as_array().map(Vec::len), Some(4));
 }
 
 #[test]
-fn a_cancelled_job_is_put_back() {
+fn a_cancelled_job_is_put_back_and_wakes_a_worker() {
     let sandbox = Sandbox::new(JOBS);
+    let _worker = sandbox.worker("-j1");
     sandbox.add("bad --in 1h");
     sandbox.run("cancel 1").ok();
     sandbox.run("retry 1").ok();
-    let job = sandbox.job(1);
-    assert_eq!(job["state"], "pending");
-    sandbox.run("work --until-idle");
-    assert_eq!(sandbox.log()[0], "1", "it is due at once");
+    sandbox.until_logged(1);
 }
 
 #[test]
 fn other_jobs_are_left_and_named_and_the_rest_goes_on() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.run("enqueue worse once").ok();
-    sandbox.add("-- true");
-    sandbox.drain();
+    sandbox.finish("-- true");
     sandbox.add("bad --in 1h");
-    let ran = sandbox.run("retry 3 4 2 1").exits(1);
-    let ran = ran.says("job 3").says("job 4").says("job 2").says("--force");
-    assert!(ran.stdout.contains("job 1"), "{ran}");
+    let ran = sandbox.run("retry 3 4 2 1").exits(1).shows("job 1");
+    ran.says("job 3").says("job 4").says("job 2").says("--force");
     assert_eq!((&sandbox.job(1)["state"], &sandbox.job(2)["state"]), (&json!("pending"), &json!("dead")));
-}
-
-#[test]
-fn an_unknown_id_is_not_found() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.add("worse");
-    sandbox.drain();
+    sandbox.run("cancel 1").ok();
     sandbox.run("retry 9 1").exits(66).says("9");
     assert_eq!(sandbox.job(1)["state"], "pending");
 }
 
 #[test]
-fn force_runs_what_may_run_only_once() {
+fn force_runs_a_job_that_is_not_retryable_again() {
     let sandbox = Sandbox::new(JOBS);
-    sandbox.add("once");
-    sandbox.drain();
+    sandbox.finish("once");
     sandbox.run("retry 1").exits(1);
+    sandbox.run("retry --dead").ok().says("left 1 job declared retryable = false");
+    sandbox.run("retry --dead -q").ok().prints("").quietly();
+    sandbox.run("retry --dead --name none -q").ok().prints("").quietly();
     sandbox.run("retry 1 --force").ok();
     sandbox.drain();
     assert_eq!(sandbox.log(), ["once", "once"]);
@@ -168,16 +152,6 @@ fn a_definition_that_has_changed_since_is_told_and_kept() {
 }
 
 #[test]
-fn quiet_says_nothing_of_what_dead_leaves() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.add("once");
-    sandbox.drain();
-    sandbox.run("retry --dead").ok().says("left 1 job declared retryable = false");
-    sandbox.run("retry --dead -q").ok().prints("").quietly();
-    sandbox.run("retry --dead --name none -q").ok().prints("").quietly();
-}
-
-#[test]
 fn of_several_at_once_one_puts_it_back() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("worse");
@@ -189,29 +163,4 @@ fn of_several_at_once_one_puts_it_back() {
     assert_eq!(done, 1, "{outputs:?}");
     sandbox.drain();
     assert_eq!(sandbox.job(1)["attempts"], 2);
-}
-
-#[test]
-fn expiry_counts_anew_from_a_replay() {
-    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 1'\nexpires_in = '1h'\nmax_attempts = 1\n");
-    sandbox.add("job");
-    sandbox.drain();
-    let before = sandbox.job(1)["expires_at"].clone();
-    let job = sandbox.run("retry 1 --json").ok().json();
-    assert!(job["expires_at"].as_str() > before.as_str(), "{job}");
-}
-
-#[test]
-fn it_runs_in_a_worker_that_waits() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.add("worse");
-    sandbox.drain();
-    let _worker = sandbox.worker("-j1");
-    sandbox.run("retry 1").ok();
-    wait_for_attempts(&sandbox, 2);
-}
-
-#[track_caller]
-fn wait_for_attempts(sandbox: &Sandbox, number: u64) {
-    crate::support::wait_until("it is run again", || sandbox.job(1)["attempts"].as_u64() == Some(number));
 }

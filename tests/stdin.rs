@@ -2,8 +2,6 @@
 
 use crate::support::{Call, Sandbox};
 
-const READER: &str = "cat >> read; printf '|' >> read; [ $RUNNER_ATTEMPT = 2 ]";
-
 /// Enqueues a line for the shell with these bytes on standard input.
 #[track_caller]
 fn add(sandbox: &Sandbox, options: &str, line: &str, bytes: &[u8]) -> u64 {
@@ -13,19 +11,13 @@ fn add(sandbox: &Sandbox, options: &str, line: &str, bytes: &[u8]) -> u64 {
 #[test]
 fn every_attempt_reads_it_from_the_start_byte_for_byte() {
     let sandbox = Sandbox::empty();
-    add(&sandbox, "--max-attempts 2 --backoff 1ms", READER, b"a\0\xff\nb");
+    let line = "cat >> read; printf '|' >> read; readlink /proc/self/fd/0 > link; [ $RUNNER_ATTEMPT = 3 ]";
+    add(&sandbox, "--max-attempts 2 --backoff 1ms", line, b"a\0\xff\nb");
+    sandbox.run("work --drain").exits(1);
+    sandbox.run("retry 1").ok();
     sandbox.run("work --drain").ok();
-    assert_eq!(std::fs::read(sandbox.path("read")).expect("it was read"), b"a\0\xff\nb|a\0\xff\nb|");
-}
-
-#[test]
-fn a_replay_reads_it_again() {
-    let sandbox = Sandbox::empty();
-    let id = add(&sandbox, "", "cat >> read; exit 1", b"x");
-    sandbox.drain();
-    sandbox.run(&format!("retry {id}")).ok();
-    sandbox.drain();
-    assert_eq!(sandbox.read("read"), "xx");
+    assert_eq!(std::fs::read(sandbox.path("read")).expect("it was read"), b"a\0\xff\nb|".repeat(3));
+    assert!(sandbox.line_of("link").ends_with("(deleted)"), "its file has no name: {}", sandbox.read("link"));
 }
 
 #[test]
@@ -126,12 +118,4 @@ fn it_goes_with_its_job_and_cannot_be_changed() {
     sql.run("DELETE FROM jobs");
     assert_eq!(sql.number("SELECT count(*) FROM inputs"), 0);
     sandbox.run("doctor").ok();
-}
-
-#[test]
-fn its_file_has_no_name() {
-    let sandbox = Sandbox::empty();
-    add(&sandbox, "", "readlink /proc/self/fd/0 > link", b"x");
-    sandbox.drain();
-    assert!(sandbox.line_of("link").ends_with("(deleted)"), "{}", sandbox.read("link"));
 }

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Sandbox, assert_screen, json};
+use crate::support::{Sandbox, assert_fields, assert_screen, json};
 
 const JOBS: &str = r#"
 [jobs.job]
@@ -12,17 +12,32 @@ command = "echo keyed >> log"
 unique_key = "declared"
 [jobs.slow]
 command = "echo slow >> log; exec sleep 20"
+[jobs.again]
+command = "exit 1"
+max_attempts = 2
+backoff = "1h"
 "#;
 
 #[test]
-fn a_held_unique_key_gives_the_first_id() {
+fn a_held_unique_key_gives_the_first_id_until_its_job_has_finished() {
     let sandbox = Sandbox::new(JOBS);
-    sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
-    sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
-    sandbox.run("enqueue job --unique-key k --on-conflict skip").ok().prints("1\n");
-    sandbox.run("enqueue job --unique-key other").ok().prints("2\n");
+    let enqueue = |line: &str, ids: &str| drop(sandbox.run(&format!("enqueue {line}")).ok().prints(ids));
+    enqueue("job --unique-key k", "1\n");
+    enqueue("job --unique-key k", "1\n");
+    enqueue("job --unique-key k --on-conflict skip", "1\n");
+    enqueue("job --unique-key other", "2\n");
     sandbox.drain();
-    sandbox.run("enqueue job --unique-key k").ok().prints("3\n");
+    enqueue("job --unique-key k", "3\n");
+    sandbox.run("cancel 3").ok();
+    enqueue("again --unique-key k", "4\n");
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.job(4)["attempts"], 1);
+    // A job between its retries holds its key, and so does a running one.
+    enqueue("job --unique-key k", "4\n");
+    enqueue("slow --unique-key s", "5\n");
+    let _worker = sandbox.worker("-j1");
+    sandbox.until_state(5, "running");
+    enqueue("job --unique-key s", "5\n");
 }
 
 #[test]
@@ -64,15 +79,6 @@ fn a_person_is_told_which_job_has_the_key_and_cron_is_not() {
 }
 
 #[test]
-fn a_running_job_holds_its_key() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.add("slow --unique-key k");
-    let _worker = sandbox.worker("-j1");
-    sandbox.until_logged(1);
-    sandbox.run("enqueue job --unique-key k").ok().prints("1\n");
-}
-
-#[test]
 fn error_refuses_a_held_key() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("job --unique-key k");
@@ -83,28 +89,22 @@ fn error_refuses_a_held_key() {
 }
 
 #[test]
-fn replace_takes_the_place_of_a_job_that_never_started() {
+fn replace_takes_the_place_of_a_job_that_never_started_and_of_no_other() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("slow --unique-key k --in 1h");
-    sandbox.run("enqueue job --unique-key k --on-conflict replace").ok().prints("2\n");
+    sandbox.run("enqueue slow --unique-key k --on-conflict replace").ok().prints("2\n");
     assert_eq!(sandbox.job(1)["state"], "cancelled");
-    sandbox.drain();
-    assert_eq!(sandbox.log(), ["ran"]);
-}
-
-#[test]
-fn replace_is_refused_once_the_holder_has_started() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.add("slow --unique-key k");
     let worker = sandbox.worker("-j1");
     sandbox.until_logged(1);
-    sandbox.run("enqueue job --unique-key k --on-conflict replace").exits(75).prints("");
-    assert_eq!(sandbox.job(1)["state"], "running");
+    let refused = |state: &str| {
+        sandbox.run("enqueue job --unique-key k --on-conflict replace").exits(75).prints("");
+        assert_eq!(sandbox.job(2)["state"], state);
+    };
+    refused("running");
     drop(worker);
     // It is waiting again, but it has been started.
-    assert_eq!(sandbox.job(1)["state"], "pending");
-    sandbox.run("enqueue job --unique-key k --on-conflict replace").exits(75).prints("");
-    assert_eq!(sandbox.count_jobs(), 1);
+    refused("pending");
+    assert_eq!(sandbox.count_jobs(), 2);
 }
 
 #[test]
@@ -113,7 +113,6 @@ fn a_conflict_enqueues_nothing_of_the_call() {
     sandbox.add("keyed");
     let ran = sandbox.run("enqueue job keyed --on-conflict error").exits(75).prints("");
     ran.says("nothing was enqueued: the unique key").says("is held by job 1").says("runner inspect 1");
-    assert_eq!(sandbox.count_jobs(), 1);
     let twice = "{\"name\":\"job\",\"unique_key\":\"k\",\"on_conflict\":\"error\"}\n".repeat(2);
     let ran = sandbox.call("enqueue --batch -").stdin(twice).run().exits(75).prints("");
     ran.says("two jobs of this call have the unique key \"k\"");
@@ -127,7 +126,7 @@ fn an_idempotency_key_is_never_given_out_twice() {
     sandbox.run("enqueue job --idempotency-key night-1").ok().prints("1\n");
     sandbox.drain();
     let job = sandbox.run("enqueue job --idempotency-key night-1 --json").ok().json();
-    assert_eq!((&job["id"], &job["created"], &job["state"]), (&json!(1), &json!(false), &json!("succeeded")));
+    assert_fields(&job, &json!({"id": 1, "created": false, "state": "succeeded"}));
     sandbox.run("enqueue job --idempotency-key night-2").ok().prints("2\n");
     sandbox.drain();
     assert_eq!(sandbox.log(), ["ran", "ran"]);
@@ -139,12 +138,8 @@ fn keys_as_options_are_for_a_single_job() {
     for key in ["--unique-key k", "--idempotency-key k"] {
         sandbox.run(&format!("enqueue job slow {key}")).exits(2).prints("");
         sandbox.run(&format!("enqueue --all {key}")).exits(2).prints("");
-        sandbox
-            .call(&format!("enqueue --batch - {key}"))
-            .stdin("{\"name\":\"job\"}\n")
-            .run()
-            .exits(2)
-            .prints("");
+        let batch = sandbox.call(&format!("enqueue --batch - {key}")).stdin("{\"name\":\"job\"}\n");
+        batch.run().exits(2).prints("");
     }
     assert!(!sandbox.db().exists());
 }
@@ -154,8 +149,7 @@ fn eight_at_once_with_one_key_give_one_job() {
     for key in ["--unique-key k", "--idempotency-key k"] {
         let sandbox = Sandbox::new(JOBS);
         let line = format!("enqueue job {key}");
-        let calls: Vec<_> =
-            (0..8).map(|_| sandbox.call(&line).spawn(Stdio::piped(), Stdio::piped())).collect();
+        let calls = [0; 8].map(|_| sandbox.call(&line).spawn(Stdio::piped(), Stdio::piped()));
         for call in calls {
             let output = call.wait_with_output().expect("a child");
             assert!(output.status.success(), "{output:?}");
@@ -163,22 +157,6 @@ fn eight_at_once_with_one_key_give_one_job() {
         }
         assert_eq!(sandbox.count_jobs(), 1);
     }
-}
-
-#[test]
-fn a_cancelled_holder_gives_its_key_back() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.add("job --unique-key k");
-    sandbox.run("cancel 1").ok();
-    sandbox.run("enqueue job --unique-key k").ok().prints("2\n");
-}
-
-#[test]
-fn a_job_between_its_retries_holds_its_key() {
-    let sandbox = Sandbox::empty();
-    sandbox.add_line("--max-attempts 2 --backoff 1h --unique-key k", "exit 1");
-    sandbox.run("work --until-idle").ok();
-    sandbox.run("enqueue --unique-key k -- true").ok().prints("1\n");
 }
 
 #[test]
