@@ -1,28 +1,24 @@
--- The whole schema of a runner database, version 1. The program applies this file, without its comments, when it creates
--- a database; nothing else defines a table. Times are integer milliseconds since the Unix epoch, UTC; durations are
--- integer milliseconds. Everything here may be read with the sqlite3 shell. To change things, use runner: the triggers
--- refuse what would make the history lie, not everything that would confuse a worker.
+-- The whole schema of a runner database, version 1; `runner` creates databases from this file. Times are integer
+-- milliseconds since the Unix epoch, UTC; durations are integer milliseconds. Read everything here with the sqlite3 shell
+-- as you like. Change things with runner: the triggers protect the history, not a running worker from surprises.
 
--- "runj" in ASCII: tells our files from every other SQLite file.
+-- "runj" in ASCII marks our files.
 PRAGMA application_id = 0x72756e6a;
 PRAGMA user_version = 1;
 
 -- Resolved job definitions, frozen at enqueue. Jobs of the same definition share one row.
 CREATE TABLE definitions (
     id   INTEGER PRIMARY KEY,
-    hash INTEGER NOT NULL,                          -- of spec, to find an equal one; not unique
+    hash INTEGER NOT NULL,                          -- of spec, to find an equal definition; not unique
     spec TEXT NOT NULL CHECK (json_valid(spec))     -- command, environment, retry policy, exit codes …
 ) STRICT;
 CREATE INDEX definitions_by_hash ON definitions (hash);
 
 CREATE TRIGGER definitions_are_frozen BEFORE UPDATE ON definitions
 BEGIN SELECT RAISE(ABORT, 'a definition is frozen: it cannot be updated'); END;
-CREATE TRIGGER definitions_are_not_replaced BEFORE INSERT ON definitions
-WHEN EXISTS (SELECT 1 FROM definitions WHERE id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'there is a definition with this id'); END;
 
--- One row a job. Ids count up and are never reused. (What every write looks at compares with = and OR: for IN with more
--- than two values SQLite builds a table, afresh for each statement, and that costs more than all the rest of it.)
+-- One row a job. Ids count up and are never reused. The CHECKs on states use OR because every write evaluates them: SQLite
+-- would build a temporary table for an IN list of more than two values, which halves the speed of enqueueing.
 CREATE TABLE jobs (
     id                  INTEGER PRIMARY KEY AUTOINCREMENT,
     definition_id       INTEGER NOT NULL,
@@ -31,24 +27,24 @@ CREATE TABLE jobs (
     priority            INTEGER NOT NULL CHECK (priority BETWEEN -1000 AND 1000),
     state               TEXT NOT NULL CHECK (state = 'pending' OR state = 'running' OR state = 'succeeded'
                             OR state = 'dead' OR state = 'cancelled'),
-    args                BLOB,                       -- appended to the command, each closed by a NUL
+    args                BLOB,                       -- appended to the command, each ended by a NUL
     unique_key          TEXT,                       -- held by at most one unfinished job
-    idempotency_key     TEXT,                       -- never given out twice while the job is kept
+    idempotency_key     TEXT,                       -- refers to one job for as long as the job is kept
     enqueued_at         INTEGER NOT NULL,
     run_at              INTEGER NOT NULL,           -- the next or last due time
-    expires_at          INTEGER,                    -- not started, and not retried, from then on
+    expires_at          INTEGER,                    -- no start and no retry from then on
     changed_at          INTEGER NOT NULL,           -- the last change of state
-    started_at          INTEGER,                    -- the first start that is known
-    attempts            INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),        -- ended ones, over all budgets
-    budget_used         INTEGER NOT NULL DEFAULT 0 CHECK (budget_used >= 0),     -- counted ones of this budget
-    worker_id           INTEGER,                    -- the claim: set exactly while running
+    started_at          INTEGER,                    -- the first known start
+    attempts            INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),        -- ended attempts, over all budgets
+    budget_used         INTEGER NOT NULL DEFAULT 0 CHECK (budget_used >= 0),     -- counted attempts of this budget
+    worker_id           INTEGER,                    -- workers.id, set exactly while running
     cancel_requested_at INTEGER,                    -- a person cancelled it while it was running
     error_code          TEXT,                       -- set, with dead_reason, exactly when dead
     dead_reason         TEXT CHECK (dead_reason = 'interrupted' OR dead_reason = 'unrecoverable'
                             OR dead_reason = 'never_retry' OR dead_reason = 'not_retryable'
                             OR dead_reason = 'code_not_listed' OR dead_reason = 'spawn_failed'
                             OR dead_reason = 'attempts_exhausted' OR dead_reason = 'expired'),
-    result              TEXT,                       -- what the last attempt that gave a result reported
+    result              TEXT,                       -- the last result that an attempt reported
     claimed_at          INTEGER AS (CASE WHEN state = 'running' THEN changed_at END) VIRTUAL,
     finished_at         INTEGER AS (CASE state WHEN 'succeeded' THEN changed_at WHEN 'dead' THEN changed_at
                             WHEN 'cancelled' THEN changed_at END) VIRTUAL,
@@ -58,14 +54,14 @@ CREATE TABLE jobs (
     CHECK (state <> 'pending' OR cancel_requested_at IS NULL),
     CHECK (state <> 'succeeded' OR attempts > 0),
     CHECK (budget_used <= attempts),
-    CHECK (expires_at >= run_at)                    -- so what has expired is past due as well
+    CHECK (expires_at >= run_at)                    -- an expired job is past due, too
 ) STRICT;
 
--- Waiting jobs in the order of a claim: for each queue and priority the due ones come first. It holds all that a claim
--- or a count needs to know of them.
+-- Waiting jobs in the order of claims, with every column that a claim's search or a count reads.
 CREATE INDEX jobs_waiting ON jobs (queue, priority DESC, run_at, id, attempts, expires_at) WHERE state = 'pending';
 CREATE INDEX jobs_running ON jobs (worker_id) WHERE state = 'running';
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'pending' AND expires_at IS NOT NULL;
+-- OR, not IN: SQLite uses a partial index only where it can prove the condition.
 CREATE INDEX jobs_finished ON jobs (state, changed_at)
     WHERE state = 'succeeded' OR state = 'dead' OR state = 'cancelled';
 CREATE INDEX jobs_dead ON jobs (error_code, changed_at) WHERE state = 'dead';
@@ -74,25 +70,23 @@ CREATE UNIQUE INDEX jobs_unique_key ON jobs (unique_key)
     WHERE unique_key IS NOT NULL AND state IN ('pending', 'running');
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs (idempotency_key) WHERE idempotency_key IS NOT NULL;
 
--- One row an ended attempt, written in the transaction that moves its job on. Never changed afterwards.
+-- One row an ended attempt, written once, in the transaction that moves its job on.
 CREATE TABLE attempts (
     job_id           INTEGER NOT NULL,
     number           INTEGER NOT NULL CHECK (number >= 1),          -- without gaps, over all budgets
-    budget_number    INTEGER NOT NULL CHECK (budget_number >= 1),   -- which run of its budget it was
-    outcome          TEXT NOT NULL CHECK (outcome = 'succeeded' OR outcome = 'failed' OR outcome = 'timed_out'
-                         OR outcome = 'spawn_failed' OR outcome = 'worker_crashed' OR outcome = 'interrupted'
-                         OR outcome = 'cancelled'),
+    budget_number    INTEGER NOT NULL CHECK (budget_number >= 1),   -- its number within its budget
+    outcome          TEXT NOT NULL CHECK (outcome IN ('succeeded', 'failed', 'timed_out', 'spawn_failed', 'worker_crashed',
+                         'interrupted', 'cancelled')),
     error_code       TEXT,
     exit_code        INTEGER CHECK (exit_code BETWEEN 0 AND 255),
-    signal           INTEGER CHECK (signal > 0),                    -- what the process did, also after a timeout
+    signal           INTEGER CHECK (signal > 0),                    -- how the process ended, also after a timeout
     message          TEXT,
     worker_id        INTEGER NOT NULL,
-    started_at       INTEGER,                                       -- null: nobody knows whether it started
+    started_at       INTEGER,                                       -- null: unknown whether it started
     finished_at      INTEGER NOT NULL,
     duration_ms      INTEGER CHECK (duration_ms >= 0),              -- by the monotonic clock
-    leaked           INTEGER NOT NULL CHECK (leaked IN (0, 1)),     -- a child held its output open
-    next_state       TEXT NOT NULL CHECK (next_state = 'succeeded' OR next_state = 'pending' OR next_state = 'dead'
-                         OR next_state = 'cancelled'),
+    leaked           INTEGER NOT NULL CHECK (leaked IN (0, 1)),     -- a background child held its output open
+    next_state       TEXT NOT NULL CHECK (next_state IN ('succeeded', 'pending', 'dead', 'cancelled')),
     dead_reason      TEXT,
     nominal_delay_ms INTEGER CHECK (nominal_delay_ms >= 0),
     delay_ms         INTEGER CHECK (delay_ms >= 0),
@@ -109,12 +103,12 @@ CREATE TABLE attempts (
 CREATE INDEX attempts_by_time ON attempts (finished_at);
 CREATE INDEX attempts_by_code ON attempts (error_code, finished_at) WHERE error_code IS NOT NULL;
 
--- What an ended attempt wrote, where it wrote anything: the head and the tail, with the bytes left out between them.
+-- The output of an ended attempt that wrote anything: head and tail, and how many bytes were left out between them.
 CREATE TABLE outputs (
     job_id         INTEGER NOT NULL,
     number         INTEGER NOT NULL,
     stdout         BLOB NOT NULL,
-    stdout_head    INTEGER NOT NULL,                -- how many of the bytes stand before the gap
+    stdout_head    INTEGER NOT NULL,                -- bytes before the gap
     stdout_omitted INTEGER NOT NULL CHECK (stdout_omitted >= 0),
     stderr         BLOB NOT NULL,
     stderr_head    INTEGER NOT NULL,
@@ -122,13 +116,13 @@ CREATE TABLE outputs (
     UNIQUE (job_id, number)
 ) STRICT;
 
--- What every attempt of a job reads on its standard input, where something was captured for it at enqueue.
+-- The standard input of every attempt of a job, if enqueue captured one.
 CREATE TABLE inputs (
     job_id INTEGER PRIMARY KEY,
     stdin  BLOB NOT NULL CHECK (length(stdin) <= 16777216)          -- 16 MiB
 ) STRICT;
 
--- What a running attempt has written so far, saved about once a second.
+-- The output of a running attempt so far, saved about once a second.
 CREATE TABLE live_outputs (
     job_id         INTEGER PRIMARY KEY,
     number         INTEGER NOT NULL,
@@ -140,17 +134,17 @@ CREATE TABLE live_outputs (
     stderr_omitted INTEGER NOT NULL
 ) STRICT;
 
--- One row a worker process, dead ones included. Which one is alive, its lock file tells, not this table.
+-- One row a worker process, dead ones included. Its lock file, not this table, tells whether it is alive.
 CREATE TABLE workers (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
-    name        TEXT NOT NULL UNIQUE,               -- random, never the same twice: the worker_id that people see
+    name        TEXT NOT NULL UNIQUE,               -- random and never reused: the worker_id that people see
     pid         INTEGER NOT NULL,
     boot_id     TEXT NOT NULL,
-    start_ticks INTEGER NOT NULL,                   -- field 22 of /proc/PID/stat: tells it from a later process of that pid
+    start_ticks INTEGER NOT NULL,                   -- field 22 of /proc/PID/stat: tells it from a later process with this pid
     started_at  INTEGER NOT NULL,
     slots       INTEGER NOT NULL CHECK (slots > 0),
     queues      TEXT CHECK (queues IS NULL OR json_valid(queues)),   -- a JSON array; null: every queue
-    ended_at    INTEGER                             -- null until it stopped, or until its death was dealt with
+    ended_at    INTEGER                             -- null until it stopped, or until it was recovered
 ) STRICT;
 CREATE INDEX workers_open ON workers (id) WHERE ended_at IS NULL;
 
@@ -168,45 +162,12 @@ BEGIN SELECT RAISE(ABORT, 'attempts are immutable'); END;
 CREATE TRIGGER attempts_go_with_their_job BEFORE DELETE ON attempts
 WHEN EXISTS (SELECT 1 FROM jobs WHERE id = OLD.job_id)
 BEGIN SELECT RAISE(ABORT, 'attempts are kept as long as their job'); END;
-
-CREATE TRIGGER outputs_are_written_once BEFORE INSERT ON outputs
-WHEN EXISTS (SELECT 1 FROM outputs WHERE job_id = NEW.job_id AND number = NEW.number OR rowid = NEW.rowid)
-BEGIN SELECT RAISE(ABORT, 'the output of an attempt is written once'); END;
 CREATE TRIGGER outputs_are_immutable BEFORE UPDATE ON outputs
 BEGIN SELECT RAISE(ABORT, 'the output of an attempt is immutable'); END;
-CREATE TRIGGER outputs_go_with_their_job BEFORE DELETE ON outputs
-WHEN EXISTS (SELECT 1 FROM jobs WHERE id = OLD.job_id)
-BEGIN SELECT RAISE(ABORT, 'the output of an attempt is kept as long as its job'); END;
-
-CREATE TRIGGER inputs_come_with_a_new_job BEFORE INSERT ON inputs
-WHEN NOT EXISTS (SELECT 1 FROM jobs WHERE id = NEW.job_id AND state = 'pending' AND attempts = 0)
-BEGIN SELECT RAISE(ABORT, 'the input of a job is captured when it is enqueued'); END;
-CREATE TRIGGER inputs_are_written_once BEFORE INSERT ON inputs
-WHEN EXISTS (SELECT 1 FROM inputs WHERE job_id = NEW.job_id)
-BEGIN SELECT RAISE(ABORT, 'the input of a job is written once'); END;
 CREATE TRIGGER inputs_are_immutable BEFORE UPDATE ON inputs
 BEGIN SELECT RAISE(ABORT, 'the input of a job is immutable'); END;
-CREATE TRIGGER inputs_go_with_their_job BEFORE DELETE ON inputs
-WHEN EXISTS (SELECT 1 FROM jobs WHERE id = OLD.job_id)
-BEGIN SELECT RAISE(ABORT, 'the input of a job is kept as long as its job'); END;
 
 -- No job is forgotten, and none changes its past.
-CREATE TRIGGER jobs_are_not_replaced BEFORE INSERT ON jobs
-WHEN NEW.id > 0 AND EXISTS (SELECT 1 FROM jobs WHERE id = NEW.id)   -- below, the id is still to be given
-BEGIN SELECT RAISE(ABORT, 'there is a job with this id'); END;
--- REPLACE would delete the holder of a key, past the delete triggers where recursive_triggers is off.
-CREATE TRIGGER jobs_do_not_replace_the_holder_of_a_key BEFORE INSERT ON jobs
-WHEN NEW.idempotency_key IS NOT NULL
-     AND EXISTS (SELECT 1 FROM jobs WHERE idempotency_key = NEW.idempotency_key AND idempotency_key IS NOT NULL)
-  OR NEW.unique_key IS NOT NULL
-     AND EXISTS (SELECT 1 FROM jobs WHERE unique_key = NEW.unique_key AND unique_key IS NOT NULL
-             AND state IN ('pending', 'running'))
-BEGIN SELECT RAISE(ABORT, 'the key is held by another job'); END;
-CREATE TRIGGER jobs_do_not_come_back_over_the_holder_of_their_key BEFORE UPDATE OF state ON jobs
-WHEN NEW.unique_key IS NOT NULL AND NEW.state IN ('pending', 'running')
- AND EXISTS (SELECT 1 FROM jobs WHERE unique_key = NEW.unique_key AND unique_key IS NOT NULL
-             AND state IN ('pending', 'running') AND id <> NEW.id)
-BEGIN SELECT RAISE(ABORT, 'the unique key of this job is held by another'); END;
 CREATE TRIGGER jobs_start_waiting BEFORE INSERT ON jobs
 WHEN NEW.state <> 'pending' OR NEW.attempts <> 0
 BEGIN SELECT RAISE(ABORT, 'a new job is pending and has no attempts'); END;
@@ -221,13 +182,10 @@ WHEN OLD.state <> NEW.state AND NOT CASE OLD.state
     WHEN 'cancelled' THEN NEW.state = 'pending'
     ELSE 0 END
 BEGIN SELECT RAISE(ABORT, 'a job cannot change its state in this way'); END;
-CREATE TRIGGER jobs_keep_their_attempts BEFORE UPDATE OF attempts ON jobs
-WHEN NEW.attempts <> (SELECT coalesce(max(number), 0) FROM attempts WHERE job_id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'a job counts the attempts that are recorded'); END;
 CREATE TRIGGER jobs_are_finished_before_they_go BEFORE DELETE ON jobs
 WHEN OLD.state IN ('pending', 'running')
 BEGIN SELECT RAISE(ABORT, 'an unfinished job cannot be deleted: cancel it first'); END;
--- By trigger, not by foreign key: the sqlite3 shell turns those off.
+-- A trigger, not a foreign key: the sqlite3 shell turns foreign keys off.
 CREATE TRIGGER jobs_take_their_history_with_them AFTER DELETE ON jobs
 BEGIN
     DELETE FROM attempts WHERE job_id = OLD.id;

@@ -5,7 +5,7 @@ use std::io;
 use std::process::{ExitCode, Termination};
 
 use crate::jobfile::JobFileError;
-use crate::store::{EnqueueError, StoreError};
+use crate::store::StoreError;
 use crate::worker::WorkError;
 
 /// How a verb ended. The numbers above 63 are those of `sysexits.h`.
@@ -91,15 +91,6 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
     }
     if let Some(error) = error.downcast_ref() {
         return Some(match error {
-            EnqueueError::Store(error) => of_store(error),
-            EnqueueError::Conflict { holder, .. } => {
-                let hint = format!("runner inspect {holder} shows it; --on-conflict skip takes it as it is");
-                (ExitStatus::LATER, Some(hint))
-            }
-        });
-    }
-    if let Some(error) = error.downcast_ref() {
-        return Some(match error {
             WorkError::Store(error) => of_store(error),
             WorkError::Io(_, error) => (of_io(error), None),
             WorkError::Broken => (ExitStatus::INTERNAL, None),
@@ -118,11 +109,15 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
 
 fn of_store(error: &StoreError) -> (ExitStatus, Option<String>) {
     let (status, hint) = match error {
+        StoreError::KeyHeld { holder, .. } => {
+            let hint = format!("runner inspect {holder} shows it; --on-conflict skip takes it as it is");
+            return (ExitStatus::LATER, Some(hint));
+        }
         StoreError::Missing(_) => {
             (ExitStatus::NOT_FOUND, "runner enqueue creates it; --db or $RUNNER_DB names another one")
         }
         StoreError::Foreign(..) => (ExitStatus::IO, "name another file with --db or $RUNNER_DB"),
-        StoreError::Damaged(..) | StoreError::Nonsense(_) => (
+        StoreError::Damaged(..) | StoreError::InvalidData(_) => (
             ExitStatus::IO,
             "keep a copy of the file and of what lies beside it; then put a backup in its place, with no -wal and no -shm file left beside it, or name another file with --db",
         ),

@@ -54,7 +54,7 @@ impl Poller {
             let left = until.map(|until| until.saturating_duration_since(now));
             let is_time = left == Some(Duration::ZERO) || now.duration_since(self.looked) >= LOOK;
             if is_time || self.version != version {
-                store.check_place()?;
+                store.check_path()?;
                 (self.version, self.looked) = (version, now);
                 return Ok(None);
             }

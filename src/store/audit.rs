@@ -1,15 +1,17 @@
-//! The invariant checker: what must be true of every database, whatever happened to it.
+//! The invariant checker: rules that hold for every database, whatever happened to it.
 //!
-//! The schema refuses most of this when it is written. This looks at the whole file afterwards, and so also finds what
-//! a damaged disk, or a person with an editor, did to it.
+//! The schema refuses most violations when they are written. The audit looks at the whole file afterwards, and so also
+//! finds what a damaged disk, or a person with an editor, did to it.
 
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use super::{Result, Store, create};
+use super::create::SCHEMA;
+use super::error::Result;
+use super::open::Store;
 
-/// A rule, and the statement that finds what breaks it: a sentence a row.
+/// A rule, and the statement that finds its violations: a sentence a row.
 struct Rule {
     name: &'static str,
     violations: &'static str,
@@ -87,54 +89,53 @@ const RULES: [Rule; 11] = [
     },
 ];
 
-/// Sentences about one rule beyond this many say nothing new.
-const MOST_PER_RULE: usize = 10;
+/// Violations reported per rule; more say nothing new.
+const FINDINGS_PER_RULE: usize = 10;
 
-/// Something that is not as it must be.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule that is broken.
     pub rule: &'static str,
-    /// What breaks it.
+    /// A sentence.
     pub what: String,
 }
 
 impl Store {
-    /// The names of the rules that [`Store::audit`] looks at.
+    /// The rules that [`Store::audit`] checks.
     pub fn audit_rules() -> impl Iterator<Item = &'static str> {
-        [INTEGRITY, SCHEMA].into_iter().chain(RULES.iter().map(|rule| rule.name))
+        [INTEGRITY_RULE, SCHEMA_RULE].into_iter().chain(RULES.iter().map(|rule| rule.name))
     }
 
-    /// Looks at the whole file. Empty where everything is as it must be.
-    pub fn audit(&mut self) -> Result<Vec<Finding>> {
+    /// Checks the whole file. Empty if every rule holds.
+    pub fn audit(&self) -> Result<Vec<Finding>> {
         self.read(|tx| {
             let mut findings = Vec::new();
             let mut look = |rule: &'static str, sql: &str| -> Result<()> {
                 let mut statement = tx.prepare(sql)?;
                 let rows = statement.query_map([], |row| row.get(0))?;
-                for what in rows.take(MOST_PER_RULE) {
+                for what in rows.take(FINDINGS_PER_RULE) {
                     findings.push(Finding { rule, what: what? });
                 }
                 Ok(())
             };
-            look(INTEGRITY, "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'")?;
+            look(INTEGRITY_RULE, "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'")?;
             for rule in &RULES {
                 look(rule.name, rule.violations)?;
             }
-            let differences = differences(tx)?.into_iter().take(MOST_PER_RULE);
-            findings.extend(differences.map(|what| Finding { rule: SCHEMA, what }));
+            let differences = differences(tx)?.into_iter().take(FINDINGS_PER_RULE);
+            findings.extend(differences.map(|what| Finding { rule: SCHEMA_RULE, what }));
             Ok(findings)
         })
     }
 }
 
-const INTEGRITY: &str = "the file is sound";
-const SCHEMA: &str = "the file has the tables, indexes, triggers and views that runner gave it";
+const INTEGRITY_RULE: &str = "the file is sound";
+const SCHEMA_RULE: &str = "the file has the tables, indexes, triggers and views that runner gave it";
 
-/// What of the schema is gone or was changed. What somebody has added does no harm to what is there.
+/// The objects of the schema that are gone or were changed. Additions do no harm.
 fn differences(connection: &Connection) -> Result<Vec<String>> {
     let new = Connection::open_in_memory()?;
-    new.execute_batch(&create::stored_schema())?;
+    new.execute_batch(SCHEMA)?;
     let found = objects(connection)?;
     let wrong = objects(&new)?.into_iter().filter_map(|((kind, name), sql)| {
         let words = match found.get(&(kind.clone(), name.clone())) {

@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-/// How long a writer waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a writer waits for the write lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// From then on a wait is long.
-const LONG: Duration = Duration::from_millis(500);
+/// A wait longer than this gets more frequent tries.
+const LONG_WAIT: Duration = Duration::from_millis(500);
 
 thread_local! {
-    /// When the wait that is under way began. A busy handler is told only how often it was asked.
+    /// The start of the wait that is under way. A busy handler is told only how often it was called.
     static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// Waits between tries for 0.5 to 2 ms, drawn afresh each time; a tenth of that once the wait has become long.
 ///
 /// `busy_timeout` backs off to 100 ms sleeps: with eight writers the unlucky ones starve and some give up, while a short
-/// uniform wait lets every writer through within half a second. On a machine whose processors are all taken even that
-/// can be unlucky for long, so whoever has waited long tries more often than the others.
+/// uniform wait lets every writer through within half a second. On an overloaded machine even that can take long, so a
+/// writer that has waited long tries more often than the others.
 pub(super) fn install(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_handler(Some(wait))
 }
@@ -31,10 +31,11 @@ fn wait(earlier_tries: i32) -> bool {
         SINCE.set(Some(Instant::now()));
     }
     let waited = SINCE.get().map_or(Duration::ZERO, |since| since.elapsed());
-    if waited >= PATIENCE {
+    if waited >= BUSY_TIMEOUT {
         return false;
     }
-    let pause = if waited < LONG { rand::random_range(500..=2_000) } else { rand::random_range(50..=200) };
+    let pause =
+        if waited < LONG_WAIT { rand::random_range(500..=2_000) } else { rand::random_range(50..=200) };
     thread::sleep(Duration::from_micros(pause));
     true
 }

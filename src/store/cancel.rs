@@ -1,17 +1,19 @@
-//! Calling jobs off.
+//! Cancelling jobs.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Result, Store, expire};
+use super::error::{Result, StoreError};
+use super::expire;
+use super::open::Store;
 use crate::model::JobState;
 use crate::text::Timestamp;
 
-/// What came of asking to cancel a job.
+/// What a cancel did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CancelOutcome {
     /// It was waiting, and is cancelled.
     Cancelled,
-    /// It is running: the wish is on record, its worker ends it.
+    /// It is running: the request is on record, and its worker ends it.
     Requested,
     /// It was finished before, and stays as it is.
     Finished(JobState),
@@ -22,9 +24,7 @@ pub enum CancelOutcome {
 /// The answer for one id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled {
-    /// The id that was asked for.
     pub id: i64,
-    /// What came of it.
     pub outcome: CancelOutcome,
 }
 
@@ -38,42 +38,48 @@ impl Store {
     }
 }
 
-fn cancel_one(connection: &Connection, id: i64, now: Timestamp) -> Result<CancelOutcome> {
-    let found: Option<(String, bool)> = connection
-        .prepare_cached("SELECT state, coalesce(expires_at <= ?2, 0) FROM jobs WHERE id = ?1")?
-        .query_row(params![id, now.0], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((state, expired)) = found else {
+fn cancel_one(tx: &Connection, id: i64, now: Timestamp) -> Result<CancelOutcome> {
+    let Some((state, expired)) = state_of(tx, id, now)? else {
         return Ok(CancelOutcome::Unknown);
     };
-    Ok(match JobState::parse(&state) {
-        Some(JobState::Pending) if expired => {
-            expire::expire_one(connection, id)?;
+    Ok(match state {
+        JobState::Pending if expired => {
+            expire::expire_one(tx, id)?;
             CancelOutcome::Finished(JobState::Dead)
         }
-        Some(JobState::Pending) | None => {
-            cancel_waiting(connection, id, now)?;
+        JobState::Pending => {
+            cancel_waiting(tx, id, now)?;
             CancelOutcome::Cancelled
         }
-        Some(JobState::Running) => {
-            connection
-                .prepare_cached(
-                    "UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, ?2)
-                     WHERE id = ?1 AND state = 'running'",
-                )?
-                .execute(params![id, now.0])?;
+        JobState::Running => {
+            tx.prepare_cached(
+                "UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, ?2)
+                 WHERE id = ?1 AND state = 'running'",
+            )?
+            .execute(params![id, now.0])?;
             CancelOutcome::Requested
         }
-        Some(done) => CancelOutcome::Finished(done),
+        done => CancelOutcome::Finished(done),
     })
 }
 
+/// The state of this job, and whether it is a waiting job that has expired.
+pub(super) fn state_of(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<(JobState, bool)>> {
+    let sql = "SELECT state, state = 'pending' AND coalesce(expires_at <= ?2, 0) FROM jobs WHERE id = ?1";
+    let found = tx
+        .prepare_cached(sql)?
+        .query_row(params![id, now.0], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)));
+    let Some((word, expired)) = found.optional()? else { return Ok(None) };
+    let state = JobState::parse(&word)
+        .ok_or_else(|| StoreError::InvalidData(format!("job {id} has the state {word:?}")))?;
+    Ok(Some((state, expired)))
+}
+
 /// Cancels this job, which is waiting.
-pub(super) fn cancel_waiting(connection: &Connection, id: i64, now: Timestamp) -> Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending'",
-        )?
-        .execute(params![id, now.0])?;
+pub(super) fn cancel_waiting(tx: &Connection, id: i64, now: Timestamp) -> Result<()> {
+    tx.prepare_cached(
+        "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending'",
+    )?
+    .execute(params![id, now.0])?;
     Ok(())
 }

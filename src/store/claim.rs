@@ -150,7 +150,9 @@ fn read(connection: &Connection, definitions: &mut Definitions, id: i64) -> Resu
     let before = if found.attempts == 0 { None } else { attempt_before(connection, id, found.attempts)? };
     let (last_error_code, last_worker) = before.unwrap_or_default();
     let next = |count: u32| {
-        count.checked_add(1).ok_or_else(|| StoreError::nonsense(format!("job {id} counts {count} attempts")))
+        count
+            .checked_add(1)
+            .ok_or_else(|| StoreError::InvalidData(format!("job {id} counts {count} attempts")))
     };
     Ok(Claim {
         job_id: id,

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Result, StoreError};
+use super::error::{Result, StoreError};
 use crate::model::JobSpec;
 
-/// The id of this definition's row, which is created where there is none.
+/// The id of this definition's row, which is created if there is none.
 pub(super) fn intern(connection: &Connection, spec: &JobSpec) -> Result<i64> {
-    let text = serde_json::to_string(spec).map_err(|e| StoreError::nonsense(e.to_string()))?;
+    let text = serde_json::to_string(spec).map_err(|error| StoreError::InvalidData(error.to_string()))?;
     let hash = fnv1a(text.as_bytes());
     let found = connection
         .prepare_cached("SELECT id FROM definitions WHERE hash = ?1 AND spec = ?2")?
@@ -25,22 +25,21 @@ pub(super) fn intern(connection: &Connection, spec: &JobSpec) -> Result<i64> {
     Ok(connection.last_insert_rowid())
 }
 
-/// A stored definition read back. Queue, priority and key are the job's own and stay at their defaults here.
+/// Reads a stored definition. Queue, priority and key are columns of the job and keep their defaults here.
 pub(super) fn parse(text: &str) -> Result<JobSpec> {
-    serde_json::from_str(text).map_err(|error| StoreError::nonsense(format!("a definition: {error}")))
+    serde_json::from_str(text).map_err(|error| StoreError::InvalidData(format!("a definition: {error}")))
 }
 
-/// Definitions that were read before: they never change.
+/// A cache of definitions, which never change.
 #[derive(Debug, Default)]
 pub struct Definitions {
     known: HashMap<i64, Arc<JobSpec>>,
 }
 
 impl Definitions {
-    /// More than any file of jobs has; ad hoc jobs each have their own, and must not pile up in memory.
-    const MOST: usize = 1_024;
+    /// More than a job file declares. Each ad hoc job has a definition of its own, and these must not pile up in memory.
+    const CACHE_SIZE: usize = 1_024;
 
-    /// The definition of this id.
     pub(super) fn get(&mut self, connection: &Connection, id: i64) -> Result<Arc<JobSpec>> {
         if let Some(spec) = self.known.get(&id) {
             return Ok(Arc::clone(spec));
@@ -49,7 +48,7 @@ impl Definitions {
             .prepare_cached("SELECT spec FROM definitions WHERE id = ?1")?
             .query_row([id], |row| row.get(0))?;
         let spec = Arc::new(parse(&text)?);
-        if self.known.len() >= Self::MOST {
+        if self.known.len() >= Self::CACHE_SIZE {
             self.known.clear();
         }
         self.known.insert(id, Arc::clone(&spec));
@@ -57,8 +56,8 @@ impl Definitions {
     }
 }
 
-/// FNV-1a, 64 bits: only to find candidates, which are compared in full.
-pub(super) fn fnv1a(bytes: &[u8]) -> i64 {
+/// FNV-1a, 64 bits: finds candidates, which are compared in full.
+fn fnv1a(bytes: &[u8]) -> i64 {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });

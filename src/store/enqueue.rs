@@ -1,20 +1,20 @@
 //! Putting jobs on disk: all of them or none.
 
-use std::fmt;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::insert::{self, Batch};
-use super::unique_key::holder_of_key;
-use super::{Result, Store, StoreError, cancel};
+use super::error::{Result, StoreError};
+use super::open::Store;
+use super::{cancel, definition, expire};
 use crate::model::{Bytes, JobSpec};
 use crate::text::Timestamp;
 
-/// What to do where an unfinished job holds the unique key.
+/// What to do if an unfinished job holds the unique key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OnConflict {
-    /// Give the id of the holder.
+    /// Answer with the id of the holder.
     #[default]
     Skip,
     /// Cancel the holder, if it has never started, and take its place.
@@ -23,172 +23,148 @@ pub enum OnConflict {
     Error,
 }
 
-/// A job to be.
+/// A job to be enqueued.
 #[derive(Clone, Debug)]
 pub struct NewJob {
     /// Its definition, with every option laid over it.
     pub spec: Arc<JobSpec>,
     /// Appended to the command.
     pub args: Vec<Bytes>,
-    /// What every attempt reads on its standard input; none: nothing.
+    /// The standard input of every attempt.
     pub stdin: Option<Vec<u8>>,
-    /// When it is due; none: at once.
+    /// The due time; none, or a past one: now.
     pub run_at: Option<Timestamp>,
-    /// Never given out twice while a job with it is kept.
+    /// Refers to one job for as long as the job is kept.
     pub idempotency_key: Option<String>,
-    /// What to do where the unique key is held.
     pub on_conflict: OnConflict,
 }
 
-/// The job that stands for an enqueued one.
+/// The answer for one [`NewJob`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enqueued {
-    /// Its id.
     pub id: i64,
-    /// False where a key gave a job that was there before.
+    /// False if a key gave an earlier job.
     pub created: bool,
 }
-
-/// Why nothing was enqueued.
-#[derive(Debug)]
-pub enum EnqueueError {
-    /// The store's own trouble.
-    Store(StoreError),
-    /// The unique key is held by this job, and the conflict is not to be skipped.
-    Conflict {
-        /// The key.
-        key: String,
-        /// The job that holds it.
-        holder: i64,
-        /// The holder was to be replaced, but it has started.
-        started: bool,
-        /// Which of the jobs, from 0.
-        index: usize,
-    },
-}
-
-impl From<StoreError> for EnqueueError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<rusqlite::Error> for EnqueueError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Store(error.into())
-    }
-}
-
-impl fmt::Display for EnqueueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Store(error) => error.fmt(f),
-            Self::Conflict { key, holder, started: false, .. } => {
-                write!(f, "the unique key {key:?} is held by job {holder}")
-            }
-            Self::Conflict { key, holder, started: true, .. } => write!(
-                f,
-                "the unique key {key:?} is held by job {holder}, which has started and cannot be replaced"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for EnqueueError {}
 
 impl Store {
     /// Enqueues all of `jobs` or none. When this returns, they are on disk.
     ///
-    /// The clock is read when it is this process's turn to write, so that ids and due times agree on who came first.
+    /// The clock is read once the write lock is held, so that ids and due times agree on the order. `on_progress` is told
+    /// before each job how many are written; none of them counts until this returns.
     pub fn enqueue(
         &mut self,
         jobs: &[NewJob],
         clock: &dyn Fn() -> Timestamp,
-    ) -> std::result::Result<Vec<Enqueued>, EnqueueError> {
-        self.enqueue_telling(jobs, clock, &mut |_| {})
-    }
-
-    /// Does that, and tells before each job how many are written; none of them counts until this returns.
-    pub fn enqueue_telling(
-        &mut self,
-        jobs: &[NewJob],
-        clock: &dyn Fn() -> Timestamp,
-        tell: &mut dyn FnMut(usize),
-    ) -> std::result::Result<Vec<Enqueued>, EnqueueError> {
-        let mut conflict = None;
-        let enqueued = self.write(|tx| {
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Enqueued>> {
+        self.write(|tx| {
             let now = clock();
-            let mut batch = Batch::new(tx, now);
-            let _spared = batch.spare_triggers(jobs)?;
+            // By address: the jobs of a batch share most of their definitions.
+            let mut definitions: HashMap<*const JobSpec, i64> = HashMap::new();
             let mut enqueued = Vec::with_capacity(jobs.len());
-            let mut left = jobs;
-            while let Some(job) = left.first() {
-                let done = jobs.len() - left.len();
-                tell(done);
-                if let Some(rows) = left.first_chunk().filter(|rows| rows.iter().all(insert::is_plain)) {
-                    let ids = batch.insert_rows(rows)?;
-                    enqueued.extend(ids.map(|id| Enqueued { id, created: true }));
-                    left = &left[rows.len()..];
+            for (index, job) in jobs.iter().enumerate() {
+                on_progress(index);
+                if let Some(id) = job_of_keys(tx, job, index, now)? {
+                    enqueued.push(Enqueued { id, created: false });
                     continue;
                 }
-                match batch.add(job, done) {
-                    Ok(done) => enqueued.push(done),
-                    Err(EnqueueError::Store(error)) => return Err(error),
-                    Err(refused) => {
-                        conflict = Some(refused);
-                        return Err(StoreError::Busy); // rolls back; `conflict` says why
-                    }
-                }
-                left = &left[1..];
+                let address = Arc::as_ptr(&job.spec);
+                let definition_id = match definitions.get(&address) {
+                    Some(known) => *known,
+                    None => definition::intern(tx, &job.spec)?,
+                };
+                definitions.insert(address, definition_id);
+                enqueued.push(Enqueued { id: insert(tx, job, definition_id, now)?, created: true });
             }
             Ok(enqueued)
-        });
-        match conflict {
-            Some(refused) => Err(refused),
-            None => Ok(enqueued?),
-        }
+        })
     }
 }
 
-impl Batch<'_> {
-    fn add(&mut self, job: &NewJob, index: usize) -> std::result::Result<Enqueued, EnqueueError> {
-        if let Some(key) = &job.idempotency_key
-            && let Some(id) = self.given_out(key)?
-        {
-            return Ok(Enqueued { id, created: false });
-        }
-        if let Some(key) = &job.spec.unique_key
-            && let Some(holder) = holder_of_key(self.connection, key, self.now)?
-        {
-            match job.on_conflict {
-                OnConflict::Skip => {
-                    return Ok(Enqueued { id: holder.id, created: false });
-                }
-                OnConflict::Replace if holder.never_started => {
-                    cancel::cancel_waiting(self.connection, holder.id, self.now)?;
-                }
-                OnConflict::Replace | OnConflict::Error => {
-                    let started = job.on_conflict == OnConflict::Replace;
-                    return Err(EnqueueError::Conflict {
-                        key: key.clone(),
-                        holder: holder.id,
-                        started,
-                        index,
-                    });
-                }
-            }
-        }
-        Ok(Enqueued { id: self.insert(job)?, created: true })
-    }
-
-    fn given_out(&self, key: &str) -> Result<Option<i64>> {
+/// The earlier job that the keys of this job refer to. A holder that is to be replaced is cancelled.
+fn job_of_keys(tx: &Connection, job: &NewJob, index: usize, now: Timestamp) -> Result<Option<i64>> {
+    if let Some(key) = &job.idempotency_key {
         let sql = "SELECT id FROM jobs WHERE idempotency_key = ?1";
-        Ok(self.connection.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?)
+        let earlier = tx.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?;
+        if earlier.is_some() {
+            return Ok(earlier);
+        }
+    }
+    let Some(key) = &job.spec.unique_key else { return Ok(None) };
+    let Some(holder) = key_holder(tx, key, now)? else { return Ok(None) };
+    match job.on_conflict {
+        OnConflict::Skip => Ok(Some(holder.id)),
+        OnConflict::Replace if holder.never_started => {
+            cancel::cancel_waiting(tx, holder.id, now)?;
+            Ok(None)
+        }
+        OnConflict::Replace | OnConflict::Error => Err(StoreError::KeyHeld {
+            key: key.clone(),
+            holder: holder.id,
+            started: job.on_conflict == OnConflict::Replace,
+            index,
+        }),
     }
 }
 
-/// Arguments as they are stored: each closed by a NUL, which none can contain.
-pub(super) fn pack_args(args: &[Bytes]) -> Option<Vec<u8>> {
+/// The unfinished job that holds a unique key.
+pub(super) struct Holder {
+    pub id: i64,
+    pub never_started: bool,
+}
+
+/// Finds the unfinished job that holds this key. If it has expired, its expiry is recorded and nobody holds the key.
+pub(super) fn key_holder(tx: &Connection, key: &str, now: Timestamp) -> Result<Option<Holder>> {
+    let sql =
+        "SELECT id, state = 'pending' AND attempts = 0, state = 'pending' AND coalesce(expires_at <= ?2, 0)
+               FROM jobs WHERE unique_key = ?1 AND state IN ('pending', 'running')";
+    let found = tx
+        .prepare_cached(sql)?
+        .query_row(params![key, now.0], |row| {
+            Ok((Holder { id: row.get(0)?, never_started: row.get(1)? }, row.get(2)?))
+        })
+        .optional()?;
+    match found {
+        Some((holder, true)) => {
+            expire::expire_one(tx, holder.id)?;
+            Ok(None)
+        }
+        other => Ok(other.map(|(holder, _)| holder)),
+    }
+}
+
+fn insert(tx: &Connection, job: &NewJob, definition_id: i64, now: Timestamp) -> Result<i64> {
+    let spec = &job.spec;
+    let run_at = job.run_at.map_or(now, |at| at.max(now));
+    // OR ROLLBACK: a failure ends the whole transaction, so SQLite need not keep a journal of each statement.
+    tx.prepare_cached(
+        "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, unique_key,
+                                       idempotency_key, enqueued_at, run_at, expires_at, changed_at)
+         VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8)",
+    )?
+    .execute(params![
+        definition_id,
+        spec.name,
+        spec.queue,
+        spec.priority,
+        pack_args(&job.args),
+        spec.unique_key,
+        job.idempotency_key,
+        now.0,
+        run_at.0,
+        spec.expires_in.map(|span| run_at.plus(span).0),
+    ])?;
+    let id = tx.last_insert_rowid();
+    if let Some(stdin) = &job.stdin {
+        tx.prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
+            .execute(params![id, stdin])?;
+    }
+    Ok(id)
+}
+
+/// Arguments as they are stored: each ended by a NUL, which none can contain.
+fn pack_args(args: &[Bytes]) -> Option<Vec<u8>> {
     if args.is_empty() {
         return None;
     }

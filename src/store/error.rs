@@ -1,11 +1,13 @@
-//! What can go wrong with the store, as data; the words are in one place below.
+//! What can go wrong with the store, as data, and the words for it.
 
-use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use rusqlite::ErrorCode as Sqlite;
+
+/// The answer of the store's functions.
+pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Why the store could not do something. None of these is about a job that failed.
 #[derive(Debug)]
@@ -14,19 +16,19 @@ pub enum StoreError {
     Missing(PathBuf),
     /// The file is something else.
     Foreign(PathBuf, &'static str),
-    /// The file was ours and is damaged.
-    Damaged(PathBuf, String),
+    /// The file is ours and damaged. With its path if that was found while opening.
+    Damaged(Option<PathBuf>, String),
     /// The file is from a newer runner, with this `user_version`.
     Newer(PathBuf, u32),
     /// The file lies on a file system whose locks cannot be trusted.
     Network(PathBuf, &'static str),
-    /// The file has a second name, under which its WAL would not be found.
+    /// The file has this many names; under another one its WAL would not be found.
     HardLinked(PathBuf, u64),
     /// The file was moved or removed, or another one was put in its place.
     Moved(PathBuf),
     /// This user may not write to the file, or not beside it.
     NotWritable(PathBuf),
-    /// The operating system said no to this.
+    /// The operating system refused this.
     Io(String, io::Error),
     /// Another process held the write lock for longer than the busy timeout.
     Busy,
@@ -34,14 +36,24 @@ pub enum StoreError {
     Full,
     /// A commit failed in a way that leaves open whether it is on disk.
     CommitUnknown(rusqlite::Error),
-    /// What the file holds makes no sense.
-    Nonsense(String),
-    /// Anything else that SQLite says.
+    /// The file holds a value that runner never writes.
+    InvalidData(String),
+    /// An unfinished job holds the unique key of a job to be enqueued, and the conflict is not to be skipped.
+    KeyHeld {
+        key: String,
+        /// The job that holds the key.
+        holder: i64,
+        /// The holder was to be replaced, but it has started.
+        started: bool,
+        /// Which of the jobs to be enqueued, from 0.
+        index: usize,
+    },
+    /// Any other error of SQLite.
     Sqlite(rusqlite::Error),
 }
 
 impl StoreError {
-    /// An error of a COMMIT: unless it is known to have been undone, nobody knows.
+    /// An error of a COMMIT: it may have reached the disk all the same, unless SQLite is known to have undone it.
     pub(super) fn at_commit(error: rusqlite::Error) -> Self {
         match Self::from(error) {
             Self::Sqlite(error) => Self::CommitUnknown(error),
@@ -49,57 +61,37 @@ impl StoreError {
         }
     }
 
-    /// An index and its table, or the entries of an index, contradict each other.
+    /// Damage that was found while the database is in use: an index and its table contradict each other.
     pub(super) fn contradiction(what: impl Into<String>) -> Self {
-        TROUBLE_SEEN.set(true);
-        Self::Damaged(PathBuf::new(), what.into())
+        Self::Damaged(None, what.into())
     }
 
-    /// A value that makes no sense.
-    pub(super) fn nonsense(what: impl Into<String>) -> Self {
-        TROUBLE_SEEN.set(true);
-        Self::Nonsense(what.into())
-    }
-
-    /// Worth another try by itself: nothing is broken, something is in the way.
+    /// Is another try worthwhile? Nothing is broken, something is in the way.
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Busy | Self::Full)
     }
-}
 
-thread_local! {
-    /// A store keeps to the thread that opened it; how it is doing, its errors tell.
-    static TROUBLE_SEEN: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Has this thread been told of anything worse than that it has to wait? Then the file may be damaged.
-pub(super) fn trouble_was_seen() -> bool {
-    TROUBLE_SEEN.get()
+    /// May the file be damaged?
+    pub(super) const fn may_be_damage(&self) -> bool {
+        !matches!(self, Self::Busy | Self::Full | Self::KeyHeld { .. })
+    }
 }
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        let known = of_sqlite(error);
-        TROUBLE_SEEN.set(TROUBLE_SEEN.get() || !known.is_passing());
-        known
-    }
-}
-
-fn of_sqlite(error: rusqlite::Error) -> StoreError {
-    match error.sqlite_error_code() {
-        Some(Sqlite::DatabaseBusy | Sqlite::DatabaseLocked) => StoreError::Busy,
-        Some(Sqlite::DiskFull) => StoreError::Full,
-        Some(Sqlite::DatabaseCorrupt | Sqlite::NotADatabase) => {
-            StoreError::Damaged(PathBuf::new(), error.to_string())
+        match error.sqlite_error_code() {
+            Some(Sqlite::DatabaseBusy | Sqlite::DatabaseLocked) => Self::Busy,
+            Some(Sqlite::DiskFull) => Self::Full,
+            Some(Sqlite::DatabaseCorrupt | Sqlite::NotADatabase) => Self::Damaged(None, error.to_string()),
+            // The statements ask for the types that the schema has, and for rows that must be there.
+            None if is_about_a_value(&error) => Self::InvalidData(error.to_string()),
+            _ => Self::Sqlite(error),
         }
-        // Nothing is asked for in a type that the schema does not have, nor what need not be there.
-        None if is_of_the_contents(&error) => StoreError::Nonsense(error.to_string()),
-        _ => StoreError::Sqlite(error),
     }
 }
 
-/// Is this about a value that was read, and not about what was asked?
-fn is_of_the_contents(error: &rusqlite::Error) -> bool {
+/// Is this about a value that was read, and not about the question?
+fn is_about_a_value(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as E;
     matches!(
         error,
@@ -118,10 +110,8 @@ impl fmt::Display for StoreError {
             Self::Foreign(path, what) => {
                 write!(f, "{} is not a runner database: {what}; it was not touched", path.display())
             }
-            Self::Damaged(path, what) if path.as_os_str().is_empty() => {
-                write!(f, "the database is damaged: {what}")
-            }
-            Self::Damaged(path, what) => {
+            Self::Damaged(None, what) => write!(f, "the database is damaged: {what}"),
+            Self::Damaged(Some(path), what) => {
                 write!(f, "the database {} is damaged: {what}; it was not touched", path.display())
             }
             Self::Newer(path, version) => write!(
@@ -155,7 +145,13 @@ impl fmt::Display for StoreError {
             Self::CommitUnknown(error) => {
                 write!(f, "the database could not say whether the last change is on disk ({error})")
             }
-            Self::Nonsense(what) => write!(f, "the database holds something that makes no sense: {what}"),
+            Self::InvalidData(what) => {
+                write!(f, "the database holds something that makes no sense: {what}")
+            }
+            Self::KeyHeld { key, holder, started, .. } => {
+                write!(f, "the unique key {key:?} is held by job {holder}")?;
+                if *started { f.write_str(", which has started and cannot be replaced") } else { Ok(()) }
+            }
             Self::Sqlite(error) => write!(f, "the database said: {error}"),
         }
     }

@@ -1,38 +1,36 @@
-//! Where the database lies, and what lies beside it.
+//! Where the database lies, and the directories around it.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::{Result, StoreError};
+use super::error::{Result, StoreError};
 
-/// The longest path in bytes: 512 is what SQLite takes (`MAX_PATHNAME`), less what the longest name beside it adds.
-const LONGEST: usize = 512 - "-journal".len() - ".run/new.db".len() - 1;
+/// The longest path in bytes: SQLite takes 512 (`MAX_PATHNAME`), less the longest suffix that is appended.
+const PATH_LIMIT: usize = 512 - "-journal".len() - ".run/new.db".len() - 1;
 
-/// The path of a database: canonical, so that everybody means the same file.
+/// The path of a database: canonical, so that all processes mean the same file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreFile {
     path: PathBuf,
 }
 
 impl StoreFile {
-    /// The database of this path. Links are followed, also where the file itself does not exist yet.
+    /// Follows links, also where the file itself does not exist yet.
     pub fn new(path: &Path) -> Result<Self> {
-        let what = || format!("find the database {}", path.display());
+        let failed = |error| StoreError::Io(format!("find the database {}", path.display()), error);
         if path.as_os_str().as_bytes().ends_with(b"/") {
-            let error =
-                io::Error::new(ErrorKind::IsADirectory, "its path ends with a slash, as a folder's does");
-            return Err(StoreError::Io(what(), error));
+            let why = "its path ends with a slash, as a folder's does";
+            return Err(failed(io::Error::new(ErrorKind::IsADirectory, why)));
         }
-        let absolute = std::path::absolute(path).map_err(|e| StoreError::Io(what(), e))?;
-        let path = canonical(&absolute, 40).map_err(|error| StoreError::Io(what(), error))?;
-        if path.as_os_str().len() > LONGEST {
-            let error = io::Error::other(format!(
-                "its path is longer than {LONGEST} bytes, and SQLite takes no more"
-            ));
-            return Err(StoreError::Io(what(), error));
+        let absolute = std::path::absolute(path).map_err(failed)?;
+        let path = canonical(&absolute, 40).map_err(failed)?;
+        if path.as_os_str().len() > PATH_LIMIT {
+            let why = format!("its path is longer than {PATH_LIMIT} bytes, and SQLite takes no more");
+            return Err(failed(io::Error::other(why)));
         }
         Ok(Self { path })
     }
@@ -42,16 +40,64 @@ impl StoreFile {
         &self.path
     }
 
+    /// The directory of the database.
+    pub(super) fn parent(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
     /// `FILE.run/`: locks, sockets and reports of the workers of this database.
     pub fn run_dir(&self) -> PathBuf {
         self.beside(".run")
     }
 
-    /// The path with something appended to its name.
+    /// The path with a suffix.
     pub fn beside(&self, suffix: &str) -> PathBuf {
         let mut name = OsString::from(self.path.as_os_str());
         name.push(suffix);
         PathBuf::from(name)
+    }
+
+    /// Is there no file, or an empty one?
+    pub(super) fn is_missing(&self) -> Result<bool> {
+        match fs::metadata(&self.path) {
+            Ok(found) => Ok(found.is_file() && found.len() == 0),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(StoreError::Io(format!("look at the database {}", self.path.display()), error)),
+        }
+    }
+
+    /// Refuses file systems on which locks do not exclude other machines, or do not work at all. `on` is the database, or
+    /// its directory before there is one.
+    pub(super) fn refuse_network(&self, on: &Path) -> Result<()> {
+        let magic =
+            rustix::fs::statfs(on).ok().and_then(|found| u32::try_from(found.f_type & 0xffff_ffff).ok());
+        // Magic numbers: statfs(2).
+        let kind = match magic {
+            Some(0x6969) => "NFS",
+            Some(0x517b | 0xff53_4d42 | 0xfe53_4d42) => "SMB",
+            Some(0x0102_1997) => "9p",
+            _ => return Ok(()),
+        };
+        Err(StoreError::Network(self.path.clone(), kind))
+    }
+
+    /// Creates `FILE.run/` if it is missing, and makes sure that nobody else can put anything into it.
+    pub fn make_run_dir(&self) -> Result<PathBuf> {
+        let dir = self.run_dir();
+        let failed = |error| StoreError::Io(format!("use the run directory {}", dir.display()), error);
+        make_dirs(&dir).map_err(failed)?;
+        let found = fs::symlink_metadata(&dir).map_err(failed)?;
+        let denied = |why: &str| Err(failed(io::Error::new(ErrorKind::PermissionDenied, why.to_owned())));
+        if !found.is_dir() {
+            return denied("it is no directory, or a link to one");
+        }
+        if found.uid() != rustix::process::geteuid().as_raw() {
+            return denied("it belongs to another user");
+        }
+        if found.permissions().mode() & 0o777 != 0o700 {
+            fs::set_permissions(&dir, Permissions::from_mode(0o700)).map_err(failed)?;
+        }
+        Ok(dir)
     }
 }
 
@@ -74,8 +120,27 @@ fn canonical(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     }
 }
 
+/// Creates the missing parts of a directory, readable by its owner alone, and makes the new names durable.
+pub(super) fn make_dirs(dir: &Path) -> io::Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = dir.parent() {
+        make_dirs(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(dir) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => dir.parent().map_or(Ok(()), sync_dir),
+    }
+}
+
+pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
 /// The database to use: `--db`, else `$RUNNER_DB`, else `$XDG_STATE_HOME/runner/runner.db`, by default under
-/// `~/.local/state`. None where not even a home is known. Empty variables count as unset.
+/// `~/.local/state`. None if not even a home is known. Empty variables count as unset.
 pub fn locate(explicit: Option<&Path>, env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let var = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     // The base directory specification: a relative path in these variables is to be ignored.
@@ -92,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_place_wins() {
+    fn the_nearest_setting_wins() {
         let found = |explicit: Option<&str>, vars: &[(&str, &str)]| {
             let env = |name: &str| {
                 vars.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
@@ -110,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dangling_link_names_the_file_it_points_to() {
+    fn a_dangling_link_names_the_file_that_it_points_to() {
         let dir = tempfile::tempdir().unwrap();
         let real = fs::canonicalize(dir.path()).unwrap();
         std::os::unix::fs::symlink("target.db", real.join("link.db")).unwrap();

@@ -234,5 +234,5 @@ fn move_on(
     if changed == 1 {
         return Ok(());
     }
-    Err(StoreError::nonsense(format!("job {} changed within a transaction", attempt.job_id)))
+    Err(StoreError::InvalidData(format!("job {} changed within a transaction", attempt.job_id)))
 }

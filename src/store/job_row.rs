@@ -90,7 +90,7 @@ impl JobRow {
         let mut job = Self {
             id: row.get(0)?,
             state: JobState::parse(&state)
-                .ok_or_else(|| unreadable(1, super::StoreError::nonsense(format!("state {state:?}"))))?,
+                .ok_or_else(|| unreadable(1, super::StoreError::InvalidData(format!("state {state:?}"))))?,
             phase: None,
             spec: Arc::new(spec),
             args: unpack_args(args.as_deref()),

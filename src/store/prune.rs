@@ -1,79 +1,76 @@
-//! Removing finished jobs, with all that is kept of them.
+//! Removing finished jobs, with their history.
 //!
-//! In many short transactions, so that workers are never held up. What ends it half-way leaves a file in which some jobs
-//! are gone whole, and the others are there whole.
+//! In many short transactions, so that workers are never held up. A prune that is cut short leaves some jobs gone whole,
+//! and the others there whole.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 
-use super::{Result, Store, expire};
+use super::error::Result;
+use super::expire;
+use super::gc::{self, GAP};
+use super::open::Store;
 use crate::model::JobState;
 use crate::text::Timestamp;
 
-/// How long one transaction may go on taking further jobs: then it commits, and others get their turn.
+/// A transaction takes no further job after this time: it commits, and others get their turn.
 const HOLD: Duration = Duration::from_millis(10);
 
-/// Between two transactions: longer than the longest wait between two tries of a writer (see `busy`), so that whoever
-/// waits comes first.
-pub(super) const GAP: Duration = Duration::from_millis(3);
+/// Jobs that one read finds.
+const PAGE: usize = 1_000;
 
-/// Jobs found at once.
-const FOUND: usize = 1_000;
-
-/// Which finished jobs are meant.
+/// Which finished jobs to remove. A name or queue that is none selects all.
 #[derive(Clone, Debug)]
 pub struct PruneFilter {
-    /// In these states, of which only final ones mean anything.
+    /// Final states.
     pub states: Vec<JobState>,
-    /// Of this name.
     pub name: Option<String>,
-    /// In this queue.
     pub queue: Option<String>,
     /// Finished at this time or before.
     pub until: Timestamp,
 }
 
-/// How many jobs of each state that was asked for.
+/// The number of jobs of each state that was asked for.
 pub type PruneCounts = Vec<(JobState, u64)>;
 
-/// A finished job: when it finished, and its id. Jobs are removed in this order.
-type Place = (i64, i64);
+/// When a finished job finished, and its id. Jobs are removed in this order.
+type Position = (i64, i64);
 
-/// The filters that are no state.
-const WANTED: &str = "changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
+/// The conditions of a filter besides the state.
+const SELECTED: &str = "changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
 
 impl Store {
-    /// How many jobs [`Store::prune`] would remove, waiting ones included whose expiry nobody has recorded yet.
-    pub fn count_prunable(&mut self, filter: &PruneFilter) -> Result<PruneCounts> {
+    /// How many jobs [`Store::prune`] would remove, counting waiting jobs whose expiry nobody has recorded yet.
+    pub fn count_prunable(&self, filter: &PruneFilter) -> Result<PruneCounts> {
         let PruneFilter { name, queue, until, .. } = filter;
         self.read(|tx| {
-            let mut expired = tx.prepare_cached(
-                "SELECT count(*) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1
-                 AND changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)",
-            )?;
-            let count = |state: &JobState| {
-                // A word, not a parameter: else the partial index is of no use.
-                let sql = format!("SELECT count(*) FROM jobs WHERE state = '{state}' AND {WANTED}");
-                let found: u64 =
-                    tx.prepare_cached(&sql)?.query_row(params![until.0, name, queue], |row| row.get(0))?;
-                let unrecorded: u64 = match state {
-                    JobState::Dead => expired.query_row(params![until.0, name, queue], |row| row.get(0))?,
+            let count = |condition: &str| -> Result<u64> {
+                let sql = format!("SELECT count(*) FROM jobs WHERE {condition} AND {SELECTED}");
+                Ok(tx.prepare_cached(&sql)?.query_row(params![until.0, name, queue], |row| row.get(0))?)
+            };
+            let of_state = |state: &JobState| {
+                // A literal, not a parameter: the partial index needs it.
+                let recorded = count(&format!("state = '{state}'"))?;
+                let unrecorded = match state {
+                    JobState::Dead => {
+                        count("state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1")?
+                    }
                     _ => 0,
                 };
-                Ok((*state, found + unrecorded))
+                Ok((*state, recorded + unrecorded))
             };
-            filter.states.iter().map(count).collect()
+            filter.states.iter().map(of_state).collect()
         })
     }
 
-    /// Removes them, the oldest of a state first, and what is left of no use to anybody then. `go_on` is told how many
-    /// are gone, and may say that it is enough.
+    /// Removes the selected jobs, the oldest of a state first, and then the definitions and workers that nothing needs any
+    /// more. `go_on` is told how many jobs are gone; its `false` ends the prune.
     pub fn prune(&mut self, filter: &PruneFilter, go_on: &mut dyn FnMut(u64) -> bool) -> Result<PruneCounts> {
         let mut counts: PruneCounts = filter.states.iter().map(|state| (*state, 0)).collect();
         if filter.states.contains(&JobState::Dead) {
-            while !self.write(|tx| expire::expire_due(tx, filter.until, FOUND))?.is_empty() && go_on(0) {
+            while !self.write(|tx| expire::expire_due(tx, filter.until, PAGE))?.is_empty() && go_on(0) {
                 thread::sleep(GAP);
             }
         }
@@ -81,13 +78,14 @@ impl Store {
         for (state, count) in &mut counts {
             let mut after = (i64::MIN, 0);
             loop {
-                let found = self.prunable(filter, *state, after)?;
+                let found = self.read(|tx| page(tx, filter, *state, after))?;
                 let Some(last) = found.last() else { break };
                 after = *last;
                 let mut left = found.as_slice();
                 while !left.is_empty() {
-                    let (looked_at, removed) = self.remove_some(left, *state, filter.until)?;
-                    left = &left[looked_at..];
+                    let (tried, removed) =
+                        self.write(|tx| remove_for_a_while(tx, left, *state, filter.until))?;
+                    left = &left[tried..];
                     *count += removed;
                     gone += removed;
                     if !go_on(gone) {
@@ -98,43 +96,43 @@ impl Store {
             }
         }
         if gone > 0 {
-            self.sweep(filter.until, &mut || go_on(gone))?;
+            gc::collect(self, filter.until, &mut || go_on(gone))?;
         }
         Ok(counts)
     }
-
-    /// Some of those that come after this place, in their order.
-    fn prunable(&mut self, filter: &PruneFilter, state: JobState, after: Place) -> Result<Vec<Place>> {
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT changed_at, id FROM jobs
-             WHERE state = '{state}' AND {WANTED} AND changed_at >= ?4 AND (changed_at, id) > (?4, ?5)
-             ORDER BY changed_at, id LIMIT {FOUND}"
-        ))?;
-        let PruneFilter { name, queue, until, .. } = filter;
-        let rows = statement.query_map(params![until.0, name, queue, after.0, after.1], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
-    /// Removes as many of these as there is time for: how many were looked at, and how many are gone.
-    fn remove_some(&mut self, found: &[Place], state: JobState, until: Timestamp) -> Result<(usize, u64)> {
-        self.write(|tx| {
-            let begun = Instant::now();
-            let mut removed = 0;
-            for (index, (_, id)) in found.iter().enumerate() {
-                removed += u64::from(remove_one(tx, *id, state, until)?);
-                if begun.elapsed() >= HOLD {
-                    return Ok((index + 1, removed));
-                }
-            }
-            Ok((found.len(), removed))
-        })
-    }
 }
 
-/// Removes this job, unless it was put back or removed since it was found. What is kept of it goes by a trigger.
-fn remove_one(connection: &Connection, id: i64, state: JobState, until: Timestamp) -> Result<bool> {
-    let sql = "DELETE FROM jobs WHERE id = ?1 AND state = ?2 AND changed_at <= ?3";
-    Ok(connection.prepare_cached(sql)?.execute(params![id, state.as_str(), until.0])? > 0)
+/// The first selected jobs after this position.
+fn page(tx: &Connection, filter: &PruneFilter, state: JobState, after: Position) -> Result<Vec<Position>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT changed_at, id FROM jobs
+         WHERE state = '{state}' AND {SELECTED} AND changed_at >= ?4 AND (changed_at, id) > (?4, ?5)
+         ORDER BY changed_at, id LIMIT {PAGE}"
+    ))?;
+    let PruneFilter { name, queue, until, .. } = filter;
+    let rows = statement
+        .query_map(params![until.0, name, queue, after.0, after.1], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Removes as many of these jobs as [`HOLD`] allows, at least one. A job that was retried since it was found stays. Gives
+/// how many were tried, and how many are gone.
+fn remove_for_a_while(
+    tx: &Connection,
+    found: &[Position],
+    state: JobState,
+    until: Timestamp,
+) -> Result<(usize, u64)> {
+    // A trigger removes the history.
+    let mut delete =
+        tx.prepare_cached("DELETE FROM jobs WHERE id = ?1 AND state = ?2 AND changed_at <= ?3")?;
+    let begun = Instant::now();
+    let mut removed = 0;
+    for (index, (_, id)) in found.iter().enumerate() {
+        removed += delete.execute(params![id, state.as_str(), until.0])? as u64;
+        if begun.elapsed() >= HOLD {
+            return Ok((index + 1, removed));
+        }
+    }
+    Ok((found.len(), removed))
 }

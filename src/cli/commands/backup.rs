@@ -19,9 +19,7 @@ pub fn run(global: &Global, asked: &Backup) -> Result<ExitStatus> {
         );
     }
     let mut bar = Bar::new(global, "{percent}% copied");
-    store.backup(&asked.target, &mut |pages, left| {
-        bar.set(pages - left, pages);
-    })?;
+    store.backup(&asked.target, &mut |copied, all| bar.set(copied, all))?;
     drop(bar);
     let mut out = Output::new(global);
     if out.json && !out.quiet {

@@ -9,7 +9,7 @@ use crate::cli::output::{JobJson, Output, warn};
 use crate::cli::stale_definition;
 use crate::clock;
 use crate::model::{ErrorCode, JobState};
-use crate::store::{Refusal, Replayed};
+use crate::store::{Refusal, Retried};
 use crate::text::counted;
 use crate::wake;
 
@@ -20,9 +20,9 @@ pub fn run(global: &Global, asked: &Retry) -> Result<ExitStatus> {
         store.make_due(&asked.ids, &clock::now)?
     } else if asked.dead {
         let (name, code) = (asked.name.as_deref(), asked.error_code.as_ref().map(ErrorCode::as_str));
-        store.replay_dead(name, code, asked.force, &clock::now)?
+        store.retry_dead(name, code, asked.force, &clock::now)?
     } else {
-        store.replay(&asked.ids, asked.force, &clock::now)?
+        store.retry(&asked.ids, asked.force, &clock::now)?
     };
     wake::wake_workers(&store.file().run_dir());
     let mut out = Output::new(global);
@@ -51,7 +51,7 @@ pub fn run(global: &Global, asked: &Retry) -> Result<ExitStatus> {
 }
 
 /// Every job that was named and left is named again, with the reason.
-fn tell_refused(done: &[Replayed], now: bool) -> ExitStatus {
+fn tell_refused(done: &[Retried], now: bool) -> ExitStatus {
     let mut exit = ExitStatus::SUCCESS;
     for each in done {
         let Some(refusal) = each.refusal else { continue };
@@ -80,7 +80,7 @@ fn tell_refused(done: &[Replayed], now: bool) -> ExitStatus {
 }
 
 /// With `--dead` nobody named the jobs that were left: they are counted.
-fn tell_skipped(done: &[Replayed], quiet: bool) {
+fn tell_skipped(done: &[Retried], quiet: bool) {
     if quiet {
         return;
     }

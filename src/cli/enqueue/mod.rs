@@ -26,7 +26,7 @@ use super::output::{AttemptJson, Bar, JobJson, Output, StreamCursor, Written, pr
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Attempt, Bytes, JobState};
-use crate::store::{EnqueueError, Enqueued, NewJob, Store};
+use crate::store::{Enqueued, NewJob, Store, StoreError};
 use crate::text::{Timestamp, local_time, safe_line};
 use crate::wake;
 use overrides::Overrides;
@@ -46,13 +46,14 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
     }
     let mut store = locate::open_or_create(global)?;
     let mut bar = Bar::new(global, "{pos} of {len} written");
-    let mut tell = |done| bar.set(done as u64, jobs.len() as u64);
-    let enqueued = store.enqueue_telling(&jobs, &clock::now, &mut tell);
+    let mut on_progress = |done| bar.set(done as u64, jobs.len() as u64);
+    let enqueued = store.enqueue(&jobs, &clock::now, &mut on_progress);
     let enqueued = enqueued.map_err(|error| enqueue_failure(&store, error))?;
     drop(bar);
-    store.check_place()?;
-    let a_worker_is_there =
-        enqueued.iter().any(|job| job.created) && wake::wake_workers(&store.file().run_dir());
+    store.check_path()?;
+    if enqueued.iter().any(|job| job.created) {
+        wake::wake_workers(&store.file().run_dir());
+    }
     if !out.quiet {
         holders::tell(&store, &jobs, &enqueued)?;
     }
@@ -60,23 +61,18 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
     if asked.waiting.wait {
         return wait(&mut out, &mut store, &enqueued, asked.waiting);
     }
-    if a_worker_is_there {
-        store.leave();
-    }
     Ok(ExitStatus::SUCCESS)
 }
 
 /// The job that holds the key may be one of this call: it was not enqueued, so its id means nothing.
-fn enqueue_failure(store: &Store, error: EnqueueError) -> anyhow::Error {
+fn enqueue_failure(store: &Store, error: StoreError) -> anyhow::Error {
     match &error {
-        EnqueueError::Conflict { key, holder, .. }
-            if matches!(store.job(*holder, clock::now()), Ok(None)) =>
-        {
+        StoreError::KeyHeld { key, holder, .. } if matches!(store.job(*holder, clock::now()), Ok(None)) => {
             let what = format!("nothing was enqueued: two jobs of this call have the unique key {key:?}");
             CliError::new(ExitStatus::LATER, what).hint("--on-conflict skip takes the first for both").into()
         }
-        EnqueueError::Conflict { .. } => anyhow::Error::from(error).context("nothing was enqueued"),
-        EnqueueError::Store(_) => error.into(),
+        StoreError::KeyHeld { .. } => anyhow::Error::from(error).context("nothing was enqueued"),
+        _ => error.into(),
     }
 }
 

@@ -16,7 +16,7 @@ const REFUSED: &[&str] = &[
     "state = 'pending' OR state = 'running' OR state = 'succeeded' OR state = 'dead' OR state = 'cancelled'
         UPDATE jobs SET state = 'lost', worker_id = NULL WHERE id = 2",
     "attempts >= 0
-        DROP TRIGGER jobs_keep_their_attempts; UPDATE jobs SET attempts = -1 WHERE id = 1",
+        UPDATE jobs SET attempts = -1 WHERE id = 1",
     "budget_used >= 0
         UPDATE jobs SET budget_used = -1 WHERE id = 1",
     "dead_reason = 'interrupted' OR dead_reason = 'unrecoverable' OR dead_reason = 'never_retry' OR dead_reason = 'not_retryable' OR dead_reason = 'code_not_listed' OR dead_reason = 'spawn_failed' OR dead_reason = 'attempts_exhausted' OR dead_reason = 'expired'
@@ -41,7 +41,7 @@ const REFUSED: &[&str] = &[
         DROP TRIGGER attempts_are_numbered_without_gaps; ATTEMPT number = 0",
     "budget_number >= 1
         ATTEMPT budget_number = 0",
-    "outcome = 'succeeded' OR outcome = 'failed' OR outcome = 'timed_out' OR outcome = 'spawn_failed' OR outcome = 'worker_crashed' OR outcome = 'interrupted' OR outcome = 'cancelled'
+    "outcome IN ('succeeded', 'failed', 'timed_out', 'spawn_failed', 'worker_crashed', 'interrupted', 'cancelled')
         ATTEMPT outcome = 'odd'",
     "exit_code BETWEEN 0 AND 255
         ATTEMPT exit_code = 256",
@@ -53,7 +53,7 @@ const REFUSED: &[&str] = &[
         ATTEMPT duration_ms = -1",
     "leaked IN (0, 1)
         ATTEMPT leaked = 2",
-    "next_state = 'succeeded' OR next_state = 'pending' OR next_state = 'dead' OR next_state = 'cancelled'
+    "next_state IN ('succeeded', 'pending', 'dead', 'cancelled')
         ATTEMPT next_state = 'running'",
     "nominal_delay_ms >= 0
         ATTEMPT next_state = 'pending', nominal_delay_ms = -1, delay_ms = 0",

@@ -15,19 +15,17 @@ const MAY_BE_NULL: &[&str] = &[
 const ONCE: &[(&str, &str)] = &[
     (
         "CREATE UNIQUE INDEX jobs_unique_key ON jobs (unique_key)",
-        "DROP TRIGGER jobs_do_not_replace_the_holder_of_a_key;
-        INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, unique_key)
+        "INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, unique_key)
         VALUES (1, 'b', 'q', 0, 'pending', 1, 1, 1, 'k'), (1, 'b', 'q', 0, 'pending', 1, 1, 1, 'k')",
     ),
     (
         "CREATE UNIQUE INDEX jobs_idempotency_key ON jobs (idempotency_key)",
-        "DROP TRIGGER jobs_do_not_replace_the_holder_of_a_key;
-        INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at,
+        "INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at,
         idempotency_key) VALUES (1, 'b', 'q', 0, 'pending', 1, 1, 1, 'k'), (1, 'b', 'q', 0, 'pending', 1, 1, 1, 'k')",
     ),
     (
         "UNIQUE (job_id, number)",
-        "DROP TRIGGER outputs_are_written_once; INSERT INTO outputs VALUES (3, 1, x'61', 0, 0, x'', 0, 0)",
+        "INSERT INTO outputs VALUES (3, 1, x'61', 0, 0, x'', 0, 0)",
     ),
     ("TEXT NOT NULL UNIQUE,", "UPDATE workers SET name = 'one'"),
 ];

@@ -14,7 +14,7 @@ fn spread(store: &mut Store) {
     for at in [1, 9_000, HOUR, 2 * HOUR, 365 * 24 * HOUR] {
         jobs.push(NewJob { run_at: Some(Timestamp(at)), ..new_job(spec("a")) });
     }
-    store.enqueue(&jobs, &|| Timestamp(0)).unwrap();
+    store.add(&jobs, &|| Timestamp(0)).unwrap();
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn an_expiry_is_counted_in_its_own_queue_and_only_while_the_job_waits() {
         let mut spec = spec("a");
         queue.clone_into(&mut spec.queue);
         spec.expires_in = Some(Millis(expires_in));
-        store.enqueue(&[new_job(spec)], &|| Timestamp(0)).unwrap();
+        store.add(&[new_job(spec)], &|| Timestamp(0)).unwrap();
     }
     store.cancel(&[3], &|| Timestamp(0)).unwrap();
     let overview = store.overview(Timestamp(5_500)).unwrap();

@@ -42,7 +42,7 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
     let worker = store.register_worker(&worker_row(&format!("w{n}"))).unwrap();
     let (mut ran, mut ended) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS / 2 {
-        store.enqueue(&[new_job(spec("a"))], &clock).unwrap();
+        store.add(&[new_job(spec("a"))], &clock).unwrap();
         let idle_slots = usize::from(round + 1 < ROUNDS / 2);
         let request = TurnRequest { worker, queues: None, ended: &ended, give_back: &[], idle_slots };
         let turn = store.turn(&mut definitions, &request, &clock).unwrap();
@@ -64,7 +64,7 @@ fn sixteen_that_create_at_once_share_one_file() {
                     scope.spawn(|| {
                         barrier.wait();
                         let mut store = Store::open_or_create(place.file.clone()).unwrap();
-                        store.enqueue(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap()[0].id
+                        store.add(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap()[0].id
                     })
                 })
                 .collect();
@@ -84,7 +84,7 @@ fn a_file_that_others_open_write_and_close_is_never_taken_for_damaged() {
                 for _ in 0..150 {
                     let mut store = Store::open(place.file.clone()).unwrap();
                     let job = NewJob { args: vec![Bytes(vec![b'x'; 20_000])], ..new_job(spec("a")) };
-                    store.enqueue(&[job], &|| Timestamp(1)).unwrap();
+                    store.add(&[job], &|| Timestamp(1)).unwrap();
                 }
             });
         }

@@ -12,7 +12,7 @@ pub(super) fn of_many_jobs_that_expired_together_none_is_claimed() {
     let mut definitions = Definitions::default();
     let spec = JobSpec { expires_in: Some(Millis(1)), ..spec("a") };
     let jobs: Vec<_> = (0..1_500).map(|_| new_job(spec.clone())).collect();
-    store.enqueue(&jobs, &|| Timestamp(1)).unwrap();
+    store.add(&jobs, &|| Timestamp(1)).unwrap();
     let worker = store.register_worker(&worker_row("w")).unwrap();
     let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[], idle_slots: 10 };
     let mut expired = 0;
@@ -33,7 +33,7 @@ pub(super) fn a_holder_that_expires_this_very_moment_holds_its_key_no_more() {
     let spec = JobSpec { expires_in: Some(Millis(9)), unique_key: Some("k".to_owned()), ..spec("a") };
     let mut enqueue_at = |at| {
         let job = new_job(spec.clone());
-        store.enqueue(&[job], &|| Timestamp(at)).unwrap()[0]
+        store.add(&[job], &|| Timestamp(at)).unwrap()[0]
     };
     let first = enqueue_at(1);
     assert_eq!(enqueue_at(9).id, first.id);
@@ -46,15 +46,15 @@ pub(super) fn a_holder_that_runs_holds_its_key_also_after_its_expiry_and_is_not_
     let place = Place::empty();
     let mut store = place.open();
     let spec = JobSpec { expires_in: Some(Millis(9)), unique_key: Some("k".to_owned()), ..spec("a") };
-    let first = store.enqueue(&[new_job(spec.clone())], &|| Timestamp(1)).unwrap()[0];
+    let first = store.add(&[new_job(spec.clone())], &|| Timestamp(1)).unwrap()[0];
     let worker = store.register_worker(&worker_row("w")).unwrap();
     let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[], idle_slots: 1 };
     store.turn(&mut Definitions::default(), &request, &|| Timestamp(2)).unwrap();
     for at in [3, 10] {
         let next = NewJob { on_conflict: OnConflict::Replace, ..new_job(spec.clone()) };
-        let refused = store.enqueue(&[next], &|| Timestamp(at)).unwrap_err();
+        let refused = store.add(&[next], &|| Timestamp(at)).unwrap_err();
         assert!(refused.to_string().contains("has started"), "{refused}");
-        let again = store.enqueue(&[new_job(spec.clone())], &|| Timestamp(at)).unwrap()[0];
+        let again = store.add(&[new_job(spec.clone())], &|| Timestamp(at)).unwrap()[0];
         assert_eq!((again.id, again.created), (first.id, false));
     }
 }
@@ -65,7 +65,7 @@ pub(super) fn an_expiry_is_recorded_of_the_job_that_is_named_alone() {
     let mut store = place.open();
     for span in [9, 90] {
         let spec = JobSpec { expires_in: Some(Millis(span)), ..spec("a") };
-        store.enqueue(&[new_job(spec)], &|| Timestamp(1)).unwrap();
+        store.add(&[new_job(spec)], &|| Timestamp(1)).unwrap();
     }
     let state = |store: &Store, id| store.job(id, Timestamp(1)).unwrap().unwrap().status();
     store.record_expiry(2, &|| Timestamp(50)).unwrap();

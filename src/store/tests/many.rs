@@ -1,9 +1,8 @@
 //! Many jobs enqueued at once are the same as each by itself.
 
 use super::fixture::{Place, new_job, spec, unsynced};
-use super::schema::known;
 use crate::model::Bytes;
-use crate::store::{NewJob, Store};
+use crate::store::NewJob;
 use crate::text::Timestamp;
 
 /// Plain jobs, which share statements, with others among them, which do not.
@@ -42,9 +41,9 @@ fn together_and_alone(jobs: &[NewJob], created: i64) -> (u64, u64) {
     let clock = || Timestamp(1_000);
     let (together, alone) = (Place::empty(), Place::empty());
     let (mut together, mut alone) = (unsynced(together.open()), unsynced(alone.open()));
-    let ids = together.enqueue(jobs, &clock).unwrap();
+    let ids = together.add(jobs, &clock).unwrap();
     let one_by_one: Vec<_> =
-        jobs.iter().flat_map(|job| alone.enqueue(std::slice::from_ref(job), &clock).unwrap()).collect();
+        jobs.iter().flat_map(|job| alone.add(std::slice::from_ref(job), &clock).unwrap()).collect();
     assert_eq!(ids, one_by_one);
     assert_eq!(
         ids.iter().filter(|job| job.created).map(|job| job.id).collect::<Vec<_>>(),
@@ -67,48 +66,19 @@ fn many_at_once_are_what_they_are_one_by_one() {
 }
 
 #[test]
-fn the_triggers_that_many_at_once_are_spared_would_have_let_them_through() {
-    let [spared, watched] = [Place::empty(), Place::empty()];
-    unsynced(spared.open()).enqueue(&all_plain(), &|| Timestamp(1_000)).unwrap();
-    let store = watched.open();
-    let watched = &store.connection;
-    watched.execute("ATTACH ?1 AS spared", [spared.file.path().to_str()]).unwrap();
-    for table in ["definitions", "jobs"] {
-        let columns = format!("SELECT group_concat(name) FROM pragma_table_info('{table}')");
-        let columns: String = watched.query_row(&columns, [], |row| row.get(0)).unwrap();
-        let copy =
-            format!("INSERT INTO {table} ({columns}) SELECT {columns} FROM spared.{table} ORDER BY id");
-        assert!(watched.execute(&copy, []).unwrap() > 1);
-        // And they would have changed nothing.
-        let triggers = known(watched, "trigger").into_iter().map(|(_, sql)| sql);
-        for sql in triggers.filter(|sql| sql.contains(&format!(" INSERT ON {table}"))) {
-            let (_, body) = sql.split_once("\nBEGIN ").unwrap();
-            assert!(body.starts_with("SELECT RAISE(ABORT") && body.matches(';').count() == 1, "{sql}");
-        }
-    }
-}
-
-#[test]
-fn one_bad_job_among_many_undoes_all_and_triggers_run_again() {
+fn one_bad_job_among_many_undoes_all() {
     let place = Place::empty();
     let mut store = unsynced(place.open());
     let clock = || Timestamp(1_000);
-    let refused = |store: &Store| {
-        let sql = "INSERT OR REPLACE INTO jobs (id, definition_id, name, queue, priority, state, enqueued_at, run_at,
-                                                changed_at) VALUES (1, 1, 'b', 'q', 0, 'pending', 1, 1, 1)";
-        store.connection.execute(sql, []).unwrap_err().to_string()
-    };
     let mut jobs = vec![new_job(spec("a")); 100];
-    assert_eq!(store.enqueue(&jobs, &clock).unwrap().len(), 100);
-    assert_eq!(refused(&store), "there is a job with this id");
+    assert_eq!(store.add(&jobs, &clock).unwrap().len(), 100);
 
     let mut bad = spec("bad");
     bad.priority = 1_001;
     jobs[90].spec = std::sync::Arc::new(bad);
-    let said = store.enqueue(&jobs, &clock).unwrap_err().to_string();
+    let said = store.add(&jobs, &clock).unwrap_err().to_string();
     assert!(said.contains("CHECK constraint failed: priority BETWEEN -1000 AND 1000"), "{said}");
     assert_eq!(store.count_unfinished().unwrap(), 100);
     assert_eq!(store.audit().unwrap(), []);
-    assert_eq!(refused(&store), "there is a job with this id");
-    assert_eq!(store.enqueue(&jobs[..1], &clock).unwrap()[0].id, 101);
+    assert_eq!(store.add(&jobs[..1], &clock).unwrap()[0].id, 101);
 }

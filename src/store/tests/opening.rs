@@ -35,7 +35,7 @@ fn beside(dir: &Path) -> Vec<String> {
 fn closed() -> Place {
     let place = Place::empty();
     let mut store = place.open();
-    store.enqueue(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap();
+    store.add(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap();
     drop(store);
     assert_eq!(beside(place.dir.path()), ["runner.db", "runner.db.run"]);
     place
@@ -69,7 +69,6 @@ fn what_is_created_is_ours_private_and_durable() {
     is("user_version", "1");
     is("journal_mode", "wal");
     is("synchronous", "2");
-    is("recursive_triggers", "1");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let wal = file.beside("-wal");
     for path in [file.path(), &wal, &file.run_dir().join("create.lock")] {
@@ -102,7 +101,7 @@ fn an_empty_file_and_an_interrupted_creation_are_completed() {
         fs::write(place.file.path(), "").unwrap();
         fs::write(place.file.beside("-wal"), "of an earlier file").unwrap();
         let mut store = place.open();
-        store.enqueue(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap();
+        store.add(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap();
         assert_eq!(beside(&run_dir), ["create.lock"]);
         assert_eq!(pragma(&store.connection, "integrity_check"), "ok");
     }
@@ -176,7 +175,7 @@ fn a_log_is_written_over_and_one_that_grew_gives_its_space_back() {
     let (mut longest, mut shortened) = (0, false);
     // A page and more each, and four megabytes until the log begins anew.
     for _ in 0..3_000 {
-        store.enqueue(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap();
+        store.add(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap();
         shortened |= length() < longest;
         longest = longest.max(length());
     }
@@ -184,8 +183,8 @@ fn a_log_is_written_over_and_one_that_grew_gives_its_space_back() {
     assert!(!shortened, "it was cut, to grow again");
 
     let big = NewJob { stdin: Some(vec![0; 12 << 20]), ..new_job(spec("a")) };
-    store.enqueue(&[big], &|| Timestamp(1)).unwrap();
+    store.add(&[big], &|| Timestamp(1)).unwrap();
     assert!(length() > 12 << 20);
-    store.enqueue(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap();
+    store.add(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap();
     assert_eq!(length(), 8 << 20);
 }

@@ -85,12 +85,12 @@ fn flow(store: &mut Store) {
     let worker = store.register_worker(&worker_row("one")).unwrap();
     let other = store.register_worker(&worker_row("two")).unwrap();
     for (n, queue) in ["p", "q", "p", "q", "q"].iter().enumerate() {
-        store.enqueue(&[job(queue, i32::from(n > 2), Some(&format!("k{n}")))], CLOCK).unwrap();
+        store.add(&[job(queue, i32::from(n > 2), Some(&format!("k{n}")))], CLOCK).unwrap();
         let late = NewJob { run_at: Some(Timestamp(9_000)), ..job(queue, 0, None) };
-        store.enqueue(&[late], CLOCK).unwrap();
+        store.add(&[late], CLOCK).unwrap();
     }
     let again = NewJob { idempotency_key: None, on_conflict: OnConflict::Replace, ..job("q", 0, Some("k0")) };
-    store.enqueue(&[again], CLOCK).unwrap();
+    store.add(&[again], CLOCK).unwrap();
     let queues = ["p".to_owned(), "q".to_owned()];
     let request = TurnRequest { worker, queues: Some(&queues), ended: &[], give_back: &[], idle_slots: 2 };
     let turn = store.turn(&mut definitions, &request, CLOCK).unwrap();
@@ -109,7 +109,7 @@ fn flow(store: &mut Store) {
     let later = || Timestamp(8_000);
     let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[], idle_slots: 0 };
     store.turn(&mut definitions, &request, &later).unwrap();
-    store.replay(&[ids[1]], true, &later).unwrap();
+    store.retry(&[ids[1]], true, &later).unwrap();
     store.make_due(&[ids[1]], &later).unwrap();
     store.job(ids[0], Timestamp(1_000)).unwrap();
     store.history(ids[0], 10).unwrap();

@@ -11,7 +11,7 @@ fn what_a_dead_worker_would_hold_for_ever_is_a_damage() {
     let clock = &|| Timestamp(1_000);
     let mut definitions = Definitions::default();
     let worker = store.register_worker(&worker_row("one")).unwrap();
-    store.enqueue(&[new_job(spec("a")), new_job(spec("a"))], clock).unwrap();
+    store.add(&[new_job(spec("a")), new_job(spec("a"))], clock).unwrap();
     let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[], idle_slots: 2 };
     store.turn(&mut definitions, &request, clock).unwrap();
     let mut recover = |number| {
@@ -29,7 +29,7 @@ fn a_returned_claim_is_due_though_the_clock_was_set_back() {
     let place = Place::empty();
     let mut store = place.open();
     let future = Timestamp(1_000_000_000);
-    store.enqueue(&[new_job(spec("a"))], &|| future).unwrap();
+    store.add(&[new_job(spec("a"))], &|| future).unwrap();
     let worker = store.register_worker(&worker_row("w")).unwrap();
     let mut definitions = Definitions::default();
     let mut turn = |give_back: &[i64], idle_slots, at| {

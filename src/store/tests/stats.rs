@@ -40,7 +40,7 @@ impl Scene {
     }
 
     fn add(&mut self, job: NewJob, at: i64) -> i64 {
-        self.store.enqueue(&[job], &|| Timestamp(at)).unwrap()[0].id
+        self.store.add(&[job], &|| Timestamp(at)).unwrap()[0].id
     }
 
     /// Claims and starts what is due, and it ends like this.
@@ -135,7 +135,7 @@ pub(super) fn a_retry_that_was_made_due_earlier_has_not_waited_less_than_nothing
     scene.store.make_due(&[job], &|| Timestamp(1_120)).unwrap();
     scene.run(1_120, 1_125, &failed(job, 2, 1_200));
     assert_eq!(scene.of("a", None).waits.max(), Some(Millis(5)), "the last due time is kept");
-    scene.store.replay(&[job], false, &|| Timestamp(9_000)).unwrap();
+    scene.store.retry(&[job], false, &|| Timestamp(9_000)).unwrap();
     assert_eq!(scene.of("a", None).waits.max(), None, "it is no longer");
 }
 

@@ -91,7 +91,7 @@ pub(super) async fn run(
     };
     dispatcher.tell(started);
     dispatcher.send_heartbeat();
-    dispatcher.store.rebase_waits(clock::now())?;
+    dispatcher.store.follow_clock_step(clock::now())?;
     dispatcher.look_around()?;
     dispatcher.serve(&mut inputs).await?;
     dispatcher.summary.cut_short = dispatcher.summary.cut_short.filter(|_| !dispatcher.has_done_enough());

@@ -76,11 +76,11 @@ impl Dispatcher<'_> {
     /// Looks for dead workers and for changes that nobody woke this one for.
     pub(super) fn look_around(&mut self) -> Result<(), WorkError> {
         process::reap_orphans();
-        self.store.check_place()?;
+        self.store.check_path()?;
         let looked = self.recovery.look(&self.store).and_then(|()| {
             let version = self.store.data_version()?;
             let news = std::mem::take(&mut self.wrote) || version != self.seen;
-            if (self.clock_was_set_back() || news) && self.store.rebase_waits(clock::now())? > 0 {
+            if (self.clock_was_set_back() || news) && self.store.follow_clock_step(clock::now())? > 0 {
                 self.look = true;
             }
             Ok(version)

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState};
 use crate::store::{
-    CancelOutcome, EnqueueError, Enqueued, NewJob, OnConflict, Output, PruneCounts, PruneFilter, Refusal,
-    WorkerRow,
+    CancelOutcome, Enqueued, NewJob, OnConflict, Output, PruneCounts, PruneFilter, Refusal, Result,
+    StoreError, WorkerRow,
 };
 use crate::text::Timestamp;
 
@@ -83,7 +83,7 @@ impl Plain {
     }
 
     /// All or none.
-    pub fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>, EnqueueError> {
+    pub fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>> {
         let before = self.clone();
         let mut done = Vec::new();
         for (index, job) in jobs.iter().enumerate() {
@@ -98,7 +98,7 @@ impl Plain {
         Ok(done)
     }
 
-    fn enqueue_one(&mut self, new: &NewJob, index: usize, now: Timestamp) -> Result<Enqueued, EnqueueError> {
+    fn enqueue_one(&mut self, new: &NewJob, index: usize, now: Timestamp) -> Result<Enqueued> {
         if new.idempotency_key.is_some()
             && let Some(first) = self.jobs.values().find(|job| job.idempotency_key == new.idempotency_key)
         {
@@ -114,7 +114,7 @@ impl Plain {
                 OnConflict::Replace if replaceable => holder.cancel_waiting(now),
                 OnConflict::Replace | OnConflict::Error => {
                     let (key, holder) = (key.clone(), holder.id);
-                    return Err(EnqueueError::Conflict { key, holder, started, index });
+                    return Err(StoreError::KeyHeld { key, holder, started, index });
                 }
             }
         }

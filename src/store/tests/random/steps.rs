@@ -9,7 +9,7 @@ use super::history::History;
 use super::plain::Job;
 use super::{draw, whole};
 use crate::model::JobState;
-use crate::store::{Cancelled, Ended, PruneFilter, Recorded, Recovered, Replayed, TurnRequest};
+use crate::store::{Cancelled, Ended, PruneFilter, Recorded, Recovered, Retried, TurnRequest};
 use crate::text::Timestamp;
 
 impl History {
@@ -18,7 +18,7 @@ impl History {
         let number = *[1, 1, 1, 3].choose(&mut self.rng).unwrap();
         let jobs: Vec<_> = (0..number).map(|_| draw::new_job(&mut self.rng, &self.specs, now)).collect();
         self.log(format!("enqueue {jobs:?}"));
-        let answer = self.store().0.enqueue(&jobs, &|| now);
+        let answer = self.store().0.add(&jobs, &|| now);
         let expected = self.plain.enqueue(&jobs, now);
         self.agree(&answer, &expected);
     }
@@ -104,14 +104,14 @@ impl History {
     pub fn replay(&mut self) {
         let (now, ids, force) = (self.now, self.some_ids(), self.rng.random_bool(0.3));
         self.log(format!("replay {ids:?}, force: {force}"));
-        let answer = self.store().0.replay(&ids, force, &|| now).unwrap();
+        let answer = self.store().0.retry(&ids, force, &|| now).unwrap();
         let expected = self.replayed(&ids, force);
         self.agree(&answer, &expected);
     }
 
-    fn replayed(&mut self, ids: &[i64], force: bool) -> Vec<Replayed> {
+    fn replayed(&mut self, ids: &[i64], force: bool) -> Vec<Retried> {
         let now = self.now;
-        ids.iter().map(|id| Replayed { id: *id, refusal: self.plain.replay(*id, force, now) }).collect()
+        ids.iter().map(|id| Retried { id: *id, refusal: self.plain.replay(*id, force, now) }).collect()
     }
 
     pub fn replay_dead(&mut self) {
@@ -121,7 +121,7 @@ impl History {
         let code = code.filter(|_| self.rng.random_bool(0.7));
         let force = self.rng.random_bool(0.3);
         self.log(format!("replay all dead, name {name:?}, code {code:?}, force: {force}"));
-        let answer = self.store().0.replay_dead(name, code, force, &|| now).unwrap();
+        let answer = self.store().0.retry_dead(name, code, force, &|| now).unwrap();
         let ids = self.plain.dead(name, code, now);
         let expected = self.replayed(&ids, force);
         self.agree(&answer, &expected);
@@ -132,7 +132,7 @@ impl History {
         self.log(format!("make due {ids:?}"));
         let answer = self.store().0.make_due(&ids, &|| now).unwrap();
         let expected: Vec<_> =
-            ids.iter().map(|id| Replayed { id: *id, refusal: self.plain.make_due(*id, now) }).collect();
+            ids.iter().map(|id| Retried { id: *id, refusal: self.plain.make_due(*id, now) }).collect();
         self.agree(&answer, &expected);
     }
 
@@ -149,7 +149,7 @@ impl History {
     pub fn rebase(&mut self) {
         let now = self.now;
         self.log("waits that begin in the future begin now");
-        let answer = self.store().0.rebase_waits(now).unwrap();
+        let answer = self.store().0.follow_clock_step(now).unwrap();
         let expected = self.plain.rebase(now);
         self.agree(&answer, &expected);
     }

@@ -1,0 +1,37 @@
+//! A wall clock that was set back must not stretch a wait.
+
+use rusqlite::params;
+
+use super::error::Result;
+use super::open::Store;
+use crate::text::Timestamp;
+
+/// A time on record that is this far in the future shows that the clock was set back. Less may be two processes that
+/// read the clock at once.
+const SLACK_MS: i64 = 1_000;
+
+impl Store {
+    /// Lets waits that would begin in the future begin now: those of retries, and of jobs without a due time of their own.
+    /// Gives the number of jobs that it moved.
+    ///
+    /// Call this when a worker starts, when it sees that the clock was set back, and now and then while jobs come and end:
+    /// the clock may step twice between two looks at it. The newest thousand jobs and all attempts tell whether there is
+    /// anything to do.
+    pub fn follow_clock_step(&mut self, now: Timestamp) -> Result<usize> {
+        let future = now.0.saturating_add(SLACK_MS);
+        let stepped = self.read(|tx| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM attempts WHERE finished_at > ?1)
+                           OR EXISTS (SELECT 1 FROM (SELECT enqueued_at FROM jobs ORDER BY id DESC LIMIT 1000)
+                                      WHERE enqueued_at > ?1)";
+            Ok(tx.prepare_cached(sql)?.query_row([future], |row| row.get::<_, bool>(0))?)
+        })?;
+        if !stepped {
+            return Ok(0);
+        }
+        self.write(|tx| {
+            let sql = "UPDATE jobs SET run_at = ?1 + (run_at - changed_at), changed_at = ?1
+                       WHERE state = 'pending' AND changed_at > ?2 AND (attempts > 0 OR run_at = changed_at)";
+            Ok(tx.prepare_cached(sql)?.execute(params![now.0, future])?)
+        })
+    }
+}

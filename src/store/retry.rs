@@ -1,0 +1,126 @@
+//! Putting dead and cancelled jobs back, and making waiting ones due.
+
+use rusqlite::{Connection, params};
+
+use super::cancel::state_of;
+use super::error::Result;
+use super::open::Store;
+use super::{definition, enqueue, expire};
+use crate::model::JobState;
+use crate::text::Timestamp;
+
+/// Why a job was left as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is no such job.
+    Unknown,
+    /// It is in this state, which the request does not fit.
+    State(JobState),
+    /// It is not retryable; `--force` runs it again all the same.
+    NotRetryable,
+    /// This unfinished job holds its unique key.
+    KeyTaken(i64),
+}
+
+/// The answer for one id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retried {
+    pub id: i64,
+    /// None if it was done.
+    pub refusal: Option<Refusal>,
+}
+
+impl Store {
+    /// Gives these dead or cancelled jobs a fresh budget and puts them back, each by itself, all in one transaction. Id,
+    /// definition and history stay.
+    pub fn retry(&mut self, ids: &[i64], force: bool, clock: &dyn Fn() -> Timestamp) -> Result<Vec<Retried>> {
+        self.write(|tx| {
+            let now = clock();
+            ids.iter().map(|id| retry_one(tx, *id, force, now)).collect()
+        })
+    }
+
+    /// Puts back every dead letter that the filters select, oldest first.
+    pub fn retry_dead(
+        &mut self,
+        name: Option<&str>,
+        error_code: Option<&str>,
+        force: bool,
+        clock: &dyn Fn() -> Timestamp,
+    ) -> Result<Vec<Retried>> {
+        self.write(|tx| {
+            let now = clock();
+            expire::expire_due(tx, now, usize::MAX >> 1)?;
+            let sql = "SELECT id FROM jobs WHERE state = 'dead' AND (?1 IS NULL OR name = ?1)
+                       AND (?2 IS NULL OR error_code = ?2) ORDER BY id";
+            let ids = tx
+                .prepare(sql)?
+                .query_map(params![name, error_code], |row| row.get(0))?
+                .collect::<rusqlite::Result<Vec<i64>>>()?;
+            ids.into_iter().map(|id| retry_one(tx, id, force, now)).collect()
+        })
+    }
+
+    /// Makes waiting jobs due now. Budget and numbers stay.
+    pub fn make_due(&mut self, ids: &[i64], clock: &dyn Fn() -> Timestamp) -> Result<Vec<Retried>> {
+        self.write(|tx| {
+            let now = clock();
+            ids.iter().map(|id| make_one_due(tx, *id, now)).collect()
+        })
+    }
+}
+
+fn retry_one(tx: &Connection, id: i64, force: bool, now: Timestamp) -> Result<Retried> {
+    let refused = |refusal| Ok(Retried { id, refusal: Some(refusal) });
+    match current_state(tx, id, now)? {
+        None => return refused(Refusal::Unknown),
+        Some(JobState::Dead | JobState::Cancelled) => {}
+        Some(other) => return refused(Refusal::State(other)),
+    }
+    let sql = "SELECT j.unique_key, d.spec FROM jobs AS j JOIN definitions AS d ON d.id = j.definition_id
+               WHERE j.id = ?1";
+    let (unique_key, spec): (Option<String>, String) =
+        tx.prepare_cached(sql)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let spec = definition::parse(&spec)?;
+    if !spec.policy.retryable && !force {
+        return refused(Refusal::NotRetryable);
+    }
+    if let Some(key) = &unique_key
+        && let Some(holder) = enqueue::key_holder(tx, key, now)?
+    {
+        return refused(Refusal::KeyTaken(holder.id));
+    }
+    tx.prepare_cached(
+        "UPDATE jobs SET state = 'pending', run_at = ?2, changed_at = ?2, expires_at = ?3, budget_used = 0,
+                         error_code = NULL, dead_reason = NULL, cancel_requested_at = NULL
+         WHERE id = ?1 AND state IN ('dead', 'cancelled')",
+    )?
+    .execute(params![id, now.0, spec.expires_in.map(|span| now.plus(span).0)])?;
+    Ok(Retried { id, refusal: None })
+}
+
+fn make_one_due(tx: &Connection, id: i64, now: Timestamp) -> Result<Retried> {
+    let refusal = match current_state(tx, id, now)? {
+        None => Some(Refusal::Unknown),
+        Some(JobState::Pending) => {
+            tx.prepare_cached(
+                "UPDATE jobs SET run_at = min(run_at, ?2) WHERE id = ?1 AND state = 'pending'",
+            )?
+            .execute(params![id, now.0])?;
+            None
+        }
+        Some(other) => Some(Refusal::State(other)),
+    };
+    Ok(Retried { id, refusal })
+}
+
+/// The state of this job, once its expiry is recorded if it has expired.
+fn current_state(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<JobState>> {
+    Ok(match state_of(tx, id, now)? {
+        Some((_, true)) => {
+            expire::expire_one(tx, id)?;
+            Some(JobState::Dead)
+        }
+        found => found.map(|(state, _)| state),
+    })
+}
