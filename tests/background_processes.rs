@@ -3,7 +3,7 @@
 
 use rustix::process::Signal;
 
-use crate::support::{Sandbox, Worker, eventually};
+use crate::support::{Background, Sandbox, eventually};
 
 /// The first attempt leaves one behind that ignores SIGTERM; the second has half a minute to wait for it.
 const JOBS: &str = r#"
@@ -20,10 +20,10 @@ grace_period = "30s"
 "#;
 
 /// The job is claimed for its second attempt.
-fn claimed_again(options: &str) -> (Sandbox, Worker) {
+fn claimed_again(options: &str) -> (Sandbox, Background) {
     let sandbox = Sandbox::new(JOBS);
     sandbox.run(&format!("enqueue leaves {options}")).ok();
-    let worker = Worker::start(&sandbox, sandbox.call("work"), "-j1");
+    let worker = sandbox.worker("-j1");
     eventually("the second attempt is claimed", || {
         (count(&sandbox, "state = 'running' AND attempts = 1") == 1).then_some(())
     });

@@ -1,6 +1,17 @@
-//! `runner logs`: what a job wrote.
+//! `runner logs`: what a job wrote. `-f` follows through retries until the job is final, `-n` gives the last lines.
 
-use crate::support::Sandbox;
+use crate::support::{Background, Sandbox, Signal, wait_until};
+
+const JOBS: &str = r#"
+[defaults]
+backoff = "1ms"
+[jobs.flaky]
+command = "echo out $RUNNER_ATTEMPT; echo err $RUNNER_ATTEMPT >&2; [ $RUNNER_ATTEMPT = 3 ]"
+[jobs.slow]
+command = "echo one; until [ -e go ]; do sleep 0.01; done; echo two"
+[jobs.lines]
+command = "seq 5; seq 11 15 >&2"
+"#;
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new(
@@ -16,29 +27,10 @@ fn of_the_last_attempt_or_of_the_one_that_is_named() {
     let sandbox = sandbox();
     sandbox.run("logs 1").ok().shows("out 2\n").shows("err\n");
     sandbox.run("logs 1.1 --stdout").ok().prints("out 1\n");
-    sandbox.run("logs 1.2 --stdout").ok().prints("out 2\n");
-}
-
-#[test]
-fn one_stream_alone() {
-    let sandbox = sandbox();
     sandbox.run("logs 1 --stdout").ok().prints("out 2\n");
     sandbox.run("logs 1 --stderr").ok().prints("err\n");
     sandbox.run("logs 1 --stdout --stderr").exits(2);
-}
-
-#[test]
-fn the_long_names_of_following_and_of_the_last_lines() {
-    let sandbox = Sandbox::empty();
-    sandbox.add_line("", "seq 3");
-    sandbox.drain();
-    sandbox.run("logs 1 --lines 2").ok().prints("2\n3\n");
-    sandbox.run("logs 1 --follow --lines 1 --quiet").ok().prints("3\n").quietly();
-}
-
-#[test]
-fn as_json_with_the_attempt() {
-    let attempt = sandbox().run("logs 1.1 --json").ok().json();
+    let attempt = sandbox.run("logs 1.1 --json").ok().json();
     assert_eq!((attempt["number"].as_u64(), attempt["stdout"].as_str()), (Some(1), Some("out 1\n")));
 }
 
@@ -54,18 +46,11 @@ fn bytes_are_raw_where_no_person_reads() {
 #[test]
 fn what_is_not_there_is_not_found() {
     let sandbox = sandbox();
-    sandbox.run("logs 2").exits(66).prints("").says('2'.to_string().as_str());
+    sandbox.run("logs 2").exits(66).prints("").says("2");
     sandbox.run("logs 1.3").exits(66);
     sandbox.run("logs x").exits(2);
     sandbox.add("job --in 1h");
     sandbox.run("logs 2").exits(66).says("not been started");
-}
-
-#[test]
-fn without_a_database_there_is_none() {
-    let sandbox = Sandbox::empty();
-    sandbox.run("logs 1").exits(66);
-    assert!(!sandbox.db().exists());
 }
 
 #[test]
@@ -96,4 +81,135 @@ fn what_runs_has_written_nothing_so_far_and_what_waits_is_not_there_yet() {
     sandbox.run("logs 2").exits(66).says("job 2 has not been started yet: scheduled, due in 59m");
     sandbox.run("cancel 2").ok();
     sandbox.run("logs 2").exits(66).says("job 2 was never started: it is cancelled");
+}
+
+#[test]
+fn it_goes_through_the_retries_to_the_end() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("flaky");
+    let mut follower = Background::start(&sandbox, sandbox.call("logs 1 -f"));
+    follower.until_it_says("job 1 has not been started yet");
+    sandbox.drain();
+    let ran = follower.wait().ok().prints("out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n");
+    let said: Vec<_> = ran.stderr.lines().skip(1).collect();
+    assert_eq!(said.len(), 3, "{ran}");
+    assert!(
+        said[0].starts_with("runner: end of attempt 1 of job 1: EXIT_1 is retried: attempt 2 of 3"),
+        "{ran}"
+    );
+    assert!(
+        said[1].starts_with("runner: end of attempt 2 of job 1: EXIT_1 is retried: attempt 3 of 3"),
+        "{ran}"
+    );
+    assert_eq!(said[2], "runner: job 1 flaky: succeeded");
+}
+
+#[test]
+fn what_a_running_attempt_writes_is_seen_while_it_runs_and_each_byte_once() {
+    let sandbox = Sandbox::new(JOBS);
+    let _worker = sandbox.worker("");
+    sandbox.add("slow");
+    let mut follower = Background::start(&sandbox, sandbox.call("logs -f 1 -q"));
+    follower.until_printed("one\n");
+    sandbox.write("go", "");
+    follower.wait().ok().prints("one\ntwo\n").quietly();
+}
+
+#[test]
+fn ctrl_c_ends_it_and_the_job_goes_on() {
+    let sandbox = Sandbox::new(JOBS);
+    let _worker = sandbox.worker("");
+    sandbox.add("slow");
+    let mut follower = Background::start(&sandbox, sandbox.call("logs -f 1"));
+    follower.until_printed("one\n");
+    follower.signal(Signal::INT);
+    follower.wait().exits(130).prints("one\n");
+    sandbox.write("go", "");
+    sandbox.until_state(1, "succeeded");
+}
+
+#[test]
+fn a_job_that_is_called_off_ends_it() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("slow --in 1h");
+    let mut follower = Background::start(&sandbox, sandbox.call("logs -f 1"));
+    follower.until_it_says("not been started");
+    sandbox.run("cancel 1").ok();
+    follower.wait().ok().prints("").says("job 1 slow: cancelled");
+}
+
+#[test]
+fn one_stream_alone_and_one_attempt_alone() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("flaky");
+    sandbox.drain();
+    sandbox.run("logs 1 -f").ok().prints("out 3\nerr 3\n").says("job 1 flaky: succeeded");
+    sandbox.run("logs 1 -f --stdout -q").ok().prints("out 3\n").quietly();
+    sandbox.run("logs 1.2 -f --stderr").ok().prints("err 2\n");
+    sandbox.run("logs 1.4 -f").exits(66);
+    sandbox.run("logs 2 -f").exits(66);
+}
+
+#[test]
+fn as_json_an_attempt_a_line() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("flaky");
+    let mut follower = Background::start(&sandbox, sandbox.call("logs -f 1 --json"));
+    follower.until_it_says("not been started");
+    sandbox.drain();
+    let attempts = follower.wait().ok().json_lines();
+    let seen: Vec<_> =
+        attempts.iter().map(|each| (each["number"].as_u64(), each["stdout"].as_str())).collect();
+    assert_eq!(seen, [(Some(1), Some("out 1\n")), (Some(2), Some("out 2\n")), (Some(3), Some("out 3\n"))]);
+}
+
+#[test]
+fn the_last_lines_of_each_stream() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("lines");
+    sandbox.drain();
+    sandbox.run("logs 1 -n 2").ok().prints("4\n5\n14\n15\n").quietly();
+    sandbox.run("logs 1 -n 1 --stderr").ok().prints("15\n");
+    sandbox.run("logs 1 -n 0").ok().prints("");
+    sandbox.run("logs 1 -n 9 --stdout").ok().prints("1\n2\n3\n4\n5\n");
+    sandbox.run("logs 1 -f -n 1 -q").ok().prints("5\n15\n");
+    sandbox.run("logs 1 --follow --lines 1 --quiet").ok().prints("5\n15\n").quietly();
+    assert_eq!(sandbox.run("logs 1 -n 1 --json").ok().json()["stdout"], "5\n");
+    sandbox.run("logs 1 -n x").exits(2);
+}
+
+#[test]
+fn the_last_lines_of_what_was_cut_say_nothing_of_the_cut() {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'seq 10000'\noutput_limit = '1KiB'\n");
+    sandbox.add("job");
+    sandbox.drain();
+    sandbox.run("logs 1 -n 2").ok().prints("9999\n10000\n").quietly();
+    sandbox.run("logs 1").ok().says("left out after the first 256 bytes");
+}
+
+#[test]
+fn what_other_jobs_do_does_not_make_it_read_the_output_again() {
+    const MIB: usize = 1 << 20;
+    let sandbox = Sandbox::new(
+        "[jobs.long]\noutput_limit = '8MiB'\n\
+         command = 'head -c 6291456 /dev/zero; until [ -e go ]; do sleep 0.05; done'\n",
+    );
+    sandbox.add("long");
+    let worker = sandbox.worker("");
+    let mut follower = Background::start(&sandbox, sandbox.call("logs 1 -f"));
+    wait_until("all of the output", || follower.stdout().len() == 6 * MIB);
+    let pid = follower.pid();
+    let bytes_read = || -> usize {
+        let counts = std::fs::read_to_string(format!("/proc/{pid}/io")).expect("its counts");
+        let line = counts.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("a count");
+        line.parse().expect("a number")
+    };
+    let before = bytes_read();
+    for _ in 0..10 {
+        sandbox.add("long --in 1h");
+    }
+    assert!(bytes_read() - before < 6 * MIB, "it read {} bytes", bytes_read() - before);
+    sandbox.write("go", "");
+    follower.wait().ok();
+    worker.kill();
 }

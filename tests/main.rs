@@ -27,7 +27,6 @@ mod inspect;
 mod job_file;
 mod json;
 mod logs;
-mod logs_follow;
 mod main_job;
 mod output;
 mod pause;

@@ -4,7 +4,7 @@ use std::fs;
 
 use rustix::process::{Pid, kill_process};
 
-use crate::support::{Sandbox, Signal, Worker, eventually, json};
+use crate::support::{Background, Sandbox, Signal, eventually, json};
 
 /// A shell's line that runs the program under a limit.
 fn limited(sandbox: &Sandbox, limit: &str, line: &str) -> crate::support::Finished {
@@ -105,7 +105,7 @@ fn a_job_file_that_could_not_be_written_does_not_stand_in_the_way() {
 fn a_worker_that_is_suspended_from_the_terminal_holds_nobody_up() {
     let sandbox = Sandbox::new("[jobs.short]\ncommand = ['true']\n");
     sandbox.call("enqueue -q --batch -").stdin("{\"name\":\"short\"}\n".repeat(5_000)).run().ok();
-    let worker = Worker::start(&sandbox, sandbox.call("work").in_own_process_group(), "-j2");
+    let worker = Background::worker(&sandbox, sandbox.call("work -j2").in_own_process_group());
     let sql = sandbox.sql();
     sql.run("PRAGMA busy_timeout = 0");
     for _ in 0..20 {

@@ -1,6 +1,6 @@
 //! SIGTERM, SIGINT, SIGHUP: running attempts may end, then they are ended.
 
-use crate::support::{Sandbox, Signal, Worker, json};
+use crate::support::{Background, Sandbox, Signal, json};
 
 const JOBS: &str = r#"
 [jobs.gated]
@@ -17,7 +17,7 @@ grace_period = "1m"
 
 /// A worker in the midst of a job.
 #[track_caller]
-fn at_work(sandbox: &Sandbox, job: &str, options: &str) -> Worker {
+fn at_work(sandbox: &Sandbox, job: &str, options: &str) -> Background {
     sandbox.add(job);
     let worker = sandbox.worker(options);
     sandbox.until_logged(1);
@@ -177,7 +177,7 @@ fn a_hangup_that_was_ignored_at_the_start_stays_ignored() {
         .arg("-c")
         .arg("trap '' HUP; exec \"$0\" work -j1")
         .arg(env!("CARGO_BIN_EXE_runner"));
-    let mut worker = Worker::start(&sandbox, call, "");
+    let mut worker = Background::worker(&sandbox, call);
     worker.signal(Signal::HUP);
     sandbox.add("gated");
     sandbox.until_logged(1);

@@ -7,7 +7,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-use crate::support::{Sandbox, Signal, Worker, eventually};
+use crate::support::{Background, Sandbox, Signal, eventually};
 
 /// A service manager that listens at a path.
 fn manager(sandbox: &Sandbox) -> UnixDatagram {
@@ -40,10 +40,9 @@ fn until_heard(manager: &UnixDatagram, what: &str) {
 }
 
 /// A worker whose manager listens at `notify`.
-fn service(sandbox: &Sandbox) -> Worker {
-    let call =
-        sandbox.call("work").env("NOTIFY_SOCKET", sandbox.path("notify")).env("WATCHDOG_USEC", "10000000");
-    Worker::start(sandbox, call, "-j2")
+fn service(sandbox: &Sandbox) -> Background {
+    let call = sandbox.call("work -j2").env("NOTIFY_SOCKET", sandbox.path("notify"));
+    Background::worker(sandbox, call.env("WATCHDOG_USEC", "10000000"))
 }
 
 #[test]

@@ -1,11 +1,6 @@
 //! `runner wait` and `enqueue --wait`: until it has ended, and then as it ended.
 
-use std::fs::File;
-use std::process::{Child, Output};
-
-use rustix::process::Pid;
-
-use crate::support::{Call, Finished, Sandbox, Signal, assert_screen, eventually, signal, wait_until};
+use crate::support::{Background, Sandbox, Signal, assert_screen};
 
 const JOBS: &str = r#"
 [defaults]
@@ -18,38 +13,6 @@ max_attempts = 2
 [jobs.slow]
 command = "echo began >> log; until [ -e go ]; do sleep 0.01; done"
 "#;
-
-/// A call in the background.
-struct Waiter<'a> {
-    sandbox: &'a Sandbox,
-    child: Child,
-}
-
-impl<'a> Waiter<'a> {
-    fn start(sandbox: &'a Sandbox, call: Call) -> Self {
-        let file = |name: &str| File::create(sandbox.path(name)).expect("a file for its output");
-        Self { sandbox, child: call.spawn(file("waiter.out"), file("waiter.err")) }
-    }
-
-    #[track_caller]
-    fn until_it_says(&self, text: &str) {
-        wait_until(text, || self.sandbox.read("waiter.err").contains(text));
-    }
-
-    fn signal(&self, which: Signal) {
-        signal(Pid::from_child(&self.child).as_raw_nonzero().get(), which);
-    }
-
-    #[track_caller]
-    fn end(mut self) -> Finished {
-        let status = eventually("the waiting ends", || self.child.try_wait().expect("a child"));
-        let read = |name: &str| self.sandbox.read(name).into_bytes();
-        Finished::new(
-            "a call".to_owned(),
-            Output { status, stdout: read("waiter.out"), stderr: read("waiter.err") },
-        )
-    }
-}
 
 const NO_WORKER: &str = "no worker is running for queue default";
 
@@ -81,18 +44,12 @@ fn the_exit_status_is_that_of_the_last_attempt() {
     for (options, line, exit) in cases {
         sandbox.call(&format!("enqueue --wait {options} -c")).arg(line).run().exits(exit);
     }
+    sandbox.write("jobs.toml", "[jobs.odd]\ncommand = 'true'\nsuccess_exit_codes = [4]\nmax_attempts = 1\n");
+    sandbox.run("enqueue --wait odd").exits(1);
     sandbox.run("enqueue --wait -- no-such-program").exits(127);
     sandbox.run("enqueue --wait -- ./not-executable").exits(126);
     sandbox.run("wait 1").exits(3).shows("job 1 exit: dead, EXIT_3");
     sandbox.run("wait 1 -q").exits(3).shows("job 1 exit: dead, EXIT_3");
-}
-
-#[test]
-fn exit_status_zero_that_is_no_success_is_one() {
-    let sandbox = Sandbox::new("[jobs.odd]\ncommand = 'true'\nsuccess_exit_codes = [4]\nmax_attempts = 1\n");
-    sandbox.add("odd");
-    sandbox.drain();
-    sandbox.run("wait 1").exits(1);
 }
 
 #[test]
@@ -112,33 +69,33 @@ fn several_are_one_if_any_did_not_succeed() {
 fn a_waiter_is_told_of_the_end_and_of_what_is_missing() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("slow");
-    let waiter = Waiter::start(&sandbox, sandbox.call("wait 1 1"));
+    let mut waiter = Background::start(&sandbox, sandbox.call("wait 1 1"));
     waiter.until_it_says(NO_WORKER);
     let _worker = sandbox.worker("");
     sandbox.until_logged(1);
     sandbox.write("go", "");
-    let ran = waiter.end().ok().prints("job 1 slow: succeeded\n");
+    let ran = waiter.wait().ok().prints("job 1 slow: succeeded\n");
     assert_eq!(ran.stderr.lines().count(), 1, "{ran}");
 }
 
 #[test]
 fn the_id_comes_before_the_waiting() {
     let sandbox = Sandbox::new(JOBS);
-    let waiter = Waiter::start(&sandbox, sandbox.call("enqueue slow --wait"));
-    wait_until("the id is printed", || sandbox.read("waiter.out") == "1\n");
+    let mut waiter = Background::start(&sandbox, sandbox.call("enqueue slow --wait"));
+    waiter.until_printed("1\n");
     waiter.until_it_says(NO_WORKER);
     sandbox.run("cancel 1").ok();
-    waiter.end().exits(1).prints("1\n").says("job 1 slow: cancelled");
+    waiter.wait().exits(1).prints("1\n").says("job 1 slow: cancelled");
 }
 
 #[test]
 fn a_cancel_by_a_person_is_one() {
     let sandbox = Sandbox::new(JOBS);
     let worker = sandbox.worker("");
-    let waiter = Waiter::start(&sandbox, sandbox.call("enqueue slow --wait --output-on-failure -q"));
+    let mut waiter = Background::start(&sandbox, sandbox.call("enqueue slow --wait --output-on-failure -q"));
     sandbox.until_logged(1);
     sandbox.run("cancel 1").ok();
-    waiter.end().exits(1).prints("").quietly();
+    waiter.wait().exits(1).prints("").quietly();
     drop(worker);
 }
 
@@ -153,10 +110,10 @@ fn an_expiry_is_recorded_by_whoever_waits() {
 fn ctrl_c_ends_the_waiting_and_the_job_goes_on() {
     for (which, exit) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let sandbox = Sandbox::new(JOBS);
-        let waiter = Waiter::start(&sandbox, sandbox.call("enqueue good slow --wait"));
+        let mut waiter = Background::start(&sandbox, sandbox.call("enqueue good slow --wait"));
         waiter.until_it_says(NO_WORKER);
         waiter.signal(which);
-        waiter.end().exits(exit).prints("1\n2\n").says("jobs 1 2 go on; runner cancel 1 2 calls them off");
+        waiter.wait().exits(exit).prints("1\n2\n").says("jobs 1 2 go on; runner cancel 1 2 calls them off");
         assert_eq!(sandbox.job(1)["state"], "pending");
     }
 }
@@ -167,12 +124,12 @@ fn what_a_shell_puts_into_the_background_waits_on() {
     sandbox.add("slow");
     let program = env!("CARGO_BIN_EXE_runner");
     let line = format!("trap '' INT; exec {program} wait 1");
-    let waiter = Waiter::start(&sandbox, sandbox.program("/bin/sh").arg("-c").arg(line));
+    let mut waiter = Background::start(&sandbox, sandbox.program("/bin/sh").arg("-c").arg(line));
     waiter.until_it_says(NO_WORKER);
     waiter.signal(Signal::INT);
     sandbox.write("go", "");
     sandbox.drain();
-    waiter.end().ok();
+    waiter.wait().ok();
 }
 
 #[test]
@@ -193,10 +150,10 @@ fn the_patience_may_end_before_the_job() {
 fn the_earlier_job_is_waited_for_where_a_key_gives_it() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("bad --unique-key k");
-    let waiter = Waiter::start(&sandbox, sandbox.call("enqueue good --unique-key k --wait"));
+    let mut waiter = Background::start(&sandbox, sandbox.call("enqueue good --unique-key k --wait"));
     waiter.until_it_says(NO_WORKER);
     sandbox.drain();
-    waiter.end().exits(3).prints("1\n");
+    waiter.wait().exits(3).prints("1\n");
     assert_eq!(sandbox.count_jobs(), 1);
 }
 
@@ -233,15 +190,9 @@ fn of_what_could_not_be_started_the_cause_comes_in_place_of_output() {
         runner: attempt 1: no such program: ./no-such-program
         ");
     });
-}
-
-#[test]
-fn output_is_raw_where_no_person_reads() {
-    let sandbox = Sandbox::empty();
-    let _worker = sandbox.worker("");
     let call =
         sandbox.call("enqueue -q --wait --output-on-failure -c").arg(r"printf '\377\033[31m\000x'; exit 1");
-    assert_eq!(call.run().exits(1).raw, b"\xff\x1b[31m\0x");
+    assert_eq!(call.run().exits(1).raw, b"\xff\x1b[31m\0x", "output is raw where no person reads");
 }
 
 #[test]
@@ -259,46 +210,33 @@ fn what_is_not_there_cannot_be_waited_for() {
     sandbox.run("wait 1").exits(66);
     sandbox.add("good");
     sandbox.run("wait 1 2").exits(66).prints("").says("there is no job 2");
-    sandbox.run("wait").exits(2);
-    sandbox.run("wait x").exits(2);
-}
-
-#[test]
-fn options_of_waiting_need_waiting() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.run("enqueue good --wait-timeout 1s").exits(2);
-    sandbox.run("enqueue good --output-on-failure").exits(2);
+    for line in ["wait", "wait x", "enqueue good --wait-timeout 1s", "enqueue good --output-on-failure"] {
+        sandbox.run(line).exits(2);
+    }
     sandbox.run("enqueue good --wait --wait-timeout 1").exits(2);
-    assert!(!sandbox.db().exists());
 }
 
 #[test]
 fn a_job_that_is_removed_is_no_longer_waited_for() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("good");
-    let waiter = Waiter::start(&sandbox, sandbox.call("wait 1"));
+    let mut waiter = Background::start(&sandbox, sandbox.call("wait 1"));
     waiter.until_it_says(NO_WORKER);
     // In one transaction: the waiter sees it either waiting or gone.
     sandbox.sql().run("BEGIN; UPDATE jobs SET state = 'cancelled'; DELETE FROM jobs; COMMIT");
-    waiter.end().exits(66).says("job 1 was removed");
+    waiter.wait().exits(66).says("job 1 was removed");
 }
 
 #[test]
 fn a_job_that_expired_after_a_failure_exits_as_that_failure_did() {
     let sandbox = Sandbox::empty();
     sandbox.add_line("--expires-in 1h --max-attempts 3 --backoff 2h", "exit 7");
-    sandbox.run("work --until-idle").exits(1);
-    assert_eq!(sandbox.job(1)["dead_reason"], "expired");
-    sandbox.run("wait 1 -q").exits(7);
-    sandbox.run("wait 1 1").exits(7);
-}
-
-#[test]
-fn a_job_that_expired_waiting_for_its_retry_exits_as_its_last_attempt_did() {
-    let sandbox = Sandbox::empty();
     sandbox.add_line("--expires-in 3h --max-attempts 3 --backoff 2h", "exit 7");
-    sandbox.run("work --until-idle").ok();
-    sandbox.sql().run("UPDATE jobs SET run_at = 1, expires_at = 1");
-    assert_eq!(sandbox.job(1)["dead_reason"], "expired");
-    sandbox.run("wait 1 -q").exits(7);
+    sandbox.run("work --until-idle").exits(1);
+    sandbox.sql().run("UPDATE jobs SET run_at = 1, expires_at = 1 WHERE id = 2");
+    for id in [1, 2] {
+        assert_eq!(sandbox.job(id)["dead_reason"], "expired");
+        sandbox.run(&format!("wait {id} -q")).exits(7);
+    }
+    sandbox.run("wait 1 1").exits(7);
 }

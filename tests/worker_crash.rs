@@ -1,6 +1,6 @@
 //! A worker that dies: its attempts are ended, recorded and decided by the next one.
 
-use crate::support::{Sandbox, Signal, Value, Worker, eventually, is_alive, json, wait_until};
+use crate::support::{Background, Sandbox, Signal, Value, eventually, is_alive, json, wait_until};
 
 const JOBS: &str = r#"
 [jobs.job]
@@ -149,7 +149,7 @@ fn a_dead_worker_is_shown_until_it_is_dealt_with() {
 
 /// A worker in the midst of job 1, to which something is done; then another worker runs job 2.
 #[track_caller]
-fn nobody_takes_over(harm: impl Fn(&Sandbox, &Worker)) -> (Sandbox, Worker) {
+fn nobody_takes_over(harm: impl Fn(&Sandbox, &Background)) -> (Sandbox, Background) {
     let sandbox = Sandbox::new(
         "[jobs.gated]\ncommand = 'echo $RUNNER_JOB_ID >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done'\n[jobs.quick]\ncommand = 'true'\n",
     );

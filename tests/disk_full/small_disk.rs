@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use crate::support::{Call, Finished, Sandbox, Worker};
+use crate::support::{Background, Call, Finished, Sandbox};
 
 /// Keeps the namespace alive: it mounts, says so, and waits until its standard input ends.
 const KEEPER: &str = "mount -t tmpfs -o size=$1,mode=700 none \"$0\" && echo mounted && read -r _";
@@ -70,8 +70,8 @@ impl SmallDisk {
     }
 
     #[track_caller]
-    pub fn worker(&self, options: &str) -> Worker {
-        Worker::start(&self.sandbox, self.call("work"), options)
+    pub fn worker(&self, options: &str) -> Background {
+        Background::worker(&self.sandbox, self.call(&format!("work {options}")))
     }
 
     /// A path on the disk, as it is seen from outside.

@@ -1,6 +1,7 @@
 //! What every suite works with: a folder, a job file, the real program in a cleared environment.
 
 mod assert;
+mod background;
 mod call;
 pub mod poll;
 mod processes;
@@ -9,9 +10,9 @@ mod sandbox;
 mod session;
 mod sql;
 mod terminal;
-mod worker;
 
 pub use assert::assert_fields;
+pub use background::Background;
 pub use call::{Call, Finished};
 pub use poll::{eventually, wait_until};
 pub use processes::{is_alive, signal};
@@ -19,7 +20,6 @@ pub use redact::{assert_screen, redacted};
 pub use sandbox::Sandbox;
 pub use session::Session;
 pub use sql::Sql;
-pub use worker::Worker;
 
 pub use rustix::process::Signal;
 pub use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use tempfile::TempDir;
 
-use super::{Call, Finished, Sql, Worker, eventually, wait_until};
+use super::{Background, Call, Finished, Sql, eventually, wait_until};
 
 /// A folder, and the program that works in it.
 pub struct Sandbox {
@@ -137,8 +137,8 @@ impl Sandbox {
 
     /// A worker in the background, once it has said that it is there.
     #[track_caller]
-    pub fn worker(&self, options: &str) -> Worker {
-        Worker::start(self, self.call("work"), options)
+    pub fn worker(&self, options: &str) -> Background {
+        Background::worker(self, self.call(&format!("work {options}")))
     }
 
     /// Works until nothing is left; whether something died does not matter.

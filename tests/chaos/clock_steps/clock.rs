@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::preload::off_clock;
-use crate::support::{Call, Finished, Sandbox, Worker};
+use crate::support::{Background, Call, Finished, Sandbox};
 
 /// A sandbox and its clock.
 pub struct Clock {
@@ -49,7 +49,7 @@ impl Clock {
     }
 
     #[track_caller]
-    pub fn worker(&self, options: &str) -> Worker {
-        Worker::start(&self.sandbox, self.call("work"), options)
+    pub fn worker(&self, options: &str) -> Background {
+        Background::worker(&self.sandbox, self.call(&format!("work {options}")))
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::power::scenario::JOBS;
-use crate::support::{Call, Sandbox, Worker, wait_until};
+use crate::support::{Background, Call, Sandbox, wait_until};
 
 /// What a call is to do, and from where it starts.
 pub struct Scene {
@@ -99,7 +99,7 @@ impl Starts {
         self.run(start, "enqueue good once-held held");
         let hold = self.folder(start).join("hold");
         fs::write(&hold, "").expect("a file");
-        let worker = Worker::start(&self.sandbox, self.call(start, "work -j2"), "");
+        let worker = Background::worker(&self.sandbox, self.call(start, "work -j2"));
         let side = self.folder(start).join("side");
         wait_until("both have begun", || fs::read_to_string(&side).unwrap_or_default().lines().count() == 3);
         worker.kill();

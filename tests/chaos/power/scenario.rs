@@ -135,7 +135,7 @@ impl Day {
         let lines = || self.sandbox.read("side").lines().count();
         let before = lines();
         let held = self.run("enqueue once-held held").ok().ids();
-        let worker = crate::support::Worker::start(&self.sandbox, self.call("work -j3"), "--log json");
+        let worker = crate::support::Background::worker(&self.sandbox, self.call("work -j3 --log json"));
         wait_until("both have begun", || lines() == before + 2);
         self.add("good");
         self.add("flaky");
