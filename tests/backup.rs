@@ -25,28 +25,18 @@ fn the_copy_is_a_database_like_any_other() {
 }
 
 #[test]
-fn an_existing_file_is_never_overwritten() {
+fn an_existing_file_is_never_overwritten_and_nothing_else_is_left() {
     let sandbox = Sandbox::new(JOBS);
+    sandbox.run("backup copy.db").exits(66);
     sandbox.add("good");
     sandbox.write("precious", "data");
     sandbox.run("backup precious").exits(73).says("exists");
     assert_eq!(sandbox.read("precious"), "data");
     sandbox.run("backup no/such/folder/copy.db").exits(74);
-}
-
-#[test]
-fn nothing_else_is_left_behind() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.add("good");
     sandbox.run("backup copy.db -q").ok().prints("");
     let names: Vec<_> =
         fs::read_dir(sandbox.dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().contains("partial")), "{names:?}");
-}
-
-#[test]
-fn without_a_database_there_is_nothing_to_copy() {
-    Sandbox::new(JOBS).run("backup copy.db").exits(66);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `runner cancel`: a waiting job at once, a running one is asked to end.
 
-use crate::support::{Sandbox, Signal, Value, eventually, is_alive, json, wait_until};
+use crate::support::{Sandbox, Signal, Value, assert_fields, eventually, is_alive, json, wait_until};
 
 #[test]
 fn of_a_dead_or_suspended_worker_it_says_who_ends_the_job() {
@@ -20,13 +20,18 @@ fn of_a_dead_or_suspended_worker_it_says_who_ends_the_job() {
 
 #[test]
 fn a_waiting_job_is_cancelled_before_it_returns() {
-    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo ran >> log'\n");
-    sandbox.run("enqueue job job").ok();
-    sandbox.add("job --in 1h");
-    sandbox.run("cancel 1 3").ok().shows("1").shows("3");
-    for id in [1, 3] {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--max-attempts 2 --backoff 1h", "exit 1");
+    sandbox.run("work --until-idle").ok();
+    sandbox.add_line("", "echo ran >> log");
+    sandbox.add_line("", "echo ran >> log");
+    sandbox.add("--in 1h -- true");
+    sandbox.run("cancel 1 2 4").ok().shows("1").shows("2").shows("4");
+    for (id, attempts) in [(1, 1), (2, 0), (4, 0)] {
         let job = sandbox.job(id);
-        assert_eq!((&job["state"], &job["attempts"]), (&json!("cancelled"), &json!(0)));
+        let expected =
+            json!({"state": "cancelled", "attempts": attempts, "next_retry_at": null, "error_code": null});
+        assert_fields(&job, &expected);
         assert_ne!(job["finished_at"], json!(null));
     }
     sandbox.run("work --drain").ok();
@@ -34,34 +39,23 @@ fn a_waiting_job_is_cancelled_before_it_returns() {
 }
 
 #[test]
-fn a_job_between_retries_is_cancelled() {
-    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 1'\nbackoff = '1h'\n");
-    sandbox.add("job");
-    sandbox.run("work --until-idle").ok();
-    sandbox.run("cancel 1").ok();
-    let job = sandbox.job(1);
-    assert_eq!(
-        (&job["state"], &job["next_retry_at"], &job["error_code"]),
-        (&json!("cancelled"), &json!(null), &json!(null))
-    );
-    sandbox.run("work --drain").ok();
-}
-
-#[test]
 fn a_running_job_ends_with_all_its_processes() {
-    let sandbox = Sandbox::new(
-        "[jobs.job]\ncommand = 'setsid sh -c \"echo \\$\\$ > stray; exec sleep 20\" & echo $$ > pid; exec sleep 20'\n",
-    );
-    sandbox.add("job");
-    let _worker = sandbox.worker("-j1");
+    let sandbox = Sandbox::empty();
+    let stray = "setsid sh -c 'echo $$ > stray; exec sleep 20' &";
+    sandbox.add_line("--name job", &format!("{stray} echo $$ > pid; exec sleep 20"));
+    let mut worker = sandbox.worker("-j1 --max-jobs 1 --log json");
     let (leader, stray) = (sandbox.pid_of("pid"), sandbox.pid_of("stray"));
     sandbox.run("cancel 1").ok();
-    let job = sandbox.until_state(1, "cancelled");
-    let attempt = &job["history"][0];
-    assert_eq!((&attempt["outcome"], &attempt["error_code"]), (&json!("cancelled"), &json!("CANCELLED")));
-    assert_eq!((&attempt["signal"], &attempt["will_retry"]), (&json!("SIGTERM"), &json!(false)));
+    let events = worker.wait().ok().json_lines();
+    let job = sandbox.job(1);
     assert_ne!(job["cancel_requested_at"], json!(null));
+    let expected =
+        json!({"outcome": "cancelled", "error_code": "CANCELLED", "signal": "SIGTERM", "will_retry": false});
+    assert_fields(&job["history"][0], &expected);
     wait_until("nothing of it is left", || !is_alive(leader) && !is_alive(stray));
+    let told = events.iter().find(|event| event["event"] == "job_cancelled").expect("a cancelled job");
+    assert_fields(told, &json!({"job_id": 1, "name": "job", "attempt": 1, "error_code": "CANCELLED"}));
+    assert!(told["duration_ms"].is_u64() && told.get("message").is_some(), "{told}");
 }
 
 #[test]
@@ -95,42 +89,24 @@ fn ends_while_the_worker_is_suspended(status: u8) -> Value {
 }
 
 #[test]
-fn a_success_stays_a_success() {
+fn a_success_stays_a_success_and_a_failure_is_not_retried() {
     let job = ends_while_the_worker_is_suspended(0);
     assert_eq!((&job["state"], &job["history"][0]["outcome"]), (&json!("succeeded"), &json!("succeeded")));
-}
-
-#[test]
-fn a_failure_with_a_cancel_on_record_is_not_retried() {
     let job = ends_while_the_worker_is_suspended(3);
     assert_eq!((&job["state"], &job["history"][0]["will_retry"]), (&json!("cancelled"), &json!(false)));
 }
 
 #[test]
-fn a_finished_job_stays_as_it_is() {
+fn it_prints_the_jobs_and_names_those_that_it_leaves() {
     let sandbox = Sandbox::empty();
-    sandbox.add("-- true");
-    sandbox.add("-- false");
-    sandbox.drain();
+    sandbox.finish("-- true");
+    sandbox.finish("-- false");
     sandbox.run("cancel 1 2").ok();
     assert_eq!((&sandbox.job(1)["state"], &sandbox.job(2)["state"]), (&json!("succeeded"), &json!("dead")));
-}
-
-#[test]
-fn an_unknown_id_is_told_after_the_others_are_done() {
-    let sandbox = Sandbox::empty();
     sandbox.add("-- true");
-    sandbox.run("cancel 7 1").exits(66).says("7");
-    assert_eq!(sandbox.job(1)["state"], "cancelled");
-}
-
-#[test]
-fn as_json_it_prints_the_jobs() {
-    let sandbox = Sandbox::empty();
-    sandbox.add("-- true");
-    let job = sandbox.run("cancel 1 --json").ok().json();
-    assert_eq!((&job["id"], &job["state"]), (&json!(1), &json!("cancelled")));
-    sandbox.run("cancel 1 -q").ok().prints("").quietly();
+    sandbox.run("cancel 7 3").exits(66).says("7");
+    assert_fields(&sandbox.run("cancel 3 --json").ok().json(), &json!({"id": 3, "state": "cancelled"}));
+    sandbox.run("cancel 3 -q").ok().prints("").quietly();
 }
 
 #[test]
@@ -141,20 +117,4 @@ fn what_is_no_id_is_a_usage_error() {
     }
     sandbox.run("cancel 1").exits(66);
     assert!(!sandbox.db().exists());
-}
-
-#[test]
-fn the_log_tells_of_it() {
-    let sandbox = Sandbox::empty();
-    sandbox.add_line("--name job", "echo $$ > pid; exec sleep 20");
-    let mut worker = sandbox.worker("-j1 --max-jobs 1 --log json");
-    sandbox.pid_of("pid");
-    sandbox.run("cancel 1").ok();
-    let events = worker.wait().ok().json_lines();
-    let told = events.iter().find(|event| event["event"] == "job_cancelled").expect("a cancelled job");
-    assert_eq!(
-        (&told["job_id"], &told["name"], &told["attempt"], &told["error_code"]),
-        (&json!(1), &json!("job"), &json!(1), &json!("CANCELLED"))
-    );
-    assert!(told["duration_ms"].is_u64() && told.get("message").is_some(), "{told}");
 }

@@ -32,45 +32,36 @@ fn ids(sandbox: &Sandbox, line: &str) -> Vec<u64> {
 }
 
 #[test]
-fn jobs_are_listed_newest_first() {
-    assert_eq!(ids(&sandbox(), "jobs"), [5, 4, 3, 2, 1]);
-}
-
-#[test]
-fn jobs_by_state_and_kind_of_waiting() {
+fn jobs_and_dead_letters_by_each_filter_newest_first() {
     let sandbox = sandbox();
-    for (state, expected) in [
-        ("pending", [4, 3].as_slice()),
-        ("scheduled", &[4]),
-        ("retrying", &[3]),
-        ("ready", &[]),
-        ("running", &[]),
-        ("succeeded", &[1]),
+    for (filter, expected) in [
+        ("jobs", [5, 4, 3, 2, 1].as_slice()),
+        ("jobs --state pending", &[4, 3]),
+        ("jobs --state scheduled", &[4]),
+        ("jobs --state retrying", &[3]),
+        ("jobs --state ready", &[]),
+        ("jobs --state running", &[]),
+        ("jobs --state succeeded", &[1]),
+        ("jobs --state dead", &[2]),
+        ("jobs --state cancelled", &[5]),
+        ("jobs --state dead --state cancelled", &[5, 2]),
+        ("jobs --name good", &[5, 4, 1]),
+        ("jobs --queue net", &[2]),
+        ("jobs --error-code EXIT_3", &[2]),
+        ("jobs --name good --state succeeded", &[1]),
+        ("jobs --name nobody", &[]),
+        ("jobs --since 1h", &[5, 4, 3, 2, 1]),
+        ("jobs --since 2001-01-01T00:00:00Z", &[5, 4, 3, 2, 1]),
+        ("jobs --since 2099-01-01T00:00:00Z", &[]),
+        ("jobs --limit 2", &[5, 4]),
+        ("jobs --limit 0", &[5, 4, 3, 2, 1]),
         ("dead", &[2]),
-        ("cancelled", &[5]),
+        ("dead --name good", &[]),
+        ("dead --queue net --error-code EXIT_3", &[2]),
     ] {
-        assert_eq!(ids(&sandbox, &format!("jobs --state {state}")), expected, "{state}");
+        assert_eq!(ids(&sandbox, filter), expected, "{filter}");
     }
-    assert_eq!(ids(&sandbox, "jobs --state dead --state cancelled"), [5, 2]);
     sandbox.run("inspect jobs --state zombie").exits(2).says("scheduled");
-}
-
-#[test]
-fn jobs_by_name_queue_and_code() {
-    let sandbox = sandbox();
-    assert_eq!(ids(&sandbox, "jobs --name good"), [5, 4, 1]);
-    assert_eq!(ids(&sandbox, "jobs --queue net"), [2]);
-    assert_eq!(ids(&sandbox, "jobs --error-code EXIT_3"), [2]);
-    assert_eq!(ids(&sandbox, "jobs --name good --state succeeded"), [1]);
-    assert_eq!(ids(&sandbox, "jobs --name nobody"), [0; 0]);
-}
-
-#[test]
-fn since_looks_at_the_last_change_of_state() {
-    let sandbox = sandbox();
-    assert_eq!(ids(&sandbox, "jobs --since 1h").len(), 5);
-    assert_eq!(ids(&sandbox, "jobs --since 2099-01-01T00:00:00Z").len(), 0);
-    assert_eq!(ids(&sandbox, "jobs --since 2001-01-01T00:00:00Z").len(), 5);
     sandbox.run("inspect jobs --since sometime").exits(2).says("today or yesterday");
     sandbox.run("inspect jobs --since 2026-02-30").exits(2);
 }
@@ -100,24 +91,18 @@ fn since_takes_a_day_on_the_clock_of_the_place() {
 }
 
 #[test]
-fn a_limit_keeps_the_newest() {
-    let sandbox = sandbox();
-    assert_eq!(ids(&sandbox, "jobs --limit 2"), [5, 4]);
-    assert_eq!(ids(&sandbox, "jobs --limit 0").len(), 5);
-    let lines = "{\"command\":\"true\"}\n".repeat(60);
-    sandbox.call("enqueue -q --batch -").stdin(lines).run().ok();
-    assert_eq!(ids(&sandbox, "jobs").len(), 65, "all as JSON");
-    let screen = sandbox.run("inspect jobs").ok();
-    let rows = screen.stdout.lines().filter(|line| line.contains(" true ")).count();
-    assert_eq!(rows, 50, "{screen}");
-    let rows = sandbox
-        .run("inspect jobs --limit 0")
-        .ok()
-        .stdout
-        .lines()
-        .filter(|line| line.contains(" true "))
-        .count();
-    assert_eq!(rows, 60);
+fn a_screen_shows_the_newest_fifty_unless_it_is_asked_for_more() {
+    let sandbox = Sandbox::empty();
+    sandbox.call("enqueue -q --batch -").stdin("{\"command\":\"true\"}\n".repeat(60)).run().ok();
+    assert_eq!(ids(&sandbox, "jobs").len(), 60, "all as JSON");
+    for (line, expected) in [("inspect jobs", 50), ("inspect jobs --limit 0", 60)] {
+        let screen = sandbox.run(line).ok();
+        assert_eq!(
+            screen.stdout.lines().filter(|line| line.contains(" true ")).count(),
+            expected,
+            "{screen}"
+        );
+    }
 }
 
 #[test]
@@ -139,14 +124,6 @@ fn attempts_are_listed_newest_first_without_their_output() {
 }
 
 #[test]
-fn dead_letters_by_name_queue_and_code() {
-    let sandbox = sandbox();
-    assert_eq!(ids(&sandbox, "dead"), [2]);
-    assert_eq!(ids(&sandbox, "dead --name good"), [0; 0]);
-    assert_eq!(ids(&sandbox, "dead --queue net --error-code EXIT_3"), [2]);
-}
-
-#[test]
 fn fail_if_any_is_for_monitoring() {
     let sandbox = sandbox();
     sandbox.run("inspect dead --fail-if-any").exits(1);
@@ -156,6 +133,9 @@ fn fail_if_any_is_for_monitoring() {
     sandbox.run("inspect jobs --state cancelled --fail-if-any").exits(1);
     sandbox.run("inspect attempts --fail-if-any --name bad").exits(1);
     sandbox.run("inspect workers --fail-if-any").ok();
+    sandbox.run("inspect jobs --state running -q").ok().prints("");
+    sandbox.run("inspect dead --error-code EXIT_9 --fail-if-any -q").ok().prints("");
+    sandbox.run("inspect dead --fail-if-any -q").exits(1).shows("EXIT_");
 }
 
 #[test]
@@ -208,17 +188,8 @@ fn what_is_not_there_is_not_found() {
     sandbox.run("inspect 9").exits(66).prints("").says("9");
     sandbox.run("inspect 1.2").exits(66);
     sandbox.run("inspect 4.1").exits(66);
-    sandbox.run("inspect nothing").exits(2);
-    sandbox.run("inspect 0").exits(2);
-}
-
-#[test]
-fn a_filter_without_effect_is_a_usage_error() {
-    let sandbox = sandbox();
-    for line in
-        ["inspect --state dead", "inspect 1 --name x", "inspect workers --queue net", "inspect --limit 3"]
-    {
-        sandbox.run(line).exits(2);
+    for line in ["nothing", "0", "--state dead", "1 --name x", "workers --queue net", "--limit 3"] {
+        sandbox.run(&format!("inspect {line}")).exits(2);
     }
 }
 
@@ -250,14 +221,6 @@ fn a_reader_that_goes_away_ends_it_quietly() {
         let output = child.wait_with_output().expect("a child");
         assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{output:?}");
     }
-}
-
-#[test]
-fn quietly_it_shows_what_there_is_and_nothing_else() {
-    let sandbox = sandbox();
-    sandbox.run("inspect jobs --state running -q").ok().prints("");
-    sandbox.run("inspect dead --error-code EXIT_9 --fail-if-any -q").ok().prints("");
-    sandbox.run("inspect dead --fail-if-any -q").exits(1).shows("EXIT_");
 }
 
 #[test]
