@@ -1,14 +1,16 @@
 //! The command line: one file a verb. Errors become words, a hint and an exit status in `error` alone.
 
 mod args;
+mod batch;
 mod commands;
-mod enqueue;
 pub mod error;
 mod follow;
 mod locate;
 #[cfg(test)]
 mod no_panics;
+mod options;
 mod output;
+mod plan;
 mod poll;
 mod stale_definition;
 mod status_text;
@@ -29,8 +31,8 @@ use crate::model::{Bytes, Command};
 use crate::text::{counted, safe_block, safe_line, show_utc};
 use args::{Cli, Verb};
 use commands::{
-    backup, cancel, check, completions, doctor, explain, init, inspect, logs, man, pause, prune, retry,
-    schema, wait, work,
+    backup, cancel, check, completions, doctor, enqueue, explain, init, inspect, logs, man, pause, prune,
+    retry, schema, wait, work,
 };
 use error::{CliError, ExitStatus, describe};
 

@@ -4,7 +4,7 @@ use clap::Parser;
 use proptest::prelude::{prop, proptest};
 
 use super::args::Cli;
-use crate::model::mutated;
+use crate::text::mutated;
 
 const WORDS: [&str; 42] = [
     "enqueue",

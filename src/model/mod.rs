@@ -12,8 +12,6 @@ mod decide;
 mod exit_codes;
 mod job;
 #[cfg(test)]
-mod mutated;
-#[cfg(test)]
 mod no_panics;
 mod policy;
 mod self_report;
@@ -32,8 +30,6 @@ pub use code::{
 pub use decide::{Circumstances, Decision, decide, sentence};
 pub use exit_codes::{ExitCodes, ExitEntry, ExitKey};
 pub use job::{DeadReason, JobState, Phase};
-#[cfg(test)]
-pub use mutated::mutated;
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};
 pub use self_report::SelfReport;
 pub use spec::{Command, JobSpec, OWNED_VARIABLES, check_name};

@@ -2,12 +2,11 @@
 
 use proptest::prelude::{any, prop, prop_assert, proptest};
 
-use super::mutated::mutated;
 use super::{
     Circumstances, CodePattern, ErrorCode, Exit, ExitKey, JobSpec, SelfReport, Status, StopReason, classify,
     decide, signal,
 };
-use crate::text::{Millis, Timestamp, parse_size};
+use crate::text::{Millis, Timestamp, mutated, parse_size};
 
 /// Definitions as they are stored.
 const SPECS: [&str; 2] = [

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use enqueue::{ENQUEUE_EXAMPLES, ENQUEUE_USAGE};
-pub use enqueue::{Enqueue, JobOptions, WaitOptions};
+pub use enqueue::{Enqueue, WaitOptions};
 use examples::{INSPECT_EXAMPLES, LOGS_EXAMPLES, RETRY_EXAMPLES, WAIT_EXAMPLES, WORK_EXAMPLES};
 use explain::EXPLAIN_EXAMPLES;
 pub use explain::Explain;
@@ -23,7 +23,7 @@ pub use prune::Prune;
 
 use super::values;
 use crate::model::ErrorCode;
-use crate::text::Millis;
+use crate::text::{Millis, Since};
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
 #[derive(Debug, Parser)]
@@ -188,8 +188,8 @@ pub struct Inspect {
     #[arg(long, value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
     /// Only what changed since: 1h, 14:30, 'YYYY-MM-DD HH:MM', a date (its midnight here), today or yesterday
-    #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = values::Since::parse)]
-    pub since: Option<values::Since>,
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = Since::parse)]
+    pub since: Option<Since>,
     /// At most this many; 0 for all [default: 50, all with --json]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,

@@ -5,6 +5,7 @@ pub mod cancel;
 pub mod check;
 pub mod completions;
 pub mod doctor;
+pub mod enqueue;
 pub mod explain;
 pub mod init;
 pub mod inspect;

@@ -1,19 +1,18 @@
-//! Points in time as they are typed, on the clock of the place.
+//! Points in time as they are typed, in local time unless they carry an offset.
 
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, Duration, OffsetDateTime, PrimitiveDateTime, Time, UtcOffset};
 
-use crate::text::{Millis, Timestamp};
+use super::{Millis, Timestamp};
 
-/// A point in time as it was typed; the place on the clock is filled in when the moment of asking is known.
+/// A point in time as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum At {
-    /// With its offset: an instant.
     Instant(OffsetDateTime),
-    /// On the clock of the place.
+    /// Local time.
     Local(PrimitiveDateTime),
-    /// The next time that the clock of the place shows this.
+    /// The next time of day, in local time.
     Next(Time),
 }
 
@@ -35,7 +34,7 @@ impl At {
         })
     }
 
-    /// The instant that it means when it is asked at `now`.
+    /// The instant that this means at `now`.
     pub fn resolve(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Instant(instant) => stamp(instant),
@@ -66,8 +65,8 @@ fn offset_at(instant: OffsetDateTime) -> UtcOffset {
     UtcOffset::local_offset_at(instant).unwrap_or(UtcOffset::UTC)
 }
 
-/// The instants at which the clock of the place shows `local`, the earliest first: two in the hour that an autumn night
-/// has twice. In the hour that is skipped in spring it is the instant just after.
+/// The instants of this local time, the earliest first: two when the clocks go back. A time that the clocks skip
+/// means the instant just after the gap.
 fn at_local(local: PrimitiveDateTime) -> Vec<OffsetDateTime> {
     let about = local.assume_utc();
     // A day before and a day after, the offsets are those on both sides of any change.
@@ -81,23 +80,22 @@ fn at_local(local: PrimitiveDateTime) -> Vec<OffsetDateTime> {
     if instants.is_empty() { vec![skipped] } else { instants }
 }
 
-/// The instants around `now` at which the clock of the place shows this time of the day, the earliest first.
+/// The instants of this local time of day yesterday, today and tomorrow, the earliest first.
 fn around(now: Timestamp, clock: Time) -> Vec<Timestamp> {
     let today = local(now).date();
     let days = [today.previous_day(), Some(today), today.next_day()];
     days.into_iter().flatten().flat_map(|day| at_local(day.with_time(clock))).map(stamp).collect()
 }
 
-/// The start of a look back: a duration before now, or a point in time.
+/// The start of a period that reaches back from now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Since {
-    /// This long before now.
+    /// A duration before now.
     Ago(Millis),
-    /// From this point on.
     At(At),
-    /// From the start of this day on the clock of the place.
+    /// From the start of this day, in local time.
     Day(Date),
-    /// From the start of the day that is so many before today.
+    /// From the start of the day this many days before today.
     DaysBack(u8),
 }
 
@@ -123,11 +121,11 @@ impl Since {
         })
     }
 
-    /// The instant that it means when it is asked at `now`.
+    /// The instant that this means at `now`.
     pub fn resolve(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Ago(span) => Timestamp(now.0.saturating_sub_unsigned(span.0)),
-            // A clock time means the last time it was shown, not the next.
+            // Here a time of day means the last one, not the next.
             Self::At(At::Next(clock)) => around(now, clock).into_iter().rfind(|at| *at <= now).unwrap_or(now),
             Self::At(at) => at.resolve(now),
             Self::Day(day) => start_of(day).unwrap_or(now),
@@ -139,13 +137,16 @@ impl Since {
     }
 }
 
-/// The first instant of this day on the clock of the place.
+/// The first instant of this day, in local time.
 fn start_of(day: Date) -> Option<Timestamp> {
     at_local(day.midnight()).first().copied().map(stamp)
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::{any, prop_assert, proptest};
+
+    use super::super::mutated;
     use super::*;
 
     #[test]
@@ -159,6 +160,35 @@ mod tests {
         assert!(next > now && next.since(now) <= Millis::from_secs(25 * 3_600));
         for bad in ["25:00", "tomorrow", "2026-13-01 10:00", ""] {
             assert!(At::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    const TIMES: [&str; 12] = [
+        "1h 30m",
+        "yesterday",
+        "2026-11-20",
+        "4:5",
+        "23:59:60",
+        "2026-11-21 14:30",
+        "2026-02-29T00:00",
+        "2026-11-21T14:30:00.5+23:59",
+        "9999-12-31 23:59:59",
+        "-9999-01-01T00:00:00Z",
+        "-9999-01-01",
+        "0000-00-00 24:00",
+    ];
+
+    proptest! {
+        #[test]
+        fn no_time_panics(text in mutated(&TIMES), now in any::<i64>(), soon in 0..4_102_444_800_000_i64) {
+            for now in [now, soon].map(Timestamp) {
+                if let Ok(at) = At::parse(&text) {
+                    prop_assert!(at.resolve(now) <= Timestamp::MAX.max(now));
+                }
+                if let Ok(since) = Since::parse(&text) {
+                    prop_assert!(since.resolve(now) <= Timestamp::MAX.max(now));
+                }
+            }
         }
     }
 }

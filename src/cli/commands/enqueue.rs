@@ -1,39 +1,34 @@
 //! `runner enqueue`: what was typed becomes jobs, the jobs go to disk, their ids are printed.
-//!
-//! Straight-line code that starts no runtime: cron runs it thousands of times.
-
-mod adhoc;
-mod batch;
-mod fields;
-mod holders;
-#[cfg(test)]
-mod no_panics;
-mod object;
-mod overrides;
-mod stdin;
-mod too_long;
 
 use std::fmt::Write as _;
+use std::io::{self, Read};
+use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use super::args::{Enqueue, Global, WaitOptions};
-use super::commands::wait::{self, Waiting};
-use super::error::{CliError, ExitStatus};
-use super::locate;
-use super::output::{AttemptJson, Bar, JobJson, Output, StreamCursor, Written, print_on_stderr, warn};
+use super::wait::{self, Waiting};
+use crate::cli::args::{Enqueue, Global, WaitOptions};
+use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::options::JobOptions;
+use crate::cli::output::{AttemptJson, Bar, JobJson, Output, StreamCursor, Written, print_on_stderr, warn};
+use crate::cli::plan::Planner;
+use crate::cli::{batch, command_line, locate};
 use crate::clock;
-use crate::jobfile::{Declared, JobFile};
-use crate::model::{Attempt, Bytes, JobState};
-use crate::store::{Enqueued, NewJob, Store, StoreError};
-use crate::text::{Timestamp, local_time, safe_line};
+use crate::model::{Attempt, Command, JobState};
+use crate::store::{Enqueued, JobRow, NewJob, Store, StoreError};
+use crate::text::{Timestamp, counted, local_time, safe_line};
 use crate::wake;
-use overrides::Overrides;
+
+/// The most bytes of standard input that are kept; the schema refuses more.
+const MAX_STDIN: usize = 16 << 20;
+
+/// Jobs that keys gave and that are named one by one.
+const MAX_NAMED: usize = 5;
 
 /// Runs the verb.
 pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
-    let mut jobs = jobs(global, asked)?;
+    let mut jobs = plan(global, asked)?;
     if asked.stdin {
         jobs = vec![with_input(global, asked, jobs)?];
     }
@@ -55,7 +50,7 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
         wake::wake_workers(&store.file().run_dir());
     }
     if !out.quiet {
-        holders::tell(&store, &jobs, &enqueued)?;
+        tell_held_keys(&store, &jobs, &enqueued)?;
     }
     print_ids(&mut out, &store, &enqueued)?;
     if asked.waiting.wait {
@@ -116,72 +111,115 @@ fn show_output(out: &mut Output, store: &mut Store, last: &Attempt, runs: u32) -
     print_on_stderr(&output.stderr)
 }
 
-/// The job that is planned, with what comes on standard input. Whatever is wrong with it was found before.
+/// The planned job with standard input, which is read only when nothing is wrong with the command line.
 fn with_input(global: &Global, asked: &Enqueue, planned: Vec<NewJob>) -> Result<NewJob> {
     let single = |jobs: Vec<NewJob>| {
         <[NewJob; 1]>::try_from(jobs).map_err(|_| CliError::usage("--stdin is for a single job"))
     };
     single(planned)?;
-    let input = stdin::capture()?;
-    // It may have been long in coming; due times count from when it is there.
-    let [job] = single(jobs(global, asked)?)?;
+    let mut input = Vec::new();
+    let most = MAX_STDIN as u64 + 1;
+    io::stdin().lock().take(most).read_to_end(&mut input).context("could not read standard input")?;
+    if input.len() > MAX_STDIN {
+        bail!(
+            CliError::new(ExitStatus::DATA, "nothing was enqueued: standard input has more than 16 MiB")
+                .hint("put it into a file, and name the file in an argument")
+        );
+    }
+    // Due times count from the end of the input.
+    let [job] = single(plan(global, asked)?)?;
     Ok(NewJob { stdin: Some(input), ..job })
 }
 
-/// The jobs that are asked for. What is wrong with the command line is told before any input is waited for.
-fn jobs(global: &Global, asked: &Enqueue) -> Result<Vec<NewJob>> {
-    let options = Overrides::from_options(&asked.options).map_err(CliError::usage)?;
+/// The jobs that are asked for.
+fn plan(global: &Global, asked: &Enqueue) -> Result<Vec<NewJob>> {
+    let mut options = asked.options.clone();
+    options.check()?;
     if let Some(path) = &asked.batch {
-        options.check_single(false)?;
-        let lines = batch::read_text(path)?;
-        return batch::read(global, lines, &options, asked.name.as_deref(), clock::now());
+        check_keys(&options, false)?;
+        return batch::read(global, path, &options);
     }
-    let now = clock::now();
-    let is_ad_hoc = asked.line.is_some() || (asked.names.is_empty() && !asked.args.is_empty());
-    if !is_ad_hoc && let Some(name) = &asked.name {
+    let planner = Planner::new(global, clock::now());
+    let plan = |options: &JobOptions| planner.job(Arc::new(planner.spec(&[options])?), &[options]);
+    if asked.names.is_empty() && !asked.all && options.command.is_none() && !options.args.is_empty() {
+        options.command = Some(Command::Argv(std::mem::take(&mut options.args)));
+    }
+    if options.command.is_some() {
+        return Ok(vec![plan(&options)?]);
+    }
+    if let Some(name) = &options.name {
         bail!(
             CliError::usage(format!("--name {name} names an ad hoc job, and there is none"))
                 .hint("write the command after --, or as -c 'LINE'")
         );
     }
-    let args: Vec<Bytes> = asked.args.iter().map(|arg| Bytes::from(arg.as_os_str())).collect();
-    if is_ad_hoc {
-        let job = adhoc::job(asked.line.as_deref(), args, asked.name.as_deref(), &options, now)?;
-        return Ok(vec![job]);
+    let names = if asked.all {
+        planner.file()?.jobs.iter().map(|job| job.spec.name.clone()).collect()
+    } else {
+        asked.names.clone()
+    };
+    if names.is_empty() && asked.all {
+        let file = locate::display(&planner.file()?.path);
+        bail!(CliError::new(
+            ExitStatus::DATA,
+            format!("there is nothing to enqueue: {file} declares no job")
+        ));
     }
-    if asked.names.is_empty() && !asked.all {
+    if names.is_empty() {
         bail!(
             CliError::usage("there is nothing to enqueue: no name, no command")
                 .hint("runner enqueue NAME, runner enqueue -- CMD, or runner enqueue --help")
         );
     }
-    if asked.names.len() > 1 && !args.is_empty() {
+    if names.len() > 1 && !options.args.is_empty() {
         bail!(CliError::usage("arguments after -- go to a single job, and several are named"));
     }
-    declared(&locate::job_file(global)?, asked, &args, &options, now)
+    check_keys(&options, names.len() == 1)?;
+    names.into_iter().map(|name| plan(&JobOptions { name: Some(name), ..options.clone() })).collect()
 }
 
-fn declared(
-    file: &JobFile,
-    asked: &Enqueue,
-    args: &[Bytes],
-    options: &Overrides,
-    now: Timestamp,
-) -> Result<Vec<NewJob>> {
-    let chosen: Vec<&Declared> = if asked.all {
-        file.jobs.iter().collect()
-    } else {
-        let find = |name: &String| file.job(name).ok_or_else(|| locate::no_such_job(file, name));
-        asked.names.iter().map(find).collect::<Result<_, _>>()?
-    };
-    if chosen.is_empty() {
-        bail!(CliError::new(
-            ExitStatus::DATA,
-            format!("there is nothing to enqueue: {} declares no job", locate::display(&file.path)),
-        ));
+/// A key belongs to one job.
+fn check_keys(options: &JobOptions, single: bool) -> Result<()> {
+    for (option, given) in [
+        ("--unique-key", options.unique_key.is_some()),
+        ("--idempotency-key", options.idempotency_key.is_some()),
+    ] {
+        if given && !single {
+            bail!(CliError::usage(format!("{option} is for a single job")));
+        }
     }
-    options.check_single(chosen.len() == 1)?;
-    chosen.into_iter().map(|job| options.declared(job, args.to_vec(), now)).collect()
+    Ok(())
+}
+
+/// Tells of the jobs that a key gave, whose ids stand for what was not enqueued.
+fn tell_held_keys(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
+    let mut held = 0;
+    for (asked, Enqueued { id, .. }) in asked.iter().zip(enqueued).filter(|(_, job)| !job.created) {
+        let Some(job) = store.job(*id, clock::now())? else { continue };
+        held += 1;
+        if matches!(job.state, JobState::Dead | JobState::Cancelled) {
+            let state = job.state;
+            warn(&format!(
+                "nothing new: job {id} has this key and is {state}; runner retry {id} puts it back"
+            ));
+        } else if held <= MAX_NAMED {
+            warn(&held_key(asked, &job));
+        }
+    }
+    if held > MAX_NAMED {
+        warn(&format!("nothing new: the keys of {} are held, too", counted(held - MAX_NAMED, "further job")));
+    }
+    Ok(())
+}
+
+fn held_key(asked: &NewJob, job: &JobRow) -> String {
+    let (kind, key) = match (&asked.idempotency_key, &asked.spec.unique_key) {
+        (Some(key), _) if job.idempotency_key.as_ref() == Some(key) => ("idempotency", key.as_str()),
+        (_, key) => ("unique", key.as_deref().unwrap_or_default()),
+    };
+    let since = if job.state.is_final() { "at" } else { "since" };
+    let (id, state, at) = (job.id, job.state, local_time(job.changed_at));
+    format!("nothing new: job {id} already holds the {kind} key {key:?}, {state} {since} {at}")
 }
 
 /// The ids are the answer: if they cannot be printed, they are said on standard error, for the jobs are on disk.
@@ -232,7 +270,7 @@ fn show_plan(out: &mut Output, jobs: &[NewJob], now: Timestamp) -> Written {
         out.line(format!(
             "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {runs} {plural}",
             job.spec.name,
-            safe_line(&super::command_line(&job.spec.command, &job.args)),
+            safe_line(&command_line(&job.spec.command, &job.args)),
             job.spec.queue,
             job.spec.priority,
         ))?;

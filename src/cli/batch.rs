@@ -1,0 +1,169 @@
+//! `enqueue --batch`: one JSON object a line.
+
+use std::fs;
+use std::io::{self, Read};
+use std::mem;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Command};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::args::Global;
+use super::error::{CliError, ExitStatus};
+use super::locate;
+use super::options::JobOptions;
+use super::output::Bar;
+use super::plan::Planner;
+use crate::clock;
+use crate::jobfile::near_names;
+use crate::model::JobSpec;
+use crate::store::NewJob;
+
+/// Reads every line before anything is enqueued; `-` is standard input. The first bad line is named by its number.
+pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Vec<NewJob>> {
+    let (bytes, source) = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes);
+        (read.map(|_| bytes), "standard input".to_owned())
+    } else {
+        (fs::read(path), locate::display(path))
+    };
+    let bytes = match bytes {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            bail!(CliError::new(ExitStatus::NOT_FOUND, format!("there is no file {source}")))
+        }
+        read => read.with_context(|| format!("could not read {source}"))?,
+    };
+    parse(global, &bytes, &source, defaults)
+}
+
+fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> Result<Vec<NewJob>> {
+    let mut bar = Bar::new(global, "{pos} of {len} bytes read");
+    let mut batch = Batch { planner: Planner::new(global, clock::now()), defaults, previous: None };
+    let mut jobs = Vec::new();
+    let mut done = 0;
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        bar.set(done as u64, bytes.len() as u64);
+        done += line.len() + 1;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let job = batch.job(line).map_err(as_wrong_data);
+        jobs.push(job.with_context(|| format!("nothing was enqueued: {source} line {}", index + 1))?);
+    }
+    Ok(jobs)
+}
+
+/// A value that would be a wrong command line is wrong data here.
+fn as_wrong_data(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<CliError>() {
+        Ok(error) if error.status == ExitStatus::USAGE => {
+            CliError { status: ExitStatus::DATA, ..error }.into()
+        }
+        Ok(error) => error.into(),
+        Err(other) => other,
+    }
+}
+
+struct Batch<'a> {
+    planner: Planner<'a>,
+    /// The options of the command line.
+    defaults: &'a JobOptions,
+    /// The definition of the line before. A million equal lines share one.
+    previous: Option<(JobOptions, Arc<JobSpec>)>,
+}
+
+impl Batch<'_> {
+    fn job(&mut self, line: &[u8]) -> Result<NewJob> {
+        let mut line = options(line)?;
+        line.check()?;
+        // What each job has for itself is no part of its definition.
+        let own = JobOptions {
+            args: mem::take(&mut line.args),
+            delay: line.delay.take(),
+            at: line.at.take(),
+            on_conflict: line.on_conflict.take(),
+            idempotency_key: line.idempotency_key.take(),
+            ..JobOptions::default()
+        };
+        let spec = match &self.previous {
+            Some((seen, spec)) if *seen == line => Arc::clone(spec),
+            _ => {
+                let spec = Arc::new(self.planner.spec(&[&line, self.defaults])?);
+                self.previous = Some((line, Arc::clone(&spec)));
+                spec
+            }
+        };
+        self.planner.job(spec, &[&own, self.defaults])
+    }
+}
+
+fn options(line: &[u8]) -> Result<JobOptions> {
+    let invalid = |message: String| CliError::new(ExitStatus::DATA, message);
+    if std::str::from_utf8(line).is_err() {
+        bail!(invalid("it is not UTF-8".to_owned()));
+    }
+    // An array would be read as the values of the keys in their order.
+    if line.trim_ascii_start().first() == Some(&b'[') {
+        bail!(invalid("a JSON object is expected".to_owned()));
+    }
+    serde_json::from_slice(line).map_err(|error| invalid(explain(line, &error)).into())
+}
+
+/// Finds the key that makes a line unusable, which the error does not name.
+fn explain(line: &[u8], error: &serde_json::Error) -> String {
+    let Ok(Value::Object(fields)) = serde_json::from_slice(line) else {
+        return format!("{error}; a JSON object is expected");
+    };
+    let known = JobOptions::augment_args(Command::new("line"));
+    let known =
+        known.get_arguments().map(|arg| arg.get_long().unwrap_or(arg.get_id().as_str()).replace('-', "_"));
+    let known: Vec<String> = known.collect();
+    for (key, value) in fields {
+        if !known.contains(&key) {
+            let near = near_names(&key, known.iter().map(String::as_str));
+            return match near.first() {
+                Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
+                None => format!("unknown key {key:?}; keys are {}", known.join(", ")),
+            };
+        }
+        let alone = Value::Object([(key.clone(), value)].into_iter().collect());
+        if let Err(error) = JobOptions::deserialize(alone) {
+            return format!("{key:?}: {error}");
+        }
+    }
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::proptest;
+
+    use super::*;
+    use crate::cli::error::describe;
+    use crate::text::mutated;
+
+    const LINES: [&str; 6] = [
+        r#"{"name":"good","args":["a","b"],"queue":"q","priority":5,"in":"5m","env":{"A":"b","C":null}}"#,
+        r#"{"command":["true","x"],"at":"2026-11-21 14:30","max_attempts":3,"retryable":true,"backoff":"5s,1m"}"#,
+        r#"{"command":"true","jitter":0.5,"auto_retry_for":["A","EXIT_*"],"never_retry_for":"B","max_attempts":2}"#,
+        r#"{"command":"true","timeout":"1s","grace_period":"0s","expires_in":"10y","in":"10y","cwd":"/","unique_key":"k"}"#,
+        r#"{"name":"good","on_conflict":"replace","idempotency_key":"k","backoff":["1s","2s"],"retryable":false}"#,
+        r#"{"name":"good","name":"good"}"#,
+    ];
+
+    proptest! {
+        #[test]
+        fn no_line_panics(line in mutated(&LINES), next in mutated(&LINES)) {
+            let nowhere = || Some("/nowhere/at/all".into());
+            let global = Global { db: nowhere(), file: nowhere(), ..Global::default() };
+            let lines = format!("{line}\n\n{next}");
+            if let Err(error) = parse(&global, lines.as_bytes(), "standard input", &JobOptions::default()) {
+                assert!([ExitStatus::DATA, ExitStatus::NOT_FOUND].contains(&describe(&error).status), "{error:?}");
+            }
+        }
+    }
+}

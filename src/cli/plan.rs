@@ -1,0 +1,162 @@
+//! From options to the jobs that are enqueued.
+
+use std::cell::OnceCell;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+
+use super::args::Global;
+use super::error::CliError;
+use super::locate;
+use super::options::JobOptions;
+use crate::jobfile::JobFile;
+use crate::model::{Bytes, Command, JobSpec, LONGEST_STRING, PolicyLayer, RetryPolicy, Strategy, check_name};
+use crate::store::NewJob;
+use crate::text::Timestamp;
+
+/// Makes jobs of options. The options of a job come in levels, the nearest first: a line of a batch over the command line.
+pub struct Planner<'a> {
+    global: &'a Global,
+    now: Timestamp,
+    /// Read when the first job needs the file.
+    file: OnceCell<JobFile>,
+}
+
+impl<'a> Planner<'a> {
+    /// `now` is what due times count from.
+    pub const fn new(global: &'a Global, now: Timestamp) -> Self {
+        Self { global, now, file: OnceCell::new() }
+    }
+
+    /// The job file that is meant.
+    pub fn file(&self) -> Result<&JobFile> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let file = locate::job_file(self.global)?;
+        Ok(self.file.get_or_init(|| file))
+    }
+
+    /// The definition of a job: a declared or an ad hoc one, with the options laid over it.
+    pub fn spec(&self, options: &[&JobOptions]) -> Result<JobSpec> {
+        let policies: Vec<PolicyLayer> = options.iter().map(|level| level.policy()).collect();
+        let policies: Vec<&PolicyLayer> = policies.iter().collect();
+        let command = options.iter().find_map(|level| level.command.as_ref());
+        let name = options.iter().find_map(|level| level.name.as_deref());
+        let mut spec = match (command, name) {
+            (Some(command), name) => ad_hoc(command, name, &policies)?,
+            (None, Some(name)) => self.declared(name, &policies)?,
+            (None, None) => bail!(CliError::usage("a \"name\" or a \"command\" is needed")),
+        };
+        for level in options.iter().rev() {
+            level.apply(&mut spec)?;
+        }
+        Ok(spec)
+    }
+
+    /// One job of a definition.
+    pub fn job(&self, spec: Arc<JobSpec>, options: &[&JobOptions]) -> Result<NewJob> {
+        let args = options.iter().map(|level| &level.args).find(|args| !args.is_empty());
+        let args = args.cloned().unwrap_or_default();
+        check_limits(&spec, &args)?;
+        Ok(NewJob {
+            spec,
+            args,
+            stdin: None,
+            run_at: options.iter().find_map(|level| level.run_at(self.now)),
+            idempotency_key: options.iter().find_map(|level| level.idempotency_key.clone()),
+            on_conflict: options.iter().find_map(|level| level.on_conflict).unwrap_or_default(),
+        })
+    }
+
+    fn declared(&self, name: &str, policies: &[&PolicyLayer]) -> Result<JobSpec> {
+        let file = self.file()?;
+        let job = file.job(name).ok_or_else(|| locate::no_such_job(file, name))?;
+        let [near, far] = &job.layers;
+        let policy = RetryPolicy::resolve(policies, &[near, far], &RetryPolicy::default());
+        Ok(JobSpec { policy, ..job.spec.clone() })
+    }
+}
+
+/// A job that no file declares: it runs once unless the options say otherwise, in the caller's directory.
+fn ad_hoc(command: &Command, name: Option<&str>, policies: &[&PolicyLayer]) -> Result<JobSpec> {
+    let is_empty = match command {
+        Command::Shell(line) => line.0.iter().all(u8::is_ascii_whitespace),
+        Command::Argv(words) => words.first().is_none_or(|program| program.0.is_empty()),
+    };
+    if is_empty {
+        bail!(CliError::usage("the command is empty"));
+    }
+    let backoff = policies.iter().find_map(|level| level.backoff.as_ref());
+    let is_list = backoff.is_some_and(|backoff| matches!(backoff.strategy, Strategy::List { .. }));
+    if backoff.is_some() && !is_list && policies.iter().all(|level| level.max_attempts.is_none()) {
+        bail!(
+            CliError::usage("--backoff has no effect on an ad hoc job, which runs once")
+                .hint("add --max-attempts N")
+        );
+    }
+    let name = name.map_or_else(|| name_of(command), str::to_owned);
+    let once = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
+    let mut spec = JobSpec::new(&name, command.clone(), Bytes::from(locate::current_dir()?.as_os_str()));
+    spec.policy = RetryPolicy::resolve(policies, &[], &once);
+    Ok(spec)
+}
+
+/// The program of the command, if it can serve as a name.
+fn name_of(command: &Command) -> String {
+    let first = match command {
+        Command::Shell(line) => line.to_text().split_whitespace().next().unwrap_or_default().to_owned(),
+        Command::Argv(argv) => argv.first().map(Bytes::to_text).unwrap_or_default(),
+    };
+    let program = Path::new(&first).file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    if check_name(&program).is_ok() { program.into_owned() } else { "adhoc".to_owned() }
+}
+
+/// Refuses what the kernel could never execute (execve(2)) before it is on disk.
+fn check_limits(spec: &JobSpec, args: &[Bytes]) -> Result<()> {
+    /// Bytes of all strings with a pointer each: three quarters of 8 MiB, the usual limit of the stack. A smaller limit
+    /// shows when the command is started.
+    const MAX_TOTAL: usize = 6 << 20;
+    let command = match &spec.command {
+        Command::Shell(line) => std::slice::from_ref(line),
+        Command::Argv(words) => words.as_slice(),
+    };
+    let words = command.iter().chain(args).map(|word| ("argument", word, word.0.len() + 1));
+    let variables = spec.env.iter().map(|(key, value)| ("variable", key, key.0.len() + value.0.len() + 2));
+    let mut total = 0;
+    for (what, text, length) in words.chain(variables) {
+        if length > LONGEST_STRING {
+            let start: String = text.to_text().chars().take(30).collect();
+            bail!(
+                CliError::usage(format!(
+                    "the {what} {start:?} … has {length} bytes, and the kernel takes at most {LONGEST_STRING}"
+                ))
+                .hint("put the data into a file and pass its name")
+            );
+        }
+        total += length + size_of::<*const u8>();
+    }
+    if total > MAX_TOTAL {
+        let what = format!(
+            "the arguments and variables have {total} bytes together, and the kernel takes at most {MAX_TOTAL}"
+        );
+        bail!(CliError::usage(what).hint("put the data into a file and pass its name, or --stdin"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_made_from_the_program() {
+        for (line, name) in
+            [("/usr/bin/tar czf x", "tar"), ("$(date)", "adhoc"), ("A=1 make", "adhoc"), ("-x", "adhoc")]
+        {
+            assert_eq!(name_of(&Command::Shell(Bytes::from(line))), name);
+        }
+    }
+}

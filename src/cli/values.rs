@@ -1,0 +1,305 @@
+//! Values of options: from what was typed to what it means. The errors say what is allowed.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use crate::model::{
+    self, Backoff, Bytes, Jitter, JobSpec, JobState, OWNED_VARIABLES, Phase, RetryPolicy, Strategy,
+};
+use crate::store::OnConflict;
+use crate::text::Millis;
+
+/// The name of a job or queue.
+pub fn name(text: &str) -> Result<String, String> {
+    model::check_name(text).map(|()| text.to_owned())
+}
+
+/// A key: any text but none.
+pub fn key(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("a key is not empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+pub fn priority(text: &str) -> Result<i32, String> {
+    let most = JobSpec::MOST_PRIORITY;
+    text.parse()
+        .ok()
+        .filter(|priority| (-most..=most).contains(priority))
+        .ok_or_else(|| format!("a priority is a whole number from {} to {most}", -most))
+}
+
+pub fn max_attempts(text: &str) -> Result<u32, String> {
+    let most = RetryPolicy::MOST_ATTEMPTS;
+    match text.parse() {
+        Ok(0) => {
+            Err("0 would be a job that can never run; the first run counts, so 1 means no retry".to_owned())
+        }
+        Ok(runs) if runs <= most => Ok(runs),
+        _ => Err(format!("it is the number of runs, a whole number from 1 to {most}")),
+    }
+}
+
+pub fn slots(text: &str) -> Result<usize, String> {
+    let fits = |slots: &usize| (1..=4_096).contains(slots);
+    text.parse().ok().filter(fits).ok_or_else(|| "it is a whole number from 1 to 4096".to_owned())
+}
+
+/// A duration that must not be zero.
+pub fn above_zero(text: &str) -> Result<Millis, String> {
+    match Millis::parse(text)? {
+        Millis(0) => Err("it must be longer than zero".to_owned()),
+        span => Ok(span),
+    }
+}
+
+/// The id of a job.
+pub fn id(text: &str) -> Result<i64, String> {
+    text.parse().ok().filter(|id| *id > 0).ok_or_else(|| "an id is a whole number, 1 or more".to_owned())
+}
+
+/// A signal by name or number.
+pub fn signal(text: &str) -> Result<i32, String> {
+    let upper = text.to_ascii_uppercase();
+    model::signal::number(&upper)
+        .or_else(|| text.parse().ok().filter(|number| (1..=64).contains(number)))
+        .ok_or_else(|| "a signal is a name such as SIGKILL, or a number from 1 to 64".to_owned())
+}
+
+/// A state that a job does not leave by itself.
+pub fn finished_state(text: &str) -> Result<JobState, String> {
+    match JobState::parse(text) {
+        Some(state) if state.is_final() => Ok(state),
+        None if Phase::parse(text).is_none() => Err("it is succeeded, cancelled or dead".to_owned()),
+        _ => Err(format!(
+            "a {text} job is not finished, and no job is forgotten: runner cancel calls it off, then it can go"
+        )),
+    }
+}
+
+/// `skip`, `replace` or `error`.
+pub fn on_conflict(text: &str) -> Result<OnConflict, String> {
+    match text {
+        "skip" => Ok(OnConflict::Skip),
+        "replace" => Ok(OnConflict::Replace),
+        "error" => Ok(OnConflict::Error),
+        _ => Err("it is skip, replace or error".to_owned()),
+    }
+}
+
+/// `true`, `false`, a fraction, or a duration.
+pub fn jitter(text: &str) -> Result<Jitter, String> {
+    match text {
+        "true" => return Ok(Jitter::DEFAULT),
+        "false" => return Ok(Jitter::NONE),
+        _ => {}
+    }
+    match text.parse::<f64>() {
+        Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(Jitter::Fraction(fraction)),
+        Ok(_) => Err("a jitter without a unit is a fraction of the wait, from 0 to 1".to_owned()),
+        Err(_) => Millis::parse(text).map(Jitter::Absolute),
+    }
+}
+
+/// `30s`, `5s,1m,10m`, `exponential:INITIAL[:MULTIPLIER[:MAX]]` or `linear:DELAY[:MAX]`.
+pub fn backoff(text: &str) -> Result<Backoff, String> {
+    let strategy = match text.split_once(':') {
+        Some(("exponential", rest)) => exponential(rest)?,
+        Some(("linear", rest)) => linear(rest)?,
+        Some((other, _)) => {
+            return Err(format!(
+                "{other:?} is not a strategy; write 30s, 5s,1m,10m, exponential:INITIAL[:MULTIPLIER[:MAX]] or linear:DELAY[:MAX]"
+            ));
+        }
+        None if text.contains(',') => list(text.split(','))?,
+        None => Strategy::Constant { delay: Millis::parse(text)? },
+    };
+    Ok(Backoff { strategy, jitter: Jitter::DEFAULT })
+}
+
+/// Delays, each used once.
+pub fn delays<'a>(delays: impl Iterator<Item = &'a str>) -> Result<Backoff, String> {
+    Ok(Backoff { strategy: list(delays)?, jitter: Jitter::DEFAULT })
+}
+
+fn list<'a>(delays: impl Iterator<Item = &'a str>) -> Result<Strategy, String> {
+    let delays = delays.map(Millis::parse).collect::<Result<Vec<_>, _>>()?;
+    if delays.is_empty() {
+        return Err("a list of waits is not empty".to_owned());
+    }
+    Ok(Strategy::List { delays, repeat_last: false })
+}
+
+fn exponential(rest: &str) -> Result<Strategy, String> {
+    let mut parts = rest.split(':');
+    let initial = Millis::parse(parts.next().unwrap_or_default())?;
+    let multiplier = match parts.next() {
+        None => Strategy::EXPONENTIAL_MULTIPLIER,
+        Some(text) => text
+            .parse()
+            .ok()
+            .filter(|factor| Strategy::MULTIPLIERS.contains(factor))
+            .ok_or_else(|| format!("the multiplier {text:?} is not a number from 1 to 1000"))?,
+    };
+    let max = cap(initial, parts.next(), parts.next())?;
+    Ok(Strategy::Exponential { initial, multiplier, max })
+}
+
+fn linear(rest: &str) -> Result<Strategy, String> {
+    let mut parts = rest.split(':');
+    let delay = Millis::parse(parts.next().unwrap_or_default())?;
+    let max = cap(delay, parts.next(), parts.next())?;
+    Ok(Strategy::Linear { delay, max })
+}
+
+/// The last part of a strategy, which must not lie below its first wait.
+fn cap(first: Millis, max: Option<&str>, beyond: Option<&str>) -> Result<Millis, String> {
+    if let Some(beyond) = beyond {
+        return Err(format!("there is nothing that {beyond:?} could stand for"));
+    }
+    let max = max.map_or(Ok(Strategy::MAX), Millis::parse)?;
+    if max < first {
+        return Err(format!(
+            "the longest wait ({max}) is below the first ({first}); give MAX as the last part"
+        ));
+    }
+    Ok(max)
+}
+
+/// `K=V`, a variable for the environment of a job.
+pub fn variable(entry: OsString) -> Result<(Bytes, Bytes), String> {
+    let bytes = entry.into_vec();
+    let Some(at) = bytes.iter().position(|byte| *byte == b'=') else {
+        return Err("there is no =; write K=VALUE".to_owned());
+    };
+    Ok((variable_name(bytes[..at].to_vec())?, Bytes(bytes[at + 1..].to_vec())))
+}
+
+/// The name of a variable that a job can be given.
+pub fn variable_name(name: Vec<u8>) -> Result<Bytes, String> {
+    // The definition of a job is kept as JSON, whose keys are text.
+    let text = String::from_utf8(name).map_err(|_| "the name of a variable is not UTF-8".to_owned())?;
+    if text.is_empty() || text.contains(['=', '\0']) {
+        return Err(format!("{text:?} cannot be the name of a variable"));
+    }
+    if OWNED_VARIABLES.contains(&text.as_str()) {
+        return Err(format!("the variable {text} is set by runner itself"));
+    }
+    Ok(Bytes(text.into_bytes()))
+}
+
+/// `7` or `7.2`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobOrAttempt {
+    pub job: i64,
+    pub attempt: Option<u32>,
+}
+
+impl JobOrAttempt {
+    /// Reads `ID` or `ID.N`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (job, attempt) = match text.split_once('.') {
+            Some((job, attempt)) => {
+                let number = attempt.parse().ok().filter(|number| *number > 0);
+                (job, Some(number.ok_or_else(|| format!("{attempt:?} is not the number of an attempt"))?))
+            }
+            None => (text, None),
+        };
+        Ok(Self { job: id(job)?, attempt })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert, proptest};
+
+    use super::*;
+    use crate::text::mutated;
+
+    #[test]
+    fn numbers_are_bounded() {
+        assert!(priority("1001").is_err() && priority("-1000").is_ok());
+        assert!(max_attempts("0").unwrap_err().contains("never run"));
+        assert!(max_attempts("1000001").is_err() && max_attempts("1000000").is_ok());
+        assert_eq!(JobOrAttempt::parse("7.2"), Ok(JobOrAttempt { job: 7, attempt: Some(2) }));
+        for bad in ["0", "-1", "7.0", "7.", ".2", "x"] {
+            assert!(JobOrAttempt::parse(bad).is_err(), "{bad}");
+        }
+        assert_eq!(signal("kill"), Ok(9));
+        assert_eq!(signal("15"), Ok(15));
+    }
+
+    #[test]
+    fn backoffs_as_they_are_typed() {
+        let parsed = |text| backoff(text).map(|backoff| backoff.strategy);
+        let secs = Millis::from_secs;
+        assert_eq!(parsed("30s"), Ok(Strategy::Constant { delay: secs(30) }));
+        let delays = vec![secs(5), secs(60), secs(600)];
+        assert_eq!(parsed("5s,1m,10m"), Ok(Strategy::List { delays, repeat_last: false }));
+        let exponential = |multiplier, max| Strategy::Exponential { initial: secs(2), multiplier, max };
+        assert_eq!(parsed("exponential:2s"), Ok(exponential(2.0, secs(3_600))));
+        assert_eq!(parsed("exponential:2s:3:5m"), Ok(exponential(3.0, secs(300))));
+        assert_eq!(parsed("linear:10s:1m"), Ok(Strategy::Linear { delay: secs(10), max: secs(60) }));
+        for bad in [
+            "",
+            "30",
+            "fixed:3s",
+            "exponential:",
+            "exponential:2s:0.5",
+            "linear:5m:1m",
+            "linear:1s:2s:3s",
+            "5s,",
+        ] {
+            assert!(parsed(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn jitter_is_a_switch_a_fraction_or_a_duration() {
+        assert_eq!(jitter("true"), Ok(Jitter::Fraction(0.25)));
+        assert_eq!(jitter("0.5"), Ok(Jitter::Fraction(0.5)));
+        assert_eq!(jitter("100ms"), Ok(Jitter::Absolute(Millis(100))));
+        for bad in ["1.5", "-0.1", "NaN", "some"] {
+            assert!(jitter(bad).is_err(), "{bad}");
+        }
+    }
+
+    const TYPED: [&str; 22] = [
+        "30s",
+        "5s,1m,10m",
+        "exponential:2s:3:5m",
+        "exponential:1ms:1000:10y",
+        "linear:10s:1m",
+        "linear:10y:10y",
+        "true",
+        "0.25",
+        "100ms",
+        "1e-300",
+        "7",
+        "7.2",
+        "9223372036854775807.4294967295",
+        "-1000",
+        "1000000",
+        "SIGKILL",
+        "sigrtmin+1",
+        "64",
+        "skip",
+        "a.b-c_D",
+        "K=V",
+        "inf",
+    ];
+
+    proptest! {
+        #[test]
+        fn no_value_panics(text in mutated(&TYPED), n in any::<u32>(), roll in 0.0..1.0_f64) {
+            let _ = (priority(&text), max_attempts(&text), slots(&text), signal(&text), id(&text), key(&text));
+            let _ = (name(&text), on_conflict(&text), JobOrAttempt::parse(&text), variable(text.clone().into()));
+            let jitter = jitter(&text).unwrap_or(Jitter::DEFAULT);
+            if let Ok(Backoff { strategy, .. }) = backoff(&text) {
+                let backoff = Backoff { strategy, jitter };
+                let nominal = backoff.strategy.nominal(n);
+                let (low, high) = backoff.window(nominal);
+                let drawn = backoff.draw(nominal, roll);
+                prop_assert!(low <= nominal && nominal <= high && low <= drawn && drawn <= high);
+            }
+        }
+    }
+}
