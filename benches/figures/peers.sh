@@ -1,7 +1,9 @@
 # Drains $2 times /bin/true with $3 slots through the queue $1, and prints the seconds. Filling the queue does not count.
 set -eu
 queue=$1 jobs=$2 slots=$3
-export NQDIR=. TMPDIR=. TS_SOCKET=./socket TS_MAXFINISHED=2000
+sockets=$(mktemp -d) # the path of a socket must be short
+trap 'rm -r "$sockets"' EXIT
+export NQDIR="$PWD" TMPDIR="$PWD" TS_SOCKET="$sockets/tsp" TS_MAXFINISHED=2000
 exec 3>&1 > log 2>&1
 fill() { for _ in $(seq "$jobs"); do "$@"; done; }
 now() { date +%s%N; }
@@ -36,7 +38,7 @@ tsp) # takes no more than 1 000 jobs
     tsp -K
     ;;
 pueue)
-    printf 'shared:\n  pueue_directory: %s\n  runtime_directory: %s\n  unix_socket_path: ./socket\n' "$PWD" "$PWD" > config.yml
+    printf 'shared:\n  pueue_directory: %s\n  runtime_directory: %s\n  unix_socket_path: %s/pueue\n' "$PWD" "$PWD" "$sockets" > config.yml
     pueued --config config.yml &
     until pueue -c config.yml parallel "$slots"; do sleep 0.1; done
     pueue -c config.yml pause
