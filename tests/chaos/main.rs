@@ -16,7 +16,7 @@
 //! `SEED` repeats the random choices of a run. A failing suite prints the line that repeats its run.
 
 #[path = "../support/mod.rs"]
-#[allow(dead_code, reason = "shared with the other test target, which uses all of it")]
+#[allow(dead_code, unused_imports, reason = "shared with the other test target, which uses all of it")]
 mod support;
 
 mod clock_steps;

@@ -28,7 +28,7 @@ pub fn config() -> &'static Config {
     config
 }
 
-fn variable(name: &CStr) -> Option<Vec<u8>> {
+pub fn variable(name: &CStr) -> Option<Vec<u8>> {
     // SAFETY: the name is closed by a NUL, and nothing changes the environment of the programs that this is loaded into.
     let value = unsafe { libc::getenv(name.as_ptr()) };
     // SAFETY: a value of the environment is closed by a NUL.

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::preload::off_clock;
+use crate::preload::shimmed;
 use crate::support::{Background, Call, Finished, Sandbox};
 
 /// A sandbox and its clock.
@@ -36,7 +36,7 @@ impl Clock {
     }
 
     pub fn call(&self, line: &str) -> Call {
-        off_clock(self.sandbox.call(line), &self.sandbox.path("offset"))
+        shimmed(self.sandbox.call(line)).env("CLOCK_OFFSET", self.sandbox.path("offset"))
     }
 
     pub fn run(&self, line: &str) -> Finished {
