@@ -29,12 +29,14 @@ fn it_is_shown_before_it_is_recorded() {
 }
 
 #[test]
-fn work_records_it() {
+fn work_records_it_and_it_may_be_put_back() {
     let sandbox = expired("");
     sandbox.run("work --drain").exits(1);
     assert_eq!(sandbox.log(), [""; 0]);
     assert_eq!(sandbox.sql().text("SELECT state || ' ' || error_code FROM jobs"), "dead EXPIRED");
     assert_eq!(sandbox.sql().number("SELECT count(*) FROM attempts"), 0);
+    sandbox.run("retry 1").ok();
+    assert_eq!(sandbox.sql().text("SELECT state FROM jobs"), "pending");
 }
 
 #[test]
@@ -66,14 +68,6 @@ fn one_that_has_started_is_not_cut_short() {
     assert_eq!(sandbox.job(1)["state"], "running");
     sandbox.write("go", "");
     sandbox.until_state(1, "succeeded");
-}
-
-#[test]
-fn an_expired_job_may_be_put_back() {
-    let sandbox = expired("");
-    sandbox.run("work --drain").exits(1);
-    sandbox.run("retry 1").ok();
-    assert_eq!(sandbox.sql().text("SELECT state FROM jobs"), "pending");
 }
 
 #[test]

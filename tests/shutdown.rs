@@ -1,6 +1,6 @@
 //! SIGTERM, SIGINT, SIGHUP: running attempts may end, then they are ended.
 
-use crate::support::{Background, Sandbox, Signal, json};
+use crate::support::{Background, Sandbox, Signal, assert_fields, json};
 
 const JOBS: &str = r#"
 [jobs.gated]
@@ -26,62 +26,42 @@ fn at_work(sandbox: &Sandbox, job: &str, options: &str) -> Background {
 
 #[test]
 fn the_first_signal_lets_running_jobs_end() {
-    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+    for (signal, status, outcome, code) in [
+        (Signal::TERM, "0", "succeeded", json!(null)),
+        (Signal::INT, "0", "succeeded", json!(null)),
+        (Signal::HUP, "3", "failed", json!("EXIT_3")),
+    ] {
         let sandbox = Sandbox::new(JOBS);
         let mut worker = at_work(&sandbox, "gated", "-j1");
         worker.ask_to_stop(signal);
         sandbox.add("long");
-        sandbox.write("go", "0");
+        sandbox.write("go", status);
         worker.wait().ok();
         assert_eq!(sandbox.log(), ["start", "end"], "nothing is claimed any more");
-        assert_eq!(sandbox.job(1)["state"], "succeeded");
+        assert_fields(&sandbox.attempts(1)[0], &json!({"outcome": outcome, "error_code": code}));
         assert_eq!(sandbox.job(2)["state"], "pending");
     }
 }
 
 #[test]
-fn an_ending_of_its_own_is_kept_while_stopping() {
-    let sandbox = Sandbox::new(JOBS);
-    let mut worker = at_work(&sandbox, "gated", "-j1");
-    worker.ask_to_stop(Signal::TERM);
-    sandbox.write("go", "3");
-    worker.wait().ok();
-    let attempt = sandbox.attempts(1).remove(0);
-    assert_eq!((&attempt["outcome"], &attempt["error_code"]), (&json!("failed"), &json!("EXIT_3")));
-}
-
-#[test]
-fn the_second_signal_interrupts() {
-    let sandbox = Sandbox::new(JOBS);
-    let mut worker = at_work(&sandbox, "long", "-j1");
-    worker.ask_to_stop(Signal::TERM);
-    worker.signal(Signal::TERM);
-    worker.wait().ok();
-    let job = sandbox.job(1);
-    assert_eq!(
-        (&job["state"], &job["attempts"], &job["budget_used"]),
-        (&json!("pending"), &json!(1), &json!(0))
-    );
-    let attempt = sandbox.attempts(1).remove(0);
-    assert_eq!((&attempt["outcome"], &attempt["error_code"]), (&json!("interrupted"), &json!("INTERRUPTED")));
-    assert_eq!((&attempt["counted"], &attempt["will_retry"]), (&json!(false), &json!(true)));
-    assert_eq!((&attempt["nominal_delay_ms"], &attempt["delay_ms"]), (&json!(0), &json!(0)));
-    assert_eq!(attempt["signal"], "SIGTERM");
-}
-
-#[test]
-fn an_interrupted_job_runs_again_with_its_whole_budget() {
+fn the_second_signal_interrupts_and_the_job_runs_again_with_its_whole_budget() {
     let sandbox = Sandbox::empty();
-    let id =
-        sandbox.add_line("", "echo $RUNNER_ATTEMPT $RUNNER_ATTEMPTS_LEFT >> log; [ -e go ] || exec sleep 20");
-    let mut worker = sandbox.worker("--shutdown-timeout 0s");
+    let line = "echo $RUNNER_ATTEMPT $RUNNER_ATTEMPTS_LEFT >> log; [ -e go ] || exec sleep 20";
+    sandbox.add_line("", line);
+    let mut worker = sandbox.worker("-j1");
     sandbox.until_logged(1);
+    worker.ask_to_stop(Signal::TERM);
     worker.signal(Signal::TERM);
     worker.wait().ok();
+    assert_fields(&sandbox.job(1), &json!({"state": "pending", "attempts": 1, "budget_used": 0}));
+    let expected = json!({
+        "outcome": "interrupted", "error_code": "INTERRUPTED", "counted": false, "will_retry": true,
+        "nominal_delay_ms": 0, "delay_ms": 0, "signal": "SIGTERM",
+    });
+    assert_fields(&sandbox.attempts(1)[0], &expected);
     sandbox.write("go", "");
     sandbox.run("work --drain").ok();
     assert_eq!(sandbox.log(), ["1 0", "2 0"]);
-    assert_eq!(sandbox.job(id)["state"], "succeeded");
 }
 
 #[test]
@@ -95,15 +75,6 @@ fn the_third_signal_kills() {
     worker.wait().ok();
     let attempt = sandbox.attempts(1).remove(0);
     assert_eq!((&attempt["outcome"], &attempt["signal"]), (&json!("interrupted"), &json!("SIGKILL")));
-}
-
-#[test]
-fn a_shutdown_timeout_of_zero_interrupts_at_once() {
-    let sandbox = Sandbox::new(JOBS);
-    let mut worker = at_work(&sandbox, "long", "--shutdown-timeout 0s");
-    worker.signal(Signal::TERM);
-    worker.wait().ok();
-    assert_eq!(sandbox.attempts(1)[0]["outcome"], "interrupted");
 }
 
 #[test]

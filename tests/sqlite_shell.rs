@@ -18,12 +18,22 @@ const COLUMNS: &str = "budget_number, outcome, error_code, exit_code, signal, me
     finished_at, duration_ms, leaked, next_state, dead_reason, nominal_delay_ms, delay_ms";
 
 #[test]
-fn attempts_cannot_be_changed() {
+fn attempts_cannot_be_changed_or_deleted_while_their_job_exists() {
     let sandbox = sandbox();
     let sql = sandbox.sql();
-    sql.refused("UPDATE attempts SET exit_code = 0 WHERE job_id = 1");
-    sql.refused("UPDATE attempts SET number = number + 10");
-    sql.refused("UPDATE OR REPLACE attempts SET number = 1");
+    for statement in [
+        "UPDATE attempts SET exit_code = 0 WHERE job_id = 1",
+        "UPDATE attempts SET number = number + 10",
+        "UPDATE OR REPLACE attempts SET number = 1",
+        "DELETE FROM attempts WHERE job_id = 1 AND number = 2",
+        "DELETE FROM attempts",
+        "UPDATE outputs SET stderr = x''",
+        "DELETE FROM jobs WHERE id = 3",
+        "DELETE FROM jobs",
+    ] {
+        sql.refused(statement);
+    }
+    assert_eq!(sql.number("SELECT count(*) FROM jobs"), 3);
 }
 
 #[test]
@@ -41,24 +51,6 @@ fn attempts_cannot_be_written_twice() {
         }
     }
     assert_eq!(sql.number("SELECT count(*) FROM attempts"), 3);
-}
-
-#[test]
-fn attempts_cannot_be_deleted_while_their_job_exists() {
-    let sandbox = sandbox();
-    let sql = sandbox.sql();
-    sql.refused("DELETE FROM attempts WHERE job_id = 1 AND number = 2");
-    sql.refused("DELETE FROM attempts");
-    sql.refused("UPDATE outputs SET stderr = x''");
-}
-
-#[test]
-fn unfinished_jobs_cannot_be_deleted() {
-    let sandbox = sandbox();
-    let sql = sandbox.sql();
-    sql.refused("DELETE FROM jobs WHERE id = 3");
-    sql.refused("DELETE FROM jobs");
-    assert_eq!(sql.number("SELECT count(*) FROM jobs"), 3);
 }
 
 #[test]

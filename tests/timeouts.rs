@@ -1,53 +1,30 @@
 //! `timeout` and `grace_period`, and what is left in the background.
 
-use crate::support::{Sandbox, Signal, is_alive, json, signal, wait_until};
+use crate::support::{Sandbox, Signal, assert_fields, is_alive, json, signal, wait_until};
 
 #[test]
-fn an_attempt_that_outlives_its_timeout_is_told_to_end() {
-    let sandbox = Sandbox::new(
-        "[jobs.job]\ncommand = 'trap \"echo told >> log; exit 0\" TERM; echo $$ > pid; sleep 20 & wait'\ntimeout = '300ms'\nmax_attempts = 1\n",
-    );
-    let id = sandbox.add("job");
-    sandbox.run("work --drain").exits(1);
-    assert_eq!(sandbox.log(), ["told"]);
-    let attempt = sandbox.attempts(id).remove(0);
-    assert_eq!((&attempt["outcome"], &attempt["error_code"]), (&json!("timed_out"), &json!("TIMEOUT")));
-    assert_eq!((&attempt["exit_code"], &attempt["signal"]), (&json!(0), &json!(null)), "what it did is kept");
-    assert!(attempt["duration_ms"].as_u64() >= Some(300), "{attempt}");
+fn an_attempt_that_exceeds_its_timeout_is_told_to_end_each_time() {
+    let sandbox = Sandbox::empty();
+    let line = "trap 'echo told $RUNNER_LAST_ERROR_CODE. >> log; exit 0' TERM; sleep 20 & wait";
+    let job = sandbox.finish_line("--timeout 300ms --max-attempts 2 --backoff 1ms", line);
+    assert_eq!(sandbox.log(), ["told .", "told TIMEOUT."]);
+    assert_eq!(job["error_code"], "TIMEOUT");
+    // What the process did is kept.
+    let expected = json!({"outcome": "timed_out", "error_code": "TIMEOUT", "exit_code": 0, "signal": null});
+    assert_fields(&job["history"][0], &expected);
+    assert!(job["history"][0]["duration_ms"].as_u64() >= Some(300), "{job}");
+    let job = sandbox.finish_line("--timeout 200ms", "kill -STOP $$; sleep 20");
+    assert_eq!(job["history"][0]["outcome"], "timed_out", "a stopped attempt times out too");
 }
 
 #[test]
 fn after_the_grace_it_is_killed() {
-    let sandbox = Sandbox::new(
-        "[jobs.job]\ncommand = 'trap \"\" TERM; echo $$ > pid; while [ -e runner.db ]; do sleep 0.05; done'\ntimeout = '200ms'\ngrace_period = '200ms'\nmax_attempts = 1\n",
-    );
-    let id = sandbox.add("job");
-    sandbox.run("work --drain").exits(1);
-    let attempt = sandbox.attempts(id).remove(0);
-    assert_eq!((&attempt["outcome"], &attempt["signal"]), (&json!("timed_out"), &json!("SIGKILL")));
-    assert!(attempt["duration_ms"].as_u64() >= Some(400), "{attempt}");
+    let sandbox = Sandbox::empty();
+    let line = "trap '' TERM; echo $$ > pid; while [ -e runner.db ]; do sleep 0.05; done";
+    let job = sandbox.finish_line("--timeout 200ms --grace-period 200ms", line);
+    assert_fields(&job["history"][0], &json!({"outcome": "timed_out", "signal": "SIGKILL"}));
+    assert!(job["history"][0]["duration_ms"].as_u64() >= Some(400), "{job}");
     assert!(!is_alive(sandbox.pid_of("pid")));
-}
-
-#[test]
-fn a_timeout_is_for_each_attempt_and_is_retried() {
-    let sandbox = Sandbox::new(
-        "[jobs.job]\ncommand = 'echo $RUNNER_LAST_ERROR_CODE. >> log; exec sleep 20'\ntimeout = '100ms'\nmax_attempts = 2\nbackoff = '1ms'\n",
-    );
-    let id = sandbox.add("job");
-    sandbox.run("work --drain").exits(1);
-    assert_eq!(sandbox.log(), [".", "TIMEOUT."]);
-    assert_eq!(sandbox.job(id)["error_code"], "TIMEOUT");
-}
-
-#[test]
-fn a_stopped_attempt_times_out_too() {
-    let sandbox = Sandbox::new(
-        "[jobs.job]\ncommand = 'kill -STOP $$; sleep 20'\ntimeout = '200ms'\nmax_attempts = 1\n",
-    );
-    let id = sandbox.add("job");
-    sandbox.run("work --drain").exits(1);
-    assert_eq!(sandbox.attempts(id)[0]["outcome"], "timed_out");
 }
 
 #[test]

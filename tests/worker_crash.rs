@@ -1,6 +1,8 @@
 //! A worker that dies: its attempts are ended, recorded and decided by the next one.
 
-use crate::support::{Background, Sandbox, Signal, Value, eventually, is_alive, json, wait_until};
+use crate::support::{
+    Background, Sandbox, Signal, Value, assert_fields, eventually, is_alive, json, wait_until,
+};
 
 const JOBS: &str = r#"
 [jobs.job]
@@ -42,37 +44,35 @@ fn a_new_worker_ends_what_is_left_and_runs_the_job_again() {
     assert!(!is_alive(old));
     assert_eq!(sandbox.log(), ["1", "2"]);
     let job = sandbox.job(1);
-    assert_eq!(
-        (&job["state"], &job["attempts"], &job["budget_used"]),
-        (&json!("succeeded"), &json!(2), &json!(2))
-    );
+    assert_fields(&job, &json!({"state": "succeeded", "attempts": 2, "budget_used": 2}));
     let lost = &job["history"][0];
-    assert_eq!((&lost["outcome"], &lost["error_code"]), (&json!("worker_crashed"), &json!("WORKER_CRASHED")));
-    assert_eq!((&lost["counted"], &lost["will_retry"]), (&json!(true), &json!(true)));
-    for field in ["exit_code", "signal", "duration_ms"] {
-        assert_eq!(lost[field], json!(null), "{field}");
-    }
+    let expected = json!({
+        "outcome": "worker_crashed", "error_code": "WORKER_CRASHED", "counted": true, "will_retry": true,
+        "exit_code": null, "signal": null, "duration_ms": null,
+    });
+    assert_fields(lost, &expected);
     assert_ne!(lost["started_at"], json!(null));
     assert_ne!(lost["worker_id"], job["history"][1]["worker_id"]);
     assert!(job["history"][1]["started_at"].as_str() >= lost["finished_at"].as_str(), "{job}");
 }
 
 #[test]
-fn what_may_run_only_once_is_dead_after_a_crash() {
-    let sandbox = after_a_crash_of("once");
-    sandbox.run("work --drain").exits(1);
-    let job = sandbox.job(1);
-    assert_eq!((&job["state"], &job["dead_reason"]), (&json!("dead"), &json!("not_retryable")));
-    assert_eq!(job["error_code"], "WORKER_CRASHED");
-    assert_eq!(sandbox.log(), ["once"]);
-}
-
-#[test]
-fn a_crash_that_is_not_listed_is_final() {
-    let sandbox = after_a_crash_of("listed");
-    sandbox.run("work --drain").exits(1);
-    assert_eq!(sandbox.job(1)["dead_reason"], "code_not_listed");
-    assert_eq!(sandbox.log(), ["listed"]);
+fn a_job_that_may_not_run_again_is_dead_after_a_crash() {
+    for (name, reason) in [("once", "not_retryable"), ("listed", "code_not_listed")] {
+        let sandbox = after_a_crash_of(name);
+        let events = sandbox.run("work --drain --log json").exits(1).json_lines();
+        let job = sandbox.job(1);
+        assert_fields(&job, &json!({"state": "dead", "dead_reason": reason, "error_code": "WORKER_CRASHED"}));
+        assert_eq!(sandbox.log(), [name]);
+        let event = |word: &str| events.iter().find(|event| event["event"] == word).expect(word);
+        let lost = event("attempt_lost");
+        assert_fields(
+            lost,
+            &json!({"job_id": 1, "name": name, "attempt": 1, "error_code": "WORKER_CRASHED"}),
+        );
+        assert!(lost["message"].is_string() && lost.get("duration_ms") == Some(&json!(null)), "{lost}");
+        assert_eq!(event("job_dead")["dead_reason"], reason);
+    }
 }
 
 #[test]
@@ -102,21 +102,16 @@ fn a_running_worker_takes_over_from_one_that_died() {
 
 #[test]
 fn a_cancel_on_record_holds_after_a_crash() {
-    let sandbox =
-        Sandbox::new(&JOBS.replace("echo listed >> log; exec", "trap '' TERM; echo listed >> log;"));
-    sandbox.write(
-        "jobs.toml",
-        sandbox.read("jobs.toml").replace("auto_retry_for", "grace_period = '1m'\nauto_retry_for"),
-    );
-    sandbox.add("listed");
+    let sandbox = Sandbox::empty();
+    let line = "trap '' TERM; echo start >> log; while [ -e runner.db ]; do sleep 0.02; done";
+    sandbox.add_line("--max-attempts 2 --grace-period 1m", line);
     let worker = sandbox.worker("-j1");
     sandbox.until_logged(1);
     sandbox.run("cancel 1").ok();
     assert_ne!(sandbox.job(1)["cancel_requested_at"], json!(null));
     worker.kill();
     sandbox.run("work --drain").ok();
-    let job = sandbox.job(1);
-    assert_eq!((&job["state"], &job["attempts"]), (&json!("cancelled"), &json!(1)));
+    assert_fields(&sandbox.job(1), &json!({"state": "cancelled", "attempts": 1}));
 }
 
 #[test]
@@ -213,19 +208,4 @@ fn every_job_of_a_dead_worker_is_recorded() {
     let succeeded = sandbox.run("inspect jobs --state succeeded --json").ok().json_lines();
     assert_eq!(succeeded.len(), 2, "what was not started is not lost");
     assert_eq!(sandbox.log().len(), 5);
-}
-
-#[test]
-fn the_log_tells_of_a_lost_attempt() {
-    let sandbox = after_a_crash_of("once");
-    let events = sandbox.run("work --drain --log json").exits(1).json_lines();
-    let lost = events.iter().find(|event| event["event"] == "attempt_lost").expect("a lost attempt");
-    assert_eq!(
-        (&lost["job_id"], &lost["name"], &lost["attempt"], &lost["error_code"]),
-        (&json!(1), &json!("once"), &json!(1), &json!("WORKER_CRASHED"))
-    );
-    assert_eq!(lost.get("duration_ms"), Some(&json!(null)));
-    assert!(lost["message"].is_string(), "{lost}");
-    let dead = events.iter().find(|event| event["event"] == "job_dead").expect("a dead job");
-    assert_eq!(dead["dead_reason"], "not_retryable");
 }

@@ -73,7 +73,7 @@ fn ended_as_it_may(ran: &Finished, stopped: bool, wrong: &mut Vec<String>) {
 
 fn look(db: &Path) -> Result<Rows, String> {
     let file = StoreFile::new(db).map_err(|error| format!("the database cannot be found: {error}"))?;
-    let mut store = Store::open_or_create(file).map_err(|error| format!("it cannot be opened: {error}"))?;
+    let store = Store::open_or_create(file).map_err(|error| format!("it cannot be opened: {error}"))?;
     let findings = store.audit().map_err(|error| format!("it cannot be looked at: {error}"))?;
     if let Some(finding) = findings.first() {
         return Err(format!("{}: {}", finding.rule, finding.what));

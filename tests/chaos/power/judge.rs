@@ -43,7 +43,7 @@ fn opened_if_there(db: &Path) -> Result<Rows, String> {
 
 fn look(db: &Path, open: fn(StoreFile) -> runner::store::Result<Store>) -> Result<Rows, String> {
     let file = StoreFile::new(db).map_err(|error| format!("it cannot be found: {error}"))?;
-    let mut store = open(file).map_err(|error| format!("it cannot be opened: {error}"))?;
+    let store = open(file).map_err(|error| format!("it cannot be opened: {error}"))?;
     let findings = store.audit().map_err(|error| format!("it cannot be looked at: {error}"))?;
     if let Some(finding) = findings.first() {
         return Err(format!("{}: {}", finding.rule, finding.what));
