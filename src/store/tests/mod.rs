@@ -1,7 +1,5 @@
 //! The store as a whole: its schema, plans, opening, crowds, and random histories against a plain model.
 
-mod checks;
-mod columns;
 mod counts;
 mod crowd;
 mod expiry;
@@ -15,4 +13,3 @@ mod random;
 mod recover;
 mod schema;
 mod stats;
-mod triggers;

@@ -1,51 +1,298 @@
-//! The schema as text, in memory, with a few rows in it: what the tests of its guards stand on.
+//! Each guard of the schema refuses what it is there to refuse; without the guard, nothing else says so.
+
+use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
-pub(super) const SCHEMA: &str = include_str!("../../../schema.sql");
+use crate::model::JobState;
+use crate::store::create::SCHEMA;
+
+/// A guard, and statements that it refuses. A guard is the name of a trigger, the expression of a CHECK, or a piece of the
+/// schema with UNIQUE in it. `JOB …` and `ATTEMPT …` stand for an INSERT with these values in place of the usual ones.
+const REFUSED: &[(&str, &[&str])] = &[
+    ("definitions_are_frozen", &["UPDATE definitions SET spec = '[]' WHERE id = 1"]),
+    (
+        "attempts_are_numbered_without_gaps",
+        &[
+            "ATTEMPT number = 2",
+            "UPDATE jobs SET state = 'running', worker_id = 1 WHERE id = 4; ATTEMPT job_id = 4",
+            "UPDATE jobs SET state = 'running', worker_id = 1 WHERE id = 4; REPLACE ATTEMPT job_id = 4",
+        ],
+    ),
+    ("attempts_belong_to_a_running_job", &["ATTEMPT job_id = 1", "ATTEMPT worker_id = 2"]),
+    ("attempts_are_immutable", &["UPDATE attempts SET message = 'x' WHERE job_id = 3"]),
+    ("attempts_go_with_their_job", &["DELETE FROM attempts WHERE job_id = 3"]),
+    ("outputs_are_immutable", &["UPDATE outputs SET stdout = x'61'"]),
+    ("inputs_are_immutable", &["UPDATE inputs SET stdin = x'62'"]),
+    (
+        "jobs_start_waiting",
+        &["JOB state = 'cancelled'", "JOB state = 'running', worker_id = 1", "JOB attempts = 1"],
+    ),
+    (
+        "jobs_keep_what_they_are",
+        &[
+            "UPDATE jobs SET id = 9 WHERE id = 1",
+            "UPDATE OR REPLACE jobs SET rowid = 2 WHERE id = 1",
+            "UPDATE OR REPLACE jobs SET OID = 2 WHERE id = 1",
+            "UPDATE OR REPLACE jobs SET _rowid_ = 2 WHERE id = 1",
+            "UPDATE jobs SET definition_id = 2 WHERE id = 1",
+            "UPDATE jobs SET name = 'b' WHERE id = 1",
+            "UPDATE jobs SET args = x'6100' WHERE id = 1",
+            "UPDATE jobs SET unique_key = 'k' WHERE id = 1",
+            "UPDATE jobs SET idempotency_key = 'k' WHERE id = 1",
+            "UPDATE jobs SET enqueued_at = 9 WHERE id = 1",
+        ],
+    ),
+    ("jobs_move_by_the_rules", &["UPDATE jobs SET state = 'succeeded' WHERE id = 4"]),
+    (
+        "jobs_are_finished_before_they_go",
+        &["DELETE FROM jobs WHERE id = 1", "DELETE FROM jobs WHERE id = 2"],
+    ),
+    ("CREATE UNIQUE INDEX jobs_unique_key", &["JOB unique_key = 'k'; JOB unique_key = 'k'"]),
+    ("CREATE UNIQUE INDEX jobs_idempotency_key", &["JOB idempotency_key = 'k'; JOB idempotency_key = 'k'"]),
+    ("UNIQUE (job_id, number)", &["INSERT INTO outputs VALUES (3, 1, x'61', 0, 0, x'', 0, 0)"]),
+    ("TEXT NOT NULL UNIQUE,", &["UPDATE workers SET name = 'one'"]),
+    ("json_valid(spec)", &["INSERT INTO definitions VALUES (9, 1, 'no json')"]),
+    ("priority BETWEEN -1000 AND 1000", &["JOB priority = 1001", "JOB priority = -1001"]),
+    (
+        "state = 'pending' OR state = 'running' OR state = 'succeeded' OR state = 'dead' OR state = 'cancelled'",
+        &["UPDATE jobs SET state = 'lost', worker_id = NULL WHERE id = 2"],
+    ),
+    ("attempts >= 0", &["UPDATE jobs SET attempts = -1 WHERE id = 1"]),
+    ("budget_used >= 0", &["UPDATE jobs SET budget_used = -1 WHERE id = 1"]),
+    (
+        "dead_reason = 'interrupted' OR dead_reason = 'unrecoverable' OR dead_reason = 'never_retry' OR \
+         dead_reason = 'not_retryable' OR dead_reason = 'code_not_listed' OR dead_reason = 'spawn_failed' OR \
+         dead_reason = 'attempts_exhausted' OR dead_reason = 'expired'",
+        &["UPDATE jobs SET state = 'dead', error_code = 'X', dead_reason = 'bored' WHERE id = 1"],
+    ),
+    (
+        "(state = 'running') = (worker_id IS NOT NULL)",
+        &["UPDATE jobs SET worker_id = NULL WHERE id = 2", "UPDATE jobs SET worker_id = 1 WHERE id = 1"],
+    ),
+    ("(state = 'dead') = (dead_reason IS NOT NULL)", &["UPDATE jobs SET dead_reason = NULL WHERE id = 3"]),
+    ("(state = 'dead') = (error_code IS NOT NULL)", &["UPDATE jobs SET error_code = 'X' WHERE id = 1"]),
+    (
+        "state <> 'pending' OR cancel_requested_at IS NULL",
+        &["UPDATE jobs SET cancel_requested_at = 1 WHERE id = 1"],
+    ),
+    (
+        "state <> 'succeeded' OR attempts > 0",
+        &["UPDATE jobs SET state = 'succeeded', worker_id = NULL WHERE id = 2"],
+    ),
+    ("budget_used <= attempts", &["UPDATE jobs SET budget_used = 1 WHERE id = 1"]),
+    ("expires_at >= run_at", &["UPDATE jobs SET expires_at = 0 WHERE id = 1"]),
+    ("number >= 1", &["DROP TRIGGER attempts_are_numbered_without_gaps; ATTEMPT number = 0"]),
+    ("budget_number >= 1", &["ATTEMPT budget_number = 0"]),
+    (
+        "outcome IN ('succeeded', 'failed', 'timed_out', 'spawn_failed', 'worker_crashed', 'interrupted', 'cancelled')",
+        &["ATTEMPT outcome = 'odd'"],
+    ),
+    ("exit_code BETWEEN 0 AND 255", &["ATTEMPT exit_code = 256", "ATTEMPT exit_code = -1"]),
+    ("signal > 0", &["ATTEMPT exit_code = NULL, signal = 0"]),
+    ("duration_ms >= 0", &["ATTEMPT duration_ms = -1"]),
+    ("leaked IN (0, 1)", &["ATTEMPT leaked = 2"]),
+    ("next_state IN ('succeeded', 'pending', 'dead', 'cancelled')", &["ATTEMPT next_state = 'running'"]),
+    ("nominal_delay_ms >= 0", &["ATTEMPT next_state = 'pending', nominal_delay_ms = -1, delay_ms = 0"]),
+    ("delay_ms >= 0", &["ATTEMPT next_state = 'pending', nominal_delay_ms = 0, delay_ms = -1"]),
+    ("(outcome = 'succeeded') = (error_code IS NULL)", &["ATTEMPT error_code = NULL"]),
+    ("(outcome = 'succeeded') = (next_state = 'succeeded')", &["ATTEMPT next_state = 'succeeded'"]),
+    ("exit_code IS NULL OR signal IS NULL", &["ATTEMPT signal = 9"]),
+    (
+        "outcome NOT IN ('spawn_failed', 'worker_crashed') OR (exit_code IS NULL AND signal IS NULL)",
+        &[
+            "ATTEMPT outcome = 'spawn_failed'",
+            "ATTEMPT outcome = 'worker_crashed', duration_ms = NULL, exit_code = NULL, signal = 9",
+        ],
+    ),
+    ("(outcome = 'worker_crashed') = (duration_ms IS NULL)", &["ATTEMPT duration_ms = NULL"]),
+    ("(next_state = 'dead') = (dead_reason IS NOT NULL)", &["ATTEMPT next_state = 'dead'"]),
+    ("(next_state = 'pending') = (delay_ms IS NOT NULL)", &["ATTEMPT next_state = 'pending'"]),
+    ("(delay_ms IS NULL) = (nominal_delay_ms IS NULL)", &["ATTEMPT next_state = 'pending', delay_ms = 1"]),
+    ("stdout_omitted >= 0", &["INSERT INTO outputs VALUES (2, 1, x'', 0, -1, x'', 0, 0)"]),
+    ("stderr_omitted >= 0", &["INSERT INTO outputs VALUES (2, 1, x'', 0, 0, x'', 0, -1)"]),
+    ("length(stdin) <= 16777216", &["INSERT INTO inputs VALUES (2, zeroblob(16777217))"]),
+    ("slots > 0", &["UPDATE workers SET slots = 0"]),
+    ("queues IS NULL OR json_valid(queues)", &["UPDATE workers SET queues = 'no json'"]),
+];
+
+/// The trigger that refuses nothing, and has its own test.
+const CASCADE: &str = "jobs_take_their_history_with_them";
+
+/// The columns that may be empty. Whatever is added to the schema may not, or stands here.
+const MAY_BE_NULL: [&str; 3] = [
+    "attempts: error_code exit_code signal message started_at duration_ms dead_reason nominal_delay_ms delay_ms",
+    "jobs: args unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result",
+    "workers: queues ended_at",
+];
 
 /// Job 1 waits with input, job 2 runs, job 3 is dead after one attempt with input and output, job 4 waits for its retry.
 const ROWS: &str = "
     INSERT INTO definitions VALUES (1, 7, '{}'), (2, 8, '{}');
     INSERT INTO workers VALUES (1, 'one', 1, 'boot', 1, 1, 4, NULL, NULL), (2, 'two', 2, 'boot', 1, 1, 4, NULL, NULL);
-    INSERT INTO jobs (id, definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at)
-        VALUES (1, 1, 'a', 'q', 0, 'pending', 1, 1, 1), (2, 1, 'a', 'q', 0, 'pending', 1, 1, 1),
-               (3, 1, 'a', 'q', 0, 'pending', 1, 1, 1), (4, 1, 'a', 'q', 0, 'pending', 1, 1, 1);
+    JOB id = 1; JOB id = 2; JOB id = 3; JOB id = 4;
     INSERT INTO inputs VALUES (1, x'61'), (3, x'61');
     UPDATE jobs SET state = 'running', worker_id = 1, changed_at = 2 WHERE id > 1;
-    INSERT INTO attempts VALUES
-        (3, 1, 1, 'failed', 'EXIT_1', 1, NULL, NULL, 1, 2, 3, 1, 0, 'dead', 'attempts_exhausted', NULL, NULL),
-        (4, 1, 1, 'failed', 'EXIT_1', 1, NULL, NULL, 1, 2, 3, 1, 0, 'pending', NULL, 5, 5);
+    ATTEMPT job_id = 3, next_state = 'dead', dead_reason = 'attempts_exhausted';
+    ATTEMPT job_id = 4, next_state = 'pending', nominal_delay_ms = 5, delay_ms = 5;
     INSERT INTO outputs VALUES (3, 1, x'', 0, 0, x'', 0, 0);
     UPDATE jobs SET state = 'dead', worker_id = NULL, attempts = 1, budget_used = 1, error_code = 'EXIT_1',
                     dead_reason = 'attempts_exhausted', changed_at = 3 WHERE id = 3;
-    UPDATE jobs SET state = 'pending', worker_id = NULL, attempts = 1, budget_used = 1, changed_at = 3 WHERE id = 4;
-";
+    UPDATE jobs SET state = 'pending', worker_id = NULL, attempts = 1, budget_used = 1, changed_at = 3 WHERE id = 4";
 
-/// A database in memory with this schema and the rows.
-pub(super) fn furnished(schema: &str) -> Connection {
+const JOB: &str = "definition_id = 1, name = 'a', queue = 'q', priority = 0, state = 'pending', enqueued_at = 1, \
+                   run_at = 1, changed_at = 1";
+
+/// A failed attempt of job 2, which is cancelled then.
+const ATTEMPT: &str = "job_id = 2, number = 1, budget_number = 1, outcome = 'failed', error_code = 'EXIT_1', \
+                       exit_code = 1, worker_id = 1, finished_at = 3, duration_ms = 1, leaked = 0, \
+                       next_state = 'cancelled'";
+
+/// SQL with `JOB …` and `ATTEMPT …` written out.
+fn written_out(sql: &str) -> String {
+    let statement = |statement: &str| {
+        for (word, table, usual) in [("JOB", "jobs", JOB), ("ATTEMPT", "attempts", ATTEMPT)] {
+            let Some((verb, changes)) = statement.split_once(word) else { continue };
+            let pairs = |list: &'static str| list.split(',').filter_map(|pair| pair.trim().split_once(" = "));
+            let changed: Vec<_> = changes.split(',').filter_map(|p| p.trim().split_once(" = ")).collect();
+            let kept = pairs(usual).filter(|(column, _)| changed.iter().all(|(other, _)| other != column));
+            let (columns, values): (Vec<_>, Vec<_>) = kept.chain(changed.iter().copied()).unzip();
+            let verb = if verb.trim().is_empty() { "INSERT" } else { verb };
+            return format!("{verb} INTO {table} ({}) VALUES ({})", columns.join(", "), values.join(", "));
+        }
+        statement.to_owned()
+    };
+    sql.split(';').map(statement).collect::<Vec<_>>().join(";")
+}
+
+/// The schema without comments, with single spaces.
+fn code() -> String {
+    let lines = SCHEMA.lines().filter_map(|line| line.split("--").next());
+    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}
+
+/// A database in memory with this schema and the rows. As in the sqlite3 shell, REPLACE fires no delete triggers.
+fn furnished(schema: &str) -> Connection {
     let connection = Connection::open_in_memory().unwrap();
-    // As in the sqlite3 shell: REPLACE fires no delete triggers.
-    connection.execute_batch("PRAGMA recursive_triggers = OFF").unwrap();
     connection.execute_batch(schema).unwrap();
-    connection.execute_batch(ROWS).unwrap();
+    connection.execute_batch(&written_out(ROWS)).unwrap();
     connection
 }
 
-/// What SQLite says when it refuses these statements; none where it takes them.
-pub(super) fn refusal(connection: &Connection, sql: &str) -> Option<String> {
-    match connection.execute_batch(sql) {
+/// The database without this guard.
+fn without(guard: &str) -> Connection {
+    if guard.contains("UNIQUE") {
+        assert_eq!(code().matches(guard).count(), 1, "{guard}");
+        let loose = guard.replace("UNIQUE (job_id, number)", "CHECK (1)").replace("UNIQUE", "");
+        return furnished(&code().replace(guard, &loose));
+    }
+    let check = format!("CHECK ({guard})");
+    if code().contains(&check) {
+        return furnished(&code().replace(&check, "CHECK (1)"));
+    }
+    let connection = furnished(&code());
+    connection.execute_batch(&format!("DROP TRIGGER {guard}")).unwrap();
+    connection
+}
+
+/// SQLite's words for refusing these statements; none if it takes them.
+fn refusal(connection: &Connection, sql: &str) -> Option<String> {
+    match connection.execute_batch(&written_out(sql)) {
         Ok(()) => None,
         Err(rusqlite::Error::SqliteFailure(_, Some(said))) => Some(said),
         Err(other) => panic!("{sql}: {other}"),
     }
 }
 
-/// Name and SQL of everything of this type that SQLite knows.
-pub(super) fn known(connection: &Connection, kind: &str) -> Vec<(String, String)> {
-    let mut statement = connection
-        .prepare("SELECT name, sql FROM sqlite_master WHERE type = ?1 AND sql IS NOT NULL ORDER BY name")
-        .unwrap();
-    let rows = statement.query_map([kind], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-    rows.collect::<rusqlite::Result<_>>().unwrap()
+fn names(connection: &Connection, kind: &str) -> Vec<String> {
+    let sql = "SELECT name FROM sqlite_schema WHERE type = ?1 AND name NOT GLOB 'sqlite_*' ORDER BY name";
+    let mut statement = connection.prepare(sql).unwrap();
+    statement.query_map([kind], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn each_guard_refuses_and_nothing_else_says_the_same() {
+    for (guard, statements) in REFUSED {
+        for statement in *statements {
+            let said = refusal(&furnished(&code()), statement);
+            let said = said.unwrap_or_else(|| panic!("{guard} let through {statement}"));
+            assert_ne!(refusal(&without(guard), statement), Some(said), "{guard}: {statement}");
+        }
+    }
+    assert_eq!(refusal(&furnished(&code()), "ATTEMPT; JOB"), None, "the usual rows are taken");
+}
+
+#[test]
+fn no_guard_is_left_out() {
+    let guards: BTreeSet<&str> = REFUSED.iter().map(|(guard, _)| *guard).collect();
+    let of = |wanted: fn(&str) -> bool| guards.iter().filter(|guard| wanted(guard)).count();
+    let triggers = names(&furnished(&code()), "trigger");
+    assert!(triggers.iter().all(|name| name == CASCADE || guards.contains(name.as_str())), "{triggers:?}");
+    let uniques = of(|guard| guard.contains("UNIQUE"));
+    assert_eq!(code().matches("UNIQUE").count(), uniques);
+    assert_eq!(code().matches("CHECK (").count() + triggers.len() - 1, guards.len() - uniques);
+}
+
+#[test]
+fn no_column_is_loose_or_may_be_empty_but_those_that_are_meant_to() {
+    let connection = furnished(SCHEMA);
+    let mut nullable = Vec::new();
+    for table in names(&connection, "table") {
+        let sql = "SELECT strict FROM pragma_table_list WHERE name = ?1";
+        assert!(connection.query_row(sql, [&table], |row| row.get::<_, bool>(0)).unwrap(), "{table}");
+        let sql = "SELECT group_concat(name, ' ') FROM pragma_table_xinfo(?1) WHERE NOT \"notnull\" AND NOT pk AND NOT hidden";
+        let columns: Option<String> = connection.query_row(sql, [&table], |row| row.get(0)).unwrap();
+        nullable.extend(columns.map(|columns| format!("{table}: {columns}")));
+    }
+    assert_eq!(nullable, MAY_BE_NULL);
+}
+
+#[test]
+fn a_deleted_job_takes_its_history_with_it_and_its_id_is_not_used_again() {
+    let left = |connection: &Connection| -> i64 {
+        connection.execute_batch("DELETE FROM jobs WHERE id = 3").unwrap();
+        let sql = "SELECT (SELECT count(*) FROM attempts WHERE job_id = 3) + (SELECT count(*) FROM outputs)
+                          + (SELECT count(*) FROM inputs WHERE job_id = 3)";
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((left(&furnished(SCHEMA)), left(&without(CASCADE))), (0, 3));
+
+    let connection = furnished(SCHEMA);
+    let sql = "UPDATE jobs SET state = 'cancelled' WHERE id = 4; DELETE FROM jobs WHERE id = 4; JOB";
+    assert_eq!(refusal(&connection, sql), None);
+    assert_eq!(connection.last_insert_rowid(), 5);
+}
+
+#[test]
+fn a_job_moves_along_the_arrows_of_its_states_and_no_others() {
+    use JobState::{Cancelled, Dead, Pending, Running, Succeeded};
+    let arrows = [
+        (Pending, Running),
+        (Pending, Dead),
+        (Pending, Cancelled),
+        (Running, Succeeded),
+        (Running, Pending),
+        (Running, Dead),
+        (Running, Cancelled),
+        (Dead, Pending),
+        (Cancelled, Pending),
+    ];
+    let put = |state: JobState| {
+        format!(
+            "UPDATE jobs SET state = '{state}', worker_id = iif('{state}' = 'running', 1, NULL),
+                 dead_reason = iif('{state}' = 'dead', 'expired', NULL),
+                 error_code = iif('{state}' = 'dead', 'EXPIRED', NULL) WHERE id = 4"
+        )
+    };
+    let trigger = "SELECT sql FROM sqlite_schema WHERE name = 'jobs_move_by_the_rules'";
+    for &from in JobState::ALL {
+        for &to in JobState::ALL {
+            let connection = furnished(SCHEMA);
+            let sql: String = connection.query_row(trigger, [], |row| row.get(0)).unwrap();
+            let start = format!("DROP TRIGGER jobs_move_by_the_rules; {}; {sql}", put(from));
+            connection.execute_batch(&start).unwrap();
+            let allowed = from == to || arrows.contains(&(from, to));
+            assert_eq!(refusal(&connection, &put(to)).is_none(), allowed, "{from} to {to}");
+        }
+    }
 }
