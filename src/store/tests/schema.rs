@@ -44,10 +44,7 @@ const REFUSED: &[(&str, &[&str])] = &[
         ],
     ),
     ("jobs_move_by_the_rules", &["UPDATE jobs SET state = 'succeeded' WHERE id = 4"]),
-    (
-        "jobs_are_finished_before_they_go",
-        &["DELETE FROM jobs WHERE id = 1", "DELETE FROM jobs WHERE id = 2"],
-    ),
+    ("jobs_are_finished_before_they_go", &["DELETE FROM jobs WHERE id = 1", "DELETE FROM jobs WHERE id = 2"]),
     ("CREATE UNIQUE INDEX jobs_unique_key", &["JOB unique_key = 'k'; JOB unique_key = 'k'"]),
     ("CREATE UNIQUE INDEX jobs_idempotency_key", &["JOB idempotency_key = 'k'; JOB idempotency_key = 'k'"]),
     ("UNIQUE (job_id, number)", &["INSERT INTO outputs VALUES (3, 1, x'61', 0, 0, x'', 0, 0)"]),
@@ -152,9 +149,10 @@ const ATTEMPT: &str = "job_id = 2, number = 1, budget_number = 1, outcome = 'fai
 fn written_out(sql: &str) -> String {
     let statement = |statement: &str| {
         for (word, table, usual) in [("JOB", "jobs", JOB), ("ATTEMPT", "attempts", ATTEMPT)] {
-            let Some((verb, changes)) = statement.split_once(word) else { continue };
+            let Some((verb, other_values)) = statement.split_once(word) else { continue };
             let pairs = |list: &'static str| list.split(',').filter_map(|pair| pair.trim().split_once(" = "));
-            let changed: Vec<_> = changes.split(',').filter_map(|p| p.trim().split_once(" = ")).collect();
+            let changed: Vec<_> =
+                other_values.split(',').filter_map(|p| p.trim().split_once(" = ")).collect();
             let kept = pairs(usual).filter(|(column, _)| changed.iter().all(|(other, _)| other != column));
             let (columns, values): (Vec<_>, Vec<_>) = kept.chain(changed.iter().copied()).unzip();
             let verb = if verb.trim().is_empty() { "INSERT" } else { verb };

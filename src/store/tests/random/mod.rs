@@ -16,8 +16,8 @@ use self::history::History;
 /// Steps of one history. A file gets no larger, so that a look at all of it stays quick.
 const A_HISTORY: usize = 500;
 
-/// Steps of all histories, where nothing else is asked for.
-const TRANSITIONS: usize = 20_000;
+/// Steps of all histories, if nothing else is asked for.
+const TRANSITIONS: usize = 5_000;
 
 fn asked(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

@@ -165,7 +165,7 @@ impl Plain {
         }
     }
 
-    pub fn replay(&mut self, id: i64, force: bool, now: Timestamp) -> Option<Refusal> {
+    pub fn retry(&mut self, id: i64, force: bool, now: Timestamp) -> Option<Refusal> {
         let Some(job) = self.jobs.get_mut(&id) else {
             return Some(Refusal::Unknown);
         };
@@ -193,7 +193,7 @@ impl Plain {
         None
     }
 
-    /// The ids that a replay of all dead letters takes, after every expiry that is due.
+    /// The ids that a retry of all dead letters takes, after every expiry that is due.
     pub fn dead(&mut self, name: Option<&str>, code: Option<&str>, now: Timestamp) -> Vec<i64> {
         self.expire_due(now);
         let wanted = |job: &&Job| {
@@ -218,7 +218,7 @@ impl Plain {
     }
 
     /// Waits that would begin in the future begin now. Gives how many there were.
-    pub fn rebase(&mut self, now: Timestamp) -> usize {
+    pub fn follow_clock_step(&mut self, now: Timestamp) -> usize {
         let is_ahead = |at: Timestamp| at.0 > now.0 + 1_000;
         let mut ends =
             self.jobs.values().flat_map(|job| job.attempts.iter()).map(|attempt| attempt.finished_at);

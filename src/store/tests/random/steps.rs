@@ -101,29 +101,29 @@ impl History {
         self.agree(&answer, &expected);
     }
 
-    pub fn replay(&mut self) {
+    pub fn retry(&mut self) {
         let (now, ids, force) = (self.now, self.some_ids(), self.rng.random_bool(0.3));
-        self.log(format!("replay {ids:?}, force: {force}"));
+        self.log(format!("retry {ids:?}, force: {force}"));
         let answer = self.store().0.retry(&ids, force, &|| now).unwrap();
-        let expected = self.replayed(&ids, force);
+        let expected = self.retried(&ids, force);
         self.agree(&answer, &expected);
     }
 
-    fn replayed(&mut self, ids: &[i64], force: bool) -> Vec<Retried> {
+    fn retried(&mut self, ids: &[i64], force: bool) -> Vec<Retried> {
         let now = self.now;
-        ids.iter().map(|id| Retried { id: *id, refusal: self.plain.replay(*id, force, now) }).collect()
+        ids.iter().map(|id| Retried { id: *id, refusal: self.plain.retry(*id, force, now) }).collect()
     }
 
-    pub fn replay_dead(&mut self) {
+    pub fn retry_dead(&mut self) {
         let now = self.now;
         let name = draw::NAMES.choose(&mut self.rng).filter(|_| self.rng.random_bool(0.5)).copied();
         let code = ["EXPIRED", "EXIT_1", "OWN"].choose(&mut self.rng).copied();
         let code = code.filter(|_| self.rng.random_bool(0.7));
         let force = self.rng.random_bool(0.3);
-        self.log(format!("replay all dead, name {name:?}, code {code:?}, force: {force}"));
+        self.log(format!("retry all dead, name {name:?}, code {code:?}, force: {force}"));
         let answer = self.store().0.retry_dead(name, code, force, &|| now).unwrap();
         let ids = self.plain.dead(name, code, now);
-        let expected = self.replayed(&ids, force);
+        let expected = self.retried(&ids, force);
         self.agree(&answer, &expected);
     }
 
@@ -146,11 +146,11 @@ impl History {
     }
 
     /// A worker starts, or sees that the clock was set back.
-    pub fn rebase(&mut self) {
+    pub fn follow_clock_step(&mut self) {
         let now = self.now;
         self.log("waits that begin in the future begin now");
         let answer = self.store().0.follow_clock_step(now).unwrap();
-        let expected = self.plain.rebase(now);
+        let expected = self.plain.follow_clock_step(now);
         self.agree(&answer, &expected);
     }
 
@@ -186,7 +186,7 @@ impl History {
         }
     }
 
-    /// Two recoverers bury the same dead worker at once; either may be first. Some attempts may have to wait.
+    /// Two recoverers deal with the same dead worker at once; either may be first. Some attempts may have to wait.
     pub fn recover(&mut self) {
         let now = self.now;
         let closed: Vec<_> =
@@ -210,7 +210,7 @@ impl History {
             }
         }
         self.log(format!(
-            "two bury worker {worker}: {lost:?} or {other_lost:?}, never started: {never_started:?}"
+            "two recover worker {worker}: {lost:?} or {other_lost:?}, never started: {never_started:?}"
         ));
         let tellings = [lost, other_lost];
         let answers = self.both_recover(worker, &tellings, &never_started, now);
