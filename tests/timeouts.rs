@@ -85,35 +85,6 @@ max_attempts = 2
     );
 }
 
-/// Its first attempt leaves a process in its group that has cleared its environment; the second fails if that still runs.
-const WITHOUT_A_MARK: &str = r#"
-[jobs.job]
-command = '''
-[ $RUNNER_ATTEMPT -eq 2 ] && { ! grep -q "State:.[^ZX]" /proc/$(cat stray)/status; exit; }
-env -i sh -c "echo \$\$ > stray; exec sleep 20" > /dev/null 2>&1 &
-until [ -s stray ]; do sleep 0.02; done
-exit 1
-'''
-backoff = "1ms"
-max_attempts = 2
-"#;
-
-#[test]
-fn what_is_left_in_the_group_is_ended_also_where_it_has_cleared_its_environment() {
-    ends_the_stray(WITHOUT_A_MARK);
-}
-
-#[test]
-fn what_is_left_in_the_group_is_ended_by_another_worker_too() {
-    let sandbox = Sandbox::new(WITHOUT_A_MARK);
-    sandbox.add("job");
-    sandbox.run("work --max-jobs 1").ok();
-    assert!(is_alive(sandbox.pid_of("stray")), "it is left alone until then");
-    sandbox.run("work --drain").ok();
-    assert!(!is_alive(sandbox.pid_of("stray")));
-    assert_eq!(sandbox.job(1)["state"], "succeeded");
-}
-
 #[test]
 fn a_job_that_ended_by_itself_keeps_its_ending_where_the_worker_looks_late() {
     let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $$ > pid; sleep 2.1'\ntimeout = '2s'\n");

@@ -6,7 +6,6 @@ use std::process::{ExitCode, Termination};
 
 use crate::jobfile::JobFileError;
 use crate::store::StoreError;
-use crate::worker::WorkError;
 
 /// How a verb ended. The numbers above 63 are those of `sysexits.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,13 +87,6 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
     }
     if let Some(error) = error.downcast_ref() {
         return Some(of_store(error));
-    }
-    if let Some(error) = error.downcast_ref() {
-        return Some(match error {
-            WorkError::Store(error) => of_store(error),
-            WorkError::Io(_, error) => (of_io(error), None),
-            WorkError::Broken => (ExitStatus::INTERNAL, None),
-        });
     }
     if let Some(error) = error.downcast_ref() {
         let status = match error {

@@ -6,36 +6,37 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// The last signal of Linux; where there are fewer, the rest is refused.
+/// The last signal of Linux.
 const LAST_SIGNAL: libc::c_int = 64;
 
 /// What the worker found when it started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inherited {
-    /// SIGHUP was ignored, as under `nohup`: it is not to stop the worker.
-    pub sighup_ignored: bool,
+    ignored: Vec<libc::c_int>,
 }
 
-/// Cleans what jobs would inherit: to be called once, before there are other threads.
-///
-/// The signal mask is emptied, but for SIGTSTP: that waits until the worker is [`suspendable`]. A signal that is ignored gets a handler that does nothing: that protects the worker
-/// just as well, and exec resets it to the default, while jobs would go on ignoring an ignored one. All
-/// descriptors but the first three are closed on exec. What a service manager said to the worker is forgotten.
-pub fn cleanse() -> Inherited {
-    let mut inherited = Inherited { sighup_ignored: false };
-    for signal in 1..=LAST_SIGNAL {
-        if handle_if_ignored(signal) && signal == libc::SIGHUP {
-            inherited.sighup_ignored = true;
-        }
+impl Inherited {
+    /// Was this signal ignored, as SIGHUP is under `nohup`?
+    pub fn ignored(&self, signal: i32) -> bool {
+        self.ignored.contains(&signal)
     }
-    mask(libc::SIG_SETMASK);
+}
+
+/// Cleans what jobs would inherit. Call it once, before there are other threads.
+///
+/// The signal mask is emptied. An ignored signal gets a handler that does nothing: that protects the worker just as well,
+/// and exec resets it to the default, while jobs would inherit "ignored". All descriptors but the first three are closed on
+/// exec. Variables of a service manager are removed.
+pub fn cleanse() -> Inherited {
+    let ignored = (1..=LAST_SIGNAL).filter(|signal| handle_if_ignored(*signal)).collect();
+    empty_signal_mask();
     close_on_exec();
-    forget_the_manager();
-    inherited
+    remove_manager_variables();
+    Inherited { ignored }
 }
 
 /// Variables that a service manager means for the worker alone: a job that spoke in its name would be believed.
-const OF_THE_MANAGER: [&str; 7] = [
+const MANAGER_VARIABLES: [&str; 7] = [
     "NOTIFY_SOCKET",
     "WATCHDOG_USEC",
     "WATCHDOG_PID",
@@ -45,8 +46,8 @@ const OF_THE_MANAGER: [&str; 7] = [
     "LISTEN_FDNAMES",
 ];
 
-fn forget_the_manager() {
-    for name in OF_THE_MANAGER.iter().filter(|name| std::env::var_os(name).is_some()) {
+fn remove_manager_variables() {
+    for name in MANAGER_VARIABLES.iter().filter(|name| std::env::var_os(name).is_some()) {
         // SAFETY: there are no other threads yet that could read the environment.
         unsafe { std::env::remove_var(name) };
     }
@@ -75,43 +76,27 @@ fn handle_if_ignored(signal: libc::c_int) -> bool {
     true
 }
 
-/// Waits, and may be suspended from the terminal (Ctrl-Z) meanwhile. To be used by the thread that was the first.
-///
-/// At any other time it might be in the midst of a transaction, and nobody else could write until it goes on.
-pub async fn suspendable<T>(wait: impl Future<Output = T>) -> T {
-    mask(libc::SIG_UNBLOCK);
-    let waited = wait.await;
-    mask(libc::SIG_BLOCK);
-    waited
-}
-
-/// Changes in this way how this thread, and those that it starts from now on, take SIGTSTP.
-fn mask(how: libc::c_int) {
+fn empty_signal_mask() {
     let mut signals = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: sigemptyset fills `signals`, sigaddset changes it, and the last call then only reads it; the old mask is not
-    // asked for.
+    // SAFETY: sigemptyset fills `signals`, and pthread_sigmask only reads it; the old mask is not asked for.
     unsafe {
         libc::sigemptyset(signals.as_mut_ptr());
-        libc::sigaddset(signals.as_mut_ptr(), libc::SIGTSTP);
-        libc::pthread_sigmask(how, signals.as_ptr(), ptr::null_mut());
+        libc::pthread_sigmask(libc::SIG_SETMASK, signals.as_ptr(), ptr::null_mut());
     }
 }
 
 fn close_on_exec() {
-    #[cfg(target_os = "linux")]
-    {
-        let last = libc::c_uint::MAX;
-        // SAFETY: the call takes numbers only. Descriptors stay open; what changes is that exec closes them.
-        let done = unsafe { libc::syscall(libc::SYS_close_range, 3, last, libc::CLOSE_RANGE_CLOEXEC) };
-        if done == 0 {
-            return;
-        }
+    // SAFETY: the call takes numbers only. Descriptors stay open; exec closes them.
+    let done =
+        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if done == 0 {
+        return;
     }
-    // Kernels before 5.11, and other systems.
-    let open = std::fs::read_dir("/dev/fd").into_iter().flatten().flatten();
+    // Kernels before 5.11.
+    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for number in numbers.filter(|number| *number > 2).collect::<Vec<_>>() {
-        // SAFETY: the call takes numbers only, and refuses one that is no longer open.
+        // SAFETY: the call takes numbers only, and refuses a descriptor that is not open.
         unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }

@@ -1,66 +1,222 @@
-//! From what is to be started to a process: by the fast way where there is one.
+//! Starts a command; or says why it cannot be started.
 
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::process::Pid;
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::{Launch, portable};
+use crate::model::{self, Bytes, JobSpec};
 
-/// A process that was just started: the leader of a group of its own, and our child.
+use super::{AttemptTag, Identity};
+
+/// What is to be started.
 #[derive(Debug)]
-pub(super) struct Spawned {
-    pub pid: Pid,
-    /// Becomes readable when it ends. None where there are no such handles.
-    pub handle: Option<OwnedFd>,
-    /// What it writes to its standard output.
-    pub stdout: OwnedFd,
-    /// What it writes to its standard error.
-    pub stderr: OwnedFd,
+pub struct Launch<'a> {
+    /// The command, its directory, its variables and its limits.
+    pub spec: &'a JobSpec,
+    /// Appended to an array; `$1`, `$2` … of a shell line.
+    pub args: &'a [Bytes],
+    /// Standard input, from the file's present offset on; none: `/dev/null`.
+    pub stdin: Option<File>,
+    /// `RUNNER_*`: over `spec.env`, which is over the worker's own environment.
+    pub vars: Vec<(OsString, OsString)>,
+    /// Its variables are set whatever `vars` says.
+    pub tag: AttemptTag,
+    /// `$RUNNER_REPORT`.
+    pub report: &'a Path,
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(super) fn spawn(launch: &Launch<'_>) -> io::Result<Spawned> {
-    portable::spawn(launch)
+/// A process that was just started: our child, and the leader of a group of its own.
+#[derive(Debug)]
+pub struct Child {
+    pub(super) pid: Pid,
+    pub(super) identity: Identity,
+    /// Readable when the process has ended.
+    pub(super) pidfd: OwnedFd,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+    /// Just before the process could do anything.
+    pub(super) started: Instant,
+}
+
+impl Child {
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+}
+
+/// Why nothing runs.
+#[derive(Debug)]
+pub enum SpawnError {
+    /// The machine lacks something that it may have again later.
+    Shortage(io::Error),
+    /// The command cannot be started, as this message says.
+    Failed(String),
 }
 
 /// Starts the command in a group of its own, its output in pipes.
-#[cfg(target_os = "linux")]
-pub(super) fn spawn(launch: &Launch<'_>) -> io::Result<Spawned> {
-    use std::os::fd::AsFd;
-
-    use rustix::process::{PidfdFlags, pidfd_open};
-
-    use super::{image, vfork};
-
-    // A file, not a pipe: nobody has to stand by and fill it.
-    let stdin = match launch.stdin {
-        Some(file) => file.as_fd(),
-        None => nothing()?,
+///
+/// Nothing here may force the slow path of `Command`, a fork: no closure before exec, and variables are added to the
+/// environment, which is not replaced. A `PATH` of the job's own does force it, and must: only after a fork is the program
+/// looked for in the new `PATH`.
+pub fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
+    let mut command = command(launch)?;
+    command
+        .current_dir(launch.spec.cwd.as_os_str())
+        .envs(launch.spec.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())))
+        .envs(launch.vars.iter().map(|(name, value)| (name, value)))
+        .envs(launch.tag.variables())
+        .env("RUNNER_REPORT", launch.report)
+        .stdin(launch.stdin.take().map_or_else(Stdio::null, Stdio::from))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let started = Instant::now();
+    let mut child = command.spawn().map_err(|error| explain(error, launch))?;
+    let pid = Pid::from_child(&child);
+    let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+        unreachable!("both are pipes")
     };
-    let (stdout, stdout_of_job) = io::pipe()?;
-    let (stderr, stderr_of_job) = io::pipe()?;
-    let streams = [stdin, stdout_of_job.as_fd(), stderr_of_job.as_fd()];
-    match image::with_image(launch, |image| vfork::spawn(image, streams))? {
-        Some(vfork::Born { pid, handle }) => {
-            let handle = handle.or_else(|| pidfd_open(pid, PidfdFlags::empty()).ok());
-            Ok(Spawned { pid, handle, stdout: stdout.into(), stderr: stderr.into() })
+    // The child is not reaped, so the pid is its own.
+    let raw = pid.as_raw_nonzero().get();
+    let pidfd = wait_for_pidfd(pid);
+    let identity = Identity::of(raw).unwrap_or(Identity { pid: raw, start_ticks: 0 });
+    Ok(Child { pid, identity, pidfd, stdout: stdout.into(), stderr: stderr.into(), started })
+}
+
+/// The spawn has just given back descriptors; if other slots took them, they give back theirs.
+fn wait_for_pidfd(pid: Pid) -> OwnedFd {
+    loop {
+        if let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) {
+            return pidfd;
         }
-        None => portable::spawn(launch),
+        thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// `/dev/null`, opened once for all.
-#[cfg(target_os = "linux")]
-fn nothing() -> io::Result<std::os::fd::BorrowedFd<'static>> {
-    use std::fs::File;
-    use std::os::fd::AsFd;
-    use std::sync::OnceLock;
-
-    static NOTHING: OnceLock<File> = OnceLock::new();
-    if let Some(file) = NOTHING.get() {
-        return Ok(file.as_fd());
-    }
-    let file = File::open("/dev/null")?;
-    Ok(NOTHING.get_or_init(|| file).as_fd())
+fn command(launch: &Launch<'_>) -> Result<Command, SpawnError> {
+    let mut command = match &launch.spec.command {
+        model::Command::Shell(line) => {
+            let mut shell = Command::new("/bin/sh");
+            shell.arg("-c");
+            // Also behind `-c` a shell takes a line that begins like an option for one.
+            if matches!(line.0.first(), Some(b'-' | b'+')) {
+                shell.arg("--");
+            }
+            // What follows the line is $0, then $1 and so on.
+            shell.arg(line.as_os_str()).arg("sh");
+            shell
+        }
+        model::Command::Argv(argv) => match argv.split_first() {
+            Some((program, arguments)) if !program.0.is_empty() => {
+                let mut command = Command::new(program.as_os_str());
+                command.args(arguments.iter().map(Bytes::as_os_str));
+                command
+            }
+            _ => return Err(SpawnError::Failed("no such program: the command is empty".to_owned())),
+        },
+    };
+    command.args(launch.args.iter().map(|argument| -> &OsStr { argument.as_os_str() }));
+    Ok(command)
 }
+
+/// What a machine may lack, and have again later.
+const SHORTAGES: [Errno; 5] = [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC];
+
+/// Does the machine lack something that it may have again later?
+pub fn is_shortage(error: &io::Error) -> bool {
+    Errno::from_io_error(error).is_some_and(|errno| SHORTAGES.contains(&errno))
+}
+
+/// Looks for the reason: the system says no more than "not found".
+fn explain(error: io::Error, launch: &Launch<'_>) -> SpawnError {
+    if is_shortage(&error) {
+        return SpawnError::Shortage(error);
+    }
+    let cwd = Path::new(launch.spec.cwd.as_os_str());
+    let program = program(launch).to_string_lossy();
+    SpawnError::Failed(match Errno::from_io_error(&error) {
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => {
+            about_directory(cwd).unwrap_or_else(|| about_program(launch, cwd, &error))
+        }
+        Some(Errno::NOEXEC) => {
+            format!("not executable: {program}: neither a binary of this machine nor a script with a #! line")
+        }
+        Some(Errno::TOOBIG) => format!("too long: the arguments and variables of {program} together"),
+        _ => format!("cannot start {program}: {error}"),
+    })
+}
+
+/// What is wrong with the directory, if anything is.
+fn about_directory(cwd: &Path) -> Option<String> {
+    let shown = cwd.display();
+    match cwd.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Some(format!("no permission to enter the directory: {shown}"))
+        }
+        Err(_) => Some(format!("no such directory: {shown}")),
+        Ok(found) if !found.is_dir() => Some(format!("not a directory: {shown}")),
+        Ok(_) if access(cwd, Access::EXEC_OK).is_err() => {
+            Some(format!("no permission to enter the directory: {shown}"))
+        }
+        Ok(_) => None,
+    }
+}
+
+fn about_program(launch: &Launch<'_>, cwd: &Path, error: &io::Error) -> String {
+    let shown = program(launch).to_string_lossy();
+    // The first file in the PATH counts; an executable one before others.
+    let found: Vec<PathBuf> = candidates(launch, cwd).filter(|path| path.exists()).collect();
+    let executable = found.iter().find(|path| path.is_file() && access(*path, Access::EXEC_OK).is_ok());
+    match (executable, found.first()) {
+        (Some(_), _) if error.kind() == io::ErrorKind::NotFound => {
+            format!("not executable: {shown}: the interpreter that its first line names does not exist")
+        }
+        (Some(_), _) => format!("cannot start {shown}: {error}"),
+        (None, Some(path)) if path.is_dir() => format!("not executable: {shown}: a directory"),
+        (None, Some(_)) => format!("not executable: {shown}"),
+        (None, None) => format!("no such program: {shown}"),
+    }
+}
+
+/// Where the program may be.
+fn candidates<'a>(launch: &'a Launch<'_>, cwd: &'a Path) -> impl Iterator<Item = PathBuf> + use<'a> {
+    let program = program(launch);
+    let directories: Vec<PathBuf> = if program.as_bytes().contains(&b'/') {
+        vec![PathBuf::new()]
+    } else {
+        let own = launch.spec.env.get(&Bytes::from("PATH")).map(|path| path.as_os_str().to_owned());
+        let path = own.or_else(|| std::env::var_os("PATH")).unwrap_or_else(|| "/bin:/usr/bin".into());
+        std::env::split_paths(&path).collect()
+    };
+    // A relative path, also in the PATH, is relative to the job's directory.
+    directories.into_iter().map(move |directory| cwd.join(directory).join(program))
+}
+
+/// The program as it is written: what a message names.
+fn program<'a>(launch: &Launch<'a>) -> &'a OsStr {
+    match &launch.spec.command {
+        model::Command::Shell(_) => OsStr::new("/bin/sh"),
+        model::Command::Argv(argv) => argv.first().map_or(OsStr::new(""), Bytes::as_os_str),
+    }
+}
+
+/// The exit status that a shell gives for a command that cannot be started: 127 if something is missing, 126 if it is
+/// there and of no use.
+pub fn not_spawned_exit_status(message: &str) -> u8 {
+    if message.starts_with("no such ") { 127 } else { 126 }
+}
+
+#[cfg(test)]
+#[path = "spawn_tests.rs"]
+mod tests;

@@ -7,38 +7,24 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::model::{Bytes, Command, Exit, JobSpec, SelfReport};
-use crate::text::{Millis, Timestamp};
+use crate::model::{Bytes, Command, JobSpec};
+use crate::text::Millis;
 
-use super::{Control, Identity, Kept, Launch, Mark, Progress, Ran, run};
+use super::{
+    AttemptResult, AttemptTag, Child, Control, Identity, Launch, Progress, SpawnError, end_earlier_attempts,
+    spawn, supervise,
+};
 
 /// A job in a folder of its own, which is also its directory.
-pub struct Bed {
+pub struct Sandbox {
     pub folder: TempDir,
     pub spec: JobSpec,
     pub args: Vec<Bytes>,
-    pub stdin: Option<File>,
-    pub mark: Mark,
-    pub predecessors: Vec<Mark>,
-    pub remnants: Vec<Identity>,
-    pub not_from: Option<Timestamp>,
+    pub stdin: Option<PathBuf>,
+    pub tag: AttemptTag,
 }
 
-/// What `Ran::Ended` says.
-#[derive(Debug)]
-pub struct Over {
-    pub ending: Exit,
-    pub started_at: Option<Timestamp>,
-    pub finished_at: Timestamp,
-    pub duration: Millis,
-    pub stdout: Kept,
-    pub stderr: Kept,
-    pub leaked: bool,
-    pub report: SelfReport,
-    pub message: Option<String>,
-}
-
-impl Bed {
+impl Sandbox {
     pub fn shell(line: &str) -> Self {
         Self::of(Command::Shell(Bytes::from(line)))
     }
@@ -57,10 +43,11 @@ impl Bed {
             spec: JobSpec::new("test", command, cwd),
             args: Vec::new(),
             stdin: None,
-            mark: Mark { worker_id: format!("test-{}-{worker}", std::process::id()), job_id: 1, attempt: 1 },
-            predecessors: Vec::new(),
-            remnants: Vec::new(),
-            not_from: None,
+            tag: AttemptTag {
+                worker_id: format!("test-{}-{worker}", std::process::id()),
+                job_id: 1,
+                attempt: 1,
+            },
         }
     }
 
@@ -92,42 +79,60 @@ impl Bed {
         self.path("report")
     }
 
-    /// Lets `act` have what is to be started.
-    pub fn launch<T>(&self, act: impl FnOnce(&Launch<'_>) -> T) -> T {
-        act(&Launch {
+    pub fn spawn(&self) -> Result<Child, SpawnError> {
+        spawn(&mut Launch {
             spec: &self.spec,
             args: &self.args,
-            stdin: self.stdin.as_ref(),
-            // What the mark says counts.
+            stdin: self.stdin.as_ref().map(|path| File::open(path).unwrap()),
+            // The tag overrides these.
             vars: vec![("RUNNER_JOB_NAME".into(), "test".into()), ("RUNNER_JOB_ID".into(), "77".into())],
-            mark: self.mark.clone(),
+            tag: self.tag.clone(),
             report: &self.report(),
-            not_from: self.not_from,
-            predecessors: &self.predecessors,
-            remnants: &self.remnants,
         })
     }
 
-    /// Runs it, and hands on what is told.
-    pub fn run_with(&self, control: &Control, tell: &mut dyn FnMut(Progress<'_>)) -> Ran {
-        self.launch(|launch| run(launch, control, tell))
+    /// The message of a spawn that fails, with the name of the folder replaced.
+    pub fn spawn_error(&self) -> String {
+        match self.spawn() {
+            Err(SpawnError::Failed(message)) => {
+                message.replace(self.folder.path().to_str().unwrap(), "FOLDER")
+            }
+            other => panic!("{other:?}"),
+        }
     }
 
-    pub fn run(&self) -> Over {
-        over(self.run_with(&Control::default(), &mut |_| {}))
+    pub fn supervise(
+        &self,
+        child: Child,
+        control: &Control,
+        tell: &mut dyn FnMut(Progress),
+    ) -> AttemptResult {
+        supervise(child, &self.spec, self.tag.clone(), &self.report(), control, tell)
+    }
+
+    pub fn run(&self) -> AttemptResult {
+        self.supervise(self.spawn().unwrap(), &Control::new().unwrap(), &mut |_| {})
     }
 
     /// Runs it; `act` gets the control as soon as the job has made the file `ready`.
-    pub fn run_and(&self, act: impl FnOnce(&Control) + Send) -> Over {
-        let control = Control::default();
+    pub fn run_and(&self, act: impl FnOnce(&Control) + Send) -> AttemptResult {
+        let control = Control::new().unwrap();
         let ready = self.path("ready");
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 until("the job to be ready", || ready.exists());
                 act(&control);
             });
-            over(self.run_with(&control, &mut |_| {}))
+            self.supervise(self.spawn().unwrap(), &control, &mut |_| {})
         })
+    }
+
+    /// Ends what this attempt left, as before the next one.
+    pub fn end_earlier(&self) {
+        let grace = self.spec.grace_period.into();
+        let control = Control::new().unwrap();
+        let ended = end_earlier_attempts(std::slice::from_ref(&self.tag), grace, None, &control, &mut |_| {});
+        assert!(ended);
     }
 
     /// The process whose number the job wrote to this file.
@@ -140,15 +145,6 @@ impl Bed {
 pub fn process(path: &Path) -> Option<Identity> {
     let pid = std::fs::read_to_string(path).ok()?.trim().parse().ok()?;
     Identity::of(pid)
-}
-
-pub fn over(ran: Ran) -> Over {
-    match ran {
-        Ran::Ended { ending, started_at, finished_at, duration, stdout, stderr, leaked, report, message } => {
-            Over { ending, started_at, finished_at, duration, stdout, stderr, leaked, report, message }
-        }
-        Ran::NotStarted { why } => panic!("not started: {why}"),
-    }
 }
 
 /// Waits until something is so; the limit only catches what would hang.

@@ -1,4 +1,4 @@
-//! The lock that proves a worker alive. The slot table lies in the same file.
+//! The lock that proves a worker alive. The start log lies in the same file.
 //!
 //! The kernel releases the lock when the process dies, at once and however it dies, so there is no lease to wait for and
 //! no false alarm after a suspend. Jobs do not inherit it: the file is closed on exec.
@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::slot_table::{self, SlotRecord};
+use super::start_log::{self, StartRecord};
 use crate::process::{self, Identity};
 use crate::store::{HeldClaim, WorkerRow};
 use crate::text::Timestamp;
@@ -18,46 +18,62 @@ pub(super) fn lock_path(run_dir: &Path, worker: &str) -> PathBuf {
     run_dir.join(format!("{worker}.lock"))
 }
 
-/// Creates the lock file of this process's worker, locked from the moment that it has its name, with room for so many
-/// records of what it starts.
-pub(super) fn create(run_dir: &Path, worker: &str, records: usize) -> io::Result<File> {
+/// Creates the lock file of this process's worker with a record for each slot. It is locked before it gets its name.
+pub(super) fn create(run_dir: &Path, worker: &str, slots: usize) -> io::Result<File> {
     let draft = run_dir.join(format!("{worker}.lock.new"));
     let file = File::options().create_new(true).read(true).write(true).mode(0o600).open(&draft)?;
     file.lock()?;
-    slot_table::write_empty(&file, records)?;
+    start_log::allocate(&file, slots)?;
     fs::rename(&draft, lock_path(run_dir, worker))?;
     Ok(file)
 }
 
-/// A dead worker. While this is held nobody else takes it for theirs to deal with.
+/// A dead worker, locked: nobody else recovers it meanwhile.
 #[derive(Debug)]
-pub(super) struct Corpse {
+pub(super) struct DeadWorker {
     _lock: Option<File>,
-    /// What it had begun.
-    pub records: Vec<SlotRecord>,
-    /// The slot table is whole and of this boot: what it does not name had not begun.
-    pub has_table: bool,
+    /// What it had started; none if the start log is not whole or of another boot.
+    started: Option<Vec<StartRecord>>,
 }
 
-impl Corpse {
-    /// Was that certainly not begun? Only a whole slot table of this boot can tell.
-    pub(super) fn never_started(&self, orphan: &HeldClaim) -> bool {
-        self.has_table && !slot_table::names(&self.records, orphan)
+/// What became of a dead worker's claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ClaimFate {
+    NeverStarted,
+    /// The start was under way, or the log that would tell is gone.
+    MayHaveStarted {
+        is_logged: bool,
+    },
+    Started(Identity, Timestamp),
+}
+
+impl DeadWorker {
+    pub(super) fn fate(&self, claim: &HeldClaim) -> ClaimFate {
+        let Some(records) = &self.started else {
+            return ClaimFate::MayHaveStarted { is_logged: false };
+        };
+        let of_claim = |record: &&StartRecord| (record.job_id, record.number) == (claim.job_id, claim.number);
+        // A claim that went back and was claimed again may stand in two records.
+        let record = records.iter().filter(of_claim).max_by_key(|record| record.started.is_some());
+        match record.map(|record| record.started) {
+            None => ClaimFate::NeverStarted,
+            Some(None) => ClaimFate::MayHaveStarted { is_logged: true },
+            Some(Some((process, at))) => ClaimFate::Started(process, at),
+        }
     }
 }
 
 /// Takes the lock of a worker if that worker is dead.
-pub(super) fn take_dead(run_dir: &Path, worker: &WorkerRow, boot_id: &str) -> Option<Corpse> {
+pub(super) fn take_dead(run_dir: &Path, worker: &WorkerRow, boot_id: &str) -> Option<DeadWorker> {
     match File::options().read(true).write(true).open(lock_path(run_dir, &worker.name)) {
         Ok(file) => {
             file.try_lock().ok()?;
-            let table = if worker.boot_id == boot_id { slot_table::read(&file) } else { None };
-            let has_table = table.is_some();
-            Some(Corpse { _lock: Some(file), records: table.unwrap_or_default(), has_table })
+            let started = if worker.boot_id == boot_id { start_log::read(&file) } else { None };
+            Some(DeadWorker { _lock: Some(file), started })
         }
         // A file that is gone proves nothing: somebody may have tidied up.
         Err(error) if error.kind() == ErrorKind::NotFound && !is_process_alive(worker, boot_id) => {
-            Some(Corpse { _lock: None, records: Vec::new(), has_table: false })
+            Some(DeadWorker { _lock: None, started: None })
         }
         Err(_) => None,
     }
@@ -92,11 +108,11 @@ pub fn liveness(run_dir: &Path, worker: &WorkerRow) -> Liveness {
     }
 }
 
-/// When this attempt was started, as the slot table of its worker tells while it runs.
+/// When this attempt was started, as the start log of its worker tells while it runs.
 pub fn started_at(run_dir: &Path, worker: &str, job_id: i64, number: u32) -> Option<Timestamp> {
     let file = File::open(lock_path(run_dir, worker)).ok()?;
-    let is_it = |record: &SlotRecord| (record.job_id, record.number) == (job_id, number);
-    slot_table::read(&file)?.into_iter().filter(is_it).find_map(|record| record.started).map(|(_, at)| at)
+    let is_it = |record: &StartRecord| (record.job_id, record.number) == (job_id, number);
+    start_log::read(&file)?.into_iter().filter(is_it).find_map(|record| record.started).map(|(_, at)| at)
 }
 
 /// State `T` in `/proc/PID/stat`, the first field after the parenthesised name.
@@ -109,7 +125,7 @@ fn is_stopped(pid: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::slot_table::{SlotTable, Tickets};
+    use super::super::start_log::StartLog;
     use super::*;
 
     fn worker(pid: i32, boot_id: &str) -> WorkerRow {
@@ -133,9 +149,9 @@ mod tests {
         assert!(take_dead(dir.path(), &row, "boot").is_none());
         assert_eq!(liveness(dir.path(), &row), Liveness::Alive);
         drop(file);
-        let corpse = take_dead(dir.path(), &row, "boot").unwrap();
+        let dead = take_dead(dir.path(), &row, "boot").unwrap();
         assert!(take_dead(dir.path(), &row, "boot").is_none(), "one deals with it at a time");
-        drop(corpse);
+        drop(dead);
         assert_eq!(liveness(dir.path(), &row), Liveness::Dead);
     }
 
@@ -152,18 +168,26 @@ mod tests {
     }
 
     #[test]
-    fn the_table_in_it_tells_what_was_begun_unless_the_machine_was_restarted() {
+    fn the_start_log_tells_the_fate_of_a_claim_unless_the_machine_was_restarted() {
         let dir = tempfile::tempdir().unwrap();
-        let table = SlotTable::new(create(dir.path(), "w", 4).unwrap());
-        let ticket = Tickets::new(4).take().unwrap();
-        table.started(ticket, 1, 2, Identity { pid: 77, start_ticks: 88 }, Timestamp(99)).unwrap();
+        let log = StartLog::new(create(dir.path(), "w", 4).unwrap());
+        let process = Identity { pid: 77, start_ticks: 88 };
+        log.starting(0, 1, 2).unwrap();
+        log.started(1, 1, 2, process, Timestamp(99)).unwrap();
+        log.starting(2, 2, 1).unwrap();
         assert_eq!(started_at(dir.path(), "w", 1, 2), Some(Timestamp(99)));
         assert_eq!(started_at(dir.path(), "w", 1, 1), None);
-        drop(table);
-        let corpse = take_dead(dir.path(), &worker(1, "b"), "b").unwrap();
-        assert_eq!((corpse.has_table, corpse.records.len()), (true, 1));
-        drop(corpse);
-        let rebooted = take_dead(dir.path(), &worker(1, "b"), "c").unwrap();
-        assert_eq!((rebooted.has_table, rebooted.records.len()), (false, 0));
+        drop(log);
+        let fates = |boot_id: &str| {
+            let dead = take_dead(dir.path(), &worker(1, "b"), boot_id).unwrap();
+            let claim = |job_id, number| HeldClaim { job_id, number, claimed_at: Timestamp(0) };
+            [(1, 2), (2, 1), (1, 1)].map(|(job_id, number)| dead.fate(&claim(job_id, number)))
+        };
+        let unknown = |is_logged| ClaimFate::MayHaveStarted { is_logged };
+        assert_eq!(
+            fates("b"),
+            [ClaimFate::Started(process, Timestamp(99)), unknown(true), ClaimFate::NeverStarted]
+        );
+        assert_eq!(fates("c"), [unknown(false); 3]);
     }
 }

@@ -1,171 +1,159 @@
-//! The slots: a thread for each, running one attempt at a time.
+//! The slots: a thread for each, with a channel for its assignments. Threads are started when they are first needed.
 //!
-//! A blocking thread per slot spawns faster than an asynchronous process would, and everything about one attempt is
+//! A blocking thread a slot spawns faster than an asynchronous process would, and everything about one attempt is
 //! straight-line code.
 
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use super::exchange::{Exchange, Order};
-use super::remnants::Remnants;
-use super::slot_table::{SlotTable, Ticket, Tickets};
-use super::stdin;
-use super::variables::variables;
-use crate::process::{self, Control, Kept, Launch, Mark, Progress, Ran};
-use crate::store::{Claim, Output, StreamBytes};
+use super::assignment::{self, Assignment, Context};
+use super::inbox::Event;
+use crate::model::StopReason;
+use crate::process::Control;
+use crate::store::Claim;
 
-/// What a slot tells the dispatcher.
-#[expect(clippy::large_enum_variant, reason = "none is kept for long, and boxing each end would cost more")]
-pub(super) enum FromSlot {
-    /// The command runs.
-    Started { claim: Arc<Claim>, pid: i32 },
-    /// What it has written so far.
-    Output { job_id: i64, number: u32, output: Output },
-    /// Something that a person should know.
-    Notice { job_id: i64, text: String },
-    /// The attempt is over, or never began; it kept the slot busy for so long.
-    Ran { ticket: Ticket, claim: Arc<Claim>, ran: Ran, took: Duration },
-    /// The thread broke down.
-    Broken,
-}
+/// A slot's stack: supervision is shallow.
+const STACK_SIZE: usize = 256 << 10;
 
-/// What all slots share.
-pub(super) struct Shared {
-    pub worker_id: String,
-    pub db: PathBuf,
-    pub reports: PathBuf,
-    pub table: SlotTable,
-    pub exchange: Arc<Exchange>,
-    pub remnants: Remnants,
-}
-
-/// The slots of a worker. Threads are started when they are first needed.
 pub(super) struct Slots {
-    shared: Arc<Shared>,
-    threads: usize,
-    most: usize,
-    tickets: Tickets,
+    context: Arc<Context>,
+    slots: Vec<Slot>,
+}
+
+#[derive(Default)]
+struct Slot {
+    assignments: Option<Sender<Assignment>>,
+    state: State,
+}
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Idle,
+    Busy(Running),
+    /// The attempt has ended, or its claim is to go back; neither is on disk. The start log still needs the record.
+    Uncommitted,
+}
+
+pub(super) struct Running {
+    pub claim: Arc<Claim>,
+    control: Control,
+    pid: Option<i32>,
 }
 
 impl Slots {
-    pub(super) fn new(most: usize, tickets: Tickets, shared: Shared) -> Self {
-        Self { shared: Arc::new(shared), threads: 0, most, tickets }
+    pub(super) fn new(number: usize, context: Context) -> Self {
+        let slots = std::iter::repeat_with(Slot::default).take(number).collect();
+        Self { context: Arc::new(context), slots }
     }
 
-    /// How many there are, started or not.
-    pub(super) const fn number(&self) -> usize {
-        self.most
+    /// All slots, busy or not.
+    pub(super) fn number(&self) -> usize {
+        self.slots.len()
     }
 
-    /// Has an attempt made as soon as a slot is free, and gives the handle that can end it, with what it is of.
-    pub(super) fn order(&mut self, mut claim: Claim) -> io::Result<(Arc<Claim>, Control)> {
-        let control = Control::default();
-        let (waiting, busy) = self.shared.exchange.waiting_and_busy();
-        if self.threads < self.most.min(waiting + busy + 1) {
-            self.add_thread()?;
-        }
-        let ticket = self.tickets.take().ok_or_else(|| io::Error::other("the slot table is full"))?;
+    pub(super) fn busy(&self) -> usize {
+        self.running().count()
+    }
+
+    /// Busy slots whose attempt has a process. Before that a slot ends what earlier attempts left.
+    pub(super) fn started_attempts(&self) -> usize {
+        self.running().filter(|running| running.pid.is_some()).count()
+    }
+
+    /// Gives the claim to an idle slot.
+    pub(super) fn assign(&mut self, mut claim: Claim) -> io::Result<()> {
+        let control = Control::new()?;
+        let index = self.slots.iter().position(|slot| matches!(slot.state, State::Idle));
+        let index = index.ok_or_else(|| io::Error::other("no slot is idle"))?;
+        let slot = &mut self.slots[index];
+        let assignments = match &slot.assignments {
+            Some(assignments) => assignments,
+            None => slot.assignments.insert(start_thread(index, &self.context)?),
+        };
         let stdin = claim.stdin.take();
         let claim = Arc::new(claim);
-        let order = Order { claim: Arc::clone(&claim), ticket, stdin, control: control.clone() };
-        self.shared.exchange.place(order);
-        Ok((claim, control))
-    }
-
-    /// What became of these claims is on disk.
-    pub(super) fn settle(&mut self, tickets: impl IntoIterator<Item = Ticket>) {
-        tickets.into_iter().for_each(|ticket| self.tickets.put_back(ticket));
-    }
-
-    fn add_thread(&mut self) -> io::Result<()> {
-        let shared = Arc::clone(&self.shared);
-        thread::Builder::new()
-            .name(format!("slot {}", self.threads))
-            .stack_size(256 * 1024)
-            .spawn(move || serve(&shared))?;
-        self.threads += 1;
+        let assignment = Assignment { claim: Arc::clone(&claim), stdin, control: control.clone() };
+        assignments.send(assignment).map_err(|_| io::Error::other("the slot's thread is gone"))?;
+        slot.state = State::Busy(Running { claim, control, pid: None });
         Ok(())
     }
-}
 
-impl Drop for Slots {
-    fn drop(&mut self) {
-        self.shared.exchange.close();
-    }
-}
-
-fn serve(shared: &Shared) {
-    let mut ended = None;
-    while let Some(mut order) = shared.exchange.next(ended.take()) {
-        let began = Instant::now();
-        let stdin = order.stdin.take();
-        let made = panic::catch_unwind(AssertUnwindSafe(|| attempt(shared, &order, stdin)));
-        ended = Some(match made {
-            Ok(ran) => {
-                if matches!(ran, Ran::NotStarted { .. }) {
-                    let _ = shared.table.clear(order.ticket);
-                    process::give_back_descriptors();
-                }
-                FromSlot::Ran { ticket: order.ticket, claim: order.claim, ran, took: began.elapsed() }
+    /// The attempt of this slot has a process now; returns its claim.
+    pub(super) fn started(&mut self, index: usize, pid: i32) -> Option<&Claim> {
+        match &mut self.slots[index].state {
+            State::Busy(running) => {
+                running.pid = Some(pid);
+                Some(&running.claim)
             }
-            Err(_) => FromSlot::Broken,
-        });
+            State::Idle | State::Uncommitted => None,
+        }
+    }
+
+    /// The attempt of this slot has ended, or its claim is to go back.
+    pub(super) fn end(&mut self, index: usize) -> Option<Running> {
+        match std::mem::replace(&mut self.slots[index].state, State::Uncommitted) {
+            State::Busy(running) => Some(running),
+            State::Idle | State::Uncommitted => None,
+        }
+    }
+
+    /// All that has ended is on disk.
+    pub(super) fn committed(&mut self) {
+        for slot in self.slots.iter_mut().filter(|slot| matches!(slot.state, State::Uncommitted)) {
+            slot.state = State::Idle;
+        }
+    }
+
+    /// Is this the process of an attempt?
+    pub(super) fn has_process(&self, pid: i32) -> bool {
+        self.running().any(|running| running.pid == Some(pid))
+    }
+
+    /// Asks the attempts of these jobs to end because a person cancelled them. Asking twice does no harm.
+    pub(super) fn cancel(&self, jobs: &[i64]) {
+        for running in self.running().filter(|running| jobs.contains(&running.claim.job_id)) {
+            running.control.stop(StopReason::Cancelled);
+        }
+    }
+
+    /// Keeps attempts from starting that have not begun to.
+    pub(super) fn start_no_more(&self) {
+        self.running().for_each(|running| running.control.stop_unless_starting());
+    }
+
+    /// Asks all attempts to end because the worker is stopping.
+    pub(super) fn interrupt(&self) {
+        self.running().for_each(|running| running.control.stop(StopReason::Interrupted));
+    }
+
+    pub(super) fn kill(&self) {
+        self.interrupt();
+        self.running().for_each(|running| running.control.kill());
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Running> {
+        self.slots.iter().filter_map(|slot| match &slot.state {
+            State::Busy(running) => Some(running),
+            State::Idle | State::Uncommitted => None,
+        })
     }
 }
 
-fn attempt(shared: &Shared, order: &Order, input: Option<Vec<u8>>) -> Ran {
-    let (claim, ticket) = (&order.claim, order.ticket);
-    let (job_id, number) = (claim.job_id, claim.number);
-    let report = shared.reports.join(format!("{job_id}.{number}"));
-    let stdin = |bytes: Vec<u8>| stdin::file_with(&report.with_added_extension("stdin"), &bytes);
-    let stdin = match make_folder(&shared.reports).and_then(|()| input.map(stdin).transpose()) {
-        Ok(stdin) => stdin,
-        Err(error) => return Ran::without(&format!("cannot use {}", shared.reports.display()), error),
-    };
-    let mark = |worker_id: String, attempt| Mark { worker_id, job_id, attempt };
-    let predecessors: Vec<Mark> =
-        claim.last_worker.iter().map(|worker| mark(worker.clone(), number - 1)).collect();
-    let mark = mark(shared.worker_id.clone(), number);
-    let launch = Launch {
-        spec: &claim.spec,
-        args: &claim.args,
-        stdin: stdin.as_ref(),
-        vars: variables(claim, &shared.worker_id, &shared.db, &report),
-        mark: mark.clone(),
-        report: &report,
-        not_from: claim.expires_at,
-        predecessors: &predecessors,
-        remnants: &predecessors.iter().flat_map(|mark| shared.remnants.of(mark)).collect::<Vec<_>>(),
-    };
-    let tell = |news| shared.exchange.tell(news);
-    process::run(&launch, &order.control, &mut |progress| match progress {
-        // Without a record a recovery would take the attempt for one that never began, and run the job again.
-        Progress::Starting(prevented) => *prevented = shared.table.starting(ticket, job_id, number).err(),
-        Progress::Started(process, at) => {
-            let _ = shared.table.started(ticket, job_id, number, process, at);
-            tell(FromSlot::Started { claim: Arc::clone(claim), pid: process.pid });
-        }
-        Progress::Output { stdout, stderr } => {
-            let output = Output { stdout: kept(stdout.clone()), stderr: kept(stderr.clone()) };
-            tell(FromSlot::Output { job_id, number, output });
-        }
-        Progress::Left(processes) => shared.remnants.keep(&mark, &processes),
-        Progress::Stuck(text) => tell(FromSlot::Notice { job_id, text: text.to_owned() }),
-    })
+fn start_thread(slot: usize, context: &Arc<Context>) -> io::Result<Sender<Assignment>> {
+    let (assignments, receiver) = channel();
+    let context = Arc::clone(context);
+    let thread = thread::Builder::new().name(format!("slot {slot}")).stack_size(STACK_SIZE);
+    thread.spawn(move || serve(slot, &context, &receiver))?;
+    Ok(assignments)
 }
 
-/// Makes sure that it is there: a job before may have tidied up what it took for its own, or a cleaner of old files.
-fn make_folder(path: &Path) -> io::Result<()> {
-    if path.is_dir() { Ok(()) } else { DirBuilder::new().recursive(true).mode(0o700).create(path) }
-}
-
-/// The output of an attempt as the store takes it.
-pub(super) fn kept(kept: Kept) -> StreamBytes {
-    StreamBytes { bytes: kept.bytes, head: kept.head, omitted: kept.omitted }
+fn serve(slot: usize, context: &Context, assignments: &Receiver<Assignment>) {
+    while let Ok(assignment) = assignments.recv() {
+        let event = panic::catch_unwind(AssertUnwindSafe(|| assignment::run(context, slot, assignment)));
+        let _ = context.inbox.send(event.unwrap_or(Event::SlotBroke));
+    }
 }

@@ -1,14 +1,15 @@
-//! What a worker keeps on disk while it lives: its row, lock, socket and reports.
+//! What a worker keeps on disk while it lives: its row, lock file, socket and reports folder.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+
+use super::Options;
 use super::lock;
-use super::pace::Pace;
-use super::slot_table::{SlotTable, Tickets};
-use super::{Options, WorkError};
+use super::start_log::StartLog;
 use crate::clock;
 use crate::process::{self, Identity};
 use crate::store::{Store, WorkerRow};
@@ -16,18 +17,17 @@ use crate::wake;
 
 /// A worker that others can see.
 #[derive(Debug)]
-pub(super) struct Presence {
+pub(super) struct Registration {
     pub row: WorkerRow,
-    pub table: SlotTable,
-    pub tickets: Tickets,
+    pub start_log: StartLog,
     pub reports: PathBuf,
     run_dir: PathBuf,
 }
 
-impl Presence {
+impl Registration {
     /// Takes the lock first and adds the row last: whoever sees the row can rely on the lock.
-    pub(super) fn establish(store: &mut Store, options: &Options) -> Result<(Self, UnixDatagram), WorkError> {
-        let failed = |error| WorkError::Io("set up the run directory beside the database", error);
+    pub(super) fn new(store: &mut Store, options: &Options) -> Result<(Self, UnixDatagram)> {
+        const TASK: &str = "could not set up the run directory beside the database";
         let run_dir = store.file().make_run_dir()?;
         let pid = std::process::id().cast_signed();
         let mut row = WorkerRow {
@@ -40,37 +40,34 @@ impl Presence {
             slots: options.slots,
             queues: options.queues.clone(),
         };
-        // Claims of one turn get their records before those of the turn before are free.
-        let records = 2 * (options.slots + Pace::most_ahead(options.slots));
-        let file = lock::create(&run_dir, &row.name, records).map_err(failed)?;
+        let file = lock::create(&run_dir, &row.name, options.slots).context(TASK)?;
         let reports = reports_dir(&run_dir, &row.name);
         let bound =
             DirBuilder::new().mode(0o700).create(&reports).and_then(|()| wake::bind(&run_dir, &row.name));
-        let registered = bound.map_err(failed).and_then(|socket| Ok((socket, store.register_worker(&row)?)));
+        let registered = bound.context(TASK).and_then(|socket| Ok((socket, store.register_worker(&row)?)));
         match registered {
             Ok((socket, id)) => {
                 row.id = id;
-                let (table, tickets) = (SlotTable::new(file), Tickets::new(records));
-                Ok((Self { row, table, tickets, reports, run_dir }, socket))
+                Ok((Self { row, start_log: StartLog::new(file), reports, run_dir }, socket))
             }
             Err(error) => {
-                // Without a row nobody would ever tidy up after it.
-                remove_traces(&run_dir, &row.name);
+                // Without a row nobody would ever remove these.
+                remove_files(&run_dir, &row.name);
                 Err(error)
             }
         }
     }
 
-    /// Leaves nothing behind but the closed row.
-    pub(super) fn give_up(self, store: &mut Store) -> Result<(), WorkError> {
+    /// Closes the row and removes the files.
+    pub(super) fn end(self, store: &mut Store) -> Result<()> {
         store.worker_ended(self.row.id, clock::now())?;
-        remove_traces(&self.run_dir, &self.row.name);
+        remove_files(&self.run_dir, &self.row.name);
         Ok(())
     }
 }
 
-/// Removes the files of a worker that has stopped or was recovered. What cannot be removed does no harm.
-pub(super) fn remove_traces(run_dir: &Path, worker: &str) {
+/// Removes the files of a worker that has stopped or was recovered. A file that stays does no harm.
+pub(super) fn remove_files(run_dir: &Path, worker: &str) {
     let _ = fs::remove_dir_all(reports_dir(run_dir, worker));
     let _ = fs::remove_file(wake::socket_path(run_dir, worker));
     let _ = fs::remove_file(lock::lock_path(run_dir, worker));

@@ -1,4 +1,4 @@
-//! What all processes of an attempt carry in their environment, and how it is read back.
+//! The tag that all processes of an attempt carry in their environment.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,21 +7,17 @@ const WORKER: &str = "RUNNER_WORKER_ID";
 const JOB: &str = "RUNNER_JOB_ID";
 const ATTEMPT: &str = "RUNNER_ATTEMPT";
 
-/// The three variables that all processes of an attempt carry in their environment.
+/// Three variables that every process of an attempt inherits.
 ///
-/// The worker's id is random and never the same twice, so that job 1 of another file is never taken for ours.
+/// The worker's id is random and never reused, so job 1 of another database is never taken for ours.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Mark {
-    /// `RUNNER_WORKER_ID`.
+pub struct AttemptTag {
     pub worker_id: String,
-    /// `RUNNER_JOB_ID`.
     pub job_id: i64,
-    /// `RUNNER_ATTEMPT`.
     pub attempt: u32,
 }
 
-impl Mark {
-    /// The variables, as they are set for a job.
+impl AttemptTag {
     pub(super) fn variables(&self) -> [(&'static str, String); 3] {
         [
             (WORKER, self.worker_id.clone()),
@@ -30,11 +26,11 @@ impl Mark {
         ]
     }
 
-    /// The mark in an environment block, entries ended by NUL; none unless all three variables are there.
+    /// The tag in an environment block with NUL-terminated entries; none unless all three variables are set.
     pub(super) fn find(environ: &[u8]) -> Option<Self> {
         let (mut worker_id, mut job_id, mut attempt) = (None, None, None);
         for entry in environ.split(|byte| *byte == 0) {
-            // Of a variable that stands there twice the first counts, as for getenv(3).
+            // The first of two entries counts, as for getenv(3).
             if !entry.starts_with(b"RUNNER_") {
                 continue;
             }
@@ -58,7 +54,7 @@ fn value_of<'a>(entry: &'a [u8], name: &str) -> Option<&'a [u8]> {
     entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
 }
 
-/// A number, if it stands there just as runner writes it: not `007`, not `+7`.
+/// A number exactly as runner writes it: not `007`, not `+7`.
 fn exactly<T: FromStr + fmt::Display>(value: &[u8]) -> Option<T> {
     let text = std::str::from_utf8(value).ok()?;
     let number: T = text.parse().ok()?;
@@ -69,19 +65,19 @@ fn exactly<T: FromStr + fmt::Display>(value: &[u8]) -> Option<T> {
 mod tests {
     use super::*;
 
-    fn mark() -> Mark {
-        Mark { worker_id: "w-1".into(), job_id: 7, attempt: 2 }
+    fn tag() -> AttemptTag {
+        AttemptTag { worker_id: "w-1".into(), job_id: 7, attempt: 2 }
     }
 
     #[test]
     fn it_reads_back_as_it_was_set() {
         let mut environ = b"HOME=/\0RUNNER_JOB_NAME=x\0".to_vec();
-        for (name, value) in mark().variables() {
+        for (name, value) in tag().variables() {
             environ.extend_from_slice(format!("{name}={value}\0").as_bytes());
         }
-        assert_eq!(Mark::find(&environ), Some(mark()));
+        assert_eq!(AttemptTag::find(&environ), Some(tag()));
         environ.extend_from_slice(b"RUNNER_ATTEMPT=9\0");
-        assert_eq!(Mark::find(&environ), Some(mark()), "the first counts");
+        assert_eq!(AttemptTag::find(&environ), Some(tag()), "the first counts");
     }
 
     #[test]
@@ -94,7 +90,7 @@ mod tests {
             b"RUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=7\0RUNNER_ATTEMPT=\0",
             b"XRUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=7\0RUNNER_ATTEMPT=2\0",
         ] {
-            assert_eq!(Mark::find(environ), None);
+            assert_eq!(AttemptTag::find(environ), None);
         }
     }
 }

@@ -1,0 +1,174 @@
+//! What a command sees when it starts, and what is said when it cannot.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::io::Errno;
+
+use super::super::testing::Sandbox;
+use super::is_shortage;
+use crate::model::{Bytes, Exit, Status};
+
+/// Written by another process: a file that this one has open for writing, if only in a child of another test
+/// that is being forked, cannot be executed.
+fn script(path: &Path, text: &str, mode: &str) {
+    let write = "printf %s \"$1\" > \"$2\" && chmod \"$3\" \"$2\"";
+    let written = Command::new("sh").args(["-c", write, "sh", text]).args([path, Path::new(mode)]).status();
+    assert!(written.unwrap().success());
+}
+
+#[test]
+fn standard_input_is_the_file_that_is_given_or_nothing() {
+    let mut sandbox = Sandbox::shell("cat");
+    assert_eq!(sandbox.run().stdout.bytes, b"");
+    fs::write(sandbox.path("input"), "a\nb").unwrap();
+    sandbox.stdin = Some(sandbox.path("input"));
+    assert_eq!(sandbox.run().stdout.bytes, b"a\nb");
+}
+
+#[test]
+fn arguments_arrive_byte_for_byte() {
+    let args = || [&b"a b"[..], b"", b"\xff\x80", b"'\"$x", b"-n", b"two\nlines"];
+    let expected: Vec<u8> = args().map(|each| [each, b"|"].concat()).concat();
+
+    let mut shell = Sandbox::shell("printf '%s:' \"$0\"; printf '%s|' \"$@\"");
+    shell.args = args().map(|each| Bytes(each.to_vec())).into();
+    assert_eq!(shell.run().stdout.bytes, [b"sh:", &expected[..]].concat());
+
+    let mut plain = Sandbox::argv(&["printf", "%s|"]);
+    plain.args = args().map(|each| Bytes(each.to_vec())).into();
+    assert_eq!(plain.run().stdout.bytes, expected);
+}
+
+#[test]
+fn stdin_is_empty_and_nothing_else_is_open() {
+    crate::process::cleanse();
+    let result =
+        Sandbox::shell("cat; readlink /proc/$$/fd/0; ls -l /proc/$$/fd > open; grep -c ':\\[' open").run();
+    assert_eq!(result.stdout.bytes, b"/dev/null\n2\n", "two pipes");
+}
+
+#[test]
+fn it_leads_a_group_of_its_own_in_its_directory() {
+    let sandbox = Sandbox::shell("ps -o pgid= -p $$ | tr -d ' '; echo $$; pwd -P");
+    let out = String::from_utf8(sandbox.run().stdout.bytes).unwrap();
+    let [group, pid, cwd] = out.lines().collect::<Vec<_>>()[..] else {
+        panic!("{out}");
+    };
+    assert_eq!(group, pid);
+    assert_eq!(Path::new(cwd), sandbox.folder.path().canonicalize().unwrap());
+}
+
+#[test]
+fn variables_are_laid_over_each_other() {
+    let sandbox = Sandbox::shell(
+        "echo \"$HOME $EXTRA $RUNNER_JOB_NAME $RUNNER_JOB_ID $RUNNER_ATTEMPT $RUNNER_WORKER_ID ${RUNNER_REPORT##*/}\"",
+    )
+    .env("EXTRA", "extra")
+    .env("RUNNER_JOB_NAME", "nor here")
+    .env("RUNNER_JOB_ID", "a job cannot lie")
+    .env("RUNNER_REPORT", "nor here");
+    let out = String::from_utf8(sandbox.run().stdout.bytes).unwrap();
+    let home = std::env::var("HOME").unwrap_or_default();
+    assert_eq!(out, format!("{home} extra test 1 1 {} report\n", sandbox.tag.worker_id));
+}
+
+#[test]
+fn a_path_of_its_own_finds_the_program() {
+    let sandbox = Sandbox::argv(&["only-there"]);
+    let there = sandbox.path("bin");
+    fs::create_dir(&there).unwrap();
+    script(&there.join("only-there"), "#!/bin/sh\nexit 9\n", "755");
+    assert_eq!(sandbox.spawn_error(), "no such program: only-there");
+    let sandbox = sandbox.env("PATH", there.to_str().unwrap());
+    assert_eq!(sandbox.run().exit, Exit::by_itself(Status::Exited(9)));
+
+    let relative = Sandbox::argv(&["./beside"]);
+    script(&relative.path("beside"), "#!/bin/sh\nexit 8\n", "755");
+    assert_eq!(relative.run().exit, Exit::by_itself(Status::Exited(8)));
+}
+
+#[test]
+fn the_words_say_whether_directory_or_program_is_wrong() {
+    let mut sandbox = Sandbox::shell("true");
+    sandbox.spec.cwd = Bytes::from(sandbox.path("gone").as_os_str());
+    assert_eq!(sandbox.spawn_error(), "no such directory: FOLDER/gone");
+
+    let mut sandbox = Sandbox::argv(&["no-such-program-either"]);
+    fs::write(sandbox.path("file"), "").unwrap();
+    sandbox.spec.cwd = Bytes::from(sandbox.path("file").as_os_str());
+    assert_eq!(sandbox.spawn_error(), "not a directory: FOLDER/file");
+
+    assert_eq!(Sandbox::argv(&["./missing"]).spawn_error(), "no such program: ./missing");
+    assert_eq!(Sandbox::argv(&[""]).spawn_error(), "no such program: the command is empty");
+    assert_eq!(Sandbox::argv(&["/"]).spawn_error(), "not executable: /: a directory");
+
+    let sandbox = Sandbox::argv(&["./plain"]);
+    script(&sandbox.path("plain"), "#!/bin/sh\n", "644");
+    assert_eq!(sandbox.spawn_error(), "not executable: ./plain");
+
+    let sandbox = Sandbox::argv(&["./orphan"]);
+    script(&sandbox.path("orphan"), "#!/no/such/interpreter\n", "755");
+    assert_eq!(
+        sandbox.spawn_error(),
+        "not executable: ./orphan: the interpreter that its first line names does not exist"
+    );
+
+    let sandbox = Sandbox::argv(&["./prose"]);
+    script(&sandbox.path("prose"), "no first line\n", "755");
+    assert_eq!(
+        sandbox.spawn_error(),
+        "not executable: ./prose: neither a binary of this machine nor a script with a #! line"
+    );
+}
+
+#[test]
+fn what_the_kernel_cannot_take_is_a_failure_with_words() {
+    let mut sandbox = Sandbox::argv(&["true"]);
+    sandbox.args = vec![Bytes(vec![b'x'; 200_000])];
+    assert!(sandbox.spawn_error().starts_with("too long: "));
+    let mut sandbox = Sandbox::argv(&["true"]);
+    sandbox.args = vec![Bytes(b"a\0b".to_vec())];
+    assert!(sandbox.spawn_error().starts_with("cannot start true: "));
+}
+
+#[test]
+fn a_shortage_of_the_machine_is_no_fault_of_the_job() {
+    for errno in [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC] {
+        assert!(is_shortage(&errno.into()), "{errno}");
+    }
+    for errno in [Errno::NOENT, Errno::ACCESS, Errno::TOOBIG, Errno::TXTBSY] {
+        assert!(!is_shortage(&errno.into()), "{errno}");
+    }
+}
+
+#[test]
+fn the_path_is_searched_as_execvp_does() {
+    let mut sandbox = Sandbox::argv(&["chosen"]);
+    let prepare = "mkdir shut empty yes no; ln -s /bin/true yes/chosen; ln -s /bin/false no/chosen
+        echo echo > shut/chosen; ln -s /bin/false chosen";
+    let prepared = Command::new("sh").args(["-ec", prepare]).current_dir(sandbox.folder.path()).status();
+    assert!(prepared.unwrap().success());
+    for (path, expected) in [
+        ("yes:no", "exit 0"),
+        ("no:yes", "exit 1"),
+        ("gone:empty:shut/chosen:yes", "exit 0"),
+        ("shut:yes", "exit 0"),
+        ("shut:empty", "not executable: chosen"),
+        (":yes", "exit 1"),
+        ("yes:", "exit 0"),
+        ("", "exit 1"),
+        ("empty", "no such program: chosen"),
+    ] {
+        sandbox = sandbox.env("PATH", path);
+        let found = match sandbox.spawn() {
+            Err(_) => sandbox.spawn_error(),
+            Ok(_) => match sandbox.run().exit.status {
+                Some(Status::Exited(status)) => format!("exit {status}"),
+                other => panic!("{other:?}"),
+            },
+        };
+        assert_eq!(found, expected, "{path}");
+    }
+}

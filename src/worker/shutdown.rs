@@ -1,0 +1,107 @@
+//! The shutdown: each signal, and time, lead one step further. Pure.
+
+use std::time::{Duration, Instant};
+
+/// How far a worker has come with its shutdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shutdown {
+    /// Not told to stop.
+    NotAsked,
+    /// Claims nothing, lets attempts end until the deadline.
+    Waiting { deadline: Instant },
+    /// Has asked every attempt to end: SIGTERM, grace period, SIGKILL.
+    Ending,
+    /// Has killed every attempt.
+    Killing,
+}
+
+/// What the worker is to do to its attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// They may end by themselves.
+    Wait,
+    /// End them as interrupted.
+    Interrupt,
+    /// Kill them.
+    Kill,
+}
+
+impl Shutdown {
+    /// Told to stop once more.
+    pub(super) fn signal(&mut self, now: Instant, timeout: Duration) -> Step {
+        match self {
+            Self::NotAsked => {
+                // A timeout too long to add never runs out.
+                let century = Duration::from_hours(100 * 365 * 24);
+                *self = Self::Waiting { deadline: now + timeout.min(century) };
+                Step::Wait
+            }
+            Self::Waiting { .. } => {
+                *self = Self::Ending;
+                Step::Interrupt
+            }
+            Self::Ending | Self::Killing => {
+                *self = Self::Killing;
+                Step::Kill
+            }
+        }
+    }
+
+    /// Time has passed.
+    pub(super) fn pass(&mut self, now: Instant) -> Option<Step> {
+        match self {
+            Self::Waiting { deadline } if *deadline <= now => {
+                *self = Self::Ending;
+                Some(Step::Interrupt)
+            }
+            _ => None,
+        }
+    }
+
+    /// When time alone leads further.
+    pub(super) const fn deadline(self) -> Option<Instant> {
+        match self {
+            Self::Waiting { deadline } => Some(deadline),
+            _ => None,
+        }
+    }
+
+    /// Told to stop.
+    pub(super) const fn is_stopping(self) -> bool {
+        !matches!(self, Self::NotAsked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_signal_leads_one_step_further() {
+        let now = Instant::now();
+        let mut shutdown = Shutdown::NotAsked;
+        assert!(!shutdown.is_stopping());
+        assert_eq!(shutdown.signal(now, Duration::from_secs(30)), Step::Wait);
+        assert_eq!(shutdown.deadline(), Some(now + Duration::from_secs(30)));
+        assert_eq!(shutdown.signal(now, Duration::from_secs(30)), Step::Interrupt);
+        assert_eq!(shutdown.signal(now, Duration::from_secs(30)), Step::Kill);
+        assert_eq!(shutdown.signal(now, Duration::from_secs(30)), Step::Kill);
+        assert!(shutdown.is_stopping());
+    }
+
+    #[test]
+    fn the_timeout_ends_the_wait() {
+        let now = Instant::now();
+        let mut shutdown = Shutdown::NotAsked;
+        assert_eq!(shutdown.pass(now), None);
+        shutdown.signal(now, Duration::from_secs(1));
+        assert_eq!(shutdown.pass(now), None);
+        assert_eq!(shutdown.pass(now + Duration::from_secs(1)), Some(Step::Interrupt));
+        assert_eq!(shutdown.pass(now + Duration::from_secs(2)), None);
+    }
+
+    #[test]
+    fn the_longest_timeout_does_not_overflow() {
+        Shutdown::NotAsked.signal(Instant::now(), Duration::MAX);
+    }
+}
