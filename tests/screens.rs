@@ -1,80 +1,14 @@
-//! What a person sees of one thing.
+//! What a person sees.
 
+use crate::support::fixture::{MANY_KINDS, many_kinds};
 use crate::support::{Sandbox, assert_screen};
 
-const JOBS: &str = r#"
-[jobs.push]
-description = "Pushes"
-command = "echo trying; echo broken >&2; echo message=no route >> $RUNNER_REPORT; exit 22"
-queue = "net"
-backoff = ["20ms"]
-timeout = "30s"
-exit_codes = { 22 = "HTTP_ERROR" }
-[jobs.fine]
-command = "echo result=42 >> $RUNNER_REPORT"
-unique_key = "fine"
-[jobs.later]
-command = ["touch", "a file"]
-priority = 3
-queue = "files"
-expires_in = "2h"
-[jobs.once]
-command = "kill -KILL $$"
-retryable = false
-"#;
-
-/// Jobs 1 push dead, 2 fine succeeded, 3 later scheduled, 4 once dead, 5 fine cancelled.
-pub fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.run("enqueue push fine").ok();
-    sandbox.add("later --in 1h");
-    sandbox.add("once");
-    sandbox.run("work -j1 --drain --queue default --queue net").exits(1);
-    sandbox.add("fine");
-    sandbox.run("cancel 5").ok();
-    sandbox
-}
-
 #[test]
-fn the_overview() {
-    let sandbox = sandbox();
-    sandbox.run("pause net").ok();
-    let ran = sandbox.run("inspect").ok().quietly();
+fn screens_of_one_job() {
+    let sandbox = many_kinds();
+    let seen = |line: &str| sandbox.run(line).ok().quietly().stdout;
     assert_screen(&sandbox, || {
-        insta::assert_snapshot!(ran.stdout, @r"
-        [DIR]/runner.db
-        jobs  1 scheduled, 1 succeeded, 2 dead, 1 cancelled
-        workers  no worker is running: nothing starts until runner work does
-        next  in [DURATION]
-
-        queue  ready  scheduled  retrying  running
-        files  0  1  0  0
-        net  0  0  0  0  paused
-
-        dead  1 HTTP_ERROR, 1 SIGNAL_KILL
-                  runner inspect dead shows them, and what to type next
-        ");
-    });
-}
-
-#[test]
-fn the_overview_of_nothing() {
-    let sandbox = Sandbox::empty();
-    let ran = sandbox.run("inspect").ok();
-    assert_screen(&sandbox, || {
-        insta::assert_snapshot!(ran.stdout, @r"
-        there is no database yet at [DIR]/runner.db
-        runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain
-        ");
-    });
-}
-
-#[test]
-fn the_story_of_a_dead_job() {
-    let sandbox = sandbox();
-    let ran = sandbox.run("inspect 1").ok();
-    assert_screen(&sandbox, || {
-        insta::assert_snapshot!(ran.stdout, @"
+        insta::assert_snapshot!(seen("inspect 1"), @"
         job 1 push: dead
           HTTP_ERROR, attempts_exhausted: all 2 runs of its budget failed, [AGO]
           no route
@@ -96,38 +30,7 @@ fn the_story_of_a_dead_job() {
 
         next  runner logs 1  runner retry 1
         ");
-    });
-}
-
-#[test]
-fn the_story_of_a_job_that_was_killed() {
-    let sandbox = sandbox();
-    let ran = sandbox.run("inspect 4").ok();
-    assert_screen(&sandbox, || {
-        insta::assert_snapshot!(ran.stdout, @r"
-        job 4 once: dead
-          SIGNAL_KILL, not_retryable: it is not retryable, [AGO]
-
-          command  kill -KILL $$
-          cwd  [DIR]
-          queue  default, priority 0
-          retries  none: retryable = false, exactly one run
-          enqueued  [TIME], [AGO]
-
-            1  [TIME]  [DURATION]  SIGKILL -> SIGNAL_KILL
-               SIGNAL_KILL is final: it is not retryable
-
-        next  runner logs 4  runner retry 4 --force
-        ");
-    });
-}
-
-#[test]
-fn the_story_of_a_success() {
-    let sandbox = sandbox();
-    let ran = sandbox.run("inspect 2").ok();
-    assert_screen(&sandbox, || {
-        insta::assert_snapshot!(ran.stdout, @r"
+        insta::assert_snapshot!(seen("inspect 2"), @r"
         job 2 fine: succeeded
           done [AGO] after 1 attempt
 
@@ -143,15 +46,7 @@ fn the_story_of_a_success() {
 
         next  runner logs 2
         ");
-    });
-}
-
-#[test]
-fn the_story_of_a_job_that_waits() {
-    let sandbox = sandbox();
-    let ran = sandbox.run("inspect 3").ok();
-    assert_screen(&sandbox, || {
-        insta::assert_snapshot!(ran.stdout, @"
+        insta::assert_snapshot!(seen("inspect 3"), @"
         job 3 later: scheduled
           due in [DURATION]
           no worker is running for queue files; runner work starts one
@@ -164,15 +59,22 @@ fn the_story_of_a_job_that_waits() {
           due  [TIME], in [DURATION]
           expires  [TIME], in [DURATION]
         ");
-    });
-}
+        insta::assert_snapshot!(seen("inspect 4"), @r"
+        job 4 once: dead
+          SIGNAL_KILL, not_retryable: it is not retryable, [AGO]
 
-#[test]
-fn an_attempt_with_its_output() {
-    let sandbox = sandbox();
-    let ran = sandbox.run("inspect 1.2").ok();
-    assert_screen(&sandbox, || {
-        insta::assert_snapshot!(ran.stdout, @r"
+          command  kill -KILL $$
+          cwd  [DIR]
+          queue  default, priority 0
+          retries  none: retryable = false, exactly one run
+          enqueued  [TIME], [AGO]
+
+            1  [TIME]  [DURATION]  SIGKILL -> SIGNAL_KILL
+               SIGNAL_KILL is final: it is not retryable
+
+        next  runner logs 4  runner retry 4 --force
+        ");
+        insta::assert_snapshot!(seen("inspect 1.2"), @r"
         job 1 push, attempt 2: failed, HTTP_ERROR
           decision  HTTP_ERROR is final: attempt 2 of 2 was the last
           started  [TIME]
@@ -191,8 +93,90 @@ fn an_attempt_with_its_output() {
 }
 
 #[test]
+fn screens_of_lists() {
+    let sandbox = many_kinds();
+    let seen = |line: &str| sandbox.run(line).ok().quietly().stdout;
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(seen("inspect dead"), @"
+        HTTP_ERROR: 1 job
+          id  name  runs  died  why  what it said
+           1  push  2/2  [AGO]  attempts_exhausted  no route
+          look  runner logs 1
+          replay  runner retry 1
+
+        SIGNAL_KILL: 1 job
+          id  name  runs  died  why  what it said
+           4  once  1/1  [AGO]  not_retryable
+          look  runner logs 4
+          replay  runner retry 4 --force
+        ");
+        insta::assert_snapshot!(seen("inspect jobs"), @r"
+        id  name  queue  state  runs  when  what
+         5  fine  default  cancelled  0/3  [AGO]
+         4  once  default  dead  1/1  [AGO]  SIGNAL_KILL, not_retryable
+         3  later  files  scheduled  0/3  in [DURATION]
+         2  fine  default  succeeded  1/3  [AGO]
+         1  push  net  dead  2/2  [AGO]  HTTP_ERROR, attempts_exhausted, no route
+        ");
+        insta::assert_snapshot!(seen("inspect attempts"), @r"
+        attempt  name  outcome  ended  took  when  decision
+        1.2  push  failed  exit 22  [DURATION]  [AGO]  HTTP_ERROR is final: attempt 2 of 2 was the last
+        4.1  once  failed  SIGKILL  [DURATION]  [AGO]  SIGNAL_KILL is final: it is not retryable
+        2.1  fine  succeeded  exit 0  [DURATION]  [AGO]  succeeded
+        1.1  push  failed  exit 22  [DURATION]  [AGO]  HTTP_ERROR is retried: attempt 2 of 2 in [DURATION]
+        ");
+        sandbox.run("pause net").ok();
+        insta::assert_snapshot!(seen("inspect"), @r"
+        [DIR]/runner.db
+        jobs  1 scheduled, 1 succeeded, 2 dead, 1 cancelled
+        workers  no worker is running: nothing starts until runner work does
+        next  in [DURATION]
+
+        queue  ready  scheduled  retrying  running
+        files  0  1  0  0
+        net  0  0  0  0  paused
+
+        dead  1 HTTP_ERROR, 1 SIGNAL_KILL
+                  runner inspect dead shows them, and what to type next
+        ");
+        insta::assert_snapshot!(seen("inspect queues"), @r"
+        queue  ready  scheduled  retrying  running
+        files  0  1  0  0
+        net  0  0  0  0  paused
+        ");
+    });
+}
+
+#[test]
+fn the_list_of_workers() {
+    let sandbox = many_kinds();
+    let _worker = sandbox.worker("-j2 --queue a");
+    let ran = sandbox.run("inspect workers").ok();
+    assert_screen(&sandbox, || {
+        // The column of process ids is as wide as they are.
+        let pid = ran.stdout.lines().nth(1).and_then(|row| row.split_whitespace().nth(1)).expect("a row");
+        insta::assert_snapshot!(ran.stdout.replace(pid, "[PID]"), @r"
+        worker  pid  state  running  slots  started  queues
+        [WORKER]  [PID]  alive  0  2  [AGO]  a
+        ");
+    });
+}
+
+#[test]
+fn the_overview_of_nothing() {
+    let sandbox = Sandbox::empty();
+    let ran = sandbox.run("inspect").ok();
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(ran.stdout, @r"
+        there is no database yet at [DIR]/runner.db
+        runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain
+        ");
+    });
+}
+
+#[test]
 fn the_log_of_a_worker() {
-    let sandbox = Sandbox::new(JOBS);
+    let sandbox = Sandbox::new(MANY_KINDS);
     sandbox.run("enqueue push fine").ok();
     let ran = sandbox.run("work -j1 --drain").exits(1).prints("");
     assert_screen(&sandbox, || {
@@ -211,7 +195,7 @@ fn the_log_of_a_worker() {
 
 #[test]
 fn a_dry_run() {
-    let sandbox = Sandbox::new(JOBS);
+    let sandbox = Sandbox::new(MANY_KINDS);
     let ran = sandbox.run("enqueue --all --dry-run").ok();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
@@ -225,7 +209,7 @@ fn a_dry_run() {
 
 #[test]
 fn answers_of_cancel_and_retry() {
-    let sandbox = sandbox();
+    let sandbox = many_kinds();
     let ran = sandbox.run("cancel 3 2 1").ok();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
@@ -248,7 +232,7 @@ fn answers_of_cancel_and_retry() {
 
 #[test]
 fn nothing_is_coloured_unless_it_is_asked_for() {
-    let sandbox = sandbox();
+    let sandbox = many_kinds();
     for line in ["inspect", "inspect 1", "inspect dead", "inspect jobs", "explain 1"] {
         assert!(!sandbox.run(line).ok().stdout.contains('\u{1b}'), "{line}");
         assert!(!sandbox.run(&format!("{line} --color never")).ok().stdout.contains('\u{1b}'), "{line}");

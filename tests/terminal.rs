@@ -1,7 +1,7 @@
 //! What a person at a terminal sees: as wide as it is, in the colours and letters that it can show.
 
-use crate::screens::sandbox;
-use crate::support::{Call, Finished, Sandbox, assert_screen};
+use crate::support::fixture::many_kinds;
+use crate::support::{Call, Finished, Sandbox, Session, assert_screen, wait_until};
 
 /// A terminal that can show everything.
 const ABLE: [(&str, &str); 2] = [("TERM", "xterm-256color"), ("LANG", "C.UTF-8")];
@@ -11,7 +11,7 @@ fn with(call: Call, vars: &[(&str, &str)]) -> Call {
 }
 
 #[track_caller]
-pub fn look(sandbox: &Sandbox, line: &str, columns: u16) -> Finished {
+fn look(sandbox: &Sandbox, line: &str, columns: u16) -> Finished {
     with(sandbox.call(line), &ABLE).at_terminal(columns)
 }
 
@@ -24,9 +24,9 @@ fn lines(ran: &Finished) -> Vec<String> {
     plain.lines().map(str::to_owned).collect()
 }
 
-/// Jobs 1 to 4 of [`sandbox`], and job 6 with a long name in a long queue that says much.
-pub fn wide_sandbox() -> Sandbox {
-    let sandbox = sandbox();
+/// Jobs 1 to 4 of [`many_kinds`], and job 6 with a long name in a long queue that says much.
+fn wide_sandbox() -> Sandbox {
+    let sandbox = many_kinds();
     sandbox.add_line(
         "--name a-name-that-is-rather-long-for-a-job --queue a-queue-with-a-long-name",
         "echo message=the remote host closed the connection before it had sent an answer >> $RUNNER_REPORT; exit 7",
@@ -157,12 +157,12 @@ fn a_bar_tells_waiting_from_being_dead_and_shows_what_is_to_come() {
 
 #[test]
 fn a_single_attempt_needs_no_bar() {
-    assert!(!look(&sandbox(), "inspect 4", 80).ok().stdout.contains("waits"));
+    assert!(!look(&many_kinds(), "inspect 4", 80).ok().stdout.contains("waits"));
 }
 
 #[test]
 fn colours_where_they_are_wanted() {
-    let sandbox = sandbox();
+    let sandbox = many_kinds();
     let colours = |line: &str, vars: &[(&str, &str)]| {
         with(with(sandbox.call(line), &ABLE), vars).at_terminal(80).ok().stdout.contains("\u{1b}[")
     };
@@ -186,7 +186,7 @@ fn colours_where_they_are_wanted() {
 
 #[test]
 fn letters_that_the_terminal_has() {
-    let sandbox = sandbox();
+    let sandbox = many_kinds();
     let shown = |vars: &[(&str, &str)]| with(sandbox.call("inspect 2"), vars).at_terminal(80).ok().stdout;
     assert!(shown(&ABLE).contains("jitter ±25%"));
     for vars in [
@@ -217,7 +217,7 @@ fn errors_are_broken_between_words() {
 
 #[test]
 fn times_in_utc() {
-    let sandbox = sandbox();
+    let sandbox = many_kinds();
     let shown = |line: &str| {
         let ran = sandbox.call(line).env("TZ", "XXX-05:30").run().ok();
         let line = ran.stdout.lines().find(|line| line.contains("enqueued")).expect("a line").to_owned();
@@ -276,4 +276,70 @@ fn progress_is_drawn_only_where_a_person_looks_on() {
         shows(&sandbox, "prune --older-than 0s", &[])
     };
     assert!(LINES.into_iter().any(prune_draws), "prune draws no bar");
+}
+
+#[test]
+fn columns_that_there_is_no_room_for_are_named() {
+    let sandbox = wide_sandbox();
+    for (line, all) in [
+        ("inspect attempts", "attempt name outcome ended took when decision"),
+        ("inspect stats", "name jobs ok tries p50 p95 max wait50 wait95 last"),
+        ("inspect dead", "id name runs died why what"),
+        ("inspect jobs", "id name queue state runs when what"),
+    ] {
+        for columns in [300, 80, 60, 40] {
+            let ran = look(&sandbox, &format!("{line} --color never"), columns).ok();
+            let words = |line: &str| line.split([' ', ',', ';']).map(str::to_owned).collect::<Vec<_>>();
+            let shown = words(ran.stdout.lines().find(|line| line.contains("name")).expect("a heading"));
+            let told = ran.stdout.split_once("left out: ").map(|(_, told)| told.replace('\n', " "));
+            let told = words(told.as_deref().and_then(|told| told.split(';').next()).unwrap_or_default());
+            for column in words(all) {
+                assert_ne!(shown.contains(&column), told.contains(&column), "{column} of {columns}: {ran}");
+            }
+        }
+        assert!(!sandbox.run(line).ok().stdout.contains("left out"), "{line}");
+    }
+}
+
+fn session(sandbox: &Sandbox, options: &str, columns: u16) -> Session {
+    let call = with(sandbox.call(&format!("work {options}")), &ABLE);
+    Session::start(call, columns)
+}
+
+#[test]
+fn the_clock_of_the_whole_goes_on_while_a_job_runs() {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--name long", "until [ -e go ]; do sleep 0.01; done");
+    let session = session(&sandbox, "--drain -j1", 80);
+    session.until_shown("0/1 done, 1 s");
+    session.until_shown("0/1 done, 2 s");
+    sandbox.write("go", "");
+    assert!(session.end().iter().any(|line| line.contains("worker stopped")));
+}
+
+#[test]
+fn nothing_that_was_drawn_is_left_after_ctrl_c() {
+    for columns in [80, 40] {
+        let sandbox = Sandbox::empty();
+        for name in ["one", "a-job-with-a-name-that-is-longer-than-a-narrow-line"] {
+            sandbox.add_line(&format!("--name {name}"), "exec sleep 60");
+        }
+        let mut session = session(&sandbox, "--drain -j2", columns);
+        let spinners = |session: &Session| {
+            let is_spinner = |line: &&String| line.contains("attempt") && !line.contains("job 1 one: ");
+            session.lines().iter().filter(is_spinner).count()
+        };
+        wait_until("both are drawn", || spinners(&session) >= 2);
+        session.until_shown("0/2 done");
+        session.press_ctrl_c();
+        session.until_shown("SIGINT");
+        session.until_shown("0/2 done");
+        session.press_ctrl_c();
+        let left = session.end();
+        let is_drawn = |line: &&String| {
+            line.contains(" done, ") || line.contains("^C") || line.starts_with(|c: char| c > '\u{2000}')
+        };
+        let stale: Vec<_> = left.iter().filter(is_drawn).collect();
+        assert!(stale.is_empty() && left.len() > 5, "{columns} columns: {stale:#?} {left:#?}");
+    }
 }

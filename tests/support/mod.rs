@@ -3,6 +3,7 @@
 mod assert;
 mod background;
 mod call;
+pub mod fixture;
 pub mod poll;
 mod processes;
 mod redact;
