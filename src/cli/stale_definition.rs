@@ -1,4 +1,4 @@
-//! Whether the job file has come to say something else of a job that was enqueued before.
+//! Jobs whose definition in the job file has changed since they were enqueued.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,16 +12,16 @@ use crate::model::{JobSpec, RetryPolicy};
 use crate::store::JobRow;
 use crate::text::{Timestamp, counted};
 
-/// Says which of these jobs keep a definition that is no longer that of the job file, and what takes the present one.
-/// Nothing where there is no job file that can be read: then nothing is known of it.
-pub fn tell(global: &Global, jobs: &[JobRow]) {
+/// Warns of jobs that keep a definition that the job file has changed, and says how to get the present one. Silent if the
+/// job file cannot be read.
+pub fn warn_of_stale(global: &Global, jobs: &[JobRow]) {
     let Ok(file) = locate::job_file(global) else { return };
     let Some(changed_at) = changed_at(&file) else { return };
     let mut of_name: BTreeMap<&str, (Vec<i64>, Vec<&'static str>)> = BTreeMap::new();
-    // What is older than the file differs from it only by options of its own.
+    // A job that is newer than the file can differ from it only by its own options.
     for job in jobs.iter().filter(|job| job.enqueued_at <= changed_at) {
         let Some(declared) = file.job(&job.spec.name) else { continue };
-        // A job that runs elsewhere is most likely one of the same name in another file.
+        // A job with another directory most likely belongs to another file.
         if declared.spec.cwd != job.spec.cwd {
             continue;
         }
@@ -46,13 +46,13 @@ pub fn tell(global: &Global, jobs: &[JobRow]) {
     }
 }
 
-/// When the file came to be as it is: also by a copy that keeps its time of change.
+/// The ctime, which a copy that keeps the modification time changes too.
 fn changed_at(file: &JobFile) -> Option<Timestamp> {
     let found = fs::metadata(&file.path).ok()?;
     Some(Timestamp(found.ctime().checked_mul(1_000)?.checked_add(found.ctime_nsec() / 1_000_000)?))
 }
 
-/// The keys of the job file that would have to be other for one to be like the other.
+/// The keys of the job file in which two definitions differ.
 fn differences(old: &JobSpec, new: &JobSpec) -> Vec<&'static str> {
     let JobSpec { name: _, command, cwd: _, env, queue, priority, timeout, grace_period, .. } = old;
     let JobSpec { expires_in, policy, exit, output_limit, unique_key, .. } = old;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
+use crate::cli::definition_text::{command_lines, policy_lines};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
@@ -57,13 +58,13 @@ fn show_job(out: &mut Output, job: &Declared) -> Written {
         let _ = write!(heading, " - {}", safe_line(description));
     }
     out.line(heading)?;
-    for (index, line) in crate::cli::command_lines(&spec.command, &[]).into_iter().enumerate() {
+    for (index, line) in command_lines(&spec.command, &[]).into_iter().enumerate() {
         let word = if index == 0 { "command" } else { "" };
         out.line(format!("  {word:<9} {line}"))?;
     }
     out.line(format!("  queue     {}, priority {}", spec.queue, spec.priority))?;
     out.prose("  limits    ", &limits(spec))?;
-    for (index, words) in policy_words(&spec.policy).into_iter().enumerate() {
+    for (index, words) in policy_lines(&spec.policy).into_iter().enumerate() {
         let word = if index == 0 { "retries" } else { "" };
         out.prose(&format!("  {word:<9} "), &words)?;
     }
@@ -96,44 +97,6 @@ fn limits(spec: &JobSpec) -> String {
     let timeout = spec.timeout.map_or_else(|| "no timeout".to_owned(), |span| format!("timeout {span}"));
     let expires = spec.expires_in.map(|span| format!(", expires in {span}")).unwrap_or_default();
     format!("{timeout}, grace {}{expires}", spec.grace_period)
-}
-
-/// A policy in a few lines.
-pub fn policy_words(policy: &RetryPolicy) -> Vec<String> {
-    if !policy.retryable {
-        return vec!["none: retryable = false, exactly one run".to_owned()];
-    }
-    let mut lines = vec![match policy.runs() {
-        1 => "none: one run".to_owned(),
-        runs => format!("{runs} runs, {}", backoff_words(&policy.backoff)),
-    }];
-    let list = |codes: &[CodePattern]| codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    if let Some(codes) = &policy.auto_retry_for {
-        lines.push(format!("only for {}", list(codes)));
-    }
-    if !policy.never_retry_for.is_empty() {
-        lines.push(format!("never for {}", list(&policy.never_retry_for)));
-    }
-    lines
-}
-
-fn backoff_words(backoff: &Backoff) -> String {
-    let strategy = match &backoff.strategy {
-        Strategy::Exponential { initial, multiplier, max } => {
-            format!("exponential from {initial}, ×{multiplier}, at most {max}")
-        }
-        Strategy::Linear { delay, max } => format!("linear by {delay}, at most {max}"),
-        Strategy::Constant { delay } => format!("{delay} apart"),
-        Strategy::List { delays, repeat_last } => {
-            let delays = delays.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            if *repeat_last { format!("after {delays}, …") } else { format!("after {delays}") }
-        }
-    };
-    match backoff.jitter {
-        Jitter::Fraction(fraction) if fraction > 0.0 => format!("{strategy}, jitter ±{}%", fraction * 100.0),
-        Jitter::Absolute(Millis(ms)) if ms > 0 => format!("{strategy}, jitter ±{}", Millis(ms)),
-        _ => strategy,
-    }
 }
 
 /// The wait after one attempt.

@@ -9,11 +9,12 @@ use serde_json::json;
 
 use super::wait::{self, Waiting};
 use crate::cli::args::{Enqueue, Global, WaitOptions};
+use crate::cli::definition_text::command_line;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::options::JobOptions;
 use crate::cli::output::{AttemptJson, Bar, JobJson, Output, StreamCursor, Written, print_on_stderr, warn};
 use crate::cli::plan::Planner;
-use crate::cli::{batch, command_line, locate};
+use crate::cli::{batch, locate};
 use crate::clock;
 use crate::model::{Attempt, Command, JobState};
 use crate::store::{Enqueued, JobRow, NewJob, Store, StoreError};

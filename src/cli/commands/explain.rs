@@ -10,10 +10,9 @@ use crate::cli::output::{Output, Style};
 use crate::cli::{status_text, values};
 use crate::clock;
 use crate::model::{
-    Circumstances, DeadReason, Decision, ErrorCode, Exit, ExitRules, JobSpec, SelfReport, Status, StopReason,
-    classify, decide, signal,
+    Circumstances, DeadReason, Decision, ErrorCode, Exit, ExitCodes, ExitRules, JobSpec, SelfReport, Status,
+    StopReason, classify, decide, signal,
 };
-use crate::store::JobRow;
 use crate::text::{Millis, Timestamp, human_duration};
 
 /// Runs the verb.
@@ -37,43 +36,30 @@ fn ending(asked: &Explain) -> Option<Exit> {
     exit.or(asked.signal.map(Status::Signaled)).map(Exit::by_itself)
 }
 
-/// A job that an ending is imagined of.
+/// A job whose ending is imagined.
 struct Subject {
     spec: JobSpec,
-    /// When it is imagined to end.
     ends_at: Timestamp,
     expires_at: Option<Timestamp>,
 }
 
-impl Subject {
-    /// As if it ended in the moment when it was due.
-    fn when_due(spec: JobSpec) -> Self {
-        let expires_at = spec.expires_in.map(|span| Timestamp(0).plus(span));
-        Self { spec, ends_at: Timestamp(0), expires_at }
-    }
-
-    /// As if this job ended now. A finished one could only do so after a replay, from which its expiry counts anew.
-    fn now(job: &JobRow, now: Timestamp) -> Self {
-        let spec = (*job.spec).clone();
-        if job.state.is_final() {
-            return Self::when_due(spec);
-        }
-        let expires_at = spec.no_retry_from(job.expires_at);
-        Self { spec, ends_at: now, expires_at }
-    }
-}
-
-/// A declared job, else the job with this id.
+/// A declared job, as if it ended when it is due; else the job with this id, as if it ended now.
 fn subject(global: &Global, what: &str) -> Result<Subject> {
-    let declared = locate::declared_job(global, what);
-    match (declared, values::id(what)) {
+    let spec = match (locate::declared_job(global, what), values::id(what)) {
         (Err(error), Ok(id)) if describe(&error).status == ExitStatus::NOT_FOUND => {
             let now = clock::now();
             let job = locate::open(global)?.job(id, now)?.ok_or_else(|| no_such_id(id))?;
-            Ok(Subject::now(&job, now))
+            if !job.state.is_final() {
+                let expires_at = job.spec.no_retry_from(job.expires_at);
+                return Ok(Subject { spec: (*job.spec).clone(), ends_at: now, expires_at });
+            }
+            // A finished job could end only after a replay, from which its expiry counts anew.
+            (*job.spec).clone()
         }
-        (declared, _) => Ok(Subject::when_due(declared?.spec)),
-    }
+        (declared, _) => declared?.spec,
+    };
+    let expires_at = spec.expires_in.map(|span| Timestamp(0).plus(span));
+    Ok(Subject { spec, ends_at: Timestamp(0), expires_at })
 }
 
 fn no_such_id(id: i64) -> CliError {
@@ -120,17 +106,10 @@ fn explain_ending(out: &mut Output, subject: &Subject, ending: Exit, attempt: u3
             format!("{code} is final: the retry would fall at or after its expiry")
         }
         (Decision::Dead(reason), _) => format!("{code} is final: {}", reason.because()),
-        (_, Some((low, high))) if low != high => {
-            format!(
-                "{code} is retried: attempt {} of {runs} in {} to {}",
-                attempt + 1,
-                human_duration(low),
-                human_duration(high)
-            )
-        }
-        (_, delay) => {
-            let delay = delay.map(|(delay, _)| delay).unwrap_or_default();
-            format!("{code} is retried: attempt {} of {runs} in {}", attempt + 1, human_duration(delay))
+        (_, window) => {
+            let (low, high) = window.unwrap_or_default();
+            let span = if low == high { String::new() } else { format!(" to {}", human_duration(high)) };
+            format!("{code} is retried: attempt {} of {runs} in {}{span}", attempt + 1, human_duration(low))
         }
     };
     if out.json {
@@ -155,7 +134,7 @@ fn ending_words(ending: Exit) -> String {
             name if name.starts_with("SIG") => format!("killed by {name}"),
             nameless => format!("killed by signal {nameless}"),
         },
-        None => "outlives its timeout".to_owned(),
+        None => "exceeds its timeout".to_owned(),
     }
 }
 
@@ -167,7 +146,7 @@ fn code_words(rules: &ExitRules, ending: Exit, code: Option<&ErrorCode>) -> Stri
     let Some(status) = ending.status.filter(|_| ending.cut.is_none()) else {
         return format!("{code}, which runner gives itself");
     };
-    let from = |codes: &crate::model::ExitCodes| match status {
+    let from = |codes: &ExitCodes| match status {
         Status::Exited(exit) => codes.for_exit(exit).is_some(),
         Status::Signaled(number) => codes.for_signal(number).is_some(),
     };

@@ -6,10 +6,10 @@ use std::io::{ErrorKind, Write};
 use anyhow::{Context, Result, bail};
 
 use crate::cli::args::Global;
+use crate::cli::definition_text::quoted;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::output::Output;
-use crate::cli::quoted;
 use crate::jobfile::{FILE_NAME, STARTER};
 use crate::model::Bytes;
 

@@ -38,20 +38,23 @@ pub fn run(global: &Global, asked: &Retry) -> Result<ExitStatus> {
     }
     out.flush()?;
     if !out.quiet {
-        let put_back = done.iter().filter(|each| each.refusal.is_none());
-        let jobs = put_back.map(|each| Ok(store.job(each.id, clock::now())?));
-        let jobs = jobs.filter_map(Result::transpose).collect::<Result<Vec<_>>>()?;
-        stale_definition::tell(global, &jobs);
+        let mut jobs = Vec::new();
+        for each in done.iter().filter(|each| each.refusal.is_none()) {
+            jobs.extend(store.job(each.id, clock::now())?);
+        }
+        stale_definition::warn_of_stale(global, &jobs);
     }
     if asked.dead {
-        tell_skipped(&done, out.quiet);
+        if !out.quiet {
+            warn_of_skipped(&done);
+        }
         return Ok(ExitStatus::SUCCESS);
     }
-    Ok(tell_refused(&done, asked.now))
+    Ok(warn_of_refused(&done, asked.now))
 }
 
-/// Every job that was named and left is named again, with the reason.
-fn tell_refused(done: &[Retried], now: bool) -> ExitStatus {
+/// Names every job that was left, with the reason.
+fn warn_of_refused(done: &[Retried], now: bool) -> ExitStatus {
     let mut exit = ExitStatus::SUCCESS;
     for each in done {
         let Some(refusal) = each.refusal else { continue };
@@ -79,11 +82,8 @@ fn tell_refused(done: &[Retried], now: bool) -> ExitStatus {
     exit
 }
 
-/// With `--dead` nobody named the jobs that were left: they are counted.
-fn tell_skipped(done: &[Retried], quiet: bool) {
-    if quiet {
-        return;
-    }
+/// Counts the jobs that `--dead` left, which nobody named.
+fn warn_of_skipped(done: &[Retried]) {
     let count =
         |wanted: fn(Refusal) -> bool| done.iter().filter(|each| each.refusal.is_some_and(wanted)).count();
     let not_retryable = count(|refusal| refusal == Refusal::NotRetryable);

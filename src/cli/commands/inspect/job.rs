@@ -4,10 +4,10 @@ use anyhow::Result;
 
 use super::lists::ending;
 use super::timeline;
-use crate::cli::commands::check;
+use crate::cli::definition_text::{command_lines, policy_lines};
 use crate::cli::locate;
 use crate::cli::output::{JobJson, Output, Style, Written};
-use crate::cli::{command_lines, status_text};
+use crate::cli::status_text;
 use crate::model::{Attempt, JobState, Outcome, sentence};
 use crate::store::{self, JobRow, Store};
 use crate::text::{Timestamp, counted, human_duration, local_time, relative_time, safe_line};
@@ -88,7 +88,7 @@ fn facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     out.line(format!("  cwd       {}", safe_line(&spec.cwd.to_text())))?;
     let mut fact = |word: &str, value: String| out.prose(&format!("  {word:<9} "), &value);
     fact("queue", format!("{}, priority {}", spec.queue, spec.priority))?;
-    for (index, words) in check::policy_words(&spec.policy).into_iter().enumerate() {
+    for (index, words) in policy_lines(&spec.policy).into_iter().enumerate() {
         fact(if index == 0 { "retries" } else { "" }, words)?;
     }
     if let Some(timeout) = spec.timeout {

@@ -1,28 +1,14 @@
-//! What may be typed. What it means is each verb's own business.
+//! The arguments of every verb. Their doc comments are the help.
 #![expect(clippy::doc_markdown, reason = "these comments are the help, where backticks would be shown")]
-
-mod enqueue;
-mod examples;
-mod explain;
-mod print;
-mod prune;
 
 use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
-use enqueue::{ENQUEUE_EXAMPLES, ENQUEUE_USAGE};
-pub use enqueue::{Enqueue, WaitOptions};
-use examples::{INSPECT_EXAMPLES, LOGS_EXAMPLES, RETRY_EXAMPLES, WAIT_EXAMPLES, WORK_EXAMPLES};
-use explain::EXPLAIN_EXAMPLES;
-pub use explain::Explain;
-use print::{COMPLETIONS_EXAMPLES, MAN_EXAMPLES, SCHEMA_EXAMPLES};
-pub use print::{Completions, Shell};
-use prune::PRUNE_EXAMPLES;
-pub use prune::Prune;
-
+use super::examples;
+use super::options::JobOptions;
 use super::values;
-use crate::model::ErrorCode;
+use crate::model::{ErrorCode, JobState};
 use crate::text::{Millis, Since};
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
@@ -39,15 +25,12 @@ Examples:
 Exit status: 0 done, 1 the answer is no, 2 usage, 65 job file or input invalid, 66 not found, 70 internal error,
 73 would overwrite, 74 I/O error, 75 try again later, 76 database from a newer runner, 77 permission.")]
 pub struct Cli {
-    /// Options that stand before or after the verb.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
 }
 
-/// The heading of the options of every verb: they come after the verb's own.
 const EVERY: &str = "Options of every verb";
 
 /// Options of every verb.
@@ -80,31 +63,31 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  runner init\n  runner init && runner check")]
     Init,
     /// Put jobs on disk, all or none, and print their ids
-    #[command(after_help = ENQUEUE_EXAMPLES, override_usage = ENQUEUE_USAGE)]
+    #[command(after_help = examples::ENQUEUE, override_usage = examples::ENQUEUE_USAGE)]
     Enqueue(Box<Enqueue>),
     /// Run jobs, until told to stop
-    #[command(after_help = WORK_EXAMPLES)]
+    #[command(after_help = examples::WORK)]
     Work(Work),
     /// Show what ran, what failed and why, and what happens next
-    #[command(after_help = INSPECT_EXAMPLES)]
+    #[command(after_help = examples::INSPECT)]
     Inspect(Inspect),
-    /// Print what a job wrote
-    #[command(after_help = LOGS_EXAMPLES)]
+    /// Print the output of a job
+    #[command(after_help = examples::LOGS)]
     Logs(Logs),
     /// Wait until jobs have ended, and print them; exit 0 if all succeeded
-    #[command(after_help = WAIT_EXAMPLES)]
+    #[command(after_help = examples::WAIT)]
     Wait(Ids),
-    /// Call jobs off: a waiting one at once, a running one is asked to end
+    /// Cancel jobs: a waiting one at once; a running one is asked to end
     #[command(after_help = "Examples:\n  runner cancel 7\n  runner cancel 7 8 9")]
     Cancel(Ids),
     /// Put dead or cancelled jobs back, with a fresh budget of attempts
-    #[command(after_help = RETRY_EXAMPLES)]
+    #[command(after_help = examples::RETRY)]
     Retry(Retry),
-    /// Check a job file, and show each job's retry policy and waits
+    /// Check a job file, and show each job's retry policy and delays
     #[command(after_help = "Examples:\n  runner check\n  runner check deploy/jobs.toml --json")]
     Check(Check),
-    /// Say what would happen after an ending, or why a job is where it is
-    #[command(after_help = EXPLAIN_EXAMPLES)]
+    /// Say what would happen after an ending, or why a job is in its state
+    #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),
     /// Check the database: paths, permissions, workers, and every invariant; exit 1 if something is wrong
     #[command(after_help = "Examples:\n  runner doctor\n  runner doctor --json")]
@@ -115,7 +98,7 @@ pub enum Verb {
     )]
     Backup(Backup),
     /// Remove finished jobs, with their attempts and output
-    #[command(after_help = PRUNE_EXAMPLES)]
+    #[command(after_help = examples::PRUNE)]
     Prune(Prune),
     /// Claim nothing more from a queue
     #[command(after_help = "Examples:\n  runner pause net")]
@@ -124,14 +107,51 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  runner resume net")]
     Resume(QueueName),
     /// Print completions for a shell
-    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
     /// Print the manual page
-    #[command(after_help = MAN_EXAMPLES)]
+    #[command(after_help = examples::MAN)]
     Man,
     /// Print the JSON Schema of the job file
-    #[command(after_help = SCHEMA_EXAMPLES)]
+    #[command(after_help = examples::SCHEMA)]
     Schema,
+}
+
+/// `enqueue`
+#[derive(Debug, Default, Args)]
+pub struct Enqueue {
+    /// Jobs of the job file
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Every job of the job file
+    #[arg(long, conflicts_with_all = ["names", "command", "batch", "args"])]
+    pub all: bool,
+    /// Read jobs from a file, or - for standard input: one JSON object a line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "args"])]
+    pub batch: Option<PathBuf>,
+    /// Keep standard input, at most 16 MiB: every attempt reads it
+    #[arg(long, conflicts_with = "batch")]
+    pub stdin: bool,
+    #[command(flatten)]
+    pub options: JobOptions,
+    /// Show what would be enqueued, and enqueue nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub waiting: WaitOptions,
+}
+
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct WaitOptions {
+    /// Wait until the job has ended, and exit as it did
+    #[arg(long)]
+    pub wait: bool,
+    /// Wait no longer than this; then exit 75, and the job goes on
+    #[arg(long, value_name = "DUR", requires = "wait", allow_hyphen_values = true, value_parser = Millis::parse)]
+    pub wait_timeout: Option<Millis>,
+    /// If the job dies, print the output of its last attempt
+    #[arg(long, requires = "wait")]
+    pub output_on_failure: bool,
 }
 
 /// `work`
@@ -187,7 +207,7 @@ pub struct Inspect {
     /// Only with this error code
     #[arg(long, value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
-    /// Only what changed since: 1h, 14:30, 'YYYY-MM-DD HH:MM', a date (its midnight here), today or yesterday
+    /// Only changes since: 1h, 14:30, 'YYYY-MM-DD HH:MM', a date (its midnight here), today or yesterday
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = Since::parse)]
     pub since: Option<Since>,
     /// At most this many; 0 for all [default: 50, all with --json]
@@ -210,10 +230,10 @@ pub struct Logs {
     /// Only standard error
     #[arg(long)]
     pub stderr: bool,
-    /// Go on as it writes, through its retries, until it has ended for good
+    /// Follow the output, through retries, until the job has ended
     #[arg(short, long)]
     pub follow: bool,
-    /// Only the last lines of each stream; with -f of what is there at first
+    /// Only the last lines of each stream; with -f, of the output so far
     #[arg(short = 'n', long, value_name = "N")]
     pub lines: Option<usize>,
 }
@@ -244,7 +264,7 @@ pub struct Retry {
     /// Also jobs that are declared retryable = false
     #[arg(long, conflicts_with = "now")]
     pub force: bool,
-    /// Make waiting jobs due at once; budget and numbers stay
+    /// Make waiting jobs due now; budget and numbers stay
     #[arg(long, conflicts_with = "dead")]
     pub now: bool,
 }
@@ -271,4 +291,116 @@ pub struct QueueName {
     /// The queue
     #[arg(value_name = "QUEUE", value_parser = values::name)]
     pub queue: String,
+}
+
+/// `explain`
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// A job of the job file, or the id of a job
+    #[arg(value_name = "NAME|ID")]
+    pub what: String,
+    /// It exits with this status
+    #[arg(long, value_name = "N", group = "ending", value_parser = clap::value_parser!(u8))]
+    pub exit: Option<u8>,
+    /// It is killed by this signal
+    #[arg(long, value_name = "S", group = "ending", value_parser = values::signal)]
+    pub signal: Option<i32>,
+    /// It exceeds its timeout
+    #[arg(long, group = "ending")]
+    pub timeout: bool,
+    /// After this many attempts of the budget
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub attempt: u32,
+}
+
+/// `prune`
+#[derive(Debug, Args)]
+pub struct Prune {
+    /// Only jobs that finished at least this long ago: 30d
+    #[arg(long, value_name = "DUR", required_unless_present = "dry_run", allow_hyphen_values = true, value_parser = Millis::parse)]
+    pub older_than: Option<Millis>,
+    /// In this state: succeeded, cancelled or dead. Repeatable [default: succeeded and cancelled]
+    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = values::finished_state)]
+    pub state: Vec<JobState>,
+    /// Only jobs of this name
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Only in this queue
+    #[arg(long)]
+    pub queue: Option<String>,
+    /// Only say how many jobs would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `completions`
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// A shell that completions can be had for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// The GNU shell.
+    Bash,
+    /// `zsh`
+    Zsh,
+    /// `fish`
+    Fish,
+    /// `elvish`
+    Elvish,
+    /// `pwsh`
+    Powershell,
+}
+
+impl Shell {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Zsh => "zsh",
+            Self::Fish => "fish",
+            Self::Elvish => "elvish",
+            Self::Powershell => "powershell",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop, proptest};
+
+    use super::*;
+    use crate::text::mutated;
+
+    const WORDS: [&str; 16] = [
+        "enqueue",
+        "inspect",
+        "retry",
+        "explain",
+        "--",
+        "-c",
+        "-q",
+        "--db",
+        "--in",
+        "5m",
+        "--state",
+        "dead,ready",
+        "7.2",
+        "A=b",
+        "-j2",
+        "--exit=3",
+    ];
+
+    proptest! {
+        #[test]
+        fn no_words_panic(words in prop::collection::vec(mutated(&WORDS), 0..7)) {
+            let line = std::iter::once("runner".to_owned()).chain(words);
+            if let Err(answer) = Cli::try_parse_from(line) {
+                assert!(!answer.to_string().is_empty());
+            }
+        }
+    }
 }

@@ -1,0 +1,270 @@
+//! `runner completions`, and the answers to the shells that run what it prints.
+//!
+//! The script of a shell calls runner back with [`ASKED`] in the environment and the words of the command line after
+//! `--`. Clap knows the verbs and options; the names, queues and ids come from the job file and the database. Whatever
+//! goes wrong, a person who presses TAB is told nothing.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use clap::{Arg, Command, CommandFactory, ValueHint};
+use clap_complete::env::{EnvCompleter, Shells};
+use clap_complete::{ArgValueCandidates, CompletionCandidate};
+
+use crate::cli::args::{Cli, Completions, Global, Shell};
+use crate::cli::error::ExitStatus;
+use crate::cli::locate;
+use crate::cli::output::Output;
+use crate::clock;
+use crate::jobfile::Declared;
+use crate::model::{JobState, signal};
+use crate::store::{JobFilter, JobRow, Overview, StateFilter, Store};
+use crate::text::safe_line;
+
+/// The variable with the name of the shell that asks.
+const ASKED: &str = "_RUNNER_COMPLETE";
+
+/// A script calls runner back by name, so that a script that was kept finds a newer runner.
+const PROGRAM: &str = "runner";
+
+/// The newest ids that are offered.
+const MAX_IDS: usize = 100;
+
+/// Prints the script for a shell.
+pub fn run(global: &Global, asked: &Completions) -> Result<ExitStatus> {
+    let mut script = Vec::new();
+    shell(asked.shell.name())
+        .ok_or(io::ErrorKind::Unsupported.into())
+        .and_then(|shell| shell.write_registration(ASKED, PROGRAM, PROGRAM, PROGRAM, &mut script))
+        .context("could not write the completions")?;
+    let mut out = Output::new(global);
+    out.bytes(&script)?;
+    if asked.shell == Shell::Zsh {
+        // zsh runs a file in $fpath for the first TAB itself, which needs an answer too.
+        out.line("[[ ${funcstack[1]} == _runner ]] && _clap_dynamic_completer_runner \"$@\"")?;
+    }
+    out.flush()?;
+    Ok(ExitStatus::SUCCESS)
+}
+
+/// Answers a shell that asks what may follow; none if no shell asks.
+pub fn answer() -> Option<ExitStatus> {
+    let asking = env::var_os(ASKED).filter(|shell| !shell.is_empty())?;
+    // Half-typed words may trip the engine; a backtrace in the middle of a line helps nobody.
+    panic::set_hook(Box::new(|_| {}));
+    let answer = shell(asking.to_str().unwrap_or_default())
+        .and_then(|shell| panic::catch_unwind(AssertUnwindSafe(|| complete(shell))).ok().flatten());
+    let written = answer.is_some_and(|answer| io::stdout().write_all(&answer).is_ok());
+    Some(if written { ExitStatus::SUCCESS } else { ExitStatus::NO })
+}
+
+fn shell(name: &str) -> Option<&'static dyn EnvCompleter> {
+    const KNOWN: Shells<'static> = Shells::builtins();
+    KNOWN.0.iter().copied().find(|shell| shell.is(name))
+}
+
+fn complete(shell: &dyn EnvCompleter) -> Option<Vec<u8>> {
+    let words: Vec<OsString> = env::args_os().skip_while(|word| word != "--").skip(1).collect();
+    words.first()?;
+    let mut command = command(&Arc::new(Typed::new(&words)));
+    if words.last().is_none_or(|word| word.is_empty()) {
+        command = without_options(command).disable_help_flag(true).disable_version_flag(true);
+    }
+    let mut answer = Vec::new();
+    let here = env::current_dir().ok();
+    shell.write_complete(&mut command, joined(words), here.as_deref(), &mut answer).ok()?;
+    Some(answer)
+}
+
+/// The command line, with the candidates for its values.
+fn command(typed: &Arc<Typed>) -> Command {
+    // The words after `--` belong to a command.
+    if typed.has("--") {
+        let path = |word: Arg| if word.is_positional() { word.value_hint(ValueHint::AnyPath) } else { word };
+        return Cli::command().mut_subcommand("enqueue", |verb| verb.mut_args(path));
+    }
+    VALUES.iter().fold(Cli::command(), |command, (verb, argument, candidates)| {
+        let typed = Arc::clone(typed);
+        let words = ArgValueCandidates::new(move || candidates(&typed));
+        // Not `mut_arg`, which puts the argument behind all others: positional ones have an order.
+        let add = |known: Arg| if known.get_id() == argument { known.add(words.clone()) } else { known };
+        command.mut_subcommand(verb, |verb| verb.mut_args(add))
+    })
+}
+
+/// Options are not offered before a dash is typed.
+fn without_options(command: Command) -> Command {
+    let hide = |known: Arg| if known.is_positional() { known } else { known.hide(true) };
+    command.mut_args(hide).mut_subcommands(without_options)
+}
+
+/// bash splits `--queue=net` into three words and has counted them. This puts a flag without effect in front, then the
+/// option and its value.
+fn joined(mut words: Vec<OsString>) -> Vec<OsString> {
+    for at in 1..words.len() {
+        if words[at] == "=" && words[at - 1].to_string_lossy().starts_with("--") {
+            words[at] = "--quiet".into();
+            words.swap(at - 1, at);
+        }
+    }
+    words
+}
+
+/// The words that are typed so far. A file that they name and that cannot be read counts as empty.
+struct Typed {
+    words: Vec<OsString>,
+    global: Global,
+}
+
+impl Typed {
+    fn new(words: &[OsString]) -> Self {
+        let global = Global { db: path("--db", words), file: path("--file", words), ..Global::default() };
+        Self { words: words.to_vec(), global }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|typed| typed == word)
+    }
+
+    fn declared(&self) -> Vec<Declared> {
+        locate::job_file(&self.global).map(|file| file.jobs).unwrap_or_default()
+    }
+
+    fn overview(&self) -> Overview {
+        self.store().and_then(|mut store| store.overview(clock::now()).ok()).unwrap_or_default()
+    }
+
+    fn store(&self) -> Option<Store> {
+        locate::open_if_there(&self.global).ok().flatten()
+    }
+}
+
+/// The path after an option. bash splits `--db=x` into three words.
+fn path(option: &str, words: &[OsString]) -> Option<PathBuf> {
+    let with_value = format!("{option}=");
+    let at =
+        words.iter().position(|word| word == option || word.to_string_lossy().starts_with(&with_value))?;
+    let path = match words[at].to_str().and_then(|word| word.strip_prefix(&with_value)) {
+        Some(path) => Path::new(path),
+        None => Path::new(words[at + 1..].iter().find(|word| *word != "=")?),
+    };
+    Some(match (path.strip_prefix("~"), env::var_os("HOME")) {
+        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => path.to_owned(),
+    })
+}
+
+type Candidates = fn(&Typed) -> Vec<CompletionCandidate>;
+
+/// Verb, argument, and its candidates.
+const VALUES: [(&str, &str, Candidates); 22] = [
+    ("enqueue", "names", declared),
+    ("enqueue", "queue", queues),
+    ("enqueue", "on_conflict", |_| words(["skip", "replace", "error"])),
+    ("work", "queue", queues),
+    ("inspect", "what", |typed| {
+        let lists = ["jobs", "attempts", "dead", "workers", "queues", "stats"];
+        words(lists).into_iter().chain(ids(typed, &[])).collect()
+    }),
+    ("inspect", "state", |_| words(StateFilter::words())),
+    ("inspect", "name", declared),
+    ("inspect", "queue", queues),
+    ("inspect", "error_code", dead_codes),
+    ("logs", "which", |typed| ids(typed, &[])),
+    ("wait", "ids", |typed| ids(typed, &[JobState::Pending, JobState::Running])),
+    ("cancel", "ids", |typed| ids(typed, &[JobState::Pending, JobState::Running])),
+    ("retry", "ids", |typed| {
+        let waiting: &[JobState] = &[JobState::Pending];
+        ids(typed, if typed.has("--now") { waiting } else { &[JobState::Dead, JobState::Cancelled] })
+    }),
+    ("retry", "name", declared),
+    ("retry", "error_code", dead_codes),
+    ("explain", "what", |typed| declared(typed).into_iter().chain(ids(typed, &[])).collect()),
+    ("explain", "signal", |_| words((1..=31).map(signal::name))),
+    ("prune", "state", |_| words(["succeeded", "cancelled", "dead"])),
+    ("prune", "name", declared),
+    ("prune", "queue", queues),
+    ("pause", "queue", |typed| words(&queue_names(typed) - &paused(typed))),
+    ("resume", "queue", |typed| words(paused(typed))),
+];
+
+fn words<S: Into<String>>(words: impl IntoIterator<Item = S>) -> Vec<CompletionCandidate> {
+    words.into_iter().map(|word| CompletionCandidate::new(word.into())).collect()
+}
+
+fn with_help(word: &str, help: &str) -> CompletionCandidate {
+    CompletionCandidate::new(word).help(Some(safe_line(help).into()))
+}
+
+fn declared(typed: &Typed) -> Vec<CompletionCandidate> {
+    let jobs = typed.declared();
+    jobs.iter().map(|job| with_help(&job.spec.name, job.description.as_deref().unwrap_or("a job"))).collect()
+}
+
+fn queues(typed: &Typed) -> Vec<CompletionCandidate> {
+    words(queue_names(typed))
+}
+
+/// The queues of the job file and of the database.
+fn queue_names(typed: &Typed) -> BTreeSet<String> {
+    let declared = typed.declared().into_iter().map(|job| job.spec.queue);
+    declared.chain(typed.overview().queues.into_iter().map(|queue| queue.name)).collect()
+}
+
+fn paused(typed: &Typed) -> BTreeSet<String> {
+    typed.overview().queues.into_iter().filter(|queue| queue.paused).map(|queue| queue.name).collect()
+}
+
+fn dead_codes(typed: &Typed) -> Vec<CompletionCandidate> {
+    words(typed.overview().dead_by_error_code.into_keys())
+}
+
+/// The ids of jobs in these states, or in any, the newest first.
+fn ids(typed: &Typed, states: &[JobState]) -> Vec<CompletionCandidate> {
+    let states = states.iter().copied().map(StateFilter::State).collect();
+    let filter = JobFilter { states, ..JobFilter::default() };
+    let read = |mut store: Store| store.jobs_page(&filter, None, MAX_IDS, clock::now()).ok();
+    let (jobs, _) = typed.store().and_then(read).unwrap_or_default();
+    let candidate =
+        |job: &JobRow| with_help(&job.id.to_string(), &format!("{}, {}", job.spec.name, job.status()));
+    jobs.iter().map(candidate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_known_argument_exists() {
+        let command = command(&Arc::new(Typed::new(&[])));
+        for (verb, argument, _) in VALUES {
+            let verb = command.find_subcommand(verb).unwrap_or_else(|| panic!("no verb {verb}"));
+            let named = verb.get_arguments().find(|known| known.get_id() == argument);
+            let named = named.unwrap_or_else(|| panic!("{} has no {argument}", verb.get_name()));
+            assert!(named.get::<ArgValueCandidates>().is_some(), "{} {argument}", verb.get_name());
+        }
+        command.debug_assert();
+    }
+
+    #[test]
+    fn paths_are_found_among_the_words() {
+        let find = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            path("--db", &words).map(|path| path.display().to_string())
+        };
+        for line in ["runner --db a/b cancel", "runner cancel --db=a/b", "runner --db = a/b cancel "] {
+            assert_eq!(find(line).as_deref(), Some("a/b"), "{line}");
+        }
+        for line in ["runner cancel", "runner cancel --db", "runner --dbs x"] {
+            assert_eq!(find(line), None, "{line}");
+        }
+        let home = env::var("HOME").unwrap_or_default();
+        assert_eq!(find("runner --db ~/x cancel"), Some(format!("{home}/x")));
+    }
+}

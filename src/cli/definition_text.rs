@@ -1,0 +1,75 @@
+//! A definition in words: its command, its retry policy.
+
+use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, RetryPolicy, Strategy};
+use crate::text::{Millis, counted, safe_line};
+
+/// A command with its arguments, as a person would type it.
+pub fn command_line(command: &Command, args: &[Bytes]) -> String {
+    let mut typed = match command {
+        Command::Shell(line) => vec![line.to_text()],
+        Command::Argv(words) => words.iter().map(quoted).collect(),
+    };
+    typed.extend(args.iter().map(quoted));
+    typed.join(" ")
+}
+
+/// The first lines of a command, safe for a terminal.
+pub fn command_lines(command: &Command, args: &[Bytes]) -> Vec<String> {
+    const MAX_LINES: usize = 8;
+    let text = command_line(command, args);
+    let lines: Vec<&str> = text.trim().lines().collect();
+    let mut shown: Vec<String> = lines.iter().take(MAX_LINES).map(|line| safe_line(line)).collect();
+    if lines.len() > MAX_LINES {
+        shown.push(format!("… {}", counted(lines.len() - MAX_LINES, "more line")));
+    }
+    shown
+}
+
+/// A word, quoted if a shell needs that.
+pub fn quoted(word: &Bytes) -> String {
+    let text = word.to_text();
+    let plain = |c: char| c.is_alphanumeric() || "_-./:=@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// A retry policy in a few lines.
+pub fn policy_lines(policy: &RetryPolicy) -> Vec<String> {
+    if !policy.retryable {
+        return vec!["none: retryable = false, exactly one run".to_owned()];
+    }
+    let mut lines = vec![match policy.runs() {
+        1 => "none: one run".to_owned(),
+        runs => format!("{runs} runs, {}", backoff_text(&policy.backoff)),
+    }];
+    let list = |codes: &[CodePattern]| codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if let Some(codes) = &policy.auto_retry_for {
+        lines.push(format!("only for {}", list(codes)));
+    }
+    if !policy.never_retry_for.is_empty() {
+        lines.push(format!("never for {}", list(&policy.never_retry_for)));
+    }
+    lines
+}
+
+fn backoff_text(backoff: &Backoff) -> String {
+    let strategy = match &backoff.strategy {
+        Strategy::Exponential { initial, multiplier, max } => {
+            format!("exponential from {initial}, ×{multiplier}, at most {max}")
+        }
+        Strategy::Linear { delay, max } => format!("linear by {delay}, at most {max}"),
+        Strategy::Constant { delay } => format!("{delay} apart"),
+        Strategy::List { delays, repeat_last } => {
+            let delays = delays.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            if *repeat_last { format!("after {delays}, …") } else { format!("after {delays}") }
+        }
+    };
+    match backoff.jitter {
+        Jitter::Fraction(fraction) if fraction > 0.0 => format!("{strategy}, jitter ±{}%", fraction * 100.0),
+        Jitter::Absolute(Millis(ms)) if ms > 0 => format!("{strategy}, jitter ±{}", Millis(ms)),
+        _ => strategy,
+    }
+}
