@@ -158,12 +158,12 @@ fn files_that_the_owner_cannot_write_are_named() {
     let sandbox = sandbox();
     let mode = |mode| fs::set_permissions(sandbox.db(), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o400);
-    sandbox.run("doctor").exits(1).shows("runner.db is read-only (mode 400); chmod 600 mends it");
+    sandbox.run("doctor").exits(1).shows("runner.db is read-only (mode 400); chmod 600 fixes that");
     // The index of a log gets the mode that the database has when it is made.
     let looks = sandbox.sql();
     looks.number("SELECT count(*) FROM jobs");
     mode(0o600);
-    sandbox.run("doctor").exits(1).shows("runner.db-shm is read-only (mode 400); chmod 600 mends it");
+    sandbox.run("doctor").exits(1).shows("runner.db-shm is read-only (mode 400); chmod 600 fixes that");
 }
 
 #[test]

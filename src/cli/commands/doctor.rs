@@ -1,4 +1,4 @@
-//! `runner doctor`: where everything is and why, and whether everything is as it must be.
+//! `runner doctor`: where everything is and why, and whether every rule holds.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +17,7 @@ use crate::jobfile::JobFile;
 use crate::store::{Finding, QueueRow, Store};
 use crate::text::{counted, human_size, safe_line};
 
-/// What was looked at, and what is wrong with it.
+/// The facts, and what is wrong with them.
 #[derive(Debug, Default, Serialize)]
 struct Report {
     db: String,
@@ -32,31 +32,31 @@ struct Report {
     sqlite: &'static str,
     rules: usize,
     problems: Vec<Problem>,
-    /// Worth knowing, and not wrong.
+    /// Worth knowing, but not wrong.
     notes: Vec<String>,
 }
 
-/// Something that is wrong.
+/// A broken rule.
 #[derive(Debug, Serialize)]
 struct Problem {
     rule: String,
     what: String,
 }
 
-/// Looks at everything; exit 1 if something is wrong.
+/// Checks everything; exit 1 if a rule is broken.
 pub fn run(global: &Global) -> Result<ExitStatus> {
     let mut report = Report { sqlite: rusqlite::version(), ..Report::default() };
     let file = locate::store_file(global)?;
     report.db = file.path().display().to_string();
     report.db_from = db_from(global);
-    look_at_job_file(global, &mut report);
+    check_job_file(global, &mut report);
     if let Some(mut store) = locate::open_if_there(global)? {
-        look_at_files(&store, &mut report);
+        check_files(&store, &mut report);
         let workers = look_at_workers(&store)?;
         report.workers_alive = workers.iter().filter(|worker| worker.is_alive()).count();
         report.workers_dead = workers.len() - report.workers_alive;
-        look_at_orphans(&workers, &mut report);
-        look_at_waiting(&mut store, &workers, &mut report)?;
+        check_held_jobs(&workers, &mut report);
+        note_waiting_jobs(&mut store, &workers, &mut report)?;
         report.rules = Store::audit_rules().count();
         for Finding { rule, what } in store.audit()? {
             report.problem(rule, what);
@@ -91,7 +91,7 @@ fn db_from(global: &Global) -> &'static str {
     }
 }
 
-fn look_at_job_file(global: &Global, report: &mut Report) {
+fn check_job_file(global: &Global, report: &mut Report) {
     let Ok(path) = locate::job_file_path(global) else { return };
     report.job_file = Some(path.display().to_string());
     report.job_file_from = match global.file {
@@ -108,44 +108,44 @@ fn look_at_job_file(global: &Global, report: &mut Report) {
     }
 }
 
-fn look_at_files(store: &Store, report: &mut Report) {
+fn check_files(store: &Store, report: &mut Report) {
     let path = store.file().path();
     report.db_bytes = fs::metadata(path).ok().map(|found| found.len());
     let [wal, index] = ["-wal", "-shm"].map(|suffix| store.file().beside(suffix));
     report.wal_bytes = fs::metadata(&wal).ok().map(|found| found.len());
     for (path, mode) in [(path, 0o600), (&store.file().run_dir(), 0o700), (&wal, 0o600), (&index, 0o600)] {
-        look_at_mode(path, mode, report);
+        check_mode(path, mode, report);
     }
 }
 
-fn look_at_mode(path: &Path, wanted: u32, report: &mut Report) {
+fn check_mode(path: &Path, wanted: u32, report: &mut Report) {
     let Ok(found) = fs::metadata(path) else { return };
     let mode = found.permissions().mode() & 0o777;
-    let mended = format!("(mode {mode:o}); chmod {wanted:o} mends it");
+    let fix = format!("(mode {mode:o}); chmod {wanted:o} fixes that");
     if mode & !wanted != 0 {
-        let what = format!("{} may be read by others {mended}", path.display());
+        let what = format!("{} may be read by others {fix}", path.display());
         report.problem("only the owner may read the files", what);
     } else if mode & 0o200 == 0 {
-        report.problem("the owner may write the files", format!("{} is read-only {mended}", path.display()));
+        report.problem("the owner may write the files", format!("{} is read-only {fix}", path.display()));
     }
 }
 
-/// Dead workers hold their jobs until somebody deals with them; alone that is only wrong where nobody will.
-fn look_at_orphans(workers: &[Seen], report: &mut Report) {
+/// A dead worker's jobs stay running until another worker recovers them: wrong only if no worker is alive.
+fn check_held_jobs(workers: &[Seen], report: &mut Report) {
     if report.workers_alive > 0 {
         return;
     }
     for worker in workers.iter().filter(|worker| worker.holds() > 0) {
         let what = format!(
-            "a worker died holding {}; the next runner work deals with that",
+            "a worker died holding {}; runner work recovers what it held",
             counted(worker.holds(), "job")
         );
         report.problem("running jobs have a worker", what);
     }
 }
 
-/// Jobs that are due wait for a worker: that may be meant, or forgotten.
-fn look_at_waiting(store: &mut Store, workers: &[Seen], report: &mut Report) -> Result<()> {
+/// Notes due jobs that no worker would take: somebody may want that, or has forgotten to start a worker.
+fn note_waiting_jobs(store: &mut Store, workers: &[Seen], report: &mut Report) -> Result<()> {
     for QueueRow { name, paused, counts } in store.overview(clock::now())?.queues {
         let due = counts.ready;
         if due == 0 || paused || workers.iter().any(|worker| worker.takes_from(&name)) {
