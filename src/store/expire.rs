@@ -31,7 +31,7 @@ impl Store {
             Ok(statement.query_row(params![id, clock().0], |row| row.get(0))?)
         };
         // Most often a worker was there first; then there is nothing to write.
-        if !is_due(&self.connection)? {
+        if !self.read(is_due)? {
             return Ok(());
         }
         self.write(|tx| if is_due(tx)? { expire_one(tx, id) } else { Ok(()) })

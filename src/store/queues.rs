@@ -15,14 +15,14 @@ impl Store {
         };
         self.write(|tx| Ok(tx.execute(sql, [queue])? > 0))
     }
-}
 
-impl Store {
     /// The number of jobs that are not finished.
     pub fn count_unfinished(&self) -> Result<u64> {
-        let sql = "SELECT (SELECT count(*) FROM jobs WHERE state = 'pending')
-                        + (SELECT count(*) FROM jobs WHERE state = 'running')";
-        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+        self.read(|tx| {
+            let sql = "SELECT (SELECT count(*) FROM jobs WHERE state = 'pending')
+                            + (SELECT count(*) FROM jobs WHERE state = 'running')";
+            Ok(tx.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+        })
     }
 }
 

@@ -31,13 +31,15 @@ pub struct Recovered {
 impl Store {
     /// The jobs that this worker holds.
     pub fn held_by(&self, worker: i64) -> Result<Vec<HeldClaim>> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT id, attempts + 1, claimed_at FROM jobs WHERE state = 'running' AND worker_id = ?1 ORDER BY id",
-        )?;
-        let rows = statement.query_map([worker], |row| {
-            Ok(HeldClaim { job_id: row.get(0)?, number: row.get(1)?, claimed_at: Timestamp(row.get(2)?) })
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        self.read(|tx| {
+            let mut statement = tx.prepare_cached(
+                "SELECT id, attempts + 1, claimed_at FROM jobs WHERE state = 'running' AND worker_id = ?1 ORDER BY id",
+            )?;
+            let rows = statement.query_map([worker], |row| {
+                Ok(HeldClaim { job_id: row.get(0)?, number: row.get(1)?, claimed_at: Timestamp(row.get(2)?) })
+            })?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
     }
 
     /// Records what is known of a dead worker's attempts, gives back what it never started, and closes its row.

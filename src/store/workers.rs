@@ -62,12 +62,14 @@ impl Store {
 
     /// Workers whose row is open, oldest first: alive, or dead and not dealt with.
     pub fn open_workers(&self) -> Result<Vec<WorkerRow>> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT id, name, pid, boot_id, start_ticks, started_at, slots, queues
-             FROM workers WHERE ended_at IS NULL ORDER BY id",
-        )?;
-        let rows = statement.query_map([], from_row)?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        self.read(|tx| {
+            let mut statement = tx.prepare_cached(
+                "SELECT id, name, pid, boot_id, start_ticks, started_at, slots, queues
+                 FROM workers WHERE ended_at IS NULL ORDER BY id",
+            )?;
+            let rows = statement.query_map([], from_row)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
     }
 }
 
