@@ -12,35 +12,24 @@ use crate::text::Millis;
 pub enum Strategy {
     /// `initial · multiplier^(n−1)`, at most `max`.
     Exponential {
-        /// The delay after the first failed attempt.
         initial: Millis,
-        /// The factor from one delay to the next, 1 to 1000.
+        /// 1 to 1000.
         multiplier: f64,
-        /// The cap, applied before the jitter.
         max: Millis,
     },
     /// `delay · n`, at most `max`.
-    Linear {
-        /// The delay after the first failed attempt, and the step.
-        delay: Millis,
-        /// The cap, applied before the jitter.
-        max: Millis,
-    },
+    Linear { delay: Millis, max: Millis },
     /// Always `delay`.
-    Constant {
-        /// The delay.
-        delay: Millis,
-    },
+    Constant { delay: Millis },
     /// The n-th of `delays`.
     List {
-        /// One delay for each failed attempt, the first attempt's first.
         delays: Vec<Millis>,
-        /// After the end the last delay is used again and again.
+        /// Use the last delay again after the end of the list.
         repeat_last: bool,
     },
 }
 
-/// How far a drawn delay may lie from the nominal one, to either side.
+/// How far a drawn delay may lie from the nominal delay, to either side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Jitter {
@@ -51,33 +40,26 @@ pub enum Jitter {
 }
 
 impl Jitter {
-    /// What `jitter = true` stands for.
+    /// `jitter = true`
     pub const DEFAULT: Self = Self::Fraction(0.25);
-    /// What `jitter = false` stands for.
+    /// `jitter = false`
     pub const NONE: Self = Self::Fraction(0.0);
 }
 
 /// A strategy with its jitter: the `backoff` of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Backoff {
-    /// How the nominal delay grows.
     pub strategy: Strategy,
-    /// How far the drawn delay may lie from it.
     pub jitter: Jitter,
 }
 
 impl Strategy {
-    /// The default `initial` of `exponential`.
     pub const EXPONENTIAL_INITIAL: Millis = Millis::from_secs(1);
-    /// The default `multiplier` of `exponential`.
     pub const EXPONENTIAL_MULTIPLIER: f64 = 2.0;
-    /// The multipliers that `exponential` may have.
     pub const MULTIPLIERS: RangeInclusive<f64> = 1.0..=1_000.0;
     /// The default `max` of `exponential` and `linear`.
     pub const MAX: Millis = Millis::from_secs(3_600);
-    /// The default `delay` of `linear`.
     pub const LINEAR_DELAY: Millis = Millis::from_secs(60);
-    /// The default `delay` of `constant`.
     pub const CONSTANT_DELAY: Millis = Millis::from_secs(30);
 
     /// `exponential` with all its defaults.

@@ -4,26 +4,24 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 
-use serde::de::{Error, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
-/// The longest argument or variable that a command can be given, in bytes, its closing NUL included: `MAX_ARG_STRLEN`, 32
-/// pages, `execve(2)`.
+/// The longest argument or variable of a command, in bytes, with its closing NUL: `MAX_ARG_STRLEN` of `execve(2)`.
 pub const LONGEST_STRING: usize = 128 * 1024;
 
 /// A command, argument, variable or path: any bytes but NUL.
 ///
 /// Serialised as a string where it is UTF-8, else as an array of byte values, so that nothing is lost.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize)]
+#[serde(from = "TextOrBytes")]
 pub struct Bytes(pub Vec<u8>);
 
 impl Bytes {
-    /// The bytes as the operating system takes them.
     pub fn as_os_str(&self) -> &OsStr {
         OsStr::from_bytes(&self.0)
     }
 
-    /// As text for people: bytes that are not UTF-8 are replaced.
+    /// For people: bytes that are not UTF-8 are replaced.
     pub fn to_text(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
@@ -56,26 +54,19 @@ impl Serialize for Bytes {
     }
 }
 
-impl<'de> Deserialize<'de> for Bytes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextOrBytes;
-        impl<'de> Visitor<'de> for TextOrBytes {
-            type Value = Bytes;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or an array of bytes")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Bytes, E> {
-                Ok(Bytes::from(text))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Bytes, A::Error> {
-                let mut bytes = Vec::new();
-                while let Some(byte) = seq.next_element()? {
-                    bytes.push(byte);
-                }
-                Ok(Bytes(bytes))
-            }
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a string or an array of bytes")]
+enum TextOrBytes {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<TextOrBytes> for Bytes {
+    fn from(either: TextOrBytes) -> Self {
+        match either {
+            TextOrBytes::Text(text) => Self(text.into_bytes()),
+            TextOrBytes::Bytes(bytes) => Self(bytes),
         }
-        deserializer.deserialize_any(TextOrBytes)
     }
 }
 

@@ -1,4 +1,4 @@
-//! From an ending to one error code: the first rule that matches wins.
+//! From the end of an attempt to one error code: the first rule that matches wins.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use super::{
     WORKER_CRASHED,
 };
 
-/// What a job makes of exit statuses and signals.
+/// How a job judges and names exit statuses and signals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitRules {
-    /// Statuses that are a success.
+    /// The exit statuses that are a success.
     pub success: Vec<u8>,
     /// The job's own `exit_codes`.
     #[serde(default, skip_serializing_if = "is_empty")]
@@ -33,17 +33,14 @@ impl Default for ExitRules {
     }
 }
 
-/// What an ending is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// How the attempt came out.
     pub outcome: Outcome,
-    /// Its error code; none exactly for a success.
+    /// None exactly for a success.
     pub code: Option<ErrorCode>,
 }
 
 impl ExitRules {
-    /// Is this exit status a success?
     pub fn is_success(&self, exit: i32) -> bool {
         self.success.iter().any(|status| i32::from(*status) == exit)
     }
@@ -66,11 +63,11 @@ impl ExitRules {
     }
 }
 
-/// Names an ending. `reported` is the code that the job gave itself; it names a failure, and never makes one.
-pub fn classify(rules: &ExitRules, ending: Exit, reported: Option<&ErrorCode>) -> Verdict {
-    let (outcome, code) = match ending {
-        Exit { cut: Some(cut), .. } => {
-            let (outcome, code) = match cut {
+/// Judges the end of an attempt. `reported` is the job's own code: it names a failure, and never makes one.
+pub fn classify(rules: &ExitRules, exit: Exit, reported: Option<&ErrorCode>) -> Verdict {
+    let (outcome, code) = match exit {
+        Exit { stop_reason: Some(reason), .. } => {
+            let (outcome, code) = match reason {
                 StopReason::Cancelled => (Outcome::Cancelled, CANCELLED),
                 StopReason::Interrupted => (Outcome::Interrupted, INTERRUPTED),
                 StopReason::WorkerCrashed => (Outcome::WorkerCrashed, WORKER_CRASHED),
@@ -79,14 +76,14 @@ pub fn classify(rules: &ExitRules, ending: Exit, reported: Option<&ErrorCode>) -
             };
             (outcome, Some(ErrorCode::built_in(code)))
         }
-        Exit { status: Some(Status::Exited(exit)), .. } if rules.is_success(exit) => {
+        Exit { status: Some(Status::Exited(status)), .. } if rules.is_success(status) => {
             (Outcome::Succeeded, None)
         }
         Exit { status: Some(status), .. } => {
             (Outcome::Failed, Some(reported.cloned().unwrap_or_else(|| rules.code_of(status))))
         }
-        // Nobody saw the end, and nobody says why: that is what a lost worker leaves.
-        Exit { cut: None, status: None } => {
+        // A lost worker leaves neither.
+        Exit { stop_reason: None, status: None } => {
             (Outcome::WorkerCrashed, Some(ErrorCode::built_in(WORKER_CRASHED)))
         }
     };
@@ -153,16 +150,16 @@ mod tests {
 
     #[test]
     fn what_runner_began_names_the_ending_whatever_the_process_did() {
-        for (cut, code) in [
+        for (reason, code) in [
             (StopReason::Cancelled, "CANCELLED"),
             (StopReason::Interrupted, "INTERRUPTED"),
             (StopReason::WorkerCrashed, "WORKER_CRASHED"),
             (StopReason::TimedOut, "TIMEOUT"),
             (StopReason::SpawnFailed, "SPAWN_FAILED"),
         ] {
-            let ending = Exit { cut: Some(cut), status: Some(Status::Exited(0)) };
+            let exit = Exit { stop_reason: Some(reason), status: Some(Status::Exited(0)) };
             let reported = ErrorCode::parse("OTHER").unwrap();
-            let verdict = classify(&rules(), ending, Some(&reported));
+            let verdict = classify(&rules(), exit, Some(&reported));
             assert_eq!(verdict.code.unwrap().as_str(), code);
         }
     }

@@ -4,30 +4,24 @@ use super::{
     Attempt, CodePattern, DeadReason, ErrorCode, JobState, Outcome, RetryPolicy, SPAWN_FAILED, SelfReport,
     Verdict,
 };
-use crate::text::{Millis, Timestamp};
+use crate::text::{Millis, Timestamp, human_duration};
 
-/// What is decided after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
-    /// Done.
     Succeeded,
-    /// Called off.
     Cancelled,
-    /// Given up.
     Dead(DeadReason),
     /// Pending again.
     Retry {
-        /// The policy's delay.
+        /// The policy's delay, without jitter.
         nominal: Millis,
         /// The delay with jitter, or the one that the job asked for.
         delay: Millis,
-        /// When it is due.
         at: Timestamp,
     },
 }
 
 impl Decision {
-    /// The state that it leads to.
     pub const fn state(self) -> JobState {
         match self {
             Self::Succeeded => JobState::Succeeded,
@@ -37,7 +31,6 @@ impl Decision {
         }
     }
 
-    /// Why, where it is death.
     pub const fn dead_reason(self) -> Option<DeadReason> {
         match self {
             Self::Dead(reason) => Some(reason),
@@ -46,28 +39,26 @@ impl Decision {
     }
 }
 
-/// What the decision depends on besides policy and ending.
+/// The facts for the decision, besides the policy and the end of the attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances {
     /// Which run of the current budget it was, from 1.
     pub n: u32,
-    /// Is a cancel on record?
     pub cancel_requested: bool,
-    /// From then on there is no retry.
+    /// No retry may fall at or after this time.
     pub expires_at: Option<Timestamp>,
-    /// When the attempt ended.
     pub finished_at: Timestamp,
     /// Uniform in [0, 1): the dice for the jitter.
     pub roll: f64,
 }
 
-/// The decision table of the contract, section 3; the numbers are its rows.
+/// The decision table: the first row that matches decides. The numbers are its rows.
 pub fn decide(policy: &RetryPolicy, verdict: &Verdict, report: &SelfReport, at: Circumstances) -> Decision {
     let Some(code) = &verdict.code else {
         return Decision::Succeeded; // 1
     };
     if verdict.outcome == Outcome::Cancelled || at.cancel_requested {
-        return Decision::Cancelled; // 2, and the rule for a cancel on record
+        return Decision::Cancelled; // 2, and a cancel on record
     }
     if verdict.outcome == Outcome::Interrupted {
         return if policy.retryable {
@@ -108,7 +99,7 @@ fn final_reason(policy: &RetryPolicy, code: &ErrorCode, unrecoverable: bool, n: 
     (n >= policy.max_attempts).then_some(DeadReason::AttemptsExhausted) // 9
 }
 
-/// What was decided after an attempt, as a sentence: `EXIT_1 is retried: attempt 2 of 3 in 1.9 s`.
+/// The decision after an attempt, as a sentence: `EXIT_1 is retried: attempt 2 of 3 in 1.9 s`.
 ///
 /// `runs` is the number of runs in the job's budget.
 pub fn sentence(attempt: &Attempt, runs: u32) -> String {
@@ -127,7 +118,7 @@ pub fn sentence(attempt: &Attempt, runs: u32) -> String {
         JobState::Pending | JobState::Running => format!(
             "{code} is retried: attempt {} of {runs} in {}",
             attempt.budget_number.saturating_add(1),
-            seconds(attempt.delay.unwrap_or_default())
+            human_duration(attempt.delay.unwrap_or_default())
         ),
     }
 }
@@ -140,22 +131,6 @@ fn why(reason: DeadReason, attempt: &Attempt, runs: u32) -> String {
         }
         DeadReason::Expired => "the retry would fall at or after its expiry".to_owned(),
         other => other.because().to_owned(),
-    }
-}
-
-/// A delay as people say it, with one decimal below a minute: `1.9 s`, `30 s`, `5m`.
-fn seconds(delay: Millis) -> String {
-    match delay.0 {
-        0..1_000 => format!("{} ms", delay.0),
-        1_000..60_000 => {
-            let tenths = (delay.0 + 50) / 100;
-            if tenths.is_multiple_of(10) {
-                format!("{} s", tenths / 10)
-            } else {
-                format!("{}.{} s", tenths / 10, tenths % 10)
-            }
-        }
-        ms => Millis((ms + 500) / 1_000 * 1_000).to_string(),
     }
 }
 

@@ -19,8 +19,8 @@ fn exited(status: i32) -> Verdict {
     classify(&ExitRules::default(), Exit::by_itself(Status::Exited(status)), None)
 }
 
-fn cut(cut: StopReason) -> Verdict {
-    classify(&ExitRules::default(), Exit::unseen(cut), None)
+fn stopped(reason: StopReason) -> Verdict {
+    classify(&ExitRules::default(), Exit::unseen(reason), None)
 }
 
 const AT: Circumstances = Circumstances {
@@ -55,11 +55,14 @@ fn row_1_success_stays_success_whatever_else_is_on_record() {
 
 #[test]
 fn row_2_cancelled_is_cancelled_and_so_is_any_failure_after_a_cancel() {
-    assert_eq!(after(&policy(), &cut(StopReason::Cancelled), AT), Decision::Cancelled);
+    assert_eq!(after(&policy(), &stopped(StopReason::Cancelled), AT), Decision::Cancelled);
     let at = Circumstances { cancel_requested: true, ..AT };
-    for verdict in
-        [exited(1), cut(StopReason::WorkerCrashed), cut(StopReason::Interrupted), cut(StopReason::TimedOut)]
-    {
+    for verdict in [
+        exited(1),
+        stopped(StopReason::WorkerCrashed),
+        stopped(StopReason::Interrupted),
+        stopped(StopReason::TimedOut),
+    ] {
         assert_eq!(after(&policy(), &verdict, at), Decision::Cancelled);
     }
 }
@@ -67,9 +70,9 @@ fn row_2_cancelled_is_cancelled_and_so_is_any_failure_after_a_cancel() {
 #[test]
 fn row_3_interrupted_runs_again_at_once_even_at_the_end_of_the_budget() {
     let at = Circumstances { n: 3, expires_at: Some(Timestamp(0)), ..AT };
-    assert_eq!(decide(&policy(), &cut(StopReason::Interrupted), &unrecoverable(), at), AT_ONCE);
+    assert_eq!(decide(&policy(), &stopped(StopReason::Interrupted), &unrecoverable(), at), AT_ONCE);
     let once = RetryPolicy { retryable: false, ..policy() };
-    assert_eq!(after(&once, &cut(StopReason::Interrupted), AT), dead(DeadReason::Interrupted));
+    assert_eq!(after(&once, &stopped(StopReason::Interrupted), AT), dead(DeadReason::Interrupted));
 }
 
 #[test]
@@ -94,24 +97,24 @@ fn row_5_never_retry_for_comes_before_auto_retry_for_and_retryable() {
 fn row_6_not_retryable_comes_before_the_budget() {
     let policy = RetryPolicy { retryable: false, max_attempts: 1, ..policy() };
     assert_eq!(after(&policy, &exited(1), AT), dead(DeadReason::NotRetryable));
-    assert_eq!(after(&policy, &cut(StopReason::SpawnFailed), AT), dead(DeadReason::NotRetryable));
+    assert_eq!(after(&policy, &stopped(StopReason::SpawnFailed), AT), dead(DeadReason::NotRetryable));
 }
 
 #[test]
 fn row_7_a_code_that_is_not_listed_is_final() {
     let policy = RetryPolicy { auto_retry_for: Some(patterns(&["EXIT_75", "TIMEOUT"])), ..policy() };
     assert_eq!(after(&policy, &exited(1), AT), dead(DeadReason::CodeNotListed));
-    assert_eq!(after(&policy, &cut(StopReason::SpawnFailed), AT), dead(DeadReason::CodeNotListed));
+    assert_eq!(after(&policy, &stopped(StopReason::SpawnFailed), AT), dead(DeadReason::CodeNotListed));
     assert_eq!(after(&policy, &exited(75), AT), RETRY);
-    assert_eq!(after(&policy, &cut(StopReason::TimedOut), AT), RETRY);
+    assert_eq!(after(&policy, &stopped(StopReason::TimedOut), AT), RETRY);
 }
 
 #[test]
 fn row_8_a_failed_spawn_is_final_unless_listed() {
-    assert_eq!(after(&policy(), &cut(StopReason::SpawnFailed), AT), dead(DeadReason::SpawnFailed));
+    assert_eq!(after(&policy(), &stopped(StopReason::SpawnFailed), AT), dead(DeadReason::SpawnFailed));
     for list in ["SPAWN_FAILED", "*"] {
         let policy = RetryPolicy { auto_retry_for: Some(patterns(&[list])), ..policy() };
-        assert_eq!(after(&policy, &cut(StopReason::SpawnFailed), AT), RETRY);
+        assert_eq!(after(&policy, &stopped(StopReason::SpawnFailed), AT), RETRY);
     }
 }
 
@@ -134,9 +137,12 @@ fn row_10_a_retry_at_the_expiry_is_too_late() {
 
 #[test]
 fn row_11_a_crash_is_retried_like_any_failure() {
-    assert_eq!(after(&policy(), &cut(StopReason::WorkerCrashed), AT), RETRY);
+    assert_eq!(after(&policy(), &stopped(StopReason::WorkerCrashed), AT), RETRY);
     let at = Circumstances { n: 3, ..AT };
-    assert_eq!(after(&policy(), &cut(StopReason::WorkerCrashed), at), dead(DeadReason::AttemptsExhausted));
+    assert_eq!(
+        after(&policy(), &stopped(StopReason::WorkerCrashed), at),
+        dead(DeadReason::AttemptsExhausted)
+    );
 }
 
 #[test]
@@ -185,8 +191,4 @@ fn decisions_read_as_sentences() {
     assert_eq!(sentence(&attempt(Outcome::Succeeded, None, JobState::Succeeded), 3), "succeeded");
     let late = attempt(Outcome::Failed, Some("EXIT_1"), JobState::Cancelled);
     assert_eq!(sentence(&late, 3), "EXIT_1 after a cancel: cancelled");
-    assert_eq!(
-        [999, 1_000, 59_949, 90_400].map(|ms| seconds(Millis(ms))),
-        ["999 ms", "1 s", "59.9 s", "1m 30s"]
-    );
 }

@@ -1,118 +1,117 @@
-//! The states of a job, and why one is dead.
+//! A job definition, resolved and ready to be frozen into a job.
 
-use std::fmt;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A closed set of words, each the same in the store, in JSON and on the screen.
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name {
-            $($(#[$doc])* $variant,)+
-        }
+use super::{Bytes, ExitRules, RetryPolicy};
+use crate::text::{Millis, Timestamp};
 
-        impl $name {
-            /// All of them, in their usual order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+/// The variables that runner itself sets for every attempt; a definition may not set them.
+pub const OWNED_VARIABLES: [&str; 10] = [
+    "RUNNER_JOB_ID",
+    "RUNNER_JOB_NAME",
+    "RUNNER_ATTEMPT",
+    "RUNNER_MAX_ATTEMPTS",
+    "RUNNER_ATTEMPTS_LEFT",
+    "RUNNER_LAST_ERROR_CODE",
+    "RUNNER_QUEUE",
+    "RUNNER_WORKER_ID",
+    "RUNNER_DB",
+    "RUNNER_REPORT",
+];
 
-            /// The word for it.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
-            }
-
-            /// The one that this word stands for.
-            pub fn parse(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|each| each.as_str() == word)
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-    };
-}
-pub(super) use words;
-
-words! {
-    /// Where a job stands. The last three are final.
-    JobState {
-        /// Waiting for its due time or for a slot.
-        Pending = "pending",
-        /// Claimed by a worker.
-        Running = "running",
-        /// Ended well.
-        Succeeded = "succeeded",
-        /// Given up, with a [`DeadReason`]: a dead letter.
-        Dead = "dead",
-        /// Called off by a person.
-        Cancelled = "cancelled",
-    }
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// A line for `/bin/sh -c`; arguments follow as `$1`, `$2` ….
+    Shell(Bytes),
+    /// A program and its arguments, executed as they are; never empty.
+    Argv(Vec<Bytes>),
 }
 
-words! {
-    /// How a waiting job is shown; derived from its due time and its attempts.
-    Phase {
-        /// Due.
-        Ready = "ready",
-        /// Due in the future, never started.
-        Scheduled = "scheduled",
-        /// Due in the future, started before.
-        Retrying = "retrying",
-    }
+/// A job definition with everything resolved: options over the job over `[defaults]` over built-in values.
+///
+/// Each job stores its definition, so a later edit of the file changes nothing that is queued. The skipped fields are
+/// columns of the job's own row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    pub name: String,
+    pub command: Command,
+    /// Absolute.
+    pub cwd: Bytes,
+    /// Added to the worker's environment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<Bytes, Bytes>,
+    #[serde(skip)]
+    pub queue: String,
+    /// Higher first, -1000 to 1000.
+    #[serde(skip)]
+    pub priority: i32,
+    /// The limit of each attempt; above 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Millis>,
+    /// Between SIGTERM and SIGKILL.
+    pub grace_period: Millis,
+    /// How long after its first due time the job is given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in: Option<Millis>,
+    pub policy: RetryPolicy,
+    pub exit: ExitRules,
+    /// The bytes kept of each stream of each attempt.
+    pub output_limit: u64,
+    /// At most one unfinished job may hold it.
+    #[serde(skip)]
+    pub unique_key: Option<String>,
 }
 
-words! {
-    /// Why a job was given up.
-    DeadReason {
-        /// Its worker was stopped and it is not retryable.
-        Interrupted = "interrupted",
-        /// It reported `unrecoverable=true`.
-        Unrecoverable = "unrecoverable",
-        /// Its error code is in `never_retry_for`.
-        NeverRetry = "never_retry",
-        /// It is not retryable.
-        NotRetryable = "not_retryable",
-        /// `auto_retry_for` is given and does not list its error code.
-        CodeNotListed = "code_not_listed",
-        /// It could not be started, and no list says to try again.
-        SpawnFailed = "spawn_failed",
-        /// Its budget is used up.
-        AttemptsExhausted = "attempts_exhausted",
-        /// It was not started, or could not be retried, before `expires_at`.
-        Expired = "expired",
-    }
-}
+impl JobSpec {
+    pub const DEFAULT_QUEUE: &'static str = "default";
+    pub const DEFAULT_GRACE: Millis = Millis::from_secs(10);
+    pub const DEFAULT_OUTPUT_LIMIT: u64 = 64 << 10; // 64 KiB
+    pub const MOST_OUTPUT: u64 = 16 << 20; // 16 MiB
+    /// Priorities lie from minus this to this.
+    pub const MOST_PRIORITY: i32 = 1_000;
 
-impl JobState {
-    /// Succeeded, dead or cancelled.
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Dead | Self::Cancelled)
-    }
-}
-
-impl DeadReason {
-    /// What it means, as the end of a sentence: "dead because …".
-    pub const fn because(self) -> &'static str {
-        match self {
-            Self::Interrupted => "its worker was stopped and it is not retryable",
-            Self::Unrecoverable => "it reported unrecoverable=true",
-            Self::NeverRetry => "its error code is in never_retry_for",
-            Self::NotRetryable => "it is not retryable",
-            Self::CodeNotListed => "its error code is not in auto_retry_for",
-            Self::SpawnFailed => {
-                "it could not be started, which is retried only where auto_retry_for lists it"
-            }
-            Self::AttemptsExhausted => "its attempts are used up",
-            Self::Expired => "it expired",
+    /// A definition with everything at its default.
+    pub fn new(name: &str, command: Command, cwd: Bytes) -> Self {
+        Self {
+            name: name.to_owned(),
+            command,
+            cwd,
+            env: BTreeMap::new(),
+            queue: Self::DEFAULT_QUEUE.to_owned(),
+            priority: 0,
+            timeout: None,
+            grace_period: Self::DEFAULT_GRACE,
+            expires_in: None,
+            policy: RetryPolicy::default(),
+            exit: ExitRules::default(),
+            output_limit: Self::DEFAULT_OUTPUT_LIMIT,
+            unique_key: None,
         }
     }
+
+    /// The moment from which the job is not retried, given its `expires_at`.
+    ///
+    /// A job that runner interrupted runs again even after its expiry, and has no `expires_at` from then on. If that
+    /// run fails, the moment for retries is past.
+    pub fn no_retry_from(&self, expires_at: Option<Timestamp>) -> Option<Timestamp> {
+        expires_at.or(self.expires_in.map(|_| Timestamp(i64::MIN)))
+    }
+}
+
+/// Checks the name of a job or queue: `[A-Za-z0-9._-]{1,128}`, not starting with `-`. The error says what is allowed.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let well_formed = (1..=128).contains(&name.len())
+        && !name.starts_with('-')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    if well_formed {
+        return Ok(());
+    }
+    Err(format!(
+        "{name:?} is not a name: names are 1 to 128 letters, digits, dots, underscores and dashes, and do not start with a dash"
+    ))
 }
 
 #[cfg(test)]
@@ -120,14 +119,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_read_back() {
-        for reason in DeadReason::ALL {
-            assert_eq!(DeadReason::parse(reason.as_str()), Some(*reason));
-            let json = serde_json::to_value(reason).unwrap();
-            assert_eq!(json, reason.as_str());
+    fn names() {
+        for good in ["a", "nightly-backup", "v1.2_x", &"n".repeat(128)] {
+            assert!(check_name(good).is_ok(), "{good}");
         }
-        for state in JobState::ALL {
-            assert_eq!(JobState::parse(state.as_str()), Some(*state));
+        for bad in ["", "-x", "a b", "é", "a/b", &"n".repeat(129)] {
+            assert!(check_name(bad).is_err(), "{bad}");
         }
     }
 }

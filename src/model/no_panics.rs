@@ -1,4 +1,4 @@
-//! Whatever is given to the readers of the rules, they take it or refuse it in words. `PROPTEST_CASES` makes it long.
+//! The readers of the model never panic: they take a text, or refuse it in words.
 
 use proptest::prelude::{any, prop, prop_assert, proptest};
 
@@ -70,7 +70,7 @@ proptest! {
         prop_assert!(report.error_code.is_none_or(|code| !code.is_reserved()));
     }
 
-    /// A stored definition is of a file that may be damaged.
+    /// The database may be damaged.
     #[test]
     fn no_stored_definition_panics(
         text in mutated(&SPECS),

@@ -13,7 +13,6 @@ pub struct RetryPolicy {
     pub retryable: bool,
     /// The number of runs in a budget, the first included, as declared; see [`RetryPolicy::runs`].
     pub max_attempts: u32,
-    /// The waits between them.
     pub backoff: Backoff,
     /// If given, only these codes are retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,9 +23,7 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// `max_attempts` where nothing is said.
     pub const DEFAULT_ATTEMPTS: u32 = 3;
-    /// The largest `max_attempts`.
     pub const MOST_ATTEMPTS: u32 = 1_000_000;
 
     /// The number of runs in a budget: `max_attempts`, or 1 if the job is not retryable.
@@ -35,18 +32,13 @@ impl RetryPolicy {
     }
 }
 
-/// What one level says about retries: an option of `enqueue`, a job, or `[defaults]`.
+/// The keys of the retry policy that one level gives: the options of `enqueue`, a job, or `[defaults]`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct PolicyLayer {
-    /// `retryable`
     pub retryable: Option<bool>,
-    /// `max_attempts`
     pub max_attempts: Option<u32>,
-    /// `backoff`, whole
     pub backoff: Option<Backoff>,
-    /// `auto_retry_for`
     pub auto_retry_for: Option<Vec<CodePattern>>,
-    /// `never_retry_for`
     pub never_retry_for: Option<Vec<CodePattern>>,
 }
 
@@ -113,23 +105,21 @@ impl PolicyLayer {
         }
     }
 
-    /// Does this level ask for retries?
     fn asks_for_retries(&self) -> bool {
         self.max_attempts.or(self.fixed_runs()).is_some_and(|runs| runs > 1) || self.auto_retry_for.is_some()
     }
 
-    /// The number of runs that this level's list of delays fixes.
     fn fixed_runs(&self) -> Option<u32> {
         self.backoff.as_ref()?.strategy.fixed_runs()
     }
 }
 
 impl RetryPolicy {
-    /// Lays the options of `enqueue` over the levels of the file, each the nearest first; what none says is `otherwise`.
+    /// Lays the options of `enqueue` over the levels of the file, each the nearest first; `otherwise` fills the gaps.
     ///
-    /// A list of delays fixes the number of runs unless its own level or a nearer one names it; a list that a nearer
-    /// `backoff` replaced fixes nothing. An option that asks for retries wins over a file that says
-    /// `retryable = false`; between the levels of the file each key stands for itself.
+    /// A list of delays sets the number of runs unless its own level or a nearer one gives `max_attempts`; a list that a
+    /// nearer `backoff` replaced sets nothing. An option that asks for retries wins over `retryable = false` in the file.
+    /// Within the file `retryable` is independent of the other keys.
     pub fn resolve(options: &[&PolicyLayer], levels: &[&PolicyLayer], otherwise: &Self) -> Self {
         let nearest_first = || options.iter().chain(levels).copied();
         let asked = options.iter().find(|layer| layer.retryable.is_some() || layer.asks_for_retries());

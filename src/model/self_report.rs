@@ -1,4 +1,4 @@
-//! What a job says about itself: the `key=value` lines of `$RUNNER_REPORT`.
+//! A job's report about itself: the `key=value` lines of `$RUNNER_REPORT`.
 
 use super::ErrorCode;
 use crate::text::Millis;
@@ -9,26 +9,23 @@ const LONGEST_TEXT: usize = 64 * 1024;
 /// The longest note about a bad line, in bytes: it may quote the line.
 const LONGEST_NOTE: usize = 300;
 
-/// Bad lines that are noted one by one; the others are counted.
+/// The bad lines that are noted one by one; the others are counted.
 const MOST_NOTES: usize = 10;
 
 /// The longest `retry_after`: 30 days.
 const LONGEST_RETRY_AFTER: Millis = Millis::from_secs(30 * 24 * 3_600);
 
-/// What an attempt reported; everything is optional.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SelfReport {
     /// Names the failure; without effect on a success.
     pub error_code: Option<ErrorCode>,
-    /// For people.
     pub message: Option<String>,
     /// Replaces the delay of this retry.
     pub retry_after: Option<Millis>,
-    /// No retry, whatever the policy says.
+    /// Rules out a retry, whatever the policy says.
     pub unrecoverable: bool,
-    /// Kept on the job.
     pub result: Option<String>,
-    /// Lines that could not be taken, as sentences.
+    /// Sentences about lines that could not be taken.
     pub notes: Vec<String>,
 }
 
@@ -99,11 +96,7 @@ fn retry_after(value: &str) -> Result<Millis, String> {
         let seconds = value.parse().unwrap_or(u64::MAX).min(LONGEST_RETRY_AFTER.0);
         return Ok(Millis::from_secs(seconds).min(LONGEST_RETRY_AFTER));
     }
-    match Millis::parse(value) {
-        Ok(delay) => Ok(delay.min(LONGEST_RETRY_AFTER)),
-        Err(why) if why.contains("ten years") => Ok(LONGEST_RETRY_AFTER),
-        Err(why) => Err(format!("retry_after: {why}")),
-    }
+    Millis::parse_capped(value, LONGEST_RETRY_AFTER).map_err(|why| format!("retry_after: {why}"))
 }
 
 /// The first `most` bytes or fewer, cut between characters.

@@ -99,7 +99,7 @@ pub fn supervise(
         Some(End::Unseen) | None => None,
     };
     AttemptResult {
-        exit: Exit { cut: attempt.stopped, status },
+        exit: Exit { stop_reason: attempt.stopped, status },
         duration: Millis(u64::try_from(child.started.elapsed().as_millis()).unwrap_or(u64::MAX)),
         stdout: attempt.stdout.captured(),
         stderr: attempt.stderr.captured(),

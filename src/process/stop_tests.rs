@@ -8,12 +8,12 @@ use super::*;
 
 const DEAF: &str = "trap '' TERM; echo $$ > leader; touch ready; while :; do sleep 0.05; done";
 
-fn killed(cut: StopReason) -> Exit {
-    ended(cut, Status::Signaled(9))
+fn killed(reason: StopReason) -> Exit {
+    ended(reason, Status::Signaled(9))
 }
 
-fn ended(cut: StopReason, status: Status) -> Exit {
-    Exit { cut: Some(cut), status: Some(status) }
+fn ended(reason: StopReason, status: Status) -> Exit {
+    Exit { stop_reason: Some(reason), status: Some(status) }
 }
 
 fn assert_gone(sandbox: &Sandbox, names: &[&str]) {
@@ -78,7 +78,7 @@ fn strays_are_ended_with_the_rest() {
     for stray_output in ["", "exec >/dev/null 2>&1;"] {
         let sandbox = Sandbox::shell(&format!("{stray_output} {STRAYS}")).grace(300);
         let result = sandbox.run_and(|control| control.stop(StopReason::Cancelled));
-        assert_eq!(result.exit.cut, Some(StopReason::Cancelled));
+        assert_eq!(result.exit.stop_reason, Some(StopReason::Cancelled));
         assert!(!result.leaked, "who held the output is gone");
         assert_gone(&sandbox, &["leader", "child", "deaf", "twice", "bare"]);
     }

@@ -1,4 +1,4 @@
-//! Durations with units, in whole milliseconds.
+//! Durations: read with units, shown exactly (`Display`) for configuration, or rounded ([`human_duration`]) for people.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const DAY: u64 = 24 * HOUR;
 /// A year as `systemd.time(7)` counts it: 365.25 days.
 const YEAR: u64 = 8_766 * HOUR;
 
-/// Unit names and their length in milliseconds; the first name of each length is the one shown.
+/// Unit names and their length in milliseconds.
 const UNITS: [(&str, u64); 22] = [
     ("ms", 1),
     ("msec", 1),
@@ -53,45 +53,53 @@ impl Millis {
         Self(seconds * SECOND)
     }
 
-    /// Reads `"500ms"`, `"30s"`, `"1h 30m"`, `"1.5h"`. The error says what is wrong and what to write.
+    /// Reads `"500ms"`, `"30s"`, `"1h 30m"`, `"1.5h"`, at most ten years. The error says what is wrong and what to write.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut rest = text.trim();
-        if rest.is_empty() {
-            return Err("a duration is empty; write a number with a unit, such as \"30s\"".into());
-        }
-        let mut total: u64 = 0;
-        while !rest.is_empty() {
-            let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-            let (number, after) = rest.split_at(digits);
-            let after = after.trim_start();
-            let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
-            let (unit, next) = after.split_at(letters);
-            if number.is_empty() {
-                return Err(format!(
-                    "{text:?} is not a duration; write a number with a unit, such as \"30s\" or \"1h 30m\""
-                ));
-            }
-            if unit.is_empty() {
-                return Err(format!(
-                    "{text:?} has no unit; write \"{number}s\" for seconds, \"{number}ms\" for milliseconds or \"{number}m\" for minutes"
-                ));
-            }
-            let Some(&(_, length)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-                return Err(format!(
-                    "{text:?} has the unknown unit {unit:?}; units are ms, s, m, h, d, w, y"
-                ));
-            };
-            total = total.saturating_add(
-                scaled(number, length)
-                    .ok_or_else(|| format!("{text:?} is not a whole number of milliseconds"))?,
-            );
-            rest = next.trim_start();
-        }
+        let total = total(text)?;
         if total > Self::MAX.0 {
             return Err(format!("{text:?} is longer than ten years, the most there is"));
         }
         Ok(Self(total))
     }
+
+    /// Like [`Millis::parse`], but a duration longer than `longest` is read as `longest`.
+    pub fn parse_capped(text: &str, longest: Self) -> Result<Self, String> {
+        Ok(Self(total(text)?).min(longest))
+    }
+}
+
+/// The milliseconds that a text adds up to; saturates.
+fn total(text: &str) -> Result<u64, String> {
+    let mut rest = text.trim();
+    if rest.is_empty() {
+        return Err("a duration is empty; write a number with a unit, such as \"30s\"".into());
+    }
+    let mut total: u64 = 0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, after) = rest.split_at(digits);
+        let after = after.trim_start();
+        let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let (unit, next) = after.split_at(letters);
+        if number.is_empty() {
+            return Err(format!(
+                "{text:?} is not a duration; write a number with a unit, such as \"30s\" or \"1h 30m\""
+            ));
+        }
+        if unit.is_empty() {
+            return Err(format!(
+                "{text:?} has no unit; write \"{number}s\" for seconds, \"{number}ms\" for milliseconds or \"{number}m\" for minutes"
+            ));
+        }
+        let Some(&(_, length)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+            return Err(format!("{text:?} has the unknown unit {unit:?}; units are ms, s, m, h, d, w, y"));
+        };
+        let part = scaled(number, length)
+            .ok_or_else(|| format!("{text:?} is not a whole number of milliseconds"))?;
+        total = total.saturating_add(part);
+        rest = next.trim_start();
+    }
+    Ok(total)
 }
 
 /// `number` (decimal digits, at most one point) times `length`, if that is a whole number; saturates.
@@ -154,6 +162,28 @@ impl fmt::Display for Millis {
     }
 }
 
+/// A duration in its one or two largest units: `12 ms`, `1.9 s`, `42 s`, `3m 20s`, `2h 5m`, `3d 4h`.
+pub fn human_duration(span: Millis) -> String {
+    let ms = span.0;
+    let (seconds, minutes, hours, days) = (ms / 1_000, ms / 60_000, ms / 3_600_000, ms / 86_400_000);
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..10_000 => format!("{seconds}.{} s", ms % 1_000 / 100),
+        10_000..60_000 => format!("{seconds} s"),
+        60_000..3_600_000 => two(minutes, "m", seconds % 60, "s"),
+        3_600_000..86_400_000 => two(hours, "h", minutes % 60, "m"),
+        _ => two(days, "d", hours % 24, "h"),
+    }
+}
+
+fn two(large: u64, large_unit: &str, small: u64, small_unit: &str) -> String {
+    if small == 0 {
+        format!("{large}{large_unit}")
+    } else {
+        format!("{large}{large_unit} {small}{small_unit}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -194,6 +224,13 @@ mod tests {
             let error = Millis::parse(text).unwrap_err();
             assert!(error.contains(hint), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn people_see_the_one_or_two_largest_units() {
+        let shown = [0, 999, 1_940, 10_999, 60_000, 200_000, 7_500_000, 90_000_000]
+            .map(|ms| human_duration(Millis(ms)));
+        assert_eq!(shown, ["0 ms", "999 ms", "1.9 s", "10 s", "1m", "3m 20s", "2h 5m", "1d 1h"]);
     }
 
     proptest! {

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-/// The text on one line: every control character, line breaks too, is shown as an escape.
+/// The text on one line: every control character, line breaks included, becomes an escape.
 pub fn safe_line(text: &str) -> String {
     escape(text, false)
 }
 
-/// The text with its line breaks and tabs: every other control character is shown as an escape.
+/// The text with its line breaks and tabs: every other control character becomes an escape.
 pub fn safe_block(text: &str) -> String {
     escape(text, true)
 }
@@ -21,7 +21,7 @@ fn escape(text: &str, keep_layout: bool) -> String {
             '\t' => safe.push_str("\\t"),
             '\r' => safe.push_str("\\r"),
             '\u{1b}' => safe.push_str("\\e"),
-            c if c.is_control() || turns_text_round(c) => {
+            c if c.is_control() || is_bidi_control(c) => {
                 let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
             }
             c => safe.push(c),
@@ -30,8 +30,8 @@ fn escape(text: &str, keep_layout: bool) -> String {
     safe
 }
 
-/// Characters that change the direction of the text after them: what is read would not be what is there.
-fn turns_text_round(c: char) -> bool {
+/// Characters that change the direction of the text after them, so that a person reads something else.
+fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -106,7 +106,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<End
         report: result.report,
         started_at: Some(started_at),
         // An end that nobody saw has no duration.
-        duration: (exit.cut.is_some() || exit.status.is_some()).then_some(result.duration),
+        duration: (exit.stop_reason.is_some() || exit.status.is_some()).then_some(result.duration),
         leaked: result.leaked,
         output: Some(output(result.stdout, result.stderr)),
         ..ended(&claim, exit)

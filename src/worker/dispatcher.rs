@@ -312,7 +312,7 @@ impl Dispatcher<'_> {
                 self.outputs.retain(|(job, ..)| *job != ended.job_id);
                 // Whoever stops the machine or the service may have signalled its jobs, too.
                 if self.shutdown.is_stopping() && is_end_by_stop_signal(ended.ending) {
-                    ended.ending.cut = Some(StopReason::Interrupted);
+                    ended.ending.stop_reason = Some(StopReason::Interrupted);
                 }
                 self.ended.push(*ended);
             }

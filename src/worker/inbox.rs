@@ -161,5 +161,6 @@ fn was_signalled_to_end(event: &Event) -> bool {
 
 /// Did the process die by a signal that asks to end, without runner having a hand in it?
 pub(super) fn is_end_by_stop_signal(exit: Exit) -> bool {
-    exit.cut.is_none() && matches!(exit.status, Some(Status::Signaled(SIGHUP | SIGINT | SIGKILL | SIGTERM)))
+    exit.stop_reason.is_none()
+        && matches!(exit.status, Some(Status::Signaled(SIGHUP | SIGINT | SIGKILL | SIGTERM)))
 }

@@ -143,7 +143,7 @@ fn code_words(rules: &ExitRules, ending: Exit, code: Option<&ErrorCode>) -> Stri
     let Some(code) = code else {
         return "none: it is one of success_exit_codes".to_owned();
     };
-    let Some(status) = ending.status.filter(|_| ending.cut.is_none()) else {
+    let Some(status) = ending.status.filter(|_| ending.stop_reason.is_none()) else {
         return format!("{code}, which runner gives itself");
     };
     let from = |codes: &ExitCodes| match status {

@@ -91,7 +91,7 @@ command = "make"
 never_retry_for = "TIMEOUT"
 "#;
     insta::assert_snapshot!(told(text), @r##"
-    3:20 an entry of `never_retry_for`: "CANCELLED" may not be listed: it is never a matter of retry policy; of runner's own codes TIMEOUT, WORKER_CRASHED and SPAWN_FAILED may
+    3:20 an entry of `never_retry_for`: "CANCELLED" may not be listed; of the reserved codes only TIMEOUT, WORKER_CRASHED and SPAWN_FAILED may
     3:33 an entry of `never_retry_for`: "http_error" is not an error code: codes are UPPER_SNAKE_CASE, such as "HTTP_ERROR"
     3:47 an entry of `never_retry_for`: "HTTP_*" is not a family of codes; the families are "EXIT_*", "SIGNAL_*" and "*"
     3:67 an entry of `never_retry_for`: "EXIT_1" is entered twice

@@ -74,7 +74,7 @@ fn only_what_ended_since() {
 fn what_was_cut_short_says_nothing_about_how_long_it_runs() {
     let mut scene = Scene::new();
     let job = scene.add(twice("a"), 1_000);
-    let cut = |cut| Exit { cut: Some(cut), status: Some(Status::Signaled(15)) };
+    let cut = |cut| Exit { stop_reason: Some(cut), status: Some(Status::Signaled(15)) };
     let interrupted = Ended { ending: cut(StopReason::Interrupted), ..exited(job, 1, Timestamp(2_000)) };
     scene.run(1_000, 1_000, &interrupted);
     assert_eq!(scene.of("a", None).last_failure, None);

@@ -105,10 +105,10 @@ fn ending(rng: &mut SmallRng) -> Exit {
         0..8 => Exit::by_itself(Status::Exited(0)),
         8..14 => Exit::by_itself(Status::Exited(*[1, 2, 22, 255].choose(rng).unwrap())),
         14 => Exit::by_itself(Status::Signaled(11)),
-        15 => Exit { cut: Some(StopReason::TimedOut), status: killed },
+        15 => Exit { stop_reason: Some(StopReason::TimedOut), status: killed },
         16 => Exit::unseen(StopReason::SpawnFailed),
-        17 => Exit { cut: Some(StopReason::Cancelled), status: killed },
-        _ => Exit { cut: Some(StopReason::Interrupted), status: killed },
+        17 => Exit { stop_reason: Some(StopReason::Cancelled), status: killed },
+        _ => Exit { stop_reason: Some(StopReason::Interrupted), status: killed },
     }
 }
 

@@ -1,28 +1,35 @@
-//! Prose broken between words where the screen ends.
+//! Prose: plurals, and lines broken between words where the screen ends.
 
 use std::os::fd::AsFd;
 
 use rustix::termios::tcgetwinsize;
 use unicode_width::UnicodeWidthStr;
 
-/// The width that is assumed of a terminal that does not tell.
-const WIDTH: usize = 80;
+/// The width of a terminal that does not tell.
+const DEFAULT_COLUMNS: usize = 80;
 
 /// Narrower columns than this make text harder to read, not easier.
-const LEAST: usize = 20;
+const FEWEST_COLUMNS: usize = 20;
+
+/// A number and its noun: `1 job`, `2 jobs`.
+pub fn counted(number: impl TryInto<u64>, one: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {one}{plural}")
+}
 
 /// The columns of a terminal.
 pub fn columns_of(terminal: impl AsFd) -> usize {
     let size = tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col));
-    size.filter(|columns| *columns > 0).unwrap_or(WIDTH)
+    size.filter(|columns| *columns > 0).unwrap_or(DEFAULT_COLUMNS)
 }
 
-/// The text after the prefix, as many words a line as fit; the further lines stand under the first word. A word that is
-/// longer than a line, such as a path, stays whole.
+/// Breaks `prefix` and `text` into lines of at most `width` columns; further lines start under the first word. A word
+/// that is longer than a line, such as a path, stays whole.
 pub fn hanging_indent(prefix: &str, text: &str, width: usize) -> Vec<String> {
     let indent = shown(prefix);
     let room = width.saturating_sub(indent);
-    if room < LEAST || shown(text) <= room {
+    if room < FEWEST_COLUMNS || shown(text) <= room {
         return vec![format!("{prefix}{text}")];
     }
     let mut lines = Vec::new();
@@ -44,7 +51,7 @@ pub fn hanging_indent(prefix: &str, text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The columns that it takes: those of its colours are none.
+/// The columns that the text takes; escape sequences for colours take none.
 fn shown(text: &str) -> usize {
     let mut pieces = text.split("\u{1b}[");
     let first = pieces.next().unwrap_or_default().width();

@@ -1,0 +1,127 @@
+//! The states of a job, and why one is dead.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An enum whose variants have one word each, the same in the store, in JSON and on the screen.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+
+            pub fn parse(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|each| each.as_str() == word)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+pub(super) use words;
+
+words! {
+    /// The last three are final.
+    JobState {
+        /// Waiting for its due time or for a slot.
+        Pending = "pending",
+        /// Claimed by a worker.
+        Running = "running",
+        Succeeded = "succeeded",
+        /// Given up, with a [`DeadReason`]: a dead letter.
+        Dead = "dead",
+        Cancelled = "cancelled",
+    }
+}
+
+words! {
+    /// How a waiting job is shown; derived from its due time and its attempts.
+    Phase {
+        /// Due now.
+        Ready = "ready",
+        /// Due in the future, never started.
+        Scheduled = "scheduled",
+        /// Due in the future, started before.
+        Retrying = "retrying",
+    }
+}
+
+words! {
+    /// Why a job was given up.
+    DeadReason {
+        /// Its worker was stopped and it is not retryable.
+        Interrupted = "interrupted",
+        /// It reported `unrecoverable=true`.
+        Unrecoverable = "unrecoverable",
+        /// Its error code is in `never_retry_for`.
+        NeverRetry = "never_retry",
+        /// It is not retryable.
+        NotRetryable = "not_retryable",
+        /// `auto_retry_for` is given and does not list its error code.
+        CodeNotListed = "code_not_listed",
+        /// It could not be started, and no list says to try again.
+        SpawnFailed = "spawn_failed",
+        /// Its budget is used up.
+        AttemptsExhausted = "attempts_exhausted",
+        /// It was not started, or could not be retried, before `expires_at`.
+        Expired = "expired",
+    }
+}
+
+impl JobState {
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Dead | Self::Cancelled)
+    }
+}
+
+impl DeadReason {
+    /// The reason as the end of a sentence: "dead because …".
+    pub const fn because(self) -> &'static str {
+        match self {
+            Self::Interrupted => "its worker was stopped and it is not retryable",
+            Self::Unrecoverable => "it reported unrecoverable=true",
+            Self::NeverRetry => "its error code is in never_retry_for",
+            Self::NotRetryable => "it is not retryable",
+            Self::CodeNotListed => "its error code is not in auto_retry_for",
+            Self::SpawnFailed => {
+                "it could not be started, which is retried only where auto_retry_for lists it"
+            }
+            Self::AttemptsExhausted => "its attempts are used up",
+            Self::Expired => "it expired",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_read_back() {
+        for reason in DeadReason::ALL {
+            assert_eq!(DeadReason::parse(reason.as_str()), Some(*reason));
+            let json = serde_json::to_value(reason).unwrap();
+            assert_eq!(json, reason.as_str());
+        }
+        for state in JobState::ALL {
+            assert_eq!(JobState::parse(state.as_str()), Some(*state));
+        }
+    }
+}
