@@ -17,5 +17,6 @@ mod stale_definition;
 mod status_text;
 mod suggest;
 mod values;
+mod worker_status;
 
 pub use main::main;

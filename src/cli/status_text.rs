@@ -1,38 +1,27 @@
 //! Why a job is in its state, and what happens next, in words.
 
-use anyhow::Result;
-
-use super::commands::inspect::{Seen, look_at_workers};
+use super::worker_status::WorkerStatus;
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
-use crate::store::{JobRow, Store};
-use crate::text::{Timestamp, human_duration, relative_time, safe_line};
+use crate::store::JobRow;
+use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
 use crate::worker::Liveness;
 
-/// Why a job is in its state, and what happens next: a sentence or two.
-pub fn status_text(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>> {
-    let runs = job.spec.policy.runs();
-    let last = job.last_error_code.as_ref().map_or("its last attempt", ErrorCode::as_str);
-    let mut lines = match (job.state, job.phase) {
-        (JobState::Succeeded, _) => {
-            let plural = if job.attempts == 1 { "attempt" } else { "attempts" };
-            vec![format!("done {} after {} {plural}", relative_time(job.changed_at, now), job.attempts)]
+/// A sentence or two.
+pub fn status_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String> {
+    match job.state {
+        JobState::Succeeded => {
+            let attempts = counted(job.attempts, "attempt");
+            vec![format!("done {} after {attempts}", relative_time(job.changed_at, now))]
         }
-        (JobState::Cancelled, _) => vec![format!("called off {}", relative_time(job.changed_at, now))],
-        (JobState::Dead, _) => dead(job, now),
-        (JobState::Running, _) => running(store, job, now)?,
-        (JobState::Pending, Some(Phase::Retrying)) => {
-            vec![format!(
-                "{last} is retried: attempt {} of {runs} {}",
-                job.budget_used.saturating_add(1),
-                relative_time(job.run_at, now)
-            )]
+        JobState::Cancelled => vec![format!("cancelled {}", relative_time(job.changed_at, now))],
+        JobState::Dead => dead(job, now),
+        JobState::Running => running(job, workers, now),
+        JobState::Pending => {
+            let mut lines = vec![due(job, now)];
+            lines.extend(what_holds_it(job, workers));
+            lines
         }
-        (JobState::Pending, _) => vec![format!("due {}", relative_time(job.run_at, now))],
-    };
-    if job.state == JobState::Pending {
-        lines.extend(what_holds_it(store, job)?);
     }
-    Ok(lines)
 }
 
 /// What the expiry of an unfinished job does to it.
@@ -52,18 +41,46 @@ pub fn expiry_text(job: &JobRow, now: Timestamp) -> Option<String> {
     }
 }
 
-fn running(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>> {
+fn due(job: &JobRow, now: Timestamp) -> String {
+    let when = relative_time(job.run_at, now);
+    if job.phase != Some(Phase::Retrying) {
+        return format!("due {when}");
+    }
+    let last = job.last_error_code.as_ref().map_or("its last attempt", ErrorCode::as_str);
+    let (next, runs) = (job.budget_used.saturating_add(1), job.spec.policy.runs());
+    format!("{last} is retried: attempt {next} of {runs} {when}")
+}
+
+/// What a waiting job waits for besides its due time.
+fn what_holds_it(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
+    let queue = &job.spec.queue;
+    if job.paused {
+        return Some(format!("queue {queue} is paused; runner resume {queue} opens it"));
+    }
+    if !workers.iter().any(|worker| worker.takes_from(queue)) {
+        return Some(no_worker(queue));
+    }
+    let ready = job.phase == Some(Phase::Ready);
+    ready.then(|| format!("it starts as soon as a worker has a free slot for queue {queue}"))
+}
+
+/// Nothing starts the jobs of this queue.
+pub fn no_worker(queue: &str) -> String {
+    format!("no worker is running for queue {queue}; runner work starts one")
+}
+
+fn running(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String> {
     let worker = job.worker_id.as_deref().unwrap_or("unknown");
     let mut lines = vec![format!(
         "attempt {} of {} has been running for {} in worker {worker}",
         job.budget_used.saturating_add(1),
         job.spec.policy.runs(),
-        human_duration(now.since(job.attempt_started_at.unwrap_or(job.changed_at))),
+        human_duration(now.since(job.running_since().unwrap_or(now))),
     )];
     if job.cancel_requested_at.is_some() {
         lines.push("it has been asked to end, and will be cancelled".to_owned());
     }
-    match look_at_workers(store)?.iter().find(|seen| seen.name() == worker).map(Seen::liveness) {
+    match workers.iter().find(|status| status.row.name == worker).map(|status| status.liveness) {
         Some(Liveness::Alive) => {}
         Some(Liveness::Suspended) => {
             lines.push("that worker is suspended: timeouts and cancels wait for it".to_owned());
@@ -72,20 +89,7 @@ fn running(store: &Store, job: &JobRow, now: Timestamp) -> Result<Vec<String>> {
             lines.push("that worker died; the next runner work ends what is left of the attempt".to_owned());
         }
     }
-    Ok(lines)
-}
-
-/// What a waiting job waits for besides its due time.
-fn what_holds_it(store: &Store, job: &JobRow) -> Result<Option<String>> {
-    let queue = &job.spec.queue;
-    if job.paused {
-        return Ok(Some(format!("queue {queue} is paused; runner resume {queue} opens it")));
-    }
-    if !look_at_workers(store)?.iter().any(|worker| worker.takes_from(queue)) {
-        return Ok(Some(format!("no worker is running for queue {queue}; runner work starts one")));
-    }
-    let ready = job.phase == Some(Phase::Ready);
-    Ok(ready.then(|| format!("it starts as soon as a worker has a free slot for queue {queue}")))
+    lines
 }
 
 fn dead(job: &JobRow, now: Timestamp) -> Vec<String> {
@@ -98,8 +102,6 @@ fn dead(job: &JobRow, now: Timestamp) -> Vec<String> {
         other => other.because().to_owned(),
     };
     let mut lines = vec![format!("{code}, {reason}: {because}, {}", relative_time(job.changed_at, now))];
-    if let Some(message) = &job.last_message {
-        lines.push(safe_line(message));
-    }
+    lines.extend(job.last_message.as_deref().map(safe_line));
     lines
 }

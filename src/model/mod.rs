@@ -12,10 +12,10 @@ mod error_code;
 mod job;
 #[cfg(test)]
 mod no_panics;
+mod percentiles;
 mod policy;
 mod self_report;
 pub mod signal;
-mod spread;
 mod state;
 
 pub use attempt::{Attempt, Exit, Outcome, Status, StopReason};
@@ -28,7 +28,7 @@ pub use error_code::{
     LISTABLE_RESERVED, RESERVED, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED,
 };
 pub use job::{Command, JobSpec, OWNED_VARIABLES, check_name};
+pub use percentiles::Percentiles;
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};
 pub use self_report::SelfReport;
-pub use spread::Spread;
 pub use state::{DeadReason, JobState, Phase};

@@ -1,21 +1,20 @@
-//! What to list: the filters, and the conditions they stand for.
+//! The filters of lists, and the SQL conditions that they stand for.
 
 use rusqlite::types::Value;
 
+use super::{Result, Store};
 use crate::model::{JobState, Outcome, Phase};
 use crate::text::Timestamp;
 
-/// A state or a kind of waiting to look for.
+/// A state or a phase to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateFilter {
-    /// A state.
     State(JobState),
-    /// A kind of waiting.
     Phase(Phase),
 }
 
 impl StateFilter {
-    /// Reads the word for a state or a kind of waiting.
+    /// Reads the word for a state or a phase.
     pub fn parse(word: &str) -> Option<Self> {
         JobState::parse(word).map(Self::State).or_else(|| Phase::parse(word).map(Self::Phase))
     }
@@ -46,42 +45,63 @@ impl StateFilter {
     }
 }
 
-/// Which jobs to list. What is none does not narrow the list.
+/// Which jobs to list. An empty list or none does not narrow it.
 #[derive(Clone, Debug, Default)]
 pub struct JobFilter {
-    /// In any of these states; empty: in every state.
     pub states: Vec<StateFilter>,
-    /// Of this name.
     pub name: Option<String>,
-    /// In this queue.
     pub queue: Option<String>,
     /// Dead with this code.
     pub error_code: Option<String>,
     /// Changed their state at or after this time.
     pub since: Option<Timestamp>,
-    /// Listed by when they ended, where only final states are asked for; else by id.
-    pub by_end: bool,
+    /// Only dead jobs, ordered by the time of their death instead of by id.
+    pub dead_by_time: bool,
 }
 
-/// Which attempts to list. What is none does not narrow the list.
+/// Which attempts to list. An empty list or none does not narrow it.
 #[derive(Clone, Debug, Default)]
 pub struct AttemptFilter {
-    /// With one of these outcomes; empty: with every outcome.
     pub outcomes: Vec<Outcome>,
-    /// Of jobs of this name.
     pub name: Option<String>,
-    /// Of jobs in this queue.
     pub queue: Option<String>,
-    /// With this code.
     pub error_code: Option<String>,
     /// Ended at or after this time.
     pub since: Option<Timestamp>,
 }
 
+/// What a list is narrowed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilterColumn {
+    Name,
+    Queue,
+    ErrorCode,
+}
+
+impl Store {
+    /// The values in use, each once. Reads all jobs: only for a person who waits for an answer.
+    pub fn distinct_values(&self, column: FilterColumn) -> Result<Vec<String>> {
+        let sql = match column {
+            FilterColumn::Name => "SELECT DISTINCT name FROM jobs",
+            FilterColumn::Queue => "SELECT queue FROM jobs UNION SELECT name FROM paused_queues",
+            FilterColumn::ErrorCode => {
+                "SELECT error_code FROM jobs WHERE state = 'dead'
+                 UNION SELECT error_code FROM attempts WHERE error_code IS NOT NULL"
+            }
+        };
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let values = statement.query_map([], |row| row.get(0))?;
+        Ok(values.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
 impl JobFilter {
-    /// Everything that is asked for, as conditions on `jobs AS j`; `?1` is now.
+    /// The whole filter as conditions on `jobs AS j`; `?1` is now.
     pub(super) fn conditions(&self, now: Timestamp) -> Conditions {
         let mut wanted = Conditions::new(now.0.into());
+        if self.dead_by_time {
+            wanted.and_sql(StateFilter::State(JobState::Dead).sql());
+        }
         if !self.states.is_empty() {
             let state = |state: &StateFilter| format!("({})", state.sql());
             let any: Vec<_> = self.states.iter().map(state).collect();

@@ -3,11 +3,11 @@
 //! Every write transaction is `BEGIN IMMEDIATE` and synced in full before anybody is told of it. A transition of a
 //! job and the attempt row that records it are one transaction.
 
+mod attempts;
 mod audit;
 mod backup;
 mod busy;
 mod cancel;
-mod candidates;
 mod claim;
 mod clock_step;
 mod create;
@@ -19,10 +19,8 @@ mod file;
 mod filter;
 mod finish;
 mod gc;
-mod inspect;
-mod job_row;
-mod list_attempts;
-mod list_jobs;
+mod job;
+mod jobs;
 mod open;
 mod outputs;
 mod overview;
@@ -32,12 +30,12 @@ mod recover;
 mod retry;
 mod stats;
 mod turn;
-mod words;
 mod workers;
 
 #[cfg(test)]
 mod tests;
 
+pub use attempts::{AttemptCursor, AttemptRow};
 pub use audit::Finding;
 pub use cancel::{CancelOutcome, Cancelled};
 pub use claim::Claim;
@@ -46,10 +44,10 @@ pub use enqueue::{Enqueued, NewJob, OnConflict};
 pub use error::{Result, StoreError};
 pub use expire::Expired;
 pub use file::{StoreFile, locate};
-pub use filter::{AttemptFilter, JobFilter, StateFilter};
+pub use filter::{AttemptFilter, FilterColumn, JobFilter, StateFilter};
 pub use finish::{Ended, Recorded};
-pub use job_row::JobRow;
-pub use list_jobs::JobCursor;
+pub use job::{AttemptView, JobRow, JobView};
+pub use jobs::JobCursor;
 pub use open::Store;
 pub use outputs::{Output, StreamBytes};
 pub use overview::{Counts, Overview, QueueRow};
@@ -59,5 +57,4 @@ pub use recover::{HeldClaim, Recovered};
 pub use retry::{Refusal, Retried};
 pub use stats::{NameStats, Stats, StatsFilter};
 pub use turn::{CancelledClaim, Turn, TurnRequest};
-pub use words::Word;
-pub use workers::WorkerRow;
+pub use workers::{OpenWorker, WorkerRow};

@@ -9,29 +9,28 @@ use super::{Result, Store};
 pub struct StreamBytes {
     /// The head, then the tail.
     pub bytes: Vec<u8>,
-    /// How many of the bytes are the head; matters only where something was left out.
+    /// How many of the bytes are the head. Matters only where bytes were left out.
     pub head: usize,
-    /// The number of bytes left out between them.
+    /// The number of bytes left out between head and tail.
     pub omitted: u64,
 }
 
 /// What is kept of both streams of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Output {
-    /// Standard output.
     pub stdout: StreamBytes,
-    /// Standard error.
     pub stderr: StreamBytes,
 }
 
 impl StreamBytes {
-    fn is_empty(&self) -> bool {
+    /// Was nothing written?
+    pub fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.omitted == 0
     }
 }
 
 impl Store {
-    /// Saves what running attempts have written so far: job, number, output. Late ones are passed over.
+    /// Saves what running attempts have written so far: job, number, output. Attempts that have ended are passed over.
     pub fn save_live_outputs(&mut self, worker: i64, outputs: &[(i64, u32, Output)]) -> Result<()> {
         self.write(|tx| {
             let mut statement = tx.prepare_cached(
@@ -62,8 +61,8 @@ impl Store {
         })
     }
 
-    /// How many bytes this attempt has written to each stream so far, as far as it is saved. Unlike the output itself it is
-    /// quick to read, and as long as it stays the same, so does the output.
+    /// The number of bytes that this running attempt has written to each stream, as far as it is saved. The output changes
+    /// only with these, and takes longer to read.
     pub fn live_lengths(&self, job_id: i64, number: u32) -> Result<(u64, u64)> {
         let sql = "SELECT length(stdout) + stdout_omitted, length(stderr) + stderr_omitted
                    FROM live_outputs WHERE job_id = ?1 AND number = ?2";
@@ -73,16 +72,14 @@ impl Store {
     }
 
     /// The output of this attempt: kept, or what it has written so far. Empty where it wrote nothing.
-    pub fn output(&mut self, job_id: i64, number: u32) -> Result<Output> {
-        self.read(|tx| {
-            let columns = "stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted";
-            let sql = format!(
-                "SELECT {columns} FROM outputs WHERE job_id = ?1 AND number = ?2
-                 UNION ALL SELECT {columns} FROM live_outputs WHERE job_id = ?1 AND number = ?2 LIMIT 1"
-            );
-            let found = tx.prepare_cached(&sql)?.query_row(params![job_id, number], from_row).optional()?;
-            Ok(found.unwrap_or_default())
-        })
+    pub fn output(&self, job_id: i64, number: u32) -> Result<Output> {
+        let columns = "stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted";
+        let sql = format!(
+            "SELECT {columns} FROM outputs WHERE job_id = ?1 AND number = ?2
+             UNION ALL SELECT {columns} FROM live_outputs WHERE job_id = ?1 AND number = ?2 LIMIT 1"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        Ok(statement.query_row(params![job_id, number], from_row).optional()?.unwrap_or_default())
     }
 }
 

@@ -1,70 +1,59 @@
-//! The state of everything in a few numbers.
+//! All jobs in a few numbers.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::workers::OpenWorker;
 use super::{Result, Store, queues};
 use crate::model::EXPIRED;
 use crate::text::Timestamp;
 
-/// Jobs by where they stand.
+/// Jobs by their state; pending ones by their phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Waiting and due.
     pub ready: u64,
-    /// Due in the future, never started.
     pub scheduled: u64,
-    /// Due in the future, started before.
     pub retrying: u64,
-    /// Claimed by a worker.
     pub running: u64,
-    /// Ended well.
     pub succeeded: u64,
-    /// Given up.
     pub dead: u64,
-    /// Called off.
     pub cancelled: u64,
 }
 
-/// One queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueRow {
-    /// Its name.
     pub name: String,
-    /// Nothing is claimed from it.
     pub paused: bool,
-    /// Its jobs; of these only ready, scheduled, retrying and running matter.
+    /// Its jobs. Finished ones are not counted.
     pub counts: Counts,
 }
 
 /// Everything at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Overview {
-    /// All jobs.
     pub counts: Counts,
     /// Queues with unfinished jobs, and paused ones, by name.
     pub queues: Vec<QueueRow>,
-    /// Dead jobs by their error code.
+    pub workers: Vec<OpenWorker>,
     pub dead_by_error_code: BTreeMap<String, u64>,
     /// The earliest due time in the future.
     pub next_run_at: Option<Timestamp>,
-    /// The earliest due time among ready jobs.
+    /// The earliest due time of a ready job.
     pub oldest_due_at: Option<Timestamp>,
 }
 
 impl Counts {
-    /// Jobs that are not finished.
     pub fn unfinished(&self) -> u64 {
         self.ready + self.scheduled + self.retrying + self.running
     }
 }
 
 impl Store {
-    /// Everything as it is to be seen at `now`, counted from indexes alone.
-    pub fn overview(&mut self, now: Timestamp) -> Result<Overview> {
+    /// Everything as it is at `now`, counted from indexes alone.
+    pub fn overview(&self, now: Timestamp) -> Result<Overview> {
         self.read(|tx| {
-            let mut overview = Overview::default();
+            let mut overview = Overview { workers: self.workers()?, ..Overview::default() };
             let mut queues = unfinished(tx, now, &mut overview)?;
             finished(tx, &mut overview)?;
             let mut paused = tx.prepare_cached("SELECT name FROM paused_queues")?;
@@ -72,18 +61,19 @@ impl Store {
             while let Some(row) = rows.next()? {
                 queues.entry(row.get(0)?).or_default().0 = true;
             }
-            let queues =
-                queues.into_iter().filter(|(_, (paused, counts))| *paused || counts.unfinished() > 0);
-            overview.queues =
-                queues.map(|(name, (paused, counts))| QueueRow { name, paused, counts }).collect();
+            queues.retain(|_, (paused, counts)| *paused || counts.unfinished() > 0);
+            overview.queues = queues
+                .into_iter()
+                .map(|(name, (paused, counts))| QueueRow { name, paused, counts })
+                .collect();
             (overview.oldest_due_at, overview.next_run_at) = first_due(tx, now)?;
             Ok(overview)
         })
     }
 }
 
-/// Counts the jobs that wait and run, for each queue and altogether. A waiting job that has expired is dead, whether
-/// anybody has recorded it or not.
+/// Counts the jobs that wait and run, by queue and in all, and says which queues are paused. A waiting job that has
+/// expired is dead, recorded or not.
 fn unfinished(
     tx: &Connection,
     now: Timestamp,
@@ -97,16 +87,17 @@ fn unfinished(
     )?;
     let mut rows = waiting.query([now.0])?;
     while let Some(row) = rows.next()? {
-        let (all, later, expired): (u64, u64, u64) = (row.get(1)?, row.get(2)?, row.get(4)?);
-        let counts = &mut queues.entry(row.get(0)?).or_default().1;
-        counts.retrying = row.get(3)?;
-        counts.scheduled = later.saturating_sub(counts.retrying);
-        // What has expired is past due.
-        counts.ready = all.saturating_sub(later + expired);
-        counts.dead = expired;
+        let (all, later, retrying, dead): (u64, u64, u64, u64) =
+            (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
+        // An expired job is past its due time.
+        let (ready, scheduled) = (all.saturating_sub(later + dead), later.saturating_sub(retrying));
+        queues.entry(row.get(0)?).or_default().1 =
+            Counts { ready, scheduled, retrying, dead, ..Counts::default() };
     }
-    for queue in running_jobs(tx)? {
-        queues.entry(queue).or_default().1.running += 1;
+    let mut running = tx.prepare_cached("SELECT queue FROM jobs WHERE state = 'running'")?;
+    let mut rows = running.query([])?;
+    while let Some(row) = rows.next()? {
+        queues.entry(row.get(0)?).or_default().1.running += 1;
     }
     let all = &mut overview.counts;
     for (_, counts) in queues.values() {
@@ -122,7 +113,7 @@ fn unfinished(
     Ok(queues)
 }
 
-/// Adds the jobs that are over.
+/// Counts the finished jobs.
 fn finished(tx: &Connection, overview: &mut Overview) -> Result<()> {
     let count = |state: &str| -> Result<u64> {
         let mut statement =
@@ -141,13 +132,6 @@ fn finished(tx: &Connection, overview: &mut Overview) -> Result<()> {
         *overview.dead_by_error_code.entry(row.get(0)?).or_default() += jobs;
     }
     Ok(())
-}
-
-/// The queue of each running job.
-fn running_jobs(tx: &Connection) -> Result<Vec<String>> {
-    let mut statement = tx.prepare_cached("SELECT queue FROM jobs WHERE state = 'running'")?;
-    let rows = statement.query_map([], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The earliest due time among ready jobs, and the earliest one in the future.

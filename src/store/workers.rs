@@ -26,6 +26,13 @@ pub struct WorkerRow {
     pub queues: Option<Vec<String>>,
 }
 
+/// A worker, and the number of jobs that it holds.
+#[derive(Clone, Debug)]
+pub struct OpenWorker {
+    pub row: WorkerRow,
+    pub running: u64,
+}
+
 impl Store {
     /// Adds a worker and gives its row id. The id in `worker` is ignored.
     pub fn register_worker(&mut self, worker: &WorkerRow) -> Result<i64> {
@@ -70,6 +77,12 @@ impl Store {
             let rows = statement.query_map([], from_row)?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
+    }
+
+    /// [`Store::open_workers`], with what they hold.
+    pub fn workers(&self) -> Result<Vec<OpenWorker>> {
+        let workers = self.open_workers()?.into_iter();
+        workers.map(|row| Ok(OpenWorker { running: self.held_by(row.id)?.len() as u64, row })).collect()
     }
 }
 

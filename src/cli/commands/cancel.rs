@@ -3,10 +3,10 @@
 use anyhow::Result;
 
 use crate::cli::args::{Global, Ids};
-use crate::cli::commands::inspect::{Seen, look_at_workers};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{JobJson, Output, warn};
+use crate::cli::worker_status::{WorkerStatus, worker_statuses};
 use crate::clock;
 use crate::store::{CancelOutcome, Store};
 use crate::wake;
@@ -46,12 +46,15 @@ pub fn run(global: &Global, asked: &Ids) -> Result<ExitStatus> {
 /// Who ends a running job: its worker, if that can.
 fn asked_to_end(store: &Store, id: i64) -> Result<String> {
     let worker = store.job(id, clock::now())?.and_then(|job| job.worker_id);
-    let workers = look_at_workers(store)?;
-    let its_own = workers.iter().find(|seen| worker.as_deref() == Some(seen.name()));
-    Ok(match its_own.map(Seen::liveness) {
+    let workers = worker_statuses(store)?;
+    let its_own = workers.iter().find(|status| worker.as_deref() == Some(&status.row.name));
+    Ok(match its_own.map(|status| status.liveness) {
         Some(Liveness::Dead) => {
-            let who =
-                if workers.iter().any(Seen::is_alive) { "a running worker" } else { "the next runner work" };
+            let who = if workers.iter().any(WorkerStatus::is_alive) {
+                "a running worker"
+            } else {
+                "the next runner work"
+            };
             format!("job {id}: asked to end, but its worker is dead: {who} ends what is left of it")
         }
         Some(Liveness::Suspended) => {

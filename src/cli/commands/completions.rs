@@ -137,7 +137,7 @@ impl Typed {
     }
 
     fn overview(&self) -> Overview {
-        self.store().and_then(|mut store| store.overview(clock::now()).ok()).unwrap_or_default()
+        self.store().and_then(|store| store.overview(clock::now()).ok()).unwrap_or_default()
     }
 
     fn store(&self) -> Option<Store> {
@@ -229,7 +229,7 @@ fn dead_codes(typed: &Typed) -> Vec<CompletionCandidate> {
 fn ids(typed: &Typed, states: &[JobState]) -> Vec<CompletionCandidate> {
     let states = states.iter().copied().map(StateFilter::State).collect();
     let filter = JobFilter { states, ..JobFilter::default() };
-    let read = |mut store: Store| store.jobs_page(&filter, None, MAX_IDS, clock::now()).ok();
+    let read = |store: Store| store.jobs_page(&filter, None, MAX_IDS, clock::now()).ok();
     let (jobs, _) = typed.store().and_then(read).unwrap_or_default();
     let candidate =
         |job: &JobRow| with_help(&job.id.to_string(), &format!("{}, {}", job.spec.name, job.status()));

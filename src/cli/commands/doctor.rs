@@ -8,10 +8,10 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::cli::args::Global;
-use crate::cli::commands::inspect::{Seen, look_at_workers};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written};
+use crate::cli::worker_status::{WorkerStatus, worker_statuses};
 use crate::clock;
 use crate::jobfile::JobFile;
 use crate::store::{Finding, QueueRow, Store};
@@ -50,13 +50,13 @@ pub fn run(global: &Global) -> Result<ExitStatus> {
     report.db = file.path().display().to_string();
     report.db_from = db_from(global);
     check_job_file(global, &mut report);
-    if let Some(mut store) = locate::open_if_there(global)? {
+    if let Some(store) = locate::open_if_there(global)? {
         check_files(&store, &mut report);
-        let workers = look_at_workers(&store)?;
+        let workers = worker_statuses(&store)?;
         report.workers_alive = workers.iter().filter(|worker| worker.is_alive()).count();
         report.workers_dead = workers.len() - report.workers_alive;
         check_held_jobs(&workers, &mut report);
-        note_waiting_jobs(&mut store, &workers, &mut report)?;
+        note_waiting_jobs(&store, &workers, &mut report)?;
         report.rules = Store::audit_rules().count();
         for Finding { rule, what } in store.audit()? {
             report.problem(rule, what);
@@ -131,21 +131,21 @@ fn check_mode(path: &Path, wanted: u32, report: &mut Report) {
 }
 
 /// A dead worker's jobs stay running until another worker recovers them: wrong only if no worker is alive.
-fn check_held_jobs(workers: &[Seen], report: &mut Report) {
+fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
     if report.workers_alive > 0 {
         return;
     }
-    for worker in workers.iter().filter(|worker| worker.holds() > 0) {
+    for worker in workers.iter().filter(|worker| worker.running > 0) {
         let what = format!(
             "a worker died holding {}; runner work recovers what it held",
-            counted(worker.holds(), "job")
+            counted(worker.running, "job")
         );
         report.problem("running jobs have a worker", what);
     }
 }
 
 /// Notes due jobs that no worker would take: somebody may want that, or has forgotten to start a worker.
-fn note_waiting_jobs(store: &mut Store, workers: &[Seen], report: &mut Report) -> Result<()> {
+fn note_waiting_jobs(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
     for QueueRow { name, paused, counts } in store.overview(clock::now())?.queues {
         let due = counts.ready;
         if due == 0 || paused || workers.iter().any(|worker| worker.takes_from(&name)) {

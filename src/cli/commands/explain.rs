@@ -7,6 +7,7 @@ use crate::cli::args::{Explain, Global};
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::output::{Output, Style};
+use crate::cli::worker_status::worker_statuses;
 use crate::cli::{status_text, values};
 use crate::clock;
 use crate::model::{
@@ -170,7 +171,7 @@ fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
     let now = clock::now();
     let store = locate::open(global)?;
     let job = locate::job(&store, id, now)?.ok_or_else(|| no_such_id(id))?;
-    let mut lines = status_text::status_text(&store, &job, now)?;
+    let mut lines = status_text::status_text(&job, &worker_statuses(&store)?, now);
     lines.extend(status_text::expiry_text(&job, now));
     if out.json {
         let wait = job.next_retry_at().map(|at| at.since(now));

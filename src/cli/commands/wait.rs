@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::cli::args::{Global, Ids};
-use crate::cli::commands::inspect::look_at_workers;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::output::{JobJson, Output, Written, warn};
 use crate::cli::poll::Poller;
+use crate::cli::worker_status::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, Status};
 use crate::process;
@@ -152,7 +152,7 @@ impl Vigil {
             return Ok(());
         }
         self.looked_at_workers = Some(Instant::now());
-        if look_at_workers(store)?.iter().any(|worker| worker.takes_from(queue)) {
+        if worker_statuses(store)?.iter().any(|worker| worker.takes_from(queue)) {
             return Ok(());
         }
         let id = job.id;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use super::{Output, Written, warn};
-use crate::store::StreamBytes;
-use crate::text::{counted, human_size, safe_block};
+use crate::store::{self, StreamBytes};
+use crate::text::{counted, human_size, safe_block, safe_line};
 
 /// Prints a stream on standard error.
 pub fn print_on_stderr(stream: &StreamBytes) -> Written {
@@ -35,7 +35,7 @@ pub struct StreamCursor {
 impl StreamCursor {
     /// Starts before the last `lines` lines.
     pub fn of_last_lines(stream: &StreamBytes, lines: usize) -> Self {
-        let start = last_lines(&stream.bytes, lines) as u64;
+        let start = start_of_last_lines(&stream.bytes, lines) as u64;
         let is_head = stream.omitted == 0 || start < halves(stream).0.len() as u64;
         Self { at: if is_head { start } else { start + stream.omitted }, open_line: false }
     }
@@ -97,7 +97,7 @@ fn whole_characters(bytes: &[u8]) -> &[u8] {
 }
 
 /// The index at which the last `lines` lines begin.
-fn last_lines(bytes: &[u8], lines: usize) -> usize {
+fn start_of_last_lines(bytes: &[u8], lines: usize) -> usize {
     let Some(last) = lines.checked_sub(1) else {
         return bytes.len();
     };
@@ -108,12 +108,28 @@ fn last_lines(bytes: &[u8], lines: usize) -> usize {
 
 /// Cuts a stream to its last `lines` lines.
 pub fn keep_last_lines(stream: &mut StreamBytes, lines: usize) {
-    let start = last_lines(&stream.bytes, lines);
+    let start = start_of_last_lines(&stream.bytes, lines);
     if start >= halves(stream).0.len() {
         stream.omitted = 0;
     }
     stream.head = stream.head.saturating_sub(start);
     stream.bytes.drain(..start);
+}
+
+/// The last lines of standard error that are not blank, made safe; of standard output where there are none. With the name
+/// of the stream.
+pub fn last_lines(output: &store::Output, lines: usize) -> (&'static str, Vec<String>) {
+    let of = |stream: &StreamBytes| -> Vec<String> {
+        let text = String::from_utf8_lossy(&stream.bytes);
+        let mut last: Vec<_> =
+            text.lines().rev().filter(|line| !line.trim().is_empty()).take(lines).collect();
+        last.reverse();
+        last.into_iter().map(safe_line).collect()
+    };
+    match of(&output.stderr) {
+        none if none.is_empty() => ("stdout", of(&output.stdout)),
+        lines => ("stderr", lines),
+    }
 }
 
 /// A stream as text that is safe on a terminal, with a mark where something was left out.

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::cli::worker_status::WorkerStatus;
 use crate::model::{
     Attempt, Bytes, Command, DeadReason, ErrorCode, JobSpec, JobState, Outcome, Status, sentence, signal,
 };
-use crate::store::{self, Counts, JobRow, NameStats, NewJob};
+use crate::store::{self, Counts, JobRow, NameStats, NewJob, Overview, QueueRow, StoreFile};
 use crate::text::{Millis, Timestamp, rfc3339};
 
 #[derive(Debug, Serialize)]
@@ -212,17 +213,31 @@ impl AttemptJson {
 
 #[derive(Debug, Serialize)]
 pub struct OverviewJson {
-    pub db: String,
-    pub counts: CountsJson,
-    pub queues: Vec<QueueJson>,
-    pub workers: Vec<WorkerJson>,
-    pub dead_by_error_code: BTreeMap<String, u64>,
-    pub next_run_at: Option<String>,
-    pub oldest_due_at: Option<String>,
+    db: String,
+    counts: CountsJson,
+    queues: Vec<QueueJson>,
+    workers: Vec<WorkerJson>,
+    dead_by_error_code: BTreeMap<String, u64>,
+    next_run_at: Option<String>,
+    oldest_due_at: Option<String>,
+}
+
+impl OverviewJson {
+    pub fn new(file: &StoreFile, overview: &Overview, workers: &[WorkerStatus]) -> Self {
+        Self {
+            db: file.path().display().to_string(),
+            counts: overview.counts.into(),
+            queues: overview.queues.iter().map(QueueJson::new).collect(),
+            workers: workers.iter().map(WorkerJson::new).collect(),
+            dead_by_error_code: overview.dead_by_error_code.clone(),
+            next_run_at: time(overview.next_run_at),
+            oldest_due_at: time(overview.oldest_due_at),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
-pub struct CountsJson {
+struct CountsJson {
     ready: u64,
     scheduled: u64,
     retrying: u64,
@@ -241,24 +256,47 @@ impl From<Counts> for CountsJson {
 
 #[derive(Debug, Serialize)]
 pub struct QueueJson {
-    pub name: String,
-    pub paused: bool,
-    pub ready: u64,
-    pub scheduled: u64,
-    pub retrying: u64,
-    pub running: u64,
+    name: String,
+    paused: bool,
+    ready: u64,
+    scheduled: u64,
+    retrying: u64,
+    running: u64,
+}
+
+impl QueueJson {
+    pub fn new(queue: &QueueRow) -> Self {
+        let QueueRow { name, paused, counts } = queue;
+        let Counts { ready, scheduled, retrying, running, .. } = *counts;
+        Self { name: name.clone(), paused: *paused, ready, scheduled, retrying, running }
+    }
 }
 
 #[derive(Debug, Serialize)]
 pub struct WorkerJson {
-    pub id: String,
-    pub pid: i32,
-    pub alive: bool,
-    pub started_at: String,
-    pub slots: usize,
-    pub running: u64,
+    id: String,
+    pid: i32,
+    alive: bool,
+    started_at: String,
+    slots: usize,
+    running: u64,
     /// Null: every queue.
-    pub queues: Option<Vec<String>>,
+    queues: Option<Vec<String>>,
+}
+
+impl WorkerJson {
+    pub fn new(worker: &WorkerStatus) -> Self {
+        let WorkerStatus { row, running, .. } = worker;
+        Self {
+            id: row.name.clone(),
+            pid: row.pid,
+            alive: worker.is_alive(),
+            started_at: rfc3339(row.started_at),
+            slots: row.slots,
+            running: *running,
+            queues: row.queues.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]

@@ -9,7 +9,7 @@ mod table;
 mod warn;
 
 pub use bar::{Bar, can_draw};
-pub use captured::{StreamCursor, keep_last_lines, print_on_stderr, readable};
+pub use captured::{StreamCursor, keep_last_lines, last_lines, print_on_stderr, readable};
 pub use json::{AttemptJson, JobJson, OverviewJson, QueueJson, StatsJson, WorkerJson};
 pub use stdout::{Output, Written};
 pub use style::{Style, ascii_only, color_of_help};

@@ -134,7 +134,7 @@ fn only_of_one_name_or_one_queue() {
         spec.expires_in = Some(Millis(expires_in));
         scene.add(job, 5_000);
     }
-    let mut of = |name: Option<&str>, queue: Option<&str>| -> Vec<(String, u64, u64, Option<u64>)> {
+    let of = |name: Option<&str>, queue: Option<&str>| -> Vec<(String, u64, u64, Option<u64>)> {
         let filter = StatsFilter {
             name: name.map(str::to_owned),
             queue: queue.map(str::to_owned),

@@ -2,69 +2,52 @@
 
 use anyhow::{Result, bail};
 
-use super::lists::ending;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::output::{AttemptJson, Output, Style, Written, readable};
-use crate::model::{Attempt, JobState, sentence};
-use crate::store::{Store, StreamBytes};
+use crate::model::{Attempt, Status, sentence, signal};
+use crate::store::{AttemptView, Store, StreamBytes};
 use crate::text::{Timestamp, human_duration, local_time, relative_time, safe_line};
 
-/// Shows an attempt.
-pub(super) fn show(
-    out: &mut Output,
-    store: &mut Store,
-    id: i64,
-    number: u32,
-    now: Timestamp,
-) -> Result<bool> {
-    let job = locate::job(store, id, now)?.ok_or_else(|| super::no_such_job(store, id))?;
-    let runs = job.spec.policy.runs();
-    let ended = store.attempt(id, number)?;
-    let runs_now = job.state == JobState::Running && number == job.attempts.saturating_add(1);
-    if ended.is_none() && !runs_now {
+pub(super) fn show(out: &mut Output, store: &Store, id: i64, number: u32, now: Timestamp) -> Result<bool> {
+    let view = store.attempt_view(id, number, now)?.ok_or_else(|| super::no_such_job(store, id))?;
+    let AttemptView { mut job, ended, output } = view;
+    if ended.is_none() && (number == 0 || number != job.last_attempt()) {
         bail!(
             CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
                 .hint(format!("runner inspect {id} shows those that it has"))
         );
     }
-    let output = store.output(id, number)?;
+    locate::add_start(store, &mut job);
+    let runs = job.spec.policy.runs();
     if out.json {
         let json =
             ended.as_ref().map_or_else(|| AttemptJson::running(&job), |ended| AttemptJson::new(ended, runs));
         out.object(&json.with_output(&output))?;
         return Ok(true);
     }
-    let name = out.paint(Style::Strong, &job.spec.name);
+    let heading = format!("job {id} {}, attempt {number}:", out.paint(Style::Strong, &job.spec.name));
     if let Some(attempt) = &ended {
         let outcome = out.paint_status(attempt.outcome.as_str());
         let code = attempt.error_code.as_ref().map(|code| format!(", {code}")).unwrap_or_default();
-        out.line(format!("job {id} {name}, attempt {number}: {outcome}{code}"))?;
-        facts(out, attempt, runs, now)?;
+        out.line(format!("{heading} {outcome}{code}"))?;
+        draw_facts(out, attempt, runs, now)?;
     } else {
-        let running = out.paint_status("running");
-        let since = job
-            .attempt_started_at
-            .or(job.claimed_at())
-            .map(|at| format!(" for {}", human_duration(now.since(at))))
-            .unwrap_or_default();
-        out.line(format!("job {id} {name}, attempt {number}: {running}{since}"))?;
+        let took = human_duration(now.since(job.running_since().unwrap_or(now)));
+        out.line(format!("{heading} {} for {took}", out.paint_status("running")))?;
     }
-    stream(out, "stdout", &output.stdout)?;
-    stream(out, "stderr", &output.stderr)?;
+    draw_stream(out, "stdout", &output.stdout)?;
+    draw_stream(out, "stderr", &output.stderr)?;
     Ok(true)
 }
 
-fn facts(out: &mut Output, attempt: &Attempt, runs: u32, now: Timestamp) -> Written {
+fn draw_facts(out: &mut Output, attempt: &Attempt, runs: u32, now: Timestamp) -> Written {
     let mut fact = |word: &str, value: &str| out.prose(&format!("  {word:<9} "), value);
     fact("decision", &sentence(attempt, runs))?;
     if let Some(started) = attempt.started_at {
         fact("started", &local_time(started))?;
     }
-    let how = match ending(attempt).as_str() {
-        "" => String::new(),
-        ending => format!(", {ending}"),
-    };
+    let how = exit_text(attempt).map(|how| format!(", {how}")).unwrap_or_default();
     let finished = attempt.finished_at;
     fact("ended", &format!("{}, {}{how}", local_time(finished), relative_time(finished, now)))?;
     if let Some(took) = attempt.duration {
@@ -79,12 +62,20 @@ fn facts(out: &mut Output, attempt: &Attempt, runs: u32, now: Timestamp) -> Writ
     fact("worker", &attempt.worker_id)
 }
 
-fn stream(out: &mut Output, name: &str, stream: &StreamBytes) -> Written {
+fn draw_stream(out: &mut Output, name: &str, stream: &StreamBytes) -> Written {
     out.line("")?;
-    if stream.bytes.is_empty() && stream.omitted == 0 {
+    if stream.is_empty() {
         return out.line(out.paint(Style::Faint, &format!("--- {name}: nothing")));
     }
     out.line(out.paint(Style::Faint, &format!("--- {name}")))?;
     let text = readable(stream);
     out.line(text.strip_suffix('\n').unwrap_or(&text))
+}
+
+/// How the process ended: `exit 22` or `SIGKILL`; none where it never ran or nobody saw its end.
+pub(super) fn exit_text(attempt: &Attempt) -> Option<String> {
+    Some(match attempt.status? {
+        Status::Exited(exit) => format!("exit {exit}"),
+        Status::Signaled(number) => signal::name(number),
+    })
 }

@@ -1,64 +1,55 @@
-//! One job: what it is, where it stands and why, and the story of its attempts.
+//! One job: what it is, its state and why, and the story of its attempts.
+
+use std::ops::RangeInclusive;
 
 use anyhow::Result;
 
-use super::lists::ending;
-use super::timeline;
+use super::attempt::exit_text;
 use crate::cli::definition_text::{command_lines, policy_lines};
 use crate::cli::locate;
-use crate::cli::output::{JobJson, Output, Style, Written};
-use crate::cli::status_text;
+use crate::cli::output::{JobJson, Output, Style, Written, last_lines};
+use crate::cli::status_text::status_text;
+use crate::cli::worker_status::{WorkerStatus, look_at};
 use crate::model::{Attempt, JobState, Outcome, sentence};
-use crate::store::{self, JobRow, Store};
-use crate::text::{Timestamp, counted, human_duration, local_time, relative_time, safe_line};
+use crate::store::{JobRow, JobView, Store};
+use crate::text::{Millis, Timestamp, counted, human_duration, local_time, relative_time, safe_line};
 
-/// Attempts that are shown or printed at most, the newest.
-const MOST_ATTEMPTS: usize = 1_000;
+/// Attempts that are read, the newest.
+const MAX_ATTEMPTS: usize = 1_000;
 
-/// Attempts that a screen shows at most.
+/// Attempts that a screen shows.
 const SCREENFUL: usize = 20;
 
-/// Lines of standard error that are shown with a failure.
-const LAST_WORDS: usize = 3;
+/// Lines of output that are shown with a failure.
+const LAST_LINES: usize = 3;
 
-/// Before the further lines of a story.
-const STORY: &str = "       ";
+/// Before the further lines about an attempt.
+const INDENT: &str = "       ";
 
-/// Shows a job.
-pub(super) fn show(out: &mut Output, store: &mut Store, id: i64, now: Timestamp) -> Result<bool> {
-    let job = locate::job(store, id, now)?.ok_or_else(|| super::no_such_job(store, id))?;
-    let history = store.history(id, MOST_ATTEMPTS)?;
+pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> Result<bool> {
+    let view = store.job_view(id, MAX_ATTEMPTS, now)?;
+    let JobView { mut job, history, last_output, workers } =
+        view.ok_or_else(|| super::no_such_job(store, id))?;
+    locate::add_start(store, &mut job);
     if out.json {
         out.object(&JobJson::new(&job).with_history(&history))?;
         return Ok(true);
     }
-    heading(out, store, &job, now)?;
-    facts(out, &job, now)?;
-    let runs = job.spec.policy.runs();
+    draw_heading(out, &job, &look_at(store, workers), now)?;
+    draw_facts(out, &job, now)?;
     if !history.is_empty() || job.state == JobState::Running {
         out.line("")?;
     }
-    timeline::show(out, &job, &history, now)?;
-    let hidden = history.len().saturating_sub(SCREENFUL);
-    if hidden > 0 {
-        out.line(format!(
-            "  … {}; runner inspect attempts --name {} lists all",
-            counted(hidden, "earlier attempt"),
-            job.spec.name
-        ))?;
+    draw_timeline(out, &job, &history, now)?;
+    draw_history(out, &job, &history)?;
+    if history.last().is_some_and(|last| last.outcome != Outcome::Succeeded) {
+        let (stream, lines) = last_lines(&last_output, LAST_LINES);
+        lines.iter().try_for_each(|line| out.line(format!("{INDENT}{stream}: {line}")))?;
     }
-    for (index, attempt) in history.iter().enumerate().skip(hidden) {
-        if attempt.budget_number == 1 && index > 0 && history[index - 1].next_state.is_final() {
-            out.line(out.paint(Style::Faint, "       put back, with a fresh budget"))?;
-        }
-        story(out, attempt, runs)?;
-    }
-    show_last_words(out, store, history.last())?;
-    if let Some(claimed) = job.attempt_started_at.or(job.claimed_at()) {
-        let number = job.attempts.saturating_add(1);
-        let started = local_time(claimed);
-        let running = out.paint_status("running");
-        out.line(format!("  {number:>3}  {started}  {running} for {}", human_duration(now.since(claimed))))?;
+    if let Some(since) = job.running_since() {
+        let (started, running) = (local_time(since), out.paint_status("running"));
+        let took = human_duration(now.since(since));
+        out.line(format!("  {:>3}  {started}  {running} for {took}", job.last_attempt()))?;
     }
     let next = what_to_type(&job);
     if !next.is_empty() {
@@ -68,17 +59,16 @@ pub(super) fn show(out: &mut Output, store: &mut Store, id: i64, now: Timestamp)
     Ok(true)
 }
 
-fn heading(out: &mut Output, store: &Store, job: &JobRow, now: Timestamp) -> Written {
-    let name = out.paint(Style::Strong, &job.spec.name);
-    let status = out.paint_status(job.status());
+fn draw_heading(out: &mut Output, job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Written {
+    let (name, status) = (out.paint(Style::Strong, &job.spec.name), out.paint_status(job.status()));
     out.line(format!("job {} {name}: {status}", job.id))?;
-    for line in status_text::status_text(store, job, now)? {
+    for line in status_text(job, workers, now) {
         out.prose("  ", &line)?;
     }
     out.line("")
 }
 
-fn facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
+fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     let spec = &job.spec;
     // What may be copied stays whole.
     for (index, line) in command_lines(&spec.command, &job.args).into_iter().enumerate() {
@@ -94,110 +84,219 @@ fn facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     if let Some(timeout) = spec.timeout {
         fact("timeout", format!("{timeout}, then SIGTERM, {} later SIGKILL", spec.grace_period))?;
     }
-    fact("enqueued", format!("{}, {}", local_time(job.enqueued_at), relative_time(job.enqueued_at, now)))?;
-    if job.phase.is_some() {
-        fact("due", format!("{}, {}", local_time(job.run_at), relative_time(job.run_at, now)))?;
-    }
-    if let Some(expiry) = job.expires_at {
-        fact("expires", format!("{}, {}", local_time(expiry), relative_time(expiry, now)))?;
-    }
-    for (word, key) in [("key", &spec.unique_key), ("once", &job.idempotency_key)] {
-        if let Some(key) = key {
-            fact(word, safe_line(key))?;
+    let due = job.phase.map(|_| job.run_at);
+    for (word, at) in [("enqueued", Some(job.enqueued_at)), ("due", due), ("expires", job.expires_at)] {
+        if let Some(at) = at {
+            fact(word, format!("{}, {}", local_time(at), relative_time(at, now)))?;
         }
     }
-    if let Some(result) = &job.result {
-        fact("result", safe_line(result))?;
+    for (word, text) in [("key", &spec.unique_key), ("once", &job.idempotency_key), ("result", &job.result)] {
+        if let Some(text) = text {
+            fact(word, safe_line(text))?;
+        }
     }
     Ok(())
 }
 
-/// Two lines an attempt: how it went, and what was decided.
-fn story(out: &mut Output, attempt: &Attempt, runs: u32) -> Written {
+fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) -> Written {
+    let hidden = history.len().saturating_sub(SCREENFUL);
+    if hidden > 0 {
+        let earlier = counted(hidden, "earlier attempt");
+        out.line(format!("  … {earlier}; runner inspect attempts --name {} lists all", job.spec.name))?;
+    }
+    for (index, attempt) in history.iter().enumerate().skip(hidden) {
+        if attempt.budget_number == 1 && index > 0 && history[index - 1].next_state.is_final() {
+            out.line(out.paint(Style::Faint, &format!("{INDENT}put back, with a fresh budget")))?;
+        }
+        draw_attempt(out, attempt, job.spec.policy.runs())?;
+    }
+    Ok(())
+}
+
+/// A line for how it went, one for what was decided, and one for its message.
+fn draw_attempt(out: &mut Output, attempt: &Attempt, runs: u32) -> Written {
     let started = match attempt.started_at {
         Some(at) => local_time(at),
         None if attempt.outcome == Outcome::SpawnFailed => local_time(attempt.finished_at),
         None => "not known to start ".to_owned(),
     };
     let took = attempt.duration.map(human_duration).unwrap_or_default();
-    let code = attempt.error_code.as_ref().map(ToString::to_string);
-    let how = how_it_ended(attempt);
-    let code = code.map(|code| format!(" -> {code}")).unwrap_or_default();
-    let leaked = if attempt.leaked { ", leaked a process" } else { "" };
-    let how = match attempt.outcome {
-        Outcome::Succeeded => out.paint(Style::Good, &how),
-        Outcome::Interrupted | Outcome::Cancelled => how,
-        _ => out.paint(Style::Bad, &how),
+    let ending = ending_text(attempt);
+    let ending = match attempt.outcome {
+        Outcome::Succeeded => out.paint(Style::Good, &ending),
+        Outcome::Interrupted | Outcome::Cancelled => ending,
+        _ => out.paint(Style::Bad, &ending),
     };
-    out.prose(&format!("  {:>3}  ", attempt.number), &format!("{started}  {took:>7}  {how}{code}{leaked}"))?;
+    let code = attempt.error_code.as_ref().map(|code| format!(" -> {code}")).unwrap_or_default();
+    let leaked = if attempt.leaked { ", leaked a process" } else { "" };
+    let number = format!("  {:>3}  ", attempt.number);
+    out.prose(&number, &format!("{started}  {took:>7}  {ending}{code}{leaked}"))?;
     if attempt.next_state != JobState::Succeeded {
-        out.prose(STORY, &sentence(attempt, runs))?;
+        out.prose(INDENT, &sentence(attempt, runs))?;
     }
     if let Some(message) = &attempt.message {
-        out.aside(STORY, &safe_line(message))?;
+        out.aside(INDENT, &safe_line(message))?;
     }
     Ok(())
 }
 
-/// What runner had a hand in, and what the process did.
-fn how_it_ended(attempt: &Attempt) -> String {
-    let cut = match attempt.outcome {
-        Outcome::Succeeded | Outcome::Failed => return ending(attempt),
-        Outcome::TimedOut => "timed out",
-        Outcome::SpawnFailed => "not started",
-        Outcome::WorkerCrashed => "worker died",
-        Outcome::Interrupted => "worker stopped",
-        Outcome::Cancelled => "cancelled",
+/// What runner did to the attempt, and how its process ended.
+fn ending_text(attempt: &Attempt) -> String {
+    let stopped = match attempt.outcome {
+        Outcome::Succeeded | Outcome::Failed => None,
+        Outcome::TimedOut => Some("timed out".to_owned()),
+        Outcome::SpawnFailed => Some("not started".to_owned()),
+        Outcome::WorkerCrashed => Some("worker died".to_owned()),
+        Outcome::Interrupted => Some("worker stopped".to_owned()),
+        Outcome::Cancelled => Some("cancelled".to_owned()),
     };
-    match ending(attempt) {
-        nothing if nothing.is_empty() => cut.to_owned(),
-        ending => format!("{cut}, {ending}"),
-    }
-}
-
-/// The last lines that the last attempt wrote, where it failed: often they say why.
-fn show_last_words(out: &mut Output, store: &mut Store, last: Option<&Attempt>) -> Written {
-    let Some(failed) = last.filter(|last| last.outcome != Outcome::Succeeded) else { return Ok(()) };
-    let (stream, lines) = last_words(&store.output(failed.job_id, failed.number)?, LAST_WORDS);
-    for line in lines {
-        out.line(format!("       {stream}: {line}"))?;
-    }
-    Ok(())
-}
-
-/// The last lines of standard error, or of standard output where there are none: with the name of the stream.
-pub(super) fn last_words(output: &store::Output, most: usize) -> (&'static str, Vec<String>) {
-    match last_lines(&output.stderr.bytes, most) {
-        none if none.is_empty() => ("stdout", last_lines(&output.stdout.bytes, most)),
-        lines => ("stderr", lines),
-    }
-}
-
-/// The last lines of a stream that are not blank, made safe.
-fn last_lines(bytes: &[u8], most: usize) -> Vec<String> {
-    let text = String::from_utf8_lossy(bytes);
-    let mut lines: Vec<_> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(most).collect();
-    lines.reverse();
-    lines.into_iter().map(safe_line).collect()
+    stopped.into_iter().chain(exit_text(attempt)).collect::<Vec<_>>().join(", ")
 }
 
 /// The commands that help with a job in this state.
 fn what_to_type(job: &JobRow) -> String {
     let id = job.id;
-    let mut commands = Vec::new();
-    if job.attempts > 0 || job.state == JobState::Running {
-        commands.push(format!("runner logs {id}"));
-    }
-    match job.state {
+    let logs = (job.last_attempt() > 0).then(|| format!("runner logs {id}"));
+    let change = match job.state {
         JobState::Dead | JobState::Cancelled if job.spec.policy.retryable => {
-            commands.push(format!("runner retry {id}"));
+            Some(format!("runner retry {id}"))
         }
-        JobState::Dead | JobState::Cancelled => commands.push(format!("runner retry {id} --force")),
-        JobState::Pending if job.next_retry_at().is_some() => {
-            commands.push(format!("runner retry {id} --now"));
-        }
-        JobState::Running => commands.push(format!("runner cancel {id}")),
-        JobState::Pending | JobState::Succeeded => {}
+        JobState::Dead | JobState::Cancelled => Some(format!("runner retry {id} --force")),
+        JobState::Pending if job.next_retry_at().is_some() => Some(format!("runner retry {id} --now")),
+        JobState::Running => Some(format!("runner cancel {id}")),
+        JobState::Pending | JobState::Succeeded => None,
+    };
+    logs.into_iter().chain(change).collect::<Vec<_>>().join("   ")
+}
+
+/// Attempts that the timeline shows, the newest: more would push the story off the screen.
+const MAX_BARS: usize = 8;
+
+/// Columns of a bar. Below the first nothing could be seen, beyond the second nothing more.
+const BAR_WIDTHS: RangeInclusive<usize> = 20..=66;
+
+/// One attempt on the timeline: its wait, then its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    number: u32,
+    waits_from: Timestamp,
+    /// The end of the wait, if it has not begun.
+    runs_from: Timestamp,
+    /// The end of the run, or now.
+    until: Timestamp,
+    style: Style,
+}
+
+/// Draws, on a terminal, a bar for each attempt, all on one scale, where there is more than one to compare.
+fn draw_timeline(out: &mut Output, job: &JobRow, history: &[Attempt], now: Timestamp) -> Written {
+    let width = out.width().saturating_sub(INDENT.len() + 1).min(*BAR_WIDTHS.end());
+    let mut spans = spans(job, history, now);
+    if !out.is_terminal() || width < *BAR_WIDTHS.start() || spans.len() < 2 {
+        return Ok(());
     }
-    commands.join("   ")
+    spans.drain(..spans.len().saturating_sub(MAX_BARS));
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(()) };
+    let (from, until) = (first.waits_from, last.until);
+    let [waits, runs] = if out.ascii_only() { ['.', '#'] } else { ['░', '█'] };
+    let (all, since) = (human_duration(until.since(from)), local_time(from));
+    out.prose("  time      ", &format!("{all} from {since}: {waits} waits, {runs} runs"))?;
+    for span in &spans {
+        let (blank, wait, run) = cells(span, from, until, width);
+        let waited = out.paint(Style::Faint, &waits.to_string().repeat(wait));
+        let ran = out.paint(span.style, &runs.to_string().repeat(run));
+        out.line(format!("  {:>3}  {}{waited}{ran}", span.number, " ".repeat(blank)))?;
+    }
+    out.line("")
+}
+
+/// What is known of the times of each attempt, with the one that runs or is waited for.
+fn spans(job: &JobRow, history: &[Attempt], now: Timestamp) -> Vec<Span> {
+    let mut spans = Vec::with_capacity(history.len() + 1);
+    // Clocks may have been set: no attempt begins before the one before it has ended.
+    let mut free = job.enqueued_at;
+    let mut was_final = false;
+    for attempt in history {
+        let until = attempt.finished_at.max(free);
+        let began = attempt.started_at.or(attempt.duration.map(|span| before(until, span))).unwrap_or(until);
+        let runs_from = began.clamp(free, until);
+        // A dead job waits for nothing: it was put back at some time before this attempt.
+        let waits_from = if was_final { runs_from } else { free };
+        let style = match attempt.outcome {
+            Outcome::Succeeded => Style::Good,
+            Outcome::Interrupted | Outcome::Cancelled => Style::Warn,
+            _ => Style::Bad,
+        };
+        spans.push(Span { number: attempt.number, waits_from, runs_from, until, style });
+        (free, was_final) = (until, attempt.next_state.is_final());
+    }
+    let number = job.attempts.saturating_add(1);
+    let last = match job.state {
+        JobState::Running => {
+            let began = job.running_since().unwrap_or(now).clamp(free, now.max(free));
+            Some((began, now.max(began)))
+        }
+        JobState::Pending if job.attempts > 0 => {
+            let due = job.run_at.max(now).max(free);
+            Some((due, due))
+        }
+        _ => None,
+    };
+    let last = last.map(|(runs_from, until)| Span {
+        number,
+        waits_from: free,
+        runs_from,
+        until,
+        style: Style::Busy,
+    });
+    spans.extend(last);
+    spans
+}
+
+fn before(at: Timestamp, span: Millis) -> Timestamp {
+    Timestamp(at.0.saturating_sub_unsigned(span.0))
+}
+
+/// Columns that are blank, that wait, that run. A run takes a column at least.
+fn cells(span: &Span, from: Timestamp, until: Timestamp, width: usize) -> (usize, usize, usize) {
+    let all = u128::from(until.since(from).0.max(1));
+    let column = |at: Timestamp| {
+        let passed = u128::from(at.since(from).0) * width as u128;
+        usize::try_from((passed + all / 2) / all).unwrap_or(width).min(width)
+    };
+    let (mut blank, mut begins, mut ends) =
+        (column(span.waits_from), column(span.runs_from), column(span.until));
+    let has_run = span.until > span.runs_from || span.style != Style::Busy;
+    if has_run && begins == ends {
+        begins = begins.min(width - 1);
+        ends = begins + 1;
+        blank = blank.min(begins);
+    }
+    (blank, begins - blank, ends - begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_to_scale_and_a_run_takes_a_column_at_least() {
+        let span = |waits_from, runs_from, until, style| Span {
+            number: 1,
+            waits_from: Timestamp(waits_from),
+            runs_from: Timestamp(runs_from),
+            until: Timestamp(until),
+            style,
+        };
+        for (span, expected) in [
+            (span(1_000, 1_500, 2_000, Style::Good), (0, 10, 10)),
+            (span(1_500, 1_750, 1_800, Style::Good), (10, 5, 1)),
+            (span(1_000, 1_001, 1_002, Style::Good), (0, 0, 1)),
+            (span(1_990, 1_999, 2_000, Style::Good), (19, 0, 1)),
+            (span(1_500, 2_000, 2_000, Style::Busy), (10, 10, 0)),
+        ] {
+            assert_eq!(cells(&span, Timestamp(1_000), Timestamp(2_000), 20), expected, "{span:?}");
+        }
+        let moment = span(5, 5, 5, Style::Good);
+        assert_eq!(cells(&moment, Timestamp(5), Timestamp(5), 20), (0, 0, 1));
+    }
 }

@@ -1,24 +1,86 @@
-//! Lists of jobs and attempts, newest first.
+//! Lists of jobs, attempts and dead letters, newest first.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 
+use super::attempt::exit_text;
 use crate::cli::locate;
-use crate::cli::output::{AttemptJson, Column, JobJson, Output, Table};
-use crate::model::{Attempt, Status, signal};
-use crate::store::{AttemptFilter, JobFilter, JobRow, Store};
-use crate::text::{Timestamp, human_duration, relative_time, safe_line};
+use crate::cli::output::{
+    AttemptJson, Column, JobJson, Output, Style, Table, Written, last_lines, note_left_out,
+};
+use crate::model::{DeadReason, ErrorCode, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED, sentence};
+use crate::store::{self, AttemptFilter, AttemptRow, JobFilter, JobRow, Store};
+use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
 
-/// Rows read at once.
+/// Rows read at once: a long read would hold up a checkpoint.
 const PAGE: usize = 500;
 
-/// Lists jobs.
+/// How a list ended.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    rows: usize,
+    /// The limit cut it.
+    more: bool,
+}
+
+impl Listed {
+    fn note_more(self, out: &mut Output) -> Written {
+        if self.more { out.line(format!("the newest {}; --limit 0 shows all", self.rows)) } else { Ok(()) }
+    }
+}
+
+/// Hands each row on, up to `limit`, until `each` says that it is enough. `read` takes where a page begins and its length.
+fn for_each<T, C>(
+    limit: usize,
+    read: impl Fn(Option<C>, usize) -> store::Result<(Vec<T>, Option<C>)>,
+    mut each: impl FnMut(T) -> Result<bool>,
+) -> Result<Listed> {
+    let (mut last, mut rows) = (None, 0);
+    loop {
+        // One row more than is shown tells whether the limit cuts the list.
+        let (page, next) = read(last, PAGE.min((limit - rows).saturating_add(1)))?;
+        for row in page {
+            if rows == limit {
+                return Ok(Listed { rows, more: true });
+            }
+            rows += 1;
+            if !each(row)? {
+                return Ok(Listed { rows, more: false });
+            }
+        }
+        if next.is_none() {
+            return Ok(Listed { rows, more: false });
+        }
+        last = next;
+    }
+}
+
+fn for_each_job(
+    store: &Store,
+    filter: &JobFilter,
+    limit: usize,
+    now: Timestamp,
+    mut each: impl FnMut(JobRow) -> Result<bool>,
+) -> Result<Listed> {
+    let read = |last, length| store.jobs_page(filter, last, length, now);
+    for_each(limit, read, |mut job| {
+        locate::add_start(store, &mut job);
+        each(job)
+    })
+}
+
 pub(super) fn jobs(
     out: &mut Output,
-    store: &mut Store,
+    store: &Store,
     filter: &JobFilter,
     limit: usize,
     now: Timestamp,
 ) -> Result<bool> {
+    if out.json {
+        return jobs_as_json(out, store, filter, limit, now);
+    }
     let mut table = Table::new(&[
         Column::new("id").right(),
         Column::new("name").name(),
@@ -28,85 +90,56 @@ pub(super) fn jobs(
         Column::new("when"),
         Column::new("what").text().dropped(2),
     ]);
-    let json = out.json;
-    let (shown, more) = each_job(store, filter, limit, now, |job| {
-        if json {
-            out.object(&JobJson::new(job))?;
-            return Ok(!out.is_closed());
-        }
+    let listed = for_each_job(store, filter, limit, now, |job| {
         table.row(vec![
             job.id.to_string(),
             job.spec.name.clone(),
             job.spec.queue.clone(),
             job.status().to_owned(),
-            format!("{}/{}", job.budget_used, job.spec.policy.runs()),
-            when(job, now),
-            what(job),
+            runs(&job),
+            relative_time(if job.phase.is_some() { job.run_at } else { job.changed_at }, now),
+            what_happened(&job),
         ]);
         Ok(true)
     })?;
-    if json {
-        return Ok(shown > 0);
-    }
-    if shown == 0 {
+    if listed.rows == 0 {
         out.remark("no jobs")?;
         return Ok(false);
     }
     table.print(out)?;
-    if more {
-        out.line(format!("the newest {shown}; --limit 0 shows all"))?;
-    }
+    listed.note_more(out)?;
     Ok(true)
 }
 
-/// Calls for each job, a page at a time, until the call says that it is enough. Gives how many there were, and whether the limit cut the list.
-pub(super) fn each_job(
-    store: &mut Store,
+fn jobs_as_json(
+    out: &mut Output,
+    store: &Store,
     filter: &JobFilter,
     limit: usize,
     now: Timestamp,
-    mut each: impl FnMut(&JobRow) -> Result<bool>,
-) -> Result<(usize, bool)> {
-    let (mut last, mut shown) = (None, 0);
-    loop {
-        // One more than is shown tells whether the limit cut the list.
-        let page = PAGE.min((limit - shown).saturating_add(1));
-        let (mut jobs, next) = store.jobs_page(filter, last, page, now)?;
-        for job in &mut jobs {
-            if shown == limit {
-                return Ok((shown, true));
-            }
-            locate::add_start(store, job);
-            shown += 1;
-            if !each(job)? {
-                return Ok((shown, false));
-            }
-        }
-        if next.is_none() {
-            return Ok((shown, false));
-        }
-        last = next;
-    }
+) -> Result<bool> {
+    let listed = for_each_job(store, filter, limit, now, |job| {
+        out.object(&JobJson::new(&job))?;
+        Ok(!out.is_closed())
+    })?;
+    Ok(listed.rows > 0)
 }
 
-/// The moment that matters most about a job.
-fn when(job: &JobRow, now: Timestamp) -> String {
-    if job.phase.is_some() { relative_time(job.run_at, now) } else { relative_time(job.changed_at, now) }
+fn runs(job: &JobRow) -> String {
+    format!("{}/{}", job.budget_used, job.spec.policy.runs())
 }
 
-/// What is known about how it goes.
-fn what(job: &JobRow) -> String {
+/// The code, the reason and the message of its last failure.
+fn what_happened(job: &JobRow) -> String {
     let code = job.error_code.as_ref().or(job.last_error_code.as_ref()).map(ToString::to_string);
-    let reason = job.dead_reason.map(|reason| reason.as_str().to_owned());
+    let reason = job.dead_reason.map(|reason| reason.to_string());
     let message = job.last_message.as_deref().map(safe_line);
-    let parts: Vec<String> = [code, reason, message].into_iter().flatten().collect();
-    parts.join(", ")
+    [code, reason, message].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Lists ended attempts.
 pub(super) fn attempts(
     out: &mut Output,
-    store: &mut Store,
+    store: &Store,
     filter: &AttemptFilter,
     limit: usize,
     now: Timestamp,
@@ -120,58 +153,175 @@ pub(super) fn attempts(
         Column::new("when"),
         Column::new("decision").text().dropped(3),
     ]);
-    let (mut last, mut shown, mut more) = (None, 0, false);
-    'pages: loop {
-        let most = PAGE.min((limit - shown).saturating_add(1));
-        let page = store.attempts_page(filter, last, most)?;
-        for (attempt, name, runs) in &page {
-            if shown == limit {
-                more = true;
-                break 'pages;
-            }
-            shown += 1;
-            last = Some((attempt.finished_at, attempt.job_id, attempt.number));
-            let json = AttemptJson::new(attempt, *runs);
-            if out.json {
-                out.object(&json)?;
-                if out.is_closed() {
-                    break 'pages;
-                }
-                continue;
-            }
-            table.row(vec![
-                format!("{}.{}", attempt.job_id, attempt.number),
-                name.clone(),
-                attempt.outcome.to_string(),
-                ending(attempt),
-                attempt.duration.map(human_duration).unwrap_or_default(),
-                relative_time(attempt.finished_at, now),
-                crate::model::sentence(attempt, *runs),
-            ]);
+    let read = |last, length| store.attempts_page(filter, last, length);
+    let listed = for_each(limit, read, |AttemptRow { attempt, name, runs }| {
+        if out.json {
+            out.object(&AttemptJson::new(&attempt, runs))?;
+            return Ok(!out.is_closed());
         }
-        if page.len() < most {
-            break;
-        }
-    }
+        table.row(vec![
+            format!("{}.{}", attempt.job_id, attempt.number),
+            name,
+            attempt.outcome.to_string(),
+            exit_text(&attempt).unwrap_or_default(),
+            attempt.duration.map(human_duration).unwrap_or_default(),
+            relative_time(attempt.finished_at, now),
+            sentence(&attempt, runs),
+        ]);
+        Ok(true)
+    })?;
     if out.json {
-        return Ok(shown > 0);
+        return Ok(listed.rows > 0);
     }
-    if shown == 0 {
+    if listed.rows == 0 {
         out.remark("no attempts have ended")?;
         return Ok(false);
     }
     table.print(out)?;
-    if more {
-        out.line(format!("the newest {shown}; --limit 0 shows all"))?;
-    }
+    listed.note_more(out)?;
     Ok(true)
 }
 
-/// What the process did.
-pub(super) fn ending(attempt: &Attempt) -> String {
-    match attempt.status {
-        Some(Status::Exited(exit)) => format!("exit {exit}"),
-        Some(Status::Signaled(number)) => signal::name(number),
-        None => String::new(),
+/// A dead job, and what is known of its last failure.
+struct DeadLetter {
+    job: JobRow,
+    last_words: String,
+}
+
+/// Dead letters, grouped by error code, with the commands that help each group.
+pub(super) fn dead(
+    out: &mut Output,
+    store: &Store,
+    filter: &JobFilter,
+    limit: usize,
+    now: Timestamp,
+) -> Result<bool> {
+    if out.json {
+        return jobs_as_json(out, store, filter, limit, now);
     }
+    let mut groups: BTreeMap<String, Vec<DeadLetter>> = BTreeMap::new();
+    let listed = for_each_job(store, filter, limit, now, |job| {
+        let code = job.error_code.as_ref().map(ErrorCode::to_string).unwrap_or_default();
+        let last_words = last_words(store, &job)?;
+        groups.entry(code).or_default().push(DeadLetter { job, last_words });
+        Ok(true)
+    })?;
+    if listed.rows == 0 {
+        out.remark("no dead letters")?;
+        return Ok(false);
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, letters)| Reverse(letters.len()));
+    let mut left_out = Vec::new();
+    for (index, (code, letters)) in groups.iter().enumerate() {
+        if index > 0 {
+            out.line("")?;
+        }
+        left_out.extend(draw_group(out, code, letters, filter, listed, now)?);
+    }
+    left_out.dedup();
+    if !left_out.is_empty() {
+        out.line("")?;
+        note_left_out(out, &left_out)?;
+    }
+    listed.note_more(out)?;
+    Ok(true)
+}
+
+/// The message of the last attempt, else the last line that it wrote.
+fn last_words(store: &Store, job: &JobRow) -> Result<String> {
+    if let Some(message) = &job.last_message {
+        return Ok(safe_line(message));
+    }
+    let (_, mut lines) = last_lines(&store.output(job.id, job.attempts)?, 1);
+    Ok(lines.pop().unwrap_or_default())
+}
+
+/// Draws a group. Gives the columns that there was no room for.
+fn draw_group(
+    out: &mut Output,
+    code: &str,
+    letters: &[DeadLetter],
+    filter: &JobFilter,
+    listed: Listed,
+    now: Timestamp,
+) -> Result<Vec<&'static str>> {
+    let heading = format!("{code}: {}", counted(letters.len(), "job"));
+    out.line(out.paint(Style::Strong, &heading))?;
+    let mut table = Table::new(&[
+        Column::new("  id").right(),
+        Column::new("name").name(),
+        Column::new("runs").right(),
+        Column::new("died"),
+        Column::new("why").text().dropped(1),
+        Column::new("what it said").text(),
+    ]);
+    for DeadLetter { job, last_words } in letters {
+        table.row(vec![
+            format!("  {}", job.id),
+            job.spec.name.clone(),
+            runs(job),
+            relative_time(job.changed_at, now),
+            job.dead_reason.map(|reason| reason.to_string()).unwrap_or_default(),
+            last_words.clone(),
+        ]);
+    }
+    let left_out = table.print_rows(out)?;
+    for (word, line) in advice(code, letters, &selection(code, letters, filter, listed)) {
+        out.prose(&format!("  {word:<7} "), &line)?;
+    }
+    Ok(left_out)
+}
+
+/// What to look at, what to change, what to type: lines, each with a word in front.
+fn advice(code: &str, letters: &[DeadLetter], selection: &str) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    let Some(DeadLetter { job: newest, .. }) = letters.first() else { return lines };
+    if newest.attempts > 0 {
+        lines.push(("look", format!("runner logs {}", newest.id)));
+    }
+    if let Some(fix) = fix(code, newest) {
+        lines.push(("fix", fix));
+        let kept = "(what is queued keeps its definition: after a change of the file, enqueue it anew)";
+        lines.push(("", kept.to_owned()));
+    }
+    let once = letters.iter().filter(|letter| !letter.job.spec.policy.retryable).count();
+    let force = if once == letters.len() { " --force" } else { "" };
+    lines.push(("replay", format!("runner retry {selection}{force}")));
+    if once > 0 && once < letters.len() {
+        lines.push(("", format!("{once} of these: retryable = false, only with --force")));
+    }
+    lines
+}
+
+/// What selects exactly these jobs for `retry`: filters that it has too, if the list shows all of them, else their ids.
+fn selection(code: &str, letters: &[DeadLetter], filter: &JobFilter, listed: Listed) -> String {
+    let all = !listed.more && filter.queue.is_none() && filter.since.is_none();
+    if all && letters.len() > 1 {
+        let name = filter.name.as_ref().map(|name| format!(" --name {name}")).unwrap_or_default();
+        return format!("--dead --error-code {code}{name}");
+    }
+    letters.iter().map(|letter| letter.job.id.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// The change in the job file that would have helped, where there is a typical one.
+fn fix(code: &str, job: &JobRow) -> Option<String> {
+    let name = &job.spec.name;
+    Some(match (code, job.dead_reason?) {
+        (TIMEOUT, _) => {
+            let timeout = job.spec.timeout.map(|span| format!(" ({span})")).unwrap_or_default();
+            format!("if it needs longer, raise timeout{timeout} of {name} in the job file")
+        }
+        (SPAWN_FAILED, _) => {
+            format!("{name} could not be started: check its program, its cwd and the worker's PATH")
+        }
+        (WORKER_CRASHED, DeadReason::CodeNotListed) => {
+            format!("add \"WORKER_CRASHED\" to auto_retry_for of {name} if it may run again after a crash")
+        }
+        (_, DeadReason::CodeNotListed) => {
+            format!("add \"{code}\" to auto_retry_for of {name} if it is worth a retry")
+        }
+        (_, DeadReason::Expired) => format!("raise expires_in of {name}, or start a worker in time"),
+        _ => return None,
+    })
 }

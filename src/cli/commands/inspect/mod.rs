@@ -1,17 +1,11 @@
-//! `runner inspect`: one file a out.
+//! `runner inspect`: the screens read from the store, and then draw.
 
 mod attempt;
-mod dead;
 mod job;
 mod lists;
 mod overview;
-mod queues;
 mod stats;
-mod timeline;
-mod unknown;
-mod workers;
-
-pub use workers::{Seen, look as look_at_workers};
+mod unknown_filter;
 
 use anyhow::{Result, bail};
 
@@ -21,16 +15,15 @@ use crate::cli::locate;
 use crate::cli::output::Output;
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
-use crate::model::{JobState, Outcome};
-use crate::store::{AttemptFilter, JobFilter, StateFilter, StatsFilter, Store};
+use crate::model::Outcome;
+use crate::store::{AttemptFilter, JobFilter, StateFilter, StatsFilter, Store, StoreError};
 use crate::text::Timestamp;
 
-/// How many rows a screen shows where nothing else is asked for.
+/// Rows on a screen unless `--limit` says otherwise.
 const SCREENFUL: usize = 50;
 
-/// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EventKind {
+enum Subject {
     Overview,
     One(JobOrAttempt),
     Jobs,
@@ -41,7 +34,7 @@ enum EventKind {
     Stats,
 }
 
-impl EventKind {
+impl Subject {
     fn parse(text: Option<&str>) -> Result<Self> {
         Ok(match text {
             None => Self::Overview,
@@ -65,48 +58,45 @@ impl EventKind {
 
 /// Runs the verb.
 pub fn run(global: &Global, asked: &Inspect) -> Result<ExitStatus> {
-    let what = EventKind::parse(asked.what.as_deref())?;
-    check_filters(what, asked)?;
+    let subject = Subject::parse(asked.what.as_deref())?;
+    check_filters(subject, asked)?;
     let now = clock::now();
     let mut out = Output::new(global);
-    let Some(mut store) = locate::open_if_there(global)? else {
-        return without_store(&mut out, global, what, asked);
+    let Some(store) = locate::open_if_there(global)? else {
+        return without_store(&mut out, global, subject, asked);
     };
     let limit = limit(asked, &out);
-    let found = match what {
-        EventKind::Overview => overview::show(&mut out, &mut store, now)?,
-        EventKind::One(JobOrAttempt { job, attempt: None }) => job::show(&mut out, &mut store, job, now)?,
-        EventKind::One(JobOrAttempt { job, attempt: Some(number) }) => {
-            attempt::show(&mut out, &mut store, job, number, now)?
+    let found = match subject {
+        Subject::Overview => overview::show(&mut out, &store, now)?,
+        Subject::One(JobOrAttempt { job, attempt: None }) => job::show(&mut out, &store, job, now)?,
+        Subject::One(JobOrAttempt { job, attempt: Some(number) }) => {
+            attempt::show(&mut out, &store, job, number, now)?
         }
-        EventKind::Jobs => lists::jobs(&mut out, &mut store, &job_filter(asked, now)?, limit, now)?,
-        EventKind::Attempts => {
-            lists::attempts(&mut out, &mut store, &attempt_filter(asked, now)?, limit, now)?
+        Subject::Jobs => lists::jobs(&mut out, &store, &job_filter(asked, now)?, limit, now)?,
+        Subject::Attempts => lists::attempts(&mut out, &store, &attempt_filter(asked, now)?, limit, now)?,
+        Subject::Dead => {
+            let filter = JobFilter { dead_by_time: true, ..job_filter(asked, now)? };
+            lists::dead(&mut out, &store, &filter, limit, now)?
         }
-        EventKind::Dead => {
-            let states = vec![StateFilter::State(JobState::Dead)];
-            let filter = JobFilter { states, by_end: true, ..job_filter(asked, now)? };
-            dead::show(&mut out, &mut store, &filter, limit, now)?
-        }
-        EventKind::Workers => workers::show(&mut out, &mut store, now)?,
-        EventKind::Stats => stats::show(&mut out, &mut store, &stats_filter(asked, now), limit, now)?,
-        EventKind::Queues => queues::show(&mut out, &mut store, asked.name.as_deref(), now)?,
+        Subject::Workers => overview::workers(&mut out, &store, now)?,
+        Subject::Queues => overview::queues(&mut out, &store, asked.name.as_deref(), now)?,
+        Subject::Stats => stats::show(&mut out, &store, &stats_filter(asked, now), limit, now)?,
     };
     out.flush()?;
-    if what.is_list() && !found && !out.json && !out.quiet {
-        unknown::tell(global, &store, asked)?;
+    if subject.is_list() && !found && !out.json && !out.quiet {
+        unknown_filter::warn_of(global, &store, asked)?;
     }
     Ok(if asked.fail_if_any && found { ExitStatus::NO } else { ExitStatus::SUCCESS })
 }
 
-/// There is no database yet: nothing is listed, and what is named cannot be found.
-fn without_store(out: &mut Output, global: &Global, what: EventKind, asked: &Inspect) -> Result<ExitStatus> {
+/// There is no database yet: lists are empty, and a job that is named cannot be found.
+fn without_store(out: &mut Output, global: &Global, subject: Subject, asked: &Inspect) -> Result<ExitStatus> {
     let file = locate::store_file(global)?;
-    let missing = crate::store::StoreError::Missing(file.path().to_owned());
-    if matches!(what, EventKind::One(_)) || asked.fail_if_any {
+    let missing = StoreError::Missing(file.path().to_owned());
+    if matches!(subject, Subject::One(_)) || asked.fail_if_any {
         return Err(missing.into());
     }
-    if what == EventKind::Overview {
+    if subject == Subject::Overview {
         overview::show_empty(out, &file)?;
     } else if !out.json {
         out.line(missing.to_string())?;
@@ -115,17 +105,19 @@ fn without_store(out: &mut Output, global: &Global, what: EventKind, asked: &Ins
     Ok(ExitStatus::SUCCESS)
 }
 
-/// A filter without effect would be a wrong answer.
-fn check_filters(what: EventKind, asked: &Inspect) -> Result<()> {
-    let (list, rows) = (what.is_list(), what.is_list() || what == EventKind::Stats);
+/// Refuses filters that have no effect: the answer would be wrong.
+fn check_filters(subject: Subject, asked: &Inspect) -> Result<()> {
+    let list = subject.is_list();
+    let rows = list || subject == Subject::Stats;
+    let any = rows || matches!(subject, Subject::Workers | Subject::Queues);
     let given = [
-        ("--state", !asked.state.is_empty(), matches!(what, EventKind::Jobs | EventKind::Attempts)),
-        ("--name", asked.name.is_some(), rows || what == EventKind::Queues),
+        ("--state", !asked.state.is_empty(), matches!(subject, Subject::Jobs | Subject::Attempts)),
+        ("--name", asked.name.is_some(), rows || subject == Subject::Queues),
         ("--queue", asked.queue.is_some(), rows),
         ("--error-code", asked.error_code.is_some(), list),
         ("--since", asked.since.is_some(), rows),
         ("--limit", asked.limit.is_some(), rows),
-        ("--fail-if-any", asked.fail_if_any, rows || matches!(what, EventKind::Workers | EventKind::Queues)),
+        ("--fail-if-any", asked.fail_if_any, any),
     ];
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
         Some((option, ..)) => bail!(
@@ -159,16 +151,8 @@ fn job_filter(asked: &Inspect, now: Timestamp) -> Result<JobFilter> {
         queue: asked.queue.clone(),
         error_code: asked.error_code.as_ref().map(ToString::to_string),
         since: asked.since.map(|since| since.resolve(now)),
-        by_end: false,
+        dead_by_time: false,
     })
-}
-
-fn stats_filter(asked: &Inspect, now: Timestamp) -> StatsFilter {
-    StatsFilter {
-        name: asked.name.clone(),
-        queue: asked.queue.clone(),
-        since: asked.since.map(|since| since.resolve(now)),
-    }
 }
 
 fn attempt_filter(asked: &Inspect, now: Timestamp) -> Result<AttemptFilter> {
@@ -188,7 +172,14 @@ fn attempt_filter(asked: &Inspect, now: Timestamp) -> Result<AttemptFilter> {
     })
 }
 
-/// A job that is named must be there.
+fn stats_filter(asked: &Inspect, now: Timestamp) -> StatsFilter {
+    StatsFilter {
+        name: asked.name.clone(),
+        queue: asked.queue.clone(),
+        since: asked.since.map(|since| since.resolve(now)),
+    }
+}
+
 fn no_such_job(store: &Store, id: i64) -> CliError {
     let db = locate::display(store.file().path());
     CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {id} in {db}"))

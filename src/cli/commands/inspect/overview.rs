@@ -1,87 +1,76 @@
-//! The overview: what there is, what is wrong, what comes next.
+//! The overview, and its parts: queues and workers.
+
+use std::cmp::Reverse;
 
 use anyhow::Result;
 
-use super::queues;
-use super::workers;
 use crate::cli::locate;
-use crate::cli::output::{Output, OverviewJson, Style, Written};
-use crate::store::{Counts, Overview, Store, StoreFile};
-use crate::text::{Timestamp, relative_time, rfc3339};
+use crate::cli::output::{Column, Output, OverviewJson, QueueJson, Style, Table, WorkerJson, Written};
+use crate::cli::worker_status::{WorkerStatus, look_at, worker_statuses};
+use crate::store::{Counts, Overview, QueueRow, Store, StoreFile};
+use crate::text::{Timestamp, relative_time};
+use crate::worker::Liveness;
 
-/// Shows it. It is no list, so nothing can be found in it.
-pub(super) fn show(out: &mut Output, store: &mut Store, now: Timestamp) -> Result<bool> {
+/// Shows everything in a few lines. False: it is no list, in which something could be found.
+pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bool> {
     let overview = store.overview(now)?;
-    let workers = workers::look(store)?;
+    let workers = look_at(store, overview.workers.clone());
     if out.json {
-        out.object(&OverviewJson {
-            db: store.file().path().display().to_string(),
-            counts: overview.counts.into(),
-            queues: overview.queues.iter().map(queues::json).collect(),
-            workers: workers.iter().map(workers::Seen::json).collect(),
-            dead_by_error_code: overview.dead_by_error_code.clone(),
-            next_run_at: overview.next_run_at.map(rfc3339),
-            oldest_due_at: overview.oldest_due_at.map(rfc3339),
-        })?;
+        out.object(&OverviewJson::new(store.file(), &overview, &workers))?;
         return Ok(false);
     }
     out.line(out.paint(Style::Faint, &locate::display(store.file().path())))?;
-    counts(out, overview.counts)?;
-    who_works(out, &workers, &overview)?;
-    what_next(out, &overview, now)?;
+    draw_counts(out, overview.counts)?;
+    draw_number_of_workers(out, &workers, overview.counts)?;
+    if let Some(due) = overview.oldest_due_at {
+        out.line(format!("waiting   the oldest was due {}", relative_time(due, now)))?;
+    }
+    if let Some(next) = overview.next_run_at {
+        out.line(format!("next      {}", relative_time(next, now)))?;
+    }
     if !overview.queues.is_empty() {
         out.line("")?;
-        queues::table(out, &overview.queues)?;
+        draw_queues(out, &overview.queues)?;
     }
-    dead(out, &overview)?;
+    draw_dead(out, &overview)?;
     Ok(false)
 }
 
 /// There is no database yet.
 pub(super) fn show_empty(out: &mut Output, file: &StoreFile) -> Written {
     if out.json {
-        return out.object(&OverviewJson {
-            db: file.path().display().to_string(),
-            counts: Counts::default().into(),
-            queues: Vec::new(),
-            workers: Vec::new(),
-            dead_by_error_code: std::collections::BTreeMap::new(),
-            next_run_at: None,
-            oldest_due_at: None,
-        });
+        return out.object(&OverviewJson::new(file, &Overview::default(), &[]));
     }
     out.line(format!("there is no database yet at {}", locate::display(file.path())))?;
     out.prose("", "runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain")
 }
 
-fn counts(out: &mut Output, counts: Counts) -> Written {
+fn draw_counts(out: &mut Output, counts: Counts) -> Written {
+    let Counts { ready, scheduled, retrying, running, succeeded, dead, cancelled } = counts;
     let all = [
-        ("ready", counts.ready),
-        ("scheduled", counts.scheduled),
-        ("retrying", counts.retrying),
-        ("running", counts.running),
-        ("succeeded", counts.succeeded),
-        ("dead", counts.dead),
-        ("cancelled", counts.cancelled),
+        ("ready", ready),
+        ("scheduled", scheduled),
+        ("retrying", retrying),
+        ("running", running),
+        ("succeeded", succeeded),
+        ("dead", dead),
+        ("cancelled", cancelled),
     ];
-    let shown: Vec<_> = all
-        .iter()
-        .filter(|(_, number)| *number > 0)
-        .map(|(word, number)| format!("{number} {}", out.paint_status(word)))
-        .collect();
+    let shown = all.iter().filter(|(_, number)| *number > 0);
+    let shown: Vec<_> =
+        shown.map(|(status, number)| format!("{number} {}", out.paint_status(status))).collect();
     out.prose("jobs      ", &if shown.is_empty() { "none".to_owned() } else { shown.join(", ") })
 }
 
-fn who_works(out: &mut Output, workers: &[workers::Seen], overview: &Overview) -> Written {
+fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], counts: Counts) -> Written {
     let alive = workers.iter().filter(|worker| worker.is_alive()).count();
-    let words = match (alive, overview.counts.unfinished()) {
+    let words = match (alive, counts.unfinished()) {
         (0, 0) => "none".to_owned(),
         (0, _) => out.paint(Style::Warn, "no worker is running: nothing starts until runner work does"),
-        (1, _) => "1".to_owned(),
-        (many, _) => many.to_string(),
+        (alive, _) => alive.to_string(),
     };
     out.prose("workers   ", &words)?;
-    let dead = workers.iter().filter(|worker| !worker.is_alive()).count();
+    let dead = workers.len() - alive;
     if dead > 0 {
         let words = format!("{dead} died; the next runner work deals with what it ran");
         out.prose("          ", &out.paint(Style::Warn, &words))?;
@@ -89,24 +78,96 @@ fn who_works(out: &mut Output, workers: &[workers::Seen], overview: &Overview) -
     Ok(())
 }
 
-fn what_next(out: &mut Output, overview: &Overview, now: Timestamp) -> Written {
-    if let Some(due) = overview.oldest_due_at {
-        out.line(format!("waiting   the oldest was due {}", relative_time(due, now)))?;
-    }
-    if let Some(next) = overview.next_run_at {
-        out.line(format!("next      {}", relative_time(next, now)))?;
-    }
-    Ok(())
-}
-
-fn dead(out: &mut Output, overview: &Overview) -> Written {
+fn draw_dead(out: &mut Output, overview: &Overview) -> Written {
     if overview.dead_by_error_code.is_empty() {
         return Ok(());
     }
-    out.line("")?;
     let mut codes: Vec<_> = overview.dead_by_error_code.iter().collect();
-    codes.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
+    codes.sort_by_key(|(_, number)| Reverse(**number));
     let codes: Vec<_> = codes.iter().map(|(code, number)| format!("{number} {code}")).collect();
+    out.line("")?;
     out.prose(&format!("{}      ", out.paint_status("dead")), &codes.join(", "))?;
     out.prose("          ", "runner inspect dead shows them, and what to type next")
+}
+
+/// Lists queues with unfinished jobs, and paused ones.
+pub(super) fn queues(out: &mut Output, store: &Store, name: Option<&str>, now: Timestamp) -> Result<bool> {
+    let mut queues = store.overview(now)?.queues;
+    queues.retain(|queue| name.is_none_or(|name| name == queue.name));
+    if out.json {
+        queues.iter().try_for_each(|queue| out.object(&QueueJson::new(queue)))?;
+    } else if queues.is_empty() {
+        out.remark("no queue has unfinished jobs or is paused")?;
+    } else {
+        draw_queues(out, &queues)?;
+    }
+    Ok(!queues.is_empty())
+}
+
+fn draw_queues(out: &mut Output, queues: &[QueueRow]) -> Written {
+    let mut table = Table::new(&[
+        Column::new("queue").name(),
+        Column::new("ready").right(),
+        Column::new("scheduled").right().dropped(1),
+        Column::new("retrying").right().dropped(2),
+        Column::new("running").right(),
+        Column::new(""),
+    ]);
+    for QueueRow { name, paused, counts } in queues {
+        table.row(vec![
+            name.clone(),
+            counts.ready.to_string(),
+            counts.scheduled.to_string(),
+            counts.retrying.to_string(),
+            counts.running.to_string(),
+            if *paused { "paused".to_owned() } else { String::new() },
+        ]);
+    }
+    table.print(out)
+}
+
+/// Lists workers that have neither stopped nor been recovered.
+pub(super) fn workers(out: &mut Output, store: &Store, now: Timestamp) -> Result<bool> {
+    let workers = worker_statuses(store)?;
+    if out.json {
+        workers.iter().try_for_each(|worker| out.object(&WorkerJson::new(worker)))?;
+    } else if workers.is_empty() {
+        out.remark("no worker is running; runner work starts one")?;
+    } else {
+        draw_workers(out, &workers, now)?;
+    }
+    Ok(!workers.is_empty())
+}
+
+fn draw_workers(out: &mut Output, workers: &[WorkerStatus], now: Timestamp) -> Written {
+    let mut table = Table::new(&[
+        Column::new("worker"),
+        Column::new("pid").right().dropped(2),
+        Column::new("state").status(),
+        Column::new("running").right(),
+        Column::new("slots").right(),
+        Column::new("started").dropped(1),
+        Column::new("queues").text(),
+    ]);
+    for WorkerStatus { row, liveness, running } in workers {
+        table.row(vec![
+            row.name.clone(),
+            row.pid.to_string(),
+            match liveness {
+                Liveness::Alive => "alive",
+                Liveness::Suspended => "suspended",
+                Liveness::Dead => "dead",
+            }
+            .to_owned(),
+            running.to_string(),
+            row.slots.to_string(),
+            relative_time(row.started_at, now),
+            row.queues.as_ref().map_or_else(|| "all".to_owned(), |queues| queues.join(", ")),
+        ]);
+    }
+    table.print(out)?;
+    if workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
+        out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it")?;
+    }
+    Ok(())
 }

@@ -3,14 +3,14 @@
 use anyhow::Result;
 
 use crate::cli::output::{Column, Output, StatsJson, Table, note_left_out};
-use crate::model::Spread;
+use crate::model::Percentiles;
 use crate::store::{NameStats, StatsFilter, Store};
 use crate::text::{Millis, Timestamp, human_duration, relative_time, safe_line};
 
 /// Shows them, the busiest names first.
 pub(super) fn show(
     out: &mut Output,
-    store: &mut Store,
+    store: &Store,
     filter: &StatsFilter,
     limit: usize,
     now: Timestamp,
@@ -60,7 +60,7 @@ pub(super) fn show(
 
 fn row(name: &str, stats: &NameStats, now: Timestamp) -> Vec<String> {
     let span = |span: Option<Millis>| span.map(human_duration).unwrap_or_default();
-    let at = |spread: &Spread, percent| span(spread.percentile(percent));
+    let at = |times: &Percentiles, percent| span(times.percentile(percent));
     vec![
         safe_line(name),
         stats.jobs().to_string(),

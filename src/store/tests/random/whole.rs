@@ -104,12 +104,13 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
     }
     let (mut listed, mut last) = (Vec::new(), None);
     loop {
-        let page = store.attempts_page(&AttemptFilter::default(), last, 64).unwrap();
-        let Some((attempt, ..)) = page.last() else { break };
-        let next = Some((attempt.finished_at, attempt.job_id, attempt.number));
+        let (page, next) = store.attempts_page(&AttemptFilter::default(), last, 64).unwrap();
+        listed.extend(page.into_iter().map(|row| (row.attempt, row.name, row.runs)));
+        if next.is_none() {
+            break;
+        }
         assert!(last.is_none() || next < last, "the pages go on");
         last = next;
-        listed.extend(page);
     }
     expected.sort_by_key(|(attempt, ..)| Reverse((attempt.finished_at, attempt.job_id, attempt.number)));
     assert_eq!(listed, expected);

@@ -1,40 +1,36 @@
-//! A job as it is read back.
+//! One job as it is read back.
 
 use std::sync::Arc;
 
-use rusqlite::Row;
+use rusqlite::{OptionalExtension, Row};
 
-use super::definition;
 use super::enqueue::unpack_args;
-use crate::model::{Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Phase};
+use super::outputs::Output;
+use super::workers::OpenWorker;
+use super::{Result, Store, StoreError, definition};
+use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Phase};
 use crate::text::Timestamp;
 
 /// A job at one moment. An expiry that nobody has recorded yet is already shown.
 #[derive(Clone, Debug)]
 pub struct JobRow {
-    /// Its id.
     pub id: i64,
-    /// Where it stands.
     pub state: JobState,
-    /// What kind of waiting, where it waits.
+    /// None unless it is pending.
     pub phase: Option<Phase>,
     /// The frozen definition, with the job's own queue, priority and key.
     pub spec: Arc<JobSpec>,
     /// Appended to the command.
     pub args: Vec<Bytes>,
-    /// Never given out twice.
     pub idempotency_key: Option<String>,
-    /// When it was enqueued.
     pub enqueued_at: Timestamp,
     /// The next or last due time.
     pub run_at: Timestamp,
-    /// Not started, and not retried, from then on.
     pub expires_at: Option<Timestamp>,
     /// The last change of state.
     pub changed_at: Timestamp,
-    /// The first start that is known; of an attempt that still runs only its worker knows, see [`JobRow::knows_start`].
+    /// The first start that is known. The start of a running attempt only its worker knows, see [`JobRow::knows_start`].
     pub started_at: Option<Timestamp>,
-    /// The start of the running attempt, where it is known.
     pub attempt_started_at: Option<Timestamp>,
     /// Ended attempts, over all budgets.
     pub attempts: u32,
@@ -42,20 +38,65 @@ pub struct JobRow {
     pub budget_used: u32,
     /// The worker that runs it.
     pub worker_id: Option<String>,
-    /// When a person cancelled it while it was running.
     pub cancel_requested_at: Option<Timestamp>,
-    /// Why it is dead.
+    /// None unless it is dead.
     pub error_code: Option<ErrorCode>,
-    /// What made it so.
     pub dead_reason: Option<DeadReason>,
-    /// What the job reported last.
     pub result: Option<String>,
-    /// What the last attempt ended with, if it failed.
+    /// The code of the last attempt, if that failed.
     pub last_error_code: Option<ErrorCode>,
-    /// What was said about the last attempt.
+    /// The message of the last attempt.
     pub last_message: Option<String>,
-    /// Nothing is claimed from its queue.
+    /// Its queue is paused.
     pub paused: bool,
+}
+
+/// Everything about one job, at one moment.
+#[derive(Debug)]
+pub struct JobView {
+    pub job: JobRow,
+    /// Ended attempts, the newest of them, oldest first.
+    pub history: Vec<Attempt>,
+    /// The output of the last ended attempt.
+    pub last_output: Output,
+    pub workers: Vec<OpenWorker>,
+}
+
+/// One attempt of a job, at one moment.
+#[derive(Debug)]
+pub struct AttemptView {
+    pub job: JobRow,
+    /// None while it runs, or if there is no such attempt.
+    pub ended: Option<Attempt>,
+    pub output: Output,
+}
+
+impl Store {
+    /// One job as it is at `now`.
+    pub fn job(&self, id: i64, now: Timestamp) -> Result<Option<JobRow>> {
+        let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.id = ?1");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        Ok(statement.query_row([id], |row| JobRow::read(row, now)).optional()?)
+    }
+
+    /// A job with its newest attempts, at most so many.
+    pub fn job_view(&self, id: i64, attempts: usize, now: Timestamp) -> Result<Option<JobView>> {
+        self.read(|_| {
+            let Some(job) = self.job(id, now)? else { return Ok(None) };
+            let history = self.history(id, attempts)?;
+            let last_output = self.output(id, job.attempts)?;
+            Ok(Some(JobView { job, history, last_output, workers: self.workers()? }))
+        })
+    }
+
+    /// An attempt with its job and its output.
+    pub fn attempt_view(&self, id: i64, number: u32, now: Timestamp) -> Result<Option<AttemptView>> {
+        self.read(|_| {
+            let Some(job) = self.job(id, now)? else { return Ok(None) };
+            let (ended, output) = (self.attempt(id, number)?, self.output(id, number)?);
+            Ok(Some(AttemptView { job, ended, output }))
+        })
+    }
 }
 
 /// The columns that [`JobRow::read`] takes, of `jobs AS j`, `definitions AS d` and `workers AS w`.
@@ -72,7 +113,7 @@ pub(super) const TABLES: &str = "jobs AS j JOIN definitions AS d ON d.id = j.def
     LEFT JOIN workers AS w ON w.id = j.worker_id";
 
 impl JobRow {
-    /// Reads a row of [`COLUMNS`], as it is to be seen at `now`.
+    /// Reads a row of [`COLUMNS`], as it is at `now`.
     pub(super) fn read(row: &Row, now: Timestamp) -> rusqlite::Result<Self> {
         let time = |index: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(index)?.map(Timestamp));
         let code = |index: usize| {
@@ -90,7 +131,7 @@ impl JobRow {
         let mut job = Self {
             id: row.get(0)?,
             state: JobState::parse(&state)
-                .ok_or_else(|| unreadable(1, super::StoreError::InvalidData(format!("state {state:?}"))))?,
+                .ok_or_else(|| unreadable(1, StoreError::InvalidData(format!("state {state:?}"))))?,
             phase: None,
             spec: Arc::new(spec),
             args: unpack_args(args.as_deref()),
@@ -116,7 +157,7 @@ impl JobRow {
         Ok(job)
     }
 
-    /// Works out what depends on the moment: an expiry that is due, and the kind of waiting.
+    /// Works out what depends on the moment: the phase, and an expiry that has passed.
     fn see_at(&mut self, now: Timestamp) {
         if self.state != JobState::Pending {
             return;
@@ -135,7 +176,7 @@ impl JobRow {
         });
     }
 
-    /// Adds what the worker's slot table tells of the running attempt.
+    /// Adds the start of the running attempt, which its worker keeps.
     pub fn knows_start(&mut self, at: Timestamp) {
         self.attempt_started_at = Some(at);
         self.started_at = self.started_at.or(Some(at));
@@ -146,22 +187,27 @@ impl JobRow {
         self.state.is_final().then_some(self.changed_at)
     }
 
-    /// When it was claimed; none unless it is running.
-    pub fn claimed_at(&self) -> Option<Timestamp> {
-        (self.state == JobState::Running).then_some(self.changed_at)
+    /// When the running attempt began, or was claimed; none unless it is running.
+    pub fn running_since(&self) -> Option<Timestamp> {
+        (self.state == JobState::Running).then(|| self.attempt_started_at.unwrap_or(self.changed_at))
     }
 
-    /// When the retry is due; none unless one is waited for.
+    /// The number of the running attempt, else of the last one; 0 before the first.
+    pub fn last_attempt(&self) -> u32 {
+        if self.state == JobState::Running { self.attempts.saturating_add(1) } else { self.attempts }
+    }
+
+    /// When the retry is due; none unless it waits for one.
     pub fn next_retry_at(&self) -> Option<Timestamp> {
         (self.phase == Some(Phase::Retrying)).then_some(self.run_at)
     }
 
-    /// The word for where it stands: its phase while it waits, else its state.
+    /// Its phase while it waits, else its state.
     pub fn status(&self) -> &'static str {
         self.phase.map_or(self.state.as_str(), Phase::as_str)
     }
 }
 
-fn unreadable(column: usize, error: super::StoreError) -> rusqlite::Error {
+fn unreadable(column: usize, error: StoreError) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
 }

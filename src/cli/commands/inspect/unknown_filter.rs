@@ -1,0 +1,46 @@
+//! A filter that can match nothing is most often a typing error.
+
+use anyhow::Result;
+
+use crate::cli::args::{Global, Inspect};
+use crate::cli::locate;
+use crate::cli::output::warn;
+use crate::jobfile::near_names;
+use crate::store::{FilterColumn, Store};
+use crate::text::safe_line;
+
+/// Names the filters whose value no job has, with what may have been meant.
+pub(super) fn warn_of(global: &Global, store: &Store, asked: &Inspect) -> Result<()> {
+    let code = asked.error_code.as_ref().map(ToString::to_string);
+    for (column, value, words) in [
+        (FilterColumn::Name, asked.name.as_ref(), "no job has the name"),
+        (FilterColumn::Queue, asked.queue.as_ref(), "no job is in the queue"),
+        (FilterColumn::ErrorCode, code.as_ref(), "nothing has ended with the code"),
+    ] {
+        let Some(value) = value else { continue };
+        let mut known = store.distinct_values(column)?;
+        if known.contains(value) {
+            continue;
+        }
+        known.extend(declared(global, column));
+        let near = near_names(value, known.iter().map(String::as_str));
+        let suggestion = match near.as_slice() {
+            [] => String::new(),
+            // It is declared, and was never enqueued.
+            [first, ..] if first == value => String::new(),
+            near => format!("; did you mean {}?", near.join(" or ")),
+        };
+        warn(&safe_line(&format!("{words} {value}{suggestion}")));
+    }
+    Ok(())
+}
+
+/// The values in the job file, where there is one that can be read.
+fn declared(global: &Global, column: FilterColumn) -> Vec<String> {
+    let Ok(file) = locate::job_file(global) else { return Vec::new() };
+    match column {
+        FilterColumn::Name => file.jobs.iter().map(|job| job.spec.name.clone()).collect(),
+        FilterColumn::Queue => file.jobs.iter().map(|job| job.spec.queue.clone()).collect(),
+        FilterColumn::ErrorCode => Vec::new(),
+    }
+}
