@@ -1,8 +1,9 @@
 //! What can be said of one job: the options of `enqueue`, and the keys of a line of its `--batch`.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fmt::Display;
-use std::path::{self, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -19,8 +20,12 @@ use crate::text::{At, Millis, Timestamp};
 
 /// Options of one job. A flag and the key of the same name have the same meaning and the same value parser.
 #[derive(Clone, Debug, Default, PartialEq, Args, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "an object")]
 pub struct JobOptions {
+    /// The name of an ad hoc job [default: from its command]
+    #[arg(long, value_name = "NAME", value_parser = values::name)]
+    #[serde(deserialize_with = "name")]
+    pub name: Option<String>,
     /// An ad hoc job: a line for /bin/sh
     #[arg(short = 'c', value_name = "LINE", conflicts_with_all = ["names", "batch"])]
     #[arg(value_parser = OsStringValueParser::new().map(|line| Command::Shell(Bytes::from(line.as_os_str()))))]
@@ -31,10 +36,6 @@ pub struct JobOptions {
     #[arg(value_parser = OsStringValueParser::new().map(|arg| Bytes::from(arg.as_os_str())))]
     #[serde(deserialize_with = "args")]
     pub args: Vec<Bytes>,
-    /// The name of an ad hoc job [default: from its command]
-    #[arg(long, value_name = "NAME", value_parser = values::name)]
-    #[serde(deserialize_with = "name")]
-    pub name: Option<String>,
     /// The queue it waits in
     #[arg(long, value_name = "QUEUE", value_parser = values::name)]
     #[serde(deserialize_with = "name")]
@@ -87,7 +88,7 @@ pub struct JobOptions {
     pub expires_in: Option<Millis>,
     /// A variable for its environment; repeatable
     #[arg(long, value_name = "K=V", value_parser = OsStringValueParser::new().try_map(values::variable))]
-    #[serde(deserialize_with = "env")]
+    #[serde(deserialize_with = "environment")]
     pub env: Vec<(Bytes, Bytes)>,
     /// The directory it runs in
     #[arg(long, value_name = "DIR")]
@@ -143,7 +144,8 @@ impl JobOptions {
         spec.expires_in = self.expires_in.or(spec.expires_in);
         spec.env.extend(self.env.iter().cloned());
         if let Some(cwd) = &self.cwd {
-            spec.cwd = Bytes::from(path::absolute(cwd).context("could not find the directory")?.as_os_str());
+            let here = env::current_dir().context("could not find the current directory")?;
+            spec.cwd = Bytes::from(here.join(cwd).as_os_str());
         }
         if self.unique_key.is_some() {
             spec.unique_key.clone_from(&self.unique_key);
@@ -257,7 +259,7 @@ fn args<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<Bytes>, D::Error> {
     bytes(Option::deserialize(json)?.unwrap_or_default())
 }
 
-fn env<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<(Bytes, Bytes)>, D::Error> {
+fn environment<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<(Bytes, Bytes)>, D::Error> {
     let entries = Option::<BTreeMap<String, String>>::deserialize(json)?.unwrap_or_default();
     entries
         .into_iter()

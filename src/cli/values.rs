@@ -69,7 +69,7 @@ pub fn finished_state(text: &str) -> Result<JobState, String> {
     match JobState::parse(text) {
         Some(state) if state.is_final() => Ok(state),
         None if Phase::parse(text).is_none() => Err("it is succeeded, cancelled or dead".to_owned()),
-        _ => Err(format!("a {text} job is not finished; runner cancel it first")),
+        _ => Err(format!("a {text} job is not finished; runner cancel ends it first")),
     }
 }
 

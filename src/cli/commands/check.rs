@@ -12,14 +12,14 @@ use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
 use crate::jobfile::{Declared, JobFile};
-use crate::model::{Backoff, CodePattern, Jitter, JobSpec, RetryPolicy, Strategy};
-use crate::text::{Millis, safe_line};
+use crate::model::{Backoff, Jitter, JobSpec, RetryPolicy, Strategy};
+use crate::text::{Millis, counted, safe_line};
 
-/// Rows of a delay table that are shown on a screen; a long budget goes on like its last rows.
-const MOST_ROWS: u32 = 12;
+/// Rows of the delay table as text; a long budget goes on like its last rows.
+const MAX_ROWS: u32 = 12;
 
-/// Rows of a delay table that are printed for a program.
-const MOST_DELAYS: usize = 1_000;
+/// Rows of the delay table as JSON.
+const MAX_DELAYS: usize = 1_000;
 
 /// Validates a job file; prints the resolved policy and the delays of each job.
 pub fn run(global: &Global, asked: &Check) -> Result<ExitStatus> {
@@ -31,7 +31,7 @@ pub fn run(global: &Global, asked: &Check) -> Result<ExitStatus> {
     let mut out = Output::new(global);
     if out.json && !out.quiet {
         for job in &file.jobs {
-            out.object(&CheckJson::new(&job.spec))?;
+            out.object(&job_json(&job.spec))?;
         }
     } else if !out.quiet {
         show(&mut out, &file)?;
@@ -41,9 +41,8 @@ pub fn run(global: &Global, asked: &Check) -> Result<ExitStatus> {
 }
 
 fn show(out: &mut Output, file: &JobFile) -> Written {
-    let number = file.jobs.len();
-    let plural = if number == 1 { "job" } else { "jobs" };
-    out.line(format!("{}: {number} {plural}, no mistakes", locate::display(&file.path)))?;
+    let jobs = counted(file.jobs.len(), "job");
+    out.line(format!("{}: {jobs}, no mistakes", locate::display(&file.path)))?;
     for job in &file.jobs {
         out.line("")?;
         show_job(out, job)?;
@@ -78,7 +77,7 @@ fn show_job(out: &mut Output, job: &Declared) -> Written {
         Column::new("from").right(),
         Column::new("to").right(),
     ]);
-    for row in delays(&spec.policy).take(MOST_ROWS as usize) {
+    for row in delays(&spec.policy).take(MAX_ROWS as usize) {
         table.row(vec![
             format!("  {}", row.after_attempt),
             row.nominal_ms.to_string(),
@@ -87,8 +86,8 @@ fn show_job(out: &mut Output, job: &Declared) -> Written {
         ]);
     }
     table.print(out)?;
-    if runs - 1 > MOST_ROWS {
-        out.line(format!("  … and {} more; --json shows them", runs - 1 - MOST_ROWS))?;
+    if runs - 1 > MAX_ROWS {
+        out.line(format!("  … and {} more; --json shows them", runs - 1 - MAX_ROWS))?;
     }
     Ok(())
 }
@@ -99,7 +98,7 @@ fn limits(spec: &JobSpec) -> String {
     format!("{timeout}, grace {}{expires}", spec.grace_period)
 }
 
-/// The wait after one attempt.
+/// The delay after one attempt.
 #[derive(Debug, Serialize)]
 struct DelayJson {
     after_attempt: u32,
@@ -108,7 +107,7 @@ struct DelayJson {
     max_ms: Millis,
 }
 
-/// The waits between the runs of a budget.
+/// The delays between the runs of a budget.
 fn delays(policy: &RetryPolicy) -> impl Iterator<Item = DelayJson> {
     (1..policy.runs()).map(|n| {
         let nominal_ms = policy.backoff.strategy.nominal(n);
@@ -117,38 +116,19 @@ fn delays(policy: &RetryPolicy) -> impl Iterator<Item = DelayJson> {
     })
 }
 
-/// A job as `check --json` prints it.
-#[derive(Debug, Serialize)]
-struct CheckJson<'a> {
-    name: &'a str,
-    policy: PolicyJson<'a>,
-    delays: Vec<DelayJson>,
-}
-
-#[derive(Debug, Serialize)]
-struct PolicyJson<'a> {
-    retryable: bool,
-    max_attempts: u32,
-    backoff: Value,
-    auto_retry_for: Option<&'a [CodePattern]>,
-    never_retry_for: &'a [CodePattern],
-}
-
-impl<'a> CheckJson<'a> {
-    fn new(spec: &'a JobSpec) -> Self {
-        let policy = &spec.policy;
-        Self {
-            name: &spec.name,
-            policy: PolicyJson {
-                retryable: policy.retryable,
-                max_attempts: policy.runs(),
-                backoff: backoff_json(&policy.backoff),
-                auto_retry_for: policy.auto_retry_for.as_deref(),
-                never_retry_for: &policy.never_retry_for,
-            },
-            delays: delays(policy).take(MOST_DELAYS).collect(),
-        }
-    }
+fn job_json(spec: &JobSpec) -> Value {
+    let policy = &spec.policy;
+    json!({
+        "name": spec.name,
+        "policy": {
+            "retryable": policy.retryable,
+            "max_attempts": policy.runs(),
+            "backoff": backoff_json(&policy.backoff),
+            "auto_retry_for": policy.auto_retry_for,
+            "never_retry_for": policy.never_retry_for,
+        },
+        "delays": delays(policy).take(MAX_DELAYS).collect::<Vec<_>>(),
+    })
 }
 
 /// A backoff with the keys of the job file, durations in milliseconds.

@@ -266,10 +266,9 @@ fn show_plan(out: &mut Output, jobs: &[NewJob], now: Timestamp) -> Written {
             continue;
         }
         let due = job.run_at.filter(|at| *at > now).map_or_else(|| "at once".to_owned(), local_time);
-        let runs = job.spec.policy.runs();
-        let plural = if runs == 1 { "run" } else { "runs" };
+        let runs = counted(job.spec.policy.runs(), "run");
         out.line(format!(
-            "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {runs} {plural}",
+            "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {runs}",
             job.spec.name,
             safe_line(&command_line(&job.spec.command, &job.args)),
             job.spec.queue,
