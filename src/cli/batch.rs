@@ -22,6 +22,9 @@ use crate::jobfile::near_names;
 use crate::model::JobSpec;
 use crate::store::NewJob;
 
+/// Definitions that are remembered to be shared.
+const MAX_SHARED: usize = 16;
+
 /// Reads every line before anything is enqueued; `-` is standard input. The first bad line is named by its number.
 pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Vec<NewJob>> {
     let (bytes, source) = if path == Path::new("-") {
@@ -42,7 +45,7 @@ pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Vec<N
 
 fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> Result<Vec<NewJob>> {
     let mut bar = Bar::new(global, "{pos} of {len} bytes read");
-    let mut batch = Batch { planner: Planner::new(global, clock::now()), defaults, previous: None };
+    let mut batch = Batch { planner: Planner::new(global, clock::now()), defaults, shared: Vec::new() };
     let mut jobs = Vec::new();
     let mut done = 0;
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -72,8 +75,8 @@ struct Batch<'a> {
     planner: Planner<'a>,
     /// The options of the command line.
     defaults: &'a JobOptions,
-    /// The definition of the line before. A million equal lines share one.
-    previous: Option<(JobOptions, Arc<JobSpec>)>,
+    /// The definitions of the last different lines: a million lines of few definitions need no million copies.
+    shared: Vec<(JobOptions, Arc<JobSpec>)>,
 }
 
 impl Batch<'_> {
@@ -89,13 +92,15 @@ impl Batch<'_> {
             idempotency_key: line.idempotency_key.take(),
             ..JobOptions::default()
         };
-        let spec = match &self.previous {
-            Some((seen, spec)) if *seen == line => Arc::clone(spec),
-            _ => {
-                let spec = Arc::new(self.planner.spec(&[&line, self.defaults])?);
-                self.previous = Some((line, Arc::clone(&spec)));
-                spec
+        let spec = if let Some((_, spec)) = self.shared.iter().find(|(seen, _)| *seen == line) {
+            Arc::clone(spec)
+        } else {
+            let spec = Arc::new(self.planner.spec(&[&line, self.defaults])?);
+            if self.shared.len() == MAX_SHARED {
+                self.shared.clear();
             }
+            self.shared.push((line, Arc::clone(&spec)));
+            spec
         };
         self.planner.job(spec, &[&own, self.defaults])
     }
