@@ -80,6 +80,7 @@ CREATE TABLE attempts (
     error_code       TEXT,
     exit_code        INTEGER CHECK (exit_code BETWEEN 0 AND 255),
     signal           INTEGER CHECK (signal > 0),                    -- how the process ended, also after a timeout
+    spawn_failure    TEXT CHECK (spawn_failure IN ('not_found', 'not_executable')),  -- why it could not be started
     message          TEXT,
     worker_id        INTEGER NOT NULL,
     started_at       INTEGER,                                       -- null: unknown whether it started
@@ -95,6 +96,7 @@ CREATE TABLE attempts (
     CHECK ((outcome = 'succeeded') = (next_state = 'succeeded')),
     CHECK (exit_code IS NULL OR signal IS NULL),
     CHECK (outcome NOT IN ('spawn_failed', 'worker_crashed') OR (exit_code IS NULL AND signal IS NULL)),
+    CHECK (outcome = 'spawn_failed' OR spawn_failure IS NULL),
     CHECK ((outcome = 'worker_crashed') = (duration_ms IS NULL)),
     CHECK ((next_state = 'dead') = (dead_reason IS NOT NULL)),
     CHECK ((next_state = 'pending') = (delay_ms IS NOT NULL)),

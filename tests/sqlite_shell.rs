@@ -14,7 +14,7 @@ fn sandbox() -> Sandbox {
 }
 
 /// The columns of `attempts`, for a copy of a row with another number.
-const COLUMNS: &str = "budget_number, outcome, error_code, exit_code, signal, message, worker_id, started_at, \
+const COLUMNS: &str = "budget_number, outcome, error_code, exit_code, signal, spawn_failure, message, worker_id, started_at, \
     finished_at, duration_ms, leaked, next_state, dead_reason, nominal_delay_ms, delay_ms";
 
 #[test]

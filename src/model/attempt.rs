@@ -22,6 +22,16 @@ words! {
     }
 }
 
+words! {
+    /// Why a command could not be started.
+    SpawnFailure {
+        /// The program or its directory does not exist: exit status 127 of a shell.
+        NotFound = "not_found",
+        /// The program is there and of no use: exit status 126 of a shell.
+        NotExecutable = "not_executable",
+    }
+}
+
 /// What the process itself did, whatever runner did to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -94,6 +104,7 @@ pub struct Attempt {
     pub delay: Option<Millis>,
     /// A background process held its output open after its end.
     pub leaked: bool,
+    pub spawn_failure: Option<SpawnFailure>,
 }
 
 impl Attempt {

@@ -172,6 +172,7 @@ fn attempt(outcome: Outcome, code: Option<&str>, next_state: JobState) -> Attemp
         nominal_delay: None,
         delay: None,
         leaked: false,
+        spawn_failure: None,
     }
 }
 

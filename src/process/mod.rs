@@ -25,7 +25,7 @@ pub use control::Control;
 pub use inherit::{Inherited, cleanse};
 pub use output::Captured;
 pub use procfs::{Identity, boot_id};
-pub use spawn::{Child, Launch, SpawnError, is_shortage, not_spawned_exit_status, spawn};
+pub use spawn::{Child, Launch, SpawnError, is_shortage, spawn};
 pub use tag::AttemptTag;
 pub use terminate::{end_attempts, end_earlier_attempts};
 pub use zombies::ZombieReaper;

@@ -15,7 +15,7 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::model::{self, Bytes, JobSpec};
+use crate::model::{self, Bytes, JobSpec, SpawnFailure};
 
 use super::{AttemptTag, Identity};
 
@@ -61,7 +61,7 @@ pub enum SpawnError {
     /// The machine lacks something that it may have again later.
     Shortage(io::Error),
     /// The command cannot be started, as this message says.
-    Failed(String),
+    Failed(SpawnFailure, String),
 }
 
 /// Starts the command in a group of its own, its output in pipes.
@@ -123,7 +123,10 @@ fn command(launch: &Launch<'_>) -> Result<Command, SpawnError> {
                 command.args(arguments.iter().map(Bytes::as_os_str));
                 command
             }
-            _ => return Err(SpawnError::Failed("no such program: the command is empty".to_owned())),
+            _ => {
+                let message = "no such program: the command is empty".to_owned();
+                return Err(SpawnError::Failed(SpawnFailure::NotFound, message));
+            }
         },
     };
     command.args(launch.args.iter().map(|argument| -> &OsStr { argument.as_os_str() }));
@@ -145,48 +148,53 @@ fn explain(error: io::Error, launch: &Launch<'_>) -> SpawnError {
     }
     let cwd = Path::new(launch.spec.cwd.as_os_str());
     let program = program(launch).to_string_lossy();
-    SpawnError::Failed(match Errno::from_io_error(&error) {
+    let not_executable = |message: String| (SpawnFailure::NotExecutable, message);
+    let (failure, message) = match Errno::from_io_error(&error) {
         Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => {
             about_directory(cwd).unwrap_or_else(|| about_program(launch, cwd, &error))
         }
-        Some(Errno::NOEXEC) => {
-            format!("not executable: {program}: neither a binary of this machine nor a script with a #! line")
+        Some(Errno::NOEXEC) => not_executable(format!(
+            "not executable: {program}: neither a binary of this machine nor a script with a #! line"
+        )),
+        Some(Errno::TOOBIG) => {
+            not_executable(format!("too long: the arguments and variables of {program} together"))
         }
-        Some(Errno::TOOBIG) => format!("too long: the arguments and variables of {program} together"),
-        _ => format!("cannot start {program}: {error}"),
-    })
+        _ => not_executable(format!("cannot start {program}: {error}")),
+    };
+    SpawnError::Failed(failure, message)
 }
 
 /// What is wrong with the directory, if anything is.
-fn about_directory(cwd: &Path) -> Option<String> {
-    let shown = cwd.display();
-    match cwd.metadata() {
+fn about_directory(cwd: &Path) -> Option<(SpawnFailure, String)> {
+    let (failure, problem) = match cwd.metadata() {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Some(format!("no permission to enter the directory: {shown}"))
+            (SpawnFailure::NotExecutable, "no permission to enter the directory")
         }
-        Err(_) => Some(format!("no such directory: {shown}")),
-        Ok(found) if !found.is_dir() => Some(format!("not a directory: {shown}")),
+        Err(_) => (SpawnFailure::NotFound, "no such directory"),
+        Ok(found) if !found.is_dir() => (SpawnFailure::NotExecutable, "not a directory"),
         Ok(_) if access(cwd, Access::EXEC_OK).is_err() => {
-            Some(format!("no permission to enter the directory: {shown}"))
+            (SpawnFailure::NotExecutable, "no permission to enter the directory")
         }
-        Ok(_) => None,
-    }
+        Ok(_) => return None,
+    };
+    Some((failure, format!("{problem}: {}", cwd.display())))
 }
 
-fn about_program(launch: &Launch<'_>, cwd: &Path, error: &io::Error) -> String {
+fn about_program(launch: &Launch<'_>, cwd: &Path, error: &io::Error) -> (SpawnFailure, String) {
     let shown = program(launch).to_string_lossy();
     // The first file in the PATH counts; an executable one before others.
     let found: Vec<PathBuf> = candidates(launch, cwd).filter(|path| path.exists()).collect();
     let executable = found.iter().find(|path| path.is_file() && access(*path, Access::EXEC_OK).is_ok());
-    match (executable, found.first()) {
+    let message = match (executable, found.first()) {
         (Some(_), _) if error.kind() == io::ErrorKind::NotFound => {
             format!("not executable: {shown}: the interpreter that its first line names does not exist")
         }
         (Some(_), _) => format!("cannot start {shown}: {error}"),
         (None, Some(path)) if path.is_dir() => format!("not executable: {shown}: a directory"),
         (None, Some(_)) => format!("not executable: {shown}"),
-        (None, None) => format!("no such program: {shown}"),
-    }
+        (None, None) => return (SpawnFailure::NotFound, format!("no such program: {shown}")),
+    };
+    (SpawnFailure::NotExecutable, message)
 }
 
 /// Where the program may be.
@@ -209,12 +217,6 @@ fn program<'a>(launch: &Launch<'a>) -> &'a OsStr {
         model::Command::Shell(_) => OsStr::new("/bin/sh"),
         model::Command::Argv(argv) => argv.first().map_or(OsStr::new(""), Bytes::as_os_str),
     }
-}
-
-/// The exit status that a shell gives for a command that cannot be started: 127 if something is missing, 126 if it is
-/// there and of no use.
-pub fn not_spawned_exit_status(message: &str) -> u8 {
-    if message.starts_with("no such ") { 127 } else { 126 }
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl Sandbox {
     /// The message of a spawn that fails, with the name of the folder replaced.
     pub fn spawn_error(&self) -> String {
         match self.spawn() {
-            Err(SpawnError::Failed(message)) => {
+            Err(SpawnError::Failed(_, message)) => {
                 message.replace(self.folder.path().to_str().unwrap(), "FOLDER")
             }
             other => panic!("{other:?}"),

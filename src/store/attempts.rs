@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 use super::filter::{AttemptFilter, Conditions};
 use super::jobs::at_most;
 use super::{Result, Store, StoreError, definition};
-use crate::model::{Attempt, DeadReason, ErrorCode, JobState, Outcome, Status};
+use crate::model::{Attempt, DeadReason, ErrorCode, JobState, Outcome, SpawnFailure, Status};
 use crate::text::{Millis, Timestamp};
 
 /// An ended attempt in a list.
@@ -143,7 +143,7 @@ fn conditions(filter: &AttemptFilter) -> Conditions {
 /// The columns that [`read_attempt`] takes, of `attempts AS a` and `workers AS w`.
 const ATTEMPT_COLUMNS: &str = "a.job_id, a.number, a.outcome, a.error_code, a.exit_code, a.signal, a.message,
     coalesce(w.name, ''), a.started_at, a.finished_at, a.duration_ms, a.budget_number, a.next_state, a.dead_reason,
-    a.nominal_delay_ms, a.delay_ms, a.leaked";
+    a.nominal_delay_ms, a.delay_ms, a.leaked, a.spawn_failure";
 
 fn read_attempt(row: &Row) -> rusqlite::Result<Attempt> {
     let word = |index: usize| row.get::<_, Option<String>>(index);
@@ -167,5 +167,6 @@ fn read_attempt(row: &Row) -> rusqlite::Result<Attempt> {
         nominal_delay: span(14)?,
         delay: span(15)?,
         leaked: row.get(16)?,
+        spawn_failure: word(17)?.as_deref().and_then(SpawnFailure::parse),
     })
 }

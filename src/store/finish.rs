@@ -5,7 +5,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::definition::Definitions;
 use super::outputs::{self, Output};
 use super::{Result, StoreError};
-use crate::model::{Attempt, Circumstances, Decision, Exit, JobState, SelfReport, Status, classify, decide};
+use crate::model::{
+    Attempt, Circumstances, Decision, Exit, JobState, SelfReport, SpawnFailure, Status, classify, decide,
+};
 use crate::text::{Millis, Timestamp};
 
 /// An attempt that has ended, as its worker or a recoverer tells it.
@@ -29,6 +31,8 @@ pub struct Ended {
     pub duration: Option<Millis>,
     /// A child outlived it and held its output open.
     pub leaked: bool,
+    /// Why it could not be started.
+    pub spawn_failure: Option<SpawnFailure>,
     /// What it wrote; none: what was saved while it ran is all there is.
     pub output: Option<Output>,
     /// The dice for the jitter, uniform in [0, 1).
@@ -119,6 +123,7 @@ pub(super) fn finish(
         nominal_delay,
         delay,
         leaked: ended.leaked,
+        spawn_failure: ended.spawn_failure,
     };
     insert(connection, worker, &attempt)?;
     outputs::keep(connection, ended.job_id, ended.number, ended.output.as_ref())?;
@@ -175,8 +180,8 @@ fn insert(connection: &Connection, worker: i64, attempt: &Attempt) -> Result<()>
         .prepare_cached(
             "INSERT INTO attempts (job_id, number, budget_number, outcome, error_code, exit_code, signal, message,
                                    worker_id, started_at, finished_at, duration_ms, leaked, next_state, dead_reason,
-                                   nominal_delay_ms, delay_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                                   nominal_delay_ms, delay_ms, spawn_failure)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         )?
         .execute(params![
             attempt.job_id,
@@ -196,6 +201,7 @@ fn insert(connection: &Connection, worker: i64, attempt: &Attempt) -> Result<()>
             attempt.dead_reason.map(crate::model::DeadReason::as_str),
             attempt.nominal_delay.map(|span| span.0),
             attempt.delay.map(|span| span.0),
+            attempt.spawn_failure.map(SpawnFailure::as_str),
         ])?;
     Ok(())
 }

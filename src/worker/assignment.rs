@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::inbox::Event;
 use super::start_log::StartLog;
 use crate::clock;
-use crate::model::{ErrorCode, Exit, SelfReport, StopReason};
+use crate::model::{ErrorCode, Exit, SelfReport, SpawnFailure, StopReason};
 use crate::process::{self, AttemptTag, Captured, Control, Launch, Progress, SpawnError};
 use crate::store::{Claim, Ended, Output, StreamBytes};
 use crate::text::Millis;
@@ -59,7 +59,8 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<End
         Ok(stdin) => stdin,
         Err(error) if process::is_shortage(&error) => return Err(Some(error)),
         Err(error) => {
-            return Ok(spawn_failed(&claim, format!("cannot use {}: {error}", context.reports.display())));
+            let message = format!("cannot use {}: {error}", context.reports.display());
+            return Ok(spawn_failed(&claim, SpawnFailure::NotExecutable, message));
         }
     };
     let tag = |worker_id: &String, attempt| AttemptTag { worker_id: worker_id.clone(), job_id, attempt };
@@ -84,7 +85,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<End
             let _ = context.start_log.clear(slot);
             return Err(Some(error));
         }
-        Err(SpawnError::Failed(message)) => return Ok(spawn_failed(&claim, message)),
+        Err(SpawnError::Failed(failure, message)) => return Ok(spawn_failed(&claim, failure, message)),
     };
     let process = child.identity();
     // Without this record a recovery finds the process by its tag.
@@ -123,8 +124,9 @@ fn end_earlier(context: &Context, claim: &Claim, control: &Control, tags: &[Atte
     process::end_earlier_attempts(tags, claim.spec.grace_period.into(), start_before, control, notice)
 }
 
-fn spawn_failed(claim: &Claim, message: String) -> Ended {
-    Ended { message: Some(message), ..ended(claim, Exit::unseen(StopReason::SpawnFailed)) }
+fn spawn_failed(claim: &Claim, failure: SpawnFailure, message: String) -> Ended {
+    let exit = Exit::unseen(StopReason::SpawnFailed);
+    Ended { spawn_failure: Some(failure), message: Some(message), ..ended(claim, exit) }
 }
 
 /// An attempt that ended now, and of which nothing else is known.
@@ -139,6 +141,7 @@ fn ended(claim: &Claim, exit: Exit) -> Ended {
         finished_at: clock::now(),
         duration: Some(Millis(0)),
         leaked: false,
+        spawn_failure: None,
         output: Some(output(Captured::default(), Captured::default())),
         roll: rand::random(),
     }

@@ -141,6 +141,7 @@ fn lost_attempt(claim: &HeldClaim, started_at: Option<Timestamp>, message: &str)
         finished_at: clock::now(),
         duration: None,
         leaked: false,
+        spawn_failure: None,
         output: None,
         roll: rand::random(),
     }

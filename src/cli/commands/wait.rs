@@ -12,8 +12,7 @@ use crate::cli::output::{JobJson, Output, Written, warn};
 use crate::cli::poll::Poller;
 use crate::cli::worker_status::worker_statuses;
 use crate::clock;
-use crate::model::{Attempt, DeadReason, JobState, Outcome, Status};
-use crate::process;
+use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
 use crate::store::{JobRow, Store, StoreError};
 use crate::text::Millis;
 
@@ -206,9 +205,10 @@ fn exit_status(job: &JobRow, last: Option<&Attempt>) -> ExitStatus {
     let own =
         last.filter(|_| job.state == JobState::Dead).and_then(|last| match (last.outcome, last.status) {
             (Outcome::TimedOut, _) => Some(124),
-            (Outcome::SpawnFailed, _) => {
-                Some(process::not_spawned_exit_status(last.message.as_deref().unwrap_or_default()))
-            }
+            (Outcome::SpawnFailed, _) => match last.spawn_failure {
+                Some(SpawnFailure::NotFound) => Some(127),
+                Some(SpawnFailure::NotExecutable) | None => Some(126),
+            },
             (_, Some(Status::Exited(code))) => u8::try_from(code).ok(),
             (_, Some(Status::Signaled(number))) => u8::try_from(number.saturating_add(128)).ok(),
             (_, None) => None,

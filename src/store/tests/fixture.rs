@@ -143,6 +143,7 @@ pub(super) fn exited(job_id: i64, number: u32, finished_at: Timestamp) -> Ended 
         finished_at,
         duration: Some(Millis(10)),
         leaked: false,
+        spawn_failure: None,
         output: None,
         roll: 0.5,
     }

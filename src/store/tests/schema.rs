@@ -88,6 +88,11 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("exit_code BETWEEN 0 AND 255", &["ATTEMPT exit_code = 256", "ATTEMPT exit_code = -1"]),
     ("signal > 0", &["ATTEMPT exit_code = NULL, signal = 0"]),
     ("duration_ms >= 0", &["ATTEMPT duration_ms = -1"]),
+    (
+        "spawn_failure IN ('not_found', 'not_executable')",
+        &["ATTEMPT outcome = 'spawn_failed', exit_code = NULL, spawn_failure = 'odd'"],
+    ),
+    ("outcome = 'spawn_failed' OR spawn_failure IS NULL", &["ATTEMPT spawn_failure = 'not_found'"]),
     ("leaked IN (0, 1)", &["ATTEMPT leaked = 2"]),
     ("next_state IN ('succeeded', 'pending', 'dead', 'cancelled')", &["ATTEMPT next_state = 'running'"]),
     ("nominal_delay_ms >= 0", &["ATTEMPT next_state = 'pending', nominal_delay_ms = -1, delay_ms = 0"]),
@@ -118,7 +123,7 @@ const CASCADE: &str = "jobs_take_their_history_with_them";
 
 /// The columns that may be empty. Whatever is added to the schema may not, or stands here.
 const MAY_BE_NULL: [&str; 3] = [
-    "attempts: error_code exit_code signal message started_at duration_ms dead_reason nominal_delay_ms delay_ms",
+    "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms",
     "jobs: args unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result",
     "workers: queues ended_at",
 ];

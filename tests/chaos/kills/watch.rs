@@ -11,7 +11,7 @@ use crate::pause::pause;
 use crate::support::{Sandbox, Sql};
 
 /// An attempt's row, every column of it.
-const ROWS: &str = "SELECT job_id, number, json_array(budget_number, outcome, error_code, exit_code, signal, message,
+const ROWS: &str = "SELECT job_id, number, json_array(budget_number, outcome, error_code, exit_code, signal, spawn_failure, message,
     worker_id, started_at, finished_at, duration_ms, leaked, next_state, dead_reason, nominal_delay_ms, delay_ms)
     FROM attempts";
 

@@ -82,6 +82,7 @@ pub(super) fn ended(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp
         finished_at,
         duration: Some(Millis(rng.random_range(0..1_000))),
         leaked: rng.random_bool(0.1),
+        spawn_failure: None,
         output: rng.random_bool(0.8).then(|| output(rng)),
         roll: rng.random_range(0.0..1.0),
     }

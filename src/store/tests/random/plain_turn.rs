@@ -136,6 +136,7 @@ impl Plain {
             nominal_delay: None,
             delay: None,
             leaked: ended.leaked,
+            spawn_failure: ended.spawn_failure,
         };
         job.state = decision.state();
         job.dead = decision.dead_reason().map(|reason| (reason, attempt.error_code.clone().unwrap()));

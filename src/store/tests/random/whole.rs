@@ -33,7 +33,7 @@ pub(super) struct Seen(BTreeMap<String, String>);
 
 const LASTING: [&str; 6] = [
     "SELECT 'attempt ' || job_id || '.' || number, json_array(budget_number, outcome, error_code, exit_code, signal,
-        message, worker_id, started_at, finished_at, duration_ms, leaked, next_state, dead_reason, nominal_delay_ms,
+        spawn_failure, message, worker_id, started_at, finished_at, duration_ms, leaked, next_state, dead_reason, nominal_delay_ms,
         delay_ms) FROM attempts",
     "SELECT 'output ' || job_id || '.' || number, json_array(hex(stdout), stdout_head, stdout_omitted, hex(stderr),
         stderr_head, stderr_omitted) FROM outputs",
