@@ -1,50 +1,59 @@
-//! `runner`: durable shell-command jobs with retries and an attempt history. One binary, one SQLite file, no daemon.
+//! `runner`: durable shell commands with retries and an attempt history. One program, one SQLite file, no daemon.
 //!
-//! # The map of the house
+//! # The rooms
 //!
-//! ```text
-//!             jobs.toml                                   terminal · pipe · log
-//!                 │                                                  ▲
-//!    cli ─────────┼──────────────────────────────────────────────────┤
-//!     │           ▼                                                  │
-//!     │        jobfile ──► JobSpec                                 report   (lines · json · progress)
-//!     ├── enqueue ──────────────► store ◄── turn: finish, claim ──┐  ▲ Event, after the commit
-//!     ├── inspect ◄────────────── store                           │  │
-//!     └── work ─────────────────────────────────────► worker::dispatcher
-//!                                                        ▲        │
-//!                                     Ran { ending, … }  │        ▼ Claim
-//!                                                     worker::slots ──► process (spawn, watch, stop, reap)
+//! Upper rooms import lower rooms, never the other way; the files of one room likewise.
 //!
-//!    model: JobSpec, RetryPolicy, Exit, Decision … used by all, uses nothing
-//! ```
-//!
-//! | module | what lives there | may use |
-//! |---|---|---|
-//! | [`model`] | the rules: jobs, attempts, error codes, retry policy, the decision table | nothing |
-//! | [`clock`] | the wall clock | model |
-//! | [`wake`] | the datagrams that tell workers of new work | nothing |
-//! | [`jobfile`] | `jobs.toml` → definitions, or every mistake in it | model |
-//! | [`store`] | the only SQL; one file a verb; `schema.sql` is the whole schema | model |
-//! | [`process`] | one attempt, from spawn to reaped; what a dead worker left | model |
-//! | [`report`] | the events of a worker, and who is told of them | model |
-//! | [`worker`] | the dispatcher, its slots, the lock that proves it alive, recovery | all above |
-//! | [`cli`] | one file a verb; tables; failures → words, hint, exit status | all above |
+//! | room | what it does |
+//! |---|---|
+//! | [`cli`] | one file for each verb in `commands/`; options, tables and JSON; errors become words and exit statuses |
+//! | [`worker`] | the dispatcher and its slots; the lock that proves a worker alive; recovery; shutdown |
+//! | [`report`] | a worker's events for people, as JSON, for the journal, as progress |
+//! | [`store`] | the only SQL, one file for each act; `schema.sql` is the whole schema |
+//! | [`process`] | one attempt from its start until it is reaped; the end of leftover processes; all unsafe code |
+//! | [`jobfile`] | `jobs.toml` to definitions, or to every mistake in it |
+//! | [`wake`], [`clock`] | the datagrams that wake workers; the wall clock |
+//! | [`model`] | the rules: jobs, attempts, error codes, retry policy, the decision table |
+//! | [`text`] | durations, sizes, times, text made safe for a terminal |
 //!
 //! # Three rules that do not bend
 //!
-//! 1. **Imports go down only**, as in the table. A test checks it.
-//! 2. **The rules are pure.** [`model`] reads no clock and throws no dice: [`model::decide`] is a function of its
-//!    arguments, so every row of the decision table is a unit test.
-//! 3. **Commit, then speak.** Nobody is told of a thing before the transaction that made it true has committed. A job
-//!    that fails is a value, never an `Err`; `Err` is for runner's own trouble.
+//! 1. **Imports go down only.** A test checks the rooms.
+//! 2. **The rules are pure.** [`model`] does no I/O, reads no clock and throws no dice, so every row of the decision table
+//!    is a unit test.
+//! 3. **Commit, then speak.** Nobody hears of a change before its transaction has committed. A failing job is a value,
+//!    never an `Err`; an `Err` is runner's own trouble.
 //!
-//! # The life of an attempt
+//! # Three ways through
 //!
-//! A *turn* ([`store::Store::turn`]) is one transaction in which a worker records what ended, drops what expired and
-//! claims what is due. The claim is on disk before the command is started, so a job that must not run twice never
-//! does. The slot that starts it notes so in the worker's lock file first: whoever finds the worker dead can tell
-//! what had begun. What ended is decided by [`model::decide`] and written, with the attempt's row, behind a fence: job,
-//! worker and attempt number must all still be what they were.
+//! **A job runs.** `worker/dispatcher.rs` waits on its inbox and takes everything there. [`store::Store::turn`] is one
+//! transaction: it records the ended attempts, expires what is overdue, and claims due jobs for idle slots. After the
+//! commit the dispatcher reports, and hands each claim to its slot (`worker/slots.rs`, one thread each).
+//! `worker/assignment.rs` notes the start in the start log, starts the command ([`process::spawn()`]) and supervises it
+//! ([`process::supervise`]); the end goes back to the inbox. [`model::decide()`] decides, and `store/finish.rs` writes the
+//! attempt only if job, worker and number still match. A slot is idle again once its last end is on disk.
+//!
+//! **`enqueue nightly-backup`.** `cli/commands/enqueue.rs` takes the options (`cli/options.rs`, the same type for flags and
+//! batch lines), `cli/plan.rs` resolves them with the job file into a [`model::JobSpec`], and [`store::Store::enqueue`] puts
+//! the jobs on disk. Then [`wake`] tells the workers, and the ids are printed.
+//!
+//! **`inspect 7`.** `cli/commands/inspect/job.rs` reads everything with [`store::Store::job_view`], one read transaction,
+//! and draws the result as text or JSON.
+//!
+//! # Where to make a change
+//!
+//! | change | files |
+//! |---|---|
+//! | when a job is retried | `model/decide.rs`, a row of its table in `model/decide_tests.rs`, `docs/retries.md` |
+//! | how a failure is named | `model/classify.rs` |
+//! | a key of a job | `jobfile/mod.rs` lists the places |
+//! | an option of `enqueue` | `cli/options.rs` |
+//! | a verb | `cli/args.rs`, `cli/commands/`, `cli/examples.rs` |
+//! | a message or an exit status | `cli/error.rs` |
+//! | which job is claimed next | `store/claim.rs`, `store/queues.rs` |
+//! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
+//! | an event | `report/event.rs`, then each reporter |
+//! | how a process is ended | `process/terminate.rs` |
 
 pub mod cli;
 pub mod clock;

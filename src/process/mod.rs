@@ -1,6 +1,6 @@
 //! One attempt, from spawn to reaped, on one thread that blocks.
 //!
-//! [`spawn`] starts a command, [`supervise`] returns when its process has ended, or ends it on a timeout or an order of a
+//! [`spawn()`] starts a command, [`supervise`] returns when its process has ended, or ends it on a timeout or an order of a
 //! [`Control`]. [`end_earlier_attempts`] and [`end_attempts`] end what is left of others. Nothing here knows of the store
 //! or of retries: what comes out is what happened.
 //!
