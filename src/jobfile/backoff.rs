@@ -108,20 +108,11 @@ pub(super) fn has_key(strategy: &str, key: &str) -> bool {
 fn wrong_strategy(strategy: &str, is_named: bool, entry: &Entry<'_>, mistakes: &mut Mistakes) {
     let key = entry.key;
     let by_default = if is_named { "" } else { ", the default strategy," };
-    let first_delay = match strategy {
-        "exponential" => "initial",
-        "list" => "delays",
-        _ => "delay",
-    };
-    let same_thing = match key {
-        "delay" | "initial" => format!("write `{first_delay}` for the first delay, or "),
-        _ => String::new(),
-    };
     let owners = STRATEGIES.iter().filter(|(_, keys)| keys.contains(&key));
     let owners: Vec<String> = owners.map(|(name, _)| format!("{name:?}")).collect();
     mistakes
         .add(&entry.at, format!("the strategy {strategy:?}{by_default} has no `{key}`"))
-        .hint(format!("{same_thing}write strategy = {}, which has `{key}`", owners.join(" or ")))
+        .hint(format!("write strategy = {}, which has `{key}`", owners.join(" or ")))
         .allowed(format!("strategy, {}, jitter", keys_of(strategy).join(", ")));
 }
 
@@ -144,22 +135,22 @@ impl Table {
     }
 
     fn strategy(self, name: &str, at: &Span, mistakes: &mut Mistakes) -> Option<Strategy> {
-        let length = |delay: Option<&Delay>, default| delay.map_or(Some(default), |delay| delay.length);
-        let max = length(self.max.as_ref(), Strategy::MAX);
+        let or_default = |given: Option<&Delay>, default| given.map_or(Some(default), |it| it.length);
+        let max = or_default(self.max.as_ref(), Strategy::MAX);
         Some(match name {
             "exponential" => {
-                let initial = length(self.initial.as_ref(), Strategy::EXPONENTIAL_INITIAL);
-                self.check_max("initial", self.initial.as_ref(), initial, max, mistakes);
+                let initial = or_default(self.initial.as_ref(), Strategy::EXPONENTIAL_INITIAL);
+                self.check_max(max?, "initial", self.initial.as_ref(), initial?, mistakes);
                 let multiplier = self.multiplier.unwrap_or(Strategy::EXPONENTIAL_MULTIPLIER);
                 Strategy::Exponential { initial: initial?, multiplier, max: max? }
             }
             "linear" => {
-                let delay = length(self.delay.as_ref(), Strategy::LINEAR_DELAY);
-                self.check_max("delay", self.delay.as_ref(), delay, max, mistakes);
+                let delay = or_default(self.delay.as_ref(), Strategy::LINEAR_DELAY);
+                self.check_max(max?, "delay", self.delay.as_ref(), delay?, mistakes);
                 Strategy::Linear { delay: delay?, max: max? }
             }
             "constant" => {
-                Strategy::Constant { delay: length(self.delay.as_ref(), Strategy::CONSTANT_DELAY)? }
+                Strategy::Constant { delay: or_default(self.delay.as_ref(), Strategy::CONSTANT_DELAY)? }
             }
             _ => {
                 if self.delays.is_none() {
@@ -172,31 +163,23 @@ impl Table {
         })
     }
 
-    /// Records a `max` below the first delay, whose key is `key`. `first` and `max` are set, or are defaults.
+    /// Records a `max` below the first delay, whose key is `key`. What is not given has its default.
     fn check_max(
         &self,
+        max: Millis,
         key: &str,
-        first_given: Option<&Delay>,
-        first: Option<Millis>,
-        max: Option<Millis>,
+        given: Option<&Delay>,
+        first: Millis,
         mistakes: &mut Mistakes,
     ) {
-        let (Some(first), Some(max)) = (first, max) else { return };
-        if max >= first {
+        let Some(Delay { at, .. }) = self.max.as_ref().or(given).filter(|_| max < first) else {
             return;
-        }
-        match (first_given, &self.max) {
-            (Some(_), Some(given)) => mistakes
-                .add(&given.at, format!("`max` ({max}) is below `{key}` ({first})"))
-                .hint(format!("give a `max` of at least \"{first}\"")),
-            (None, Some(given)) => mistakes
-                .add(&given.at, format!("`max` ({max}) is below `{key}`, which is {first} by default"))
-                .hint(format!("give `{key}` too, at most \"{max}\"")),
-            (Some(given), None) => mistakes
-                .add(&given.at, format!("`{key}` ({first}) is above `max`, which is {max} by default"))
-                .hint(format!("give `max` too, at least \"{first}\"")),
-            (None, None) => return,
         };
+        let by_default = |given: Option<&Delay>| if given.is_none() { " by default" } else { "" };
+        let (max_default, first_default) = (by_default(self.max.as_ref()), by_default(given));
+        mistakes
+            .add(at, format!("`max` is {max}{max_default}, below `{key}`, which is {first}{first_default}"))
+            .hint(format!("give a `max` of at least \"{first}\", or lower `{key}` to \"{max}\""));
     }
 }
 

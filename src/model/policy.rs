@@ -100,7 +100,7 @@ impl PolicyLayer {
     /// The number of runs that this level's list of delays is long enough for; none if the list repeats its last delay.
     pub fn most_runs(&self) -> Option<u32> {
         match &self.backoff.as_ref()?.strategy {
-            Strategy::List { repeat_last: true, .. } => None,
+            Strategy::List { delays, repeat_last } if *repeat_last || delays.is_empty() => None,
             strategy => strategy.fixed_runs(),
         }
     }

@@ -99,7 +99,7 @@ backoff = { strategy = "list" }
     8:24 `strategy` must be one of exponential, linear, constant, list, not "exponantial"
         hint: did you mean "exponential"?
     11:13 the strategy "exponential", the default strategy, has no `delay`
-        hint: write `initial` for the first delay, or write strategy = "linear" or "constant", which has `delay`
+        hint: write strategy = "linear" or "constant", which has `delay`
     14:49 the strategy "list" has no `max`
         hint: write strategy = "exponential" or "linear", which has `max`
     17:11 the strategy "list" needs its `delays`
@@ -124,12 +124,12 @@ command = "make"
 backoff = { initial = 10, max = "500ms" }
 "#;
     insta::assert_snapshot!(told(text), @r##"
-    3:36 `max` (5s) is below `initial` (10s)
-        hint: give a `max` of at least "10s"
-    6:23 `initial` (2h) is above `max`, which is 1h by default
-        hint: give `max` too, at least "2h"
-    9:40 `max` (5s) is below `delay`, which is 1m by default
-        hint: give `delay` too, at most "5s"
+    3:36 `max` is 5s, below `initial`, which is 10s
+        hint: give a `max` of at least "10s", or lower `initial` to "5s"
+    6:23 `max` is 1h by default, below `initial`, which is 2h
+        hint: give a `max` of at least "2h", or lower `initial` to "1h"
+    9:40 `max` is 5s, below `delay`, which is 1m by default
+        hint: give a `max` of at least "1m", or lower `delay` to "5s"
     12:23 `initial` must be a duration with a unit, such as "30s", not 10
         hint: write "10s" for seconds, "10m" for minutes or "10ms" for milliseconds
     "##);
