@@ -58,7 +58,7 @@ fn verbs_and_options() {
     assert_eq!(offered(&sandbox, "runner enqueue --max-a"), ["--max-attempts"]);
     assert_eq!(offered(&sandbox, "runner work --log "), ["text", "json"]);
     assert_eq!(offered(&sandbox, "runner enqueue --on-conflict "), ["skip", "replace", "error"]);
-    assert_eq!(offered(&sandbox, "runner completions "), ["bash", "zsh", "fish", "elvish", "powershell"]);
+    assert_eq!(offered(&sandbox, "runner completions "), ["bash", "elvish", "fish", "powershell", "zsh"]);
     assert_eq!(offered(&sandbox, "runner explain x --signal SIGK"), ["SIGKILL"]);
     assert_eq!(offered(&sandbox, "runner prune --state "), ["succeeded", "cancelled", "dead"]);
     assert_eq!(offered(&sandbox, "runner inspect --state s"), ["succeeded", "scheduled"]);
@@ -170,7 +170,7 @@ fn other_shells_are_told_more() {
     assert_eq!(ask("fish"), "nightly-backup\tCopies the home directory\nnightly-report\ta job\n");
     assert_eq!(ask("powershell"), "nightly-backup\tCopies the home directory\nnightly-report\ta job\n");
     assert_eq!(ask("zsh"), "nightly-backup:Copies the home directory\nnightly-report:a job");
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = sandbox.run(&format!("completions {shell}")).ok().quietly().stdout;
         assert!(script.contains("_RUNNER_COMPLETE") && script.contains(shell), "{script}");
     }

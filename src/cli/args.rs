@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use super::examples;
 use super::options::JobOptions;
@@ -56,7 +57,6 @@ pub struct Global {
     pub utc: bool,
 }
 
-/// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Write a small commented jobs.toml in this folder, never over an existing one
@@ -117,7 +117,6 @@ pub enum Verb {
     Schema,
 }
 
-/// `enqueue`
 #[derive(Debug, Default, Args)]
 pub struct Enqueue {
     /// Jobs of the job file
@@ -154,7 +153,6 @@ pub struct WaitOptions {
     pub output_on_failure: bool,
 }
 
-/// `work`
 #[derive(Debug, Args)]
 pub struct Work {
     /// Attempts at once [default: the number of CPUs]
@@ -189,7 +187,6 @@ pub enum LogFormat {
     Json,
 }
 
-/// `inspect`
 #[derive(Debug, Default, Args)]
 pub struct Inspect {
     /// ID, ID.N, jobs, attempts, dead, workers, queues or stats [default: the overview]
@@ -218,7 +215,6 @@ pub struct Inspect {
     pub fail_if_any: bool,
 }
 
-/// `logs`
 #[derive(Debug, Args)]
 pub struct Logs {
     /// A job (its last attempt), or one attempt of it
@@ -246,7 +242,6 @@ pub struct Ids {
     pub ids: Vec<i64>,
 }
 
-/// `retry`
 #[derive(Debug, Args)]
 pub struct Retry {
     /// Ids of jobs
@@ -269,7 +264,6 @@ pub struct Retry {
     pub now: bool,
 }
 
-/// `check`
 #[derive(Debug, Args)]
 pub struct Check {
     /// The job file [default: as for every verb]
@@ -277,7 +271,6 @@ pub struct Check {
     pub path: Option<PathBuf>,
 }
 
-/// `backup`
 #[derive(Debug, Args)]
 pub struct Backup {
     /// The copy
@@ -285,7 +278,6 @@ pub struct Backup {
     pub target: PathBuf,
 }
 
-/// `pause` and `resume`
 #[derive(Debug, Args)]
 pub struct QueueName {
     /// The queue
@@ -293,7 +285,6 @@ pub struct QueueName {
     pub queue: String,
 }
 
-/// `explain`
 #[derive(Debug, Args)]
 pub struct Explain {
     /// A job of the job file, or the id of a job
@@ -313,7 +304,6 @@ pub struct Explain {
     pub attempt: u32,
 }
 
-/// `prune`
 #[derive(Debug, Args)]
 pub struct Prune {
     /// Only jobs that finished at least this long ago: 30d
@@ -333,39 +323,10 @@ pub struct Prune {
     pub dry_run: bool,
 }
 
-/// `completions`
 #[derive(Debug, Args)]
 pub struct Completions {
     /// The shell
     pub shell: Shell,
-}
-
-/// A shell that completions can be had for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Shell {
-    /// The GNU shell.
-    Bash,
-    /// `zsh`
-    Zsh,
-    /// `fish`
-    Fish,
-    /// `elvish`
-    Elvish,
-    /// `pwsh`
-    Powershell,
-}
-
-impl Shell {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bash => "bash",
-            Self::Zsh => "zsh",
-            Self::Fish => "fish",
-            Self::Elvish => "elvish",
-            Self::Powershell => "powershell",
-        }
-    }
 }
 
 #[cfg(test)]

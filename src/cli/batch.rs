@@ -83,7 +83,7 @@ impl Batch<'_> {
     fn job(&mut self, line: &[u8]) -> Result<NewJob> {
         let mut line = options(line)?;
         line.check()?;
-        // What each job has for itself is no part of its definition.
+        // These belong to one job, not to its definition.
         let own = JobOptions {
             args: mem::take(&mut line.args),
             delay: line.delay.take(),

@@ -26,7 +26,6 @@ impl ExitStatus {
     pub const EXISTS: Self = Self(73);
     /// I/O error, disk full, or a file that cannot be used.
     pub const IO: Self = Self(74);
-    /// Try again later.
     pub const LATER: Self = Self(75);
     /// The database is from a newer runner.
     pub const NEWER: Self = Self(76);
@@ -43,9 +42,9 @@ impl Termination for ExitStatus {
 #[derive(Debug, PartialEq, Eq)]
 pub struct CliError {
     pub status: ExitStatus,
-    /// What was tried and what was found.
+    /// Says what was tried and what was found.
     pub message: String,
-    /// What to do next.
+    /// Says what to do next.
     pub hint: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Finding the database and the job file that a command line means.
+//! Finds the database and the job file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::store::{self, JobRow, Store, StoreError, StoreFile};
 use crate::text::Timestamp;
 use crate::worker;
 
-/// The database file that is meant, whether it exists or not.
+/// The database file, whether it exists or not.
 pub fn store_file(global: &Global) -> Result<StoreFile> {
     let path = store::locate(global.db.as_deref(), &|name| std::env::var_os(name)).ok_or_else(|| {
         CliError::new(
@@ -37,7 +37,7 @@ pub fn open_if_there(global: &Global) -> Result<Option<Store>> {
     }
 }
 
-/// Opens the database, which must be there because an id in it is named.
+/// Opens the database; an error where there is none.
 pub fn open(global: &Global) -> Result<Store> {
     Ok(Store::open(store_file(global)?)?)
 }
@@ -61,12 +61,10 @@ pub fn add_start(store: &Store, job: &mut JobRow) {
     }
 }
 
-/// The path of the job file that is meant.
 pub fn job_file_path(global: &Global) -> Result<PathBuf> {
     Ok(jobfile::locate(global.file.as_deref(), &|name| std::env::var_os(name), &current_dir()?)?)
 }
 
-/// Reads the job file that is meant.
 pub fn job_file(global: &Global) -> Result<JobFile> {
     Ok(JobFile::read(&job_file_path(global)?)?)
 }
@@ -77,12 +75,11 @@ pub fn declared_job(global: &Global, name: &str) -> Result<Declared> {
     Ok(file.job(name).ok_or_else(|| no_such_job(&file, name))?.clone())
 }
 
-/// The caller's directory.
 pub fn current_dir() -> Result<PathBuf> {
     std::env::current_dir().context("could not find the current directory")
 }
 
-/// A name that the job file does not have: which file was read, and what is near.
+/// The error for a name that the job file lacks: which file was read, and near names.
 pub fn no_such_job(file: &JobFile, name: &str) -> CliError {
     let failure =
         CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {name:?} in {}", display(&file.path)));
@@ -93,7 +90,7 @@ pub fn no_such_job(file: &JobFile, name: &str) -> CliError {
     }
 }
 
-/// A path as it is shown.
+/// A path, safe for a terminal.
 pub fn display(path: &Path) -> String {
     crate::text::safe_line(&path.display().to_string())
 }

@@ -24,15 +24,15 @@ pub fn main() -> ExitStatus {
     if let Some(answered) = completions::answer() {
         return answered;
     }
-    take_limits_as_errors();
-    let cli = match as_defined() {
+    turn_size_limits_into_errors();
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(answer) => {
             let args: Vec<_> = env::args_os().collect();
             let answer = suggest::with_tip(answer, &args);
             return match answer.print() {
                 _ if answer.use_stderr() => ExitStatus::USAGE,
-                // Help and version end here too. Whoever reads them may go away.
+                // Help and version end here too, and their reader may go away.
                 Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                     output::warn(&format!("could not print to standard output: {error}"));
                     ExitStatus::IO
@@ -41,14 +41,14 @@ pub fn main() -> ExitStatus {
             };
         }
     };
-    // A panic has said what is wrong already; its exit status is that of a defect.
+    // A panic has already printed its message.
     match panic::catch_unwind(AssertUnwindSafe(|| run(&cli))) {
         Err(_) => ExitStatus::INTERNAL,
         Ok(Ok(status)) => status,
         Ok(Err(error)) => {
             let CliError { status, message, hint } = describe(&error);
             let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-            // Names and paths in it may come from anywhere.
+            // The message may hold names and paths from anywhere.
             output::print_error(&safe_block(&format!("runner: {message}{hint}")));
             status
         }
@@ -56,12 +56,11 @@ pub fn main() -> ExitStatus {
 }
 
 /// Turns SIGXFSZ (`ulimit -f`) into EFBIG. A handler, because jobs would inherit an ignored signal.
-fn take_limits_as_errors() {
+fn turn_size_limits_into_errors() {
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
-/// What was typed, by the definition of the command line.
-fn as_defined() -> clap::error::Result<Cli> {
+fn parse() -> clap::error::Result<Cli> {
     let command = Cli::command().color(output::color_of_help(env::args_os()));
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
 }

@@ -1,4 +1,4 @@
-//! What can be said of one job: the options of `enqueue`, and the keys of a line of its `--batch`.
+//! The options of one job: flags of `enqueue`, and keys of a line of its `--batch`.
 
 use std::collections::BTreeMap;
 use std::env;

@@ -30,7 +30,6 @@ impl<'a> Planner<'a> {
         Self { global, now, file: OnceCell::new() }
     }
 
-    /// The job file that is meant.
     pub fn file(&self) -> Result<&JobFile> {
         if let Some(file) = self.file.get() {
             return Ok(file);

@@ -1,9 +1,9 @@
-//! For tests: text that is almost what it should be. Pure noise is refused at its first character, and finds nothing.
+//! For tests: text that is almost valid. Pure noise is refused at its first character, and finds nothing.
 
 use proptest::prelude::{Strategy, any, prop};
 use proptest::sample::Index;
 
-/// What stands in place of what was taken out.
+/// Replacements for the text that was taken out.
 const ADDED: &str = "[-+.,:;= \\[\\]{}\"'0-9a-zTZé\u{0}\n]{0,4}|18446744073709551616|9{25}|-1|1e999|NaN|null";
 
 /// One of the samples, with a few places changed; or noise.

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::env::{EnvCompleter, Shells};
-use clap_complete::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::{ArgValueCandidates, CompletionCandidate, Shell};
 
-use crate::cli::args::{Cli, Completions, Global, Shell};
+use crate::cli::args::{Cli, Completions, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::Output;
@@ -39,7 +39,7 @@ const MAX_IDS: usize = 100;
 /// Prints the script for a shell.
 pub fn run(global: &Global, asked: &Completions) -> Result<ExitStatus> {
     let mut script = Vec::new();
-    shell(asked.shell.name())
+    shell(&asked.shell.to_string())
         .ok_or(io::ErrorKind::Unsupported.into())
         .and_then(|shell| shell.write_registration(ASKED, PROGRAM, PROGRAM, PROGRAM, &mut script))
         .context("could not write the completions")?;

@@ -1,4 +1,4 @@
-//! `runner enqueue`: what was typed becomes jobs, the jobs go to disk, their ids are printed.
+//! `runner enqueue`: options become jobs, jobs go to disk, ids are printed.
 
 use std::fmt::Write as _;
 use std::io::{self, Read};
@@ -24,10 +24,9 @@ use crate::wake;
 /// The most bytes of standard input that are kept; the schema refuses more.
 const MAX_STDIN: usize = 16 << 20;
 
-/// Jobs that keys gave and that are named one by one.
+/// Holders of keys that are named one by one.
 const MAX_NAMED: usize = 5;
 
-/// Runs the verb.
 pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
     let mut jobs = plan(global, asked)?;
     if asked.stdin {
@@ -51,7 +50,7 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
         wake::wake_workers(&store.file().run_dir());
     }
     if !out.quiet {
-        tell_held_keys(&store, &jobs, &enqueued)?;
+        warn_of_held_keys(&store, &jobs, &enqueued)?;
     }
     print_ids(&mut out, &store, &enqueued)?;
     if asked.waiting.wait {
@@ -82,7 +81,7 @@ fn wait(
     let ids: Vec<_> = enqueued.iter().map(|job| job.id).collect();
     let waiting = Waiting { timeout: asked.wait_timeout, quiet: out.quiet };
     waiting.wait_for(store, &ids, &mut |store, job, last| {
-        // Whoever called it off knows, and cron need not mail it.
+        // A person cancelled the job and knows; cron need not mail it.
         if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && out.quiet) {
             return Ok(());
         }
@@ -96,14 +95,14 @@ fn wait(
     })
 }
 
-/// What the last attempt of a job wrote, each stream where a command would have written it.
+/// Prints the output of the last attempt, each stream on its own.
 fn show_output(out: &mut Output, store: &mut Store, last: &Attempt, runs: u32) -> Written {
     let output = store.output(last.job_id, last.number)?;
     if out.json {
         out.object(&AttemptJson::new(last, runs).with_output(&output))?;
         return out.flush();
     }
-    // What could not be started has written nothing: this is all there is.
+    // An attempt that could not be started has nothing but a message.
     if let Some(message) = &last.message {
         warn(&format!("attempt {}: {}", last.number, safe_line(message)));
     }
@@ -192,8 +191,8 @@ fn check_keys(options: &JobOptions, single: bool) -> Result<()> {
     Ok(())
 }
 
-/// Tells of the jobs that a key gave, whose ids stand for what was not enqueued.
-fn tell_held_keys(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
+/// Warns of earlier jobs that hold a key, whose ids are printed in place of new ones.
+fn warn_of_held_keys(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     let mut held = 0;
     for (asked, Enqueued { id, .. }) in asked.iter().zip(enqueued).filter(|(_, job)| !job.created) {
         let Some(job) = store.job(*id, clock::now())? else { continue };
@@ -223,7 +222,7 @@ fn held_key(asked: &NewJob, job: &JobRow) -> String {
     format!("nothing new: job {id} already holds the {kind} key {key:?}, {state} {since} {at}")
 }
 
-/// The ids are the answer: if they cannot be printed, they are said on standard error, for the jobs are on disk.
+/// Prints the ids, on standard error if standard output fails: the jobs are on disk.
 fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Written {
     if out.quiet || enqueued.is_empty() {
         return Ok(());
@@ -258,7 +257,6 @@ fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
     Ok(object.to_string())
 }
 
-/// What `--dry-run` shows.
 fn show_plan(out: &mut Output, jobs: &[NewJob], now: Timestamp) -> Written {
     for job in jobs {
         if out.json {

@@ -16,7 +16,6 @@ use crate::model::{
 };
 use crate::text::{Millis, Timestamp, human_duration};
 
-/// Runs the verb.
 pub fn run(global: &Global, asked: &Explain) -> Result<ExitStatus> {
     let mut out = Output::new(global);
     match ending(asked) {
@@ -68,7 +67,6 @@ fn no_such_id(id: i64) -> CliError {
         .hint("runner inspect jobs lists them")
 }
 
-/// What `explain --json` prints.
 #[derive(Debug, Serialize)]
 struct ExplainJson {
     error_code: Option<ErrorCode>,

@@ -13,7 +13,7 @@ use crate::cli::output::Output;
 use crate::jobfile::{FILE_NAME, STARTER};
 use crate::model::Bytes;
 
-/// What the first line of the starter names.
+/// The first line of the starter names this file.
 const SCHEMA_NAME: &str = "jobs.schema.json";
 
 /// Writes a small job file, never over an existing one.

@@ -1,4 +1,4 @@
-//! `runner man`: one page of what `--help` says of every verb, and of what no verb says.
+//! `runner man`: one page with the help of every verb, the environment, files and exit statuses.
 
 use anyhow::Result;
 use clap::{Command, CommandFactory};
@@ -14,7 +14,6 @@ const DESCRIPTION: &str = include_str!("man/description.roff");
 /// Environment, files, exit status.
 const MORE: &str = include_str!("man/more.roff");
 
-/// Prints the page.
 pub fn run(global: &Global) -> Result<ExitStatus> {
     let mut out = Output::new(global);
     out.bytes(&page()?)?;
@@ -43,7 +42,7 @@ fn page() -> Result<Vec<u8>> {
     Ok(page)
 }
 
-/// What the verb does, how it is called, its own options, and its examples.
+/// A verb: its purpose, synopsis, own options and examples.
 fn of_verb(verb: &Command) -> Result<String> {
     let own = verb.clone().mut_args(|option| if option.is_global_set() { option.hide(true) } else { option });
     let man = Man::new(own);
@@ -62,7 +61,7 @@ fn of_verb(verb: &Command) -> Result<String> {
         .collect())
 }
 
-/// What stands below the help, line by line.
+/// The text below the help, line by line.
 fn examples(command: &Command) -> Roff {
     let mut roff = Roff::new();
     roff.control("EX", []);
