@@ -113,7 +113,12 @@ fn ctrl_c_ends_the_waiting_and_the_job_goes_on() {
         let mut waiter = Background::start(&sandbox, sandbox.call("enqueue good slow --wait"));
         waiter.until_it_says(NO_WORKER);
         waiter.signal(which);
-        waiter.wait().exits(exit).prints("1\n2\n").says("jobs 1 2 go on; runner cancel 1 2 calls them off");
+        waiter
+            .wait()
+            .exits(exit)
+            .prints("1\n2\n")
+            .says("jobs 1 2 have not finished")
+            .says("runner cancel 1 2 cancels them");
         assert_eq!(sandbox.job(1)["state"], "pending");
     }
 }
@@ -139,7 +144,8 @@ fn the_patience_may_end_before_the_job() {
         .run("enqueue good --wait --wait-timeout 10ms -q")
         .exits(75)
         .prints("")
-        .says("the time to wait is over: job 1 goes on; runner cancel 1 calls it off");
+        .says("gave up waiting after 10ms; job 1 has not started: no worker is running for queue default")
+        .says("runner cancel 1 cancels it");
     sandbox.drain();
     sandbox.run("enqueue good --wait --wait-timeout 0s --idempotency-key k").exits(75);
     sandbox.drain();

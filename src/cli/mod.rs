@@ -6,7 +6,6 @@ mod commands;
 mod definition_text;
 pub mod error;
 mod examples;
-mod follow;
 mod locate;
 mod main;
 mod options;
@@ -17,6 +16,7 @@ mod stale_definition;
 mod status_text;
 mod suggest;
 mod values;
+mod waiter;
 mod worker_status;
 
 pub use main::main;

@@ -1,4 +1,4 @@
-//! Looking at a database again and again, until there is nothing more to wait for or somebody says stop.
+//! Polling the database, until there is nothing more to wait for or a signal says stop.
 
 use std::fs;
 use std::io;
@@ -14,13 +14,12 @@ use signal_hook::flag;
 use super::error::ExitStatus;
 use crate::store::Store;
 
-/// How often the version of the database is looked at: no person notices the delay, no CPU the look.
-const GLANCE: Duration = Duration::from_millis(40);
+/// Poll interval of the version of the database: no person notices the delay, and it takes no measurable CPU.
+const POLL: Duration = Duration::from_millis(40);
 
-/// How often there may be something new that no version tells: the time passes, a worker dies.
+/// How often to look even if the version stays the same: time passes, and workers die.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Watches a database, and listens for signals to stop.
 pub struct Poller {
     stops: Vec<(i32, Arc<AtomicBool>)>,
     version: Option<i64>,
@@ -28,7 +27,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// From now on SIGINT and SIGTERM are noted; a second one ends the program at once.
+    /// From now on SIGINT and SIGTERM are noted. A second one ends the program at once.
     pub fn start() -> Result<Self> {
         let caught = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).map(catch);
         let stops = caught.collect::<io::Result<_>>().context("could not listen for signals")?;
@@ -41,9 +40,7 @@ impl Poller {
         Some(exit_status(*signal))
     }
 
-    /// Waits until there may be something new, at most until then. Gives the exit status if a signal says stop.
-    ///
-    /// What is read after it returns is at least as new as what made it return.
+    /// Waits until there may be something new, at most until `until`. Gives the exit status if a signal says stop.
     pub fn wait(&mut self, store: &Store, until: Option<Instant>) -> Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = self.stopped() {
@@ -58,7 +55,7 @@ impl Poller {
                 (self.version, self.looked) = (version, now);
                 return Ok(None);
             }
-            thread::sleep(left.map_or(GLANCE, |left| left.min(GLANCE)));
+            thread::sleep(left.map_or(POLL, |left| left.min(POLL)));
         }
     }
 }
@@ -70,14 +67,14 @@ fn exit_status(signal: i32) -> ExitStatus {
 
 fn catch(signal: i32) -> io::Result<(i32, Arc<AtomicBool>)> {
     let noted = Arc::new(AtomicBool::new(false));
-    // In this order: the first signal finds the flag down, and raises it. A reader that does not read, or a disk that
-    // hangs, may keep the program from ever looking at it.
+    // In this order the first signal finds the flag down, and raises it. The second one ends the program, even if a full
+    // pipe or a hanging disk keeps it from looking at the flag.
     flag::register_conditional_shutdown(signal, exit_status(signal).0.into(), Arc::clone(&noted))?;
     flag::register(signal, Arc::clone(&noted))?;
     Ok((signal, noted))
 }
 
-/// A shell starts what it puts into the background with SIGINT ignored, and so it is to stay.
+/// A shell starts background jobs with SIGINT ignored, and so it is to stay.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

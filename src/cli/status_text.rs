@@ -41,6 +41,25 @@ pub fn expiry_text(job: &JobRow, now: Timestamp) -> Option<String> {
     }
 }
 
+/// Whether an unfinished job has started, and if not, why: `job 1 has not started: no worker is running …`.
+pub fn not_started_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> String {
+    let (id, queue) = (job.id, &job.spec.queue);
+    if job.state == JobState::Running {
+        return format!("job {id} is still running");
+    }
+    let why = if job.paused {
+        format!("queue {queue} is paused")
+    } else if job.phase != Some(Phase::Ready) {
+        due(job, now)
+    } else if workers.iter().any(|worker| worker.takes_from(queue)) {
+        format!("no worker has a free slot for queue {queue}")
+    } else {
+        format!("no worker is running for queue {queue}")
+    };
+    let started = if job.attempts == 0 { "has not started" } else { "has not started again" };
+    format!("job {id} {started}: {why}")
+}
+
 fn due(job: &JobRow, now: Timestamp) -> String {
     let when = relative_time(job.run_at, now);
     if job.phase != Some(Phase::Retrying) {

@@ -93,8 +93,11 @@ impl Store {
         written.map_err(|error| explain_denial(error, &self.file))
     }
 
-    /// Runs one read transaction: all its statements see the same moment.
+    /// Runs one read transaction: all its statements see the same moment. Inside of another one it is part of that.
     pub(super) fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        if !self.connection.is_autocommit() {
+            return body(&self.connection);
+        }
         self.transact(TransactionBehavior::Deferred, body)
     }
 

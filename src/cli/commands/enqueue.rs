@@ -7,13 +7,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use super::wait::{self, Waiting};
 use crate::cli::args::{Enqueue, Global, WaitOptions};
 use crate::cli::definition_text::command_line;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::options::JobOptions;
 use crate::cli::output::{AttemptJson, Bar, JobJson, Output, StreamCursor, Written, print_on_stderr, warn};
 use crate::cli::plan::Planner;
+use crate::cli::waiter::{Waiter, final_text};
 use crate::cli::{batch, locate};
 use crate::clock;
 use crate::model::{Attempt, Command, JobState};
@@ -79,13 +79,12 @@ fn wait(
     asked: WaitOptions,
 ) -> Result<ExitStatus> {
     let ids: Vec<_> = enqueued.iter().map(|job| job.id).collect();
-    let waiting = Waiting { timeout: asked.wait_timeout, quiet: out.quiet };
-    waiting.wait_for(store, &ids, &mut |store, job, last| {
+    Waiter::new(asked.wait_timeout, out.quiet)?.wait_for(store, &ids, &mut |store, job, last| {
         // A person cancelled the job and knows; cron need not mail it.
         if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && out.quiet) {
             return Ok(());
         }
-        warn(&format!("{}; runner inspect {} tells more", wait::words(job), job.id));
+        warn(&format!("{}; runner inspect {} tells more", final_text(job), job.id));
         match last {
             Some(last) if asked.output_on_failure && job.state == JobState::Dead => {
                 show_output(out, store, last, job.spec.policy.runs())
@@ -96,7 +95,7 @@ fn wait(
 }
 
 /// Prints the output of the last attempt, each stream on its own.
-fn show_output(out: &mut Output, store: &mut Store, last: &Attempt, runs: u32) -> Written {
+fn show_output(out: &mut Output, store: &Store, last: &Attempt, runs: u32) -> Written {
     let output = store.output(last.job_id, last.number)?;
     if out.json {
         out.object(&AttemptJson::new(last, runs).with_output(&output))?;
