@@ -43,7 +43,7 @@ pub(super) fn read(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backoff>
     Some(Backoff { strategy, jitter: Jitter::DEFAULT })
 }
 
-/// What the table says, key by key.
+/// The values of the table, key by key.
 #[derive(Default)]
 struct Table {
     initial: Option<Delay>,

@@ -137,7 +137,7 @@ pub(super) fn unknown(section: Section, entry: &Entry<'_>, mistakes: &mut Mistak
     Some(near)
 }
 
-/// What to do, where another name is not enough.
+/// The hint for keys that need more than another name.
 fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
     match section {
         Section::File if is_job(entry) => return Some(format!("a job has a header [jobs.{}]", entry.key)),
@@ -161,7 +161,7 @@ pub(super) fn is_job(entry: &Entry<'_>) -> bool {
     entry.value.data().as_table().is_some_and(|table| table.contains_key("command"))
 }
 
-/// What runner calls the key that another system calls `word`.
+/// Our name for a key of another system.
 fn our_key(word: &str) -> Option<&'static str> {
     look_up(&RENAMED, word)
 }

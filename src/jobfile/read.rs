@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn files_that_cannot_be_read() {
-        // What a person is told who names `name`, in a folder where `jobs.toml` holds `bytes`.
+        // The message for a person who names `name`, in a folder where `jobs.toml` holds `bytes`.
         let told = |name: &str, bytes: &[u8]| {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("jobs.toml"), bytes).unwrap();

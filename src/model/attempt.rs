@@ -32,7 +32,7 @@ words! {
     }
 }
 
-/// What the process itself did, whatever runner did to it.
+/// The end of the process itself, whatever runner did to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// 0 to 255.
@@ -89,7 +89,7 @@ pub struct Attempt {
     pub worker_id: String,
     /// None if nobody knows whether it started.
     pub started_at: Option<Timestamp>,
-    /// Of a crash, the end of its recovery.
+    /// After a crash, the end of the recovery.
     pub finished_at: Timestamp,
     /// By the monotonic clock; none of a crash.
     pub duration: Option<Millis>,

@@ -1,4 +1,4 @@
-//! What happens to a job after an attempt: the decision table, row by row.
+//! The decision about a job after an attempt: the table, row by row.
 
 use super::{
     Attempt, CodePattern, DeadReason, ErrorCode, JobState, Outcome, RetryPolicy, SPAWN_FAILED, SelfReport,

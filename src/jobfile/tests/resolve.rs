@@ -1,4 +1,4 @@
-//! What a file without mistakes comes to.
+//! The definitions in a file without mistakes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
