@@ -195,13 +195,15 @@ fn warn_of_held_keys(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> 
     let mut held = 0;
     for (asked, Enqueued { id, .. }) in asked.iter().zip(enqueued).filter(|(_, job)| !job.created) {
         let Some(job) = store.job(*id, clock::now())? else { continue };
-        held += 1;
         if matches!(job.state, JobState::Dead | JobState::Cancelled) {
             let state = job.state;
             warn(&format!(
                 "nothing new: job {id} has this key and is {state}; runner retry {id} puts it back"
             ));
-        } else if held <= MAX_NAMED {
+            continue;
+        }
+        held += 1;
+        if held <= MAX_NAMED {
             warn(&held_key(asked, &job));
         }
     }
