@@ -1,7 +1,7 @@
 //! Telling workers of new work: a datagram to each, after the commit.
 //!
-//! A worker binds `FILE.run/NAME.sock`; whoever has written something a worker may wait for sends one byte to every
-//! socket there. Nothing depends on its arrival: workers look by themselves about once a second.
+//! A worker binds `FILE.run/NAME.sock`; a writer sends one byte to every socket there. Nothing depends on its arrival:
+//! workers look by themselves once a second.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-/// The ending of a worker's socket.
+/// The extension of a worker's socket.
 const SUFFIX: &str = "sock";
 
 /// The path of a worker's socket.
@@ -17,7 +17,6 @@ pub fn socket_path(run_dir: &Path, worker: &str) -> PathBuf {
     run_dir.join(format!("{worker}.{SUFFIX}"))
 }
 
-/// Binds the socket of a worker.
 pub fn bind(run_dir: &Path, worker: &str) -> io::Result<UnixDatagram> {
     let dir = File::open(run_dir)?;
     let socket = UnixDatagram::bind(short_path(&dir, &socket_path(run_dir, worker)))?;
@@ -25,13 +24,12 @@ pub fn bind(run_dir: &Path, worker: &str) -> io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// Wakes every worker of the database with this run directory. Never waits, and never fails: see above. True if one is
-/// there: it has the database open, and is not about to close it.
+/// Wakes every worker of the database with this run directory. Never waits, and never fails. True if there is one.
 pub fn wake_workers(run_dir: &Path) -> bool {
     wake_others(run_dir, "")
 }
 
-/// Wakes every worker but the one of this name. True if one is there.
+/// Wakes every worker but the one of this name. True if there is one.
 pub fn wake_others(run_dir: &Path, own: &str) -> bool {
     let mut is_there = false;
     let (Ok(dir), Ok(entries), Ok(socket)) =
@@ -55,14 +53,10 @@ pub fn wake_others(run_dir: &Path, own: &str) -> bool {
     is_there
 }
 
-/// A path to a file in `dir` that fits into a socket address, however long the path of `dir` is.
+/// A path that fits into a socket address (108 bytes), however long the path of `dir` is.
 fn short_path(dir: &File, path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default();
-    if cfg!(target_os = "linux") {
-        PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name)
-    } else {
-        path.to_owned()
-    }
+    PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name)
 }
 
 #[cfg(test)]
@@ -85,7 +79,7 @@ mod tests {
         wake_others(&run_dir, "a");
         assert!(sockets[0].recv(&mut [0; 4]).is_err());
         assert_eq!(sockets[1].recv(&mut [0; 4]).unwrap(), 1);
-        // What a killed worker leaves behind is nobody.
+        // A killed worker's socket is nobody.
         drop(sockets);
         assert!(!wake_workers(&run_dir));
     }

@@ -13,29 +13,22 @@ use crate::text::Timestamp;
 /// A job that a worker holds, with all that its next attempt needs.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// The job.
     pub job_id: i64,
-    /// The number that its attempt will have.
+    /// The number of its attempt.
     pub number: u32,
     /// Which run of the budget that will be, from 1.
     pub budget_number: u32,
-    /// The frozen definition.
     pub spec: Arc<JobSpec>,
-    /// The queue it waited in.
     pub queue: String,
-    /// Higher ones are started first.
-    pub priority: i32,
-    /// When it fell due.
-    pub run_at: Timestamp,
-    /// It is not to be started from then on.
+    /// It must not start from then on.
     pub expires_at: Option<Timestamp>,
     /// Appended to the command.
     pub args: Vec<Bytes>,
-    /// What it reads on its standard input.
+    /// Standard input.
     pub stdin: Option<Vec<u8>>,
-    /// What the attempt before ended with, if it failed.
+    /// Of the attempt before, if it failed.
     pub last_error_code: Option<ErrorCode>,
-    /// The name of the worker that ran the attempt before.
+    /// The worker that ran the attempt before.
     pub last_worker: Option<String>,
 }
 
@@ -133,16 +126,14 @@ fn read(connection: &Connection, definitions: &mut Definitions, id: i64) -> Resu
             args: unpack_args(args.as_deref()),
             attempts: row.get(3)?,
             budget_used: row.get(4)?,
-            priority: row.get(5)?,
-            run_at: Timestamp(row.get(6)?),
-            expires_at: row.get::<_, Option<i64>>(7)?.map(Timestamp),
-            stdin: row.get(8)?,
+            expires_at: row.get::<_, Option<i64>>(5)?.map(Timestamp),
+            stdin: row.get(6)?,
         };
         Ok(claim)
     };
     let found = connection
         .prepare_cached(
-            "SELECT definition_id, queue, args, attempts, budget_used, priority, run_at, expires_at,
+            "SELECT definition_id, queue, args, attempts, budget_used, expires_at,
                     (SELECT stdin FROM inputs WHERE job_id = jobs.id)
              FROM jobs WHERE id = ?1",
         )?
@@ -160,8 +151,6 @@ fn read(connection: &Connection, definitions: &mut Definitions, id: i64) -> Resu
         budget_number: next(found.budget_used)?,
         spec: definitions.get(connection, found.definition_id)?,
         queue: found.queue,
-        priority: found.priority,
-        run_at: found.run_at,
         expires_at: found.expires_at,
         args: found.args,
         stdin: found.stdin,
@@ -177,8 +166,6 @@ struct Unresolved {
     args: Vec<Bytes>,
     attempts: u32,
     budget_used: u32,
-    priority: i32,
-    run_at: Timestamp,
     expires_at: Option<Timestamp>,
     stdin: Option<Vec<u8>>,
 }

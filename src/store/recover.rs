@@ -1,4 +1,4 @@
-//! What a dead worker left behind.
+//! Recording what became of a dead worker's claims.
 
 use rusqlite::Connection;
 
@@ -11,20 +11,18 @@ use crate::text::Timestamp;
 /// A job that a dead worker still holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldClaim {
-    /// The job.
     pub job_id: i64,
-    /// The attempt that it was claimed for.
+    /// Of the attempt that it was claimed for.
     pub number: u32,
-    /// When it was claimed.
     pub claimed_at: Timestamp,
 }
 
-/// What became of what a dead worker held. It is on disk.
+/// What became of a dead worker's claims. It is on disk.
 #[derive(Debug, Default)]
 pub struct Recovered {
-    /// The attempts, in the order in which they were told.
+    /// In the order of the lost attempts.
     pub recorded: Vec<Recorded>,
-    /// Jobs that were never started and did not go back to their queue, since they had been cancelled.
+    /// Claims that were never started, and whose jobs had been cancelled.
     pub cancelled: Vec<CancelledClaim>,
 }
 

@@ -14,7 +14,7 @@ use crate::text::Timestamp;
 /// Expired jobs recorded in one turn; the rest waits for the next.
 const MOST_EXPIRED: usize = 1_000;
 
-/// What a worker wants of one turn.
+/// What a worker asks of one turn.
 #[derive(Debug)]
 pub struct TurnRequest<'a> {
     /// The row id of the worker.

@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 use super::{Result, Store};
 use crate::text::Timestamp;
 
-/// A worker that has started, and neither stopped nor been buried.
+/// A worker that has started, and has neither stopped nor been recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerRow {
     /// Its row id.

@@ -35,10 +35,10 @@ impl Plain {
         self.jobs.values().filter(move |job| job.worker == Some(worker))
     }
 
-    pub fn orphans(&self, worker: i64) -> Vec<HeldClaim> {
-        let orphan =
+    pub fn held_claims(&self, worker: i64) -> Vec<HeldClaim> {
+        let claim =
             |job: &Job| HeldClaim { job_id: job.id, number: job.next_number(), claimed_at: job.changed_at };
-        self.held(worker).map(orphan).collect()
+        self.held(worker).map(claim).collect()
     }
 
     fn is_open(&self, job: &Job, selected: Option<&[String]>) -> bool {
@@ -71,8 +71,6 @@ impl Plain {
             spec: JobSpec { queue: String::new(), priority: 0, unique_key: None, ..(*job.spec).clone() }
                 .into(),
             queue: job.spec.queue.clone(),
-            priority: job.spec.priority,
-            run_at: job.run_at,
             expires_at: job.expires_at,
             args: job.args.clone(),
             stdin: job.stdin.clone(),

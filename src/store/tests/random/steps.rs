@@ -26,13 +26,13 @@ impl History {
     pub fn turn(&mut self) {
         let now = self.now;
         let worker = *self.alive.choose(&mut self.rng).unwrap();
-        let mut held: Vec<_> = self.plain.orphans(worker);
+        let mut held: Vec<_> = self.plain.held_claims(worker);
         held.shuffle(&mut self.rng);
         let (mut ended, mut give_back) = (Vec::new(), Vec::new());
-        for orphan in held {
+        for claim in held {
             match self.rng.random_range(0..10) {
-                0 if !self.started.contains(&(orphan.job_id, orphan.number)) => give_back.push(orphan.job_id),
-                0..6 => ended.push(draw::ended(&mut self.rng, orphan.job_id, orphan.number, now)),
+                0 if !self.started.contains(&(claim.job_id, claim.number)) => give_back.push(claim.job_id),
+                0..6 => ended.push(draw::ended(&mut self.rng, claim.job_id, claim.number, now)),
                 _ => {}
             }
         }
@@ -195,11 +195,11 @@ impl History {
         let old = closed.choose(&mut self.rng).filter(|_| self.rng.random_bool(0.2));
         let Some(worker) = old.or(self.dead.choose(&mut self.rng)).copied() else { return };
         let held = self.store().0.held_by(worker).unwrap();
-        let expected = self.plain.orphans(worker);
+        let expected = self.plain.held_claims(worker);
         self.agree(&held, &expected);
         let (mut lost, mut other_lost, mut never_started) = (Vec::new(), Vec::new(), Vec::new());
-        for orphan in held {
-            let (id, number) = (orphan.job_id, orphan.number);
+        for claim in held {
+            let (id, number) = (claim.job_id, claim.number);
             match self.rng.random_range(0..10) {
                 0 => {}
                 1..4 if !self.started.contains(&(id, number)) => never_started.push(id),
