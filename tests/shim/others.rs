@@ -31,35 +31,6 @@ unsafe extern "C" fn posix_spawnp(
     })
 }
 
-type Clone = unsafe extern "C" fn(
-    extern "C" fn(*mut c_void) -> c_int,
-    *mut c_void,
-    c_int,
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-) -> c_int;
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn clone(
-    child: extern "C" fn(*mut c_void) -> c_int,
-    stack: *mut c_void,
-    flags: c_int,
-    argument: *mut c_void,
-    parent_id: *mut c_void,
-    local: *mut c_void,
-    child_id: *mut c_void,
-) -> c_int {
-    // SAFETY: the C library's function of this name takes these seven, the last three as variable arguments, which are
-    // handed over like any others on the machines that this is built for.
-    let done = faults::under("spawn", || unsafe {
-        let real: Clone = transmute(kernel::hidden(c"clone"));
-        c_long::from(real(child, stack, flags, argument, parent_id, local, child_id))
-    });
-    done.try_into().unwrap_or(-1)
-}
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fork() -> pid_t {
     // SAFETY: the C library's function of this name has this signature.
