@@ -13,7 +13,7 @@ use crate::support::Sandbox;
 const BUILT_AS: [(&str, &str, &str); 17] = [
     ("jobs_waiting", "(queue,", "(queue DESC,"),
     ("jobs_waiting", "priority DESC", "priority ASC"),
-    ("jobs_waiting", "run_at)", "run_at DESC)"),
+    ("jobs_waiting", "run_at,", "run_at DESC,"),
     ("jobs_waiting", "state = 'pending'", "1"),
     ("jobs_waiting", "state = 'pending'", "0"),
     ("jobs_running", "state = 'running'", "1"),
