@@ -4,9 +4,9 @@
 //! timeouts, cancels and signals.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ const FINAL_WAIT: Duration = Duration::from_secs(1);
 
 /// Passes on what is written, each write as one. Dropping it waits as long as the reader reads.
 pub struct LogWriter {
-    /// None once the thread has started. No thread may exist before the first event of a worker.
-    out: Option<Box<dyn Write + Send>>,
+    out: Arc<Mutex<dyn Write + Send>>,
+    /// None before the first event of a worker, and while the machine has no room for a thread.
     thread: Option<WriterThread>,
 }
 
@@ -38,20 +38,22 @@ struct Counts {
 
 impl LogWriter {
     pub fn new(out: impl Write + Send + 'static) -> Self {
-        Self { out: Some(Box::new(out)), thread: None }
+        Self { out: Arc::new(Mutex::new(out)), thread: None }
     }
 }
 
 impl Write for LogWriter {
     /// Takes everything, or drops everything.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some(out) = self.out.take() {
-            self.thread = Some(WriterThread::start(out)?);
+        if self.thread.is_none() {
+            self.thread = WriterThread::start(Arc::clone(&self.out)).ok();
         }
-        if let Some(thread) = &self.thread
-            && thread.lines.try_send(bytes.to_vec()).is_err()
-        {
-            thread.counts.dropped.fetch_add(1, Relaxed);
+        match &self.thread {
+            Some(thread) if thread.lines.try_send(bytes.to_vec()).is_err() => {
+                thread.counts.dropped.fetch_add(1, Relaxed);
+            }
+            Some(_) => {}
+            None => write_line(&self.out, bytes),
         }
         Ok(bytes.len())
     }
@@ -76,7 +78,7 @@ impl Drop for LogWriter {
 }
 
 impl WriterThread {
-    fn start(mut out: Box<dyn Write + Send>) -> io::Result<Self> {
+    fn start(out: Arc<Mutex<dyn Write + Send>>) -> io::Result<Self> {
         let (lines, to_write) = sync_channel::<Vec<u8>>(MAX_LINES);
         let (guard, alive) = channel();
         let counts = Arc::new(Counts::default());
@@ -84,8 +86,7 @@ impl WriterThread {
         thread::Builder::new().name("log".to_owned()).spawn(move || {
             let _guard = guard;
             for line in to_write {
-                // A closed log must not stop the work.
-                let _ = out.write_all(&line).and_then(|()| out.flush());
+                write_line(&out, &line);
                 shared.written.fetch_add(1, Relaxed);
                 let dropped = shared.dropped.swap(0, Relaxed);
                 if dropped > 0 {
@@ -97,6 +98,12 @@ impl WriterThread {
         })?;
         Ok(Self { lines, alive, counts })
     }
+}
+
+/// A closed log must not stop the work.
+fn write_line(out: &Mutex<dyn Write + Send>, line: &[u8]) {
+    let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = out.write_all(line).and_then(|()| out.flush());
 }
 
 #[cfg(test)]

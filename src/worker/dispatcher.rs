@@ -449,7 +449,11 @@ impl Dispatcher<'_> {
     }
 
     fn look_at_store(&mut self) -> Result<(), StoreError> {
-        self.recovery.look(&self.store)?;
+        if let Some(error) = self.recovery.look(&self.store)?
+            && self.throttle.shortage(Instant::now(), self.slots.busy())
+        {
+            self.tell(EventKind::Notice(format!("a dead worker cannot be recovered now: {error}")));
+        }
         let version = self.store.data_version()?;
         let others_wrote = version != self.seen_version;
         let has_news = std::mem::take(&mut self.wrote) || others_wrote;

@@ -4,6 +4,7 @@
 //! lock too, and the next one starts over: to end processes twice does no harm, and the store refuses a second record.
 
 use std::collections::HashSet;
+use std::io;
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -40,31 +41,31 @@ impl Recovery {
         Self { run_dir, boot_id, own: own.id, under_way: HashSet::new(), inbox }
     }
 
-    /// Looks at every other worker's lock, and begins to deal with those that are dead.
-    pub(super) fn look(&mut self, store: &Store) -> Result<()> {
+    /// Looks at every other worker's lock, and begins to deal with those that are dead. Returns what the machine lacked to
+    /// begin with one of them, if anything: the next look finds that worker again.
+    pub(super) fn look(&mut self, store: &Store) -> Result<Option<io::Error>> {
+        let mut shortage = None;
         for worker in store.open_workers()? {
             if worker.id == self.own || self.under_way.contains(&worker.id) {
                 continue;
             }
             if let Some(dead) = lock::take_dead(&self.run_dir, &worker, &self.boot_id) {
                 let held = store.held_by(worker.id)?;
-                self.begin(worker, dead, held);
+                shortage = self.begin(worker, dead, held).err().or(shortage);
             }
         }
-        Ok(())
+        Ok(shortage)
     }
 
-    fn begin(&mut self, worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>) {
+    fn begin(&mut self, worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>) -> io::Result<()> {
         let id = worker.id;
         let rebooted = worker.boot_id != self.boot_id;
         let inbox = self.inbox.clone();
-        let thread = thread::Builder::new().name("recovery".to_owned()).spawn(move || {
+        thread::Builder::new().name("recovery".to_owned()).spawn(move || {
             let _ = inbox.send(Event::DeadWorker(Box::new(examine(worker, dead, held, rebooted))));
-        });
-        // If the machine lacks room for a thread, the next look finds the worker again.
-        if thread.is_ok() {
-            self.under_way.insert(id);
-        }
+        })?;
+        self.under_way.insert(id);
+        Ok(())
     }
 
     /// The findings are on disk.

@@ -23,7 +23,8 @@ const PATIENCE_WITH_TROUBLE: Duration = Duration::from_millis(1500);
 const HANGS: Duration = Duration::from_secs(25);
 
 /// What a worker says when it waits for trouble to pass.
-const TROUBLE: [&str; 3] = ["until that has passed", "could not be started now", "cannot be looked for"];
+const TROUBLE: [&str; 4] =
+    ["until that has passed", "could not be started now", "cannot be looked for", "cannot be recovered now"];
 
 /// What came of it.
 pub struct Played {
