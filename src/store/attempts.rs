@@ -1,7 +1,7 @@
 //! Lists of attempts, newest first, a page at a time; and the attempts of one job.
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use super::filter::{AttemptFilter, Conditions};
 use super::jobs::at_most;
@@ -54,24 +54,27 @@ impl Store {
 
     /// The newest `limit` attempts of a job, oldest first.
     pub fn history(&self, job_id: i64, limit: usize) -> Result<Vec<Attempt>> {
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {ATTEMPT_COLUMNS} FROM attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id
-             WHERE a.job_id = ?1 ORDER BY a.number DESC LIMIT ?2"
-        ))?;
-        let rows = statement.query_map(params![job_id, limit], read_attempt)?;
-        let mut attempts = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-        attempts.reverse();
-        Ok(attempts)
+        self.read(|tx| {
+            let mut statement = tx.prepare_cached(&format!(
+                "SELECT {ATTEMPT_COLUMNS} FROM attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id
+                 WHERE a.job_id = ?1 ORDER BY a.number DESC LIMIT ?2"
+            ))?;
+            let rows = statement.query_map(params![job_id, limit], read_attempt)?;
+            let mut attempts = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+            attempts.reverse();
+            Ok(attempts)
+        })
     }
 
     /// One ended attempt.
     pub fn attempt(&self, job_id: i64, number: u32) -> Result<Option<Attempt>> {
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {ATTEMPT_COLUMNS} FROM attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id
-             WHERE a.job_id = ?1 AND a.number = ?2"
-        ))?;
-        let mut rows = statement.query_map(params![job_id, number], read_attempt)?;
-        Ok(rows.next().transpose()?)
+        self.read(|tx| {
+            let mut statement = tx.prepare_cached(&format!(
+                "SELECT {ATTEMPT_COLUMNS} FROM attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id
+                 WHERE a.job_id = ?1 AND a.number = ?2"
+            ))?;
+            Ok(statement.query_row(params![job_id, number], read_attempt).optional()?)
+        })
     }
 }
 

@@ -89,9 +89,11 @@ impl Store {
                  UNION SELECT error_code FROM attempts WHERE error_code IS NOT NULL"
             }
         };
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let values = statement.query_map([], |row| row.get(0))?;
-        Ok(values.collect::<rusqlite::Result<_>>()?)
+        self.read(|tx| {
+            let mut statement = tx.prepare_cached(sql)?;
+            let values = statement.query_map([], |row| row.get(0))?;
+            Ok(values.collect::<rusqlite::Result<_>>()?)
+        })
     }
 }
 

@@ -75,8 +75,9 @@ impl Store {
     /// One job as it is at `now`.
     pub fn job(&self, id: i64, now: Timestamp) -> Result<Option<JobRow>> {
         let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.id = ?1");
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        Ok(statement.query_row([id], |row| JobRow::read(row, now)).optional()?)
+        self.read(|tx| {
+            Ok(tx.prepare_cached(&sql)?.query_row([id], |row| JobRow::read(row, now)).optional()?)
+        })
     }
 
     /// A job with its newest attempts, at most so many.

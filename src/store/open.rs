@@ -30,6 +30,7 @@ const HEADER: usize = 100;
 /// An open database.
 #[derive(Debug)]
 pub struct Store {
+    /// Use it through `write`, `read` and `look`.
     pub(super) connection: Connection,
     file: StoreFile,
     /// Device and inode of the file that was opened.
@@ -89,30 +90,29 @@ impl Store {
         if self.read_only {
             return Err(StoreError::Full);
         }
-        let written = self.transact(TransactionBehavior::Immediate, body);
+        let written = self.look(|connection| {
+            let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+            let value = body(&transaction)?;
+            transaction.commit().map_err(StoreError::at_commit)?;
+            Ok(value)
+        });
         written.map_err(|error| explain_denial(error, &self.file))
     }
 
-    /// Runs one read transaction: all its statements see the same moment. Inside of another one it is part of that.
+    /// Runs one read transaction: all its statements see the same moment. Within another one it is part of that.
     pub(super) fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        if !self.connection.is_autocommit() {
-            return body(&self.connection);
-        }
-        self.transact(TransactionBehavior::Deferred, body)
+        self.look(|connection| {
+            if !connection.is_autocommit() {
+                return body(connection);
+            }
+            let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+            body(&transaction)
+        })
     }
 
-    fn transact<T>(
-        &self,
-        behavior: TransactionBehavior,
-        body: impl FnOnce(&Connection) -> Result<T>,
-    ) -> Result<T> {
-        let done = Transaction::new_unchecked(&self.connection, behavior).map_err(StoreError::from).and_then(
-            |transaction| {
-                let value = body(&transaction)?;
-                transaction.commit().map_err(StoreError::at_commit)?;
-                Ok(value)
-            },
-        );
+    /// Runs statements that each see their own moment: for long reads, since a transaction would hold up checkpoints.
+    pub(super) fn look<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let done = body(&self.connection);
         if done.as_ref().is_err_and(StoreError::may_be_damage) {
             checkpoint_on_close(&self.connection, false)?;
         }
@@ -121,7 +121,7 @@ impl Store {
 
     /// Changes whenever another connection has written: a cheap way to see that something may be new.
     pub fn data_version(&self) -> Result<i64> {
-        Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+        self.look(|tx| Ok(tx.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?))
     }
 }
 

@@ -66,9 +66,11 @@ impl Store {
     pub fn live_lengths(&self, job_id: i64, number: u32) -> Result<(u64, u64)> {
         let sql = "SELECT length(stdout) + stdout_omitted, length(stderr) + stderr_omitted
                    FROM live_outputs WHERE job_id = ?1 AND number = ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let found = statement.query_row(params![job_id, number], |row| Ok((row.get(0)?, row.get(1)?)));
-        Ok(found.optional()?.unwrap_or_default())
+        self.read(|tx| {
+            let mut statement = tx.prepare_cached(sql)?;
+            let found = statement.query_row(params![job_id, number], |row| Ok((row.get(0)?, row.get(1)?)));
+            Ok(found.optional()?.unwrap_or_default())
+        })
     }
 
     /// The output of this attempt: kept, or what it has written so far. Empty where it wrote nothing.
@@ -78,8 +80,10 @@ impl Store {
             "SELECT {columns} FROM outputs WHERE job_id = ?1 AND number = ?2
              UNION ALL SELECT {columns} FROM live_outputs WHERE job_id = ?1 AND number = ?2 LIMIT 1"
         );
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        Ok(statement.query_row(params![job_id, number], from_row).optional()?.unwrap_or_default())
+        self.read(|tx| {
+            let mut statement = tx.prepare_cached(&sql)?;
+            Ok(statement.query_row(params![job_id, number], from_row).optional()?.unwrap_or_default())
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::{Result, Store};
 use crate::model::{EXPIRED, JobState, Outcome, Percentiles};
@@ -85,84 +85,86 @@ impl Store {
     /// The numbers of all names that have something that ended.
     pub fn stats(&self, filter: &StatsFilter, now: Timestamp) -> Result<Stats> {
         let mut names = Names::new();
-        for state in [JobState::Succeeded, JobState::Dead, JobState::Cancelled] {
-            self.gather_finished(filter, state, &mut names)?;
-        }
-        self.gather_expired(filter, now, &mut names)?;
-        self.gather_attempts(filter, &mut names)?;
+        self.look(|tx| {
+            for state in [JobState::Succeeded, JobState::Dead, JobState::Cancelled] {
+                gather_finished(tx, filter, state, &mut names)?;
+            }
+            gather_expired(tx, filter, now, &mut names)?;
+            gather_attempts(tx, filter, &mut names)
+        })?;
         let finished = names.into_iter().map(|(name, Gathered { stats, runs, waits })| {
             (name, NameStats { runs: Percentiles::of(runs), waits: Percentiles::of(waits), ..stats })
         });
         Ok(finished.collect())
     }
+}
 
-    fn gather_finished(&self, filter: &StatsFilter, state: JobState, names: &mut Names) -> Result<()> {
-        // The state is a literal: with a parameter SQLite cannot use the partial index.
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT changed_at, id, name, error_code FROM jobs
-             WHERE state = '{state}' AND changed_at >= ?1 AND (changed_at, id) > (?1, ?2)
-               AND (?3 IS NULL OR name = ?3) AND (?4 IS NULL OR queue = ?4)
-             ORDER BY changed_at, id LIMIT ?5"
-        ))?;
-        let StatsFilter { name, queue, .. } = filter;
-        let mut last = Some((since(filter), 0_i64));
-        while let Some((at, id)) = last.take() {
-            let mut rows = statement.query(params![at, id, name, queue, PAGE])?;
-            while let Some(row) = rows.next()? {
-                let finished_at: i64 = row.get(0)?;
-                last = Some((finished_at, row.get(1)?));
-                let numbers = &mut names.entry(row.get(2)?).or_default().stats;
-                match state {
-                    JobState::Succeeded => numbers.succeeded += 1,
-                    JobState::Dead => numbers.dead += 1,
-                    _ => numbers.cancelled += 1,
-                }
-                numbers.add_failure(Timestamp(finished_at), row.get(3)?);
-            }
-        }
-        Ok(())
-    }
-
-    /// A waiting job that has expired is dead, recorded or not.
-    fn gather_expired(&self, filter: &StatsFilter, now: Timestamp, names: &mut Names) -> Result<()> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT name, max(expires_at, changed_at) FROM jobs
-             WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1
-               AND max(expires_at, changed_at) >= ?2
-               AND (?3 IS NULL OR name = ?3) AND (?4 IS NULL OR queue = ?4)",
-        )?;
-        let mut rows = statement.query(params![now.0, since(filter), filter.name, filter.queue])?;
+fn gather_finished(tx: &Connection, filter: &StatsFilter, state: JobState, names: &mut Names) -> Result<()> {
+    // The state is a literal: with a parameter SQLite cannot use the partial index.
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT changed_at, id, name, error_code FROM jobs
+         WHERE state = '{state}' AND changed_at >= ?1 AND (changed_at, id) > (?1, ?2)
+           AND (?3 IS NULL OR name = ?3) AND (?4 IS NULL OR queue = ?4)
+         ORDER BY changed_at, id LIMIT ?5"
+    ))?;
+    let StatsFilter { name, queue, .. } = filter;
+    let mut last = Some((since(filter), 0_i64));
+    while let Some((at, id)) = last.take() {
+        let mut rows = statement.query(params![at, id, name, queue, PAGE])?;
         while let Some(row) = rows.next()? {
-            let stats = &mut names.entry(row.get(0)?).or_default().stats;
-            stats.dead += 1;
-            stats.add_failure(Timestamp(row.get(1)?), Some(EXPIRED.to_owned()));
-        }
-        Ok(())
-    }
-
-    fn gather_attempts(&self, filter: &StatsFilter, names: &mut Names) -> Result<()> {
-        // Two due times of attempts are known: a job keeps its last one, and a retry was due when its delay was over.
-        let mut statement = self.connection.prepare_cached(
-            "SELECT a.finished_at, a.job_id, a.number, j.name, a.outcome, a.error_code, a.duration_ms, a.started_at,
-                    CASE WHEN a.number = j.attempts AND j.finished_at = a.finished_at THEN j.run_at
-                         ELSE (SELECT p.finished_at + p.delay_ms FROM attempts AS p
-                               WHERE p.job_id = a.job_id AND p.number = a.number - 1) END
-             FROM attempts AS a CROSS JOIN jobs AS j ON j.id = a.job_id
-             WHERE a.finished_at >= ?1 AND (a.finished_at, a.job_id, a.number) > (?1, ?2, ?3)
-               AND (?4 IS NULL OR j.name = ?4) AND (?5 IS NULL OR j.queue = ?5)
-             ORDER BY a.finished_at, a.job_id, a.number LIMIT ?6",
-        )?;
-        let StatsFilter { name, queue, .. } = filter;
-        let mut last = Some((since(filter), 0_i64, 0_u32));
-        while let Some((at, job, number)) = last.take() {
-            let mut rows = statement.query(params![at, job, number, name, queue, PAGE])?;
-            while let Some(row) = rows.next()? {
-                last = Some((row.get(0)?, row.get(1)?, row.get(2)?));
-                names.entry(row.get(3)?).or_default().add_attempt(row)?;
+            let finished_at: i64 = row.get(0)?;
+            last = Some((finished_at, row.get(1)?));
+            let numbers = &mut names.entry(row.get(2)?).or_default().stats;
+            match state {
+                JobState::Succeeded => numbers.succeeded += 1,
+                JobState::Dead => numbers.dead += 1,
+                _ => numbers.cancelled += 1,
             }
+            numbers.add_failure(Timestamp(finished_at), row.get(3)?);
         }
-        Ok(())
     }
+    Ok(())
+}
+
+/// A waiting job that has expired is dead, recorded or not.
+fn gather_expired(tx: &Connection, filter: &StatsFilter, now: Timestamp, names: &mut Names) -> Result<()> {
+    let mut statement = tx.prepare_cached(
+        "SELECT name, max(expires_at, changed_at) FROM jobs
+         WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1
+           AND max(expires_at, changed_at) >= ?2
+           AND (?3 IS NULL OR name = ?3) AND (?4 IS NULL OR queue = ?4)",
+    )?;
+    let mut rows = statement.query(params![now.0, since(filter), filter.name, filter.queue])?;
+    while let Some(row) = rows.next()? {
+        let stats = &mut names.entry(row.get(0)?).or_default().stats;
+        stats.dead += 1;
+        stats.add_failure(Timestamp(row.get(1)?), Some(EXPIRED.to_owned()));
+    }
+    Ok(())
+}
+
+fn gather_attempts(tx: &Connection, filter: &StatsFilter, names: &mut Names) -> Result<()> {
+    // Two due times of attempts are known: a job keeps its last one, and a retry was due when its delay was over.
+    let mut statement = tx.prepare_cached(
+        "SELECT a.finished_at, a.job_id, a.number, j.name, a.outcome, a.error_code, a.duration_ms, a.started_at,
+                CASE WHEN a.number = j.attempts AND j.finished_at = a.finished_at THEN j.run_at
+                     ELSE (SELECT p.finished_at + p.delay_ms FROM attempts AS p
+                           WHERE p.job_id = a.job_id AND p.number = a.number - 1) END
+         FROM attempts AS a CROSS JOIN jobs AS j ON j.id = a.job_id
+         WHERE a.finished_at >= ?1 AND (a.finished_at, a.job_id, a.number) > (?1, ?2, ?3)
+           AND (?4 IS NULL OR j.name = ?4) AND (?5 IS NULL OR j.queue = ?5)
+         ORDER BY a.finished_at, a.job_id, a.number LIMIT ?6",
+    )?;
+    let StatsFilter { name, queue, .. } = filter;
+    let mut last = Some((since(filter), 0_i64, 0_u32));
+    while let Some((at, job, number)) = last.take() {
+        let mut rows = statement.query(params![at, job, number, name, queue, PAGE])?;
+        while let Some(row) = rows.next()? {
+            last = Some((row.get(0)?, row.get(1)?, row.get(2)?));
+            names.entry(row.get(3)?).or_default().add_attempt(row)?;
+        }
+    }
+    Ok(())
 }
 
 impl Gathered {
