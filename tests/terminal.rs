@@ -310,7 +310,8 @@ fn session(sandbox: &Sandbox, options: &str, columns: u16) -> Session {
 fn the_clock_of_the_whole_goes_on_while_a_job_runs() {
     let sandbox = Sandbox::empty();
     sandbox.add_line("--name long", "until [ -e go ]; do sleep 0.01; done");
-    let session = session(&sandbox, "--drain -j1", 80);
+    sandbox.add_line("--queue elsewhere", "true");
+    let session = session(&sandbox, "--drain -j1 --queue default", 80);
     session.until_shown("0/1 done, 1 s");
     session.until_shown("0/1 done, 2 s");
     sandbox.write("go", "");

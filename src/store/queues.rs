@@ -16,12 +16,18 @@ impl Store {
         self.write(|tx| Ok(tx.execute(sql, [queue])? > 0))
     }
 
-    /// The number of jobs that are not finished.
-    pub fn count_unfinished(&self) -> Result<u64> {
+    /// The number of unfinished jobs in these queues (none: in all).
+    pub fn count_unfinished(&self, selected: Option<&[String]>) -> Result<u64> {
         self.read(|tx| {
-            let sql = "SELECT (SELECT count(*) FROM jobs WHERE state = 'pending')
-                            + (SELECT count(*) FROM jobs WHERE state = 'running')";
-            Ok(tx.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+            let mut count = tx.prepare_cached(
+                "SELECT (SELECT count(*) FROM jobs WHERE state = 'pending' AND (?1 IS NULL OR queue = ?1))
+                      + (SELECT count(*) FROM jobs WHERE state = 'running' AND (?1 IS NULL OR queue = ?1))",
+            )?;
+            let Some(queues) = selected else {
+                return Ok(count.query_row([None::<&str>], |row| row.get(0))?);
+            };
+            let counts = queues.iter().map(|queue| count.query_row([queue], |row| row.get::<_, u64>(0)));
+            Ok(counts.sum::<rusqlite::Result<_>>()?)
         })
     }
 }

@@ -433,7 +433,7 @@ impl Dispatcher<'_> {
 
     fn send_heartbeat(&mut self) {
         if self.reporter.wants_heartbeats() {
-            let unfinished = self.store.count_unfinished().ok();
+            let unfinished = self.store.count_unfinished(self.options.queues.as_deref()).ok();
             self.tell(EventKind::Heartbeat { unfinished });
         }
     }

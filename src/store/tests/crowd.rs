@@ -30,7 +30,7 @@ fn eight_writers_never_see_busy_and_never_share_a_job() {
     let enqueued = i64::try_from(WRITERS * ROUNDS / 2).unwrap();
     let last: i64 = store.connection.query_row("SELECT max(id) FROM jobs", [], |row| row.get(0)).unwrap();
     assert_eq!(last, enqueued);
-    let left = store.count_unfinished().unwrap();
+    let left = store.count_unfinished(None).unwrap();
     assert_eq!(usize::try_from(left).unwrap() + distinct.len(), WRITERS * ROUNDS / 2);
 }
 
@@ -89,5 +89,5 @@ fn a_file_that_others_open_write_and_close_is_never_taken_for_damaged() {
             });
         }
     });
-    assert_eq!(place.open().count_unfinished().unwrap(), 300);
+    assert_eq!(place.open().count_unfinished(None).unwrap(), 300);
 }

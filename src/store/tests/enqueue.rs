@@ -51,7 +51,7 @@ fn one_bad_job_among_many_undoes_all() {
     jobs[95] = NewJob { on_conflict: OnConflict::Error, ..jobs[90].clone() };
     let refused = scene.store.add(&jobs, &|| Timestamp(1)).unwrap_err();
     assert!(matches!(refused, StoreError::KeyHeld { holder: 91, index: 95, .. }), "{refused}");
-    assert_eq!(scene.store.count_unfinished().unwrap(), 0);
+    assert_eq!(scene.store.count_unfinished(None).unwrap(), 0);
     assert_eq!(scene.store.audit().unwrap(), []);
 }
 

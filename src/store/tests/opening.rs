@@ -139,7 +139,7 @@ fn a_file_that_was_cut_is_refused_wherever_the_cut_is() {
         assert!(matches!(error, StoreError::Foreign(..) | StoreError::Damaged(..)), "{length}: {error}");
     }
     fs::write(place.file.path(), &whole).unwrap();
-    assert_eq!(Store::open(place.file.clone()).unwrap().count_unfinished().unwrap(), 1);
+    assert_eq!(Store::open(place.file.clone()).unwrap().count_unfinished(None).unwrap(), 1);
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn screens(store: &mut Store) {
     let name = Some("a".to_owned());
     let filter = StatsFilter { name: name.clone(), queue: name, since: Some(Timestamp(1)) };
     store.stats(&filter, now).unwrap();
-    store.count_unfinished().unwrap();
+    store.count_unfinished(None).unwrap();
     let code = Some("EXIT_1".to_owned());
     let filters = [
         JobFilter::default(),

@@ -181,5 +181,5 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
     assert_eq!(overview.next_run_at, waiting().filter(|at| *at > now).min());
     assert_eq!(overview.oldest_due_at, waiting().filter(|at| *at <= now).min());
     let unfinished = plain.jobs.values().filter(|job| job.is_unfinished()).count() as u64;
-    assert_eq!(store.count_unfinished().unwrap(), unfinished);
+    assert_eq!(store.count_unfinished(None).unwrap(), unfinished);
 }
