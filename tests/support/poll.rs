@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a thing may take before it counts as not happening. It catches hangs and measures nothing.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Asks again and again until there is an answer.
 #[track_caller]

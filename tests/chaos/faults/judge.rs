@@ -120,10 +120,14 @@ fn answer_is_true(scene: &Scene, ran: &Finished, rows: &Rows, before: usize, wro
     }
 }
 
-/// What a job needs cannot be opened, and that will not pass: then it could not be started.
+/// A job may not be started, or what it needs cannot be opened, and that will not pass.
 fn is_a_reason_to_fail(fault: &str) -> bool {
     let errno = fault.split(':').nth(3).and_then(|errno| errno.parse().ok());
-    fault.starts_with("open:") && [Some(libc::EACCES), Some(libc::EIO)].contains(&errno)
+    match fault.split(':').next() {
+        Some("open") => [Some(libc::EACCES), Some(libc::EIO)].contains(&errno),
+        Some("spawn") => errno == Some(libc::EPERM),
+        _ => false,
+    }
 }
 
 /// That something was lacking, or that a worker ended over it, is no reason for a job to fail for good.
