@@ -16,7 +16,8 @@ use super::commands::{
     retry, schema, wait, work,
 };
 use super::error::{CliError, ExitStatus, describe};
-use super::{output, suggest};
+use super::output::{self, Output};
+use super::suggest;
 use crate::text::{safe_block, show_utc};
 
 /// Runs the command line of this process.
@@ -66,28 +67,37 @@ fn parse() -> clap::error::Result<Cli> {
 }
 
 fn run(cli: &Cli) -> Result<ExitStatus> {
-    let global = &cli.global;
-    if global.utc {
+    if cli.global.utc {
         show_utc();
     }
+    let mut out = Output::new(&cli.global);
+    let done = run_verb(cli, &mut out);
+    // What was printed before an error comes before its words.
+    let flushed = out.flush();
+    let status = done?;
+    flushed.map(|()| status)
+}
+
+fn run_verb(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
+    let global = &cli.global;
     match &cli.verb {
-        Verb::Init => init::run(global),
-        Verb::Enqueue(asked) => enqueue::run(global, asked),
-        Verb::Work(asked) => work::run(global, asked),
-        Verb::Inspect(asked) => inspect::run(global, asked),
-        Verb::Logs(asked) => logs::run(global, asked),
-        Verb::Wait(asked) => wait::run(global, asked),
-        Verb::Cancel(asked) => cancel::run(global, asked),
-        Verb::Retry(asked) => retry::run(global, asked),
-        Verb::Check(asked) => check::run(global, asked),
-        Verb::Explain(asked) => explain::run(global, asked),
-        Verb::Prune(asked) => prune::run(global, asked),
-        Verb::Doctor => doctor::run(global),
-        Verb::Backup(asked) => backup::run(global, asked),
-        Verb::Pause(asked) => pause::run(global, asked, true),
-        Verb::Resume(asked) => pause::run(global, asked, false),
-        Verb::Completions(asked) => completions::run(global, asked),
-        Verb::Man => man::run(global),
-        Verb::Schema => schema::run(global),
+        Verb::Init => init::run(global, out),
+        Verb::Enqueue(args) => enqueue::run(global, args, out),
+        Verb::Work(args) => work::run(global, args),
+        Verb::Inspect(args) => inspect::run(global, args, out),
+        Verb::Logs(args) => logs::run(global, args, out),
+        Verb::Wait(args) => wait::run(global, args, out),
+        Verb::Cancel(args) => cancel::run(global, args, out),
+        Verb::Retry(args) => retry::run(global, args, out),
+        Verb::Check(args) => check::run(global, args, out),
+        Verb::Explain(args) => explain::run(global, args, out),
+        Verb::Prune(args) => prune::run(global, args, out),
+        Verb::Doctor => doctor::run(global, out),
+        Verb::Backup(args) => backup::run(global, args, out),
+        Verb::Pause(args) => pause::run(global, args, true, out),
+        Verb::Resume(args) => pause::run(global, args, false, out),
+        Verb::Completions(args) => completions::run(args, out),
+        Verb::Man => man::run(out),
+        Verb::Schema => schema::run(out),
     }
 }

@@ -99,18 +99,39 @@ pub fn jitter(text: &str) -> Result<Jitter, String> {
 
 /// `30s`, `5s,1m,10m`, `exponential:INITIAL[:MULTIPLIER[:MAX]]` or `linear:DELAY[:MAX]`.
 pub fn backoff(text: &str) -> Result<Backoff, String> {
-    let strategy = match text.split_once(':') {
-        Some(("exponential", rest)) => exponential(rest)?,
-        Some(("linear", rest)) => linear(rest)?,
-        Some((other, _)) => {
+    let mut parts = text.split(':');
+    let strategy = match (parts.next(), parts.next()) {
+        (Some("exponential"), Some(initial)) => Strategy::Exponential {
+            initial: Millis::parse(initial)?,
+            multiplier: parts.next().map_or(Ok(Strategy::EXPONENTIAL_MULTIPLIER), multiplier)?,
+            max: parts.next().map_or(Ok(Strategy::MAX), Millis::parse)?,
+        },
+        (Some("linear"), Some(delay)) => Strategy::Linear {
+            delay: Millis::parse(delay)?,
+            max: parts.next().map_or(Ok(Strategy::MAX), Millis::parse)?,
+        },
+        (Some(other), Some(_)) => {
             return Err(format!(
                 "{other:?} is not a strategy; write 30s, 5s,1m,10m, exponential:INITIAL[:MULTIPLIER[:MAX]] or linear:DELAY[:MAX]"
             ));
         }
-        None if text.contains(',') => list(text.split(','))?,
-        None => Strategy::Constant { delay: Millis::parse(text)? },
+        _ if text.contains(',') => list(text.split(','))?,
+        _ => Strategy::Constant { delay: Millis::parse(text)? },
     };
+    if let Some(beyond) = parts.next() {
+        return Err(format!("there is nothing that {beyond:?} could stand for"));
+    }
+    if let Some((first, max)) = strategy.first_above_max() {
+        return Err(format!(
+            "the longest wait ({max}) is below the first ({first}); give MAX as the last part"
+        ));
+    }
     Ok(Backoff { strategy, jitter: Jitter::DEFAULT })
+}
+
+fn multiplier(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|factor| Strategy::MULTIPLIERS.contains(factor));
+    factor.ok_or_else(|| format!("the multiplier {text:?} is not a number from 1 to 1000"))
 }
 
 /// Delays, each used once.
@@ -124,42 +145,6 @@ fn list<'a>(delays: impl Iterator<Item = &'a str>) -> Result<Strategy, String> {
         return Err("a list of waits is not empty".to_owned());
     }
     Ok(Strategy::List { delays, repeat_last: false })
-}
-
-fn exponential(rest: &str) -> Result<Strategy, String> {
-    let mut parts = rest.split(':');
-    let initial = Millis::parse(parts.next().unwrap_or_default())?;
-    let multiplier = match parts.next() {
-        None => Strategy::EXPONENTIAL_MULTIPLIER,
-        Some(text) => text
-            .parse()
-            .ok()
-            .filter(|factor| Strategy::MULTIPLIERS.contains(factor))
-            .ok_or_else(|| format!("the multiplier {text:?} is not a number from 1 to 1000"))?,
-    };
-    let max = cap(initial, parts.next(), parts.next())?;
-    Ok(Strategy::Exponential { initial, multiplier, max })
-}
-
-fn linear(rest: &str) -> Result<Strategy, String> {
-    let mut parts = rest.split(':');
-    let delay = Millis::parse(parts.next().unwrap_or_default())?;
-    let max = cap(delay, parts.next(), parts.next())?;
-    Ok(Strategy::Linear { delay, max })
-}
-
-/// The last part of a strategy, which must not lie below its first wait.
-fn cap(first: Millis, max: Option<&str>, beyond: Option<&str>) -> Result<Millis, String> {
-    if let Some(beyond) = beyond {
-        return Err(format!("there is nothing that {beyond:?} could stand for"));
-    }
-    let max = max.map_or(Ok(Strategy::MAX), Millis::parse)?;
-    if max < first {
-        return Err(format!(
-            "the longest wait ({max}) is below the first ({first}); give MAX as the last part"
-        ));
-    }
-    Ok(max)
 }
 
 /// `K=V`, a variable for the environment of a job.

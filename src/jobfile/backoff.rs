@@ -134,21 +134,19 @@ impl Table {
         }
     }
 
-    fn strategy(self, name: &str, at: &Span, mistakes: &mut Mistakes) -> Option<Strategy> {
+    fn strategy(mut self, name: &str, at: &Span, mistakes: &mut Mistakes) -> Option<Strategy> {
         let or_default = |given: Option<&Delay>, default| given.map_or(Some(default), |it| it.length);
         let max = or_default(self.max.as_ref(), Strategy::MAX);
-        Some(match name {
-            "exponential" => {
-                let initial = or_default(self.initial.as_ref(), Strategy::EXPONENTIAL_INITIAL);
-                self.check_max(max?, "initial", self.initial.as_ref(), initial?, mistakes);
-                let multiplier = self.multiplier.unwrap_or(Strategy::EXPONENTIAL_MULTIPLIER);
-                Strategy::Exponential { initial: initial?, multiplier, max: max? }
-            }
-            "linear" => {
-                let delay = or_default(self.delay.as_ref(), Strategy::LINEAR_DELAY);
-                self.check_max(max?, "delay", self.delay.as_ref(), delay?, mistakes);
-                Strategy::Linear { delay: delay?, max: max? }
-            }
+        let strategy = match name {
+            "exponential" => Strategy::Exponential {
+                initial: or_default(self.initial.as_ref(), Strategy::EXPONENTIAL_INITIAL)?,
+                multiplier: self.multiplier.unwrap_or(Strategy::EXPONENTIAL_MULTIPLIER),
+                max: max?,
+            },
+            "linear" => Strategy::Linear {
+                delay: or_default(self.delay.as_ref(), Strategy::LINEAR_DELAY)?,
+                max: max?,
+            },
             "constant" => {
                 Strategy::Constant { delay: or_default(self.delay.as_ref(), Strategy::CONSTANT_DELAY)? }
             }
@@ -158,23 +156,22 @@ impl Table {
                         .add(at, "the strategy \"list\" needs its `delays`")
                         .hint("write delays = [\"5s\", \"1m\"]");
                 }
-                Strategy::List { delays: self.delays?, repeat_last: self.repeat_last.unwrap_or(false) }
+                let repeat_last = self.repeat_last.unwrap_or(false);
+                Strategy::List { delays: self.delays.take()?, repeat_last }
             }
-        })
+        };
+        self.check_max(&strategy, mistakes);
+        Some(strategy)
     }
 
-    /// Records a `max` below the first delay, whose key is `key`. What is not given has its default.
-    fn check_max(
-        &self,
-        max: Millis,
-        key: &str,
-        given: Option<&Delay>,
-        first: Millis,
-        mistakes: &mut Mistakes,
-    ) {
-        let Some(Delay { at, .. }) = self.max.as_ref().or(given).filter(|_| max < first) else {
-            return;
+    /// Records a `max` below the first delay. What is not given has its default.
+    fn check_max(&self, strategy: &Strategy, mistakes: &mut Mistakes) {
+        let Some((first, max)) = strategy.first_above_max() else { return };
+        let (key, given) = match strategy {
+            Strategy::Exponential { .. } => ("initial", self.initial.as_ref()),
+            _ => ("delay", self.delay.as_ref()),
         };
+        let Some(Delay { at, .. }) = self.max.as_ref().or(given) else { return };
         let by_default = |given: Option<&Delay>| if given.is_none() { " by default" } else { "" };
         let (max_default, first_default) = (by_default(self.max.as_ref()), by_default(given));
         mistakes

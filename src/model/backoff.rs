@@ -81,6 +81,16 @@ impl Strategy {
         }
     }
 
+    /// The first delay and the `max`, if that is the shorter one: a mistake.
+    pub fn first_above_max(&self) -> Option<(Millis, Millis)> {
+        match *self {
+            Self::Exponential { initial: first, max, .. } | Self::Linear { delay: first, max } => {
+                (max < first).then_some((first, max))
+            }
+            Self::Constant { .. } | Self::List { .. } => None,
+        }
+    }
+
     /// The delay after failed attempt `n` (from 1) of the budget, capped, without jitter. Never overflows.
     pub fn nominal(&self, n: u32) -> Millis {
         let n = n.max(1);

@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
-use super::filter::{AttemptFilter, Conditions};
+use super::filter::{Conditions, Filter};
 use super::jobs::at_most;
 use super::{Result, Store, StoreError, definition};
 use crate::model::{Attempt, DeadReason, ErrorCode, JobState, Outcome, SpawnFailure, Status};
@@ -26,7 +26,7 @@ impl Store {
     /// Up to `limit` ended attempts after `last`, newest first, and where the next page begins; none after the last page.
     pub fn attempts_page(
         &self,
-        filter: &AttemptFilter,
+        filter: &Filter,
         last: Option<AttemptCursor>,
         limit: usize,
     ) -> Result<(Vec<AttemptRow>, Option<AttemptCursor>)> {
@@ -81,7 +81,7 @@ impl Store {
 /// The places of a page, found by the index that has least to go through.
 fn find(
     connection: &Connection,
-    filter: &AttemptFilter,
+    filter: &Filter,
     last: Option<AttemptCursor>,
     limit: usize,
 ) -> Result<Vec<AttemptCursor>> {
@@ -125,7 +125,7 @@ fn find(
 }
 
 /// The whole filter as conditions on `attempts AS a` and, for a name or a queue, `jobs AS j`.
-fn conditions(filter: &AttemptFilter) -> Conditions {
+fn conditions(filter: &Filter) -> Conditions {
     let mut wanted = Conditions::new(Value::from(0));
     if !filter.outcomes.is_empty() {
         let any: Vec<_> = filter.outcomes.iter().map(|outcome| format!("'{outcome}'")).collect();

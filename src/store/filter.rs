@@ -45,29 +45,21 @@ impl StateFilter {
     }
 }
 
-/// Which jobs to list. An empty list or none does not narrow it.
+/// Which jobs or attempts to list or count. An empty list or none does not narrow it.
 #[derive(Clone, Debug, Default)]
-pub struct JobFilter {
+pub struct Filter {
+    /// Of jobs.
     pub states: Vec<StateFilter>,
-    pub name: Option<String>,
-    pub queue: Option<String>,
-    /// Dead with this code.
-    pub error_code: Option<String>,
-    /// Changed their state at or after this time.
-    pub since: Option<Timestamp>,
-    /// Only dead jobs, ordered by the time of their death instead of by id.
-    pub dead_by_time: bool,
-}
-
-/// Which attempts to list. An empty list or none does not narrow it.
-#[derive(Clone, Debug, Default)]
-pub struct AttemptFilter {
+    /// Of attempts.
     pub outcomes: Vec<Outcome>,
     pub name: Option<String>,
     pub queue: Option<String>,
+    /// Attempts that ended with this code, jobs that are dead with it.
     pub error_code: Option<String>,
-    /// Ended at or after this time.
+    /// Attempts that ended, jobs that changed their state, at or after this time.
     pub since: Option<Timestamp>,
+    /// Only dead jobs, ordered by the time of their death instead of by id.
+    pub dead_by_time: bool,
 }
 
 /// What a list is narrowed by.
@@ -97,7 +89,7 @@ impl Store {
     }
 }
 
-impl JobFilter {
+impl Filter {
     /// The whole filter as conditions on `jobs AS j`; `?1` is now.
     pub(super) fn conditions(&self, now: Timestamp) -> Conditions {
         let mut wanted = Conditions::new(now.0.into());

@@ -4,7 +4,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use super::filter::{Conditions, JobFilter, StateFilter};
+use super::filter::{Conditions, Filter, StateFilter};
 use super::job::{COLUMNS, JobRow, TABLES};
 use super::{Result, Store, StoreError};
 use crate::model::{EXPIRED, JobState};
@@ -44,7 +44,7 @@ impl Store {
     /// Up to `limit` jobs after `last`, newest first, and where the next page begins; none after the last page.
     pub fn jobs_page(
         &self,
-        filter: &JobFilter,
+        filter: &Filter,
         last: Option<JobCursor>,
         limit: usize,
         now: Timestamp,
@@ -65,17 +65,17 @@ impl Store {
 }
 
 /// The parts of a list by id.
-fn parts(connection: &Connection, filter: &JobFilter, now: Timestamp) -> Result<Vec<Part>> {
+fn parts(connection: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<Part>> {
     if filter.name.is_some() {
         return Ok(vec![Part::by_id("jobs_by_name", "1")]);
     }
     let all: Vec<_> = JobState::ALL.iter().map(|state| StateFilter::State(*state)).collect();
     let states = match filter {
         // Only dead jobs have a code.
-        JobFilter { error_code: Some(_), .. } => &[StateFilter::State(JobState::Dead)],
-        JobFilter { states, .. } if !states.is_empty() => states.as_slice(),
-        JobFilter { since: Some(_), .. } => all.as_slice(),
-        JobFilter { .. } => &[],
+        Filter { error_code: Some(_), .. } => &[StateFilter::State(JobState::Dead)],
+        Filter { states, .. } if !states.is_empty() => states.as_slice(),
+        Filter { since: Some(_), .. } => all.as_slice(),
+        Filter { .. } => &[],
     };
     let narrow: Vec<_> = states.iter().flat_map(|state| parts_of_state(*state, filter.since)).collect();
     if narrow.is_empty() || !are_few(connection, &narrow, now)? {
@@ -127,7 +127,7 @@ pub(super) fn at_most(connection: &Connection, rows: &str, value: &dyn rusqlite:
 }
 
 /// The parts of a list of dead jobs by the time of their death. A job whose expiry nobody has recorded died then.
-fn dead_parts(connection: &Connection, filter: &JobFilter) -> Result<Vec<Part>> {
+fn dead_parts(connection: &Connection, filter: &Filter) -> Result<Vec<Part>> {
     if let Some(name) = &filter.name
         && at_most(connection, "FROM jobs WHERE name = ?1", name)?
     {
@@ -158,7 +158,7 @@ fn dead_parts(connection: &Connection, filter: &JobFilter) -> Result<Vec<Part>> 
 /// The first `limit` places after this one.
 fn find(
     connection: &Connection,
-    filter: &JobFilter,
+    filter: &Filter,
     parts: &[Part],
     after: JobCursor,
     limit: usize,

@@ -4,21 +4,12 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Row, params};
 
-use super::{Result, Store};
+use super::{Filter, Result, Store};
 use crate::model::{EXPIRED, JobState, Outcome, Percentiles};
 use crate::text::{Millis, Timestamp};
 
 /// Rows read at once: a long read would hold up a checkpoint.
 const PAGE: usize = 10_000;
-
-/// What to look at. None does not narrow it.
-#[derive(Clone, Debug, Default)]
-pub struct StatsFilter {
-    pub name: Option<String>,
-    pub queue: Option<String>,
-    /// Only what ended at or after this time.
-    pub since: Option<Timestamp>,
-}
 
 /// The numbers of one name.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +74,7 @@ type Names = BTreeMap<String, Gathered>;
 
 impl Store {
     /// The numbers of all names that have something that ended.
-    pub fn stats(&self, filter: &StatsFilter, now: Timestamp) -> Result<Stats> {
+    pub fn stats(&self, filter: &Filter, now: Timestamp) -> Result<Stats> {
         let mut names = Names::new();
         self.look(|tx| {
             for state in [JobState::Succeeded, JobState::Dead, JobState::Cancelled] {
@@ -99,7 +90,7 @@ impl Store {
     }
 }
 
-fn gather_finished(tx: &Connection, filter: &StatsFilter, state: JobState, names: &mut Names) -> Result<()> {
+fn gather_finished(tx: &Connection, filter: &Filter, state: JobState, names: &mut Names) -> Result<()> {
     // The state is a literal: with a parameter SQLite cannot use the partial index.
     let mut statement = tx.prepare_cached(&format!(
         "SELECT changed_at, id, name, error_code FROM jobs
@@ -107,7 +98,7 @@ fn gather_finished(tx: &Connection, filter: &StatsFilter, state: JobState, names
            AND (?3 IS NULL OR name = ?3) AND (?4 IS NULL OR queue = ?4)
          ORDER BY changed_at, id LIMIT ?5"
     ))?;
-    let StatsFilter { name, queue, .. } = filter;
+    let Filter { name, queue, .. } = filter;
     let mut last = Some((since(filter), 0_i64));
     while let Some((at, id)) = last.take() {
         let mut rows = statement.query(params![at, id, name, queue, PAGE])?;
@@ -127,7 +118,7 @@ fn gather_finished(tx: &Connection, filter: &StatsFilter, state: JobState, names
 }
 
 /// A waiting job that has expired is dead, recorded or not.
-fn gather_expired(tx: &Connection, filter: &StatsFilter, now: Timestamp, names: &mut Names) -> Result<()> {
+fn gather_expired(tx: &Connection, filter: &Filter, now: Timestamp, names: &mut Names) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "SELECT name, max(expires_at, changed_at) FROM jobs
          WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1
@@ -143,7 +134,7 @@ fn gather_expired(tx: &Connection, filter: &StatsFilter, now: Timestamp, names: 
     Ok(())
 }
 
-fn gather_attempts(tx: &Connection, filter: &StatsFilter, names: &mut Names) -> Result<()> {
+fn gather_attempts(tx: &Connection, filter: &Filter, names: &mut Names) -> Result<()> {
     // Two due times of attempts are known: a job keeps its last one, and a retry was due when its delay was over.
     let mut statement = tx.prepare_cached(
         "SELECT a.finished_at, a.job_id, a.number, j.name, a.outcome, a.error_code, a.duration_ms, a.started_at,
@@ -155,7 +146,7 @@ fn gather_attempts(tx: &Connection, filter: &StatsFilter, names: &mut Names) -> 
            AND (?4 IS NULL OR j.name = ?4) AND (?5 IS NULL OR j.queue = ?5)
          ORDER BY a.finished_at, a.job_id, a.number LIMIT ?6",
     )?;
-    let StatsFilter { name, queue, .. } = filter;
+    let Filter { name, queue, .. } = filter;
     let mut last = Some((since(filter), 0_i64, 0_u32));
     while let Some((at, job, number)) = last.take() {
         let mut rows = statement.query(params![at, job, number, name, queue, PAGE])?;
@@ -191,6 +182,6 @@ impl Gathered {
     }
 }
 
-fn since(filter: &StatsFilter) -> i64 {
+fn since(filter: &Filter) -> i64 {
     filter.since.map_or(i64::MIN, |at| at.0)
 }

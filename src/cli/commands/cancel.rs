@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::cli::args::{Global, Ids};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::{JobJson, Output, warn};
+use crate::cli::output::{Output, job_json, warn};
 use crate::cli::worker_status::{WorkerStatus, worker_statuses};
 use crate::clock;
 use crate::store::{CancelOutcome, Store};
@@ -13,11 +13,10 @@ use crate::wake;
 use crate::worker::Liveness;
 
 /// Cancels waiting jobs and asks running ones to end.
-pub fn run(global: &Global, asked: &Ids) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &Ids, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let done = store.cancel(&asked.ids, &clock::now)?;
+    let done = store.cancel(&args.ids, &clock::now)?;
     wake::wake_workers(&store.file().run_dir());
-    let mut out = Output::new(global);
     let mut exit = ExitStatus::SUCCESS;
     for each in done {
         let id = each.id;
@@ -31,15 +30,10 @@ pub fn run(global: &Global, asked: &Ids) -> Result<ExitStatus> {
             CancelOutcome::Requested => asked_to_end(&store, id)?,
             CancelOutcome::Finished(state) => format!("job {id}: {state} before, left as it is"),
         };
-        if out.json && !out.quiet {
-            if let Some(job) = locate::job(&store, id, clock::now())? {
-                out.object(&JobJson::new(&job))?;
-            }
-        } else if !out.quiet {
-            out.line(words)?;
+        if let Some(job) = locate::job(&store, id, clock::now())? {
+            out.done(&job_json(&job), words)?;
         }
     }
-    out.flush()?;
     Ok(exit)
 }
 

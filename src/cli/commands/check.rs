@@ -22,21 +22,19 @@ const MAX_ROWS: u32 = 12;
 const MAX_DELAYS: usize = 1_000;
 
 /// Validates a job file; prints the resolved policy and the delays of each job.
-pub fn run(global: &Global, asked: &Check) -> Result<ExitStatus> {
-    let path = match &asked.path {
+pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus> {
+    let path = match &args.path {
         Some(path) => path.clone(),
         None => locate::job_file_path(global)?,
     };
     let file = JobFile::read(&path)?;
-    let mut out = Output::new(global);
     if out.json && !out.quiet {
         for job in &file.jobs {
             out.object(&job_json(&job.spec))?;
         }
     } else if !out.quiet {
-        show(&mut out, &file)?;
+        show(out, &file)?;
     }
-    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }
 

@@ -24,7 +24,7 @@ use crate::cli::output::Output;
 use crate::clock;
 use crate::jobfile::Declared;
 use crate::model::{JobState, signal};
-use crate::store::{JobFilter, JobRow, Overview, StateFilter, Store};
+use crate::store::{Filter, JobRow, Overview, StateFilter, Store};
 use crate::text::safe_line;
 
 /// The variable with the name of the shell that asks.
@@ -37,19 +37,17 @@ const PROGRAM: &str = "runner";
 const MAX_IDS: usize = 100;
 
 /// Prints the script for a shell.
-pub fn run(global: &Global, asked: &Completions) -> Result<ExitStatus> {
+pub fn run(args: &Completions, out: &mut Output) -> Result<ExitStatus> {
     let mut script = Vec::new();
-    shell(&asked.shell.to_string())
+    shell(&args.shell.to_string())
         .ok_or(io::ErrorKind::Unsupported.into())
         .and_then(|shell| shell.write_registration(ASKED, PROGRAM, PROGRAM, PROGRAM, &mut script))
         .context("could not write the completions")?;
-    let mut out = Output::new(global);
     out.bytes(&script)?;
-    if asked.shell == Shell::Zsh {
+    if args.shell == Shell::Zsh {
         // zsh runs a file in $fpath for the first TAB itself, which needs an answer too.
         out.line("[[ ${funcstack[1]} == _runner ]] && _clap_dynamic_completer_runner \"$@\"")?;
     }
-    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }
 
@@ -228,7 +226,7 @@ fn dead_codes(typed: &Typed) -> Vec<CompletionCandidate> {
 /// The ids of jobs in these states, or in any, the newest first.
 fn ids(typed: &Typed, states: &[JobState]) -> Vec<CompletionCandidate> {
     let states = states.iter().copied().map(StateFilter::State).collect();
-    let filter = JobFilter { states, ..JobFilter::default() };
+    let filter = Filter { states, ..Filter::default() };
     let read = |store: Store| store.jobs_page(&filter, None, MAX_IDS, clock::now()).ok();
     let (jobs, _) = typed.store().and_then(read).unwrap_or_default();
     let candidate =

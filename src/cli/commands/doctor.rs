@@ -44,7 +44,7 @@ struct Problem {
 }
 
 /// Checks everything; exit 1 if a rule is broken.
-pub fn run(global: &Global) -> Result<ExitStatus> {
+pub fn run(global: &Global, out: &mut Output) -> Result<ExitStatus> {
     let mut report = Report { sqlite: rusqlite::version(), ..Report::default() };
     let file = locate::store_file(global)?;
     report.db = file.path().display().to_string();
@@ -62,11 +62,10 @@ pub fn run(global: &Global) -> Result<ExitStatus> {
             report.problem(rule, what);
         }
     }
-    let mut out = Output::new(global);
     if out.json {
         out.object(&report)?;
     } else if !out.quiet || !report.problems.is_empty() {
-        show(&mut out, &report)?;
+        show(out, &report)?;
     }
     out.flush()?;
     Ok(if report.problems.is_empty() { ExitStatus::SUCCESS } else { ExitStatus::NO })

@@ -1,6 +1,5 @@
 //! `runner enqueue`: options become jobs, jobs go to disk, ids are printed.
 
-use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::sync::Arc;
 
@@ -11,7 +10,10 @@ use crate::cli::args::{Enqueue, Global, WaitOptions};
 use crate::cli::definition_text::command_line;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::options::JobOptions;
-use crate::cli::output::{AttemptJson, Bar, JobJson, Output, StreamCursor, Written, print_on_stderr, warn};
+use crate::cli::output::{
+    Bar, Output, StreamCursor, Written, attempt_json, job_json, planned_job_json, print_on_stderr, warn,
+    with_output,
+};
 use crate::cli::plan::Planner;
 use crate::cli::waiter::{Waiter, final_text};
 use crate::cli::{batch, locate};
@@ -27,15 +29,19 @@ const MAX_STDIN: usize = 16 << 20;
 /// Holders of keys that are named one by one.
 const MAX_NAMED: usize = 5;
 
-pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
-    let mut jobs = plan(global, asked)?;
-    if asked.stdin {
-        jobs = vec![with_input(global, asked, jobs)?];
+pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStatus> {
+    let mut jobs = plan(global, args)?;
+    if args.stdin {
+        let [job] = jobs.as_mut_slice() else {
+            bail!(CliError::usage("--stdin is for a single job"));
+        };
+        job.stdin = Some(read_input()?);
+        // Due times count from the end of the input.
+        job.run_at = args.options.run_at(clock::now());
     }
-    let mut out = Output::new(global);
-    if asked.dry_run {
+    if args.dry_run {
         if !out.quiet {
-            show_plan(&mut out, &jobs, clock::now())?;
+            show_plan(out, &jobs, clock::now())?;
         }
         return Ok(ExitStatus::SUCCESS);
     }
@@ -52,9 +58,9 @@ pub fn run(global: &Global, asked: &Enqueue) -> Result<ExitStatus> {
     if !out.quiet {
         warn_of_held_keys(&store, &jobs, &enqueued)?;
     }
-    print_ids(&mut out, &store, &enqueued)?;
-    if asked.waiting.wait {
-        return wait(&mut out, &mut store, &enqueued, asked.waiting);
+    print_ids(out, &store, &enqueued)?;
+    if args.waiting.wait {
+        return wait(out, &mut store, &enqueued, args.waiting);
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -72,21 +78,16 @@ fn enqueue_failure(store: &Store, error: StoreError) -> anyhow::Error {
 }
 
 /// Waits for the jobs, also for those that a key gave.
-fn wait(
-    out: &mut Output,
-    store: &mut Store,
-    enqueued: &[Enqueued],
-    asked: WaitOptions,
-) -> Result<ExitStatus> {
+fn wait(out: &mut Output, store: &mut Store, enqueued: &[Enqueued], args: WaitOptions) -> Result<ExitStatus> {
     let ids: Vec<_> = enqueued.iter().map(|job| job.id).collect();
-    Waiter::new(asked.wait_timeout, out.quiet)?.wait_for(store, &ids, &mut |store, job, last| {
+    Waiter::new(args.wait_timeout, out.quiet)?.wait_for(store, &ids, &mut |store, job, last| {
         // A person cancelled the job and knows; cron need not mail it.
         if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && out.quiet) {
             return Ok(());
         }
         warn(&format!("{}; runner inspect {} tells more", final_text(job), job.id));
         match last {
-            Some(last) if asked.output_on_failure && job.state == JobState::Dead => {
+            Some(last) if args.output_on_failure && job.state == JobState::Dead => {
                 show_output(out, store, last, job.spec.policy.runs())
             }
             _ => Ok(()),
@@ -98,7 +99,7 @@ fn wait(
 fn show_output(out: &mut Output, store: &Store, last: &Attempt, runs: u32) -> Written {
     let output = store.output(last.job_id, last.number)?;
     if out.json {
-        out.object(&AttemptJson::new(last, runs).with_output(&output))?;
+        out.object(&with_output(attempt_json(last, runs), &output))?;
         return out.flush();
     }
     // An attempt that could not be started has nothing but a message.
@@ -110,37 +111,31 @@ fn show_output(out: &mut Output, store: &Store, last: &Attempt, runs: u32) -> Wr
     print_on_stderr(&output.stderr)
 }
 
-/// The planned job with standard input, which is read only when nothing is wrong with the command line.
-fn with_input(global: &Global, asked: &Enqueue, planned: Vec<NewJob>) -> Result<NewJob> {
-    let single = |jobs: Vec<NewJob>| {
-        <[NewJob; 1]>::try_from(jobs).map_err(|_| CliError::usage("--stdin is for a single job"))
-    };
-    single(planned)?;
+/// All of standard input.
+fn read_input() -> Result<Vec<u8>> {
     let mut input = Vec::new();
-    let most = MAX_STDIN as u64 + 1;
-    io::stdin().lock().take(most).read_to_end(&mut input).context("could not read standard input")?;
+    let limit = MAX_STDIN as u64 + 1;
+    io::stdin().lock().take(limit).read_to_end(&mut input).context("could not read standard input")?;
     if input.len() > MAX_STDIN {
         bail!(
             CliError::new(ExitStatus::DATA, "nothing was enqueued: standard input has more than 16 MiB")
                 .hint("put it into a file, and name the file in an argument")
         );
     }
-    // Due times count from the end of the input.
-    let [job] = single(plan(global, asked)?)?;
-    Ok(NewJob { stdin: Some(input), ..job })
+    Ok(input)
 }
 
-/// The jobs that are asked for.
-fn plan(global: &Global, asked: &Enqueue) -> Result<Vec<NewJob>> {
-    let mut options = asked.options.clone();
+/// The jobs of this command line.
+fn plan(global: &Global, args: &Enqueue) -> Result<Vec<NewJob>> {
+    let mut options = args.options.clone();
     options.check()?;
-    if let Some(path) = &asked.batch {
+    if let Some(path) = &args.batch {
         check_keys(&options, false)?;
         return batch::read(global, path, &options);
     }
     let planner = Planner::new(global, clock::now());
     let plan = |options: &JobOptions| planner.job(Arc::new(planner.spec(&[options])?), &[options]);
-    if asked.names.is_empty() && !asked.all && options.command.is_none() && !options.args.is_empty() {
+    if args.names.is_empty() && !args.all && options.command.is_none() && !options.args.is_empty() {
         options.command = Some(Command::Argv(std::mem::take(&mut options.args)));
     }
     if options.command.is_some() {
@@ -152,12 +147,12 @@ fn plan(global: &Global, asked: &Enqueue) -> Result<Vec<NewJob>> {
                 .hint("write the command after --, or as -c 'LINE'")
         );
     }
-    let names = if asked.all {
+    let names = if args.all {
         planner.file()?.jobs.iter().map(|job| job.spec.name.clone()).collect()
     } else {
-        asked.names.clone()
+        args.names.clone()
     };
-    if names.is_empty() && asked.all {
+    if names.is_empty() && args.all {
         let file = locate::display(&planner.file()?.path);
         bail!(CliError::new(
             ExitStatus::DATA,
@@ -191,9 +186,9 @@ fn check_keys(options: &JobOptions, single: bool) -> Result<()> {
 }
 
 /// Warns of earlier jobs that hold a key, whose ids are printed in place of new ones.
-fn warn_of_held_keys(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
+fn warn_of_held_keys(store: &Store, args: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     let mut held = 0;
-    for (asked, Enqueued { id, .. }) in asked.iter().zip(enqueued).filter(|(_, job)| !job.created) {
+    for (args, Enqueued { id, .. }) in args.iter().zip(enqueued).filter(|(_, job)| !job.created) {
         let Some(job) = store.job(*id, clock::now())? else { continue };
         if matches!(job.state, JobState::Dead | JobState::Cancelled) {
             let state = job.state;
@@ -204,7 +199,7 @@ fn warn_of_held_keys(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> 
         }
         held += 1;
         if held <= MAX_NAMED {
-            warn(&held_key(asked, &job));
+            warn(&held_key(args, &job));
         }
     }
     if held > MAX_NAMED {
@@ -213,8 +208,8 @@ fn warn_of_held_keys(store: &Store, asked: &[NewJob], enqueued: &[Enqueued]) -> 
     Ok(())
 }
 
-fn held_key(asked: &NewJob, job: &JobRow) -> String {
-    let (kind, key) = match (&asked.idempotency_key, &asked.spec.unique_key) {
+fn held_key(args: &NewJob, job: &JobRow) -> String {
+    let (kind, key) = match (&args.idempotency_key, &args.spec.unique_key) {
         (Some(key), _) if job.idempotency_key.as_ref() == Some(key) => ("idempotency", key.as_str()),
         (_, key) => ("unique", key.as_deref().unwrap_or_default()),
     };
@@ -228,17 +223,8 @@ fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Written 
     if out.quiet || enqueued.is_empty() {
         return Ok(());
     }
-    let mut lines = String::new();
-    for job in enqueued {
-        if !lines.is_empty() {
-            lines.push('\n');
-        }
-        if out.json {
-            lines += &json_line(store, *job)?;
-        } else {
-            let _ = write!(lines, "{}", job.id); // a string has room for all
-        }
-    }
+    let line = |job: &Enqueued| if out.json { json_line(store, *job) } else { Ok(job.id.to_string()) };
+    let lines = enqueued.iter().map(line).collect::<Result<Vec<_>>>()?.join("\n");
     if let Err(error) = out.must_line(&lines) {
         let ids: Vec<_> = enqueued.iter().map(|job| job.id.to_string()).collect();
         bail!(
@@ -251,17 +237,15 @@ fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Written 
 
 fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
     let job = locate::job(store, enqueued.id, clock::now())?;
-    let mut object = serde_json::to_value(job.as_ref().map(JobJson::new)).unwrap_or_default();
-    if let Some(fields) = object.as_object_mut() {
-        fields.insert("created".to_owned(), json!(enqueued.created));
-    }
+    let mut object = job.as_ref().map_or_else(|| json!({}), job_json);
+    object["created"] = json!(enqueued.created);
     Ok(object.to_string())
 }
 
 fn show_plan(out: &mut Output, jobs: &[NewJob], now: Timestamp) -> Written {
     for job in jobs {
         if out.json {
-            out.object(&JobJson::planned(job, now))?;
+            out.object(&planned_job_json(job, now))?;
             continue;
         }
         let due = job.run_at.filter(|at| *at > now).map_or_else(|| "at once".to_owned(), local_time);

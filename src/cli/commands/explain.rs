@@ -16,24 +16,22 @@ use crate::model::{
 };
 use crate::text::{Millis, Timestamp, human_duration};
 
-pub fn run(global: &Global, asked: &Explain) -> Result<ExitStatus> {
-    let mut out = Output::new(global);
-    match ending(asked) {
+pub fn run(global: &Global, args: &Explain, out: &mut Output) -> Result<ExitStatus> {
+    match ending(args) {
         Some(ending) => {
-            explain_ending(&mut out, &subject(global, &asked.what)?, ending, asked.attempt)?;
+            explain_ending(out, &subject(global, &args.what)?, ending, args.attempt)?;
         }
-        None => explain_job(&mut out, global, &asked.what)?,
+        None => explain_job(out, global, &args.what)?,
     }
-    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }
 
-fn ending(asked: &Explain) -> Option<Exit> {
-    if asked.timeout {
+fn ending(args: &Explain) -> Option<Exit> {
+    if args.timeout {
         return Some(Exit::unseen(StopReason::TimedOut));
     }
-    let exit = asked.exit.map(|exit| Status::Exited(i32::from(exit)));
-    exit.or(asked.signal.map(Status::Signaled)).map(Exit::by_itself)
+    let exit = args.exit.map(|exit| Status::Exited(i32::from(exit)));
+    exit.or(args.signal.map(Status::Signaled)).map(Exit::by_itself)
 }
 
 /// A job whose ending is imagined.

@@ -17,7 +17,7 @@ use crate::model::Bytes;
 const SCHEMA_NAME: &str = "jobs.schema.json";
 
 /// Writes a small job file, never over an existing one.
-pub fn run(global: &Global) -> Result<ExitStatus> {
+pub fn run(global: &Global, out: &mut Output) -> Result<ExitStatus> {
     let path = match &global.file {
         Some(path) => path.clone(),
         None => locate::current_dir()?.join(FILE_NAME),
@@ -37,13 +37,11 @@ pub fn run(global: &Global) -> Result<ExitStatus> {
         let _ = fs::remove_file(&path); // an empty file would stand in the way of the next try
     }
     written.with_context(|| format!("could not write {shown}"))?;
-    let mut out = Output::new(global);
     if !out.quiet {
         out.line(format!("wrote {shown}"))?;
         out.line("next: runner check, then runner enqueue --all, then runner work --drain")?;
         let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
         out.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
     }
-    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }

@@ -7,7 +7,9 @@ use anyhow::{Result, bail};
 use crate::cli::args::{Global, Logs};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{AttemptJson, Output, StreamCursor, Written, keep_last_lines, warn};
+use crate::cli::output::{
+    Output, StreamCursor, Written, attempt_json, keep_last_lines, running_attempt_json, warn, with_output,
+};
 use crate::cli::poll::Poller;
 use crate::cli::waiter::final_text;
 use crate::clock;
@@ -16,41 +18,30 @@ use crate::store::{self, JobRow, Store};
 use crate::text::relative_time;
 
 /// Prints what the last or the named attempt wrote.
-pub fn run(global: &Global, asked: &Logs) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus> {
     let store = locate::open(global)?;
-    let mut out = Output::new(global);
-    if asked.follow {
-        return follow(out, asked, &store);
+    if args.follow {
+        return follow(out, args, &store);
     }
-    let job = find(&store, asked)?;
-    let number = asked.which.attempt.unwrap_or(job.last_attempt());
+    let job = find(&store, args)?;
+    let number = args.which.attempt.unwrap_or(job.last_attempt());
     if number == 0 {
         bail!(not_started(&job));
     }
-    let output = store.output(job.id, number)?;
-    if out.json {
-        print_json(&mut out, asked, &store, &job, number)?;
-    } else {
-        for (stream, left_out) in [(&output.stdout, asked.stderr), (&output.stderr, asked.stdout)] {
-            if !left_out {
-                start(asked, stream).print(&mut out, stream, true)?;
-            }
-        }
-    }
-    out.flush()?;
-    let nothing = (asked.stderr || output.stdout.is_empty()) && (asked.stdout || output.stderr.is_empty());
+    let output = Reader::new(out, args, &store, number).print(&job, true)?;
+    let nothing = (args.stderr || output.stdout.is_empty()) && (args.stdout || output.stderr.is_empty());
     if nothing && !out.json && !out.quiet && io::stderr().is_terminal() {
-        warn(&nothing_text(&job, number, asked));
+        warn(&nothing_text(&job, number, args));
     }
     Ok(ExitStatus::SUCCESS)
 }
 
 /// The job, if it has the attempt that is named.
-fn find(store: &Store, asked: &Logs) -> Result<JobRow> {
-    let id = asked.which.job;
+fn find(store: &Store, args: &Logs) -> Result<JobRow> {
+    let id = args.which.job;
     let Some(job) = locate::job(store, id, clock::now())? else { bail!(no_such_job(id)) };
     let last = job.last_attempt();
-    if let Some(number) = asked.which.attempt.filter(|number| *number > last || *number == 0) {
+    if let Some(number) = args.which.attempt.filter(|number| *number > last || *number == 0) {
         bail!(
             CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
                 .hint(format!("its attempts go up to {last}"))
@@ -75,32 +66,14 @@ fn not_started(job: &JobRow) -> CliError {
         .hint(format!("runner explain {id} says why; runner logs -f {id} waits for it"))
 }
 
-/// Where to begin to read a stream.
-fn start(asked: &Logs, stream: &store::StreamBytes) -> StreamCursor {
-    asked.lines.map(|lines| StreamCursor::of_last_lines(stream, lines)).unwrap_or_default()
-}
-
-fn print_json(out: &mut Output, asked: &Logs, store: &Store, job: &JobRow, number: u32) -> Written {
-    let attempt = match store.attempt(job.id, number)? {
-        Some(attempt) => AttemptJson::new(&attempt, job.spec.policy.runs()),
-        None => AttemptJson::running(job),
-    };
-    let mut output = store.output(job.id, number)?;
-    if let Some(lines) = asked.lines {
-        keep_last_lines(&mut output.stdout, lines);
-        keep_last_lines(&mut output.stderr, lines);
-    }
-    out.object(&attempt.with_output(&output))
-}
-
 /// An empty log looks like a mistake to a person.
-fn nothing_text(job: &JobRow, number: u32, asked: &Logs) -> String {
+fn nothing_text(job: &JobRow, number: u32, args: &Logs) -> String {
     let id = job.id;
-    let subject = match asked.which.attempt {
+    let subject = match args.which.attempt {
         Some(number) => format!("attempt {number} of job {id}"),
         None => format!("job {id}"),
     };
-    let what = match (asked.stdout, asked.stderr) {
+    let what = match (args.stdout, args.stderr) {
         (true, _) => "nothing on standard output",
         (_, true) => "nothing on standard error",
         _ => "no output",
@@ -112,30 +85,32 @@ fn nothing_text(job: &JobRow, number: u32, asked: &Logs) -> String {
 }
 
 /// Follows the job from its last attempt on, or the one attempt that is named.
-fn follow(out: Output, asked: &Logs, store: &Store) -> Result<ExitStatus> {
-    let id = asked.which.job;
+fn follow(out: &mut Output, args: &Logs, store: &Store) -> Result<ExitStatus> {
+    let id = args.which.job;
+    let quiet = out.quiet;
     let mut poller = Poller::start()?;
-    let job = find(store, asked)?;
-    if job.last_attempt() == 0 && !job.state.is_final() && !out.quiet {
+    let job = find(store, args)?;
+    if job.last_attempt() == 0 && !job.state.is_final() && !quiet {
         warn(&format!("job {id} has not been started yet; runner explain {id} says why"));
     }
-    let number = asked.which.attempt.unwrap_or(job.last_attempt().max(1));
-    let mut follower = Follower { out, asked, number, cursors: None, lengths: None };
-    while !follower.catch_up(store)? {
+    let number = args.which.attempt.unwrap_or(job.last_attempt().max(1));
+    let mut reader = Reader::new(out, args, store, number);
+    while !reader.catch_up()? {
         if let Some(status) = poller.wait(store, None)? {
             return Ok(status);
         }
     }
     let job = store.job(id, clock::now())?.filter(|job| job.state.is_final());
-    if let Some(job) = job.filter(|_| !follower.out.quiet && asked.which.attempt.is_none()) {
+    if let Some(job) = job.filter(|_| !quiet && args.which.attempt.is_none()) {
         warn(&final_text(&job));
     }
     Ok(ExitStatus::SUCCESS)
 }
 
-struct Follower<'a> {
-    out: Output,
-    asked: &'a Logs,
+struct Reader<'a> {
+    out: &'a mut Output,
+    args: &'a Logs,
+    store: &'a Store,
     /// The attempt that is read.
     number: u32,
     /// How far its streams have been read; none before the first look.
@@ -144,40 +119,39 @@ struct Follower<'a> {
     lengths: Option<(u64, u64)>,
 }
 
-impl Follower<'_> {
+impl<'a> Reader<'a> {
+    const fn new(out: &'a mut Output, args: &'a Logs, store: &'a Store, number: u32) -> Self {
+        Self { out, args, store, number, cursors: None, lengths: None }
+    }
+
     /// Prints what is new. True when no more can come.
-    fn catch_up(&mut self, store: &Store) -> Result<bool> {
-        let id = self.asked.which.job;
+    fn catch_up(&mut self) -> Result<bool> {
+        let id = self.args.which.job;
         // The job is read before the output: when it says that an attempt has ended, the output is complete.
-        let Some(job) = locate::job(store, id, clock::now())? else { bail!(no_such_job(id)) };
+        let Some(job) = locate::job(self.store, id, clock::now())? else { bail!(no_such_job(id)) };
         while self.number <= job.attempts {
-            self.finish_attempt(store, &job)?;
-            if self.asked.which.attempt.is_some() {
+            self.finish_attempt(&job)?;
+            if self.args.which.attempt.is_some() {
                 return Ok(true);
             }
             self.number += 1;
         }
         if !job.state.is_final() && job.last_attempt() == self.number && !self.out.json {
-            let lengths = Some(store.live_lengths(id, self.number)?);
+            let lengths = Some(self.store.live_lengths(id, self.number)?);
             if self.lengths != lengths {
-                self.print(&store.output(id, self.number)?, false)?;
+                self.print(&job, false)?;
                 self.lengths = lengths;
             }
         }
         Ok(job.state.is_final() || self.out.is_closed())
     }
 
-    fn finish_attempt(&mut self, store: &Store, job: &JobRow) -> Written {
-        if self.out.json {
-            print_json(&mut self.out, self.asked, store, job, self.number)?;
-            self.out.flush()?;
-        } else {
-            self.print(&store.output(job.id, self.number)?, true)?;
-        }
+    fn finish_attempt(&mut self, job: &JobRow) -> Written {
+        self.print(job, true)?;
         // Of the next attempt everything is new, whatever `--lines` says.
         self.cursors = Some([StreamCursor::default(); 2]);
         self.lengths = None;
-        let attempt = store.attempt(job.id, self.number)?;
+        let attempt = self.store.attempt(job.id, self.number)?;
         if let Some(attempt) = attempt.filter(|attempt| !attempt.next_state.is_final() && !self.out.quiet) {
             let decision = sentence(&attempt, job.spec.policy.runs());
             warn(&format!("end of attempt {} of job {}: {decision}", self.number, job.id));
@@ -185,16 +159,37 @@ impl Follower<'_> {
         Ok(())
     }
 
-    fn print(&mut self, output: &store::Output, ended: bool) -> Written {
-        let beginning = || [start(self.asked, &output.stdout), start(self.asked, &output.stderr)];
-        let mut cursors = self.cursors.unwrap_or_else(beginning);
-        if !self.asked.stderr {
-            cursors[0].print(&mut self.out, &output.stdout, ended)?;
+    /// Prints the attempt's output from the cursors on, or all of it as JSON.
+    fn print(&mut self, job: &JobRow, ended: bool) -> Result<store::Output> {
+        let output = self.store.output(job.id, self.number)?;
+        if self.out.json {
+            self.print_json(job, output.clone())?;
+        } else {
+            let start = |stream| {
+                let of_last = |lines| StreamCursor::of_last_lines(stream, lines);
+                self.args.lines.map(of_last).unwrap_or_default()
+            };
+            let cursors = self.cursors.get_or_insert_with(|| [start(&output.stdout), start(&output.stderr)]);
+            if !self.args.stderr {
+                cursors[0].print(self.out, &output.stdout, ended)?;
+            }
+            if !self.args.stdout {
+                cursors[1].print(self.out, &output.stderr, ended)?;
+            }
         }
-        if !self.asked.stdout {
-            cursors[1].print(&mut self.out, &output.stderr, ended)?;
+        self.out.flush()?;
+        Ok(output)
+    }
+
+    fn print_json(&mut self, job: &JobRow, mut output: store::Output) -> Written {
+        if let Some(lines) = self.args.lines {
+            keep_last_lines(&mut output.stdout, lines);
+            keep_last_lines(&mut output.stderr, lines);
         }
-        self.cursors = Some(cursors);
-        self.out.flush()
+        let attempt = match self.store.attempt(job.id, self.number)? {
+            Some(attempt) => attempt_json(&attempt, job.spec.policy.runs()),
+            None => running_attempt_json(job),
+        };
+        self.out.object(&with_output(attempt, &output))
     }
 }

@@ -5,7 +5,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::cli::args::{Cli, Global};
+use crate::cli::args::Cli;
 use crate::cli::error::ExitStatus;
 use crate::cli::output::Output;
 
@@ -14,10 +14,8 @@ const DESCRIPTION: &str = include_str!("man/description.roff");
 /// Environment, files, exit status.
 const MORE: &str = include_str!("man/more.roff");
 
-pub fn run(global: &Global) -> Result<ExitStatus> {
-    let mut out = Output::new(global);
+pub fn run(out: &mut Output) -> Result<ExitStatus> {
     out.bytes(&page()?)?;
-    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }
 

@@ -10,18 +10,13 @@ use crate::cli::output::Output;
 use crate::wake;
 
 /// Pauses a queue, or resumes it.
-pub fn run(global: &Global, asked: &QueueName, paused: bool) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &QueueName, paused: bool, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let changed = store.set_paused(&asked.queue, paused)?;
+    let changed = store.set_paused(&args.queue, paused)?;
     wake::wake_workers(&store.file().run_dir());
-    let mut out = Output::new(global);
-    if out.json && !out.quiet {
-        out.object(&json!({"queue": asked.queue, "paused": paused}))?;
-    } else if !out.quiet {
-        let word = if paused { "paused" } else { "open" };
-        let already = if changed { "" } else { " already" };
-        out.line(format!("queue {} is {word}{already}", asked.queue))?;
-    }
-    out.flush()?;
+    let word = if paused { "paused" } else { "open" };
+    let already = if changed { "" } else { " already" };
+    let words = format!("queue {} is {word}{already}", args.queue);
+    out.done(&json!({ "queue": args.queue, "paused": paused }), words)?;
     Ok(ExitStatus::SUCCESS)
 }

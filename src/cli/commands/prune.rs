@@ -6,29 +6,28 @@ use serde_json::json;
 use crate::cli::args::{Global, Prune};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::{Bar, Output, Written, warn};
+use crate::cli::output::{Bar, Output, warn};
 use crate::cli::poll::Poller;
 use crate::clock;
 use crate::model::JobState;
 use crate::store::{PruneCounts, PruneFilter};
-use crate::text::Timestamp;
+use crate::text::{Timestamp, counted};
 
 /// What is removed where no state is named: a dead letter is kept until somebody says that it may go.
 const USUAL: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
 
 /// Removes finished jobs, or says which would go.
-pub fn run(global: &Global, asked: &Prune) -> Result<ExitStatus> {
-    let mut out = Output::new(global);
+pub fn run(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStatus> {
     let Some(mut store) = locate::open_if_there(global)? else {
         let file = locate::store_file(global)?;
         let words = format!("there is no database yet at {}", locate::display(file.path()));
-        tell(&mut out, 0, words)?;
+        out.done(&json!({ "removed": 0 }), words)?;
         return Ok(ExitStatus::SUCCESS);
     };
-    let filter = filter(asked);
-    if asked.dry_run {
+    let filter = filter(args);
+    if args.dry_run {
         let counts = store.count_prunable(&filter)?;
-        tell(&mut out, sum(&counts), words("would remove", &counts, asked))?;
+        out.done(&json!({ "removed": sum(&counts) }), words("would remove", &counts, args))?;
         return Ok(ExitStatus::SUCCESS);
     }
     let poller = Poller::start()?;
@@ -39,7 +38,7 @@ pub fn run(global: &Global, asked: &Prune) -> Result<ExitStatus> {
         poller.stopped().is_none()
     })?;
     drop(bar);
-    tell(&mut out, sum(&counts), words("removed", &counts, asked))?;
+    out.done(&json!({ "removed": sum(&counts) }), words("removed", &counts, args))?;
     if let Some(exit) = poller.stopped() {
         warn("stopped before all was done; prune again to go on");
         return Ok(exit);
@@ -47,19 +46,19 @@ pub fn run(global: &Global, asked: &Prune) -> Result<ExitStatus> {
     Ok(ExitStatus::SUCCESS)
 }
 
-fn filter(asked: &Prune) -> PruneFilter {
+fn filter(args: &Prune) -> PruneFilter {
     let now = clock::now();
-    let age = asked.older_than.map_or(0, |span| span.0);
+    let age = args.older_than.map_or(0, |span| span.0);
     let mut states: Vec<JobState> = Vec::new();
-    for state in if asked.state.is_empty() { &USUAL[..] } else { &asked.state } {
+    for state in if args.state.is_empty() { &USUAL[..] } else { &args.state } {
         if !states.contains(state) {
             states.push(*state);
         }
     }
     PruneFilter {
         states,
-        name: asked.name.clone(),
-        queue: asked.queue.clone(),
+        name: args.name.clone(),
+        queue: args.queue.clone(),
         until: Timestamp(now.0.saturating_sub_unsigned(age)),
     }
 }
@@ -69,27 +68,17 @@ fn sum(counts: &PruneCounts) -> u64 {
 }
 
 /// `removed 5 jobs: 4 succeeded, 1 cancelled`
-fn words(done: &str, counts: &PruneCounts, asked: &Prune) -> String {
+fn words(done: &str, counts: &PruneCounts, args: &Prune) -> String {
     let all = sum(counts);
     if all == 0 {
         let states: Vec<_> = counts.iter().map(|(state, _)| state.as_str()).collect();
-        let age = asked.older_than.map(|span| format!(" {span} ago or earlier")).unwrap_or_default();
+        let age = args.older_than.map(|span| format!(" {span} ago or earlier")).unwrap_or_default();
         return format!("nothing to remove: no {} job finished{age}", states.join(" or "));
     }
-    let plural = if all == 1 { "job" } else { "jobs" };
     let each: Vec<_> = counts
         .iter()
         .filter(|(_, number)| *number > 0)
         .map(|(state, number)| format!("{number} {state}"))
         .collect();
-    format!("{done} {all} {plural}: {}", each.join(", "))
-}
-
-fn tell(out: &mut Output, removed: u64, words: String) -> Written {
-    if out.json && !out.quiet {
-        out.object(&json!({ "removed": removed }))?;
-    } else if !out.quiet {
-        out.line(words)?;
-    }
-    out.flush()
+    format!("{done} {}: {}", counted(all, "job"), each.join(", "))
 }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::cli::args::{Global, Retry};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::{JobJson, Output, warn};
+use crate::cli::output::{Output, job_json, warn};
 use crate::cli::stale_definition;
 use crate::clock;
 use crate::model::{ErrorCode, JobState};
@@ -14,43 +14,36 @@ use crate::text::counted;
 use crate::wake;
 
 /// Replays dead and cancelled jobs, or makes waiting ones due.
-pub fn run(global: &Global, asked: &Retry) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let done = if asked.now {
-        store.make_due(&asked.ids, &clock::now)?
-    } else if asked.dead {
-        let (name, code) = (asked.name.as_deref(), asked.error_code.as_ref().map(ErrorCode::as_str));
-        store.retry_dead(name, code, asked.force, &clock::now)?
+    let done = if args.now {
+        store.make_due(&args.ids, &clock::now)?
+    } else if args.dead {
+        let (name, code) = (args.name.as_deref(), args.error_code.as_ref().map(ErrorCode::as_str));
+        store.retry_dead(name, code, args.force, &clock::now)?
     } else {
-        store.retry(&asked.ids, asked.force, &clock::now)?
+        store.retry(&args.ids, args.force, &clock::now)?
     };
     wake::wake_workers(&store.file().run_dir());
-    let mut out = Output::new(global);
+    let what = if args.now { "due now" } else { "pending again, due now" };
+    let mut jobs = Vec::new();
     for each in done.iter().filter(|each| each.refusal.is_none()) {
-        if out.json && !out.quiet {
-            if let Some(job) = locate::job(&store, each.id, clock::now())? {
-                out.object(&JobJson::new(&job))?;
-            }
-        } else if !out.quiet {
-            let what = if asked.now { "due now" } else { "pending again, due now" };
-            out.line(format!("job {}: {what}", each.id))?;
-        }
+        jobs.extend(locate::job(&store, each.id, clock::now())?);
+    }
+    for job in &jobs {
+        out.done(&job_json(job), format!("job {}: {what}", job.id))?;
     }
     out.flush()?;
     if !out.quiet {
-        let mut jobs = Vec::new();
-        for each in done.iter().filter(|each| each.refusal.is_none()) {
-            jobs.extend(store.job(each.id, clock::now())?);
-        }
         stale_definition::warn_of_stale(global, &jobs);
     }
-    if asked.dead {
+    if args.dead {
         if !out.quiet {
             warn_of_skipped(&done);
         }
         return Ok(ExitStatus::SUCCESS);
     }
-    Ok(warn_of_refused(&done, asked.now))
+    Ok(warn_of_refused(&done, args.now))
 }
 
 /// Names every job that was left, with the reason.

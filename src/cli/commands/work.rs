@@ -19,23 +19,23 @@ use crate::text::counted;
 use crate::worker::{self, Options, Summary, Until};
 
 /// Works until the options or a signal say that it is enough.
-pub fn run(global: &Global, asked: &Work) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let store = locate::open_or_create(global)?;
     let options = Options {
-        slots: asked.slots.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get)),
-        queues: (!asked.queue.is_empty()).then(|| distinct(&asked.queue)),
-        until: match (asked.drain, asked.until_idle) {
+        slots: args.slots.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get)),
+        queues: (!args.queue.is_empty()).then(|| distinct(&args.queue)),
+        until: match (args.drain, args.until_idle) {
             (true, _) => Until::Drained,
             (_, true) => Until::Idle,
             _ => Until::Stopped,
         },
-        max_jobs: asked.max_jobs,
-        shutdown_timeout: asked.shutdown_timeout,
+        max_jobs: args.max_jobs,
+        shutdown_timeout: args.shutdown_timeout,
     };
     let bounded = options.is_bounded();
     let (until, queues) = (options.until, options.queues.clone());
     let env = |name: &str| std::env::var_os(name);
-    let mut reporter = ServiceLog::around(reporter(global, asked.log), &env);
+    let mut reporter = ServiceLog::around(reporter(global, args.log), &env);
     let summary = worker::work(store, options, reporter.as_mut())?;
     if summary.cut_short.is_none() && !global.quiet {
         tell_of_paused(global, until, queues.as_deref(), reporter.as_mut());

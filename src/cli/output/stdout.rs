@@ -1,6 +1,6 @@
 //! Standard output: a closed pipe ends it quietly, and a terminal gets the width, colours and letters that it can show.
 
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Stdout, Write};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::text::{columns_of, hanging_indent};
 
 pub struct Output {
     /// None once the reader has closed the pipe.
-    out: Option<BufWriter<StdoutLock<'static>>>,
+    out: Option<BufWriter<Stdout>>,
     /// One JSON object a line.
     pub json: bool,
     /// Say nothing on success.
@@ -37,7 +37,7 @@ impl Output {
         let (columns, ascii_only) = (columns_of(&stdout), style::ascii_only());
         Self {
             terminal: stdout.is_terminal().then_some(Terminal { columns, ascii_only }),
-            out: Some(BufWriter::new(stdout.lock())),
+            out: Some(BufWriter::new(stdout)),
             json: global.json,
             quiet: global.quiet,
             color: style::is_colored(global.color),
@@ -77,6 +77,15 @@ impl Output {
             self.bytes(text.as_bytes())?;
         }
         self.bytes(b"\n")
+    }
+
+    /// Writes what a verb has done: the object with `--json`, else the words; nothing with `-q`.
+    pub fn done(&mut self, object: &impl Serialize, words: impl AsRef<str>) -> Written {
+        match (self.quiet, self.json) {
+            (true, _) => Ok(()),
+            (false, true) => self.object(object),
+            (false, false) => self.line(words),
+        }
     }
 
     /// Writes prose after a prefix. On a terminal it is broken between words, and goes on under the first of them.

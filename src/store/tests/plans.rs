@@ -12,10 +12,7 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 use super::fixture::{Place, exited, lost, new_job, spec, unsynced, worker_row};
 use crate::model::{JobState, Outcome};
-use crate::store::{
-    AttemptFilter, Definitions, JobFilter, NewJob, OnConflict, Output, PruneFilter, StatsFilter, Store,
-    TurnRequest,
-};
+use crate::store::{Definitions, Filter, NewJob, OnConflict, Output, PruneFilter, Store, TurnRequest};
 use crate::text::{Millis, Timestamp};
 
 const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
@@ -132,25 +129,25 @@ fn screens(store: &mut Store) {
     let now = Timestamp(2_000);
     store.overview(now).unwrap();
     let name = Some("a".to_owned());
-    let filter = StatsFilter { name: name.clone(), queue: name, since: Some(Timestamp(1)) };
+    let filter = Filter { name: name.clone(), queue: name, since: Some(Timestamp(1)), ..Filter::default() };
     store.stats(&filter, now).unwrap();
     store.count_unfinished(None).unwrap();
     let code = Some("EXIT_1".to_owned());
     let filters = [
-        JobFilter::default(),
-        JobFilter { dead_by_time: true, ..JobFilter::default() },
-        JobFilter { since: Some(Timestamp(1)), dead_by_time: true, ..JobFilter::default() },
-        JobFilter { error_code: code.clone(), dead_by_time: true, ..JobFilter::default() },
-        JobFilter { name: Some("a".to_owned()), ..JobFilter::default() },
+        Filter::default(),
+        Filter { dead_by_time: true, ..Filter::default() },
+        Filter { since: Some(Timestamp(1)), dead_by_time: true, ..Filter::default() },
+        Filter { error_code: code.clone(), dead_by_time: true, ..Filter::default() },
+        Filter { name: Some("a".to_owned()), ..Filter::default() },
     ];
     for filter in filters {
         let (_, next) = store.jobs_page(&filter, None, 1, now).unwrap();
         store.jobs_page(&filter, next, 1, now).unwrap();
     }
     let filters = [
-        AttemptFilter::default(),
-        AttemptFilter { outcomes: vec![Outcome::Failed, Outcome::TimedOut], ..AttemptFilter::default() },
-        AttemptFilter { error_code: code, ..AttemptFilter::default() },
+        Filter::default(),
+        Filter { outcomes: vec![Outcome::Failed, Outcome::TimedOut], ..Filter::default() },
+        Filter { error_code: code, ..Filter::default() },
     ];
     for filter in filters {
         let (_, next) = store.attempts_page(&filter, None, 1).unwrap();

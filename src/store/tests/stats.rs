@@ -2,7 +2,7 @@
 
 use super::fixture::{Scene, exited, failed, lost, new_job, spec};
 use crate::model::{Exit, Jitter, Status, StopReason, Strategy};
-use crate::store::{Ended, NameStats, NewJob, StatsFilter};
+use crate::store::{Ended, Filter, NameStats, NewJob};
 use crate::text::{Millis, Timestamp};
 
 /// A job of this name with two runs, the second 100 ms after the first.
@@ -22,7 +22,7 @@ fn runs(name: &str, number: u32) -> NewJob {
 
 impl Scene {
     fn of(&mut self, name: &str, since: Option<i64>) -> NameStats {
-        let filter = StatsFilter { since: since.map(Timestamp), ..StatsFilter::default() };
+        let filter = Filter { since: since.map(Timestamp), ..Filter::default() };
         self.store.stats(&filter, Timestamp(50_000)).unwrap().remove(name).unwrap_or_default()
     }
 }
@@ -135,10 +135,11 @@ fn only_of_one_name_or_one_queue() {
         scene.add(job, 5_000);
     }
     let of = |name: Option<&str>, queue: Option<&str>| -> Vec<(String, u64, u64, Option<u64>)> {
-        let filter = StatsFilter {
+        let filter = Filter {
             name: name.map(str::to_owned),
             queue: queue.map(str::to_owned),
             since: Some(Timestamp(1_000)),
+            ..Filter::default()
         };
         let found = scene.store.stats(&filter, Timestamp(50_000)).unwrap();
         let of_name =

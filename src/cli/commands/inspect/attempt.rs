@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{AttemptJson, Output, Style, Written, readable};
+use crate::cli::output::{Output, Style, Written, attempt_json, readable, running_attempt_json, with_output};
 use crate::model::{Attempt, Status, sentence, signal};
 use crate::store::{AttemptView, Store, StreamBytes};
 use crate::text::{Timestamp, human_duration, local_time, relative_time, safe_line};
@@ -21,9 +21,9 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, number: u32, now: T
     locate::add_start(store, &mut job);
     let runs = job.spec.policy.runs();
     if out.json {
-        let json =
-            ended.as_ref().map_or_else(|| AttemptJson::running(&job), |ended| AttemptJson::new(ended, runs));
-        out.object(&json.with_output(&output))?;
+        let attempt =
+            ended.map_or_else(|| running_attempt_json(&job), |attempt| attempt_json(&attempt, runs));
+        out.object(&with_output(attempt, &output))?;
         return Ok(true);
     }
     let heading = format!("job {id} {}, attempt {number}:", out.paint(Style::Strong, &job.spec.name));

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::attempt::exit_text;
 use crate::cli::definition_text::{command_lines, policy_lines};
 use crate::cli::locate;
-use crate::cli::output::{JobJson, Output, Style, Written, last_lines};
+use crate::cli::output::{Output, Style, Written, job_with_history_json, last_lines};
 use crate::cli::status_text::status_text;
 use crate::cli::worker_status::{WorkerStatus, look_at};
 use crate::model::{Attempt, JobState, Outcome, sentence};
@@ -32,7 +32,7 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> 
         view.ok_or_else(|| super::no_such_job(store, id))?;
     locate::add_start(store, &mut job);
     if out.json {
-        out.object(&JobJson::new(&job).with_history(&history))?;
+        out.object(&job_with_history_json(&job, &history))?;
         return Ok(true);
     }
     draw_heading(out, &job, &look_at(store, workers), now)?;

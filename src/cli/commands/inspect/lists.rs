@@ -8,10 +8,10 @@ use anyhow::Result;
 use super::attempt::exit_text;
 use crate::cli::locate;
 use crate::cli::output::{
-    AttemptJson, Column, JobJson, Output, Style, Table, Written, last_lines, note_left_out,
+    Column, Output, Style, Table, Written, attempt_json, job_json, last_lines, note_left_out,
 };
 use crate::model::{DeadReason, ErrorCode, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED, sentence};
-use crate::store::{self, AttemptFilter, AttemptRow, JobFilter, JobRow, Store};
+use crate::store::{self, AttemptRow, Filter, JobRow, Store};
 use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
 
 /// Rows read at once: a long read would hold up a checkpoint.
@@ -29,13 +29,25 @@ impl Listed {
     fn note_more(self, out: &mut Output) -> Written {
         if self.more { out.line(format!("the newest {}; --limit 0 shows all", self.rows)) } else { Ok(()) }
     }
+
+    /// Prints the rows, or `nothing` where there is none; not with `--json`. True if there is a row.
+    fn print(self, out: &mut Output, table: &Table, nothing: &str) -> Result<bool> {
+        if self.rows == 0 && !out.json {
+            out.remark(nothing)?;
+        } else if !out.json {
+            table.print(out)?;
+            self.note_more(out)?;
+        }
+        Ok(self.rows > 0)
+    }
 }
 
-/// Hands each row on, up to `limit`, until `each` says that it is enough. `read` takes where a page begins and its length.
+/// Hands each row on, up to `limit`, while there is a reader. `read` takes where a page begins and its length.
 fn for_each<T, C>(
+    out: &mut Output,
     limit: usize,
     read: impl Fn(Option<C>, usize) -> store::Result<(Vec<T>, Option<C>)>,
-    mut each: impl FnMut(T) -> Result<bool>,
+    mut each: impl FnMut(&mut Output, T) -> Written,
 ) -> Result<Listed> {
     let (mut last, mut rows) = (None, 0);
     loop {
@@ -46,41 +58,38 @@ fn for_each<T, C>(
                 return Ok(Listed { rows, more: true });
             }
             rows += 1;
-            if !each(row)? {
-                return Ok(Listed { rows, more: false });
-            }
+            each(out, row)?;
         }
-        if next.is_none() {
+        if next.is_none() || out.is_closed() {
             return Ok(Listed { rows, more: false });
         }
         last = next;
     }
 }
 
+/// Hands each job on, or prints it as JSON.
 fn for_each_job(
+    out: &mut Output,
     store: &Store,
-    filter: &JobFilter,
+    filter: &Filter,
     limit: usize,
     now: Timestamp,
-    mut each: impl FnMut(JobRow) -> Result<bool>,
+    mut each: impl FnMut(JobRow) -> Written,
 ) -> Result<Listed> {
     let read = |last, length| store.jobs_page(filter, last, length, now);
-    for_each(limit, read, |mut job| {
+    for_each(out, limit, read, |out, mut job| {
         locate::add_start(store, &mut job);
-        each(job)
+        if out.json { out.object(&job_json(&job)) } else { each(job) }
     })
 }
 
 pub(super) fn jobs(
     out: &mut Output,
     store: &Store,
-    filter: &JobFilter,
+    filter: &Filter,
     limit: usize,
     now: Timestamp,
 ) -> Result<bool> {
-    if out.json {
-        return jobs_as_json(out, store, filter, limit, now);
-    }
     let mut table = Table::new(&[
         Column::new("id").right(),
         Column::new("name").name(),
@@ -90,7 +99,7 @@ pub(super) fn jobs(
         Column::new("when"),
         Column::new("what").text().dropped(2),
     ]);
-    let listed = for_each_job(store, filter, limit, now, |job| {
+    let listed = for_each_job(out, store, filter, limit, now, |job| {
         table.row(vec![
             job.id.to_string(),
             job.spec.name.clone(),
@@ -100,29 +109,9 @@ pub(super) fn jobs(
             relative_time(if job.phase.is_some() { job.run_at } else { job.changed_at }, now),
             what_happened(&job),
         ]);
-        Ok(true)
+        Ok(())
     })?;
-    if listed.rows == 0 {
-        out.remark("no jobs")?;
-        return Ok(false);
-    }
-    table.print(out)?;
-    listed.note_more(out)?;
-    Ok(true)
-}
-
-fn jobs_as_json(
-    out: &mut Output,
-    store: &Store,
-    filter: &JobFilter,
-    limit: usize,
-    now: Timestamp,
-) -> Result<bool> {
-    let listed = for_each_job(store, filter, limit, now, |job| {
-        out.object(&JobJson::new(&job))?;
-        Ok(!out.is_closed())
-    })?;
-    Ok(listed.rows > 0)
+    listed.print(out, &table, "no jobs")
 }
 
 fn runs(job: &JobRow) -> String {
@@ -140,7 +129,7 @@ fn what_happened(job: &JobRow) -> String {
 pub(super) fn attempts(
     out: &mut Output,
     store: &Store,
-    filter: &AttemptFilter,
+    filter: &Filter,
     limit: usize,
     now: Timestamp,
 ) -> Result<bool> {
@@ -154,10 +143,9 @@ pub(super) fn attempts(
         Column::new("decision").text().dropped(3),
     ]);
     let read = |last, length| store.attempts_page(filter, last, length);
-    let listed = for_each(limit, read, |AttemptRow { attempt, name, runs }| {
+    let listed = for_each(out, limit, read, |out, AttemptRow { attempt, name, runs }| {
         if out.json {
-            out.object(&AttemptJson::new(&attempt, runs))?;
-            return Ok(!out.is_closed());
+            return out.object(&attempt_json(&attempt, runs));
         }
         table.row(vec![
             format!("{}.{}", attempt.job_id, attempt.number),
@@ -168,18 +156,9 @@ pub(super) fn attempts(
             relative_time(attempt.finished_at, now),
             sentence(&attempt, runs),
         ]);
-        Ok(true)
+        Ok(())
     })?;
-    if out.json {
-        return Ok(listed.rows > 0);
-    }
-    if listed.rows == 0 {
-        out.remark("no attempts have ended")?;
-        return Ok(false);
-    }
-    table.print(out)?;
-    listed.note_more(out)?;
-    Ok(true)
+    listed.print(out, &table, "no attempts have ended")
 }
 
 /// A dead job, and what is known of its last failure.
@@ -192,20 +171,20 @@ struct DeadLetter {
 pub(super) fn dead(
     out: &mut Output,
     store: &Store,
-    filter: &JobFilter,
+    filter: &Filter,
     limit: usize,
     now: Timestamp,
 ) -> Result<bool> {
-    if out.json {
-        return jobs_as_json(out, store, filter, limit, now);
-    }
     let mut groups: BTreeMap<String, Vec<DeadLetter>> = BTreeMap::new();
-    let listed = for_each_job(store, filter, limit, now, |job| {
+    let listed = for_each_job(out, store, filter, limit, now, |job| {
         let code = job.error_code.as_ref().map(ErrorCode::to_string).unwrap_or_default();
         let last_words = last_words(store, &job)?;
         groups.entry(code).or_default().push(DeadLetter { job, last_words });
-        Ok(true)
+        Ok(())
     })?;
+    if out.json {
+        return Ok(listed.rows > 0);
+    }
     if listed.rows == 0 {
         out.remark("no dead letters")?;
         return Ok(false);
@@ -242,7 +221,7 @@ fn draw_group(
     out: &mut Output,
     code: &str,
     letters: &[DeadLetter],
-    filter: &JobFilter,
+    filter: &Filter,
     listed: Listed,
     now: Timestamp,
 ) -> Result<Vec<&'static str>> {
@@ -295,7 +274,7 @@ fn advice(code: &str, letters: &[DeadLetter], selection: &str) -> Vec<(&'static 
 }
 
 /// What selects exactly these jobs for `retry`: filters that it has too, if the list shows all of them, else their ids.
-fn selection(code: &str, letters: &[DeadLetter], filter: &JobFilter, listed: Listed) -> String {
+fn selection(code: &str, letters: &[DeadLetter], filter: &Filter, listed: Listed) -> String {
     let all = !listed.more && filter.queue.is_none() && filter.since.is_none();
     if all && letters.len() > 1 {
         let name = filter.name.as_ref().map(|name| format!(" --name {name}")).unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::cli::output::Output;
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
 use crate::model::Outcome;
-use crate::store::{AttemptFilter, JobFilter, StateFilter, StatsFilter, Store, StoreError};
+use crate::store::{Filter, StateFilter, Store, StoreError};
 use crate::text::Timestamp;
 
 /// Rows on a screen unless `--limit` says otherwise.
@@ -57,43 +57,39 @@ impl Subject {
 }
 
 /// Runs the verb.
-pub fn run(global: &Global, asked: &Inspect) -> Result<ExitStatus> {
-    let subject = Subject::parse(asked.what.as_deref())?;
-    check_filters(subject, asked)?;
+pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStatus> {
+    let subject = Subject::parse(args.what.as_deref())?;
+    check_filters(subject, args)?;
     let now = clock::now();
-    let mut out = Output::new(global);
     let Some(store) = locate::open_if_there(global)? else {
-        return without_store(&mut out, global, subject, asked);
+        return without_store(out, global, subject, args);
     };
-    let limit = limit(asked, &out);
+    let (filter, limit) = (filter(subject, args, now)?, limit(args, out));
     let found = match subject {
-        Subject::Overview => overview::show(&mut out, &store, now)?,
-        Subject::One(JobOrAttempt { job, attempt: None }) => job::show(&mut out, &store, job, now)?,
+        Subject::Overview => overview::show(out, &store, now)?,
+        Subject::One(JobOrAttempt { job, attempt: None }) => job::show(out, &store, job, now)?,
         Subject::One(JobOrAttempt { job, attempt: Some(number) }) => {
-            attempt::show(&mut out, &store, job, number, now)?
+            attempt::show(out, &store, job, number, now)?
         }
-        Subject::Jobs => lists::jobs(&mut out, &store, &job_filter(asked, now)?, limit, now)?,
-        Subject::Attempts => lists::attempts(&mut out, &store, &attempt_filter(asked, now)?, limit, now)?,
-        Subject::Dead => {
-            let filter = JobFilter { dead_by_time: true, ..job_filter(asked, now)? };
-            lists::dead(&mut out, &store, &filter, limit, now)?
-        }
-        Subject::Workers => overview::workers(&mut out, &store, now)?,
-        Subject::Queues => overview::queues(&mut out, &store, asked.name.as_deref(), now)?,
-        Subject::Stats => stats::show(&mut out, &store, &stats_filter(asked, now), limit, now)?,
+        Subject::Jobs => lists::jobs(out, &store, &filter, limit, now)?,
+        Subject::Attempts => lists::attempts(out, &store, &filter, limit, now)?,
+        Subject::Dead => lists::dead(out, &store, &filter, limit, now)?,
+        Subject::Workers => overview::workers(out, &store, now)?,
+        Subject::Queues => overview::queues(out, &store, args.name.as_deref(), now)?,
+        Subject::Stats => stats::show(out, &store, &filter, limit, now)?,
     };
     out.flush()?;
     if subject.is_list() && !found && !out.json && !out.quiet {
-        unknown_filter::warn_of(global, &store, asked)?;
+        unknown_filter::warn_of(global, &store, args)?;
     }
-    Ok(if asked.fail_if_any && found { ExitStatus::NO } else { ExitStatus::SUCCESS })
+    Ok(if args.fail_if_any && found { ExitStatus::NO } else { ExitStatus::SUCCESS })
 }
 
 /// There is no database yet: lists are empty, and a job that is named cannot be found.
-fn without_store(out: &mut Output, global: &Global, subject: Subject, asked: &Inspect) -> Result<ExitStatus> {
+fn without_store(out: &mut Output, global: &Global, subject: Subject, args: &Inspect) -> Result<ExitStatus> {
     let file = locate::store_file(global)?;
     let missing = StoreError::Missing(file.path().to_owned());
-    if matches!(subject, Subject::One(_)) || asked.fail_if_any {
+    if matches!(subject, Subject::One(_)) || args.fail_if_any {
         return Err(missing.into());
     }
     if subject == Subject::Overview {
@@ -101,23 +97,22 @@ fn without_store(out: &mut Output, global: &Global, subject: Subject, asked: &In
     } else if !out.json {
         out.line(missing.to_string())?;
     }
-    out.flush()?;
     Ok(ExitStatus::SUCCESS)
 }
 
 /// Refuses filters that have no effect: the answer would be wrong.
-fn check_filters(subject: Subject, asked: &Inspect) -> Result<()> {
+fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
     let list = subject.is_list();
     let rows = list || subject == Subject::Stats;
     let any = rows || matches!(subject, Subject::Workers | Subject::Queues);
     let given = [
-        ("--state", !asked.state.is_empty(), matches!(subject, Subject::Jobs | Subject::Attempts)),
-        ("--name", asked.name.is_some(), rows || subject == Subject::Queues),
-        ("--queue", asked.queue.is_some(), rows),
-        ("--error-code", asked.error_code.is_some(), list),
-        ("--since", asked.since.is_some(), rows),
-        ("--limit", asked.limit.is_some(), rows),
-        ("--fail-if-any", asked.fail_if_any, any),
+        ("--state", !args.state.is_empty(), matches!(subject, Subject::Jobs | Subject::Attempts)),
+        ("--name", args.name.is_some(), rows || subject == Subject::Queues),
+        ("--queue", args.queue.is_some(), rows),
+        ("--error-code", args.error_code.is_some(), list),
+        ("--since", args.since.is_some(), rows),
+        ("--limit", args.limit.is_some(), rows),
+        ("--fail-if-any", args.fail_if_any, any),
     ];
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
         Some((option, ..)) => bail!(
@@ -128,8 +123,8 @@ fn check_filters(subject: Subject, asked: &Inspect) -> Result<()> {
     }
 }
 
-fn limit(asked: &Inspect, out: &Output) -> usize {
-    match asked.limit {
+fn limit(args: &Inspect, out: &Output) -> usize {
+    match args.limit {
         Some(0) => usize::MAX,
         Some(limit) => limit,
         None if out.json => usize::MAX,
@@ -137,47 +132,36 @@ fn limit(asked: &Inspect, out: &Output) -> usize {
     }
 }
 
-fn job_filter(asked: &Inspect, now: Timestamp) -> Result<JobFilter> {
-    let parse = |word: &String| {
-        StateFilter::parse(word).ok_or_else(|| {
-            let words: Vec<_> = StateFilter::words().collect();
-            CliError::usage(format!("there is no state {word:?}"))
-                .hint(format!("states are {}", words.join(", ")))
-        })
+fn filter(subject: Subject, args: &Inspect, now: Timestamp) -> Result<Filter> {
+    let mut filter = Filter {
+        name: args.name.clone(),
+        queue: args.queue.clone(),
+        error_code: args.error_code.as_ref().map(ToString::to_string),
+        since: args.since.map(|since| since.resolve(now)),
+        dead_by_time: subject == Subject::Dead,
+        ..Filter::default()
     };
-    Ok(JobFilter {
-        states: asked.state.iter().map(parse).collect::<Result<_, _>>()?,
-        name: asked.name.clone(),
-        queue: asked.queue.clone(),
-        error_code: asked.error_code.as_ref().map(ToString::to_string),
-        since: asked.since.map(|since| since.resolve(now)),
-        dead_by_time: false,
-    })
-}
-
-fn attempt_filter(asked: &Inspect, now: Timestamp) -> Result<AttemptFilter> {
-    let parse = |word: &String| {
-        Outcome::parse(word).ok_or_else(|| {
-            let words: Vec<_> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
-            CliError::usage(format!("attempts have no outcome {word:?}"))
-                .hint(format!("with attempts --state takes {}", words.join(", ")))
-        })
-    };
-    Ok(AttemptFilter {
-        outcomes: asked.state.iter().map(parse).collect::<Result<_, _>>()?,
-        name: asked.name.clone(),
-        queue: asked.queue.clone(),
-        error_code: asked.error_code.as_ref().map(ToString::to_string),
-        since: asked.since.map(|since| since.resolve(now)),
-    })
-}
-
-fn stats_filter(asked: &Inspect, now: Timestamp) -> StatsFilter {
-    StatsFilter {
-        name: asked.name.clone(),
-        queue: asked.queue.clone(),
-        since: asked.since.map(|since| since.resolve(now)),
+    for word in &args.state {
+        let known = if subject == Subject::Attempts {
+            Outcome::parse(word).map(|outcome| filter.outcomes.push(outcome))
+        } else {
+            StateFilter::parse(word).map(|state| filter.states.push(state))
+        };
+        if known.is_none() {
+            bail!(unknown_state(subject, word));
+        }
     }
+    Ok(filter)
+}
+
+fn unknown_state(subject: Subject, word: &str) -> CliError {
+    if subject == Subject::Attempts {
+        let words: Vec<_> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
+        return CliError::usage(format!("attempts have no outcome {word:?}"))
+            .hint(format!("with attempts --state takes {}", words.join(", ")));
+    }
+    let words: Vec<_> = StateFilter::words().collect();
+    CliError::usage(format!("there is no state {word:?}")).hint(format!("states are {}", words.join(", ")))
 }
 
 fn no_such_job(store: &Store, id: i64) -> CliError {

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use anyhow::Result;
 
 use crate::cli::locate;
-use crate::cli::output::{Column, Output, OverviewJson, QueueJson, Style, Table, WorkerJson, Written};
+use crate::cli::output::{Column, Output, Style, Table, Written, overview_json, queue_json, worker_json};
 use crate::cli::worker_status::{WorkerStatus, look_at, worker_statuses};
 use crate::store::{Counts, Overview, QueueRow, Store, StoreFile};
 use crate::text::{Timestamp, relative_time};
@@ -16,7 +16,7 @@ pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bo
     let overview = store.overview(now)?;
     let workers = look_at(store, overview.workers.clone());
     if out.json {
-        out.object(&OverviewJson::new(store.file(), &overview, &workers))?;
+        out.object(&overview_json(store.file(), &overview, &workers))?;
         return Ok(false);
     }
     out.line(out.paint(Style::Faint, &locate::display(store.file().path())))?;
@@ -39,7 +39,7 @@ pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bo
 /// There is no database yet.
 pub(super) fn show_empty(out: &mut Output, file: &StoreFile) -> Written {
     if out.json {
-        return out.object(&OverviewJson::new(file, &Overview::default(), &[]));
+        return out.object(&overview_json(file, &Overview::default(), &[]));
     }
     out.line(format!("there is no database yet at {}", locate::display(file.path())))?;
     out.prose("", "runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain")
@@ -95,7 +95,7 @@ pub(super) fn queues(out: &mut Output, store: &Store, name: Option<&str>, now: T
     let mut queues = store.overview(now)?.queues;
     queues.retain(|queue| name.is_none_or(|name| name == queue.name));
     if out.json {
-        queues.iter().try_for_each(|queue| out.object(&QueueJson::new(queue)))?;
+        queues.iter().try_for_each(|queue| out.object(&queue_json(queue)))?;
     } else if queues.is_empty() {
         out.remark("no queue has unfinished jobs or is paused")?;
     } else {
@@ -130,7 +130,7 @@ fn draw_queues(out: &mut Output, queues: &[QueueRow]) -> Written {
 pub(super) fn workers(out: &mut Output, store: &Store, now: Timestamp) -> Result<bool> {
     let workers = worker_statuses(store)?;
     if out.json {
-        workers.iter().try_for_each(|worker| out.object(&WorkerJson::new(worker)))?;
+        workers.iter().try_for_each(|worker| out.object(&worker_json(worker)))?;
     } else if workers.is_empty() {
         out.remark("no worker is running; runner work starts one")?;
     } else {

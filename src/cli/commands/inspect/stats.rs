@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 
-use crate::cli::output::{Column, Output, StatsJson, Table, note_left_out};
+use crate::cli::output::{Column, Output, Table, note_left_out, stats_json};
 use crate::model::Percentiles;
-use crate::store::{NameStats, StatsFilter, Store};
+use crate::store::{Filter, NameStats, Store};
 use crate::text::{Millis, Timestamp, human_duration, relative_time, safe_line};
 
 /// Shows them, the busiest names first.
 pub(super) fn show(
     out: &mut Output,
     store: &Store,
-    filter: &StatsFilter,
+    filter: &Filter,
     limit: usize,
     now: Timestamp,
 ) -> Result<bool> {
@@ -22,7 +22,7 @@ pub(super) fn show(
     stats.truncate(limit);
     if out.json {
         for (name, of_name) in &stats {
-            out.object(&StatsJson::new(name, of_name))?;
+            out.object(&stats_json(name, of_name))?;
         }
         return Ok(!stats.is_empty());
     }

@@ -10,11 +10,11 @@ use crate::store::{FilterColumn, Store};
 use crate::text::safe_line;
 
 /// Names the filters whose value no job has, with what may have been meant.
-pub(super) fn warn_of(global: &Global, store: &Store, asked: &Inspect) -> Result<()> {
-    let code = asked.error_code.as_ref().map(ToString::to_string);
+pub(super) fn warn_of(global: &Global, store: &Store, args: &Inspect) -> Result<()> {
+    let code = args.error_code.as_ref().map(ToString::to_string);
     for (column, value, words) in [
-        (FilterColumn::Name, asked.name.as_ref(), "no job has the name"),
-        (FilterColumn::Queue, asked.queue.as_ref(), "no job is in the queue"),
+        (FilterColumn::Name, args.name.as_ref(), "no job has the name"),
+        (FilterColumn::Queue, args.queue.as_ref(), "no job is in the queue"),
         (FilterColumn::ErrorCode, code.as_ref(), "nothing has ended with the code"),
     ] {
         let Some(value) = value else { continue };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::plain::{Job, Plain};
 use crate::model::{JobState, Phase};
-use crate::store::{AttemptFilter, Counts, JobFilter, JobRow, Store, StreamBytes};
+use crate::store::{Counts, Filter, JobRow, Store, StreamBytes};
 use crate::text::Timestamp;
 
 /// What must hold in every file, besides the rules of the audit: a query that finds what breaks it, as text.
@@ -78,7 +78,7 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
     let mut rows = Vec::new();
     let mut last = None;
     loop {
-        let (page, next) = store.jobs_page(&JobFilter::default(), last, 64, now).unwrap();
+        let (page, next) = store.jobs_page(&Filter::default(), last, 64, now).unwrap();
         rows.extend(page);
         if next.is_none() {
             break;
@@ -104,7 +104,7 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
     }
     let (mut listed, mut last) = (Vec::new(), None);
     loop {
-        let (page, next) = store.attempts_page(&AttemptFilter::default(), last, 64).unwrap();
+        let (page, next) = store.attempts_page(&Filter::default(), last, 64).unwrap();
         listed.extend(page.into_iter().map(|row| (row.attempt, row.name, row.runs)));
         if next.is_none() {
             break;
