@@ -102,8 +102,7 @@ CREATE TABLE attempts (
     CHECK ((next_state = 'pending') = (delay_ms IS NOT NULL)),
     CHECK ((delay_ms IS NULL) = (nominal_delay_ms IS NULL))
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX attempts_by_time ON attempts (finished_at);
-CREATE INDEX attempts_by_code ON attempts (error_code, finished_at) WHERE error_code IS NOT NULL;
+CREATE INDEX attempts_by_time ON attempts (finished_at, job_id, number, error_code);
 
 -- The output of an ended attempt that wrote anything: head and tail, and how many bytes were left out between them.
 CREATE TABLE outputs (
@@ -170,9 +169,10 @@ CREATE TRIGGER inputs_are_immutable BEFORE UPDATE ON inputs
 BEGIN SELECT RAISE(ABORT, 'the input of a job is immutable'); END;
 
 -- No job is forgotten, and none changes its past.
+-- ROLLBACK, not ABORT: with ABORT SQLite would keep a journal of each INSERT.
 CREATE TRIGGER jobs_start_waiting BEFORE INSERT ON jobs
 WHEN NEW.state <> 'pending' OR NEW.attempts <> 0
-BEGIN SELECT RAISE(ABORT, 'a new job is pending and has no attempts'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'a new job is pending and has no attempts'); END;
 CREATE TRIGGER jobs_keep_what_they_are BEFORE UPDATE OF id, rowid, oid, _rowid_, definition_id, name, args, unique_key,
                                                          idempotency_key, enqueued_at ON jobs
 BEGIN SELECT RAISE(ABORT, 'what a job is was fixed when it was enqueued'); END;

@@ -235,8 +235,8 @@ fn jitter<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Jitter>, D::Error
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a string or an array of strings")]
 enum OneOrMany {
-    One(String),
     Many(Vec<String>),
+    One(String),
 }
 
 fn backoff<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Backoff>, D::Error> {

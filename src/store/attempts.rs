@@ -3,9 +3,10 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
+use super::definition;
+use super::error::{Result, StoreError};
 use super::filter::{Conditions, Filter};
-use super::jobs::at_most;
-use super::{Result, Store, StoreError, definition};
+use super::open::Store;
 use crate::model::{Attempt, DeadReason, ErrorCode, JobState, Outcome, SpawnFailure, Status};
 use crate::text::{Millis, Timestamp};
 
@@ -78,9 +79,9 @@ impl Store {
     }
 }
 
-/// The places of a page, found by the index that has least to go through.
+/// The places of a page, found by a walk from the newest attempt on.
 fn find(
-    connection: &Connection,
+    tx: &Connection,
     filter: &Filter,
     last: Option<AttemptCursor>,
     limit: usize,
@@ -92,32 +93,13 @@ fn find(
         wanted.values.push(job_id.into());
         wanted.and(&format!("(a.finished_at, a.job_id, a.number) < (?{at}, ?{job}, {{}})"), number);
     }
-    let of_that_name = "FROM jobs AS j JOIN attempts AS a ON a.job_id = j.id WHERE j.name = ?1";
-    let only_failures = !filter.outcomes.is_empty() && !filter.outcomes.contains(&Outcome::Succeeded);
-    let table = if let Some(name) = &filter.name
-        && at_most(connection, of_that_name, name)?
-    {
-        "jobs AS j INDEXED BY jobs_by_name CROSS JOIN attempts AS a".to_owned()
-    } else {
-        let index = if filter.error_code.is_some() {
-            "attempts_by_code"
-        } else if only_failures
-            && at_most(connection, "FROM attempts WHERE ?1 AND error_code IS NOT NULL", &true)?
-        {
-            wanted.and_sql("a.error_code IS NOT NULL");
-            "attempts_by_code"
-        } else {
-            "attempts_by_time"
-        };
-        let join = if filter.name.is_some() || filter.queue.is_some() { " CROSS JOIN jobs AS j" } else { "" };
-        format!("attempts AS a INDEXED BY {index}{join}")
-    };
+    let join = if filter.name.is_some() || filter.queue.is_some() { "CROSS JOIN jobs AS j" } else { "" };
     let sql = format!(
-        "SELECT a.finished_at, a.job_id, a.number FROM {table} WHERE {}
+        "SELECT a.finished_at, a.job_id, a.number FROM attempts AS a INDEXED BY attempts_by_time {join} WHERE {}
          ORDER BY a.finished_at DESC, a.job_id DESC, a.number DESC LIMIT {limit}",
         wanted.sql
     );
-    let mut statement = connection.prepare_cached(&sql)?;
+    let mut statement = tx.prepare_cached(&sql)?;
     let rows = statement.query_map(params_from_iter(&wanted.values), |row| {
         Ok((Timestamp(row.get(0)?), row.get(1)?, row.get(2)?))
     })?;

@@ -1,8 +1,8 @@
 //! Cancelling jobs.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use super::error::{Result, StoreError};
+use super::error::Result;
 use super::expire;
 use super::open::Store;
 use crate::model::JobState;
@@ -39,19 +39,13 @@ impl Store {
 }
 
 fn cancel_one(tx: &Connection, id: i64, now: Timestamp) -> Result<CancelOutcome> {
-    let Some((state, expired)) = state_of(tx, id, now)? else {
-        return Ok(CancelOutcome::Unknown);
-    };
-    Ok(match state {
-        JobState::Pending if expired => {
-            expire::expire_one(tx, id)?;
-            CancelOutcome::Finished(JobState::Dead)
-        }
-        JobState::Pending => {
+    Ok(match expire::state_at(tx, id, now)? {
+        None => CancelOutcome::Unknown,
+        Some(JobState::Pending) => {
             cancel_waiting(tx, id, now)?;
             CancelOutcome::Cancelled
         }
-        JobState::Running => {
+        Some(JobState::Running) => {
             tx.prepare_cached(
                 "UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, ?2)
                  WHERE id = ?1 AND state = 'running'",
@@ -59,20 +53,8 @@ fn cancel_one(tx: &Connection, id: i64, now: Timestamp) -> Result<CancelOutcome>
             .execute(params![id, now.0])?;
             CancelOutcome::Requested
         }
-        done => CancelOutcome::Finished(done),
+        Some(done) => CancelOutcome::Finished(done),
     })
-}
-
-/// The state of this job, and whether it is a waiting job that has expired.
-pub(super) fn state_of(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<(JobState, bool)>> {
-    let sql = "SELECT state, state = 'pending' AND coalesce(expires_at <= ?2, 0) FROM jobs WHERE id = ?1";
-    let found = tx
-        .prepare_cached(sql)?
-        .query_row(params![id, now.0], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)));
-    let Some((word, expired)) = found.optional()? else { return Ok(None) };
-    let state = JobState::parse(&word)
-        .ok_or_else(|| StoreError::InvalidData(format!("job {id} has the state {word:?}")))?;
-    Ok(Some((state, expired)))
 }
 
 /// Cancels this job, which is waiting.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, params};
 
 use super::definition::Definitions;
 use super::enqueue::unpack_args;
-use super::{Result, StoreError, queues};
+use super::error::{Result, StoreError};
+use super::queues;
 use crate::model::{Bytes, ErrorCode, JobSpec};
 use crate::text::Timestamp;
 
@@ -51,8 +52,7 @@ pub(super) fn claim(
     if limit == 0 {
         return Ok(claims);
     }
-    let mut levels = waiting_levels(connection, selected)?;
-    levels.sort_by_key(|(_, priority)| std::cmp::Reverse(*priority));
+    let levels = queues::open_levels(connection, selected)?;
     for same_priority in levels.chunk_by(|a, b| a.1 == b.1) {
         let mut due = Vec::new();
         for (queue, priority) in same_priority {
@@ -70,16 +70,6 @@ pub(super) fn claim(
         }
     }
     Ok(claims)
-}
-
-/// The queue and priority of all waiting jobs, each pair once, found by leaps over the index.
-fn waiting_levels(connection: &Connection, selected: Option<&[String]>) -> Result<Vec<(String, i32)>> {
-    let mut levels = Vec::new();
-    for queue in queues::open_queues(connection, selected)? {
-        let priorities = queues::priorities(connection, &queue)?;
-        levels.extend(priorities.into_iter().map(|priority| (queue.clone(), priority)));
-    }
-    Ok(levels)
 }
 
 fn due_jobs(
@@ -118,71 +108,32 @@ fn take(connection: &Connection, worker: i64, claim: &Claim, now: Timestamp) -> 
 
 /// What the next attempt of this job needs.
 fn read(connection: &Connection, definitions: &mut Definitions, id: i64) -> Result<Claim> {
-    let row = |row: &Row| {
-        let args: Option<Vec<u8>> = row.get(2)?;
-        let claim = Unresolved {
-            definition_id: row.get(0)?,
-            queue: row.get(1)?,
-            args: unpack_args(args.as_deref()),
-            attempts: row.get(3)?,
-            budget_used: row.get(4)?,
-            expires_at: row.get::<_, Option<i64>>(5)?.map(Timestamp),
-            stdin: row.get(6)?,
-        };
-        Ok(claim)
-    };
-    let found = connection
-        .prepare_cached(
-            "SELECT definition_id, queue, args, attempts, budget_used, expires_at,
-                    (SELECT stdin FROM inputs WHERE job_id = jobs.id)
-             FROM jobs WHERE id = ?1",
-        )?
-        .query_row([id], row)?;
-    let before = if found.attempts == 0 { None } else { attempt_before(connection, id, found.attempts)? };
-    let (last_error_code, last_worker) = before.unwrap_or_default();
+    let mut statement = connection.prepare_cached(
+        "SELECT j.definition_id, j.queue, j.args, j.attempts, j.budget_used, j.expires_at, i.stdin, a.error_code, w.name
+         FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
+         LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
+         LEFT JOIN workers AS w ON w.id = a.worker_id
+         WHERE j.id = ?1",
+    )?;
+    let mut rows = statement.query([id])?;
+    let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
     let next = |count: u32| {
         count
             .checked_add(1)
             .ok_or_else(|| StoreError::InvalidData(format!("job {id} counts {count} attempts")))
     };
+    let args: Option<Vec<u8>> = row.get(2)?;
+    let last_code: Option<String> = row.get(7)?;
     Ok(Claim {
         job_id: id,
-        number: next(found.attempts)?,
-        budget_number: next(found.budget_used)?,
-        spec: definitions.get(connection, found.definition_id)?,
-        queue: found.queue,
-        expires_at: found.expires_at,
-        args: found.args,
-        stdin: found.stdin,
-        last_error_code,
-        last_worker,
+        number: next(row.get(3)?)?,
+        budget_number: next(row.get(4)?)?,
+        spec: definitions.get(connection, row.get(0)?)?,
+        queue: row.get(1)?,
+        expires_at: row.get::<_, Option<i64>>(5)?.map(Timestamp),
+        args: unpack_args(args.as_deref()),
+        stdin: row.get(6)?,
+        last_error_code: last_code.and_then(|code| ErrorCode::parse(&code).ok()),
+        last_worker: row.get(8)?,
     })
-}
-
-/// A job as it is stored, its definition not yet read.
-struct Unresolved {
-    definition_id: i64,
-    queue: String,
-    args: Vec<Bytes>,
-    attempts: u32,
-    budget_used: u32,
-    expires_at: Option<Timestamp>,
-    stdin: Option<Vec<u8>>,
-}
-
-/// Error code and worker of this attempt.
-fn attempt_before(
-    connection: &Connection,
-    id: i64,
-    number: u32,
-) -> Result<Option<(Option<ErrorCode>, Option<String>)>> {
-    let sql = "SELECT a.error_code, w.name FROM attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id
-               WHERE a.job_id = ?1 AND a.number = ?2";
-    Ok(connection
-        .prepare_cached(sql)?
-        .query_row(params![id, number], |row| {
-            let code: Option<String> = row.get(0)?;
-            Ok((code.and_then(|text| ErrorCode::parse(&text).ok()), row.get(1)?))
-        })
-        .optional()?)
 }

@@ -1,9 +1,10 @@
 //! Putting jobs on disk: all of them or none.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Statement, params};
 
 use super::error::{Result, StoreError};
 use super::open::Store;
@@ -60,6 +61,7 @@ impl Store {
     ) -> Result<Vec<Enqueued>> {
         self.write(|tx| {
             let now = clock();
+            let mut insert = tx.prepare_cached(INSERT)?;
             // By address: the jobs of a batch share most of their definitions.
             let mut definitions: HashMap<*const JobSpec, i64> = HashMap::new();
             let mut enqueued = Vec::with_capacity(jobs.len());
@@ -69,13 +71,17 @@ impl Store {
                     enqueued.push(Enqueued { id, created: false });
                     continue;
                 }
-                let address = Arc::as_ptr(&job.spec);
-                let definition_id = match definitions.get(&address) {
-                    Some(known) => *known,
-                    None => definition::intern(tx, &job.spec)?,
+                let definition = match definitions.entry(Arc::as_ptr(&job.spec)) {
+                    Entry::Occupied(known) => *known.get(),
+                    Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.spec)?),
                 };
-                definitions.insert(address, definition_id);
-                enqueued.push(Enqueued { id: insert(tx, job, definition_id, now)?, created: true });
+                execute_insert(&mut insert, job, definition, now)?;
+                let id = tx.last_insert_rowid();
+                if let Some(stdin) = &job.stdin {
+                    tx.prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
+                        .execute(params![id, stdin])?;
+                }
+                enqueued.push(Enqueued { id, created: true });
             }
             Ok(enqueued)
         })
@@ -134,17 +140,16 @@ pub(super) fn key_holder(tx: &Connection, key: &str, now: Timestamp) -> Result<O
     }
 }
 
-fn insert(tx: &Connection, job: &NewJob, definition_id: i64, now: Timestamp) -> Result<i64> {
+/// OR ROLLBACK: a failure ends the whole transaction, so SQLite need not keep a journal of each statement.
+const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, unique_key,
+                                                    idempotency_key, enqueued_at, run_at, expires_at, changed_at)
+                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8)";
+
+fn execute_insert(insert: &mut Statement, job: &NewJob, definition: i64, now: Timestamp) -> Result<()> {
     let spec = &job.spec;
     let run_at = job.run_at.map_or(now, |at| at.max(now));
-    // OR ROLLBACK: a failure ends the whole transaction, so SQLite need not keep a journal of each statement.
-    tx.prepare_cached(
-        "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, unique_key,
-                                       idempotency_key, enqueued_at, run_at, expires_at, changed_at)
-         VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8)",
-    )?
-    .execute(params![
-        definition_id,
+    insert.execute(params![
+        definition,
         spec.name,
         spec.queue,
         spec.priority,
@@ -155,12 +160,7 @@ fn insert(tx: &Connection, job: &NewJob, definition_id: i64, now: Timestamp) -> 
         run_at.0,
         spec.expires_in.map(|span| run_at.plus(span).0),
     ])?;
-    let id = tx.last_insert_rowid();
-    if let Some(stdin) = &job.stdin {
-        tx.prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
-            .execute(params![id, stdin])?;
-    }
-    Ok(id)
+    Ok(())
 }
 
 /// Arguments as they are stored: each ended by a NUL, which none can contain.

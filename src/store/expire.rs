@@ -1,8 +1,10 @@
 //! Recording that waiting jobs were not started in time.
 
-use rusqlite::{Connection, Params, params};
+use rusqlite::{Connection, OptionalExtension, Params, params};
 
-use super::{Result, Store};
+use super::error::{Result, StoreError};
+use super::open::Store;
+use crate::model::JobState;
 use crate::text::Timestamp;
 
 /// What an expiry makes of a waiting job. It died when it expired, whoever notices it later.
@@ -36,6 +38,21 @@ impl Store {
         }
         self.write(|tx| if is_due(tx)? { expire_one(tx, id) } else { Ok(()) })
     }
+}
+
+/// The state of this job. If it has expired, that is recorded first.
+pub(super) fn state_at(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<JobState>> {
+    let sql = "SELECT state, state = 'pending' AND coalesce(expires_at <= ?2, 0) FROM jobs WHERE id = ?1";
+    let found = tx
+        .prepare_cached(sql)?
+        .query_row(params![id, now.0], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)));
+    let Some((word, expired)) = found.optional()? else { return Ok(None) };
+    if expired {
+        expire_one(tx, id)?;
+        return Ok(Some(JobState::Dead));
+    }
+    let state = JobState::parse(&word);
+    state.map(Some).ok_or_else(|| StoreError::InvalidData(format!("job {id} has the state {word:?}")))
 }
 
 /// Records the expiry of this job, which is waiting and known to have expired.

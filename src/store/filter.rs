@@ -2,7 +2,8 @@
 
 use rusqlite::types::Value;
 
-use super::{Result, Store};
+use super::error::Result;
+use super::open::Store;
 use crate::model::{JobState, Outcome, Phase};
 use crate::text::Timestamp;
 
@@ -93,9 +94,6 @@ impl Filter {
     /// The whole filter as conditions on `jobs AS j`; `?1` is now.
     pub(super) fn conditions(&self, now: Timestamp) -> Conditions {
         let mut wanted = Conditions::new(now.0.into());
-        if self.dead_by_time {
-            wanted.and_sql(StateFilter::State(JobState::Dead).sql());
-        }
         if !self.states.is_empty() {
             let state = |state: &StateFilter| format!("({})", state.sql());
             let any: Vec<_> = self.states.iter().map(state).collect();
@@ -104,7 +102,7 @@ impl Filter {
         wanted.and_text("j.name", self.name.as_ref());
         wanted.and_text("j.queue", self.queue.as_ref());
         if let Some(code) = &self.error_code {
-            wanted.and("(j.state = 'dead' AND j.error_code = {0} OR j.state = 'pending' AND j.expires_at <= ?1 AND {0} = 'EXPIRED')", code.clone());
+            wanted.and("(j.state = 'dead' AND j.error_code = {} OR j.state = 'pending' AND j.expires_at <= ?1 AND {} = 'EXPIRED')", code.clone());
         }
         if let Some(since) = self.since {
             wanted.and("iif(j.state = 'pending' AND j.expires_at <= ?1, max(j.expires_at, j.changed_at), j.changed_at) >= {}", since.0);
@@ -114,7 +112,6 @@ impl Filter {
 }
 
 /// A growing `WHERE` with its values.
-#[derive(Clone)]
 pub(super) struct Conditions {
     pub sql: String,
     pub values: Vec<Value>,
@@ -125,11 +122,11 @@ impl Conditions {
         Self { sql: "?1 IS NOT NULL".to_owned(), values: vec![first] }
     }
 
-    /// Adds a condition in which `{}`, or `{0}` as often as it is needed, stands for the value.
+    /// Adds a condition in which each `{}` stands for the value.
     pub(super) fn and(&mut self, condition: &str, value: impl Into<Value>) {
         self.values.push(value.into());
         let place = format!("?{}", self.values.len());
-        self.and_sql(&condition.replace("{}", &place).replace("{0}", &place));
+        self.and_sql(&condition.replace("{}", &place));
     }
 
     pub(super) fn and_sql(&mut self, condition: &str) {

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::definition::Definitions;
+use super::error::{Result, StoreError};
 use super::outputs::{self, Output};
-use super::{Result, StoreError};
 use crate::model::{
     Attempt, Circumstances, Decision, Exit, JobState, SelfReport, SpawnFailure, Status, classify, decide,
 };

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Row};
 
+use super::definition;
 use super::enqueue::unpack_args;
+use super::error::{Result, StoreError};
+use super::open::Store;
 use super::outputs::Output;
 use super::workers::OpenWorker;
-use super::{Result, Store, StoreError, definition};
 use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Phase};
 use crate::text::Timestamp;
 

@@ -2,7 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Result, Store};
+use super::error::Result;
+use super::open::Store;
 
 /// What is kept of one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -34,15 +35,9 @@ impl Store {
     pub fn save_live_outputs(&mut self, worker: i64, outputs: &[(i64, u32, Output)]) -> Result<()> {
         self.write(|tx| {
             let mut statement = tx.prepare_cached(
-                "INSERT INTO live_outputs (job_id, number, stdout, stdout_head, stdout_omitted,
-                                           stderr, stderr_head, stderr_omitted)
-                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
+                "INSERT OR REPLACE INTO live_outputs SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
                  WHERE EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'running' AND worker_id = ?9
-                               AND attempts = ?2 - 1)
-                 ON CONFLICT (job_id) DO UPDATE SET number = excluded.number,
-                     stdout = excluded.stdout, stdout_head = excluded.stdout_head,
-                     stdout_omitted = excluded.stdout_omitted, stderr = excluded.stderr,
-                     stderr_head = excluded.stderr_head, stderr_omitted = excluded.stderr_omitted",
+                               AND attempts = ?2 - 1)",
             )?;
             for (job_id, number, Output { stdout, stderr }) in outputs {
                 statement.execute(params![
@@ -99,11 +94,7 @@ pub(super) fn keep(connection: &Connection, job_id: i64, number: u32, output: Op
     match output {
         Some(Output { stdout, stderr }) if !stdout.is_empty() || !stderr.is_empty() => {
             connection
-                .prepare_cached(
-                    "INSERT INTO outputs (job_id, number, stdout, stdout_head, stdout_omitted,
-                                          stderr, stderr_head, stderr_omitted)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                )?
+                .prepare_cached("INSERT INTO outputs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
                 .execute(params![
                     job_id,
                     number,

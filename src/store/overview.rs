@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
+use super::error::Result;
+use super::open::Store;
+use super::queues;
 use super::workers::OpenWorker;
-use super::{Result, Store, queues};
 use crate::model::EXPIRED;
 use crate::text::Timestamp;
 
@@ -66,7 +68,8 @@ impl Store {
                 .into_iter()
                 .map(|(name, (paused, counts))| QueueRow { name, paused, counts })
                 .collect();
-            (overview.oldest_due_at, overview.next_run_at) = first_due(tx, now)?;
+            (overview.oldest_due_at, overview.next_run_at) =
+                queues::due_times(tx, &queues::levels(tx)?, now)?;
             Ok(overview)
         })
     }
@@ -132,27 +135,4 @@ fn finished(tx: &Connection, overview: &mut Overview) -> Result<()> {
         *overview.dead_by_error_code.entry(row.get(0)?).or_default() += jobs;
     }
     Ok(())
-}
-
-/// The earliest due time among ready jobs, and the earliest one in the future.
-fn first_due(tx: &Connection, now: Timestamp) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
-    let mut due = tx.prepare_cached(
-        "SELECT run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at <= ?3
-         AND (expires_at IS NULL OR expires_at > ?3) ORDER BY run_at LIMIT 1",
-    )?;
-    let mut later = tx.prepare_cached(
-        "SELECT run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at > ?3
-         ORDER BY run_at LIMIT 1",
-    )?;
-    let (mut oldest, mut next) = (None, None);
-    for queue in queues::waiting_queues(tx)? {
-        for priority in queues::priorities(tx, &queue)? {
-            let level = params![queue, priority, now.0];
-            let first = due.query_row(level, |row| row.get(0)).optional()?;
-            oldest = queues::earlier(oldest, first.map(Timestamp));
-            let first = later.query_row(level, |row| row.get(0)).optional()?;
-            next = queues::earlier(next, first.map(Timestamp));
-        }
-    }
-    Ok((oldest, next))
 }

@@ -1,8 +1,11 @@
 //! Queues: which are there, which are paused, what waits in them.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Result, Store, StoreError};
+use super::error::{Result, StoreError};
+use super::open::Store;
 use crate::text::Timestamp;
 
 impl Store {
@@ -32,66 +35,88 @@ impl Store {
     }
 }
 
-/// The queues that a worker may claim from now: with waiting jobs, selected, and not paused.
-pub(super) fn open_queues(connection: &Connection, selected: Option<&[String]>) -> Result<Vec<String>> {
-    let mut queues = match selected {
-        Some(names) => names.to_vec(),
-        None => waiting_queues(connection)?,
+/// A queue and a priority that have waiting jobs.
+pub(super) type Level = (String, i32);
+
+/// The levels of the queues that a worker may claim from: selected (none: all), and not paused. The highest priority first.
+pub(super) fn open_levels(tx: &Connection, selected: Option<&[String]>) -> Result<Vec<Level>> {
+    let paused: Vec<String> = {
+        let mut statement = tx.prepare_cached("SELECT name FROM paused_queues")?;
+        statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
     };
-    let mut paused =
-        connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM paused_queues WHERE name = ?1)")?;
-    let mut open = Vec::with_capacity(queues.len());
-    for queue in queues.drain(..) {
-        // One that is named twice must not offer its jobs twice.
-        if !open.contains(&queue) && !paused.query_row([&queue], |row| row.get::<_, bool>(0))? {
-            open.push(queue);
+    let mut levels = match selected {
+        None => levels(tx)?,
+        Some(names) => {
+            // A queue that is named twice must not offer its jobs twice.
+            let names: BTreeSet<&String> = names.iter().collect();
+            let of_queue = |queue: &String| levels_of(tx, queue);
+            names.into_iter().map(of_queue).collect::<Result<Vec<_>>>()?.concat()
         }
+    };
+    levels.retain(|(queue, _)| !paused.contains(queue));
+    levels.sort_by_key(|(_, priority)| std::cmp::Reverse(*priority));
+    Ok(levels)
+}
+
+/// All levels, found by leaps over the index.
+pub(super) fn levels(tx: &Connection) -> Result<Vec<Level>> {
+    let mut next = tx.prepare_cached(
+        "SELECT queue FROM jobs WHERE state = 'pending' AND queue > ?1 ORDER BY queue LIMIT 1",
+    )?;
+    let (mut levels, mut last) = (Vec::new(), String::new());
+    while let Some(queue) = next.query_row([&last], |row| row.get::<_, String>(0)).optional()? {
+        if queue <= last {
+            return Err(out_of_order());
+        }
+        levels.extend(levels_of(tx, &queue)?);
+        last = queue;
     }
-    Ok(open)
+    Ok(levels)
 }
 
-/// The priorities of a queue are walked from the highest down. In an index that is out of order the walk would not end.
-fn check_descent(priority: i32, below: i32) -> Result<()> {
-    if priority < below { Ok(()) } else { Err(out_of_order()) }
+/// The levels of one queue, the highest priority first.
+fn levels_of(tx: &Connection, queue: &str) -> Result<Vec<Level>> {
+    let mut next = tx.prepare_cached(
+        "SELECT priority FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority < ?2
+         ORDER BY priority DESC LIMIT 1",
+    )?;
+    let (mut levels, mut below) = (Vec::new(), i32::MAX);
+    while let Some(priority) = next.query_row(params![queue, below], |row| row.get(0)).optional()? {
+        if priority >= below {
+            return Err(out_of_order());
+        }
+        levels.push((queue.to_owned(), priority));
+        below = priority;
+    }
+    Ok(levels)
 }
 
+/// In such an index a walk would not end.
 fn out_of_order() -> StoreError {
     StoreError::contradiction("the index of waiting jobs is out of order")
 }
 
-/// The queues of all waiting jobs, each once, found by leaps over the index.
-pub(super) fn waiting_queues(connection: &Connection) -> Result<Vec<String>> {
-    let mut next = connection.prepare_cached(
-        "SELECT queue FROM jobs WHERE state = 'pending' AND queue > ?1 ORDER BY queue LIMIT 1",
+/// The earliest due time of a ready job on these levels, and the earliest one in the future.
+pub(super) fn due_times(
+    tx: &Connection,
+    levels: &[Level],
+    now: Timestamp,
+) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+    let mut statement = tx.prepare_cached(
+        "SELECT (SELECT run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at <= ?3
+                 AND (expires_at IS NULL OR expires_at > ?3) ORDER BY run_at LIMIT 1),
+                (SELECT run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at > ?3
+                 ORDER BY run_at LIMIT 1)",
     )?;
-    let mut queues: Vec<String> = Vec::new();
-    loop {
-        let after = queues.last().map_or("", String::as_str);
-        match next.query_row([after], |row| row.get::<_, String>(0)).optional()? {
-            Some(queue) if queue.as_str() > after => queues.push(queue),
-            Some(_) => return Err(out_of_order()),
-            None => return Ok(queues),
-        }
+    let (mut due, mut later) = (None, None);
+    for (queue, priority) in levels {
+        let found = statement.query_row(params![queue, priority, now.0], |row| {
+            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?))
+        })?;
+        due = earlier(due, found.0.map(Timestamp));
+        later = earlier(later, found.1.map(Timestamp));
     }
-}
-
-/// The priorities of the jobs that wait in this queue, each once, the highest first, found by leaps over the index.
-pub(super) fn priorities(connection: &Connection, queue: &str) -> Result<Vec<i32>> {
-    let mut next = connection.prepare_cached(
-        "SELECT priority FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority < ?2
-         ORDER BY priority DESC LIMIT 1",
-    )?;
-    let mut priorities: Vec<i32> = Vec::new();
-    loop {
-        let below = priorities.last().copied().unwrap_or(i32::MAX);
-        match next.query_row(params![queue, below], |row| row.get(0)).optional()? {
-            Some(priority) => {
-                check_descent(priority, below)?;
-                priorities.push(priority);
-            }
-            None => return Ok(priorities),
-        }
-    }
+    Ok((due, later))
 }
 
 /// What is left to do in the queues that a worker looks at.
@@ -103,7 +128,7 @@ pub struct Backlog {
     pub due: bool,
     /// A job is waiting, due or not.
     pub waiting: bool,
-    /// When the first waiting job that is not yet due falls due.
+    /// When the next job falls due or expires.
     pub next_due: Option<Timestamp>,
 }
 
@@ -113,39 +138,23 @@ pub(super) fn backlog(
     selected: Option<&[String]>,
     now: Timestamp,
 ) -> Result<Backlog> {
-    let mut backlog = Backlog { running: any_running(connection, selected)?, ..Backlog::default() };
-    let mut level = connection.prepare_cached(
-        "SELECT priority, run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority < ?2
-         ORDER BY priority DESC, run_at LIMIT 1",
-    )?;
-    let mut later = connection.prepare_cached(
-        "SELECT run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at > ?3
-         ORDER BY run_at LIMIT 1",
-    )?;
-    for queue in open_queues(connection, selected)? {
-        let mut below = i32::MAX;
-        let row = |row: &rusqlite::Row| Ok((row.get::<_, i32>(0)?, row.get::<_, i64>(1)?));
-        while let Some((priority, first)) = level.query_row(params![queue, below], row).optional()? {
-            check_descent(priority, below)?;
-            below = priority;
-            backlog.waiting = true;
-            backlog.due |= first <= now.0;
-            let next: Option<i64> =
-                later.query_row(params![queue, priority, now.0], |row| row.get(0)).optional()?;
-            backlog.next_due = earlier(backlog.next_due, next.map(Timestamp));
-        }
-    }
+    let levels = open_levels(connection, selected)?;
+    let (due, next_due) = due_times(connection, &levels, now)?;
     let expiry: Option<i64> = connection
         .prepare_cached(
             "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL",
         )?
         .query_row([], |row| row.get(0))?;
-    backlog.next_due = earlier(backlog.next_due, expiry.map(Timestamp));
-    Ok(backlog)
+    Ok(Backlog {
+        running: any_running(connection, selected)?,
+        due: due.is_some(),
+        waiting: !levels.is_empty(),
+        next_due: earlier(next_due, expiry.map(Timestamp)),
+    })
 }
 
 /// The earlier of these, where there are any.
-pub(super) fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (one, other) => one.or(other),

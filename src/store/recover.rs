@@ -3,9 +3,11 @@
 use rusqlite::Connection;
 
 use super::definition::Definitions;
+use super::error::{Result, StoreError};
 use super::finish::{self, Ended, Recorded};
+use super::open::Store;
 use super::turn::{self, CancelledClaim};
-use super::{Result, Store, StoreError};
+use super::workers;
 use crate::text::Timestamp;
 
 /// A job that a dead worker still holds.
@@ -66,16 +68,12 @@ impl Store {
             }
             let now = clock();
             recovered.cancelled = give_back(tx, worker, never_started, now)?;
-            let closed = tx.execute(
-                "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
-                 AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)",
-                rusqlite::params![worker, now.0],
-            )?;
+            let closed = workers::close(tx, worker, now)?;
             // It will be found again and again by the index that it was found by.
             let listed = "SELECT EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
                                          WHERE ended_at IS NULL AND id = ?1)
                           AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)";
-            if closed == 0 && tx.query_row(listed, [worker], |row| row.get::<_, bool>(0))? {
+            if !closed && tx.query_row(listed, [worker], |row| row.get::<_, bool>(0))? {
                 return Err(StoreError::contradiction(format!(
                     "an index calls worker {worker} open, its row does not"
                 )));

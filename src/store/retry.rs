@@ -2,7 +2,6 @@
 
 use rusqlite::{Connection, params};
 
-use super::cancel::state_of;
 use super::error::Result;
 use super::open::Store;
 use super::{definition, enqueue, expire};
@@ -72,7 +71,7 @@ impl Store {
 
 fn retry_one(tx: &Connection, id: i64, force: bool, now: Timestamp) -> Result<Retried> {
     let refused = |refusal| Ok(Retried { id, refusal: Some(refusal) });
-    match current_state(tx, id, now)? {
+    match expire::state_at(tx, id, now)? {
         None => return refused(Refusal::Unknown),
         Some(JobState::Dead | JobState::Cancelled) => {}
         Some(other) => return refused(Refusal::State(other)),
@@ -100,7 +99,7 @@ fn retry_one(tx: &Connection, id: i64, force: bool, now: Timestamp) -> Result<Re
 }
 
 fn make_one_due(tx: &Connection, id: i64, now: Timestamp) -> Result<Retried> {
-    let refusal = match current_state(tx, id, now)? {
+    let refusal = match expire::state_at(tx, id, now)? {
         None => Some(Refusal::Unknown),
         Some(JobState::Pending) => {
             tx.prepare_cached(
@@ -112,15 +111,4 @@ fn make_one_due(tx: &Connection, id: i64, now: Timestamp) -> Result<Retried> {
         Some(other) => Some(Refusal::State(other)),
     };
     Ok(Retried { id, refusal })
-}
-
-/// The state of this job, once its expiry is recorded if it has expired.
-fn current_state(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<JobState>> {
-    Ok(match state_of(tx, id, now)? {
-        Some((_, true)) => {
-            expire::expire_one(tx, id)?;
-            Some(JobState::Dead)
-        }
-        found => found.map(|(state, _)| state),
-    })
 }

@@ -4,10 +4,11 @@ use rusqlite::Connection;
 
 use super::claim::{self, Claim};
 use super::definition::Definitions;
+use super::error::{Result, StoreError};
 use super::expire::{self, Expired};
 use super::finish::{self, Ended, Recorded};
+use super::open::Store;
 use super::queues::{self, Backlog};
-use super::{Result, Store, StoreError};
 use crate::model::JobState;
 use crate::text::Timestamp;
 
@@ -78,13 +79,14 @@ impl Store {
             turn.claims =
                 claim::claim(tx, definitions, request.worker, request.queues, request.idle_slots, now)?;
             turn.backlog = queues::backlog(tx, request.queues, now)?;
-            let claimed_all = turn.claims.len() < request.idle_slots && turn.expired.len() < MOST_EXPIRED;
-            if claimed_all && turn.backlog.due {
+            let expired_all = turn.expired.len() < MOST_EXPIRED;
+            if turn.backlog.due && expired_all && turn.claims.len() < request.idle_slots {
                 // Whoever waits until nothing is due would wait for ever.
                 return Err(StoreError::contradiction(
                     "a waiting job is due and cannot be found by its index",
                 ));
             }
+            turn.backlog.due |= !expired_all;
             turn.cancels = cancels(tx, request.worker)?;
             Ok(turn)
         })

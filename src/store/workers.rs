@@ -1,8 +1,9 @@
 //! The rows of workers. Which of them is alive, their locks tell.
 
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 
-use super::{Result, Store};
+use super::error::Result;
+use super::open::Store;
 use crate::text::Timestamp;
 
 /// A worker that has started, and has neither stopped nor been recovered.
@@ -57,14 +58,7 @@ impl Store {
 
     /// Closes the row of a worker that stopped, unless it still holds jobs: then its death is to be dealt with.
     pub fn worker_ended(&mut self, id: i64, at: Timestamp) -> Result<()> {
-        self.write(|tx| {
-            tx.execute(
-                "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
-                 AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)",
-                params![id, at.0],
-            )?;
-            Ok(())
-        })
+        self.write(|tx| close(tx, id, at)).map(|_| ())
     }
 
     /// Workers whose row is open, oldest first: alive, or dead and not dealt with.
@@ -84,6 +78,13 @@ impl Store {
         let workers = self.open_workers()?.into_iter();
         workers.map(|row| Ok(OpenWorker { running: self.held_by(row.id)?.len() as u64, row })).collect()
     }
+}
+
+/// Closes the row of a worker that holds nothing. True if it was open.
+pub(super) fn close(tx: &Connection, id: i64, at: Timestamp) -> Result<bool> {
+    let sql = "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
+               AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)";
+    Ok(tx.prepare_cached(sql)?.execute(params![id, at.0])? > 0)
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<WorkerRow> {

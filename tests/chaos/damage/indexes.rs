@@ -25,7 +25,7 @@ const BUILT_AS: [(&str, &str, &str); 17] = [
     ("jobs_dead", "state = 'dead'", "0"),
     ("jobs_unique_key", "unique_key IS NOT NULL", "0"),
     ("jobs_idempotency_key", "idempotency_key IS NOT NULL", "0"),
-    ("attempts_by_time", "(finished_at)", "(finished_at DESC)"),
+    ("attempts_by_time", "(finished_at,", "(finished_at DESC,"),
     ("workers_open", "ended_at IS NULL", "1"),
     ("workers_open", "ended_at IS NULL", "0"),
 ];
