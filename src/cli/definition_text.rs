@@ -1,5 +1,6 @@
 //! A definition in words: its command, its retry policy.
 
+use super::output::{Output, Written};
 use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, RetryPolicy, Strategy};
 use crate::text::{Millis, counted, safe_line};
 
@@ -13,16 +14,19 @@ pub fn command_line(command: &Command, args: &[Bytes]) -> String {
     typed.join(" ")
 }
 
-/// The first lines of a command, safe for a terminal.
-pub fn command_lines(command: &Command, args: &[Bytes]) -> Vec<String> {
+/// Prints the first lines of a command, unbroken: they may be copied.
+pub fn print_command(out: &mut Output, command: &Command, args: &[Bytes]) -> Written {
     const MAX_LINES: usize = 8;
     let text = command_line(command, args);
     let lines: Vec<&str> = text.trim().lines().collect();
-    let mut shown: Vec<String> = lines.iter().take(MAX_LINES).map(|line| safe_line(line)).collect();
-    if lines.len() > MAX_LINES {
-        shown.push(format!("… {}", counted(lines.len() - MAX_LINES, "more line")));
+    for (index, line) in lines.iter().take(MAX_LINES).enumerate() {
+        let word = if index == 0 { "command" } else { "" };
+        out.line(format!("  {word:<9} {}", safe_line(line)))?;
     }
-    shown
+    if lines.len() > MAX_LINES {
+        out.fact("", &format!("… {}", counted(lines.len() - MAX_LINES, "more line")))?;
+    }
+    Ok(())
 }
 
 /// A word, quoted if a shell needs that.
@@ -36,23 +40,23 @@ pub fn quoted(word: &Bytes) -> String {
     }
 }
 
-/// A retry policy in a few lines.
-pub fn policy_lines(policy: &RetryPolicy) -> Vec<String> {
+/// Prints a retry policy in a few lines.
+pub fn print_policy(out: &mut Output, policy: &RetryPolicy) -> Written {
     if !policy.retryable {
-        return vec!["none: retryable = false, exactly one run".to_owned()];
+        return out.fact("retries", "none: retryable = false, exactly one run");
     }
-    let mut lines = vec![match policy.runs() {
-        1 => "none: one run".to_owned(),
-        runs => format!("{runs} runs, {}", backoff_text(&policy.backoff)),
-    }];
+    match policy.runs() {
+        1 => out.fact("retries", "none: one run")?,
+        runs => out.fact("retries", &format!("{runs} runs, {}", backoff_text(&policy.backoff)))?,
+    }
     let list = |codes: &[CodePattern]| codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if let Some(codes) = &policy.auto_retry_for {
-        lines.push(format!("only for {}", list(codes)));
+        out.fact("", &format!("only for {}", list(codes)))?;
     }
     if !policy.never_retry_for.is_empty() {
-        lines.push(format!("never for {}", list(&policy.never_retry_for)));
+        out.fact("", &format!("never for {}", list(&policy.never_retry_for)))?;
     }
-    lines
+    Ok(())
 }
 
 fn backoff_text(backoff: &Backoff) -> String {

@@ -43,12 +43,24 @@ pub fn open(global: &Global) -> Result<Store> {
 }
 
 /// The job of this id, with the start of an attempt that runs now.
-pub fn job(store: &Store, id: i64, now: Timestamp) -> Result<Option<JobRow>> {
+pub fn job(store: &Store, id: i64, now: Timestamp) -> Result<JobRow> {
+    find_job(store, id, now)?.ok_or_else(|| no_such_job(store, id).into())
+}
+
+/// [`job`], where it may have been removed in the meantime.
+pub fn find_job(store: &Store, id: i64, now: Timestamp) -> Result<Option<JobRow>> {
     let mut job = store.job(id, now)?;
     if let Some(job) = &mut job {
         add_start(store, job);
     }
     Ok(job)
+}
+
+/// The error for an id that no job has.
+pub fn no_such_job(store: &Store, id: i64) -> CliError {
+    let db = display(store.file().path());
+    CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {id} in {db}"))
+        .hint("runner inspect jobs lists them")
 }
 
 /// Adds the start of the attempt that runs now, which only its worker knows.
@@ -72,7 +84,7 @@ pub fn job_file(global: &Global) -> Result<JobFile> {
 /// The job that the job file declares under this name.
 pub fn declared_job(global: &Global, name: &str) -> Result<Declared> {
     let file = job_file(global)?;
-    Ok(file.job(name).ok_or_else(|| no_such_job(&file, name))?.clone())
+    Ok(file.job(name).ok_or_else(|| not_declared(&file, name))?.clone())
 }
 
 pub fn current_dir() -> Result<PathBuf> {
@@ -80,7 +92,7 @@ pub fn current_dir() -> Result<PathBuf> {
 }
 
 /// The error for a name that the job file lacks: which file was read, and near names.
-pub fn no_such_job(file: &JobFile, name: &str) -> CliError {
+pub fn not_declared(file: &JobFile, name: &str) -> CliError {
     let failure =
         CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {name:?} in {}", display(&file.path)));
     match file.near(name).as_slice() {

@@ -72,7 +72,7 @@ impl<'a> Planner<'a> {
 
     fn declared(&self, name: &str, policies: &[&PolicyLayer]) -> Result<JobSpec> {
         let file = self.file()?;
-        let job = file.job(name).ok_or_else(|| locate::no_such_job(file, name))?;
+        let job = file.job(name).ok_or_else(|| locate::not_declared(file, name))?;
         let [near, far] = &job.layers;
         let policy = RetryPolicy::resolve(policies, &[near, far], &RetryPolicy::default());
         Ok(JobSpec { policy, ..job.spec.clone() })

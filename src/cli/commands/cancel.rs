@@ -30,7 +30,7 @@ pub fn run(global: &Global, args: &Ids, out: &mut Output) -> Result<ExitStatus> 
             CancelOutcome::Requested => asked_to_end(&store, id)?,
             CancelOutcome::Finished(state) => format!("job {id}: {state} before, left as it is"),
         };
-        if let Some(job) = locate::job(&store, id, clock::now())? {
+        if let Some(job) = locate::find_job(&store, id, clock::now())? {
             out.done(&job_json(&job), words)?;
         }
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
-use crate::cli::definition_text::{command_lines, policy_lines};
+use crate::cli::definition_text::{print_command, print_policy};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
@@ -55,16 +55,10 @@ fn show_job(out: &mut Output, job: &Declared) -> Written {
         let _ = write!(heading, " - {}", safe_line(description));
     }
     out.line(heading)?;
-    for (index, line) in command_lines(&spec.command, &[]).into_iter().enumerate() {
-        let word = if index == 0 { "command" } else { "" };
-        out.line(format!("  {word:<9} {line}"))?;
-    }
-    out.line(format!("  queue     {}, priority {}", spec.queue, spec.priority))?;
-    out.prose("  limits    ", &limits(spec))?;
-    for (index, words) in policy_lines(&spec.policy).into_iter().enumerate() {
-        let word = if index == 0 { "retries" } else { "" };
-        out.prose(&format!("  {word:<9} "), &words)?;
-    }
+    print_command(out, &spec.command, &[])?;
+    out.fact("queue", &format!("{}, priority {}", spec.queue, spec.priority))?;
+    out.fact("limits", &limits(spec))?;
+    print_policy(out, &spec.policy)?;
     let runs = spec.policy.runs();
     if runs < 2 {
         return Ok(());

@@ -236,7 +236,7 @@ fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Written 
 }
 
 fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
-    let job = locate::job(store, enqueued.id, clock::now())?;
+    let job = locate::find_job(store, enqueued.id, clock::now())?;
     let mut object = job.as_ref().map_or_else(|| json!({}), job_json);
     object["created"] = json!(enqueued.created);
     Ok(object.to_string())

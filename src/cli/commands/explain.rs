@@ -46,7 +46,7 @@ fn subject(global: &Global, what: &str) -> Result<Subject> {
     let spec = match (locate::declared_job(global, what), values::id(what)) {
         (Err(error), Ok(id)) if describe(&error).status == ExitStatus::NOT_FOUND => {
             let now = clock::now();
-            let job = locate::open(global)?.job(id, now)?.ok_or_else(|| no_such_id(id))?;
+            let job = locate::job(&locate::open(global)?, id, now)?;
             if !job.state.is_final() {
                 let expires_at = job.spec.no_retry_from(job.expires_at);
                 return Ok(Subject { spec: (*job.spec).clone(), ends_at: now, expires_at });
@@ -58,11 +58,6 @@ fn subject(global: &Global, what: &str) -> Result<Subject> {
     };
     let expires_at = spec.expires_in.map(|span| Timestamp(0).plus(span));
     Ok(Subject { spec, ends_at: Timestamp(0), expires_at })
-}
-
-fn no_such_id(id: i64) -> CliError {
-    CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {id}"))
-        .hint("runner inspect jobs lists them")
 }
 
 #[derive(Debug, Serialize)]
@@ -166,7 +161,7 @@ fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
     })?;
     let now = clock::now();
     let store = locate::open(global)?;
-    let job = locate::job(&store, id, now)?.ok_or_else(|| no_such_id(id))?;
+    let job = locate::job(&store, id, now)?;
     let mut lines = status_text::status_text(&job, &worker_statuses(&store)?, now);
     lines.extend(status_text::expiry_text(&job, now));
     if out.json {

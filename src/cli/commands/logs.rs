@@ -39,7 +39,7 @@ pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus>
 /// The job, if it has the attempt that is named.
 fn find(store: &Store, args: &Logs) -> Result<JobRow> {
     let id = args.which.job;
-    let Some(job) = locate::job(store, id, clock::now())? else { bail!(no_such_job(id)) };
+    let job = locate::job(store, id, clock::now())?;
     let last = job.last_attempt();
     if let Some(number) = args.which.attempt.filter(|number| *number > last || *number == 0) {
         bail!(
@@ -48,10 +48,6 @@ fn find(store: &Store, args: &Logs) -> Result<JobRow> {
         );
     }
     Ok(job)
-}
-
-fn no_such_job(id: i64) -> CliError {
-    CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {id}"))
 }
 
 fn not_started(job: &JobRow) -> CliError {
@@ -128,7 +124,7 @@ impl<'a> Reader<'a> {
     fn catch_up(&mut self) -> Result<bool> {
         let id = self.args.which.job;
         // The job is read before the output: when it says that an attempt has ended, the output is complete.
-        let Some(job) = locate::job(self.store, id, clock::now())? else { bail!(no_such_job(id)) };
+        let job = locate::job(self.store, id, clock::now())?;
         while self.number <= job.attempts {
             self.finish_attempt(&job)?;
             if self.args.which.attempt.is_some() {

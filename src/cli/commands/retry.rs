@@ -28,7 +28,7 @@ pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus
     let what = if args.now { "due now" } else { "pending again, due now" };
     let mut jobs = Vec::new();
     for each in done.iter().filter(|each| each.refusal.is_none()) {
-        jobs.extend(locate::job(&store, each.id, clock::now())?);
+        jobs.extend(locate::find_job(&store, each.id, clock::now())?);
     }
     for job in &jobs {
         out.done(&job_json(job), format!("job {}: {what}", job.id))?;

@@ -93,6 +93,11 @@ impl Output {
         hanging_indent(prefix, text, self.width()).into_iter().try_for_each(|line| self.line(line))
     }
 
+    /// Writes a value after a word, the values of all words under each other.
+    pub fn fact(&mut self, word: &str, value: &str) -> Written {
+        self.prose(&format!("  {word:<9} "), value)
+    }
+
     /// [`Self::prose`] of less weight.
     pub fn aside(&mut self, prefix: &str, text: &str) -> Written {
         let lines = hanging_indent(prefix, text, self.width());

@@ -10,7 +10,7 @@ use crate::store::{AttemptView, Store, StreamBytes};
 use crate::text::{Timestamp, human_duration, local_time, relative_time, safe_line};
 
 pub(super) fn show(out: &mut Output, store: &Store, id: i64, number: u32, now: Timestamp) -> Result<bool> {
-    let view = store.attempt_view(id, number, now)?.ok_or_else(|| super::no_such_job(store, id))?;
+    let view = store.attempt_view(id, number, now)?.ok_or_else(|| locate::no_such_job(store, id))?;
     let AttemptView { mut job, ended, output } = view;
     if ended.is_none() && (number == 0 || number != job.last_attempt()) {
         bail!(
@@ -42,24 +42,23 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, number: u32, now: T
 }
 
 fn draw_facts(out: &mut Output, attempt: &Attempt, runs: u32, now: Timestamp) -> Written {
-    let mut fact = |word: &str, value: &str| out.prose(&format!("  {word:<9} "), value);
-    fact("decision", &sentence(attempt, runs))?;
+    out.fact("decision", &sentence(attempt, runs))?;
     if let Some(started) = attempt.started_at {
-        fact("started", &local_time(started))?;
+        out.fact("started", &local_time(started))?;
     }
     let how = exit_text(attempt).map(|how| format!(", {how}")).unwrap_or_default();
     let finished = attempt.finished_at;
-    fact("ended", &format!("{}, {}{how}", local_time(finished), relative_time(finished, now)))?;
+    out.fact("ended", &format!("{}, {}{how}", local_time(finished), relative_time(finished, now)))?;
     if let Some(took) = attempt.duration {
-        fact("took", &human_duration(took))?;
+        out.fact("took", &human_duration(took))?;
     }
     if let Some(message) = &attempt.message {
-        fact("message", &safe_line(message))?;
+        out.fact("message", &safe_line(message))?;
     }
     if attempt.leaked {
-        fact("leaked", "a process in the background outlived it")?;
+        out.fact("leaked", "a process in the background outlived it")?;
     }
-    fact("worker", &attempt.worker_id)
+    out.fact("worker", &attempt.worker_id)
 }
 
 fn draw_stream(out: &mut Output, name: &str, stream: &StreamBytes) -> Written {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use anyhow::Result;
 
 use super::attempt::exit_text;
-use crate::cli::definition_text::{command_lines, policy_lines};
+use crate::cli::definition_text::{print_command, print_policy};
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written, job_with_history_json, last_lines};
 use crate::cli::status_text::status_text;
@@ -29,7 +29,7 @@ const INDENT: &str = "       ";
 pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> Result<bool> {
     let view = store.job_view(id, MAX_ATTEMPTS, now)?;
     let JobView { mut job, history, last_output, workers } =
-        view.ok_or_else(|| super::no_such_job(store, id))?;
+        view.ok_or_else(|| locate::no_such_job(store, id))?;
     locate::add_start(store, &mut job);
     if out.json {
         out.object(&job_with_history_json(&job, &history))?;
@@ -70,29 +70,22 @@ fn draw_heading(out: &mut Output, job: &JobRow, workers: &[WorkerStatus], now: T
 
 fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     let spec = &job.spec;
-    // What may be copied stays whole.
-    for (index, line) in command_lines(&spec.command, &job.args).into_iter().enumerate() {
-        let word = if index == 0 { "command" } else { "" };
-        out.line(format!("  {word:<9} {line}"))?;
-    }
+    print_command(out, &spec.command, &job.args)?;
     out.line(format!("  cwd       {}", safe_line(&spec.cwd.to_text())))?;
-    let mut fact = |word: &str, value: String| out.prose(&format!("  {word:<9} "), &value);
-    fact("queue", format!("{}, priority {}", spec.queue, spec.priority))?;
-    for (index, words) in policy_lines(&spec.policy).into_iter().enumerate() {
-        fact(if index == 0 { "retries" } else { "" }, words)?;
-    }
+    out.fact("queue", &format!("{}, priority {}", spec.queue, spec.priority))?;
+    print_policy(out, &spec.policy)?;
     if let Some(timeout) = spec.timeout {
-        fact("timeout", format!("{timeout}, then SIGTERM, {} later SIGKILL", spec.grace_period))?;
+        out.fact("timeout", &format!("{timeout}, then SIGTERM, {} later SIGKILL", spec.grace_period))?;
     }
     let due = job.phase.map(|_| job.run_at);
     for (word, at) in [("enqueued", Some(job.enqueued_at)), ("due", due), ("expires", job.expires_at)] {
         if let Some(at) = at {
-            fact(word, format!("{}, {}", local_time(at), relative_time(at, now)))?;
+            out.fact(word, &format!("{}, {}", local_time(at), relative_time(at, now)))?;
         }
     }
     for (word, text) in [("key", &spec.unique_key), ("once", &job.idempotency_key), ("result", &job.result)] {
         if let Some(text) = text {
-            fact(word, safe_line(text))?;
+            out.fact(word, &safe_line(text))?;
         }
     }
     Ok(())

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::attempt::exit_text;
+use super::query::Query;
 use crate::cli::locate;
 use crate::cli::output::{
     Column, Output, Style, Table, Written, attempt_json, job_json, last_lines, note_left_out,
 };
 use crate::model::{DeadReason, ErrorCode, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED, sentence};
 use crate::store::{self, AttemptRow, Filter, JobRow, Store};
-use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
+use crate::text::{counted, human_duration, relative_time, safe_line};
 
 /// Rows read at once: a long read would hold up a checkpoint.
 const PAGE: usize = 500;
@@ -68,28 +69,16 @@ fn for_each<T, C>(
 }
 
 /// Hands each job on, or prints it as JSON.
-fn for_each_job(
-    out: &mut Output,
-    store: &Store,
-    filter: &Filter,
-    limit: usize,
-    now: Timestamp,
-    mut each: impl FnMut(JobRow) -> Written,
-) -> Result<Listed> {
-    let read = |last, length| store.jobs_page(filter, last, length, now);
-    for_each(out, limit, read, |out, mut job| {
+fn for_each_job(out: &mut Output, query: &Query, mut each: impl FnMut(JobRow) -> Written) -> Result<Listed> {
+    let Query { store, filter, limit, now } = query;
+    let read = |last, length| store.jobs_page(filter, last, length, *now);
+    for_each(out, *limit, read, |out, mut job| {
         locate::add_start(store, &mut job);
         if out.json { out.object(&job_json(&job)) } else { each(job) }
     })
 }
 
-pub(super) fn jobs(
-    out: &mut Output,
-    store: &Store,
-    filter: &Filter,
-    limit: usize,
-    now: Timestamp,
-) -> Result<bool> {
+pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
     let mut table = Table::new(&[
         Column::new("id").right(),
         Column::new("name").name(),
@@ -99,14 +88,14 @@ pub(super) fn jobs(
         Column::new("when"),
         Column::new("what").text().dropped(2),
     ]);
-    let listed = for_each_job(out, store, filter, limit, now, |job| {
+    let listed = for_each_job(out, query, |job| {
         table.row(vec![
             job.id.to_string(),
             job.spec.name.clone(),
             job.spec.queue.clone(),
             job.status().to_owned(),
             runs(&job),
-            relative_time(if job.phase.is_some() { job.run_at } else { job.changed_at }, now),
+            relative_time(if job.phase.is_some() { job.run_at } else { job.changed_at }, query.now),
             what_happened(&job),
         ]);
         Ok(())
@@ -126,13 +115,7 @@ fn what_happened(job: &JobRow) -> String {
     [code, reason, message].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn attempts(
-    out: &mut Output,
-    store: &Store,
-    filter: &Filter,
-    limit: usize,
-    now: Timestamp,
-) -> Result<bool> {
+pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
     let mut table = Table::new(&[
         Column::new("attempt"),
         Column::new("name").name(),
@@ -142,8 +125,8 @@ pub(super) fn attempts(
         Column::new("when"),
         Column::new("decision").text().dropped(3),
     ]);
-    let read = |last, length| store.attempts_page(filter, last, length);
-    let listed = for_each(out, limit, read, |out, AttemptRow { attempt, name, runs }| {
+    let read = |last, length| query.store.attempts_page(&query.filter, last, length);
+    let listed = for_each(out, query.limit, read, |out, AttemptRow { attempt, name, runs }| {
         if out.json {
             return out.object(&attempt_json(&attempt, runs));
         }
@@ -153,7 +136,7 @@ pub(super) fn attempts(
             attempt.outcome.to_string(),
             exit_text(&attempt).unwrap_or_default(),
             attempt.duration.map(human_duration).unwrap_or_default(),
-            relative_time(attempt.finished_at, now),
+            relative_time(attempt.finished_at, query.now),
             sentence(&attempt, runs),
         ]);
         Ok(())
@@ -168,17 +151,11 @@ struct DeadLetter {
 }
 
 /// Dead letters, grouped by error code, with the commands that help each group.
-pub(super) fn dead(
-    out: &mut Output,
-    store: &Store,
-    filter: &Filter,
-    limit: usize,
-    now: Timestamp,
-) -> Result<bool> {
+pub(super) fn dead(out: &mut Output, query: &Query) -> Result<bool> {
     let mut groups: BTreeMap<String, Vec<DeadLetter>> = BTreeMap::new();
-    let listed = for_each_job(out, store, filter, limit, now, |job| {
+    let listed = for_each_job(out, query, |job| {
         let code = job.error_code.as_ref().map(ErrorCode::to_string).unwrap_or_default();
-        let last_words = last_words(store, &job)?;
+        let last_words = last_words(query.store, &job)?;
         groups.entry(code).or_default().push(DeadLetter { job, last_words });
         Ok(())
     })?;
@@ -196,7 +173,7 @@ pub(super) fn dead(
         if index > 0 {
             out.line("")?;
         }
-        left_out.extend(draw_group(out, code, letters, filter, listed, now)?);
+        left_out.extend(draw_group(out, code, letters, query, listed)?);
     }
     left_out.dedup();
     if !left_out.is_empty() {
@@ -221,9 +198,8 @@ fn draw_group(
     out: &mut Output,
     code: &str,
     letters: &[DeadLetter],
-    filter: &Filter,
+    query: &Query,
     listed: Listed,
-    now: Timestamp,
 ) -> Result<Vec<&'static str>> {
     let heading = format!("{code}: {}", counted(letters.len(), "job"));
     out.line(out.paint(Style::Strong, &heading))?;
@@ -240,13 +216,13 @@ fn draw_group(
             format!("  {}", job.id),
             job.spec.name.clone(),
             runs(job),
-            relative_time(job.changed_at, now),
+            relative_time(job.changed_at, query.now),
             job.dead_reason.map(|reason| reason.to_string()).unwrap_or_default(),
             last_words.clone(),
         ]);
     }
     let left_out = table.print_rows(out)?;
-    for (word, line) in advice(code, letters, &selection(code, letters, filter, listed)) {
+    for (word, line) in advice(code, letters, &selection(code, letters, &query.filter, listed)) {
         out.prose(&format!("  {word:<7} "), &line)?;
     }
     Ok(left_out)

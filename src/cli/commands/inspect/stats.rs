@@ -2,24 +2,20 @@
 
 use anyhow::Result;
 
+use super::query::Query;
 use crate::cli::output::{Column, Output, Table, note_left_out, stats_json};
 use crate::model::Percentiles;
-use crate::store::{Filter, NameStats, Store};
+use crate::store::NameStats;
 use crate::text::{Millis, Timestamp, human_duration, relative_time, safe_line};
 
 /// Shows them, the busiest names first.
-pub(super) fn show(
-    out: &mut Output,
-    store: &Store,
-    filter: &Filter,
-    limit: usize,
-    now: Timestamp,
-) -> Result<bool> {
-    let mut stats: Vec<_> = store.stats(filter, now)?.into_iter().collect();
+pub(super) fn show(out: &mut Output, query: &Query) -> Result<bool> {
+    let Query { store, filter, limit, now } = query;
+    let mut stats: Vec<_> = store.stats(filter, *now)?.into_iter().collect();
     // Names come in their order, and keep it where the numbers are the same.
     stats.sort_by_key(|(_, of_name)| std::cmp::Reverse((of_name.jobs(), of_name.attempts)));
-    let more = stats.len() > limit;
-    stats.truncate(limit);
+    let more = stats.len() > *limit;
+    stats.truncate(*limit);
     if out.json {
         for (name, of_name) in &stats {
             out.object(&stats_json(name, of_name))?;
@@ -43,7 +39,7 @@ pub(super) fn show(
         Column::new("last failure").text(),
     ]);
     for (name, of_name) in &stats {
-        table.row(row(name, of_name, now));
+        table.row(row(name, of_name, *now));
     }
     let left_out = table.print_rows(out)?;
     // Without the columns that it explains it would be in the way.
