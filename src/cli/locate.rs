@@ -69,7 +69,7 @@ pub fn add_start(store: &Store, job: &mut JobRow) {
         && let Some(number) = job.attempts.checked_add(1)
         && let Some(at) = worker::started_at(&store.file().run_dir(), worker, job.id, number)
     {
-        job.knows_start(at);
+        job.set_attempt_start(at);
     }
 }
 

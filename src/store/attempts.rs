@@ -37,9 +37,8 @@ impl Store {
                 return Err(StoreError::contradiction("an index of attempts is out of order"));
             }
             let mut read = tx.prepare_cached(&format!(
-                "SELECT {ATTEMPT_COLUMNS}, j.name, d.spec FROM attempts AS a JOIN jobs AS j ON j.id = a.job_id
-                 JOIN definitions AS d ON d.id = j.definition_id LEFT JOIN workers AS w ON w.id = a.worker_id
-                 WHERE a.job_id = ?1 AND a.number = ?2"
+                "SELECT {COLUMNS}, j.name, d.spec FROM {TABLES} JOIN jobs AS j ON j.id = a.job_id
+                 JOIN definitions AS d ON d.id = j.definition_id WHERE a.job_id = ?1 AND a.number = ?2"
             ))?;
             let mut attempts = Vec::with_capacity(page.len());
             for (_, job_id, number) in &page {
@@ -57,8 +56,7 @@ impl Store {
     pub fn history(&self, job_id: i64, limit: usize) -> Result<Vec<Attempt>> {
         self.read(|tx| {
             let mut statement = tx.prepare_cached(&format!(
-                "SELECT {ATTEMPT_COLUMNS} FROM attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id
-                 WHERE a.job_id = ?1 ORDER BY a.number DESC LIMIT ?2"
+                "SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 ORDER BY a.number DESC LIMIT ?2"
             ))?;
             let rows = statement.query_map(params![job_id, limit], read_attempt)?;
             let mut attempts = rows.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -71,8 +69,7 @@ impl Store {
     pub fn attempt(&self, job_id: i64, number: u32) -> Result<Option<Attempt>> {
         self.read(|tx| {
             let mut statement = tx.prepare_cached(&format!(
-                "SELECT {ATTEMPT_COLUMNS} FROM attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id
-                 WHERE a.job_id = ?1 AND a.number = ?2"
+                "SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 AND a.number = ?2"
             ))?;
             Ok(statement.query_row(params![job_id, number], read_attempt).optional()?)
         })
@@ -125,8 +122,10 @@ fn conditions(filter: &Filter) -> Conditions {
     wanted
 }
 
-/// The columns that [`read_attempt`] takes, of `attempts AS a` and `workers AS w`.
-const ATTEMPT_COLUMNS: &str = "a.job_id, a.number, a.outcome, a.error_code, a.exit_code, a.signal, a.message,
+const TABLES: &str = "attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id";
+
+/// The columns of [`TABLES`] that [`read_attempt`] takes.
+const COLUMNS: &str = "a.job_id, a.number, a.outcome, a.error_code, a.exit_code, a.signal, a.message,
     coalesce(w.name, ''), a.started_at, a.finished_at, a.duration_ms, a.budget_number, a.next_state, a.dead_reason,
     a.nominal_delay_ms, a.delay_ms, a.leaked, a.spawn_failure";
 

@@ -25,7 +25,7 @@ impl Store {
         name.push(format!(".{}.partial", std::process::id()));
         let draft = target.with_file_name(name);
         File::options().create_new(true).write(true).mode(0o600).open(&draft).map_err(failed)?;
-        let copied = self.look(|from| copy(from, &draft, on_progress)).and_then(|()| {
+        let copied = self.autocommit(|from| copy(from, &draft, on_progress)).and_then(|()| {
             File::open(&draft).and_then(|file| file.sync_all()).map_err(failed)?;
             // A link refuses to replace what is there; a rename would not.
             fs::hard_link(&draft, target).map_err(failed)

@@ -1,6 +1,6 @@
 //! Recording that waiting jobs were not started in time.
 
-use rusqlite::{Connection, OptionalExtension, Params, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::error::{Result, StoreError};
 use super::open::Store;
@@ -12,15 +12,20 @@ const EXPIRE: &str = "UPDATE jobs SET state = 'dead', dead_reason = 'expired', e
                                       changed_at = max(expires_at, changed_at)
                       WHERE state = 'pending'";
 
-/// A job that was found to have expired.
+/// A job that ended without a further attempt: it expired, or it was cancelled before it was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expired {
-    /// Its id.
+pub struct DroppedJob {
     pub id: i64,
-    /// Its name.
     pub name: String,
     /// How many attempts it had.
     pub attempts: u32,
+}
+
+impl DroppedJob {
+    /// Reads id, name and attempts.
+    pub(super) fn read(row: &Row) -> rusqlite::Result<Self> {
+        Ok(Self { id: row.get(0)?, name: row.get(1)?, attempts: row.get(2)? })
+    }
 }
 
 impl Store {
@@ -62,7 +67,7 @@ pub(super) fn expire_one(connection: &Connection, id: i64) -> Result<()> {
 }
 
 /// Records up to `limit` waiting jobs that have expired by `now`.
-pub(super) fn expire_due(connection: &Connection, now: Timestamp, limit: usize) -> Result<Vec<Expired>> {
+pub(super) fn expire_due(connection: &Connection, now: Timestamp, limit: usize) -> Result<Vec<DroppedJob>> {
     // Most often there is none, and to find that out costs less than a statement that would change some.
     let any = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1)";
     if !connection.prepare_cached(any)?.query_row([now.0], |row| row.get::<_, bool>(0))? {
@@ -74,13 +79,9 @@ pub(super) fn expire_due(connection: &Connection, now: Timestamp, limit: usize) 
 }
 
 /// Records the expiry of the waiting jobs that this condition selects.
-fn record(connection: &Connection, condition: &str, values: impl Params) -> Result<Vec<Expired>> {
+fn record(connection: &Connection, condition: &str, values: impl Params) -> Result<Vec<DroppedJob>> {
     let sql = format!("{EXPIRE} AND {condition} RETURNING id, name, attempts");
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(values)?;
-    let mut expired = Vec::new();
-    while let Some(row) = rows.next()? {
-        expired.push(Expired { id: row.get(0)?, name: row.get(1)?, attempts: row.get(2)? });
-    }
-    Ok(expired)
+    let expired = statement.query_map(values, DroppedJob::read)?;
+    Ok(expired.collect::<rusqlite::Result<_>>()?)
 }

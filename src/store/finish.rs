@@ -13,11 +13,8 @@ use crate::text::{Millis, Timestamp};
 /// An attempt that has ended, as its worker or a recoverer tells it.
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// The job.
     pub job_id: i64,
-    /// The number of the attempt.
     pub number: u32,
-    /// How it ended.
     pub ending: Exit,
     /// What the job said about itself.
     pub report: SelfReport,
@@ -25,7 +22,6 @@ pub struct Ended {
     pub message: Option<String>,
     /// None where nobody knows whether it started.
     pub started_at: Option<Timestamp>,
-    /// When it ended.
     pub finished_at: Timestamp,
     /// By the monotonic clock; none for a crash.
     pub duration: Option<Millis>,
@@ -44,20 +40,13 @@ pub struct Ended {
 pub enum Recorded {
     /// The attempt as the history has it, and what was decided.
     Written {
-        /// The row.
         attempt: Box<Attempt>,
-        /// The name of its job.
         name: String,
         /// The number of runs in the job's budget.
         runs: u32,
     },
     /// The job is no longer this worker's, or this attempt was recorded before: nothing was changed.
-    Late {
-        /// The job.
-        job_id: i64,
-        /// The number of the attempt.
-        number: u32,
-    },
+    Late { job_id: i64, number: u32 },
 }
 
 impl Recorded {

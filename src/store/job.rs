@@ -31,7 +31,7 @@ pub struct JobRow {
     pub expires_at: Option<Timestamp>,
     /// The last change of state.
     pub changed_at: Timestamp,
-    /// The first start that is known. The start of a running attempt only its worker knows, see [`JobRow::knows_start`].
+    /// The first start that is known. The start of a running attempt only its worker knows, see [`JobRow::set_attempt_start`].
     pub started_at: Option<Timestamp>,
     pub attempt_started_at: Option<Timestamp>,
     /// Ended attempts, over all budgets.
@@ -180,7 +180,7 @@ impl JobRow {
     }
 
     /// Adds the start of the running attempt, which its worker keeps.
-    pub fn knows_start(&mut self, at: Timestamp) {
+    pub fn set_attempt_start(&mut self, at: Timestamp) {
         self.attempt_started_at = Some(at);
         self.started_at = self.started_at.or(Some(at));
     }

@@ -30,7 +30,7 @@ const HEADER: usize = 100;
 /// An open database.
 #[derive(Debug)]
 pub struct Store {
-    /// Use it through `write`, `read` and `look`.
+    /// Use it through `write`, `read` and `autocommit`.
     pub(super) connection: Connection,
     file: StoreFile,
     /// Device and inode of the file that was opened.
@@ -90,7 +90,7 @@ impl Store {
         if self.read_only {
             return Err(StoreError::Full);
         }
-        let written = self.look(|connection| {
+        let written = self.autocommit(|connection| {
             let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
             let value = body(&transaction)?;
             transaction.commit().map_err(StoreError::at_commit)?;
@@ -101,7 +101,7 @@ impl Store {
 
     /// Runs one read transaction: all its statements see the same moment. Within another one it is part of that.
     pub(super) fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.look(|connection| {
+        self.autocommit(|connection| {
             if !connection.is_autocommit() {
                 return body(connection);
             }
@@ -111,7 +111,7 @@ impl Store {
     }
 
     /// Runs statements that each see their own moment: for long reads, since a transaction would hold up checkpoints.
-    pub(super) fn look<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    pub(super) fn autocommit<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let done = body(&self.connection);
         if done.as_ref().is_err_and(StoreError::may_be_damage) {
             checkpoint_on_close(&self.connection, false)?;
@@ -121,7 +121,7 @@ impl Store {
 
     /// Changes whenever another connection has written: a cheap way to see that something may be new.
     pub fn data_version(&self) -> Result<i64> {
-        self.look(|tx| Ok(tx.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?))
+        self.autocommit(|tx| Ok(tx.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?))
     }
 }
 

@@ -153,12 +153,8 @@ pub(super) fn backlog(
     })
 }
 
-/// The earlier of these, where there are any.
 fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (one, other) => one.or(other),
-    }
+    a.into_iter().chain(b).min()
 }
 
 fn any_running(connection: &Connection, selected: Option<&[String]>) -> Result<bool> {

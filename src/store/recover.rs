@@ -4,9 +4,10 @@ use rusqlite::Connection;
 
 use super::definition::Definitions;
 use super::error::{Result, StoreError};
+use super::expire::DroppedJob;
 use super::finish::{self, Ended, Recorded};
 use super::open::Store;
-use super::turn::{self, CancelledClaim};
+use super::turn::give_back;
 use super::workers;
 use crate::text::Timestamp;
 
@@ -25,7 +26,7 @@ pub struct Recovered {
     /// In the order of the lost attempts.
     pub recorded: Vec<Recorded>,
     /// Claims that were never started, and whose jobs had been cancelled.
-    pub cancelled: Vec<CancelledClaim>,
+    pub cancelled: Vec<DroppedJob>,
 }
 
 impl Store {
@@ -67,7 +68,9 @@ impl Store {
                 recovered.recorded.push(recorded);
             }
             let now = clock();
-            recovered.cancelled = give_back(tx, worker, never_started, now)?;
+            for job_id in never_started {
+                recovered.cancelled.extend(give_back(tx, worker, *job_id, now)?);
+            }
             let closed = workers::close(tx, worker, now)?;
             // It will be found again and again by the index that it was found by.
             let listed = "SELECT EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
@@ -86,9 +89,4 @@ impl Store {
 fn holds(tx: &Connection, worker: i64, job_id: i64) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND worker_id = ?2)";
     Ok(tx.prepare_cached(sql)?.query_row([job_id, worker], |row| row.get(0))?)
-}
-
-/// The jobs that did not go back to their queue, since they had been cancelled.
-fn give_back(tx: &Connection, worker: i64, jobs: &[i64], now: Timestamp) -> Result<Vec<CancelledClaim>> {
-    jobs.iter().filter_map(|job_id| turn::give_back(tx, worker, *job_id, now).transpose()).collect()
 }

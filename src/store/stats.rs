@@ -76,7 +76,7 @@ impl Store {
     pub fn stats(&self, filter: &Filter, now: Timestamp) -> Result<Stats> {
         let mut names = Names::new();
         // Not in one transaction: it would hold up checkpoints longer than either.
-        self.look(|tx| {
+        self.autocommit(|tx| {
             gather_jobs(tx, filter, now, &mut names)?;
             gather_attempts(tx, filter, &mut names)
         })?;

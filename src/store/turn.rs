@@ -1,19 +1,18 @@
 //! One turn of a worker: record what ended, drop what expired, claim what is due. One transaction, one sync.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::claim::{self, Claim};
 use super::definition::Definitions;
 use super::error::{Result, StoreError};
-use super::expire::{self, Expired};
+use super::expire::{self, DroppedJob};
 use super::finish::{self, Ended, Recorded};
 use super::open::Store;
 use super::queues::{self, Backlog};
-use crate::model::JobState;
 use crate::text::Timestamp;
 
 /// Expired jobs recorded in one turn; the rest waits for the next.
-const MOST_EXPIRED: usize = 1_000;
+const MAX_EXPIRED: usize = 1_000;
 
 /// What a worker asks of one turn.
 #[derive(Debug)]
@@ -22,23 +21,11 @@ pub struct TurnRequest<'a> {
     pub worker: i64,
     /// The queues it looks at; none: all.
     pub queues: Option<&'a [String]>,
-    /// Attempts that ended.
     pub ended: &'a [Ended],
     /// Claims that were not started and will not be: they go back as if they had never been made.
     pub give_back: &'a [i64],
     /// How many jobs it can start now.
     pub idle_slots: usize,
-}
-
-/// A job that was cancelled while a worker held it and had not started it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CancelledClaim {
-    /// Its id.
-    pub id: i64,
-    /// Its name.
-    pub name: String,
-    /// How many attempts it had.
-    pub attempts: u32,
 }
 
 /// What a turn did. It is on disk.
@@ -47,9 +34,9 @@ pub struct Turn {
     /// In the order of [`TurnRequest::ended`].
     pub recorded: Vec<Recorded>,
     /// Jobs that died waiting.
-    pub expired: Vec<Expired>,
+    pub expired: Vec<DroppedJob>,
     /// Of [`TurnRequest::give_back`]: those that did not go back to their queue, since they had been cancelled.
-    pub cancelled: Vec<CancelledClaim>,
+    pub cancelled: Vec<DroppedJob>,
     /// Jobs to start, in this order.
     pub claims: Vec<Claim>,
     /// What is left.
@@ -75,11 +62,11 @@ impl Store {
             for job_id in request.give_back {
                 turn.cancelled.extend(give_back(tx, request.worker, *job_id, now)?);
             }
-            turn.expired = expire::expire_due(tx, now, MOST_EXPIRED)?;
+            turn.expired = expire::expire_due(tx, now, MAX_EXPIRED)?;
             turn.claims =
                 claim::claim(tx, definitions, request.worker, request.queues, request.idle_slots, now)?;
             turn.backlog = queues::backlog(tx, request.queues, now)?;
-            let expired_all = turn.expired.len() < MOST_EXPIRED;
+            let expired_all = turn.expired.len() < MAX_EXPIRED;
             if turn.backlog.due && expired_all && turn.claims.len() < request.idle_slots {
                 // Whoever waits until nothing is due would wait for ever.
                 return Err(StoreError::contradiction(
@@ -93,31 +80,26 @@ impl Store {
     }
 }
 
-/// Undoes a claim that was never started. A cancel that came meanwhile takes effect: then it tells of the job.
+/// Undoes a claim that was never started. A cancel that came meanwhile takes effect, and then the job is given.
 ///
 /// The job was due, and is, whatever has become of the clock; it has waited since then.
 pub(super) fn give_back(
-    connection: &Connection,
+    tx: &Connection,
     worker: i64,
     job_id: i64,
     now: Timestamp,
-) -> Result<Option<CancelledClaim>> {
-    let mut statement = connection.prepare_cached(
+) -> Result<Option<DroppedJob>> {
+    let mut statement = tx.prepare_cached(
         "UPDATE jobs SET state = iif(cancel_requested_at IS NULL, 'pending', 'cancelled'), worker_id = NULL,
                          run_at = min(run_at, ?3),
                          changed_at = iif(cancel_requested_at IS NULL, min(run_at, ?3), ?3)
          WHERE id = ?1 AND state = 'running' AND worker_id = ?2
-         RETURNING state, name, attempts",
+         RETURNING id, name, attempts, state = 'cancelled'",
     )?;
-    let mut rows = statement.query(rusqlite::params![job_id, worker, now.0])?;
-    let mut cancelled = None;
-    while let Some(row) = rows.next()? {
-        let state: String = row.get(0)?;
-        if state == JobState::Cancelled.as_str() {
-            cancelled = Some(CancelledClaim { id: job_id, name: row.get(1)?, attempts: row.get(2)? });
-        }
-    }
-    Ok(cancelled)
+    let given_back = statement.query_row(params![job_id, worker, now.0], |row| {
+        Ok((DroppedJob::read(row)?, row.get::<_, bool>(3)?))
+    });
+    Ok(given_back.optional()?.filter(|(_, cancelled)| *cancelled).map(|(job, _)| job))
 }
 
 fn cancels(connection: &Connection, worker: i64) -> Result<Vec<i64>> {

@@ -9,7 +9,6 @@ use crate::text::Timestamp;
 /// A worker that has started, and has neither stopped nor been recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerRow {
-    /// Its row id.
     pub id: i64,
     /// Its random name: the `worker_id` that people see.
     pub name: String,
@@ -19,7 +18,6 @@ pub struct WorkerRow {
     pub boot_id: String,
     /// When its process started, in clock ticks since that boot.
     pub start_ticks: u64,
-    /// When it started.
     pub started_at: Timestamp,
     /// How many attempts it runs at once.
     pub slots: usize,

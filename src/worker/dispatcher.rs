@@ -23,7 +23,7 @@ use crate::model::{JobState, StopReason, signal};
 use crate::process::{Inherited, ZombieReaper};
 use crate::report::{self, EventKind, Reporter};
 use crate::store::{
-    Backlog, CancelledClaim, Definitions, Ended, Output, Recorded, Store, StoreError, Turn, TurnRequest,
+    Backlog, Definitions, DroppedJob, Ended, Output, Recorded, Store, StoreError, Turn, TurnRequest,
 };
 use crate::text::{Millis, Timestamp};
 use crate::wake;
@@ -227,8 +227,8 @@ impl Dispatcher<'_> {
         wake::wake_others(&self.store.file().run_dir(), &self.name);
     }
 
-    fn tell_cancelled(&mut self, jobs: Vec<CancelledClaim>) {
-        for CancelledClaim { id, name, attempts } in jobs {
+    fn tell_cancelled(&mut self, jobs: Vec<DroppedJob>) {
+        for DroppedJob { id, name, attempts } in jobs {
             self.tell(EventKind::JobCancelled { job_id: id, name, attempts });
         }
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::plain::{Job, Plain};
 use crate::model::{Attempt, Circumstances, Decision, JobSpec, JobState, Outcome, classify, decide};
 use crate::store::{
-    Backlog, CancelledClaim, Claim, Ended, Expired, HeldClaim, Output, Recorded, Recovered, Turn, TurnRequest,
+    Backlog, Claim, DroppedJob, Ended, HeldClaim, Output, Recorded, Recovered, Turn, TurnRequest,
 };
 use crate::text::Timestamp;
 
@@ -14,8 +14,11 @@ impl Plain {
         let recorded = request.ended.iter().map(|ended| self.finish(request.worker, ended)).collect();
         let given = request.give_back.iter();
         let cancelled = given.filter_map(|id| self.give_back(request.worker, *id, now)).collect();
-        let expired =
-            |job: &Job| Expired { id: job.id, name: job.spec.name.clone(), attempts: job.next_number() - 1 };
+        let expired = |job: &Job| DroppedJob {
+            id: job.id,
+            name: job.spec.name.clone(),
+            attempts: job.next_number() - 1,
+        };
         Turn {
             recorded,
             cancelled,
@@ -162,14 +165,14 @@ impl Plain {
         Recorded::Written { attempt: Box::new(attempt), name, runs }
     }
 
-    fn give_back(&mut self, worker: i64, id: i64, now: Timestamp) -> Option<CancelledClaim> {
+    fn give_back(&mut self, worker: i64, id: i64, now: Timestamp) -> Option<DroppedJob> {
         let job = self.jobs.get_mut(&id).filter(|job| job.worker == Some(worker))?;
         job.state = if job.cancel_requested_at.is_some() { JobState::Cancelled } else { JobState::Pending };
         job.worker = None;
         job.run_at = job.run_at.min(now);
         job.changed_at = if job.state == JobState::Cancelled { now } else { job.run_at };
         let (name, attempts) = (job.spec.name.clone(), job.next_number() - 1);
-        (job.state == JobState::Cancelled).then_some(CancelledClaim { id, name, attempts })
+        (job.state == JobState::Cancelled).then_some(DroppedJob { id, name, attempts })
     }
 
     pub fn recover(
