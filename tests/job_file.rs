@@ -194,7 +194,7 @@ backoff = { strategy = "exponential", initial = "2s", max = "5s", jitter = false
           queue  default, priority 0
           limits  no timeout, grace 10s
           retries  4 runs, exponential from 2s, ×2, at most 5s
-          after attempt  wait  from  to
+          after attempt  delay  from  to
           1  2s  2s  2s
           2  4s  4s  4s
           3  5s  5s  5s

@@ -88,14 +88,26 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
         return Some(of_store(error));
     }
     if let Some(error) = error.downcast_ref() {
-        let status = match error {
-            JobFileError::NotFound { .. } | JobFileError::Nowhere { .. } => ExitStatus::NOT_FOUND,
-            JobFileError::Unreadable { error, .. } => of_io(error),
-            JobFileError::Mistakes(_) => ExitStatus::DATA,
-        };
-        return Some((status, None));
+        return Some(of_job_file(error));
     }
     error.downcast_ref().map(|error| (of_io(error), None))
+}
+
+fn of_job_file(error: &JobFileError) -> (ExitStatus, Option<String>) {
+    let (status, hint) = match error {
+        JobFileError::NotFound { .. } => {
+            (ExitStatus::NOT_FOUND, "check the path, or write a job file with `runner init`")
+        }
+        JobFileError::Nowhere { .. } => (
+            ExitStatus::NOT_FOUND,
+            "`runner init` writes one here; `--file PATH` or $RUNNER_FILE names another",
+        ),
+        JobFileError::Unreadable { error, .. } => {
+            (of_io(error), "make it a file that you may read, or name another with `--file PATH`")
+        }
+        JobFileError::Mistakes(_) => return (ExitStatus::DATA, None),
+    };
+    (status, Some(hint.to_owned()))
 }
 
 fn of_store(error: &StoreError) -> (ExitStatus, Option<String>) {

@@ -16,7 +16,7 @@ pub fn store_file(global: &Global) -> Result<StoreFile> {
     let path = store::locate(global.db.as_deref(), &|name| std::env::var_os(name)).ok_or_else(|| {
         CliError::new(
             ExitStatus::NOT_FOUND,
-            "there is no place for the database: $HOME is not set to an absolute path",
+            "the database has no directory: $HOME is not set to an absolute path",
         )
         .hint("name one with --db PATH or $RUNNER_DB")
     })?;

@@ -48,9 +48,8 @@ pub fn main() -> ExitStatus {
         Ok(Ok(status)) => status,
         Ok(Err(error)) => {
             let CliError { status, message, hint } = describe(&error);
-            let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-            // The message may hold names and paths from anywhere.
-            output::print_error(&safe_block(&format!("runner: {message}{hint}")));
+            // They may hold names and paths from anywhere.
+            output::print_error(&safe_block(&message), hint.map(|hint| safe_block(&hint)).as_deref());
             status
         }
     }

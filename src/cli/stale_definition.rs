@@ -35,13 +35,13 @@ pub fn warn_of_stale(global: &Global, jobs: &[JobRow]) {
     for (name, (ids, mut keys)) in of_name {
         keys.sort_unstable();
         keys.dedup();
-        let who = match ids.as_slice() {
+        let subject = match ids.as_slice() {
             [id] => format!("job {id} keeps the definition that it was enqueued with"),
             ids => format!("{} of {name} keep the definition of their enqueue", counted(ids.len(), "job")),
         };
         let (keys, path) = (keys.join(", "), locate::display(&file.path));
         warn(&format!(
-            "{who}; {name} in {path} has changed since ({keys}): runner enqueue {name} takes the present one"
+            "{subject}; {name} in {path} has changed since ({keys}): runner enqueue {name} takes the present one"
         ));
     }
 }

@@ -92,7 +92,7 @@ pub fn jitter(text: &str) -> Result<Jitter, String> {
     }
     match text.parse::<f64>() {
         Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(Jitter::Fraction(fraction)),
-        Ok(_) => Err("a jitter without a unit is a fraction of the wait, from 0 to 1".to_owned()),
+        Ok(_) => Err("a jitter without a unit is a fraction of the delay, from 0 to 1".to_owned()),
         Err(_) => Millis::parse(text).map(Jitter::Absolute),
     }
 }
@@ -123,7 +123,7 @@ pub fn backoff(text: &str) -> Result<Backoff, String> {
     }
     if let Some((first, max)) = strategy.first_above_max() {
         return Err(format!(
-            "the longest wait ({max}) is below the first ({first}); give MAX as the last part"
+            "the longest delay ({max}) is below the first ({first}); give MAX as the last part"
         ));
     }
     Ok(Backoff { strategy, jitter: Jitter::DEFAULT })
@@ -142,7 +142,7 @@ pub fn delays<'a>(delays: impl Iterator<Item = &'a str>) -> Result<Backoff, Stri
 fn list<'a>(delays: impl Iterator<Item = &'a str>) -> Result<Strategy, String> {
     let delays = delays.map(Millis::parse).collect::<Result<Vec<_>, _>>()?;
     if delays.is_empty() {
-        return Err("a list of waits is not empty".to_owned());
+        return Err("a list of delays is not empty".to_owned());
     }
     Ok(Strategy::List { delays, repeat_last: false })
 }

@@ -1,7 +1,7 @@
 //! Waiting until jobs are final: for `wait` and `enqueue --wait`.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 
@@ -14,9 +14,6 @@ use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
 use crate::store::{JobRow, Store, StoreError};
 use crate::text::Millis;
-
-/// How often the workers are looked at while a job waits for one.
-const LOOK_AT_WORKERS: Duration = Duration::from_secs(1);
 
 /// Unfinished jobs that are named when the waiting ends without them.
 const MAX_NAMED: usize = 5;
@@ -37,9 +34,8 @@ pub struct Waiter {
     /// The end of the timeout.
     deadline: Option<Instant>,
     quiet: bool,
-    /// Queues whose lack of a worker the caller knows.
+    /// Queues without a worker that were warned of.
     warned: HashSet<String>,
-    looked_at_workers: Option<Instant>,
 }
 
 /// What came first.
@@ -61,7 +57,6 @@ impl Waiter {
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout.into())),
             quiet,
             warned: HashSet::new(),
-            looked_at_workers: None,
         })
     }
 
@@ -123,11 +118,9 @@ impl Waiter {
     /// Warns once for each queue: without a worker the job may wait for ever.
     fn warn_of_missing_worker(&mut self, store: &Store, job: &JobRow) -> Result<()> {
         let queue = &job.spec.queue;
-        let looked = self.looked_at_workers.is_some_and(|at| at.elapsed() < LOOK_AT_WORKERS);
-        if self.quiet || looked || self.warned.contains(queue) {
+        if self.quiet || self.warned.contains(queue) {
             return Ok(());
         }
-        self.looked_at_workers = Some(Instant::now());
         if !worker_statuses(store)?.iter().any(|worker| worker.takes_from(queue)) {
             warn(&format!("waiting for job {}, but {}", job.id, no_worker(queue)));
             self.warned.insert(queue.clone());

@@ -189,11 +189,7 @@ impl std::error::Error for JobFileError {}
 impl fmt::Display for JobFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound { path } => write!(
-                f,
-                "there is no job file {}\nhint: check the path, or write a job file with `runner init`",
-                path.display()
-            ),
+            Self::NotFound { path } => write!(f, "there is no job file {}", path.display()),
             Self::Nowhere { upwards_from, of_user } => {
                 let upwards_from = upwards_from.display();
                 write!(
@@ -203,15 +199,11 @@ impl fmt::Display for JobFileError {
                 if let Some(path) = of_user {
                     write!(f, ", and for {}", path.display())?;
                 }
-                f.write_str(
-                    "\nhint: `runner init` writes one here; `--file PATH` or $RUNNER_FILE names another",
-                )
+                Ok(())
             }
-            Self::Unreadable { path, error } => write!(
-                f,
-                "cannot read the job file {}: {error}\nhint: make it a file that you may read, or name another with `--file PATH`",
-                path.display()
-            ),
+            Self::Unreadable { path, error } => {
+                write!(f, "cannot read the job file {}: {error}", path.display())
+            }
             Self::Mistakes(invalid) => write!(f, "the job file cannot be used\n\n{invalid}"),
         }
     }

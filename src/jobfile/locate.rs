@@ -100,7 +100,6 @@ mod tests {
         let error = machine.locate(None).unwrap_err().to_string();
         insta::assert_snapshot!(error.replace(&root, "ROOT"), @r"
         there is no job file: looked for jobs.toml in ROOT/project/deep/down and every directory above it, and for ROOT/home/.config/runner/jobs.toml
-        hint: `runner init` writes one here; `--file PATH` or $RUNNER_FILE names another
         ");
     }
 }

@@ -274,14 +274,8 @@ mod tests {
             let error = JobFile::read(&dir.path().join(name)).unwrap_err();
             error.to_string().replace(&dir.path().display().to_string(), "DIR")
         };
-        insta::assert_snapshot!(told("job.toml", b""), @r"
-        there is no job file DIR/job.toml
-        hint: check the path, or write a job file with `runner init`
-        ");
-        insta::assert_snapshot!(told("", b""), @r"
-        cannot read the job file DIR/: Is a directory (os error 21)
-        hint: make it a file that you may read, or name another with `--file PATH`
-        ");
+        assert_eq!(told("job.toml", b""), "there is no job file DIR/job.toml");
+        assert_eq!(told("", b""), "cannot read the job file DIR/: Is a directory (os error 21)");
         insta::assert_snapshot!(told("jobs.toml", b"[jobs.a]\ncommand = 'caf\xe9'\n"), @"
         the job file cannot be used
 

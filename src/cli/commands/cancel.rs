@@ -27,7 +27,7 @@ pub fn run(global: &Global, args: &Ids, out: &mut Output) -> Result<ExitStatus> 
                 continue;
             }
             CancelOutcome::Cancelled => format!("job {id}: cancelled"),
-            CancelOutcome::Requested => asked_to_end(&store, id)?,
+            CancelOutcome::Requested => cancel_requested(&store, id)?,
             CancelOutcome::Finished(state) => format!("job {id}: {state} before, left as it is"),
         };
         if let Some(job) = locate::find_job(&store, id, clock::now())? {
@@ -37,8 +37,8 @@ pub fn run(global: &Global, args: &Ids, out: &mut Output) -> Result<ExitStatus> 
     Ok(exit)
 }
 
-/// Who ends a running job: its worker, if that can.
-fn asked_to_end(store: &Store, id: i64) -> Result<String> {
+/// What a running job waits for: its worker ends it, if that can.
+fn cancel_requested(store: &Store, id: i64) -> Result<String> {
     let worker = store.job(id, clock::now())?.and_then(|job| job.worker_id);
     let workers = worker_statuses(store)?;
     let its_own = workers.iter().find(|status| worker.as_deref() == Some(&status.row.name));

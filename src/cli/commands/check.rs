@@ -65,7 +65,7 @@ fn show_job(out: &mut Output, job: &Declared) -> Written {
     }
     let mut table = Table::new(&[
         Column::new("  after attempt"),
-        Column::new("wait").right(),
+        Column::new("delay").right(),
         Column::new("from").right(),
         Column::new("to").right(),
     ]);

@@ -168,17 +168,12 @@ fn show(out: &mut Output, report: &Report) -> Written {
     let mut fact = |word: &str, value: String| out.line(format!("{word:<9} {value}"));
     fact("database", format!("{db} (from {})", report.db_from))?;
     fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)))?;
-    match (&report.job_file, report.jobs_declared) {
-        (Some(path), Some(jobs)) => {
-            fact(
-                "job file",
-                format!("{} (from {}), {}", safe_line(path), report.job_file_from, counted(jobs, "job")),
-            )?;
+    let declared = report.jobs_declared.map(|jobs| format!(", {}", counted(jobs, "job"))).unwrap_or_default();
+    match &report.job_file {
+        Some(path) => {
+            fact("job file", format!("{} (from {}){declared}", safe_line(path), report.job_file_from))?;
         }
-        (Some(path), None) => {
-            fact("job file", format!("{} (from {})", safe_line(path), report.job_file_from))?;
-        }
-        (None, _) => fact("job file", "none found; runner init writes one".to_owned())?,
+        None => fact("job file", "none found; runner init writes one".to_owned())?,
     }
     fact("workers", format!("{} alive, {} dead", report.workers_alive, report.workers_dead))?;
     fact("SQLite", report.sqlite.to_owned())?;

@@ -115,8 +115,8 @@ fn explain_ending(out: &mut Output, subject: &Subject, ending: Exit, attempt: u3
     }
     let name = out.paint(Style::Strong, &spec.name);
     out.line(format!("{name}, attempt {attempt} of {runs}: {}", ending_words(ending)))?;
-    out.line(format!("  code      {}", code_words(&spec.exit, ending, verdict.code.as_ref())))?;
-    out.prose("  decision  ", &sentence)
+    out.fact("code", &code_words(&spec.exit, ending, verdict.code.as_ref()))?;
+    out.fact("decision", &sentence)
 }
 
 fn ending_words(ending: Exit) -> String {

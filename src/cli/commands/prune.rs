@@ -13,8 +13,8 @@ use crate::model::JobState;
 use crate::store::{PruneCounts, PruneFilter};
 use crate::text::{Timestamp, counted};
 
-/// What is removed where no state is named: a dead letter is kept until somebody says that it may go.
-const USUAL: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
+/// Removed where no state is named: a dead letter is kept until `--state dead`.
+const DEFAULT_STATES: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
 
 /// Removes finished jobs, or says which would go.
 pub fn run(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStatus> {
@@ -32,7 +32,7 @@ pub fn run(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStatus
     }
     let poller = Poller::start()?;
     let mut bar = Bar::new(global, "{pos} of {len} removed");
-    let all = if bar.is_watched() { sum(&store.count_prunable(&filter)?) } else { 0 };
+    let all = if bar.is_visible() { sum(&store.count_prunable(&filter)?) } else { 0 };
     let counts = store.prune(&filter, &mut |gone| {
         bar.set(gone, all);
         poller.stopped().is_none()
@@ -50,7 +50,7 @@ fn filter(args: &Prune) -> PruneFilter {
     let now = clock::now();
     let age = args.older_than.map_or(0, |span| span.0);
     let mut states: Vec<JobState> = Vec::new();
-    for state in if args.state.is_empty() { &USUAL[..] } else { &args.state } {
+    for state in if args.state.is_empty() { &DEFAULT_STATES[..] } else { &args.state } {
         if !states.contains(state) {
             states.push(*state);
         }

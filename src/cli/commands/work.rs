@@ -1,5 +1,6 @@
 //! `runner work`
 
+use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZero;
 use std::thread;
@@ -23,7 +24,8 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let store = locate::open_or_create(global)?;
     let options = Options {
         slots: args.slots.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get)),
-        queues: (!args.queue.is_empty()).then(|| distinct(&args.queue)),
+        queues: (!args.queue.is_empty())
+            .then(|| BTreeSet::from_iter(args.queue.clone()).into_iter().collect()),
         until: match (args.drain, args.until_idle) {
             (true, _) => Until::Drained,
             (_, true) => Until::Idle,
@@ -38,14 +40,13 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let mut reporter = ServiceLog::around(reporter(global, args.log), &env);
     let summary = worker::work(store, options, reporter.as_mut())?;
     if summary.cut_short.is_none() && !global.quiet {
-        tell_of_paused(global, until, queues.as_deref(), reporter.as_mut());
+        note_paused_queues(global, until, queues.as_deref(), reporter.as_mut());
     }
     Ok(exit_status(summary, bounded))
 }
 
-/// A drain passes over queues that are paused: what waits there was not forgotten, and will not start. The work is done,
-/// whether this can be told or not.
-fn tell_of_paused(global: &Global, until: Until, queues: Option<&[String]>, reporter: &mut dyn Reporter) {
+/// Reports the jobs that a drain left in paused queues. The work is done, so a failure to read them is no error.
+fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, reporter: &mut dyn Reporter) {
     let found = || locate::open(global).ok()?.overview(clock::now()).ok();
     let Some(overview) = (until != Until::Stopped).then(found).flatten() else { return };
     for QueueRow { name, paused, counts } in overview.queues {
@@ -69,13 +70,6 @@ fn exit_status(summary: Summary, bounded: bool) -> ExitStatus {
         None if bounded && summary.dead > 0 => ExitStatus::NO,
         _ => ExitStatus::SUCCESS,
     }
-}
-
-fn distinct(queues: &[String]) -> Vec<String> {
-    let mut queues = queues.to_vec();
-    queues.sort();
-    queues.dedup();
-    queues
 }
 
 fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {

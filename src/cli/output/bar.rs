@@ -1,4 +1,4 @@
-//! A progress bar on standard error, where a person looks on.
+//! A progress bar on standard error, if that is a terminal.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::cli::args::Global;
 const SHOW_AFTER: Duration = Duration::from_millis(300);
 
 pub struct Bar {
-    /// None where nobody would see it.
+    /// None if standard error is no terminal.
     bar: Option<ProgressBar>,
     hidden_since: Option<Instant>,
 }
@@ -30,8 +30,8 @@ impl Bar {
         Self { bar: Some(bar.with_style(style)), hidden_since: Some(Instant::now()) }
     }
 
-    /// Would anybody see it?
-    pub const fn is_watched(&self) -> bool {
+    /// Is it shown, or about to be?
+    pub const fn is_visible(&self) -> bool {
         self.bar.is_some()
     }
 

@@ -10,14 +10,14 @@ use crate::text::{counted, human_size, safe_block, safe_line};
 /// Prints a stream on standard error.
 pub fn print_on_stderr(stream: &StreamBytes) -> Written {
     let write = &mut |bytes: &[u8]| {
-        // Nobody could be told that it failed.
+        // A failure cannot be reported anywhere.
         let _ = io::stderr().write_all(bytes);
         Ok(())
     };
     StreamCursor::default().advance(&mut Reader { person: io::stderr().is_terminal(), write }, stream, true)
 }
 
-/// Who reads a stream: what takes the bytes, and whether a person sees them.
+/// The reader of a stream: what takes the bytes, and whether a person sees them.
 struct Reader<'a> {
     person: bool,
     write: &'a mut dyn FnMut(&[u8]) -> Written,

@@ -181,7 +181,7 @@ impl Table {
     }
 }
 
-/// Names the columns that there was no room for: nobody misses a column that nobody knows of.
+/// Names the columns that there was no room for.
 pub fn note_left_out(out: &mut Output, columns: &[&str]) -> Written {
     if columns.is_empty() {
         return Ok(());
