@@ -1,5 +1,5 @@
-//! While a slot ends what the attempt before has left in the background, the next one has not begun: nobody sees that it is
-//! claimed, and it need not start any more.
+//! While a slot ends what the attempt before has left in the background, the next one has not begun, and it need not start
+//! any more.
 
 use rustix::process::Signal;
 

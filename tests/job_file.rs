@@ -121,6 +121,13 @@ retries = 3
 }
 
 #[test]
+fn a_file_that_is_not_toml_is_told_by_its_syntax_errors_alone() {
+    let sandbox = Sandbox::new("[jobs.a\n[jobs.b]\ncommand = true\ntimeout = 30\nretries = 3s\n");
+    let ran = sandbox.run("check").exits(65).says("jobs.toml:1:8").says("jobs.toml:5:11").says("2 mistakes");
+    assert!(!ran.stderr.contains("timeout"), "{ran}");
+}
+
+#[test]
 fn levels_are_laid_over_each_other() {
     let sandbox = Sandbox::new(
         r#"

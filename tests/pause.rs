@@ -75,6 +75,8 @@ fn inspect_shows_it() {
     sandbox.add("-- true");
     assert_eq!(sandbox.run("pause net --json").ok().json(), json!({"queue": "net", "paused": true}));
     sandbox.run("pause net").ok();
+    let ran = sandbox.run("explain 1").ok();
+    assert!(!ran.stdout.contains("paused"), "another queue is paused: {ran}");
     let queues = sandbox.run("inspect queues --json").ok().json_lines();
     let paused: Vec<_> = queues.iter().map(|queue| (&queue["name"], &queue["paused"])).collect();
     assert_eq!(paused, [(&json!("default"), &json!(false)), (&json!("net"), &json!(true))]);

@@ -48,6 +48,8 @@ fn a_result_is_kept_from_the_last_attempt_that_gave_one_and_a_large_one_is_cut()
     assert_eq!(sandbox.finish_line("--backoff 1ms,1ms", line)["result"], "2 = yes");
     let line = "{ printf result=; head -c 100000 /dev/zero | tr '\\0' x; echo; } > $RUNNER_REPORT";
     assert_eq!(sandbox.finish_line("", line)["result"].as_str().map(str::len), Some(64 * 1024));
+    let job = after(&format!("error_code=EARLY\n{}error_code=LATE\n", "\n".repeat(1 << 20)), 1, "");
+    assert_eq!(job["history"][0]["error_code"], "EARLY", "the first 1 MiB is read");
 }
 
 #[test]

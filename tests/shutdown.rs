@@ -1,6 +1,6 @@
 //! SIGTERM, SIGINT, SIGHUP: running attempts may end, then they are ended.
 
-use crate::support::{Background, Sandbox, Signal, assert_fields, json};
+use crate::support::{Background, Sandbox, Signal, assert_fields, is_alive, json, wait_until};
 
 const JOBS: &str = r#"
 [jobs.gated]
@@ -11,7 +11,7 @@ command = "echo $$ > pid; echo start >> log; exec sleep 20"
 command = "echo $$ > pid; echo start >> log; exec sleep 20"
 retryable = false
 [jobs.stubborn]
-command = "trap '' TERM; echo $$ > pid; echo start >> log; while [ -e runner.db ]; do sleep 0.05; done"
+command = "setsid sh -c 'echo $$ > stray; exec sleep 20' & trap '' TERM; echo start >> log; while [ -e runner.db ]; do sleep 0.05; done"
 grace_period = "1m"
 "#;
 
@@ -75,6 +75,8 @@ fn the_third_signal_kills() {
     worker.wait().ok();
     let attempt = sandbox.attempts(1).remove(0);
     assert_eq!((&attempt["outcome"], &attempt["signal"]), (&json!("interrupted"), &json!("SIGKILL")));
+    let stray = sandbox.pid_of("stray");
+    wait_until("the process that left the group is gone", || !is_alive(stray));
 }
 
 #[test]

@@ -63,26 +63,24 @@ fn a_background_child_that_holds_no_pipe_is_no_leak() {
     signal(stray, Signal::KILL);
 }
 
-/// Its second attempt succeeds only where nothing is left of the first.
-#[track_caller]
-fn ends_the_stray(jobs: &str) {
-    let sandbox = Sandbox::new(jobs);
-    let id = sandbox.add("job");
-    sandbox.run("work --drain").ok();
-    assert_eq!(sandbox.job(id)["state"], "succeeded");
-    assert!(!is_alive(sandbox.pid_of("stray")));
-}
-
+/// The second attempt succeeds only if nothing is left of the first.
 #[test]
-fn what_is_left_is_ended_before_the_next_attempt() {
-    ends_the_stray(
-        r#"
+fn what_is_left_is_ended_before_the_next_attempt_by_the_same_or_another_worker() {
+    for first in ["work --drain", "work --max-jobs 1"] {
+        let sandbox = Sandbox::new(
+            r#"
 [jobs.job]
 command = "[ $RUNNER_ATTEMPT -eq 2 ] || { sleep 20 > /dev/null 2>&1 & echo $! > stray; exit 1; }; ! grep -q 'State:.[^ZX]' /proc/$(cat stray)/status"
 backoff = "1ms"
 max_attempts = 2
 "#,
-    );
+        );
+        sandbox.add("job");
+        sandbox.run(first).ok();
+        sandbox.run("work --drain").ok();
+        assert_eq!(sandbox.job(1)["state"], "succeeded", "{first}");
+        assert!(!is_alive(sandbox.pid_of("stray")), "{first}");
+    }
 }
 
 #[test]

@@ -150,6 +150,11 @@ fn the_patience_may_end_before_the_job() {
     sandbox.run("enqueue good --wait --wait-timeout 0s --idempotency-key k").exits(75);
     sandbox.drain();
     sandbox.run("enqueue good --wait --wait-timeout 0s --idempotency-key k").ok().prints("2\n");
+    sandbox.add("slow --unique-key u");
+    let _worker = sandbox.worker("");
+    sandbox.until_logged(3);
+    let ran = sandbox.run("enqueue slow --wait --wait-timeout 10ms --unique-key u").exits(75);
+    ran.says("gave up waiting after 10ms; job 3 is still running");
 }
 
 #[test]

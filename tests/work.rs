@@ -1,5 +1,7 @@
 //! `runner work`: slots, queues, order, and when it ends.
 
+use std::thread;
+
 use rustix::process::Signal;
 
 use crate::support::{Sandbox, assert_fields, eventually, json};
@@ -139,17 +141,42 @@ fn a_job_becomes_due_without_anybody_waking_the_worker() {
 }
 
 #[test]
-fn two_workers_on_one_file_run_each_job_once() {
-    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $RUNNER_JOB_ID $RUNNER_WORKER_ID >> log'\n");
-    let _first = sandbox.worker("-j2");
-    let _second = sandbox.worker("-j2");
-    let lines = "{\"name\":\"job\"}\n".repeat(60);
-    sandbox.call("enqueue -q --batch -").stdin(lines).run().ok();
+fn every_id_runs_once_while_others_enqueue_batches() {
+    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $RUNNER_JOB_ID >> log'\n");
+    let _workers = [sandbox.worker("-j2"), sandbox.worker("-j2")];
+    let enqueue = || {
+        let batch =
+            || sandbox.call("enqueue --batch -").stdin("{\"name\":\"job\"}\n".repeat(3)).run().ok().ids();
+        (0..8).flat_map(|_| batch()).collect::<Vec<_>>()
+    };
+    let mut printed: Vec<u64> = thread::scope(|scope| {
+        let enqueuers = [0; 4].map(|_| scope.spawn(enqueue));
+        enqueuers.into_iter().flat_map(|enqueuer| enqueuer.join().expect("the calls end")).collect()
+    });
     sandbox.run("work -j2 --drain").ok();
-    let mut ran: Vec<u32> =
-        sandbox.log().iter().filter_map(|line| line.split(' ').next()?.parse().ok()).collect();
+    let mut ran: Vec<u64> = sandbox.log().iter().map(|line| line.parse().expect("an id")).collect();
+    printed.sort_unstable();
     ran.sort_unstable();
-    assert_eq!(ran, (1..=60).collect::<Vec<_>>());
+    assert!(printed.iter().copied().eq(1..=96), "{printed:?}");
+    assert_eq!(ran, printed);
+}
+
+#[test]
+fn a_worker_claims_only_what_a_free_slot_starts() {
+    let sandbox = Sandbox::new(
+        "[jobs.long]\ncommand = 'echo long >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done'\n\
+         [jobs.short]\ncommand = 'echo short >> log'\n",
+    );
+    sandbox.run("enqueue long short short short").ok();
+    let _busy = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    let counts = sandbox.run("inspect --json").ok().json()["counts"].clone();
+    assert_fields(&counts, &json!({"running": 1, "ready": 3}));
+    sandbox.run("cancel 2").ok().prints("job 2: cancelled\n");
+    // An idle worker gets the other two, and the busy one goes on.
+    sandbox.run("work -j1 --max-jobs 2").ok();
+    assert_eq!(sandbox.log(), ["long", "short", "short"]);
+    assert_eq!(sandbox.job(1)["state"], "running");
 }
 
 #[test]

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use super::EXAMPLE;
 use crate::jobfile::keys::Section;
-use crate::jobfile::{Declared, JobFile, STARTER};
+use crate::jobfile::{Declared, JobFile};
 use crate::model::{
-    Backoff, Bytes, CodePattern, Command, ErrorCode, ExitKey, ExitRules, Jitter, JobSpec, PolicyLayer,
-    Status, Strategy,
+    Backoff, Bytes, Command, ErrorCode, ExitRules, Jitter, JobSpec, PolicyLayer, Status, Strategy,
 };
 use crate::text::Millis;
 
@@ -73,19 +72,6 @@ fn a_job_replaces_defaults_whole_and_env_by_entry() {
 }
 
 #[test]
-fn directories_are_relative_to_the_file() {
-    for (cwd, absolute) in [
-        (".", "/srv/app"),
-        ("./data/./x", "/srv/app/data/x"),
-        ("../other/", "/srv/app/../other"),
-        ("/var/lib", "/var/lib"),
-    ] {
-        let job = only(&format!("[jobs.a]\ncommand = 'true'\ncwd = {cwd:?}\n"));
-        assert_eq!(job.spec.cwd, Bytes::from(absolute), "{cwd}");
-    }
-}
-
-#[test]
 fn every_form_of_backoff_is_read() {
     let backoff = |text: &str| {
         let text = format!("[jobs.a]\ncommand = 'true'\nbackoff = {text}\n");
@@ -130,31 +116,6 @@ fn lists_fix_the_number_of_runs() {
 }
 
 #[test]
-fn endings_are_named_by_the_job_then_the_file() {
-    let job = only(
-        r#"
-        default_error_code = "FAR"
-        exit_codes = { 22 = "FILE", 3 = "FILE" }
-        [jobs.a]
-        command = "true"
-        success_exit_codes = [0, 3]
-        default_error_code = "NEAR"
-        exit_codes = { 22 = "JOB", "0-9" = "RANGE", SIGKILL = "OUT_OF_MEMORY" }
-        reports = ["REPORTED"]
-        auto_retry_for = ["JOB", "RANGE", "OUT_OF_MEMORY", "NEAR", "REPORTED", "TIMEOUT", "SPAWN_FAILED"]
-        never_retry_for = ["*", "WORKER_CRASHED"]
-        "#,
-    );
-    let rules = &job.spec.exit;
-    assert_eq!(rules.success, [0, 3]);
-    assert_eq!(rules.job.0.len(), 3);
-    assert!(rules.job.0.iter().any(|entry| entry.key == ExitKey::Signal(9)));
-    assert_eq!(rules.code_of(Status::Exited(22)).as_str(), "JOB");
-    assert_eq!(rules.code_of(Status::Exited(50)).as_str(), "NEAR");
-    assert_eq!(job.spec.policy.never_retry_for[0], CodePattern::Any);
-}
-
-#[test]
 fn the_successes_of_another_level_do_not_contradict_a_mapping() {
     let text = "[defaults]\nsuccess_exit_codes = [3]\n[jobs.a]\ncommand = 'true'\nexit_codes = { 0 = 'ZERO', 3 = 'THREE' }";
     assert_eq!(only(text).spec.exit.success, [3]);
@@ -163,23 +124,6 @@ fn the_successes_of_another_level_do_not_contradict_a_mapping() {
     let text = "exit_codes = { 0 = 'ZERO' }\n[jobs.a]\ncommand = 'true'\nsuccess_exit_codes = [1]";
     let rules = ExitRules { success: vec![1], ..only(text).spec.exit };
     assert_eq!(rules.code_of(Status::Exited(0)), ErrorCode::parse("ZERO").unwrap());
-}
-
-#[test]
-fn jobs_keep_the_order_of_the_file_and_are_found_by_name() {
-    let file =
-        parse("[jobs.zeta]\ncommand = 'a'\n[jobs.\"a.b\"]\ncommand = 'b'\n[jobs.beta]\ncommand = 'c'\n");
-    let names: Vec<_> = file.jobs.iter().map(|job| job.spec.name.as_str()).collect();
-    assert_eq!(names, ["zeta", "a.b", "beta"]);
-    assert_eq!(file.job("beta").unwrap().spec.command, Command::Shell("c".into()));
-    assert!(file.job("gamma").is_none());
-    assert_eq!(file.near("Betta"), ["beta", "zeta"]);
-}
-
-#[test]
-fn the_example_and_the_starter_have_no_mistake() {
-    assert_eq!(parse(EXAMPLE).jobs.len(), 6);
-    assert_eq!(parse(STARTER).jobs.len(), 3);
 }
 
 #[test]
