@@ -41,7 +41,7 @@ struct Candidate {
 
 /// Claims up to `limit` due jobs of these queues (none: of all) for the worker with this row id.
 pub(super) fn claim(
-    connection: &Connection,
+    tx: &Connection,
     definitions: &mut Definitions,
     worker: i64,
     selected: Option<&[String]>,
@@ -52,17 +52,17 @@ pub(super) fn claim(
     if limit == 0 {
         return Ok(claims);
     }
-    let levels = queues::open_levels(connection, selected)?;
+    let levels = queues::open_levels(tx, selected)?;
     for same_priority in levels.chunk_by(|a, b| a.1 == b.1) {
         let mut due = Vec::new();
         for (queue, priority) in same_priority {
-            due.extend(due_jobs(connection, queue, *priority, now, limit - claims.len())?);
+            due.extend(due_jobs(tx, queue, *priority, now, limit - claims.len())?);
         }
         due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
         due.truncate(limit - claims.len());
         for candidate in due {
-            let claim = read(connection, definitions, candidate.id)?;
-            take(connection, worker, &claim, now)?;
+            let claim = read(tx, definitions, candidate.id)?;
+            take(tx, worker, &claim, now)?;
             claims.push(claim);
         }
         if claims.len() >= limit {
@@ -73,13 +73,13 @@ pub(super) fn claim(
 }
 
 fn due_jobs(
-    connection: &Connection,
+    tx: &Connection,
     queue: &str,
     priority: i32,
     now: Timestamp,
     limit: usize,
 ) -> Result<Vec<Candidate>> {
-    let mut statement = connection.prepare_cached(
+    let mut statement = tx.prepare_cached(
         "SELECT id, run_at FROM jobs
          WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at <= ?3
            AND (expires_at IS NULL OR expires_at > ?3)
@@ -91,8 +91,8 @@ fn due_jobs(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn take(connection: &Connection, worker: i64, claim: &Claim, now: Timestamp) -> Result<()> {
-    let taken = connection
+fn take(tx: &Connection, worker: i64, claim: &Claim, now: Timestamp) -> Result<()> {
+    let taken = tx
         .prepare_cached(
             "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
              WHERE id = ?1 AND state = 'pending'",
@@ -107,8 +107,8 @@ fn take(connection: &Connection, worker: i64, claim: &Claim, now: Timestamp) -> 
 }
 
 /// What the next attempt of this job needs.
-fn read(connection: &Connection, definitions: &mut Definitions, id: i64) -> Result<Claim> {
-    let mut statement = connection.prepare_cached(
+fn read(tx: &Connection, definitions: &mut Definitions, id: i64) -> Result<Claim> {
+    let mut statement = tx.prepare_cached(
         "SELECT j.definition_id, j.queue, j.args, j.attempts, j.budget_used, j.expires_at, i.stdin, a.error_code, w.name
          FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
          LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
@@ -128,7 +128,7 @@ fn read(connection: &Connection, definitions: &mut Definitions, id: i64) -> Resu
         job_id: id,
         number: next(row.get(3)?)?,
         budget_number: next(row.get(4)?)?,
-        spec: definitions.get(connection, row.get(0)?)?,
+        spec: definitions.get(tx, row.get(0)?)?,
         queue: row.get(1)?,
         expires_at: row.get::<_, Option<i64>>(5)?.map(Timestamp),
         args: unpack_args(args.as_deref()),

@@ -9,20 +9,19 @@ use super::error::{Result, StoreError};
 use crate::model::JobSpec;
 
 /// The id of this definition's row, which is created if there is none.
-pub(super) fn intern(connection: &Connection, spec: &JobSpec) -> Result<i64> {
+pub(super) fn intern(tx: &Connection, spec: &JobSpec) -> Result<i64> {
     let text = serde_json::to_string(spec).map_err(|error| StoreError::InvalidData(error.to_string()))?;
     let hash = fnv1a(text.as_bytes());
-    let found = connection
+    let found = tx
         .prepare_cached("SELECT id FROM definitions WHERE hash = ?1 AND spec = ?2")?
         .query_row(params![hash, text], |row| row.get(0))
         .optional()?;
     if let Some(id) = found {
         return Ok(id);
     }
-    connection
-        .prepare_cached("INSERT INTO definitions (hash, spec) VALUES (?1, ?2)")?
+    tx.prepare_cached("INSERT INTO definitions (hash, spec) VALUES (?1, ?2)")?
         .execute(params![hash, text])?;
-    Ok(connection.last_insert_rowid())
+    Ok(tx.last_insert_rowid())
 }
 
 /// Reads a stored definition. Queue, priority and key are columns of the job and keep their defaults here.
@@ -40,11 +39,11 @@ impl Definitions {
     /// More than a job file declares. Each ad hoc job has a definition of its own, and these must not pile up in memory.
     const CACHE_SIZE: usize = 1_024;
 
-    pub(super) fn get(&mut self, connection: &Connection, id: i64) -> Result<Arc<JobSpec>> {
+    pub(super) fn get(&mut self, tx: &Connection, id: i64) -> Result<Arc<JobSpec>> {
         if let Some(spec) = self.known.get(&id) {
             return Ok(Arc::clone(spec));
         }
-        let text: String = connection
+        let text: String = tx
             .prepare_cached("SELECT spec FROM definitions WHERE id = ?1")?
             .query_row([id], |row| row.get(0))?;
         let spec = Arc::new(parse(&text)?);

@@ -33,15 +33,15 @@ impl Store {
     pub fn record_expiry(&mut self, id: i64, clock: &dyn Fn() -> Timestamp) -> Result<()> {
         let due =
             "SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'pending' AND expires_at <= ?2)";
-        let is_due = |connection: &Connection| -> Result<bool> {
-            let mut statement = connection.prepare_cached(due)?;
-            Ok(statement.query_row(params![id, clock().0], |row| row.get(0))?)
-        };
         // Most often a worker was there first; then there is nothing to write.
-        if !self.read(is_due)? {
-            return Ok(());
+        let is_due = self.read(|tx| {
+            let mut statement = tx.prepare_cached(due)?;
+            Ok(statement.query_row(params![id, clock().0], |row| row.get(0))?)
+        })?;
+        if is_due {
+            self.write(|tx| state_at(tx, id, clock()))?;
         }
-        self.write(|tx| if is_due(tx)? { expire_one(tx, id) } else { Ok(()) })
+        Ok(())
     }
 }
 
@@ -61,27 +61,27 @@ pub(super) fn state_at(tx: &Connection, id: i64, now: Timestamp) -> Result<Optio
 }
 
 /// Records the expiry of this job, which is waiting and known to have expired.
-pub(super) fn expire_one(connection: &Connection, id: i64) -> Result<()> {
-    record(connection, "id = ?1", [id])?;
+pub(super) fn expire_one(tx: &Connection, id: i64) -> Result<()> {
+    record(tx, "id = ?1", [id])?;
     Ok(())
 }
 
 /// Records up to `limit` waiting jobs that have expired by `now`.
-pub(super) fn expire_due(connection: &Connection, now: Timestamp, limit: usize) -> Result<Vec<DroppedJob>> {
+pub(super) fn expire_due(tx: &Connection, now: Timestamp, limit: usize) -> Result<Vec<DroppedJob>> {
     // Most often there is none, and to find that out costs less than a statement that would change some.
     let any = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1)";
-    if !connection.prepare_cached(any)?.query_row([now.0], |row| row.get::<_, bool>(0))? {
+    if !tx.prepare_cached(any)?.query_row([now.0], |row| row.get::<_, bool>(0))? {
         return Ok(Vec::new());
     }
     let due = "id IN (SELECT id FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
                       AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2)";
-    record(connection, due, params![now.0, limit])
+    record(tx, due, params![now.0, limit])
 }
 
 /// Records the expiry of the waiting jobs that this condition selects.
-fn record(connection: &Connection, condition: &str, values: impl Params) -> Result<Vec<DroppedJob>> {
+fn record(tx: &Connection, condition: &str, values: impl Params) -> Result<Vec<DroppedJob>> {
     let sql = format!("{EXPIRE} AND {condition} RETURNING id, name, attempts");
-    let mut statement = connection.prepare_cached(&sql)?;
+    let mut statement = tx.prepare_cached(&sql)?;
     let expired = statement.query_map(values, DroppedJob::read)?;
     Ok(expired.collect::<rusqlite::Result<_>>()?)
 }

@@ -26,22 +26,17 @@ impl StateFilter {
     }
 
     /// The condition on `jobs AS j`; `?1` is now.
-    pub(super) fn sql(self) -> &'static str {
+    pub(super) fn sql(self) -> String {
+        let waits = "j.state = 'pending' AND coalesce(j.expires_at > ?1, 1)";
         match self {
-            Self::State(JobState::Pending) => "j.state = 'pending' AND coalesce(j.expires_at > ?1, 1)",
-            Self::State(JobState::Running) => "j.state = 'running'",
-            Self::State(JobState::Succeeded) => "j.state = 'succeeded'",
-            Self::State(JobState::Dead) => "(j.state = 'dead' OR j.state = 'pending' AND j.expires_at <= ?1)",
-            Self::State(JobState::Cancelled) => "j.state = 'cancelled'",
-            Self::Phase(Phase::Ready) => {
-                "j.state = 'pending' AND coalesce(j.expires_at > ?1, 1) AND j.run_at <= ?1"
+            Self::State(JobState::Pending) => waits.to_owned(),
+            Self::State(JobState::Dead) => {
+                "(j.state = 'dead' OR j.state = 'pending' AND j.expires_at <= ?1)".to_owned()
             }
-            Self::Phase(Phase::Scheduled) => {
-                "j.state = 'pending' AND coalesce(j.expires_at > ?1, 1) AND j.run_at > ?1 AND j.attempts = 0"
-            }
-            Self::Phase(Phase::Retrying) => {
-                "j.state = 'pending' AND coalesce(j.expires_at > ?1, 1) AND j.run_at > ?1 AND j.attempts > 0"
-            }
+            Self::State(state) => format!("j.state = '{state}'"),
+            Self::Phase(Phase::Ready) => format!("{waits} AND j.run_at <= ?1"),
+            Self::Phase(Phase::Scheduled) => format!("{waits} AND j.run_at > ?1 AND j.attempts = 0"),
+            Self::Phase(Phase::Retrying) => format!("{waits} AND j.run_at > ?1 AND j.attempts > 0"),
         }
     }
 }

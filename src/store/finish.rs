@@ -68,15 +68,15 @@ struct Held {
 
 /// Records one ended attempt of the worker with this row id.
 pub(super) fn finish(
-    connection: &Connection,
+    tx: &Connection,
     definitions: &mut Definitions,
     worker: i64,
     ended: &Ended,
 ) -> Result<Recorded> {
-    let Some(held) = held(connection, worker, ended)? else {
+    let Some(held) = held(tx, worker, ended)? else {
         return Ok(Recorded::Late { job_id: ended.job_id, number: ended.number });
     };
-    let spec = definitions.get(connection, held.definition_id)?;
+    let spec = definitions.get(tx, held.definition_id)?;
     let verdict = classify(&spec.exit, ended.ending, ended.report.error_code.as_ref());
     let budget_number = held.budget_used.saturating_add(1);
     let decision = decide(
@@ -114,24 +114,24 @@ pub(super) fn finish(
         leaked: ended.leaked,
         spawn_failure: ended.spawn_failure,
     };
-    insert(connection, worker, &attempt)?;
-    outputs::keep(connection, ended.job_id, ended.number, ended.output.as_ref())?;
+    insert(tx, worker, &attempt)?;
+    outputs::keep(tx, ended.job_id, ended.number, ended.output.as_ref())?;
     let run_at = match decision {
         Decision::Retry { at, .. } => Some(at.0),
         _ => None,
     };
     // Only an interrupted job goes back to its queue at or after its expiry, and it has been started in time.
     let expires_at = held.expires_at.map(|at| at.0).filter(|at| run_at.is_none_or(|run_at| run_at < *at));
-    move_on(connection, worker, &attempt, run_at, expires_at, ended.report.result.as_deref())?;
+    move_on(tx, worker, &attempt, run_at, expires_at, ended.report.result.as_deref())?;
     Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, runs: spec.policy.runs() })
 }
 
 /// The fence: the job, if it still runs exactly this attempt for exactly this worker.
-fn held(connection: &Connection, worker: i64, ended: &Ended) -> Result<Option<Held>> {
+fn held(tx: &Connection, worker: i64, ended: &Ended) -> Result<Option<Held>> {
     let sql = "SELECT j.definition_id, j.name, j.budget_used, j.cancel_requested_at IS NOT NULL, j.expires_at, w.name
                FROM jobs AS j JOIN workers AS w ON w.id = j.worker_id
                WHERE j.id = ?1 AND j.state = 'running' AND j.worker_id = ?2 AND j.attempts = ?3 - 1";
-    Ok(connection
+    Ok(tx
         .prepare_cached(sql)?
         .query_row(params![ended.job_id, worker, ended.number], |row| {
             Ok(Held {
@@ -159,13 +159,13 @@ fn message(ended: &Ended) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-fn insert(connection: &Connection, worker: i64, attempt: &Attempt) -> Result<()> {
+fn insert(tx: &Connection, worker: i64, attempt: &Attempt) -> Result<()> {
     let (exit_code, signal) = match attempt.status {
         Some(Status::Exited(exit)) => (Some(exit), None),
         Some(Status::Signaled(signal)) => (None, Some(signal)),
         None => (None, None),
     };
-    connection
+    tx
         .prepare_cached(
             "INSERT INTO attempts (job_id, number, budget_number, outcome, error_code, exit_code, signal, message,
                                    worker_id, started_at, finished_at, duration_ms, leaked, next_state, dead_reason,
@@ -196,7 +196,7 @@ fn insert(connection: &Connection, worker: i64, attempt: &Attempt) -> Result<()>
 }
 
 fn move_on(
-    connection: &Connection,
+    tx: &Connection,
     worker: i64,
     attempt: &Attempt,
     run_at: Option<i64>,
@@ -204,7 +204,7 @@ fn move_on(
     result: Option<&str>,
 ) -> Result<()> {
     let dead = attempt.dead_reason;
-    let changed = connection
+    let changed = tx
         .prepare_cached(
             "UPDATE jobs SET state = ?4, worker_id = NULL, changed_at = ?5, run_at = coalesce(?6, run_at),
                              attempts = attempts + 1, budget_used = budget_used + ?7,

@@ -90,12 +90,11 @@ fn from_row(row: &Row) -> rusqlite::Result<Output> {
 }
 
 /// Keeps the output of an attempt that ends now. Without one, what was saved while it ran is all there is.
-pub(super) fn keep(connection: &Connection, job_id: i64, number: u32, output: Option<&Output>) -> Result<()> {
+pub(super) fn keep(tx: &Connection, job_id: i64, number: u32, output: Option<&Output>) -> Result<()> {
     match output {
         Some(Output { stdout, stderr }) if !stdout.is_empty() || !stderr.is_empty() => {
-            connection
-                .prepare_cached("INSERT INTO outputs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
-                .execute(params![
+            tx.prepare_cached("INSERT INTO outputs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?.execute(
+                params![
                     job_id,
                     number,
                     stdout.bytes,
@@ -104,17 +103,17 @@ pub(super) fn keep(connection: &Connection, job_id: i64, number: u32, output: Op
                     stderr.bytes,
                     stderr.head,
                     stderr.omitted
-                ])?;
+                ],
+            )?;
         }
         Some(_) => {}
         None => {
-            connection
-                .prepare_cached(
-                    "INSERT INTO outputs SELECT * FROM live_outputs WHERE job_id = ?1 AND number = ?2",
-                )?
-                .execute(params![job_id, number])?;
+            tx.prepare_cached(
+                "INSERT INTO outputs SELECT * FROM live_outputs WHERE job_id = ?1 AND number = ?2",
+            )?
+            .execute(params![job_id, number])?;
         }
     }
-    connection.prepare_cached("DELETE FROM live_outputs WHERE job_id = ?1")?.execute([job_id])?;
+    tx.prepare_cached("DELETE FROM live_outputs WHERE job_id = ?1")?.execute([job_id])?;
     Ok(())
 }

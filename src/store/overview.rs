@@ -75,8 +75,7 @@ impl Store {
     }
 }
 
-/// Counts the jobs that wait and run, by queue and in all, and says which queues are paused. A waiting job that has
-/// expired is dead, recorded or not.
+/// Counts the jobs that wait and run, by queue and in all. A waiting job that has expired is dead, recorded or not.
 fn unfinished(
     tx: &Connection,
     now: Timestamp,

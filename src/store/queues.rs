@@ -133,20 +133,16 @@ pub struct Backlog {
 }
 
 /// Looks at what is left in these queues (none: in all), paused ones left out.
-pub(super) fn backlog(
-    connection: &Connection,
-    selected: Option<&[String]>,
-    now: Timestamp,
-) -> Result<Backlog> {
-    let levels = open_levels(connection, selected)?;
-    let (due, next_due) = due_times(connection, &levels, now)?;
-    let expiry: Option<i64> = connection
+pub(super) fn backlog(tx: &Connection, selected: Option<&[String]>, now: Timestamp) -> Result<Backlog> {
+    let levels = open_levels(tx, selected)?;
+    let (due, next_due) = due_times(tx, &levels, now)?;
+    let expiry: Option<i64> = tx
         .prepare_cached(
             "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL",
         )?
         .query_row([], |row| row.get(0))?;
     Ok(Backlog {
-        running: any_running(connection, selected)?,
+        running: any_running(tx, selected)?,
         due: due.is_some(),
         waiting: !levels.is_empty(),
         next_due: earlier(next_due, expiry.map(Timestamp)),
@@ -157,8 +153,8 @@ fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     a.into_iter().chain(b).min()
 }
 
-fn any_running(connection: &Connection, selected: Option<&[String]>) -> Result<bool> {
-    let mut statement = connection.prepare_cached(
+fn any_running(tx: &Connection, selected: Option<&[String]>) -> Result<bool> {
+    let mut statement = tx.prepare_cached(
         "SELECT j.queue, j.id, EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
                                        WHERE id = j.worker_id AND ended_at IS NULL)
          FROM jobs AS j WHERE j.state = 'running'

@@ -102,8 +102,8 @@ pub(super) fn give_back(
     Ok(given_back.optional()?.filter(|(_, cancelled)| *cancelled).map(|(job, _)| job))
 }
 
-fn cancels(connection: &Connection, worker: i64) -> Result<Vec<i64>> {
-    let mut statement = connection.prepare_cached(
+fn cancels(tx: &Connection, worker: i64) -> Result<Vec<i64>> {
+    let mut statement = tx.prepare_cached(
         "SELECT id FROM jobs WHERE state = 'running' AND worker_id = ?1 AND cancel_requested_at IS NOT NULL",
     )?;
     let rows = statement.query_map([worker], |row| row.get(0))?;
