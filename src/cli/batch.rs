@@ -1,5 +1,7 @@
 //! `enqueue --batch`: one JSON object a line.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::mem;
@@ -7,18 +9,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, Command};
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::args::Global;
 use super::error::{CliError, ExitStatus};
 use super::locate;
-use super::options::JobOptions;
+use super::options::{JobOptions, unknown_key};
 use super::output::Bar;
 use super::plan::Planner;
 use crate::clock;
-use crate::jobfile::near_names;
 use crate::model::JobSpec;
 use crate::store::NewJob;
 
@@ -111,36 +111,44 @@ fn options(line: &[u8]) -> Result<JobOptions> {
     if std::str::from_utf8(line).is_err() {
         bail!(invalid("it is not UTF-8".to_owned()));
     }
-    // An array would be read as the values of the keys in their order.
-    if line.trim_ascii_start().first() == Some(&b'[') {
-        bail!(invalid("a JSON object is expected".to_owned()));
+    let Fields(fields) = serde_json::from_slice(line)
+        .map_err(|error| invalid(format!("{error}; a JSON object is expected")))?;
+    let mut options = JobOptions::default();
+    let mut seen = HashSet::new();
+    for (key, value) in fields {
+        if !options.set(&key, value).map_err(|why| invalid(format!("{key:?}: {why}")))? {
+            bail!(invalid(unknown_key(&key)));
+        }
+        if let Some(key) = seen.replace(key) {
+            bail!(invalid(format!("the key {key:?} is given twice")));
+        }
     }
-    serde_json::from_slice(line).map_err(|error| invalid(explain(line, &error)).into())
+    Ok(options)
 }
 
-/// Finds the key that makes a line unusable, which the error does not name.
-fn explain(line: &[u8], error: &serde_json::Error) -> String {
-    let Ok(Value::Object(fields)) = serde_json::from_slice(line) else {
-        return format!("{error}; a JSON object is expected");
-    };
-    let known = JobOptions::augment_args(Command::new("line"));
-    let known =
-        known.get_arguments().map(|arg| arg.get_long().unwrap_or(arg.get_id().as_str()).replace('-', "_"));
-    let known: Vec<String> = known.collect();
-    for (key, value) in fields {
-        if !known.contains(&key) {
-            let near = near_names(&key, known.iter().map(String::as_str));
-            return match near.first() {
-                Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
-                None => format!("unknown key {key:?}; keys are {}", known.join(", ")),
-            };
+/// The keys and values of a JSON object in their order, with those that are given twice.
+struct Fields(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> std::result::Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> std::result::Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = object.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
         }
-        let alone = Value::Object([(key.clone(), value)].into_iter().collect());
-        if let Err(error) = JobOptions::deserialize(alone) {
-            return format!("{key:?}: {error}");
-        }
+        json.deserialize_map(Object)
     }
-    error.to_string()
 }
 
 #[cfg(test)]

@@ -2,71 +2,59 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fmt::Display;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
-use serde_json::Number;
+use serde::de::DeserializeOwned;
+use serde_json::{Number, Value};
 
 use super::error::CliError;
 use super::values;
+use crate::jobfile::near_names;
 use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, JobSpec, PolicyLayer};
 use crate::store::OnConflict;
 use crate::text::{At, Millis, Timestamp};
 
 /// Options of one job. A flag and the key of the same name have the same meaning and the same value parser.
-#[derive(Clone, Debug, Default, PartialEq, Args, Deserialize)]
-#[serde(default, deny_unknown_fields, expecting = "an object")]
+#[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct JobOptions {
     /// The name of an ad hoc job [default: from its command]
     #[arg(long, value_name = "NAME", value_parser = values::name)]
-    #[serde(deserialize_with = "name")]
     pub name: Option<String>,
     /// An ad hoc job: a line for /bin/sh
     #[arg(short = 'c', value_name = "LINE", conflicts_with_all = ["names", "batch"])]
     #[arg(value_parser = OsStringValueParser::new().map(|line| Command::Shell(Bytes::from(line.as_os_str()))))]
-    #[serde(deserialize_with = "command")]
     pub command: Option<Command>,
     /// With a name: appended to its command. Without: the command to run
     #[arg(last = true, value_name = "ARG")]
     #[arg(value_parser = OsStringValueParser::new().map(|arg| Bytes::from(arg.as_os_str())))]
-    #[serde(deserialize_with = "args")]
     pub args: Vec<Bytes>,
     /// The queue it waits in
     #[arg(long, value_name = "QUEUE", value_parser = values::name)]
-    #[serde(deserialize_with = "name")]
     pub queue: Option<String>,
     /// Higher first, -1000 to 1000
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::priority)]
-    #[serde(deserialize_with = "priority")]
     pub priority: Option<i32>,
     /// Due after this time
     #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse, conflicts_with = "at")]
-    #[serde(rename = "in", deserialize_with = "duration")]
     pub delay: Option<Millis>,
     /// Due at this time.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
     #[arg(help = "Due at this time: RFC 3339, 'YYYY-MM-DD HH:MM[:SS]' or HH:MM (local, the next)")]
-    #[serde(deserialize_with = "at")]
     pub at: Option<At>,
     /// The total number of runs, the first included
     #[arg(long, value_name = "N", value_parser = values::max_attempts)]
-    #[serde(deserialize_with = "max_attempts")]
     pub max_attempts: Option<u32>,
     /// false: exactly one run
     #[arg(long, value_name = "BOOL")]
     pub retryable: Option<bool>,
     /// The delays between runs
     #[arg(long, value_name = "SPEC", allow_hyphen_values = true, value_parser = values::backoff)]
-    #[serde(deserialize_with = "backoff")]
     pub backoff: Option<Backoff>,
     /// How far delays may vary: true, false, a fraction 0 to 1, or a duration
     #[arg(long, value_name = "J", allow_hyphen_values = true, value_parser = values::jitter)]
-    #[serde(deserialize_with = "jitter")]
     pub jitter: Option<Jitter>,
     /// Retry only these error codes
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = CodePattern::parse)]
@@ -76,35 +64,27 @@ pub struct JobOptions {
     pub never_retry_for: Option<Vec<CodePattern>>,
     /// The longest that one attempt may take
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::above_zero)]
-    #[serde(deserialize_with = "above_zero")]
     pub timeout: Option<Millis>,
     /// Between SIGTERM and SIGKILL
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse)]
-    #[serde(deserialize_with = "duration")]
     pub grace_period: Option<Millis>,
     /// Give up this long after the due time
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::above_zero)]
-    #[serde(deserialize_with = "above_zero")]
     pub expires_in: Option<Millis>,
     /// A variable for its environment; repeatable
     #[arg(long, value_name = "K=V", value_parser = OsStringValueParser::new().try_map(values::variable))]
-    #[serde(deserialize_with = "environment")]
     pub env: Vec<(Bytes, Bytes)>,
     /// The directory it runs in
     #[arg(long, value_name = "DIR")]
-    #[serde(deserialize_with = "cwd")]
     pub cwd: Option<PathBuf>,
     /// At most one unfinished job may hold this key
     #[arg(long, value_name = "K", value_parser = values::key)]
-    #[serde(deserialize_with = "key")]
     pub unique_key: Option<String>,
     /// What to do where the unique key is held
     #[arg(long, value_name = "skip|replace|error", value_parser = values::on_conflict)]
-    #[serde(deserialize_with = "on_conflict")]
     pub on_conflict: Option<OnConflict>,
     /// Never enqueue twice with this key, also after the first job has finished
     #[arg(long, value_name = "K", value_parser = values::key)]
-    #[serde(deserialize_with = "key")]
     pub idempotency_key: Option<String>,
 }
 
@@ -153,119 +133,108 @@ impl JobOptions {
         Ok(())
     }
 
+    /// Sets the option of a key of a batch line: a value has the parser of its flag, and null is as if the key were absent.
+    /// False if there is no such key; the error says what is allowed.
+    pub fn set(&mut self, key: &str, value: Value) -> Result<bool, String> {
+        match key {
+            "name" => self.name = text(value, values::name)?,
+            "command" => self.command = command(value)?,
+            "args" => self.args = read(value, bytes)?.unwrap_or_default(),
+            "queue" => self.queue = text(value, values::name)?,
+            "priority" => self.priority = number(value, values::priority)?,
+            "in" => self.delay = text(value, Millis::parse)?,
+            "at" => self.at = text(value, At::parse)?,
+            "max_attempts" => self.max_attempts = number(value, values::max_attempts)?,
+            "retryable" => self.retryable = read(value, Ok)?,
+            "backoff" => self.backoff = backoff(value)?,
+            "jitter" => self.jitter = jitter(value)?,
+            "auto_retry_for" => self.auto_retry_for = read(value, Ok)?,
+            "never_retry_for" => self.never_retry_for = read(value, Ok)?,
+            "timeout" => self.timeout = text(value, values::above_zero)?,
+            "grace_period" => self.grace_period = text(value, Millis::parse)?,
+            "expires_in" => self.expires_in = text(value, values::above_zero)?,
+            "env" => self.env = read(value, environment)?.unwrap_or_default(),
+            "cwd" => self.cwd = read(value, without_nul)?.map(PathBuf::from),
+            "unique_key" => self.unique_key = text(value, values::key)?,
+            "on_conflict" => self.on_conflict = text(value, values::on_conflict)?,
+            "idempotency_key" => self.idempotency_key = text(value, values::key)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// When the job is due, if these options say so.
     pub fn run_at(&self, now: Timestamp) -> Option<Timestamp> {
         self.delay.map(|delay| now.plus(delay)).or(self.at.map(|at| at.resolve(now)))
     }
 }
 
-/// Reads a JSON value through the parser that its flag has. Null is as if the key were absent.
-fn parsed<'de, D: Deserializer<'de>, Json: Deserialize<'de> + Display, T>(
-    json: D,
-    parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<Option<T>, D::Error> {
-    let value = Option::<Json>::deserialize(json)?;
-    value.map(|value| parse(&value.to_string()).map_err(D::Error::custom)).transpose()
+/// The words for a key that there is not.
+pub fn unknown_key(key: &str) -> String {
+    let known = JobOptions::augment_args(clap::Command::new("line"));
+    let known =
+        known.get_arguments().map(|arg| arg.get_long().unwrap_or(arg.get_id().as_str()).replace('-', "_"));
+    let known: Vec<String> = known.collect();
+    match near_names(key, known.iter().map(String::as_str)).first() {
+        Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
+        None => format!("unknown key {key:?}; keys are {}", known.join(", ")),
+    }
+}
+
+/// Reads a JSON value of the type that `parse` takes.
+fn read<Json: DeserializeOwned, T>(
+    value: Value,
+    parse: impl FnOnce(Json) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    let json: Option<Json> = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    json.map(parse).transpose()
+}
+
+fn text<T>(value: Value, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+    read(value, |text: String| parse(&text))
+}
+
+fn number<T>(value: Value, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+    read(value, |number: Number| parse(&number.to_string()))
 }
 
 /// A string that the kernel can be given.
-fn text<E: Error>(text: String) -> Result<String, E> {
-    if text.contains('\0') { Err(E::custom("it holds a NUL byte")) } else { Ok(text) }
+fn without_nul(text: String) -> Result<String, String> {
+    if text.contains('\0') { Err("it holds a NUL byte".to_owned()) } else { Ok(text) }
 }
 
-fn bytes<E: Error>(texts: Vec<String>) -> Result<Vec<Bytes>, E> {
-    texts.into_iter().map(|each| Ok(Bytes(text::<E>(each)?.into_bytes()))).collect()
+fn bytes(texts: Vec<String>) -> Result<Vec<Bytes>, String> {
+    texts.into_iter().map(|text| Ok(Bytes(without_nul(text)?.into_bytes()))).collect()
 }
 
-fn name<'de, D: Deserializer<'de>>(json: D) -> Result<Option<String>, D::Error> {
-    parsed::<D, String, _>(json, values::name)
+fn environment(entries: BTreeMap<String, String>) -> Result<Vec<(Bytes, Bytes)>, String> {
+    let entry = |(name, value): (String, String)| {
+        Ok((values::variable_name(name.into_bytes())?, Bytes(without_nul(value)?.into_bytes())))
+    };
+    entries.into_iter().map(entry).collect()
 }
 
-fn key<'de, D: Deserializer<'de>>(json: D) -> Result<Option<String>, D::Error> {
-    parsed::<D, String, _>(json, values::key)
-}
-
-fn duration<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Millis>, D::Error> {
-    parsed::<D, String, _>(json, Millis::parse)
-}
-
-fn above_zero<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Millis>, D::Error> {
-    parsed::<D, String, _>(json, values::above_zero)
-}
-
-fn at<'de, D: Deserializer<'de>>(json: D) -> Result<Option<At>, D::Error> {
-    parsed::<D, String, _>(json, At::parse)
-}
-
-fn on_conflict<'de, D: Deserializer<'de>>(json: D) -> Result<Option<OnConflict>, D::Error> {
-    parsed::<D, String, _>(json, values::on_conflict)
-}
-
-fn cwd<'de, D: Deserializer<'de>>(json: D) -> Result<Option<PathBuf>, D::Error> {
-    Option::<String>::deserialize(json)?.map(|path| text(path).map(PathBuf::from)).transpose()
-}
-
-fn priority<'de, D: Deserializer<'de>>(json: D) -> Result<Option<i32>, D::Error> {
-    parsed::<D, Number, _>(json, values::priority)
-}
-
-fn max_attempts<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u32>, D::Error> {
-    parsed::<D, Number, _>(json, values::max_attempts)
-}
-
-fn jitter<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Jitter>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected true, false, a fraction or a duration")]
-    enum Json {
-        Switch(bool),
-        Fraction(Number),
-        Duration(String),
+fn command(value: Value) -> Result<Option<Command>, String> {
+    match value {
+        Value::Array(_) => read(value, |words| Ok(Command::Argv(bytes(words)?))),
+        _ => read(value, |line| Ok(Command::Shell(Bytes(without_nul(line)?.into_bytes())))),
     }
-    let parse = |text: String| values::jitter(&text).map_err(D::Error::custom);
-    let value = Option::<Json>::deserialize(json)?;
-    value
-        .map(|value| match value {
-            Json::Switch(on) => parse(on.to_string()),
-            Json::Fraction(fraction) => parse(fraction.to_string()),
-            Json::Duration(text) => parse(text),
-        })
-        .transpose()
 }
 
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a string or an array of strings")]
-enum OneOrMany {
-    Many(Vec<String>),
-    One(String),
+fn backoff(value: Value) -> Result<Option<Backoff>, String> {
+    match value {
+        Value::Array(_) => {
+            read(value, |delays: Vec<String>| values::delays(delays.iter().map(String::as_str)))
+        }
+        _ => text(value, values::backoff),
+    }
 }
 
-fn backoff<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Backoff>, D::Error> {
-    let parsed = Option::<OneOrMany>::deserialize(json)?.map(|value| match value {
-        OneOrMany::One(text) => values::backoff(&text),
-        OneOrMany::Many(delays) => values::delays(delays.iter().map(String::as_str)),
-    });
-    parsed.transpose().map_err(D::Error::custom)
-}
-
-fn command<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Command>, D::Error> {
-    let command = Option::<OneOrMany>::deserialize(json)?.map(|value| match value {
-        OneOrMany::One(line) => Ok(Command::Shell(Bytes(text(line)?.into_bytes()))),
-        OneOrMany::Many(words) => Ok(Command::Argv(bytes(words)?)),
-    });
-    command.transpose()
-}
-
-fn args<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<Bytes>, D::Error> {
-    bytes(Option::deserialize(json)?.unwrap_or_default())
-}
-
-fn environment<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<(Bytes, Bytes)>, D::Error> {
-    let entries = Option::<BTreeMap<String, String>>::deserialize(json)?.unwrap_or_default();
-    entries
-        .into_iter()
-        .map(|(key, value)| {
-            let name = values::variable_name(key.into_bytes()).map_err(D::Error::custom)?;
-            Ok((name, Bytes(text::<D::Error>(value)?.into_bytes())))
-        })
-        .collect()
+fn jitter(value: Value) -> Result<Option<Jitter>, String> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => values::jitter(&text).map(Some),
+        Value::Bool(_) | Value::Number(_) => values::jitter(&value.to_string()).map(Some),
+        _ => Err("expected true, false, a fraction or a duration".to_owned()),
+    }
 }
