@@ -12,7 +12,7 @@ use super::error::CliError;
 use super::locate;
 use super::options::JobOptions;
 use crate::jobfile::JobFile;
-use crate::model::{Bytes, Command, JobSpec, LONGEST_STRING, PolicyLayer, RetryPolicy, Strategy, check_name};
+use crate::model::{Bytes, Command, JobSpec, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, Strategy, check_name};
 use crate::store::NewJob;
 use crate::text::Timestamp;
 
@@ -126,11 +126,11 @@ fn check_limits(spec: &JobSpec, args: &[Bytes]) -> Result<()> {
     let variables = spec.env.iter().map(|(key, value)| ("variable", key, key.0.len() + value.0.len() + 2));
     let mut total = 0;
     for (what, text, length) in words.chain(variables) {
-        if length > LONGEST_STRING {
+        if length > MAX_ARG_STRLEN {
             let start: String = text.to_text().chars().take(30).collect();
             bail!(
                 CliError::usage(format!(
-                    "the {what} {start:?} … has {length} bytes, and the kernel takes at most {LONGEST_STRING}"
+                    "the {what} {start:?} … has {length} bytes, and the kernel takes at most {MAX_ARG_STRLEN}"
                 ))
                 .hint("put the data into a file and pass its name")
             );

@@ -20,21 +20,21 @@ pub fn key(text: &str) -> Result<String, String> {
 }
 
 pub fn priority(text: &str) -> Result<i32, String> {
-    let most = JobSpec::MOST_PRIORITY;
+    let max = JobSpec::MAX_PRIORITY;
     text.parse()
         .ok()
-        .filter(|priority| (-most..=most).contains(priority))
-        .ok_or_else(|| format!("a priority is a whole number from {} to {most}", -most))
+        .filter(|priority| (-max..=max).contains(priority))
+        .ok_or_else(|| format!("a priority is a whole number from {} to {max}", -max))
 }
 
 pub fn max_attempts(text: &str) -> Result<u32, String> {
-    let most = RetryPolicy::MOST_ATTEMPTS;
+    let max = RetryPolicy::MAX_ATTEMPTS;
     match text.parse() {
         Ok(0) => {
             Err("0 would be a job that can never run; the first run counts, so 1 means no retry".to_owned())
         }
-        Ok(runs) if runs <= most => Ok(runs),
-        _ => Err(format!("it is the number of runs, a whole number from 1 to {most}")),
+        Ok(runs) if runs <= max => Ok(runs),
+        _ => Err(format!("it is the number of runs, a whole number from 1 to {max}")),
     }
 }
 

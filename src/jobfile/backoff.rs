@@ -196,7 +196,7 @@ fn delays(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Vec<Millis>> {
             .refused(mistakes, "a list of delays needs at least one")
             .hint("for a single run write `max_attempts = 1`");
     }
-    if list.len() >= RetryPolicy::MOST_ATTEMPTS as usize {
+    if list.len() >= RetryPolicy::MAX_ATTEMPTS as usize {
         value.refused(mistakes, "the list asks for more than a million runs");
     }
     let durations: Vec<_> = list.iter().map(|delay| delay.duration(mistakes)).collect();

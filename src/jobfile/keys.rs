@@ -148,8 +148,8 @@ fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
     }
     let key = snake_case(entry.key);
     if RETRY_COUNTS.contains(&key.as_str()) || strsim::osa_distance(&key, RETRY_COUNTS[0]) == 1 {
-        let most = i64::from(RetryPolicy::MOST_ATTEMPTS);
-        let retries = entry.value.as_integer().filter(|retries| (0..most).contains(retries));
+        let max = i64::from(RetryPolicy::MAX_ATTEMPTS);
+        let retries = entry.value.as_integer().filter(|retries| (0..max).contains(retries));
         let runs = retries.map_or("N".to_owned(), |retries| (retries + 1).to_string());
         return Some(format!("write `max_attempts = {runs}`: it counts every run, the first included"));
     }

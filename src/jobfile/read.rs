@@ -10,11 +10,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostics::{InvalidFile, JobFileError, Mistake, Mistakes, Span};
-use crate::model::LONGEST_STRING;
+use crate::model::MAX_ARG_STRLEN;
 use crate::text::{Millis, parse_size};
 
 /// The longest string that a message repeats, in characters.
-const LONGEST_QUOTE: usize = 60;
+const MAX_QUOTED_CHARS: usize = 60;
 
 /// Reads the file at `path`, which is absolute.
 pub(super) fn text_of(path: &Path) -> Result<String, JobFileError> {
@@ -94,7 +94,7 @@ impl<'t> Value<'t> {
 
     fn described(self) -> String {
         match self.data() {
-            DeValue::String(text) if text.chars().count() > LONGEST_QUOTE => "this string".into(),
+            DeValue::String(text) if text.chars().count() > MAX_QUOTED_CHARS => "this string".into(),
             DeValue::String(text) => format!("{text:?}"),
             DeValue::Integer(number) => number.to_string(),
             DeValue::Float(number) => number.to_string(),
@@ -131,8 +131,8 @@ impl<'t> Value<'t> {
         let length = before + text.len() + 1; // with the NUL that closes it
         if text.contains('\0') {
             self.refused(mistakes, "it holds a NUL byte, which the system cannot pass on");
-        } else if length > LONGEST_STRING {
-            let why = format!("it has {length} bytes, and the kernel takes at most {LONGEST_STRING}");
+        } else if length > MAX_ARG_STRLEN {
+            let why = format!("it has {length} bytes, and the kernel takes at most {MAX_ARG_STRLEN}");
             self.refused(mistakes, &why).hint("put the data into a file, and pass its name");
         } else {
             return Some(text);

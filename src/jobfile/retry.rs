@@ -127,7 +127,7 @@ fn max_attempts(value: Value<'_>, mistakes: &mut Mistakes) -> Option<u32> {
             .hint("it counts every run, the first included: 1 means no retry");
         return None;
     }
-    value.integer(1..=RetryPolicy::MOST_ATTEMPTS, mistakes)
+    value.integer(1..=RetryPolicy::MAX_ATTEMPTS, mistakes)
 }
 
 fn code_list(value: Value<'_>, mistakes: &mut Mistakes) -> CodeList {

@@ -44,8 +44,8 @@ impl Level {
             "env" => spec.env.extend(environment(value, mistakes)),
             "queue" => replace(&mut spec.queue, queue(value, mistakes)),
             "priority" => {
-                let most = JobSpec::MOST_PRIORITY;
-                replace(&mut spec.priority, value.integer(-most..=most, mistakes));
+                let max = JobSpec::MAX_PRIORITY;
+                replace(&mut spec.priority, value.integer(-max..=max, mistakes));
             }
             "timeout" => spec.timeout = value.duration_above_zero(mistakes),
             "grace_period" => replace(&mut spec.grace_period, value.duration(mistakes)),
@@ -114,8 +114,8 @@ fn success_exit_codes(value: Value<'_>, mistakes: &mut Mistakes) -> Vec<u8> {
 
 fn output_limit(value: Value<'_>, mistakes: &mut Mistakes) -> Option<u64> {
     let bytes = value.size(mistakes)?;
-    if bytes > JobSpec::MOST_OUTPUT {
-        value.wrong(mistakes, &format!("at most {}", human_size(JobSpec::MOST_OUTPUT)));
+    if bytes > JobSpec::MAX_OUTPUT_LIMIT {
+        value.wrong(mistakes, &format!("at most {}", human_size(JobSpec::MAX_OUTPUT_LIMIT)));
         return None;
     }
     Some(bytes)

@@ -3,7 +3,7 @@
 /// The likeness from which on a name is suggested; the command line uses the same.
 const ALIKE: f64 = 0.7;
 
-const MOST_SUGGESTIONS: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// The names that are like `word`, the most alike first, at most three.
 pub fn near_names<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
@@ -14,7 +14,7 @@ pub fn near_names<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> V
         .filter(|(score, _)| *score > ALIKE)
         .collect();
     scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    scored.into_iter().map(|(_, name)| name).take(MOST_SUGGESTIONS).collect()
+    scored.into_iter().map(|(_, name)| name).take(MAX_SUGGESTIONS).collect()
 }
 
 /// The name most like `word`.

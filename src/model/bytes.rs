@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// The longest argument or variable of a command, in bytes, with its closing NUL: `MAX_ARG_STRLEN` of `execve(2)`.
-pub const LONGEST_STRING: usize = 128 * 1024;
+pub const MAX_ARG_STRLEN: usize = 128 * 1024;
 
 /// A command, argument, variable or path: any bytes but NUL.
 ///

@@ -69,9 +69,9 @@ impl JobSpec {
     pub const DEFAULT_QUEUE: &'static str = "default";
     pub const DEFAULT_GRACE: Millis = Millis::from_secs(10);
     pub const DEFAULT_OUTPUT_LIMIT: u64 = 64 << 10; // 64 KiB
-    pub const MOST_OUTPUT: u64 = 16 << 20; // 16 MiB
+    pub const MAX_OUTPUT_LIMIT: u64 = 16 << 20; // 16 MiB
     /// Priorities lie from minus this to this.
-    pub const MOST_PRIORITY: i32 = 1_000;
+    pub const MAX_PRIORITY: i32 = 1_000;
 
     /// A definition with everything at its default.
     pub fn new(name: &str, command: Command, cwd: Bytes) -> Self {

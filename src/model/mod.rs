@@ -20,7 +20,7 @@ mod state;
 
 pub use attempt::{Attempt, Exit, Outcome, SpawnFailure, Status, StopReason};
 pub use backoff::{Backoff, Jitter, Strategy};
-pub use bytes::{Bytes, LONGEST_STRING};
+pub use bytes::{Bytes, MAX_ARG_STRLEN};
 pub use classify::{ExitRules, Verdict, classify};
 pub use decide::{Circumstances, Decision, decide, sentence};
 pub use error_code::{

@@ -24,7 +24,7 @@ pub struct RetryPolicy {
 
 impl RetryPolicy {
     pub const DEFAULT_ATTEMPTS: u32 = 3;
-    pub const MOST_ATTEMPTS: u32 = 1_000_000;
+    pub const MAX_ATTEMPTS: u32 = 1_000_000;
 
     /// The number of runs in a budget: `max_attempts`, or 1 if the job is not retryable.
     pub fn runs(&self) -> u32 {

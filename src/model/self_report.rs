@@ -4,16 +4,16 @@ use super::ErrorCode;
 use crate::text::Millis;
 
 /// The longest `result` or `message` that is kept, in bytes.
-const LONGEST_TEXT: usize = 64 * 1024;
+const MAX_TEXT_BYTES: usize = 64 * 1024;
 
 /// The longest note about a bad line, in bytes: it may quote the line.
-const LONGEST_NOTE: usize = 300;
+const MAX_NOTE_BYTES: usize = 300;
 
 /// The bad lines that are noted one by one; the others are counted.
-const MOST_NOTES: usize = 10;
+const MAX_NOTES: usize = 10;
 
 /// The longest `retry_after`: 30 days.
-const LONGEST_RETRY_AFTER: Millis = Millis::from_secs(30 * 24 * 3_600);
+const MAX_RETRY_AFTER: Millis = Millis::from_secs(30 * 24 * 3_600);
 
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SelfReport {
@@ -40,13 +40,17 @@ impl SelfReport {
             }
             if let Err(why) = report.take(line) {
                 bad += 1;
-                if bad <= MOST_NOTES {
-                    report.notes.push(format!("report line {}: {}", index + 1, shorten(&why, LONGEST_NOTE)));
+                if bad <= MAX_NOTES {
+                    report.notes.push(format!(
+                        "report line {}: {}",
+                        index + 1,
+                        shorten(&why, MAX_NOTE_BYTES)
+                    ));
                 }
             }
         }
-        if bad > MOST_NOTES {
-            report.notes.push(format!("{} more report lines could not be taken", bad - MOST_NOTES));
+        if bad > MAX_NOTES {
+            report.notes.push(format!("{} more report lines could not be taken", bad - MAX_NOTES));
         }
         report
     }
@@ -57,7 +61,7 @@ impl SelfReport {
         };
         match key.trim() {
             "error_code" => self.error_code = Some(ErrorCode::parse_target(value.trim())?),
-            "message" => self.message = Some(shorten(value, LONGEST_TEXT).to_owned()),
+            "message" => self.message = Some(shorten(value, MAX_TEXT_BYTES).to_owned()),
             "retry_after" => self.retry_after = Some(retry_after(value.trim())?),
             "unrecoverable" => {
                 self.unrecoverable = match value.trim() {
@@ -69,7 +73,7 @@ impl SelfReport {
                 }
             }
             "result" => {
-                let kept = shorten(value, LONGEST_TEXT);
+                let kept = shorten(value, MAX_TEXT_BYTES);
                 self.result = Some(kept.to_owned());
                 if kept.len() < value.len() {
                     return Err(format!(
@@ -93,10 +97,10 @@ impl SelfReport {
 /// A duration with a unit, or bare seconds; at most 30 days.
 fn retry_after(value: &str) -> Result<Millis, String> {
     if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-        let seconds = value.parse().unwrap_or(u64::MAX).min(LONGEST_RETRY_AFTER.0);
-        return Ok(Millis::from_secs(seconds).min(LONGEST_RETRY_AFTER));
+        let seconds = value.parse().unwrap_or(u64::MAX).min(MAX_RETRY_AFTER.0);
+        return Ok(Millis::from_secs(seconds).min(MAX_RETRY_AFTER));
     }
-    Millis::parse_capped(value, LONGEST_RETRY_AFTER).map_err(|why| format!("retry_after: {why}"))
+    Millis::parse_capped(value, MAX_RETRY_AFTER).map_err(|why| format!("retry_after: {why}"))
 }
 
 /// The first `most` bytes or fewer, cut between characters.
@@ -143,23 +147,23 @@ mod tests {
     fn retry_after_is_capped_at_thirty_days() {
         for value in ["31d", "99999999999999999999", "3000000", "20y"] {
             let report = SelfReport::parse(format!("retry_after={value}").as_bytes());
-            assert_eq!(report.retry_after, Some(LONGEST_RETRY_AFTER), "{value}");
+            assert_eq!(report.retry_after, Some(MAX_RETRY_AFTER), "{value}");
         }
         assert_eq!(SelfReport::parse(b"retry_after=1.5s").retry_after, Some(Millis(1_500)));
     }
 
     #[test]
     fn a_long_result_is_cut() {
-        let line = format!("result={}", "é".repeat(LONGEST_TEXT));
+        let line = format!("result={}", "é".repeat(MAX_TEXT_BYTES));
         let report = SelfReport::parse(line.as_bytes());
-        assert_eq!(report.result.unwrap().len(), LONGEST_TEXT);
+        assert_eq!(report.result.unwrap().len(), MAX_TEXT_BYTES);
         assert_eq!(report.notes.len(), 1);
     }
 
     #[test]
     fn many_bad_lines_are_counted() {
         let report = SelfReport::parse("nonsense\n".repeat(1_000).as_bytes());
-        assert_eq!(report.notes.len(), MOST_NOTES + 1);
+        assert_eq!(report.notes.len(), MAX_NOTES + 1);
         assert_eq!(report.notes.last().unwrap(), "990 more report lines could not be taken");
     }
 

@@ -122,10 +122,8 @@ fn explain_ending(out: &mut Output, subject: &Subject, ending: Exit, attempt: u3
 fn ending_words(ending: Exit) -> String {
     match ending.status {
         Some(Status::Exited(exit)) => format!("exit status {exit}"),
-        Some(Status::Signaled(number)) => match signal::name(number) {
-            name if name.starts_with("SIG") => format!("killed by {name}"),
-            nameless => format!("killed by signal {nameless}"),
-        },
+        Some(Status::Signaled(number)) if number > signal::LAST_NAMED => format!("killed by signal {number}"),
+        Some(Status::Signaled(number)) => format!("killed by {}", signal::name(number)),
         None => "exceeds its timeout".to_owned(),
     }
 }

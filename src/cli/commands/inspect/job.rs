@@ -15,7 +15,7 @@ use crate::store::{JobRow, JobView, Store};
 use crate::text::{Millis, Timestamp, counted, human_duration, local_time, relative_time, safe_line};
 
 /// Attempts that are read, the newest.
-const MAX_ATTEMPTS: usize = 1_000;
+const MAX_HISTORY: usize = 1_000;
 
 /// Attempts that a screen shows.
 const SCREENFUL: usize = 20;
@@ -27,7 +27,7 @@ const LAST_LINES: usize = 3;
 const INDENT: &str = "       ";
 
 pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> Result<bool> {
-    let view = store.job_view(id, MAX_ATTEMPTS, now)?;
+    let view = store.job_view(id, MAX_HISTORY, now)?;
     let JobView { mut job, history, last_output, workers } =
         view.ok_or_else(|| locate::no_such_job(store, id))?;
     locate::add_start(store, &mut job);
