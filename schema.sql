@@ -64,7 +64,7 @@ CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'pending' AND expi
 -- OR, not IN: SQLite uses a partial index only where it can prove the condition.
 CREATE INDEX jobs_finished ON jobs (state, changed_at)
     WHERE state = 'succeeded' OR state = 'dead' OR state = 'cancelled';
-CREATE INDEX jobs_dead ON jobs (error_code, changed_at) WHERE state = 'dead';
+CREATE INDEX jobs_dead ON jobs (error_code) WHERE state = 'dead';
 CREATE INDEX jobs_by_name ON jobs (name);
 CREATE UNIQUE INDEX jobs_unique_key ON jobs (unique_key)
     WHERE unique_key IS NOT NULL AND state IN ('pending', 'running');
