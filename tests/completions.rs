@@ -1,9 +1,5 @@
 //! Completions: what a shell offers after the words that are typed.
 
-use std::env;
-use std::ffi::OsString;
-use std::path::Path;
-
 use crate::support::{Call, Sandbox};
 
 const JOBS: &str = r#"
@@ -16,15 +12,6 @@ queue = "slow"
 command = "exit 3"
 "#;
 
-/// `PATH` with the program that is tested in front.
-fn path() -> OsString {
-    let folder = Path::new(env!("CARGO_BIN_EXE_runner")).parent().unwrap();
-    let mut path = folder.as_os_str().to_owned();
-    path.push(":");
-    path.push(env::var_os("PATH").unwrap());
-    path
-}
-
 /// Calls the completion function as bash does when TAB is pressed at the end of these words.
 const PRESS_TAB: &str = r#"
 eval "$(runner completions bash)"
@@ -34,7 +21,7 @@ for word in "${COMPREPLY[@]}"; do echo "$word"; done
 "#;
 
 fn tab(sandbox: &Sandbox, line: &str) -> Call {
-    let call = sandbox.program("bash").env("PATH", path()).arg("-c").arg(PRESS_TAB).arg("bash");
+    let call = sandbox.program("bash").with_runner_on_path().arg("-c").arg(PRESS_TAB).arg("bash");
     line.split(' ').fold(call, Call::arg)
 }
 
@@ -54,15 +41,21 @@ fn words(sandbox: &Sandbox, line: &str) -> Vec<String> {
 #[test]
 fn verbs_and_options() {
     let sandbox = Sandbox::empty();
-    assert_eq!(offered(&sandbox, "runner enq"), ["enqueue"]);
-    assert_eq!(offered(&sandbox, "runner enqueue --max-a"), ["--max-attempts"]);
-    assert_eq!(offered(&sandbox, "runner work --log "), ["text", "json"]);
-    assert_eq!(offered(&sandbox, "runner enqueue --on-conflict "), ["skip", "replace", "error"]);
-    assert_eq!(offered(&sandbox, "runner completions "), ["bash", "elvish", "fish", "powershell", "zsh"]);
-    assert_eq!(offered(&sandbox, "runner explain x --signal SIGK"), ["SIGKILL"]);
-    assert_eq!(offered(&sandbox, "runner prune --state "), ["succeeded", "cancelled", "dead"]);
-    assert_eq!(offered(&sandbox, "runner inspect --state s"), ["succeeded", "scheduled"]);
-    assert_eq!(offered(&sandbox, "runner inspect --state dead,su"), ["dead,succeeded"]);
+    for (line, expected) in [
+        ("enq", "enqueue"),
+        ("enqueue --max-a", "--max-attempts"),
+        ("work --log ", "text json"),
+        ("enqueue --on-conflict ", "skip replace error"),
+        ("completions ", "bash elvish fish powershell zsh"),
+        ("explain x --signal SIGK", "SIGKILL"),
+        ("prune --state ", "succeeded cancelled dead"),
+        ("inspect --state s", "succeeded scheduled"),
+        ("inspect --state dead,su", "dead,succeeded"),
+    ] {
+        assert_eq!(offered(&sandbox, &format!("runner {line}")).join(" "), expected, "{line}");
+    }
+    assert_eq!(words(&sandbox, "runner cancel "), [""; 0]);
+    assert!(!sandbox.db().exists(), "no database is made by asking");
 }
 
 #[test]
@@ -113,16 +106,20 @@ fn ids_that_the_verb_can_take() {
     sandbox.add("nightly-backup --in 1h");
     sandbox.add("nightly-backup");
     sandbox.run("cancel 4").ok();
-    assert_eq!(offered(&sandbox, "runner wait "), ["3"]);
-    assert_eq!(offered(&sandbox, "runner cancel "), ["3"]);
-    assert_eq!(offered(&sandbox, "runner retry "), ["4", "1"]);
-    assert_eq!(offered(&sandbox, "runner retry --now "), ["3"]);
-    assert_eq!(offered(&sandbox, "runner logs "), ["4", "3", "2", "1"]);
+    for (line, ids) in [
+        ("wait ", "3"),
+        ("cancel ", "3"),
+        ("retry ", "4 1"),
+        ("retry --now ", "3"),
+        ("logs ", "4 3 2 1"),
+        ("explain 4", "4"),
+        ("retry --dead --error-code ", "EXIT_3"),
+    ] {
+        assert_eq!(offered(&sandbox, &format!("runner {line}")).join(" "), ids, "{line}");
+    }
     let lists = ["jobs", "attempts", "dead", "workers", "queues", "stats"];
     assert_eq!(offered(&sandbox, "runner inspect ")[..6], lists);
     assert_eq!(offered(&sandbox, "runner inspect ")[6..], ["4", "3", "2", "1"]);
-    assert_eq!(offered(&sandbox, "runner explain 4"), ["4"]);
-    assert_eq!(offered(&sandbox, "runner retry --dead --error-code "), ["EXIT_3"]);
     assert_eq!(words(&sandbox, "runner cancel --db other.db "), [""; 0]);
 }
 
@@ -151,13 +148,6 @@ fn whatever_is_wrong_the_shell_is_told_nothing() {
     }
     sandbox.call("--version").env("_RUNNER_COMPLETE", "").run().ok().shows("runner ");
     assert!(!sandbox.path("runner.db.run").exists());
-}
-
-#[test]
-fn a_database_is_not_made_by_asking() {
-    let sandbox = Sandbox::new(JOBS);
-    assert_eq!(words(&sandbox, "runner cancel "), [""; 0]);
-    assert!(!sandbox.db().exists());
 }
 
 #[test]

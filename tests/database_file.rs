@@ -15,7 +15,8 @@ fn mode(path: &Path) -> u32 {
 #[track_caller]
 fn refused(sandbox: &Sandbox, status: i32) {
     let before = fs::read(sandbox.db()).expect("the file");
-    for line in ["enqueue -- true", "work --drain", "inspect --json", "inspect 1", "cancel 1", "pause q"] {
+    let looks = ["inspect --json", "inspect 1", "logs 1"];
+    for line in ["enqueue -- true", "work --drain", "cancel 1", "retry 1", "pause q"].iter().chain(&looks) {
         let ran = sandbox.run(line).exits(status).prints("");
         let ran = ran.says(&sandbox.db().display().to_string());
         assert!(fs::read(sandbox.db()).expect("the file") == before, "the file was changed by {ran}");

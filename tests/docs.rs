@@ -1,7 +1,6 @@
 //! README.md and docs/*.md: each console block shows what is really printed, each command and link works.
 
 use std::env;
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,20 +41,12 @@ fn blocks(text: &str) -> Vec<(&str, &str, &str)> {
     fenced.collect()
 }
 
-/// `PATH` with the tested program in front.
-fn path() -> OsString {
-    let mut path = Path::new(env!("CARGO_BIN_EXE_runner")).parent().expect("a folder").as_os_str().to_owned();
-    path.push(":");
-    path.push(env::var_os("PATH").expect("a path"));
-    path
-}
-
 /// A console block as it is printed now: each line after `$ `, and its output.
 fn printed(sandbox: &Sandbox, block: &str) -> String {
     let mut shown = String::new();
     for line in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
         let shell =
-            sandbox.program("sh").env("PATH", path()).env_remove("RUNNER_DB").dir(sandbox.path("demo"));
+            sandbox.program("sh").with_runner_on_path().env_remove("RUNNER_DB").dir(sandbox.path("demo"));
         let output = shell.arg("-c").arg(format!("exec 2>&1\n{line}")).run().stdout;
         let output = output.replace(&sandbox.dir().display().to_string(), HOME);
         let _ = writeln!(shown, "$ {line}\n{}", output.trim_end());
@@ -115,7 +106,8 @@ fn every_command_is_understood() {
     assert!(seen.len() > 30, "only {} commands were found", seen.len());
     for line in seen {
         let options = line.split(" -- ").next().unwrap_or_default();
-        let ran = sandbox.program("sh").env("PATH", path()).arg("-c").arg(format!("{options} --help")).run();
+        let ran =
+            sandbox.program("sh").with_runner_on_path().arg("-c").arg(format!("{options} --help")).run();
         assert!(ran.ended_well() && ran.stdout.contains("Usage: runner"), "{line}: {ran}");
     }
 }

@@ -142,6 +142,17 @@ fn what_breaks_a_rule_is_found() {
 const GIVEN: &str = "the file has the tables, indexes, triggers and views that runner gave it";
 
 #[test]
+fn files_that_others_may_read_and_mistakes_of_the_job_file_are_found() {
+    let sandbox = sandbox();
+    fs::set_permissions(sandbox.db(), fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(broken(&sandbox), ["only the owner may read the files"]);
+    sandbox.run("doctor").exits(1).shows("chmod 600");
+    fs::set_permissions(sandbox.db(), fs::Permissions::from_mode(0o600)).unwrap();
+    sandbox.write("jobs.toml", "[jobs.a]\ncomand = 'x'\n");
+    assert_eq!(broken(&sandbox), ["the job file can be used"]);
+}
+
+#[test]
 fn what_somebody_has_added_is_not_wrong() {
     let sandbox = sandbox();
     sandbox.sql().run("CREATE VIEW mine AS SELECT id FROM jobs; CREATE TABLE notes (text)");
@@ -167,50 +178,24 @@ fn files_that_the_owner_cannot_write_are_named() {
 }
 
 #[test]
-fn what_there_is_one_of_is_not_told_as_many() {
+fn jobs_of_a_dead_worker_are_found_and_one_is_not_told_as_many() {
     let sandbox = Sandbox::new("[jobs.only]\ncommand = 'exec sleep 60'\n");
     sandbox.add("only");
     let worker = sandbox.worker("");
     sandbox.until_state(1, "running");
+    sandbox.run("doctor").ok().shows("1 alive");
     worker.kill();
+    assert_eq!(broken(&sandbox), ["running jobs have a worker"]);
     let ran = sandbox.run("doctor").exits(1);
     ran.shows(", 1 job\n").shows("rules looked at, 1 problem\n").shows("a worker died holding 1 job;");
     sandbox.run("cancel 1").ok();
     sandbox.run("work --drain").ok();
+    sandbox.run("doctor").ok();
     sandbox.add("only");
     sandbox.sql().run("UPDATE jobs SET attempts = 1 WHERE id = 2");
     sandbox.run("doctor").exits(1).shows("job 2 counts 1 attempt\n");
     let ran = sandbox.run("enqueue only --max-attempts 1 --backoff 1s,2s").exits(2);
     ran.says("`max_attempts = 1`, but the delays of `backoff` ask for 3 runs");
-}
-
-#[test]
-fn files_that_others_may_read_are_found() {
-    let sandbox = sandbox();
-    fs::set_permissions(sandbox.db(), fs::Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(broken(&sandbox), ["only the owner may read the files"]);
-    sandbox.run("doctor").exits(1).shows("chmod 600");
-}
-
-#[test]
-fn a_job_file_with_mistakes_is_found() {
-    let sandbox = sandbox();
-    sandbox.write("jobs.toml", "[jobs.a]\ncomand = 'x'\n");
-    assert_eq!(broken(&sandbox), ["the job file can be used"]);
-}
-
-#[test]
-fn jobs_of_a_dead_worker_that_nobody_deals_with_are_found() {
-    let sandbox = Sandbox::new("[jobs.slow]\ncommand = 'echo $$ > pid; exec sleep 60'\n");
-    sandbox.add("slow");
-    let worker = sandbox.worker("");
-    sandbox.pid_of("pid");
-    sandbox.run("doctor").ok().shows("1 alive");
-    worker.kill();
-    assert_eq!(broken(&sandbox), ["running jobs have a worker"]);
-    sandbox.run("cancel 1").ok();
-    sandbox.run("work --drain").ok();
-    sandbox.run("doctor").ok();
 }
 
 #[test]

@@ -56,14 +56,6 @@ fn a_dry_run_shows_the_job_and_writes_nothing() {
 }
 
 #[test]
-fn quiet_prints_no_ids() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.run("enqueue -q backup").ok().prints("").quietly();
-    sandbox.run("-q enqueue --json backup").ok().prints("").quietly();
-    assert_eq!(sandbox.count_jobs(), 2);
-}
-
-#[test]
 fn json_prints_the_job_and_whether_it_was_created() {
     let sandbox = Sandbox::new(JOBS);
     let jobs = sandbox.run("enqueue backup report --json").ok().json_lines();

@@ -32,6 +32,8 @@ fn option_variable_and_config_directory() {
             sandbox.call(&format!("enqueue {name} {option}")).env("XDG_CONFIG_HOME", sandbox.path("config"));
         call.env("RUNNER_FILE", variable).run()
     };
+    sandbox.write(".config/runner/jobs.toml", only("home"));
+    sandbox.run("enqueue home").ok();
     enqueue("config", "", "").ok();
     sandbox.write("jobs.toml", only("near"));
     enqueue("near", "", "").ok();
@@ -43,7 +45,12 @@ fn option_variable_and_config_directory() {
 #[test]
 fn without_any_file_the_answer_says_what_to_do() {
     let sandbox = Sandbox::empty();
-    sandbox.run("enqueue one").exits(66).says("jobs.toml");
+    // A relative directory of configuration is ignored.
+    let call = sandbox.call("enqueue one").env("RUNNER_FILE", "").env("XDG_CONFIG_HOME", "relative");
+    let (here, home) = (sandbox.dir().display(), sandbox.path(".config/runner/jobs.toml"));
+    let ran =
+        call.run().exits(66).says(&format!("looked for jobs.toml in {here} and every directory above it"));
+    ran.says(&format!("and for {}", home.display()));
     sandbox.run("check").exits(66);
 }
 

@@ -49,7 +49,8 @@ fn a_result_is_kept_from_the_last_attempt_that_gave_one_and_a_large_one_is_cut()
     let line = "{ printf result=; head -c 100000 /dev/zero | tr '\\0' x; echo; } > $RUNNER_REPORT";
     assert_eq!(sandbox.finish_line("", line)["result"].as_str().map(str::len), Some(64 * 1024));
     let job = after(&format!("error_code=EARLY\n{}error_code=LATE\n", "\n".repeat(1 << 20)), 1, "");
-    assert_eq!(job["history"][0]["error_code"], "EARLY", "the first 1 MiB is read");
+    let note = "report: longer than 1 MiB; the rest is ignored";
+    assert_fields(&job["history"][0], &json!({"error_code": "EARLY", "message": note}));
 }
 
 #[test]
@@ -79,9 +80,16 @@ fn a_job_that_reports_nothing_need_not_make_the_file() {
 
 #[test]
 fn only_a_regular_file_is_read() {
-    for make in ["ln -s $PWD/lines $RUNNER_REPORT", "mkfifo $RUNNER_REPORT", "mkdir $RUNNER_REPORT"] {
+    let no_file = "report: not a regular file; it is ignored";
+    for (make, note) in [
+        ("ln -s $PWD/lines $RUNNER_REPORT", "report: a symbolic link; it is ignored"),
+        ("mkfifo $RUNNER_REPORT", no_file),
+        ("mkdir $RUNNER_REPORT", no_file),
+    ] {
         let sandbox = Sandbox::empty();
         sandbox.write("lines", "error_code=FOLLOWED\n");
-        assert_eq!(sandbox.finish_line("", &format!("{make}; exit 1"))["error_code"], "EXIT_1", "{make}");
+        let job = sandbox.finish_line("", &format!("{make}; exit 1"));
+        assert_fields(&job["history"][0], &json!({"error_code": "EXIT_1", "message": note}));
+        assert_eq!(sandbox.read("lines"), "error_code=FOLLOWED\n");
     }
 }

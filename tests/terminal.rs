@@ -15,15 +15,6 @@ fn look(sandbox: &Sandbox, line: &str, columns: u16) -> Finished {
     with(sandbox.call(line), &ABLE).at_terminal(columns)
 }
 
-/// The lines as wide as they are shown, without colours.
-fn lines(ran: &Finished) -> Vec<String> {
-    let mut plain = String::new();
-    for (index, piece) in ran.stdout.split("\u{1b}[").enumerate() {
-        plain.push_str(if index == 0 { piece } else { piece.split_once('m').map_or("", |(_, rest)| rest) });
-    }
-    plain.lines().map(str::to_owned).collect()
-}
-
 /// Jobs 1 to 4 of [`many_kinds`], and job 6 with a long name in a long queue that says much.
 fn wide_sandbox() -> Sandbox {
     let sandbox = many_kinds();
@@ -33,22 +24,6 @@ fn wide_sandbox() -> Sandbox {
     );
     sandbox.run("work -j1 --until-idle").exits(1);
     sandbox
-}
-
-#[test]
-fn tables_fit_the_screen() {
-    let sandbox = wide_sandbox();
-    for line in ["inspect jobs", "inspect attempts", "inspect dead", "inspect stats", "inspect queues"] {
-        for columns in [80, 60, 40] {
-            let ran = look(&sandbox, line, columns).ok();
-            // Commands to type stay on one line, whatever their length: a broken one cannot be copied.
-            let too_wide: Vec<_> = lines(&ran)
-                .into_iter()
-                .filter(|line| line.chars().count() > usize::from(columns) && !line.contains("runner "))
-                .collect();
-            assert!(too_wide.is_empty(), "{columns} columns: {too_wide:#?}{ran}");
-        }
-    }
 }
 
 #[test]
@@ -90,17 +65,17 @@ fn a_bar_for_each_attempt_shows_waits_and_runs() {
              duration_ms = 10000",
     );
     let bars = |ran: Finished| {
-        let lines = lines(&ran.ok());
-        let drawn = lines.iter().skip_while(|line| !line.starts_with("  time"));
+        let ran = ran.ok();
+        let drawn = ran.stdout.lines().skip_while(|line| !line.starts_with("  time"));
         drawn.take_while(|line| !line.is_empty()).fold(String::new(), |all, line| all + line + "\n")
     };
-    insta::assert_snapshot!(bars(look(&sandbox, "inspect 1", 80)), @"
+    insta::assert_snapshot!(bars(look(&sandbox, "inspect 1 --color never", 80)), @"
     time      1m 40s from 1970-01-01 00:16:40: ░ waits, █ runs
       1  ███████
       2         ░░░░░░░░░░░░░░░░░░░░░░░██████
       3                                      ░░░░░░░░░░░░░░░░░░░░░░░███████
     ");
-    insta::assert_snapshot!(bars(look(&sandbox, "inspect 1", 40)), @"
+    insta::assert_snapshot!(bars(look(&sandbox, "inspect 1 --color never", 40)), @"
     time      1m 40s from 1970-01-01
               00:16:40: ░ waits, █ runs
       1  ███
@@ -115,7 +90,7 @@ fn a_bar_for_each_attempt_shows_waits_and_runs() {
       2     ...........####
       3                    ...........###
     ");
-    for ran in [sandbox.run("inspect 1").ok(), look(&sandbox, "inspect 1", 24).ok()] {
+    for ran in [sandbox.run("inspect 1").ok(), look(&sandbox, "inspect 1 --color never", 24).ok()] {
         assert!(!ran.stdout.contains("waits"), "{ran}");
     }
 }
@@ -137,15 +112,15 @@ fn a_bar_tells_waiting_from_being_dead_and_shows_what_is_to_come() {
              ELSE 90000 END;
          UPDATE attempts SET finished_at = started_at + 10000",
     );
-    let ran = look(&sandbox, "inspect 1", 80).ok();
-    let rows: Vec<String> = lines(&ran).into_iter().skip_while(|line| !line.starts_with("  time")).collect();
+    let ran = look(&sandbox, "inspect 1 --color never", 80).ok();
+    let rows: Vec<_> = ran.stdout.lines().skip_while(|line| !line.starts_with("  time")).collect();
     // The scale ends now, which is years later: what ran takes a column each.
     assert_eq!(rows[1..4], ["    1  █", "    2  █", "    3  █"]);
     assert!(rows[4].starts_with("    4  ░░░░░░░░░░") && !rows[4].contains('█'), "{ran}");
     let done = "UPDATE jobs SET state = 'cancelled', changed_at = 1110000";
     sandbox.sql().run(done);
-    let ran = look(&sandbox, "inspect 1", 87).ok();
-    let rows: Vec<String> = lines(&ran).into_iter().skip_while(|line| !line.starts_with("  time")).collect();
+    let ran = look(&sandbox, "inspect 1 --color never", 87).ok();
+    let rows: Vec<_> = ran.stdout.lines().skip_while(|line| !line.starts_with("  time")).collect();
     let bar = |blank: usize, waits: usize, runs: usize| {
         format!("{}{}{}", " ".repeat(blank), "░".repeat(waits), "█".repeat(runs))
     };
@@ -202,7 +177,7 @@ fn letters_that_the_terminal_has() {
 #[test]
 fn errors_are_broken_between_words() {
     let sandbox = Sandbox::empty();
-    let ran = look(&sandbox, "inspect 1", 40).exits(66);
+    let ran = look(&sandbox, "inspect 1 --color never", 40).exits(66);
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout.replace(&sandbox.dir().display().to_string(), "/tmp/somewhere"), @"
         runner: there is no database yet at
@@ -279,18 +254,25 @@ fn progress_is_drawn_only_where_a_person_looks_on() {
 }
 
 #[test]
-fn columns_that_there_is_no_room_for_are_named() {
+fn tables_fit_the_screen_and_name_the_columns_that_there_is_no_room_for() {
     let sandbox = wide_sandbox();
     for (line, all) in [
         ("inspect attempts", "attempt name outcome ended took when decision"),
         ("inspect stats", "name jobs ok tries p50 p95 max wait50 wait95 last"),
         ("inspect dead", "id name runs died why what"),
         ("inspect jobs", "id name queue state runs when what"),
+        ("inspect queues", "queue ready scheduled retrying running"),
     ] {
+        let first = if line == "inspect queues" { "queue" } else { "name" };
         for columns in [300, 80, 60, 40] {
             let ran = look(&sandbox, &format!("{line} --color never"), columns).ok();
+            // Commands to type stay on one line, whatever their length: a broken one cannot be copied.
+            let is_too_wide =
+                |line: &&str| line.chars().count() > columns.into() && !line.contains("runner ");
+            let too_wide: Vec<_> = ran.stdout.lines().filter(is_too_wide).collect();
+            assert!(too_wide.is_empty(), "{columns} columns: {too_wide:#?}{ran}");
             let words = |line: &str| line.split([' ', ',', ';']).map(str::to_owned).collect::<Vec<_>>();
-            let shown = words(ran.stdout.lines().find(|line| line.contains("name")).expect("a heading"));
+            let shown = words(ran.stdout.lines().find(|line| line.contains(first)).expect("a heading"));
             let told = ran.stdout.split_once("left out: ").map(|(_, told)| told.replace('\n', " "));
             let told = words(told.as_deref().and_then(|told| told.split(';').next()).unwrap_or_default());
             for column in words(all) {

@@ -198,19 +198,6 @@ mod tests {
     use crate::text::mutated;
 
     #[test]
-    fn numbers_are_bounded() {
-        assert!(priority("1001").is_err() && priority("-1000").is_ok());
-        assert!(max_attempts("0").unwrap_err().contains("never run"));
-        assert!(max_attempts("1000001").is_err() && max_attempts("1000000").is_ok());
-        assert_eq!(JobOrAttempt::parse("7.2"), Ok(JobOrAttempt { job: 7, attempt: Some(2) }));
-        for bad in ["0", "-1", "7.0", "7.", ".2", "x"] {
-            assert!(JobOrAttempt::parse(bad).is_err(), "{bad}");
-        }
-        assert_eq!(signal("kill"), Ok(9));
-        assert_eq!(signal("15"), Ok(15));
-    }
-
-    #[test]
     fn backoffs_as_they_are_typed() {
         let parsed = |text| backoff(text).map(|backoff| backoff.strategy);
         let secs = Millis::from_secs;

@@ -100,7 +100,3 @@ fn close_on_exec() {
         unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }
-
-#[cfg(test)]
-#[path = "inherit_tests.rs"]
-mod tests;

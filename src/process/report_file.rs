@@ -58,7 +58,3 @@ fn read(path: &Path) -> Result<Option<SelfReport>, String> {
     }
     Ok(Some(report))
 }
-
-#[cfg(test)]
-#[path = "report_file_tests.rs"]
-mod tests;

@@ -19,62 +19,6 @@ fn script(path: &Path, text: &str, mode: &str) {
 }
 
 #[test]
-fn standard_input_is_the_file_that_is_given_or_nothing() {
-    let mut sandbox = Sandbox::shell("cat");
-    assert_eq!(sandbox.run().stdout.bytes, b"");
-    fs::write(sandbox.path("input"), "a\nb").unwrap();
-    sandbox.stdin = Some(sandbox.path("input"));
-    assert_eq!(sandbox.run().stdout.bytes, b"a\nb");
-}
-
-#[test]
-fn arguments_arrive_byte_for_byte() {
-    let args = || [&b"a b"[..], b"", b"\xff\x80", b"'\"$x", b"-n", b"two\nlines"];
-    let expected: Vec<u8> = args().map(|each| [each, b"|"].concat()).concat();
-
-    let mut shell = Sandbox::shell("printf '%s:' \"$0\"; printf '%s|' \"$@\"");
-    shell.args = args().map(|each| Bytes(each.to_vec())).into();
-    assert_eq!(shell.run().stdout.bytes, [b"sh:", &expected[..]].concat());
-
-    let mut plain = Sandbox::argv(&["printf", "%s|"]);
-    plain.args = args().map(|each| Bytes(each.to_vec())).into();
-    assert_eq!(plain.run().stdout.bytes, expected);
-}
-
-#[test]
-fn stdin_is_empty_and_nothing_else_is_open() {
-    crate::process::cleanse();
-    let result =
-        Sandbox::shell("cat; readlink /proc/$$/fd/0; ls -l /proc/$$/fd > open; grep -c ':\\[' open").run();
-    assert_eq!(result.stdout.bytes, b"/dev/null\n2\n", "two pipes");
-}
-
-#[test]
-fn it_leads_a_group_of_its_own_in_its_directory() {
-    let sandbox = Sandbox::shell("ps -o pgid= -p $$ | tr -d ' '; echo $$; pwd -P");
-    let out = String::from_utf8(sandbox.run().stdout.bytes).unwrap();
-    let [group, pid, cwd] = out.lines().collect::<Vec<_>>()[..] else {
-        panic!("{out}");
-    };
-    assert_eq!(group, pid);
-    assert_eq!(Path::new(cwd), sandbox.folder.path().canonicalize().unwrap());
-}
-
-#[test]
-fn variables_are_laid_over_each_other() {
-    let sandbox = Sandbox::shell(
-        "echo \"$HOME $EXTRA $RUNNER_JOB_NAME $RUNNER_JOB_ID $RUNNER_ATTEMPT $RUNNER_WORKER_ID ${RUNNER_REPORT##*/}\"",
-    )
-    .env("EXTRA", "extra")
-    .env("RUNNER_JOB_NAME", "nor here")
-    .env("RUNNER_JOB_ID", "a job cannot lie")
-    .env("RUNNER_REPORT", "nor here");
-    let out = String::from_utf8(sandbox.run().stdout.bytes).unwrap();
-    let home = std::env::var("HOME").unwrap_or_default();
-    assert_eq!(out, format!("{home} extra test 1 1 {} report\n", sandbox.tag.worker_id));
-}
-
-#[test]
 fn a_path_of_its_own_finds_the_program() {
     let sandbox = Sandbox::argv(&["only-there"]);
     let there = sandbox.path("bin");

@@ -24,44 +24,6 @@ fn assert_gone(sandbox: &Sandbox, names: &[&str]) {
     }
 }
 
-#[test]
-fn a_timeout_ends_with_sigterm() {
-    let result = Sandbox::shell("sleep 1000").timeout(100).run();
-    assert_eq!(result.exit, ended(StopReason::TimedOut, Status::Signaled(15)));
-    assert!(result.duration.0 >= 100);
-}
-
-#[test]
-fn who_ignores_sigterm_is_killed_after_the_grace() {
-    let sandbox = Sandbox::shell(DEAF).timeout(200).grace(200);
-    let result = sandbox.run();
-    assert_eq!(result.exit, killed(StopReason::TimedOut));
-    assert!(result.duration.0 >= 400);
-    assert_gone(&sandbox, &["leader"]);
-}
-
-#[test]
-fn who_ends_well_after_the_timeout_has_timed_out_all_the_same() {
-    let result =
-        Sandbox::shell("trap 'echo bye; exit 0' TERM; while :; do sleep 0.02; done").timeout(200).run();
-    assert_eq!(result.exit, ended(StopReason::TimedOut, Status::Exited(0)));
-    assert_eq!(result.stdout.bytes, b"bye\n");
-}
-
-#[test]
-fn a_stopped_process_hears_sigterm() {
-    let result =
-        Sandbox::shell("trap 'exit 3' TERM; kill -STOP $$; while :; do sleep 0.02; done").timeout(200).run();
-    assert_eq!(result.exit, ended(StopReason::TimedOut, Status::Exited(3)));
-}
-
-#[test]
-fn without_grace_it_is_killed_at_once() {
-    let result =
-        Sandbox::shell("trap 'exit 3' TERM; while :; do sleep 0.02; done").timeout(100).grace(0).run();
-    assert_eq!(result.exit, killed(StopReason::TimedOut));
-}
-
 /// Strays leave the group and, two of them, their parent.
 const STRAYS: &str = "
     echo $$ > leader
@@ -137,19 +99,6 @@ fn what_a_dead_worker_left_is_ended() {
         std::fs::write(other.path("stop"), "").unwrap();
         assert_eq!(unharmed.join().unwrap().exit, Exit::by_itself(Status::Exited(0)));
     });
-}
-
-#[test]
-fn a_job_that_ended_before_anyone_acted_keeps_its_ending() {
-    let sandbox = Sandbox::shell("exit 7").timeout(1);
-    let control = Control::new().unwrap();
-    let child = sandbox.spawn().unwrap();
-    let leader = child.identity();
-    until("the job to end", || !leader.is_alive());
-    std::thread::sleep(Duration::from_millis(5));
-    control.stop(StopReason::Cancelled);
-    let result = sandbox.supervise(child, &control, &mut |_| {});
-    assert_eq!(result.exit, Exit::by_itself(Status::Exited(7)));
 }
 
 #[test]

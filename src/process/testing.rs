@@ -1,6 +1,5 @@
 //! Shared by the tests: an attempt of a small job in a folder of its own.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -11,8 +10,7 @@ use crate::model::{Bytes, Command, JobSpec};
 use crate::text::Millis;
 
 use super::{
-    AttemptResult, AttemptTag, Child, Control, Identity, Launch, Progress, SpawnError, end_earlier_attempts,
-    spawn, supervise,
+    AttemptResult, AttemptTag, Child, Control, Identity, Launch, Progress, SpawnError, spawn, supervise,
 };
 
 /// A job in a folder of its own, which is also its directory.
@@ -20,7 +18,6 @@ pub struct Sandbox {
     pub folder: TempDir,
     pub spec: JobSpec,
     pub args: Vec<Bytes>,
-    pub stdin: Option<PathBuf>,
     pub tag: AttemptTag,
 }
 
@@ -42,7 +39,6 @@ impl Sandbox {
             folder,
             spec: JobSpec::new("test", command, cwd),
             args: Vec::new(),
-            stdin: None,
             tag: AttemptTag {
                 worker_id: format!("test-{}-{worker}", std::process::id()),
                 job_id: 1,
@@ -58,11 +54,6 @@ impl Sandbox {
 
     pub fn grace(mut self, millis: u64) -> Self {
         self.spec.grace_period = Millis(millis);
-        self
-    }
-
-    pub fn output_limit(mut self, bytes: u64) -> Self {
-        self.spec.output_limit = bytes;
         self
     }
 
@@ -83,7 +74,7 @@ impl Sandbox {
         spawn(&mut Launch {
             spec: &self.spec,
             args: &self.args,
-            stdin: self.stdin.as_ref().map(|path| File::open(path).unwrap()),
+            stdin: None,
             // The tag overrides these.
             vars: vec![("RUNNER_JOB_NAME".into(), "test".into()), ("RUNNER_JOB_ID".into(), "77".into())],
             tag: self.tag.clone(),
@@ -125,14 +116,6 @@ impl Sandbox {
             });
             self.supervise(self.spawn().unwrap(), &control, &mut |_| {})
         })
-    }
-
-    /// Ends what this attempt left, as before the next one.
-    pub fn end_earlier(&self) {
-        let grace = self.spec.grace_period.into();
-        let control = Control::new().unwrap();
-        let ended = end_earlier_attempts(std::slice::from_ref(&self.tag), grace, None, &control, &mut |_| {});
-        assert!(ended);
     }
 
     /// The process whose number the job wrote to this file.

@@ -3,12 +3,10 @@
 use std::fs;
 use std::process::Stdio;
 
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 
-use crate::pause::pause;
-use crate::settings::{number, seed};
 use crate::support::Sandbox;
+use crate::tools::{Plan, pause};
 
 /// Processes that open the file at once.
 const AT_ONCE: usize = 16;
@@ -27,10 +25,8 @@ fn is_whole(sandbox: &Sandbox) {
 
 #[test]
 fn an_interrupted_creation_is_completed_by_the_next_command() {
-    let seed = seed();
-    let rounds = number("CREATIONS").unwrap_or(8) * 3;
-    println!("CREATIONS={} SEED={seed} cargo test --test chaos creation", rounds / 3);
-    let mut dice = StdRng::seed_from_u64(seed);
+    let plan = Plan::of("creation", "CREATIONS", 8);
+    let (rounds, mut dice) = (plan.length * 3, plan.dice(0));
     let (mut half, mut none) = (0, 0);
     for _ in 0..rounds {
         let sandbox = Sandbox::empty();
@@ -71,11 +67,9 @@ fn what_an_interrupted_creation_left_is_replaced_whatever_it_is() {
 
 #[test]
 fn sixteen_that_create_and_open_at_once_share_one_file_though_some_are_killed() {
-    let seed = seed();
-    let rounds = number("CREATIONS").unwrap_or(8);
-    println!("CREATIONS={rounds} SEED={seed} cargo test --test chaos creation");
-    let mut dice = StdRng::seed_from_u64(seed);
-    for round in 0..rounds {
+    let plan = Plan::of("creation", "CREATIONS", 8);
+    let mut dice = plan.dice(0);
+    for round in 0..plan.length {
         let sandbox = Sandbox::empty();
         let lines = ["enqueue -- true", "enqueue -- true", "work --until-idle", "inspect", "doctor"];
         let mut children: Vec<_> = (0..AT_ONCE)

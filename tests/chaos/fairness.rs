@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::settings::number;
 use crate::support::{Sandbox, Signal};
+use crate::tools::number;
 
 /// Workers, and as many enqueuers.
 const EACH: usize = 8;

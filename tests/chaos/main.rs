@@ -25,7 +25,6 @@ mod damage;
 mod fairness;
 mod faults;
 mod kills;
-mod pause;
 mod power;
 mod preload;
-mod settings;
+mod tools;

@@ -40,6 +40,15 @@ impl Call {
         self
     }
 
+    /// For shell lines that say `runner`: the tested program stands in front on `PATH`.
+    pub fn with_runner_on_path(self) -> Self {
+        let mut path =
+            Path::new(env!("CARGO_BIN_EXE_runner")).parent().expect("a folder").as_os_str().to_owned();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        self.env("PATH", path)
+    }
+
     pub fn env_remove(mut self, key: &str) -> Self {
         self.command.env_remove(key);
         self

@@ -5,14 +5,12 @@
 
 mod clock;
 
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 
 use clock::Clock;
 
-use crate::pause::pause;
-use crate::settings::{number, seed};
 use crate::support::{Signal, json, wait_until};
+use crate::tools::{Plan, pause};
 
 const SECOND: i64 = 1_000;
 const HOUR: i64 = 3_600 * SECOND;
@@ -79,10 +77,8 @@ fn all_is_well(clock: &Clock) {
 
 #[test]
 fn steps_under_running_workers_run_nothing_twice_and_leave_nothing_stuck() {
-    let steps = number("STEPS").unwrap_or(40);
-    let seed = seed();
-    println!("STEPS={steps} SEED={seed} cargo test --test chaos clock_steps");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let plan = Plan::of("clock_steps", "STEPS", 40);
+    let (steps, mut dice) = (plan.length, plan.dice(0));
     let clock = Clock::new(JOBS);
     clock.add("quick");
     let mut workers = [clock.worker("-j3"), clock.worker("-j3")];

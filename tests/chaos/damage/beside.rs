@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-use super::Plan;
 use super::harm::Harm;
+use super::plan;
 use super::population::{Files, LATE, Population};
-use super::trial::{Trial, Violations};
+use super::trial::Trial;
 use crate::support::{Sandbox, json};
+use crate::tools::Violations;
 
 /// The header of a log; and of each frame in it, which is followed by a page.
 const LOG_HEADER: usize = 32;
@@ -59,12 +60,11 @@ fn is_healthy(sandbox: &Sandbox) -> bool {
 
 #[test]
 fn a_damaged_log_loses_at_most_what_was_not_checkpointed() {
-    let plan = Plan::from_env();
-    println!("{plan}");
+    let plan = plan();
     let population = Population::get();
-    let mut violations = Violations::default();
+    let violations = Violations::default();
     let (mut lost, mut all) = (0, 0);
-    for number in 0..plan.harms / 2 {
+    for number in 0..plan.length / 2 {
         let mut dice = plan.dice(2_000_000 + number);
         let mut files = population.with_log();
         let whole = files.beside_mut("-wal").clone();
@@ -75,10 +75,10 @@ fn a_damaged_log_loses_at_most_what_was_not_checkpointed() {
         let gone = judge(&mut trial, population, from);
         lost += gone;
         all += usize::from(gone == LATE);
-        violations.take(trial);
+        trial.tell(&violations);
     }
-    println!("{} harms to the log, {lost} jobs lost, {all} times all of the log", plan.harms / 2);
-    violations.check(&plan.to_string());
+    println!("{} harms to the log, {lost} jobs lost, {all} times all of the log", plan.length / 2);
+    violations.check(plan);
 }
 
 fn any_harm(dice: &mut StdRng, log: &[u8]) -> Harm {
@@ -100,16 +100,16 @@ fn first_difference(whole: &[u8], damaged: &[u8]) -> usize {
 
 #[test]
 fn a_damaged_or_forgotten_index_of_the_log_loses_nothing() {
-    let plan = Plan::from_env();
+    let plan = plan();
     let population = Population::get();
-    let mut violations = Violations::default();
-    let mut try_with = |name: &str, files: &Files| {
+    let violations = Violations::default();
+    let try_with = |name: &str, files: &Files| {
         let mut trial = Trial::new(files, name.to_owned());
         let lost = judge(&mut trial, population, usize::MAX);
         if lost > 0 {
             trial.violation(&format!("{lost} jobs were lost"));
         }
-        violations.take(trial);
+        trial.tell(&violations);
     };
     for number in 0..6 {
         let mut dice = plan.dice(3_000_000 + number);
@@ -127,7 +127,7 @@ fn a_damaged_or_forgotten_index_of_the_log_loses_nothing() {
     try_with("none", &files);
     files.beside_mut("-shm").clear();
     try_with("empty", &files);
-    violations.check(&plan.to_string());
+    violations.check(plan);
 }
 
 #[test]
@@ -143,10 +143,9 @@ fn an_index_without_its_log_is_not_believed() {
 
 #[test]
 fn the_log_of_another_database_is_answered_in_words() {
-    let plan = Plan::from_env();
-    println!("{plan}");
+    let plan = plan();
     let population = Population::get();
-    let mut violations = Violations::default();
+    let violations = Violations::default();
     for number in 0..4 {
         let mut dice = plan.dice(4_000_000 + number);
         // Another runner's, as old as a new file or grown, and another program's.
@@ -168,7 +167,7 @@ fn the_log_of_another_database_is_answered_in_words() {
         *files.beside_mut("-wal") = log;
         let mut trial = Trial::new(&files, format!("the log of another database, {number}"));
         trial.every_verb(&mut dice);
-        violations.take(trial);
+        trial.tell(&violations);
     }
-    violations.check(&plan.to_string());
+    violations.check(plan);
 }

@@ -6,8 +6,9 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use super::population::Population;
-use super::trial::{Trial, Violations};
+use super::trial::Trial;
 use crate::support::Sandbox;
+use crate::tools::Violations;
 
 /// An index, a part of its definition, and by what that is replaced while it is built.
 const BUILT_AS: [(&str, &str, &str); 17] = [
@@ -56,7 +57,7 @@ fn build(sandbox: &Sandbox, index: &str, from: &str, to: &str) {
 
 #[test]
 fn whatever_an_index_says_every_verb_answers_in_words() {
-    let mut violations = Violations::default();
+    let violations = Violations::default();
     for (index, from, to) in BUILT_AS {
         let mut trial =
             Trial::new(&Population::get().closed(), format!("{index} built with {to:?} for {from:?}"));
@@ -70,7 +71,7 @@ fn whatever_an_index_says_every_verb_answers_in_words() {
         let seen = sandbox.sql().text("PRAGMA integrity_check") != "ok";
         assert!(seen || to == "1", "{index} {to}");
         trial.every_verb(&mut StdRng::seed_from_u64(1));
-        violations.take(trial);
+        trial.tell(&violations);
     }
     violations.check("cargo test --test chaos damage::indexes");
 }

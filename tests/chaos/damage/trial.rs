@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::population::Files;
 use crate::support::{Finished, Sandbox};
+use crate::tools::Violations;
 
 /// Verbs that only look.
 const LOOKS: [&str; 18] = [
@@ -49,22 +50,6 @@ const CHANGES: [&str; 12] = [
 
 /// Exit statuses of the contract that may come of a damaged file: done, no, no such thing, I/O, later, newer.
 const STATUSES: [i32; 6] = [0, 1, 66, 74, 75, 76];
-
-/// What was seen to be wrong.
-#[derive(Default)]
-pub struct Violations(Vec<String>);
-
-impl Violations {
-    pub fn take(&mut self, trial: Trial) {
-        self.0.extend(trial.violations);
-    }
-
-    #[track_caller]
-    pub fn check(self, again: &str) {
-        let first: Vec<_> = self.0.iter().take(10).map(String::as_str).collect();
-        assert!(self.0.is_empty(), "{} violations:\n{}\nagain: {again}", self.0.len(), first.join("\n"));
-    }
-}
 
 /// One damaged database.
 pub struct Trial {
@@ -162,8 +147,12 @@ impl Trial {
         check().unwrap_or(false)
     }
 
+    /// Hands over what was wrong.
+    pub fn tell(self, violations: &Violations) {
+        self.violations.into_iter().for_each(|what| violations.add(what));
+    }
+
     pub fn violation(&mut self, what: &str) {
-        println!("violation, {}: {what}", self.what);
         self.violations.push(format!("{}: {what}", self.what));
     }
 }

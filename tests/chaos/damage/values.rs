@@ -2,10 +2,11 @@
 
 use rand::RngExt;
 
-use super::Plan;
 use super::population::Population;
-use super::trial::{Trial, Violations};
+use super::trial::Trial;
+use super::{numbers, plan};
 use crate::support::{Sandbox, Sql};
+use crate::tools::Violations;
 
 /// Tables with columns that are read back.
 const TABLES: [&str; 7] =
@@ -101,15 +102,14 @@ fn put(sandbox: &Sandbox, table: &str, column: &str, value: &str, everywhere: bo
 
 #[test]
 fn whatever_value_stands_in_a_column_every_verb_answers_in_words() {
-    let plan = Plan::from_env();
-    println!("{plan}");
+    let plan = plan();
     let population = Population::get();
     let all = all_values(&population.closed().settle().sql());
-    let mut violations = Violations::default();
+    let violations = Violations::default();
     // The long form takes them one after the other, so that none is left out.
-    for number in (0..plan.harms).filter(|number| plan.only.is_none_or(|only| only == *number)) {
+    for number in numbers(plan) {
         let mut dice = plan.dice(5_000_000 + number);
-        let at = if plan.harms < all.len() as u64 {
+        let at = if plan.length < all.len() as u64 {
             dice.random_range(0..all.len())
         } else {
             usize::try_from(number).expect("few") % all.len()
@@ -125,8 +125,8 @@ fn whatever_value_stands_in_a_column_every_verb_answers_in_words() {
         );
         put(trial.sandbox(), table, column, value, everywhere);
         trial.every_verb(&mut dice);
-        violations.take(trial);
+        trial.tell(&violations);
     }
-    println!("{} of {} values", plan.harms, all.len());
-    violations.check(&plan.to_string());
+    println!("{} of {} values", plan.length, all.len());
+    violations.check(plan);
 }

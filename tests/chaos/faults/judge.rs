@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use runner::store::{Store, StoreFile};
+use runner::store::Store;
 
 use super::play::Played;
 use super::scenes::{Place, Scene, input};
@@ -11,6 +11,7 @@ use crate::power::promises::start_of;
 use crate::power::rows::Rows;
 use crate::power::scenario::runs_once;
 use crate::support::{Finished, Sql};
+use crate::tools::audit;
 
 /// The exit statuses of the contract.
 const STATUSES: [i32; 11] = [0, 1, 2, 65, 66, 70, 73, 74, 75, 76, 77];
@@ -72,12 +73,7 @@ fn ended_as_it_may(ran: &Finished, stopped: bool, wrong: &mut Vec<String>) {
 }
 
 fn look(db: &Path) -> Result<Rows, String> {
-    let file = StoreFile::new(db).map_err(|error| format!("the database cannot be found: {error}"))?;
-    let store = Store::open_or_create(file).map_err(|error| format!("it cannot be opened: {error}"))?;
-    let findings = store.audit().map_err(|error| format!("it cannot be looked at: {error}"))?;
-    if let Some(finding) = findings.first() {
-        return Err(format!("{}: {}", finding.rule, finding.what));
-    }
+    audit(db, Store::open_or_create)?;
     Rows::read(db).map_err(|error| format!("it cannot be read: {error}"))
 }
 

@@ -5,9 +5,8 @@
 //! contract with words that go with it, no panic, no hang, and once the fault is gone a file without a flaw in which a
 //! worker brings every job to its end, none started twice that must not be.
 //!
-//! `FAULTS` is the number of points that are drawn (160) besides those of the scenes that are looked at in full, or `all`;
-//! `SEED` the seed by which they are drawn; `SCENE` names one scene, and `FAULT` with it one point. How often a worker
-//! makes a call differs from run to run: a point is a place in the order of its calls, not in the program.
+//! `FAULTS` points are drawn besides those of the scenes that are looked at in full. How often a worker makes a call
+//! differs from run to run: a point is a place in the order of its calls, not in the program.
 
 mod judge;
 mod play;
@@ -18,37 +17,30 @@ use std::collections::HashMap;
 use std::env;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
 use crate::power::rows::Rows;
-use crate::settings::{number, seed};
+use crate::tools::{Plan, Violations};
 use scenes::{Scene, Starts};
 
 /// As many scenes are played side by side: most of their time is waiting.
 const THREADS: usize = 4;
-
-/// How many points are drawn where it is not said.
-const DRAWN: usize = 160;
 
 /// What is to be played: the number of a scene, and what the shim is told.
 type Play = (usize, String);
 
 #[test]
 fn whatever_call_fails_every_promise_is_kept() {
-    let seed = seed();
-    println!("SEED={seed} cargo test --test chaos faults");
+    let plan = Plan::of("faults", "FAULTS", 160);
     let began = Instant::now();
     let starts = Starts::new();
     let scenes = scenes::all();
-    let plays = plays(&starts, &scenes, seed);
+    let plays = plays(&starts, &scenes, plan);
     let before: Vec<usize> = scenes.iter().map(|scene| jobs(&starts, scene)).collect();
-    let (next, hits, violations) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let (next, hits, violations) = (AtomicUsize::new(0), AtomicUsize::new(0), Violations::default());
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
@@ -59,24 +51,21 @@ fn whatever_call_fails_every_promise_is_kept() {
                     hits.fetch_add(usize::from(played.hit), Ordering::Relaxed);
                     let wrong = judge::judge(&place, scene, fault, &played, before[*number]);
                     if !wrong.is_empty() {
-                        let told =
-                            format!("SCENE={:?} FAULT={fault}: {}", scene.name, wrong.join("\n  and "));
-                        println!("violation: {told}");
-                        violations.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+                        let wrong = wrong.join("\n  and ");
+                        violations.add(format!("SCENE={:?} FAULT={fault}: {wrong}", scene.name));
                     }
                 }
             });
         }
     });
-    let violations = violations.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (hits, seconds) = (hits.into_inner(), began.elapsed().as_secs_f64());
-    println!("{} points, {hits} of them met, {} violations, {seconds:.1} s", plays.len(), violations.len());
-    assert!(violations.is_empty(), "{} violations, the first of them:\n{}", violations.len(), violations[0]);
+    println!("{} points, {hits} of them met, {seconds:.1} s", plays.len());
+    violations.check(plan);
     assert!(hits * 10 >= plays.len() * 9, "hardly any fault was met");
 }
 
 /// The points that are asked for by the environment.
-fn plays(starts: &Starts, scenes: &[Scene], seed: u64) -> Vec<Play> {
+fn plays(starts: &Starts, scenes: &[Scene], plan: Plan) -> Vec<Play> {
     let (only, fault) = (env::var("SCENE").ok(), env::var("FAULT").ok());
     let mut chosen: Vec<_> = scenes.iter().enumerate().collect();
     chosen.retain(|(_, scene)| only.as_ref().is_none_or(|name| name == scene.name));
@@ -89,19 +78,17 @@ fn plays(starts: &Starts, scenes: &[Scene], seed: u64) -> Vec<Play> {
         let counts = count(starts, scene);
         let points = points::all(|kind| counts.get(kind).copied().unwrap_or(0));
         println!("{:5} points of {}: {counts:?}", points.len(), scene.name);
-        let points = points.iter().map(|point| (number, point.spec()));
+        let points = points.into_iter().map(|fault| (number, fault));
         if scene.in_full { all.extend(points) } else { some.extend(points) }
     }
-    some.shuffle(&mut StdRng::seed_from_u64(seed));
-    if env::var("FAULTS").as_deref() != Ok("all") {
-        some.truncate(number("FAULTS").map_or(DRAWN, |drawn| usize::try_from(drawn).expect("64 bits")));
-    }
+    some.shuffle(&mut plan.dice(0));
+    some.truncate(usize::try_from(plan.length).unwrap_or(usize::MAX));
     all.extend(some);
     all
 }
 
 /// How many calls of each kind a scene makes where nothing fails.
-fn count(starts: &Starts, scene: &Scene) -> HashMap<String, u64> {
+fn count(starts: &Starts, scene: &Scene) -> HashMap<String, usize> {
     let place = starts.copy(scene);
     let fault = "none:0:once:0:count";
     let played = play::play(&place, scene, fault);

@@ -21,25 +21,18 @@ pub struct Scene {
     pub works: bool,
     /// Every point of it is looked at in the short run too.
     pub in_full: bool,
-    start: Start,
+    start: &'static str,
 }
 
-/// What is there before.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// Nothing.
-    Nothing,
-    /// A few jobs that wait.
-    Waiting,
-    /// Jobs of all kinds that wait.
-    Work,
-    /// What a killed worker has left.
-    Killed,
-    /// Jobs that have finished, one that waits.
-    Finished,
-}
+/// Folders as they may be before a scene: nothing; a few jobs that wait; jobs of all kinds that wait; what a killed worker
+/// has left; jobs that have finished, and one that waits.
+const NOTHING: &str = "nothing";
+const WAITING: &str = "waiting";
+const WORK: &str = "work";
+const KILLED: &str = "killed";
+const FINISHED: &str = "finished";
 
-const fn scene(name: &'static str, line: &'static str, start: Start) -> Scene {
+const fn scene(name: &'static str, line: &'static str, start: &'static str) -> Scene {
     Scene { name, line, stdin: None, adds: 0, works: false, in_full: false, start }
 }
 
@@ -49,22 +42,22 @@ pub fn all() -> Vec<Scene> {
     let work = |name, line, start| Scene { works: true, ..scene(name, line, start) };
     let lines = "{\"name\":\"good\"}\n{\"name\":\"once\"}\n{\"name\":\"good\",\"args\":[\"x\"]}\n";
     vec![
-        enqueue("create", "enqueue good", 1, Start::Nothing),
-        Scene { in_full: true, ..enqueue("enqueue", "enqueue good", 1, Start::Waiting) },
-        Scene { stdin: Some(lines.into()), ..enqueue("batch", "enqueue --batch -", 3, Start::Waiting) },
-        Scene { stdin: Some(input()), ..enqueue("input", "enqueue reader --stdin", 1, Start::Waiting) },
-        work("work", "work -j1 --until-idle --log json --shutdown-timeout 2s", Start::Work),
-        work("work of four", "work -j4 --drain --shutdown-timeout 2s", Start::Waiting),
-        work("recover", "work -j2 --drain --shutdown-timeout 2s", Start::Killed),
-        scene("cancel", "cancel 1", Start::Waiting),
-        scene("retry", "retry 2", Start::Finished),
-        scene("pause", "pause later", Start::Waiting),
-        scene("inspect", "inspect 2 --json", Start::Finished),
-        scene("overview", "inspect", Start::Killed),
-        scene("logs", "logs 2", Start::Finished),
-        scene("wait", "wait 1", Start::Finished),
-        scene("doctor", "doctor", Start::Finished),
-        scene("backup", "backup copy.db", Start::Finished),
+        enqueue("create", "enqueue good", 1, NOTHING),
+        Scene { in_full: true, ..enqueue("enqueue", "enqueue good", 1, WAITING) },
+        Scene { stdin: Some(lines.into()), ..enqueue("batch", "enqueue --batch -", 3, WAITING) },
+        Scene { stdin: Some(input()), ..enqueue("input", "enqueue reader --stdin", 1, WAITING) },
+        work("work", "work -j1 --until-idle --log json --shutdown-timeout 2s", WORK),
+        work("work of four", "work -j4 --drain --shutdown-timeout 2s", WAITING),
+        work("recover", "work -j2 --drain --shutdown-timeout 2s", KILLED),
+        scene("cancel", "cancel 1", WAITING),
+        scene("retry", "retry 2", FINISHED),
+        scene("pause", "pause later", WAITING),
+        scene("inspect", "inspect 2 --json", FINISHED),
+        scene("overview", "inspect", KILLED),
+        scene("logs", "logs 2", FINISHED),
+        scene("wait", "wait 1", FINISHED),
+        scene("doctor", "doctor", FINISHED),
+        scene("backup", "backup copy.db", FINISHED),
     ]
 }
 
@@ -82,20 +75,20 @@ impl Starts {
     /// Lives through all of them.
     pub fn new() -> Self {
         let starts = Self { sandbox: Sandbox::new(JOBS) };
-        fs::create_dir(starts.folder(Start::Nothing)).expect("a folder");
-        starts.run(Start::Waiting, "enqueue good once");
-        starts.run(Start::Work, "enqueue good flaky once once-bad bad good");
-        starts.call(Start::Work, "enqueue reader --stdin").stdin(input()).run().ok();
-        starts.run(Start::Finished, "enqueue good bad");
-        starts.call(Start::Finished, "work -j1 --drain -q").run().exits(1);
-        starts.run(Start::Finished, "enqueue once");
+        fs::create_dir(starts.folder(NOTHING)).expect("a folder");
+        starts.run(WAITING, "enqueue good once");
+        starts.run(WORK, "enqueue good flaky once once-bad bad good");
+        starts.call(WORK, "enqueue reader --stdin").stdin(input()).run().ok();
+        starts.run(FINISHED, "enqueue good bad");
+        starts.call(FINISHED, "work -j1 --drain -q").run().exits(1);
+        starts.run(FINISHED, "enqueue once");
         starts.is_killed();
         starts
     }
 
     /// A worker dies over two jobs, which then go away too; the files stay as they were.
     fn is_killed(&self) {
-        let start = Start::Killed;
+        let start = KILLED;
         self.run(start, "enqueue good once-held held");
         let hold = self.folder(start).join("hold");
         fs::write(&hold, "").expect("a file");
@@ -106,22 +99,15 @@ impl Starts {
         fs::remove_file(hold).expect("it is there");
     }
 
-    fn folder(&self, start: Start) -> PathBuf {
-        let name = match start {
-            Start::Nothing => "nothing",
-            Start::Waiting => "waiting",
-            Start::Work => "work",
-            Start::Killed => "killed",
-            Start::Finished => "finished",
-        };
-        self.sandbox.path(name)
+    fn folder(&self, start: &str) -> PathBuf {
+        self.sandbox.path(start)
     }
 
-    fn call(&self, start: Start, line: &str) -> Call {
+    fn call(&self, start: &str, line: &str) -> Call {
         place(self.sandbox.call(line), &self.sandbox, &self.folder(start))
     }
 
-    fn run(&self, start: Start, line: &str) {
+    fn run(&self, start: &str, line: &str) {
         fs::create_dir_all(self.folder(start)).expect("a folder");
         self.call(start, line).run().ok();
     }

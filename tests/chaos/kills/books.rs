@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, MutexGuard};
 
+use crate::tools::Violations;
+
 /// An id that was printed.
 pub struct Acknowledged {
     pub id: u64,
@@ -12,29 +14,24 @@ pub struct Acknowledged {
     pub idempotency_key: Option<String>,
 }
 
-/// Jobs that were enqueued by one call: all of them are there, or none.
-pub struct Lot {
-    pub number: u64,
-    pub size: usize,
-}
-
 #[derive(Default)]
 pub struct Entries {
     pub acknowledged: Vec<Acknowledged>,
-    pub lots: Vec<Lot>,
+    /// Calls by number, and how many jobs each enqueued: all of them are there, or none.
+    pub lots: Vec<(u64, usize)>,
     /// How often a job was put back.
     pub replays: HashMap<u64, u32>,
     /// Jobs that were not finished when their cancel was taken, and were not put back since.
     pub cancelled: HashSet<u64>,
     /// The first id that was printed for an idempotency key.
     first_of_key: HashMap<String, u64>,
-    violations: Vec<String>,
 }
 
 /// The books that all keep together.
 #[derive(Default)]
 pub struct Books {
     entries: Mutex<Entries>,
+    pub violations: Violations,
     /// How many jobs are not finished, as far as the watcher knows.
     pub backlog: AtomicUsize,
 }
@@ -47,9 +44,7 @@ impl Books {
     /// Notes a violation unless it is so.
     pub fn expect(&self, is_so: bool, what: impl FnOnce() -> String) {
         if !is_so {
-            let what = what();
-            println!("violation: {what}");
-            self.open().violations.push(what);
+            self.violations.add(what());
         }
     }
 
@@ -63,9 +58,5 @@ impl Books {
             key.clone().map_or(id, |key| *entries.first_of_key.entry(key).or_insert(id))
         };
         self.expect(first == id, || format!("idempotency key {key:?} gave job {first}, and later job {id}"));
-    }
-
-    pub fn violations(&self) -> Vec<String> {
-        self.open().violations.clone()
     }
 }

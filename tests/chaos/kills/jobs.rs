@@ -3,29 +3,18 @@
 //! A line is `WHAT JOB ATTEMPT WORKER`, appended by one write: `start` is the first thing that an attempt does, `end` the
 //! last thing of one that succeeds, `beat` is written meanwhile, and `stray` by what was left in the background.
 
-/// One kind of job.
-pub struct Kind {
-    pub name: &'static str,
-    /// How many of a hundred jobs are of this kind.
-    pub share: u32,
-}
-
-const fn kind(name: &'static str, share: u32) -> Kind {
-    Kind { name, share }
-}
-
-/// The kinds that are enqueued.
-pub const KINDS: [Kind; 10] = [
-    kind("quick", 26),
-    kind("slow", 12),
-    kind("fork", 14),
-    kind("daemon", 8),
-    kind("once", 10),
-    kind("once-quick", 8),
-    kind("reporting", 8),
-    kind("failing", 6),
-    kind("late", 4),
-    kind("missing", 4),
+/// The kinds that are enqueued, and how many of a hundred jobs are of each.
+pub const KINDS: [(&str, u32); 10] = [
+    ("quick", 26),
+    ("slow", 12),
+    ("fork", 14),
+    ("daemon", 8),
+    ("once", 10),
+    ("once-quick", 8),
+    ("reporting", 8),
+    ("failing", 6),
+    ("late", 4),
+    ("missing", 4),
 ];
 
 /// Sourced by each job.

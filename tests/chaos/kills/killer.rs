@@ -10,8 +10,8 @@ use rand::rngs::StdRng;
 use super::books::Books;
 use super::pool::{Pool, WORKERS};
 use super::traffic::Order;
-use crate::pause::pause;
 use crate::support::Sandbox;
+use crate::tools::pause;
 
 /// What was done.
 #[derive(Default)]

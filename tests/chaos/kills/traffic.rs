@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rand::RngExt;
 use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
 
-use super::books::{Acknowledged, Books, Lot};
+use super::books::{Acknowledged, Books};
 use super::jobs::KINDS;
-use crate::pause::pause;
 use crate::support::Sandbox;
+use crate::tools::pause;
 
 /// With so many unfinished jobs nothing more is enqueued: what does not run cannot be killed.
 const MOST_WAITING: usize = 80;
@@ -36,12 +37,12 @@ impl Order {
             // A key belongs to one kind of job, whoever uses it.
             0..12 => {
                 let number = dice.random_range(0..8);
-                order.names = vec![KINDS[number].name];
+                order.names = vec![KINDS[number].0];
                 order.unique_key = Some(format!("unique-{number}"));
             }
             12..24 => {
                 let number: usize = dice.random_range(0..40);
-                order.names = vec![KINDS[number % KINDS.len()].name];
+                order.names = vec![KINDS[number % KINDS.len()].0];
                 order.idempotency_key = Some(format!("key-{number}"));
             }
             24..40 => order.names.extend((0..dice.random_range(1..4)).map(|_| any_kind(dice))),
@@ -79,20 +80,13 @@ impl Order {
             }
         }
         if self.unique_key.is_none() && self.idempotency_key.is_none() {
-            books.open().lots.push(Lot { number: self.lot, size: self.names.len() });
+            books.open().lots.push((self.lot, self.names.len()));
         }
     }
 }
 
 fn any_kind(dice: &mut StdRng) -> &'static str {
-    let total = KINDS.iter().map(|kind| kind.share).sum();
-    let mut left = dice.random_range(0..total);
-    let found = KINDS.iter().find(|kind| {
-        let here = left < kind.share;
-        left = left.saturating_sub(kind.share);
-        here
-    });
-    found.map_or(KINDS[0].name, |kind| kind.name)
+    KINDS.choose_weighted(dice, |(_, share)| *share).expect("shares above 0").0
 }
 
 /// Enqueues until it is over. Each call must end well, whoever else is killed.

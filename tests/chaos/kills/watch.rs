@@ -7,8 +7,8 @@ use rand::rngs::StdRng;
 
 use super::books::Books;
 use super::survivors;
-use crate::pause::pause;
 use crate::support::{Sandbox, Sql};
+use crate::tools::pause;
 
 /// An attempt's row, every column of it.
 const ROWS: &str = "SELECT job_id, number, json_array(budget_number, outcome, error_code, exit_code, signal, spawn_failure, message,

@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use runner::store::{Store, StoreFile};
+use runner::store::{Result, Store, StoreFile};
 use rusqlite::types::Value;
 
 use super::promises::{End, Promises, Start};
 use super::rows::{Job, Rows};
+use crate::tools::audit;
 
 /// What is wrong with the database that lies here.
 pub fn judge(db: &Path, promises: &Promises, later: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
-    match opened(db) {
+    // As `enqueue` opens it: what was lost altogether is created anew.
+    match look(db, Store::open_or_create) {
         Err(why) => wrong.push(why),
         Ok(rows) => {
             wrong.extend(rows.not_in(later));
@@ -20,7 +22,7 @@ pub fn judge(db: &Path, promises: &Promises, later: &Rows) -> Vec<String> {
     }
     for (name, printed) in &promises.copies {
         let copy = db.with_file_name(name);
-        match opened_if_there(&copy) {
+        match look(&copy, Store::open) {
             Err(why) => wrong.push(format!("the copy {name}: {why}")),
             Ok(rows) => {
                 wrong.extend(rows.not_in(later));
@@ -32,22 +34,8 @@ pub fn judge(db: &Path, promises: &Promises, later: &Rows) -> Vec<String> {
     wrong
 }
 
-/// Opens it as `enqueue` would: what was lost altogether is created anew.
-fn opened(db: &Path) -> Result<Rows, String> {
-    look(db, Store::open_or_create)
-}
-
-fn opened_if_there(db: &Path) -> Result<Rows, String> {
-    look(db, Store::open)
-}
-
-fn look(db: &Path, open: fn(StoreFile) -> runner::store::Result<Store>) -> Result<Rows, String> {
-    let file = StoreFile::new(db).map_err(|error| format!("it cannot be found: {error}"))?;
-    let store = open(file).map_err(|error| format!("it cannot be opened: {error}"))?;
-    let findings = store.audit().map_err(|error| format!("it cannot be looked at: {error}"))?;
-    if let Some(finding) = findings.first() {
-        return Err(format!("{}: {}", finding.rule, finding.what));
-    }
+fn look(db: &Path, open: fn(StoreFile) -> Result<Store>) -> std::result::Result<Rows, String> {
+    audit(db, open)?;
     Rows::read(db).map_err(|error| format!("it cannot be read: {error}"))
 }
 

@@ -1,7 +1,6 @@
 //! The states of the disk that are looked at, and what came of it.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::fs::{self, DirBuilder, File};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -10,7 +9,6 @@ use std::thread;
 
 use tempfile::TempDir;
 
-use super::Plan;
 use super::choices::{Choice, choices, fingerprint, tell};
 use super::disk::{Disk, Node, Part};
 use super::journal::Record;
@@ -18,62 +16,42 @@ use super::judge::judge;
 use super::promises::Promises;
 use super::revive::revive;
 use super::scenario::{DB, Recording};
+use crate::tools::{Plan, Violations};
 
 /// As many states are looked at side by side.
 const THREADS: usize = 2;
 
-#[derive(Default)]
-pub struct Tally {
-    pub states: usize,
-    pub revived: usize,
-    pub moments: usize,
-    pub violations: Vec<String>,
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { states, revived, moments, violations } = self;
-        write!(
-            f,
-            "{states} states at {moments} moments, {revived} of them brought to their end by the program: "
-        )?;
-        write!(f, "{} violations", violations.len())
-    }
-}
-
 /// A state: after this record, this choice.
 type State = (usize, Choice);
 
-/// Looks at as many states as are asked for, each once.
-pub fn check(recording: &Recording, plan: Plan) -> Tally {
+/// Looks at as many states as are asked for, each once; says how many there were.
+pub fn check(recording: &Recording, plan: Plan, violations: &Violations) -> usize {
     let states = chosen(recording, plan);
-    let revived = states.len().div_ceil(plan.revived);
-    let mut tally =
-        Tally { moments: states.iter().map(|(at, _)| at).collect::<HashSet<_>>().len(), ..Tally::default() };
-    let parts = thread::scope(|scope| {
-        let walk = |thread| {
-            let states: Vec<_> =
-                states.iter().enumerate().filter(|(number, _)| number % THREADS == thread).collect();
-            scope.spawn(move || walk(recording, &states, revived))
-        };
-        let threads: Vec<_> = (0..THREADS).map(walk).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a thread")).collect::<Vec<_>>()
+    let moments = states.iter().map(|(at, _)| at).collect::<HashSet<_>>().len();
+    // So many of them are handed to the real program.
+    let every = states.len().div_ceil(24.max(states.len() / 500));
+    let revived = states.len().div_ceil(every);
+    println!(
+        "{} states at {moments} moments, {revived} of them brought to their end by the program",
+        states.len()
+    );
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let own = states.iter().enumerate().filter(move |(number, _)| number % THREADS == thread);
+            scope.spawn(move || walk(recording, own.collect(), every, violations));
+        }
     });
-    for part in parts {
-        tally.states += part.states;
-        tally.revived += part.revived;
-        tally.violations.extend(part.violations);
-    }
-    tally
+    states.len()
 }
 
 /// Which states there are; where there are more than are asked for, which of them are looked at.
 ///
 /// A state that the disk can be in at several moments is looked at at the last of them, when most had been promised.
 fn chosen(recording: &Recording, plan: Plan) -> Vec<State> {
+    let most = usize::try_from(plan.length).expect("64 bits");
     let mut found: HashMap<u64, State> = HashMap::new();
     let (mut random, mut before) = (0, 0);
-    while found.len() < plan.states && random < 10_000 {
+    while found.len() < most && random < 10_000 {
         let mut disk = Disk::default();
         for (number, record) in recording.records.iter().enumerate() {
             disk.play(number, record);
@@ -93,17 +71,16 @@ fn chosen(recording: &Recording, plan: Plan) -> Vec<State> {
     let mut states: Vec<_> = found.into_iter().collect();
     // By fingerprint: as good as dice, and the same for the same recording.
     states.sort_unstable_by_key(|(print, _)| print ^ plan.seed);
-    states.truncate(plan.states);
+    states.truncate(most);
     let mut states: Vec<State> = states.into_iter().map(|(_, state)| state).collect();
     states.sort_by_key(|(at, _)| *at);
     states
 }
 
 /// Plays the journal, and looks at these states on the way.
-fn walk(recording: &Recording, states: &[(usize, &State)], revived: usize) -> Tally {
-    let mut tally = Tally::default();
+fn walk(recording: &Recording, states: Vec<(usize, &State)>, every: usize, violations: &Violations) {
     let (mut disk, mut promises) = (Disk::default(), Promises::default());
-    let mut states = states.iter().peekable();
+    let mut states = states.into_iter().peekable();
     for (number, record) in recording.records.iter().enumerate() {
         disk.play(number, record);
         promises.take(record);
@@ -113,9 +90,7 @@ fn walk(recording: &Recording, states: &[(usize, &State)], revived: usize) -> Ta
             build(&disk, &parts, folder.path(), index % 2 == 0);
             let db = folder.path().join(DB);
             let mut wrong = judge(&db, &promises, &recording.last);
-            tally.states += 1;
-            if index % revived == 0 && wrong.is_empty() {
-                tally.revived += 1;
+            if index % every == 0 && wrong.is_empty() {
                 build(&disk, &parts, folder.path(), index % 2 == 0);
                 wrong = revive(recording, folder.path(), &db, &promises);
             }
@@ -123,7 +98,7 @@ fn walk(recording: &Recording, states: &[(usize, &State)], revived: usize) -> Ta
                 let last = recording.records[..=number].iter().rev().take(4).rev();
                 let acts: Vec<_> =
                     last.map(|record| format!("    {}", short(&format!("{:?}", record.act)))).collect();
-                tally.violations.push(format!(
+                violations.add(format!(
                     "after record {number}, {choice:?}: {}\n  the last acts:\n{}\n  not certain, and what was there:\n{}",
                     wrong.join("\n  and "),
                     acts.join("\n"),
@@ -132,7 +107,6 @@ fn walk(recording: &Recording, states: &[(usize, &State)], revived: usize) -> Ta
             }
         }
     }
-    tally
 }
 
 fn short(text: &str) -> String {

@@ -1,0 +1,88 @@
+//! Tools of all suites: settings from the environment, dice, pauses, and the list of what was found to be wrong.
+//! The table in `main.rs` lists the settings.
+
+use std::env;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use runner::store::{Result, Store, StoreFile};
+
+/// A numeric variable, if it is set; `all` is as much as there is.
+pub fn number(name: &str) -> Option<u64> {
+    let text = env::var(name).ok()?;
+    Some(if text == "all" {
+        u64::MAX
+    } else {
+        text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number"))
+    })
+}
+
+/// How much a suite does, and the seed of all its dice: `SEED`, or a random one. Shown as the line that repeats its run.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    suite: &'static str,
+    variable: &'static str,
+    pub length: u64,
+    pub seed: u64,
+}
+
+impl Plan {
+    /// The plan of a suite whose length stands in `variable`, and what that is in the short form.
+    pub fn of(suite: &'static str, variable: &'static str, short: u64) -> Self {
+        let seed = number("SEED").unwrap_or_else(|| u64::from(rand::random::<u32>()));
+        let plan = Self { suite, variable, length: number(variable).unwrap_or(short), seed };
+        println!("{plan}");
+        plan
+    }
+
+    /// Dice of one's own for each thrower, so that the acts of one do not depend on the pace of another.
+    pub fn dice(self, whose: u64) -> StdRng {
+        StdRng::seed_from_u64(self.seed ^ (whose << 32))
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { suite, variable, length, seed } = self;
+        write!(f, "{variable}={length} SEED={seed} cargo test --test chaos {suite}")
+    }
+}
+
+/// Sleeps for a random number of milliseconds: the moments of kills and clock steps are meant to be arbitrary.
+pub fn pause(dice: &mut StdRng, milliseconds: RangeInclusive<u64>) {
+    let microseconds = milliseconds.start() * 1000..=milliseconds.end() * 1000;
+    thread::sleep(Duration::from_micros(dice.random_range(microseconds)));
+}
+
+/// What was found to be wrong.
+#[derive(Default)]
+pub struct Violations(Mutex<Vec<String>>);
+
+impl Violations {
+    pub fn add(&self, what: String) {
+        println!("violation: {what}");
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+    }
+
+    /// Fails if anything was wrong; `again` repeats the run.
+    #[track_caller]
+    pub fn check(self, again: impl fmt::Display) {
+        let all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let first: Vec<_> = all.iter().take(10).map(String::as_str).collect();
+        assert!(all.is_empty(), "{} violations, the first:\n{}\nagain: {again}", all.len(), first.join("\n"));
+    }
+}
+
+/// Opens a database with the real store and lets it look for whatever is wrong.
+pub fn audit(db: &Path, open: fn(StoreFile) -> Result<Store>) -> std::result::Result<(), String> {
+    let file = StoreFile::new(db).map_err(|error| format!("it cannot be found: {error}"))?;
+    let store = open(file).map_err(|error| format!("it cannot be opened: {error}"))?;
+    let findings = store.audit().map_err(|error| format!("it cannot be looked at: {error}"))?;
+    findings.first().map_or(Ok(()), |finding| Err(format!("{}: {}", finding.rule, finding.what)))
+}
