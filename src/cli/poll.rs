@@ -60,7 +60,7 @@ impl Poller {
     }
 }
 
-/// The exit status of a program that was told to stop by this signal.
+/// The exit status of a program that ends on this signal.
 fn exit_status(signal: i32) -> ExitStatus {
     ExitStatus(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }

@@ -38,13 +38,6 @@ pub struct Waiter {
     warned: HashSet<String>,
 }
 
-/// What came first.
-enum WaitOutcome {
-    Final(Box<JobRow>),
-    Timeout,
-    Stop(ExitStatus),
-}
-
 /// Takes a job that has ended, with its last attempt.
 pub type OnFinal<'a> = dyn FnMut(&Store, &JobRow, Option<&Attempt>) -> Written + 'a;
 
@@ -72,17 +65,7 @@ impl Waiter {
         let mut done = HashSet::new();
         let single = ids.iter().all(|id| Some(id) == ids.first());
         for (index, id) in ids.iter().enumerate().filter(|(_, id)| done.insert(**id)) {
-            let job = match self.until_final(store, *id)? {
-                WaitOutcome::Final(job) => *job,
-                WaitOutcome::Timeout => {
-                    let after = self.timeout.unwrap_or_default();
-                    let what = format!("gave up waiting after {after}");
-                    bail!(unfinished(store, &ids[index..], ExitStatus::LATER, &what)?);
-                }
-                WaitOutcome::Stop(status) => {
-                    bail!(unfinished(store, &ids[index..], status, "stopped waiting")?)
-                }
-            };
+            let job = self.until_final(store, *id, &ids[index..])?;
             let last = store.attempt(*id, job.attempts)?;
             let own = exit_status(&job, last.as_ref());
             exit = if single { own } else { exit.max(own.min(ExitStatus::NO)) };
@@ -91,7 +74,8 @@ impl Waiter {
         Ok(exit)
     }
 
-    fn until_final(&mut self, store: &mut Store, id: i64) -> Result<WaitOutcome> {
+    /// Waits for one job. The error of a wait that ends early names the jobs that are left.
+    fn until_final(&mut self, store: &mut Store, id: i64, left: &[i64]) -> Result<JobRow> {
         loop {
             let now = clock::now();
             let Some(job) = store.job(id, now)? else {
@@ -100,17 +84,18 @@ impl Waiter {
             };
             if job.state.is_final() {
                 record_expiry(store, &job)?;
-                return Ok(WaitOutcome::Final(Box::new(job)));
+                return Ok(job);
             }
             if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                return Ok(WaitOutcome::Timeout);
+                let what = format!("gave up waiting after {}", self.timeout.unwrap_or_default());
+                bail!(unfinished(store, left, ExitStatus::LATER, &what)?);
             }
             self.warn_of_missing_worker(store, &job)?;
             let expiry = job.expires_at.filter(|_| job.state == JobState::Pending);
             let expiry = expiry.and_then(|at| Instant::now().checked_add(at.since(now).into()));
             let until = self.deadline.into_iter().chain(expiry).min();
             if let Some(status) = self.poller.wait(store, until)? {
-                return Ok(WaitOutcome::Stop(status));
+                bail!(unfinished(store, left, status, "stopped waiting")?);
             }
         }
     }
@@ -129,7 +114,7 @@ impl Waiter {
     }
 }
 
-/// Records an expiry that nobody has noticed before. If that is impossible now, the job is shown as expired all the same.
+/// Records an expiry that is not recorded yet. If that is impossible now, the job is shown as expired all the same.
 fn record_expiry(store: &mut Store, job: &JobRow) -> Result<()> {
     if job.dead_reason != Some(DeadReason::Expired) {
         return Ok(());

@@ -44,12 +44,12 @@ fn cancel_requested(store: &Store, id: i64) -> Result<String> {
     let its_own = workers.iter().find(|status| worker.as_deref() == Some(&status.row.name));
     Ok(match its_own.map(|status| status.liveness) {
         Some(Liveness::Dead) => {
-            let who = if workers.iter().any(WorkerStatus::is_alive) {
+            let next = if workers.iter().any(WorkerStatus::is_alive) {
                 "a running worker"
             } else {
                 "the next runner work"
             };
-            format!("job {id}: asked to end, but its worker is dead: {who} ends what is left of it")
+            format!("job {id}: asked to end, but its worker is dead: {next} ends what is left of it")
         }
         Some(Liveness::Suspended) => {
             format!(

@@ -1,8 +1,8 @@
 //! `runner completions`, and the answers to the shells that run what it prints.
 //!
-//! The script of a shell calls runner back with [`ASKED`] in the environment and the words of the command line after
+//! The script of a shell calls runner back with [`SHELL_VARIABLE`] in the environment and the words of the command line after
 //! `--`. Clap knows the verbs and options; the names, queues and ids come from the job file and the database. Whatever
-//! goes wrong, a person who presses TAB is told nothing.
+//! goes wrong, a person who presses TAB sees no error.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -28,7 +28,7 @@ use crate::store::{Filter, JobRow, Overview, StateFilter, Store};
 use crate::text::safe_line;
 
 /// The variable with the name of the shell that asks.
-const ASKED: &str = "_RUNNER_COMPLETE";
+const SHELL_VARIABLE: &str = "_RUNNER_COMPLETE";
 
 /// A script calls runner back by name, so that a script that was kept finds a newer runner.
 const PROGRAM: &str = "runner";
@@ -41,7 +41,7 @@ pub fn run(args: &Completions, out: &mut Output) -> Result<ExitStatus> {
     let mut script = Vec::new();
     shell(&args.shell.to_string())
         .ok_or(io::ErrorKind::Unsupported.into())
-        .and_then(|shell| shell.write_registration(ASKED, PROGRAM, PROGRAM, PROGRAM, &mut script))
+        .and_then(|shell| shell.write_registration(SHELL_VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script))
         .context("could not write the completions")?;
     out.bytes(&script)?;
     if args.shell == Shell::Zsh {
@@ -51,12 +51,12 @@ pub fn run(args: &Completions, out: &mut Output) -> Result<ExitStatus> {
     Ok(ExitStatus::SUCCESS)
 }
 
-/// Answers a shell that asks what may follow; none if no shell asks.
+/// Answers a shell that asks for candidates; none if no shell asks.
 pub fn answer() -> Option<ExitStatus> {
-    let asking = env::var_os(ASKED).filter(|shell| !shell.is_empty())?;
-    // Half-typed words may trip the engine; a backtrace in the middle of a line helps nobody.
+    let name = env::var_os(SHELL_VARIABLE).filter(|shell| !shell.is_empty())?;
+    // Half-typed words may trip the engine; keep the backtrace off the command line.
     panic::set_hook(Box::new(|_| {}));
-    let answer = shell(asking.to_str().unwrap_or_default())
+    let answer = shell(name.to_str().unwrap_or_default())
         .and_then(|shell| panic::catch_unwind(AssertUnwindSafe(|| complete(shell))).ok().flatten());
     let written = answer.is_some_and(|answer| io::stdout().write_all(&answer).is_ok());
     Some(if written { ExitStatus::SUCCESS } else { ExitStatus::NO })

@@ -143,7 +143,7 @@ fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
     }
 }
 
-/// Notes due jobs that no worker would take: somebody may want that, or has forgotten to start a worker.
+/// Notes due jobs that no worker would take: on purpose, or because no worker was started.
 fn note_waiting_jobs(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
     for QueueRow { name, paused, counts } in store.overview(clock::now())?.queues {
         let due = counts.ready;

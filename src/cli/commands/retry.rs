@@ -75,7 +75,7 @@ fn warn_of_refused(done: &[Retried], now: bool) -> ExitStatus {
     exit
 }
 
-/// Counts the jobs that `--dead` left, which nobody named.
+/// Counts the jobs that `--dead` left: they were not named one by one.
 fn warn_of_skipped(done: &[Retried]) {
     let count =
         |wanted: fn(Refusal) -> bool| done.iter().filter(|each| each.refusal.is_some_and(wanted)).count();

@@ -71,7 +71,7 @@ fn draw_stream(out: &mut Output, name: &str, stream: &StreamBytes) -> Written {
     out.line(text.strip_suffix('\n').unwrap_or(&text))
 }
 
-/// How the process ended: `exit 22` or `SIGKILL`; none where it never ran or nobody saw its end.
+/// How the process ended: `exit 22` or `SIGKILL`; none where it never ran or its end was not seen.
 pub(super) fn exit_text(attempt: &Attempt) -> Option<String> {
     Some(match attempt.status? {
         Status::Exited(exit) => format!("exit {exit}"),
