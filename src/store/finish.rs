@@ -91,9 +91,9 @@ pub(super) fn finish(
             roll: ended.roll,
         },
     );
-    let (nominal_delay, delay) = match decision {
-        Decision::Retry { nominal, delay, .. } => (Some(nominal), Some(delay)),
-        _ => (None, None),
+    let (nominal_delay, delay, run_at) = match decision {
+        Decision::Retry { nominal, delay, at, .. } => (Some(nominal), Some(delay), Some(at.0)),
+        _ => (None, None, None),
     };
     let attempt = Attempt {
         job_id: ended.job_id,
@@ -115,14 +115,10 @@ pub(super) fn finish(
         spawn_failure: ended.spawn_failure,
     };
     insert(tx, worker, &attempt)?;
-    outputs::keep(tx, ended.job_id, ended.number, ended.output.as_ref())?;
-    let run_at = match decision {
-        Decision::Retry { at, .. } => Some(at.0),
-        _ => None,
-    };
+    outputs::record(tx, ended.job_id, ended.number, ended.output.as_ref())?;
     // Only an interrupted job goes back to its queue at or after its expiry, and it has been started in time.
     let expires_at = held.expires_at.map(|at| at.0).filter(|at| run_at.is_none_or(|run_at| run_at < *at));
-    move_on(tx, worker, &attempt, run_at, expires_at, ended.report.result.as_deref())?;
+    update_job(tx, worker, &attempt, run_at, expires_at, ended.report.result.as_deref())?;
     Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, runs: spec.policy.runs() })
 }
 
@@ -195,7 +191,7 @@ fn insert(tx: &Connection, worker: i64, attempt: &Attempt) -> Result<()> {
     Ok(())
 }
 
-fn move_on(
+fn update_job(
     tx: &Connection,
     worker: i64,
     attempt: &Attempt,

@@ -68,7 +68,7 @@ fn by_id(
         "SELECT 0, j.id FROM jobs AS j {index} WHERE {} ORDER BY j.id DESC LIMIT {limit}",
         wanted.sql
     );
-    places(tx, &sql, &wanted.values)
+    cursors(tx, &sql, &wanted.values)
 }
 
 /// Dead jobs by the time of their death. A job whose expiry nobody has recorded is dead, too.
@@ -93,14 +93,14 @@ fn dead_by_time(
              ORDER BY {time} DESC, j.id DESC LIMIT {limit}",
             wanted.sql
         );
-        page.extend(places(tx, &sql, &wanted.values)?);
+        page.extend(cursors(tx, &sql, &wanted.values)?);
     }
     page.sort_unstable_by(|a, b| b.cmp(a));
     page.truncate(limit);
     Ok(page)
 }
 
-fn places(tx: &Connection, sql: &str, values: &[rusqlite::types::Value]) -> Result<Vec<JobCursor>> {
+fn cursors(tx: &Connection, sql: &str, values: &[rusqlite::types::Value]) -> Result<Vec<JobCursor>> {
     let mut statement = tx.prepare_cached(sql)?;
     let rows = statement
         .query_map(params_from_iter(values), |row| Ok(JobCursor { time: row.get(0)?, id: row.get(1)? }))?;

@@ -89,8 +89,8 @@ fn from_row(row: &Row) -> rusqlite::Result<Output> {
     })
 }
 
-/// Keeps the output of an attempt that ends now. Without one, what was saved while it ran is all there is.
-pub(super) fn keep(tx: &Connection, job_id: i64, number: u32, output: Option<&Output>) -> Result<()> {
+/// Records the output of an attempt that ends now. Without one, what was saved while it ran is all there is.
+pub(super) fn record(tx: &Connection, job_id: i64, number: u32, output: Option<&Output>) -> Result<()> {
     match output {
         Some(Output { stdout, stderr }) if !stdout.is_empty() || !stderr.is_empty() => {
             tx.prepare_cached("INSERT INTO outputs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?.execute(
