@@ -1,7 +1,7 @@
-//! Telling workers of new work: a datagram to each, after the commit.
+//! Wakes workers for new work: a datagram to each, after the commit.
 //!
 //! A worker binds `FILE.run/NAME.sock`; a writer sends one byte to every socket there. Nothing depends on its arrival:
-//! workers look by themselves once a second.
+//! workers poll the database once a second.
 
 use std::fs::{self, File};
 use std::io;

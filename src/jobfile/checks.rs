@@ -85,7 +85,7 @@ impl PossibleCodes {
     fn of(job: &Job, file: &Codes) -> Self {
         let rules = job.exit_rules(file);
         let exits = (0..=255).filter(|exit| !rules.is_success(*exit)).map(Status::Exited);
-        let signals = (1..=signal::LAST).map(Status::Signaled);
+        let signals = (1..=signal::MAX).map(Status::Signaled);
         let mut codes: BTreeSet<ErrorCode> =
             exits.chain(signals).map(|status| rules.code_of(status)).collect();
         codes.extend(LISTABLE_RESERVED.map(ErrorCode::built_in));
@@ -131,8 +131,8 @@ impl PossibleCodes {
             CodePattern::Code(code) => match (code.as_exit(), code.as_signal()) {
                 (Some(256..), _) => return Some("255 is the largest exit status".to_owned()),
                 (Some(exit), _) => Status::Exited(i32::try_from(exit).ok()?),
-                (_, Some(signal)) if !(1..=signal::LAST).contains(&signal) => {
-                    return Some(format!("signals are numbered from 1 to {}", signal::LAST));
+                (_, Some(signal)) if !(1..=signal::MAX).contains(&signal) => {
+                    return Some(format!("signals are numbered from 1 to {}", signal::MAX));
                 }
                 (_, Some(signal)) => Status::Signaled(signal),
                 (None, None) => return None,

@@ -5,7 +5,7 @@ use super::read::{Entry, Value, distinct};
 use super::suggest::nearest;
 use crate::model::{ErrorCode, ExitCodes, ExitEntry, ExitKey, signal};
 
-/// The error codes that one level gives to endings.
+/// The error codes that one level gives to exits.
 #[derive(Default)]
 pub(super) struct Codes {
     mapped: Vec<(ExitEntry, Span)>,
@@ -136,8 +136,8 @@ fn exit_key(entry: &Entry<'_>, mistakes: &mut Mistakes) -> Option<ExitKey> {
 pub(super) fn signal_like(text: &str) -> Option<i32> {
     let short = text.strip_prefix("SIGNAL_").or_else(|| text.strip_prefix("SIG"))?;
     let short = short.strip_prefix("SIG").unwrap_or(short);
-    let names: Vec<String> = (1..=signal::LAST_NAMED).map(signal::short_name).collect();
+    let names: Vec<String> = (1..=signal::MAX_NAMED).map(signal::short_name).collect();
     let near = || signal::number(nearest(short, names.iter().map(String::as_str))?);
-    let number = short.parse().ok().filter(|number| (1..=signal::LAST).contains(number));
+    let number = short.parse().ok().filter(|number| (1..=signal::MAX).contains(number));
     number.or_else(|| signal::number(short)).or_else(near)
 }

@@ -84,7 +84,7 @@ impl std::error::Error for InvalidFile {}
 impl fmt::Display for InvalidFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = safe_line(&self.path.to_string_lossy());
-        let mut told: Vec<&str> = Vec::new(); // a long list of keys is shown once, where there is a hint beside it
+        let mut shown: Vec<&str> = Vec::new(); // a long list of keys is shown once, where there is a hint beside it
         for mistake in &self.mistakes {
             let line = Line::at(&self.text, &mistake.at);
             let snippet = Snippet::source(printable(line.text))
@@ -96,9 +96,9 @@ impl fmt::Display for InvalidFile {
                 notes.push(note("hint", hint));
             }
             if let Some(allowed) = &mistake.allowed
-                && !(mistake.hint.is_some() && told.contains(&allowed.as_str()))
+                && !(mistake.hint.is_some() && shown.contains(&allowed.as_str()))
             {
-                told.push(allowed);
+                shown.push(allowed);
                 notes.push(note("allowed", allowed));
             }
             if let Some((what, at)) = &mistake.other_place {
@@ -166,9 +166,9 @@ pub enum JobFileError {
     /// No file was named, and none was found.
     Nowhere {
         /// The directory where the search began.
-        upwards_from: PathBuf,
+        start_dir: PathBuf,
         /// The user's own file, where the search ended.
-        of_user: Option<PathBuf>,
+        user_file: Option<PathBuf>,
     },
     Unreadable {
         path: PathBuf,
@@ -190,13 +190,13 @@ impl fmt::Display for JobFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound { path } => write!(f, "there is no job file {}", path.display()),
-            Self::Nowhere { upwards_from, of_user } => {
-                let upwards_from = upwards_from.display();
+            Self::Nowhere { start_dir, user_file } => {
+                let start_dir = start_dir.display();
                 write!(
                     f,
-                    "there is no job file: looked for jobs.toml in {upwards_from} and every directory above it"
+                    "there is no job file: looked for jobs.toml in {start_dir} and every directory above it"
                 )?;
-                if let Some(path) = of_user {
+                if let Some(path) = user_file {
                     write!(f, ", and for {}", path.display())?;
                 }
                 Ok(())

@@ -86,7 +86,7 @@ impl Job {
         }
     }
 
-    /// The rules that name the job's endings; `file` holds the codes of the whole file.
+    /// The rules that name the job's exits; `file` holds the codes of the whole file.
     pub(super) fn exit_rules(&self, file: &Codes) -> ExitRules {
         ExitRules {
             success: self.level.spec.exit.success.clone(),

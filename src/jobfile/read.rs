@@ -13,7 +13,7 @@ use super::diagnostics::{InvalidFile, JobFileError, Mistake, Mistakes, Span};
 use crate::model::MAX_ARG_STRLEN;
 use crate::text::{Millis, parse_size};
 
-/// The longest string that a message repeats, in characters.
+/// The longest string that a message quotes.
 const MAX_QUOTED_CHARS: usize = 60;
 
 /// Reads the file at `path`, which is absolute.
@@ -267,16 +267,16 @@ mod tests {
 
     #[test]
     fn files_that_cannot_be_read() {
-        // The message for a person who names `name`, in a folder where `jobs.toml` holds `bytes`.
-        let told = |name: &str, bytes: &[u8]| {
+        // The message for the file `name`, in a folder where `jobs.toml` holds `bytes`.
+        let message = |name: &str, bytes: &[u8]| {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("jobs.toml"), bytes).unwrap();
             let error = JobFile::read(&dir.path().join(name)).unwrap_err();
             error.to_string().replace(&dir.path().display().to_string(), "DIR")
         };
-        assert_eq!(told("job.toml", b""), "there is no job file DIR/job.toml");
-        assert_eq!(told("", b""), "cannot read the job file DIR/: Is a directory (os error 21)");
-        insta::assert_snapshot!(told("jobs.toml", b"[jobs.a]\ncommand = 'caf\xe9'\n"), @"
+        assert_eq!(message("job.toml", b""), "there is no job file DIR/job.toml");
+        assert_eq!(message("", b""), "cannot read the job file DIR/: Is a directory (os error 21)");
+        insta::assert_snapshot!(message("jobs.toml", b"[jobs.a]\ncommand = 'caf\xe9'\n"), @"
         the job file cannot be used
 
         error: the file is not UTF-8 text

@@ -101,7 +101,7 @@ impl RetryKeys {
             return;
         };
         let own_contradiction = matches!(self.retryable, Some((false, _)));
-        if let Some(most) = defaults.layer().most_runs()
+        if let Some(most) = defaults.layer().list_runs()
             && *runs > most
             && !own_contradiction
         {

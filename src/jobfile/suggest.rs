@@ -1,7 +1,7 @@
 //! Names near a misspelt one.
 
-/// The likeness from which on a name is suggested; the command line uses the same.
-const ALIKE: f64 = 0.7;
+/// Names below this likeness are not suggested; clap uses the same threshold.
+const MIN_LIKENESS: f64 = 0.7;
 
 const MAX_SUGGESTIONS: usize = 3;
 
@@ -11,7 +11,7 @@ pub fn near_names<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> V
     let mut scored: Vec<(f64, &str)> = names
         .into_iter()
         .map(|name| (likeness(&word, &snake_case(name)), name))
-        .filter(|(score, _)| *score > ALIKE)
+        .filter(|(score, _)| *score > MIN_LIKENESS)
         .collect();
     scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     scored.into_iter().map(|(_, name)| name).take(MAX_SUGGESTIONS).collect()

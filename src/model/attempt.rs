@@ -27,7 +27,7 @@ words! {
     SpawnFailure {
         /// The program or its directory does not exist: exit status 127 of a shell.
         NotFound = "not_found",
-        /// The program is there and of no use: exit status 126 of a shell.
+        /// The program exists and cannot be executed: exit status 126 of a shell.
         NotExecutable = "not_executable",
     }
 }
@@ -41,7 +41,7 @@ pub enum Status {
     Signaled(i32),
 }
 
-/// Why runner began to end an attempt, or why it never ran; of several the first that happened.
+/// Why runner ended an attempt, or why the command never ran. The first reason counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     Cancelled,
@@ -57,7 +57,7 @@ pub enum StopReason {
 pub struct Exit {
     /// None if the process ended by itself.
     pub stop_reason: Option<StopReason>,
-    /// None if the process never ran, or nobody saw its end.
+    /// None if the process never ran, or its end was not seen.
     pub status: Option<Status>,
 }
 
@@ -67,7 +67,7 @@ impl Exit {
         Self { stop_reason: None, status: Some(status) }
     }
 
-    /// An attempt that nobody saw end, or that never ran.
+    /// An attempt whose end was not seen, or that never ran.
     pub const fn unseen(reason: StopReason) -> Self {
         Self { stop_reason: Some(reason), status: None }
     }
@@ -87,7 +87,7 @@ pub struct Attempt {
     /// From runner or from the job.
     pub message: Option<String>,
     pub worker_id: String,
-    /// None if nobody knows whether it started.
+    /// None if it is unknown whether the attempt started.
     pub started_at: Option<Timestamp>,
     /// After a crash, the end of the recovery.
     pub finished_at: Timestamp,

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The longest argument or variable of a command, in bytes, with its closing NUL: `MAX_ARG_STRLEN` of `execve(2)`.
+/// The longest argument or variable of a command, its closing NUL included: `MAX_ARG_STRLEN` of `execve(2)`.
 pub const MAX_ARG_STRLEN: usize = 128 * 1024;
 
 /// A command, argument, variable or path: any bytes but NUL.

@@ -139,13 +139,13 @@ mod tests {
     #[test]
     fn success_is_a_matter_of_the_exit_status_alone() {
         let reported = ErrorCode::parse("RATE_LIMITED").unwrap();
-        for exit in [0, 3] {
-            let ending = Exit::by_itself(Status::Exited(exit));
-            let verdict = classify(&rules(), ending, Some(&reported));
+        for status in [0, 3] {
+            let exit = Exit::by_itself(Status::Exited(status));
+            let verdict = classify(&rules(), exit, Some(&reported));
             assert_eq!(verdict, Verdict { outcome: Outcome::Succeeded, code: None });
         }
-        let ending = Exit::by_itself(Status::Exited(22));
-        assert_eq!(classify(&rules(), ending, Some(&reported)).code, Some(reported));
+        let exit = Exit::by_itself(Status::Exited(22));
+        assert_eq!(classify(&rules(), exit, Some(&reported)).code, Some(reported));
     }
 
     #[test]

@@ -42,10 +42,10 @@ impl Decision {
 /// The facts for the decision, besides the policy and the end of the attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances {
-    /// Which run of the current budget it was, from 1.
-    pub n: u32,
+    /// The number of the run in the current budget, from 1.
+    pub budget_number: u32,
     pub cancel_requested: bool,
-    /// No retry may fall at or after this time.
+    /// A retry must be due before this time.
     pub expires_at: Option<Timestamp>,
     pub finished_at: Timestamp,
     /// Uniform in [0, 1): the dice for the jitter.
@@ -53,34 +53,44 @@ pub struct Circumstances {
 }
 
 /// The decision table: the first row that matches decides. The numbers are its rows.
-pub fn decide(policy: &RetryPolicy, verdict: &Verdict, report: &SelfReport, at: Circumstances) -> Decision {
+pub fn decide(
+    policy: &RetryPolicy,
+    verdict: &Verdict,
+    report: &SelfReport,
+    circumstances: Circumstances,
+) -> Decision {
     let Some(code) = &verdict.code else {
         return Decision::Succeeded; // 1
     };
-    if verdict.outcome == Outcome::Cancelled || at.cancel_requested {
+    if verdict.outcome == Outcome::Cancelled || circumstances.cancel_requested {
         return Decision::Cancelled; // 2, and a cancel on record
     }
     if verdict.outcome == Outcome::Interrupted {
         return if policy.retryable {
-            Decision::Retry { nominal: Millis(0), delay: Millis(0), at: at.finished_at } // 3
+            Decision::Retry { nominal: Millis(0), delay: Millis(0), at: circumstances.finished_at } // 3
         } else {
             Decision::Dead(DeadReason::Interrupted) // 3
         };
     }
-    if let Some(reason) = final_reason(policy, code, report.unrecoverable, at.n) {
+    if let Some(reason) = final_reason(policy, code, report.unrecoverable, circumstances.budget_number) {
         return Decision::Dead(reason); // 4 to 9
     }
-    let nominal = policy.backoff.strategy.nominal(at.n);
-    let delay = report.retry_after.unwrap_or_else(|| policy.backoff.draw(nominal, at.roll));
-    let due = at.finished_at.plus(delay);
-    if at.expires_at.is_some_and(|expiry| due >= expiry) {
+    let nominal = policy.backoff.strategy.nominal(circumstances.budget_number);
+    let delay = report.retry_after.unwrap_or_else(|| policy.backoff.draw(nominal, circumstances.roll));
+    let due = circumstances.finished_at.plus(delay);
+    if circumstances.expires_at.is_some_and(|expiry| due >= expiry) {
         return Decision::Dead(DeadReason::Expired); // 10
     }
     Decision::Retry { nominal, delay, at: due } // 11
 }
 
 /// Rows 4 to 9: why a failure with this code is not retried.
-fn final_reason(policy: &RetryPolicy, code: &ErrorCode, unrecoverable: bool, n: u32) -> Option<DeadReason> {
+fn final_reason(
+    policy: &RetryPolicy,
+    code: &ErrorCode,
+    unrecoverable: bool,
+    budget_number: u32,
+) -> Option<DeadReason> {
     let listed = |list: &[CodePattern]| list.iter().any(|pattern| pattern.matches(code));
     if unrecoverable {
         return Some(DeadReason::Unrecoverable); // 4
@@ -96,13 +106,13 @@ fn final_reason(policy: &RetryPolicy, code: &ErrorCode, unrecoverable: bool, n: 
         None if code.as_str() == SPAWN_FAILED => return Some(DeadReason::SpawnFailed), // 8
         _ => {}
     }
-    (n >= policy.max_attempts).then_some(DeadReason::AttemptsExhausted) // 9
+    (budget_number >= policy.max_attempts).then_some(DeadReason::AttemptsExhausted) // 9
 }
 
-/// The decision after an attempt, as a sentence: `EXIT_1 is retried: attempt 2 of 3 in 1.9 s`.
+/// The decision after an attempt in words: `EXIT_1 is retried: attempt 2 of 3 in 1.9 s`.
 ///
 /// `runs` is the number of runs in the job's budget.
-pub fn sentence(attempt: &Attempt, runs: u32) -> String {
+pub fn decision_text(attempt: &Attempt, runs: u32) -> String {
     let code = attempt.error_code.as_ref().map_or("success", ErrorCode::as_str);
     match attempt.next_state {
         JobState::Succeeded => "succeeded".to_owned(),

@@ -24,7 +24,7 @@ fn stopped(reason: StopReason) -> Verdict {
 }
 
 const AT: Circumstances = Circumstances {
-    n: 1,
+    budget_number: 1,
     cancel_requested: false,
     expires_at: None,
     finished_at: Timestamp(1_000_000),
@@ -49,7 +49,7 @@ fn unrecoverable() -> SelfReport {
 
 #[test]
 fn row_1_success_stays_success_whatever_else_is_on_record() {
-    let at = Circumstances { cancel_requested: true, n: 99, ..AT };
+    let at = Circumstances { cancel_requested: true, budget_number: 99, ..AT };
     assert_eq!(decide(&policy(), &exited(0), &unrecoverable(), at), Decision::Succeeded);
 }
 
@@ -69,7 +69,7 @@ fn row_2_cancelled_is_cancelled_and_so_is_any_failure_after_a_cancel() {
 
 #[test]
 fn row_3_interrupted_runs_again_at_once_even_at_the_end_of_the_budget() {
-    let at = Circumstances { n: 3, expires_at: Some(Timestamp(0)), ..AT };
+    let at = Circumstances { budget_number: 3, expires_at: Some(Timestamp(0)), ..AT };
     assert_eq!(decide(&policy(), &stopped(StopReason::Interrupted), &unrecoverable(), at), AT_ONCE);
     let once = RetryPolicy { retryable: false, ..policy() };
     assert_eq!(after(&once, &stopped(StopReason::Interrupted), AT), dead(DeadReason::Interrupted));
@@ -123,7 +123,7 @@ fn row_9_the_budget_is_the_total_number_of_runs() {
     for (n, decision) in
         [(2, RETRY), (3, dead(DeadReason::AttemptsExhausted)), (4, dead(DeadReason::AttemptsExhausted))]
     {
-        assert_eq!(after(&policy(), &exited(1), Circumstances { n, ..AT }), decision);
+        assert_eq!(after(&policy(), &exited(1), Circumstances { budget_number: n, ..AT }), decision);
     }
 }
 
@@ -138,7 +138,7 @@ fn row_10_a_retry_at_the_expiry_is_too_late() {
 #[test]
 fn row_11_a_crash_is_retried_like_any_failure() {
     assert_eq!(after(&policy(), &stopped(StopReason::WorkerCrashed), AT), RETRY);
-    let at = Circumstances { n: 3, ..AT };
+    let at = Circumstances { budget_number: 3, ..AT };
     assert_eq!(
         after(&policy(), &stopped(StopReason::WorkerCrashed), at),
         dead(DeadReason::AttemptsExhausted)
@@ -180,16 +180,16 @@ fn attempt(outcome: Outcome, code: Option<&str>, next_state: JobState) -> Attemp
 fn decisions_read_as_sentences() {
     let retried =
         Attempt { delay: Some(Millis(1_912)), ..attempt(Outcome::Failed, Some("EXIT_1"), JobState::Pending) };
-    assert_eq!(sentence(&retried, 3), "EXIT_1 is retried: attempt 2 of 3 in 1.9 s");
+    assert_eq!(decision_text(&retried, 3), "EXIT_1 is retried: attempt 2 of 3 in 1.9 s");
     let exhausted = Attempt {
         dead_reason: Some(DeadReason::AttemptsExhausted),
         budget_number: 3,
         ..attempt(Outcome::Failed, Some("EXIT_1"), JobState::Dead)
     };
-    assert_eq!(sentence(&exhausted, 3), "EXIT_1 is final: attempt 3 of 3 was the last");
+    assert_eq!(decision_text(&exhausted, 3), "EXIT_1 is final: attempt 3 of 3 was the last");
     let interrupted = attempt(Outcome::Interrupted, Some("INTERRUPTED"), JobState::Pending);
-    assert_eq!(sentence(&interrupted, 3), "INTERRUPTED is not counted: attempt 1 of 3 again at once");
-    assert_eq!(sentence(&attempt(Outcome::Succeeded, None, JobState::Succeeded), 3), "succeeded");
+    assert_eq!(decision_text(&interrupted, 3), "INTERRUPTED is not counted: attempt 1 of 3 again at once");
+    assert_eq!(decision_text(&attempt(Outcome::Succeeded, None, JobState::Succeeded), 3), "succeeded");
     let late = attempt(Outcome::Failed, Some("EXIT_1"), JobState::Cancelled);
-    assert_eq!(sentence(&late, 3), "EXIT_1 after a cancel: cancelled");
+    assert_eq!(decision_text(&late, 3), "EXIT_1 after a cancel: cancelled");
 }

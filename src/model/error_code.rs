@@ -32,7 +32,7 @@ pub const RESERVED: [&str; 6] = [CANCELLED, INTERRUPTED, WORKER_CRASHED, TIMEOUT
 pub const LISTABLE_RESERVED: [&str; 3] = [TIMEOUT, WORKER_CRASHED, SPAWN_FAILED];
 
 impl ErrorCode {
-    /// Checks the form of a code, not who may give it. The error suggests the nearest well-formed code.
+    /// Checks only the form of a code. The error suggests the nearest well-formed code.
     pub fn parse(text: &str) -> Result<Self, String> {
         let well_formed = text.starts_with(|c: char| c.is_ascii_uppercase())
             && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')

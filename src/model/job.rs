@@ -40,7 +40,7 @@ pub struct JobSpec {
     pub command: Command,
     /// Absolute.
     pub cwd: Bytes,
-    /// Added to the worker's environment.
+    /// Laid over the worker's environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<Bytes, Bytes>,
     #[serde(skip)]
@@ -60,7 +60,7 @@ pub struct JobSpec {
     pub exit: ExitRules,
     /// The bytes kept of each stream of each attempt.
     pub output_limit: u64,
-    /// At most one unfinished job may hold it.
+    /// At most one unfinished job may hold this key.
     #[serde(skip)]
     pub unique_key: Option<String>,
 }

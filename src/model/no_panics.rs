@@ -16,7 +16,7 @@ const SPECS: [&str; 2] = [
 
 fn circumstances(n: u32, finished_at: i64, roll: f64) -> Circumstances {
     Circumstances {
-        n,
+        budget_number: n,
         cancel_requested: false,
         expires_at: Some(Timestamp(i64::MAX)),
         finished_at: Timestamp(finished_at),
@@ -77,12 +77,12 @@ proptest! {
         n in any::<u32>(),
         at in any::<i64>(),
         roll in 0.0..1.0_f64,
-        exit in any::<i32>(),
+        number in any::<i32>(),
     ) {
         let Ok(spec) = serde_json::from_str::<JobSpec>(&text) else { return Ok(()) };
-        let endings = [Exit::by_itself(Status::Exited(exit)), Exit::by_itself(Status::Signaled(exit)), Exit::unseen(StopReason::WorkerCrashed)];
-        for ending in endings {
-            let verdict = classify(&spec.exit, ending, None);
+        let exits = [Exit::by_itself(Status::Exited(number)), Exit::by_itself(Status::Signaled(number)), Exit::unseen(StopReason::WorkerCrashed)];
+        for exit in exits {
+            let verdict = classify(&spec.exit, exit, None);
             let _ = decide(&spec.policy, &verdict, &SelfReport::default(), circumstances(n, at, roll));
         }
     }

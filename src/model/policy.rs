@@ -14,10 +14,9 @@ pub struct RetryPolicy {
     /// The number of runs in a budget, the first included, as declared; see [`RetryPolicy::runs`].
     pub max_attempts: u32,
     pub backoff: Backoff,
-    /// If given, only these codes are retried.
+    /// If given, no other codes are retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_retry_for: Option<Vec<CodePattern>>,
-    /// These codes are never retried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never_retry_for: Vec<CodePattern>,
 }
@@ -86,7 +85,7 @@ impl PolicyLayer {
                 found.push(Contradiction::CodesWithoutRetry);
             }
         }
-        if let (Some(max_attempts), Some(list_runs)) = (self.max_attempts, self.most_runs())
+        if let (Some(max_attempts), Some(list_runs)) = (self.max_attempts, self.list_runs())
             && max_attempts != list_runs
         {
             found.push(Contradiction::ListLength { max_attempts, list_runs });
@@ -98,7 +97,7 @@ impl PolicyLayer {
     }
 
     /// The number of runs that this level's list of delays is long enough for; none if the list repeats its last delay.
-    pub fn most_runs(&self) -> Option<u32> {
+    pub fn list_runs(&self) -> Option<u32> {
         match &self.backoff.as_ref()?.strategy {
             Strategy::List { delays, repeat_last } if *repeat_last || delays.is_empty() => None,
             strategy => strategy.fixed_runs(),
@@ -115,15 +114,15 @@ impl PolicyLayer {
 }
 
 impl RetryPolicy {
-    /// Lays the options of `enqueue` over the levels of the file, each the nearest first; `otherwise` fills the gaps.
+    /// Lays the options of `enqueue` over the levels of the file, each the nearest first; `fallback` fills the gaps.
     ///
     /// A list of delays sets the number of runs unless its own level or a nearer one gives `max_attempts`; a list that a
     /// nearer `backoff` replaced sets nothing. An option that asks for retries wins over `retryable = false` in the file.
     /// Within the file `retryable` is independent of the other keys.
-    pub fn resolve(options: &[&PolicyLayer], levels: &[&PolicyLayer], otherwise: &Self) -> Self {
+    pub fn resolve(options: &[&PolicyLayer], levels: &[&PolicyLayer], fallback: &Self) -> Self {
         let nearest_first = || options.iter().chain(levels).copied();
         let asked = options.iter().find(|layer| layer.retryable.is_some() || layer.asks_for_retries());
-        let declared = || levels.iter().find_map(|level| level.retryable).unwrap_or(otherwise.retryable);
+        let declared = || levels.iter().find_map(|level| level.retryable).unwrap_or(fallback.retryable);
         let with_backoff = nearest_first().position(|layer| layer.backoff.is_some());
         let runs = nearest_first().enumerate().find_map(|(index, layer)| {
             let list = || layer.fixed_runs().filter(|_| with_backoff == Some(index));
@@ -134,13 +133,13 @@ impl RetryPolicy {
         };
         Self {
             retryable: asked.map_or_else(declared, |layer| layer.retryable.unwrap_or(true)),
-            max_attempts: runs.unwrap_or(otherwise.max_attempts),
+            max_attempts: runs.unwrap_or(fallback.max_attempts),
             backoff: nearest_first()
                 .find_map(|layer| layer.backoff.clone())
-                .unwrap_or_else(|| otherwise.backoff.clone()),
-            auto_retry_for: first(|layer| &layer.auto_retry_for).or_else(|| otherwise.auto_retry_for.clone()),
+                .unwrap_or_else(|| fallback.backoff.clone()),
+            auto_retry_for: first(|layer| &layer.auto_retry_for).or_else(|| fallback.auto_retry_for.clone()),
             never_retry_for: first(|layer| &layer.never_retry_for)
-                .unwrap_or_else(|| otherwise.never_retry_for.clone()),
+                .unwrap_or_else(|| fallback.never_retry_for.clone()),
         }
     }
 }

@@ -3,16 +3,15 @@
 use super::ErrorCode;
 use crate::text::Millis;
 
-/// The longest `result` or `message` that is kept, in bytes.
+/// The longest `result` or `message` that is kept.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// The longest note about a bad line, in bytes: it may quote the line.
+/// The longest note about a bad line, which may quote the line.
 const MAX_NOTE_BYTES: usize = 300;
 
-/// The bad lines that are noted one by one; the others are counted.
+/// Bad lines with a note of their own; the others are counted.
 const MAX_NOTES: usize = 10;
 
-/// The longest `retry_after`: 30 days.
 const MAX_RETRY_AFTER: Millis = Millis::from_secs(30 * 24 * 3_600);
 
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -25,7 +24,7 @@ pub struct SelfReport {
     /// Rules out a retry, whatever the policy says.
     pub unrecoverable: bool,
     pub result: Option<String>,
-    /// Sentences about lines that could not be taken.
+    /// Messages about bad lines.
     pub notes: Vec<String>,
 }
 
@@ -103,9 +102,9 @@ fn retry_after(value: &str) -> Result<Millis, String> {
     Millis::parse_capped(value, MAX_RETRY_AFTER).map_err(|why| format!("retry_after: {why}"))
 }
 
-/// The first `most` bytes or fewer, cut between characters.
-fn shorten(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
+/// The first `max` bytes or fewer, cut between characters.
+fn shorten(text: &str, max: usize) -> &str {
+    &text[..text.floor_char_boundary(max)]
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ const NAMES: [&str; 31] = [
 ];
 
 /// The largest signal number on Linux: `SIGRTMAX`.
-pub const LAST: i32 = 64;
+pub const MAX: i32 = 64;
 
 /// The largest number of a standard signal, one with a name.
-pub const LAST_NAMED: i32 = 31;
+pub const MAX_NAMED: i32 = 31;
 
 /// The name without `SIG`, or the number as text where there is no name: `KILL`, `34`.
 pub fn short_name(signal: i32) -> String {
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(number("SIGTERM"), Some(15));
         assert_eq!(number("USR1"), Some(10));
         assert_eq!(number("SIGWRONG"), None);
-        for signal in 1..=LAST_NAMED {
+        for signal in 1..=MAX_NAMED {
             assert_eq!(number(&name(signal)), Some(signal));
         }
     }

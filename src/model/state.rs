@@ -66,21 +66,21 @@ words! {
 words! {
     /// Why a job was given up.
     DeadReason {
-        /// Its worker was stopped and it is not retryable.
+        /// The worker was stopped, and the job is not retryable.
         Interrupted = "interrupted",
-        /// It reported `unrecoverable=true`.
+        /// The job reported `unrecoverable=true`.
         Unrecoverable = "unrecoverable",
         /// Its error code is in `never_retry_for`.
         NeverRetry = "never_retry",
-        /// It is not retryable.
+        /// `retryable = false`.
         NotRetryable = "not_retryable",
         /// `auto_retry_for` is given and does not list its error code.
         CodeNotListed = "code_not_listed",
-        /// It could not be started, and no list says to try again.
+        /// The command could not be started, and `auto_retry_for` does not list that.
         SpawnFailed = "spawn_failed",
         /// Its budget is used up.
         AttemptsExhausted = "attempts_exhausted",
-        /// It was not started, or could not be retried, before `expires_at`.
+        /// The job was not started, or could not be retried, before `expires_at`.
         Expired = "expired",
     }
 }

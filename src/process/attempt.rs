@@ -24,13 +24,13 @@ const OUTPUT_INTERVAL: Duration = Duration::from_secs(1);
 /// News of a running attempt.
 #[derive(Debug)]
 pub enum Progress {
-    /// What was written so far; about once a second, and not in the first second.
+    /// The output so far; about once a second, and not in the first second.
     Output { stdout: Captured, stderr: Captured },
-    /// Something that a person should know.
+    /// A message for people.
     Notice(String),
 }
 
-/// What became of an attempt that was started.
+/// The end of an attempt that was started.
 #[derive(Debug)]
 pub struct AttemptResult {
     pub exit: Exit,
@@ -42,31 +42,31 @@ pub struct AttemptResult {
     pub report: SelfReport,
 }
 
-/// Returns when the process has ended and is reaped, and so have the processes that were to be ended with it.
+/// Returns when the process is reaped and all processes that had to be ended with it are gone.
 ///
-/// Blocks its thread, and calls `tell` on it.
+/// Blocks its thread, and calls `on_progress` on it.
 pub fn supervise(
     child: Child,
     spec: &JobSpec,
     tag: AttemptTag,
     report: &Path,
     control: &Control,
-    tell: &mut dyn FnMut(Progress),
+    on_progress: &mut dyn FnMut(Progress),
 ) -> AttemptResult {
     let mut attempt = Attempt {
         stdout: Stream::new(child.stdout, spec.output_limit),
         stderr: Stream::new(child.stderr, spec.output_limit),
-        // Beyond what the clock counts is never.
+        // A time beyond the range of the clock is never.
         deadline: spec.timeout.and_then(|timeout| child.started.checked_add(timeout.into())),
         target: Target { tag, group: Group::Pinned(child.identity) },
         grace: spec.grace_period.into(),
         scratch: Vec::new(),
-        stopped: None,
+        stop_reason: None,
         termination: None,
         end: None,
         quiet_since: None,
-        tell_output_at: child.started + OUTPUT_INTERVAL,
-        told: 0,
+        next_output_at: child.started + OUTPUT_INTERVAL,
+        sent_bytes: 0,
     };
     loop {
         let pidfd = Some(child.pidfd.as_fd()).filter(|_| attempt.end.is_none());
@@ -79,14 +79,13 @@ pub fn supervise(
         if stderr {
             attempt.stderr.read(&mut attempt.scratch);
         }
-        // First what the job did, then what is done to it: a job that ended by itself keeps its ending, also if this
-        // thread looks late.
+        // The job's own end comes first: a job that ended by itself keeps its exit, even if this thread is late.
         if ended {
             attempt.see_end(child.pid);
         }
         attempt.stop_if_asked(child.pid, control);
-        attempt.terminate(tell);
-        attempt.tell_output(tell);
+        attempt.terminate(on_progress);
+        attempt.send_output(on_progress);
         if attempt.is_over() {
             break;
         }
@@ -99,7 +98,7 @@ pub fn supervise(
         Some(End::Unseen) | None => None,
     };
     AttemptResult {
-        exit: Exit { stop_reason: attempt.stopped, status },
+        exit: Exit { stop_reason: attempt.stop_reason, status },
         duration: Millis(u64::try_from(child.started.elapsed().as_millis()).unwrap_or(u64::MAX)),
         stdout: attempt.stdout.captured(),
         stderr: attempt.stderr.captured(),
@@ -112,7 +111,7 @@ pub fn supervise(
 #[derive(Clone, Copy, Debug)]
 enum End {
     Seen(Status),
-    /// Somebody else reaped it: its pid may be reused.
+    /// Another process reaped the leader: the pid may be reused.
     Unseen,
 }
 
@@ -123,26 +122,26 @@ struct Attempt {
     stderr: Stream,
     scratch: Vec<u8>,
     deadline: Option<Instant>,
-    /// Why it is being ended: the first reason.
-    stopped: Option<StopReason>,
+    /// Why runner ends the attempt: the first reason.
+    stop_reason: Option<StopReason>,
     termination: Option<Termination>,
     end: Option<End>,
-    /// Since when only the output is waited for.
+    /// Set when the processes have ended and only output is left to read.
     quiet_since: Option<Instant>,
-    tell_output_at: Instant,
-    /// The number of bytes that were told.
-    told: u64,
+    next_output_at: Instant,
+    /// The number of bytes in the last progress.
+    sent_bytes: u64,
 }
 
 impl Attempt {
-    /// When something is due though nothing happens.
+    /// The time to act if no descriptor becomes readable.
     fn wake_at(&self) -> Option<Instant> {
         let running = self.end.is_none();
-        let has_news = running && self.written() > self.told;
+        let has_news = running && self.written() > self.sent_bytes;
         [
-            self.deadline.filter(|_| running && self.stopped.is_none()),
+            self.deadline.filter(|_| running && self.stop_reason.is_none()),
             self.termination.as_ref().and_then(Termination::scan_at),
-            has_news.then_some(self.tell_output_at),
+            has_news.then_some(self.next_output_at),
             self.quiet_since.map(|since| since + BACKGROUND_OUTPUT_WAIT),
         ]
         .into_iter()
@@ -165,7 +164,7 @@ impl Attempt {
             Err(_) => None,
         };
         match (self.end, &mut self.termination) {
-            // Nobody may be signalled by an id that may be another's.
+            // The id may belong to another process now: signal nothing.
             (Some(End::Unseen), _) => self.termination = None,
             (Some(End::Seen(_)), Some(termination)) => termination.scan_now(),
             _ => {}
@@ -179,12 +178,12 @@ impl Attempt {
         let orders = control.take_orders();
         let timed_out = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
         let reason = orders.stop.or(timed_out.then_some(StopReason::TimedOut));
-        if self.end.is_none() && self.stopped.is_none() && reason.is_some() {
+        if self.end.is_none() && self.stop_reason.is_none() && reason.is_some() {
             let mut termination = Termination::prepare(vec![self.target.clone()], self.grace);
             // The scan took a while, in which the job may have ended by itself.
             self.see_end(pid);
             if self.end.is_none() {
-                self.stopped = reason;
+                self.stop_reason = reason;
                 termination.begin();
                 // While the leader lives there is no need to look for the others.
                 termination.rest();
@@ -198,7 +197,7 @@ impl Attempt {
         }
     }
 
-    fn terminate(&mut self, tell: &mut dyn FnMut(Progress)) {
+    fn terminate(&mut self, on_progress: &mut dyn FnMut(Progress)) {
         let Some(termination) = &mut self.termination else {
             return;
         };
@@ -206,17 +205,17 @@ impl Attempt {
             self.termination = None;
             self.quiet_since = Some(Instant::now());
         } else if let Some(notice) = termination.notice() {
-            tell(Progress::Notice(notice));
+            on_progress(Progress::Notice(notice));
         }
     }
 
-    fn tell_output(&mut self, tell: &mut dyn FnMut(Progress)) {
+    fn send_output(&mut self, on_progress: &mut dyn FnMut(Progress)) {
         let written = self.written();
         let now = Instant::now();
-        if written > self.told && self.tell_output_at <= now && self.quiet_since.is_none() {
-            self.told = written;
-            self.tell_output_at = now + OUTPUT_INTERVAL;
-            tell(Progress::Output { stdout: self.stdout.captured(), stderr: self.stderr.captured() });
+        if written > self.sent_bytes && self.next_output_at <= now && self.quiet_since.is_none() {
+            self.sent_bytes = written;
+            self.next_output_at = now + OUTPUT_INTERVAL;
+            on_progress(Progress::Output { stdout: self.stdout.captured(), stderr: self.stderr.captured() });
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a job that ends by itself leaves behind: its status, its output, its report.
+//! The result of a job that ends by itself: its status, its output, its report.
 
 use super::super::Identity;
 use super::super::testing::{Sandbox, process, until};
@@ -47,7 +47,7 @@ fn the_result_tells_output_time_and_end_and_the_process_is_reaped() {
     let child = sandbox.spawn().unwrap();
     let leader = child.identity();
     assert_eq!(Identity::of(leader.pid), Some(leader));
-    let result = sandbox.supervise(child, &Control::new().unwrap(), &mut |_| panic!("nothing to tell"));
+    let result = sandbox.supervise(child, &Control::new().unwrap(), &mut |_| panic!("no progress is due"));
     assert_eq!((text(&result.stdout), text(&result.stderr)), ("out\n".into(), "err\n".into()));
     assert!(!result.leaked && result.duration.0 < 30_000);
     assert_eq!(Identity::of(leader.pid), None);

@@ -21,11 +21,11 @@ pub struct Control {
 #[derive(Debug)]
 struct Shared {
     orders: Mutex<Orders>,
-    /// An eventfd: readable while there are orders that the attempt has not seen.
+    /// An eventfd, readable while the attempt has not seen all orders.
     waker: OwnedFd,
 }
 
-/// What was asked so far.
+/// The orders so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Orders {
     /// Why the attempt is to end: the first reason given.
@@ -42,8 +42,8 @@ impl Control {
         Ok(Self { shared: Arc::new(Shared { orders: Mutex::default(), waker }) })
     }
 
-    /// Asks it to end: SIGTERM, grace period, SIGKILL. The first of several reasons counts. An attempt that had ended by
-    /// itself keeps its ending.
+    /// Asks the attempt to end: SIGTERM, grace period, SIGKILL. The first of several reasons counts. An attempt that has
+    /// ended by itself keeps its exit.
     pub fn stop(&self, reason: StopReason) {
         let mut orders = self.orders();
         if orders.stop.is_none() {
@@ -52,7 +52,7 @@ impl Control {
         }
     }
 
-    /// Asks it not to start, if it has not begun to.
+    /// Asks the attempt not to start, unless the start has begun.
     pub fn stop_unless_starting(&self) {
         let mut orders = self.orders();
         if !orders.starting && orders.stop.is_none() {
@@ -67,7 +67,7 @@ impl Control {
         self.wake();
     }
 
-    /// The attempt is about to start. False if it was asked to stop.
+    /// Begins the start. False if the attempt was asked to stop.
     pub fn begin(&self) -> bool {
         let mut orders = self.orders();
         orders.starting = orders.stop.is_none();
@@ -79,7 +79,7 @@ impl Control {
     }
 
     fn wake(&self) {
-        // It can fail only if the counter is full: then the attempt is awake.
+        // Fails only if the counter is full, and then the attempt is awake.
         let _ = rustix::io::write(&self.shared.waker, &1_u64.to_ne_bytes());
     }
 
@@ -100,8 +100,7 @@ impl Control {
     }
 }
 
-/// Returns when a descriptor is readable or closed, after `limit`, or earlier: the caller looks again anyway. Says which
-/// descriptors are.
+/// Waits until a descriptor is readable or closed, at most `limit`, and may return early. Says which descriptors are ready.
 pub(super) fn wait_readable<const N: usize>(
     descriptors: [Option<BorrowedFd<'_>>; N],
     limit: Option<Duration>,

@@ -6,10 +6,9 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// The last signal of Linux.
-const LAST_SIGNAL: libc::c_int = 64;
+use crate::model::signal;
 
-/// What the worker found when it started.
+/// The settings that the worker itself inherited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inherited {
     ignored: Vec<libc::c_int>,
@@ -28,14 +27,14 @@ impl Inherited {
 /// and exec resets it to the default, while jobs would inherit "ignored". All descriptors but the first three are closed on
 /// exec. Variables of a service manager are removed.
 pub fn cleanse() -> Inherited {
-    let ignored = (1..=LAST_SIGNAL).filter(|signal| handle_if_ignored(*signal)).collect();
+    let ignored = (1..=signal::MAX).filter(|signal| handle_if_ignored(*signal)).collect();
     empty_signal_mask();
     close_on_exec();
     remove_manager_variables();
     Inherited { ignored }
 }
 
-/// Variables that a service manager means for the worker alone: a job that spoke in its name would be believed.
+/// Variables that a service manager sets for the worker alone: with them, a job could speak in the worker's name.
 const MANAGER_VARIABLES: [&str; 7] = [
     "NOTIFY_SOCKET",
     "WATCHDOG_USEC",
@@ -55,12 +54,12 @@ fn remove_manager_variables() {
 
 extern "C" fn do_nothing(_signal: libc::c_int) {}
 
-/// Puts a handler in the place of "ignore"; says whether that stood there.
+/// Replaces "ignore" by a handler. True if the signal was ignored.
 fn handle_if_ignored(signal: libc::c_int) -> bool {
     let mut found = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: no new action is given, and `found` has room for the present one.
     if unsafe { libc::sigaction(signal, ptr::null(), found.as_mut_ptr()) } != 0 {
-        // A signal of the C library's own.
+        // The C library keeps this signal to itself.
         return false;
     }
     // SAFETY: the call succeeded, so it has filled `found`.

@@ -1,8 +1,8 @@
 //! One attempt, from spawn to reaped, on one thread that blocks.
 //!
-//! [`spawn()`] starts a command, [`supervise`] returns when its process has ended, or ends it on a timeout or an order of a
-//! [`Control`]. [`end_earlier_attempts`] and [`end_attempts`] end what is left of others. Nothing here knows of the store
-//! or of retries: what comes out is what happened.
+//! [`spawn()`] starts a command, [`supervise`] returns when its process has ended, and ends the process on a timeout
+//! or an order of a [`Control`]. [`end_earlier_attempts`] and [`end_attempts`] end the survivors of other attempts. Nothing
+//! here knows of the store or of retries: the result is what happened.
 //!
 //! Processes of an attempt are found by their group, by descent, and by an [`AttemptTag`] in their environment.
 

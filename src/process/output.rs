@@ -1,16 +1,16 @@
-//! The two streams of a job: read as they come, so that the job never waits; head and tail are kept, in constant memory.
+//! The two streams of a job: read at once, so that the job never waits; head and tail are kept in constant memory.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
-/// Read at once; a pipe holds as much.
-const CHUNK: usize = 64 << 10;
+/// The bytes of one read: the capacity of an ordinary pipe.
+const CHUNK_BYTES: usize = 64 << 10;
 /// The largest pipe of an unprivileged job, in chunks.
-const LARGEST_PIPE_CHUNKS: usize = 16;
+const MAX_PIPE_CHUNKS: usize = 16;
 
-/// What was kept of a stream.
+/// The kept part of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Captured {
     /// The head, then the tail.
@@ -31,12 +31,12 @@ pub(super) struct Stream {
 impl Stream {
     /// Keeps at most `limit` bytes.
     pub fn new(pipe: OwnedFd, limit: u64) -> Self {
-        // It cannot fail on a pipe.
+        // Cannot fail on a pipe.
         let _ = rustix::io::ioctl_fionbio(&pipe, true);
         Self { pipe: Some(pipe), buffer: HeadTailBuffer::new(limit) }
     }
 
-    /// The pipe, until everyone has closed the other end.
+    /// The pipe, until every process has closed the other end.
     pub fn pipe(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
@@ -47,7 +47,7 @@ impl Stream {
             return false;
         };
         scratch.clear();
-        scratch.reserve(CHUNK);
+        scratch.reserve(CHUNK_BYTES);
         match rustix::io::read(pipe, spare_capacity(scratch)) {
             Ok(1..) => {
                 self.buffer.push(scratch);
@@ -62,14 +62,14 @@ impl Stream {
         }
     }
 
-    /// Reads what is in the pipe, and closes it. True if somebody still held the other end.
+    /// Empties the pipe and closes it. True if a process still held the other end.
     pub fn close(&mut self, scratch: &mut Vec<u8>) -> bool {
-        // Bounded: whoever holds the other end may go on writing for ever.
-        let _ = (0..LARGEST_PIPE_CHUNKS).all(|_| self.read(scratch));
+        // Bounded: a process that holds the other end may go on writing for ever.
+        let _ = (0..MAX_PIPE_CHUNKS).all(|_| self.read(scratch));
         self.pipe.take().is_some()
     }
 
-    /// The number of bytes that came.
+    /// The number of bytes read so far.
     pub fn total(&self) -> u64 {
         self.buffer.total
     }
@@ -88,7 +88,7 @@ struct HeadTailBuffer {
     /// A ring once it is full: its oldest byte is at `oldest`.
     tail: Vec<u8>,
     oldest: usize,
-    /// The number of bytes that came.
+    /// The number of bytes pushed so far.
     total: u64,
 }
 

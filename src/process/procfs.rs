@@ -1,4 +1,4 @@
-//! What `/proc` tells: which processes there are, whose they are, and whether they live.
+//! Processes by `/proc`: which there are, whose they are, and whether they live.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -45,7 +45,7 @@ impl Identity {
     }
 }
 
-/// The id of this boot: identities of another boot mean nothing. Empty if the kernel does not tell.
+/// The id of this boot: identities of another boot mean nothing. Empty if `/proc` cannot be read.
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
@@ -56,7 +56,7 @@ pub(super) struct Stat {
     pub pid: i32,
     pub parent: i32,
     pub group: i32,
-    /// It runs no code any more; at most it waits to be reaped.
+    /// Runs no code any more; a zombie at most.
     pub gone: bool,
     pub is_kernel_thread: bool,
     pub start_ticks: u64,
@@ -106,7 +106,7 @@ pub(super) struct Target {
     pub group: Group,
 }
 
-/// What is known of an attempt's process group.
+/// An attempt's process group, as far as runner can be sure of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Group {
     /// The leader is our unreaped child: the group id cannot be reused.
@@ -132,7 +132,7 @@ pub(super) struct Scan {
     pub traced: Vec<Traced>,
     /// A process showed no environment, as it does for a moment during exec: the next scan may know it.
     pub uncertain: bool,
-    /// `/proc` could not be read, for want of descriptors or memory: there may be more processes.
+    /// Descriptors or memory were short while `/proc` was read: there may be more processes.
     pub failed: bool,
 }
 
@@ -157,7 +157,7 @@ pub(super) fn scan(targets: &[Target], known: &HashMap<Identity, usize>) -> Scan
             continue;
         }
         let environ = read_environ(process.pid);
-        scan.failed |= environ.as_ref().is_err_and(is_shortage);
+        scan.failed |= environ.as_ref().is_err_and(is_read_shortage);
         let tag = environ.as_deref().ok().and_then(AttemptTag::find);
         *owner = targets.iter().position(|each| {
             tag.as_ref() == Some(&each.tag) || each.group.holds(process, tag.as_ref(), identity_of)
@@ -178,14 +178,14 @@ pub(super) fn scan(targets: &[Target], known: &HashMap<Identity, usize>) -> Scan
     scan
 }
 
-/// Can `/proc` be read? The directory and a file in it are open at once.
+/// Can `/proc` be read now? A scan holds the directory and one file open.
 fn is_readable() -> bool {
     let read = fs::read_dir("/proc").and_then(|_open| File::open("/proc/self/stat").map(drop));
-    !read.is_err_and(|error| is_shortage(&error))
+    !read.is_err_and(|error| is_read_shortage(&error))
 }
 
-/// An error that says nothing of the file, but that descriptors or memory are short.
-fn is_shortage(error: &io::Error) -> bool {
+/// An error about descriptors or memory, not about the file.
+fn is_read_shortage(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 

@@ -1,4 +1,4 @@
-//! Reads what a job reports about itself, without trusting what stands there.
+//! Reads a job's report about itself, without trusting the file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,10 +9,9 @@ use rustix::io::Errno;
 
 use crate::model::SelfReport;
 
-/// What is read of a report.
-const LONGEST: usize = 1 << 20;
+const MAX_REPORT_BYTES: usize = 1 << 20;
 
-/// Reads the report once, and removes what is there. Mostly nothing is, and that is cheap.
+/// Reads the report and removes the file. Most jobs write none.
 pub(super) fn take(path: &Path) -> SelfReport {
     let taken = read(path);
     let report = match taken {
@@ -21,15 +20,15 @@ pub(super) fn take(path: &Path) -> SelfReport {
         Err(why) => SelfReport { notes: vec![format!("report: {why}")], ..SelfReport::default() },
     };
     if std::fs::remove_file(path).is_err() {
-        // Only an empty directory: what a job put into a full one is the job's.
+        // An empty directory only: the contents of a full one belong to the job.
         let _ = std::fs::remove_dir(path);
     }
     report
 }
 
-/// None where there is nothing; the error says why what is there is ignored.
+/// None without a file. The error says why the file is ignored.
 fn read(path: &Path) -> Result<Option<SelfReport>, String> {
-    // Neither a link nor a FIFO without a writer may lead us astray or keep us waiting.
+    // Do not follow a link, and do not wait for the writer of a FIFO.
     let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file = match open(path, how, Mode::empty()) {
         Ok(file) => file,
@@ -43,12 +42,12 @@ fn read(path: &Path) -> Result<Option<SelfReport>, String> {
     }
     let mut bytes = Vec::new();
     File::from(file)
-        .take(LONGEST as u64 + 1)
+        .take(MAX_REPORT_BYTES as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("cannot be read: {error}"))?;
-    let is_cut = bytes.len() > LONGEST;
+    let is_cut = bytes.len() > MAX_REPORT_BYTES;
     if is_cut {
-        bytes.truncate(LONGEST);
+        bytes.truncate(MAX_REPORT_BYTES);
         let whole_lines = bytes.iter().rposition(|byte| *byte == b'\n');
         bytes.truncate(whole_lines.map_or(0, |last| last + 1));
     }

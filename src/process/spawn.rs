@@ -1,4 +1,4 @@
-//! Starts a command; or says why it cannot be started.
+//! Starts a command, or explains why the command cannot be started.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::model::{self, Bytes, JobSpec, SpawnFailure};
 
 use super::{AttemptTag, Identity};
 
-/// What is to be started.
+/// A command that is about to start.
 #[derive(Debug)]
 pub struct Launch<'a> {
     /// The command, its directory, its variables and its limits.
@@ -30,7 +30,7 @@ pub struct Launch<'a> {
     pub stdin: Option<File>,
     /// `RUNNER_*`: over `spec.env`, which is over the worker's own environment.
     pub vars: Vec<(OsString, OsString)>,
-    /// Its variables are set whatever `vars` says.
+    /// The variables of the tag override `vars`.
     pub tag: AttemptTag,
     /// `$RUNNER_REPORT`.
     pub report: &'a Path,
@@ -55,10 +55,9 @@ impl Child {
     }
 }
 
-/// Why nothing runs.
 #[derive(Debug)]
 pub enum SpawnError {
-    /// The machine lacks something that it may have again later.
+    /// The machine is short of descriptors, processes, memory or space: a later try may succeed.
     Shortage(io::Error),
     /// The command cannot be started, as this message says.
     Failed(SpawnFailure, String),
@@ -94,7 +93,7 @@ pub fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
     Ok(Child { pid, identity, pidfd, stdout: stdout.into(), stderr: stderr.into(), started })
 }
 
-/// The spawn has just given back descriptors; if other slots took them, they give back theirs.
+/// Waits for a free descriptor: the spawn has just released some, and other slots release theirs.
 fn wait_for_pidfd(pid: Pid) -> OwnedFd {
     loop {
         if let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) {
@@ -109,11 +108,11 @@ fn command(launch: &Launch<'_>) -> Result<Command, SpawnError> {
         model::Command::Shell(line) => {
             let mut shell = Command::new("/bin/sh");
             shell.arg("-c");
-            // Also behind `-c` a shell takes a line that begins like an option for one.
+            // A shell takes a line that begins with - or + for an option, even behind `-c`.
             if matches!(line.0.first(), Some(b'-' | b'+')) {
                 shell.arg("--");
             }
-            // What follows the line is $0, then $1 and so on.
+            // The words after the line are $0, $1 and so on.
             shell.arg(line.as_os_str()).arg("sh");
             shell
         }
@@ -133,15 +132,15 @@ fn command(launch: &Launch<'_>) -> Result<Command, SpawnError> {
     Ok(command)
 }
 
-/// What a machine may lack, and have again later.
+/// The errors of a machine that is short of something.
 const SHORTAGES: [Errno; 5] = [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC];
 
-/// Does the machine lack something that it may have again later?
+/// Is this a shortage of the machine, so that a later try may succeed?
 pub fn is_shortage(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|errno| SHORTAGES.contains(&errno))
 }
 
-/// Looks for the reason: the system says no more than "not found".
+/// Looks for the reason: the system only says "not found".
 fn explain(error: io::Error, launch: &Launch<'_>) -> SpawnError {
     if is_shortage(&error) {
         return SpawnError::Shortage(error);
@@ -164,7 +163,7 @@ fn explain(error: io::Error, launch: &Launch<'_>) -> SpawnError {
     SpawnError::Failed(failure, message)
 }
 
-/// What is wrong with the directory, if anything is.
+/// The fault of the directory; none if the directory is usable.
 fn about_directory(cwd: &Path) -> Option<(SpawnFailure, String)> {
     let (failure, problem) = match cwd.metadata() {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -211,7 +210,7 @@ fn candidates<'a>(launch: &'a Launch<'_>, cwd: &'a Path) -> impl Iterator<Item =
     directories.into_iter().map(move |directory| cwd.join(directory).join(program))
 }
 
-/// The program as it is written: what a message names.
+/// The program as the definition writes it, for messages.
 fn program<'a>(launch: &Launch<'a>) -> &'a OsStr {
     match &launch.spec.command {
         model::Command::Shell(_) => OsStr::new("/bin/sh"),

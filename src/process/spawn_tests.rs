@@ -1,4 +1,4 @@
-//! What a command sees when it starts, and what is said when it cannot.
+//! The surroundings of a started command, and the messages for one that cannot start.
 
 use std::fs;
 use std::path::Path;

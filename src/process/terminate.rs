@@ -9,36 +9,37 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::procfs::{Group, Target, Traced, scan};
 use super::{AttemptTag, Control, Identity};
 
-/// Scans for processes that were born while the others got SIGTERM.
+/// Scans at SIGTERM, for processes that were born while the others got the signal.
 const SCANS_AT_SIGTERM: usize = 3;
 /// The pause between two scans grows from this …
-const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
+const MIN_SCAN_PAUSE: Duration = Duration::from_millis(2);
 /// … to this.
-const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-/// How long a process may seem to be in its exec.
+const MAX_SCAN_PAUSE: Duration = Duration::from_millis(250);
+/// How long a process may show no environment because of its exec.
 const EXEC_TIME: Duration = Duration::from_millis(100);
 /// A process that is still there this long after SIGKILL is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(5);
-/// A recovery leaves what is still there this long after SIGKILL to the next try.
-const LONGEST_KILL: Duration = Duration::from_secs(1);
+/// A recovery gives up this long after SIGKILL; the next poll tries again.
+const RECOVERY_KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The termination of all processes of some attempts.
 ///
-/// SIGTERM goes to those that are there when it begins. The processes that they start while they clean up are only waited
-/// for; what is left when the grace period is over is killed.
+/// SIGTERM goes to the processes that exist at the beginning. Processes that they start while they clean up get the grace
+/// period, then SIGKILL, but no SIGTERM.
 #[derive(Debug)]
 pub(super) struct Termination {
     targets: Vec<Target>,
     grace: Duration,
     /// All processes that were ever traced, with the index of their target.
     known: HashMap<Identity, usize>,
-    /// Those of the last scan.
+    /// The living processes of the last scan.
     left: Vec<Traced>,
-    /// The last scan failed: it may have missed processes.
+    /// The last scan failed and may have missed processes.
     failed: bool,
     failing_since: Option<Instant>,
-    /// The last scan saw a process without an environment; and since when such ones are all that is left.
+    /// The last scan saw a process without an environment, which may belong to a target.
     uncertain: bool,
+    /// Since when no other processes are left.
     uncertain_since: Option<Instant>,
     kill_at: Option<Instant>,
     killing_since: Option<Instant>,
@@ -48,9 +49,9 @@ pub(super) struct Termination {
 }
 
 impl Termination {
-    /// Traces the processes, and does nothing to them yet.
+    /// Traces the processes without a signal yet.
     ///
-    /// That comes first: once a process has ended, its children are nobody's descendants.
+    /// The first scan must come before any signal: once a process has ended, its children are no longer its descendants.
     pub fn prepare(targets: Vec<Target>, grace: Duration) -> Self {
         let mut termination = Self {
             targets,
@@ -64,7 +65,7 @@ impl Termination {
             kill_at: None,
             killing_since: None,
             scan_at: None,
-            pause: SHORTEST_PAUSE,
+            pause: MIN_SCAN_PAUSE,
             noticed: false,
         };
         termination.scan();
@@ -74,7 +75,7 @@ impl Termination {
     /// Sends SIGTERM and SIGCONT; SIGKILL if there is no grace period.
     pub fn begin(&mut self) {
         let now = Instant::now();
-        // Beyond what the clock counts is never.
+        // A time beyond the range of the clock is never.
         self.kill_at = now.checked_add(self.grace);
         self.scan_at = Some(now);
         if self.grace.is_zero() {
@@ -92,7 +93,7 @@ impl Termination {
         }
     }
 
-    /// When the next [`step`](Self::step) is due, if ever.
+    /// When the next [`step`](Self::step) is due; none: not before [`scan_now`](Self::scan_now).
     pub fn scan_at(&self) -> Option<Instant> {
         self.scan_at
     }
@@ -109,7 +110,7 @@ impl Termination {
     /// A process ended: scan at once.
     pub fn scan_now(&mut self) {
         self.scan_at = Some(Instant::now());
-        self.pause = SHORTEST_PAUSE;
+        self.pause = MIN_SCAN_PAUSE;
     }
 
     /// Ends the grace period.
@@ -121,20 +122,20 @@ impl Termination {
         }
     }
 
-    /// Scans, and kills if it is time. True when no process is left.
+    /// Scans, and kills after the grace period. True when no process is left.
     pub fn step(&mut self) -> bool {
         self.scan();
         let now = Instant::now();
         if self.kill_at.is_some_and(|at| at <= now) {
             if self.killing_since.is_none() {
                 self.killing_since = Some(now);
-                self.pause = SHORTEST_PAUSE;
+                self.pause = MIN_SCAN_PAUSE;
             }
             self.signal_all(Signal::KILL);
         }
         let end_of_grace = self.kill_at.filter(|at| *at > now);
         self.scan_at = Some(end_of_grace.map_or(now + self.pause, |at| at.min(now + self.pause)));
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.pause = (self.pause * 2).min(MAX_SCAN_PAUSE);
         if !self.left.is_empty() || self.failed {
             self.uncertain_since = None;
             return false;
@@ -144,7 +145,7 @@ impl Termination {
         !self.uncertain || now.saturating_duration_since(since) >= EXEC_TIME
     }
 
-    /// Says once that a process does not end though it was killed a while ago, or that no scan succeeds.
+    /// Once, the notice that a killed process does not end, or that scans keep failing.
     pub fn notice(&mut self) -> Option<String> {
         let now = Instant::now();
         self.failing_since = self.failed.then(|| self.failing_since.unwrap_or(now));
@@ -162,7 +163,7 @@ impl Termination {
         (!std::mem::replace(&mut self.noticed, true)).then_some(words)
     }
 
-    /// Sees which processes are left; returns those never seen before.
+    /// Finds the living processes; returns the new ones.
     fn scan(&mut self) -> Vec<Traced> {
         let scan = scan(&self.targets, &self.known);
         self.left = scan.traced;
@@ -174,18 +175,18 @@ impl Termination {
 
     fn signal_all(&self, to_send: Signal) {
         for target in &self.targets {
-            // The kernel signals a whole group at once, also processes that are born in this moment.
+            // The kernel signals a whole group at once, including processes that are born at this moment.
             if let Group::Pinned(leader) = target.group
                 && let Some(group) = Pid::from_raw(leader.pid)
             {
-                // It fails only if no process is left that may be signalled; the next scan tells.
+                // Fails only if no process is left that may be signalled; the next scan shows.
                 let _ = kill_process_group(group, to_send);
             }
         }
         signal(&self.left, to_send);
     }
 
-    /// The last scan found no process, and none that might be one.
+    /// The last scan found no process, and none that may belong to a target.
     fn found_none(&self) -> bool {
         self.left.is_empty() && !self.failed && !self.uncertain
     }
@@ -215,14 +216,14 @@ fn signal(processes: &[Traced], signal: Signal) {
     }
 }
 
-/// Ends every process that is left of a dead worker's attempts; with each the leader of its group, if a record names it.
+/// Ends every survivor of a dead worker's attempts. Each attempt comes with the leader of its group, if that is on record.
 ///
-/// Scans for at least `at_least`: between fork and exec a child shows its worker's environment, and during exec none. The
-/// error names the processes that are left a second after SIGKILL, so that one stuck process does not hold up the rest.
+/// Scans for at least `min_scan_time`: between fork and exec a child shows its worker's environment, and during exec none.
+/// The error names the processes that survive SIGKILL by a second, so that one stuck process does not hold up the rest.
 pub fn end_attempts(
     attempts: &[(AttemptTag, Option<Identity>)],
     grace: Duration,
-    at_least: Duration,
+    min_scan_time: Duration,
 ) -> Result<(), String> {
     if attempts.is_empty() {
         return Ok(());
@@ -231,31 +232,31 @@ pub fn end_attempts(
         tag: tag.clone(),
         group: leader.map_or(Group::Unknown, Group::Recorded),
     });
-    let began = Instant::now();
+    let start = Instant::now();
     let mut termination = Termination::prepare(targets.collect(), grace);
     termination.begin();
     loop {
         let is_none_left = termination.step();
-        if is_none_left && began.elapsed() >= at_least {
+        if is_none_left && start.elapsed() >= min_scan_time {
             return Ok(());
         }
-        if termination.killing_since.is_some_and(|since| since.elapsed() >= LONGEST_KILL) {
+        if termination.killing_since.is_some_and(|since| since.elapsed() >= RECOVERY_KILL_TIMEOUT) {
             return Err(termination.survivors());
         }
-        let pause = if is_none_left { SHORTEST_PAUSE * 5 } else { termination.time_to_scan() };
+        let pause = if is_none_left { MIN_SCAN_PAUSE * 5 } else { termination.time_to_scan() };
         thread::sleep(pause);
     }
 }
 
-/// Ends what earlier attempts of a job left in the background: two attempts of one job never overlap.
+/// Ends the background processes of a job's earlier attempts: two attempts of one job never overlap.
 ///
-/// True when none of it is left; false, maybe earlier, if the next attempt was asked to stop or may no longer start.
+/// True when none is left. False as soon as the next attempt is asked to stop or may no longer start.
 pub fn end_earlier_attempts(
     tags: &[AttemptTag],
     grace: Duration,
     start_before: Option<Instant>,
     control: &Control,
-    tell: &mut dyn FnMut(String),
+    on_notice: &mut dyn FnMut(String),
 ) -> bool {
     let target = |tag: &AttemptTag| Target { tag: tag.clone(), group: Group::Unknown };
     let mut termination = (!tags.is_empty())
@@ -277,7 +278,7 @@ pub fn end_earlier_attempts(
             return true;
         }
         if let Some(notice) = termination.notice() {
-            tell(notice);
+            on_notice(notice);
         }
         let to_scan = termination.time_to_scan();
         let left = start_before.map(|at| at.saturating_duration_since(Instant::now()));
@@ -333,7 +334,7 @@ mod tests {
         resting.pause = Duration::from_secs(100);
         resting.step();
         assert_eq!(resting.scan_at(), resting.kill_at);
-        assert_eq!(resting.pause, LONGEST_PAUSE);
+        assert_eq!(resting.pause, MAX_SCAN_PAUSE);
         resting.kill_now();
         assert!(resting.is_due());
     }

@@ -96,9 +96,9 @@ impl Sandbox {
         &self,
         child: Child,
         control: &Control,
-        tell: &mut dyn FnMut(Progress),
+        on_progress: &mut dyn FnMut(Progress),
     ) -> AttemptResult {
-        supervise(child, &self.spec, self.tag.clone(), &self.report(), control, tell)
+        supervise(child, &self.spec, self.tag.clone(), &self.report(), control, on_progress)
     }
 
     pub fn run(&self) -> AttemptResult {

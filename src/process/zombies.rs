@@ -1,4 +1,4 @@
-//! As process 1, in a container, a worker inherits every orphan of its jobs and has to reap it.
+//! In a container a worker may be process 1: then every orphan of a job becomes its child and has to be reaped.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ impl ZombieReaper {
         }
         let zombies: BTreeSet<i32> = zombie_children().filter(|pid| !own(*pid)).collect();
         for pid in zombies.intersection(&self.seen).filter_map(|pid| Pid::from_raw(*pid)) {
-            // An error leaves it to the next call.
+            // After an error the next call tries again.
             let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
         }
         self.seen = zombies;

@@ -3,11 +3,11 @@
 use crate::model::{Attempt, JobState};
 use crate::text::Timestamp;
 
-/// Takes the events of a worker, in order. What they tell is on disk already.
+/// Takes the events of a worker in order. Each change is on disk before its event.
 pub trait Reporter {
     fn report(&mut self, event: &Event);
 
-    /// Heartbeats cost a count of the unfinished jobs: are they of any use to this reporter?
+    /// Does this reporter use heartbeats? Each costs a count of the unfinished jobs.
     fn wants_heartbeats(&self) -> bool {
         false
     }
@@ -38,7 +38,7 @@ pub enum EventKind {
         budget_number: u32,
         pid: i32,
     },
-    /// An attempt was recorded; its next state says what became of the job.
+    /// An attempt was recorded; its next state is the new state of the job.
     AttemptEnded {
         attempt: Box<Attempt>,
         name: String,
@@ -74,7 +74,7 @@ pub enum EventKind {
         succeeded: u64,
         dead: u64,
     },
-    /// Something that a person should know about the worker itself.
+    /// A message for people about the worker itself.
     Notice(String),
     /// About once a second while the worker lives.
     Heartbeat {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{Event, EventKind, Reporter};
-use crate::model::{Attempt, DeadReason, JobState, sentence};
+use crate::model::{Attempt, DeadReason, JobState, decision_text};
 use crate::text::{counted, human_duration, local_time, safe_line};
 
 /// Writes one line an event.
@@ -95,9 +95,9 @@ fn ended(attempt: &Attempt, name: &str, runs: u32) -> String {
     let message = attempt.message.as_ref().map(|text| format!(" ({})", safe_line(text))).unwrap_or_default();
     let outcome = match attempt.next_state {
         JobState::Succeeded => format!("succeeded{after}"),
-        JobState::Dead => format!("dead{after}: {}", sentence(attempt, runs)),
+        JobState::Dead => format!("dead{after}: {}", decision_text(attempt, runs)),
         JobState::Cancelled => format!("cancelled{after}"),
-        JobState::Pending | JobState::Running => sentence(attempt, runs),
+        JobState::Pending | JobState::Running => decision_text(attempt, runs),
     };
     format!("job {} {name}: {outcome}{message}", attempt.job_id)
 }

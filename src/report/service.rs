@@ -1,4 +1,4 @@
-//! What systemd is told: that the worker is ready, what it does, that it lives, that it stops.
+//! Notifies systemd that the worker is ready, lives and stops, and of its status.
 //!
 //! The protocol is `sd_notify(3)`: assignments in a datagram to the socket in `$NOTIFY_SOCKET`.
 
@@ -15,12 +15,11 @@ use super::{Event, EventKind, Reporter};
 /// How long a manager that reads nothing may hold the worker up, at most once a second.
 const SEND_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Tells a service manager, and another reporter.
+/// Notifies a service manager, and passes each event on to another reporter.
 pub struct ServiceLog {
     manager: Manager,
     then: Box<dyn Reporter>,
-    /// The manager expects a ping.
-    watchdog: bool,
+    expects_ping: bool,
     running: usize,
     stopping: bool,
 }
@@ -28,17 +27,17 @@ pub struct ServiceLog {
 struct Manager {
     socket: UnixDatagram,
     address: SocketAddr,
-    /// The status that it was told last.
+    /// The last status that was sent.
     status: String,
 }
 
 impl ServiceLog {
-    /// Tells the manager that these variables name, and `then`; only `then` if there is no manager.
+    /// Notifies the manager that these variables name, then `then`; returns `then` itself if there is no manager.
     pub fn around(then: Box<dyn Reporter>, env: &dyn Fn(&str) -> Option<OsString>) -> Box<dyn Reporter> {
         let manager = env("NOTIFY_SOCKET").and_then(|name| Manager::at(&name).ok());
         let Some(manager) = manager else { return then };
-        let watchdog = env("WATCHDOG_USEC").is_some();
-        Box::new(Self { manager, then, watchdog, running: 0, stopping: false })
+        let expects_ping = env("WATCHDOG_USEC").is_some();
+        Box::new(Self { manager, then, expects_ping, running: 0, stopping: false })
     }
 }
 
@@ -46,21 +45,22 @@ impl Reporter for ServiceLog {
     fn report(&mut self, event: &Event) {
         self.then.report(event);
         match &event.kind {
-            EventKind::WorkerStarted { .. } => self.manager.tell("READY=1\n", "looking for jobs"),
+            EventKind::WorkerStarted { .. } => self.manager.notify("READY=1\n", "looking for jobs"),
             EventKind::JobStarted { .. } => self.running += 1,
             EventKind::AttemptEnded { .. } => self.running = self.running.saturating_sub(1),
             EventKind::WorkerStopping { reason, .. } => {
                 self.stopping = true;
-                self.manager.tell("STOPPING=1\n", &format!("stopping: {reason}"));
+                self.manager.notify("STOPPING=1\n", &format!("stopping: {reason}"));
             }
-            EventKind::WorkerStopped { .. } => self.manager.tell("STOPPING=1\n", "stopped"),
+            EventKind::WorkerStopped { .. } => self.manager.notify("STOPPING=1\n", "stopped"),
             EventKind::Heartbeat { unfinished } => {
-                if self.watchdog {
+                if self.expects_ping {
                     self.manager.send("WATCHDOG=1");
                 }
                 if let Some(unfinished) = unfinished.filter(|_| !self.stopping) {
                     let running = self.running;
-                    self.manager.tell("", &format!("{running} running here, {unfinished} unfinished in all"));
+                    self.manager
+                        .notify("", &format!("{running} running here, {unfinished} unfinished in all"));
                 }
             }
             EventKind::AttemptLost { .. }
@@ -88,8 +88,8 @@ impl Manager {
         Ok(Self { socket, address, status: String::new() })
     }
 
-    /// Sends assignments and a status; nothing, if there is only a status and the manager knows it.
-    fn tell(&mut self, assignments: &str, status: &str) {
+    /// Sends assignments and a status; nothing if there are no assignments and the status is unchanged.
+    fn notify(&mut self, assignments: &str, status: &str) {
         if !assignments.is_empty() || self.status != status {
             status.clone_into(&mut self.status);
             self.send(&format!("{assignments}STATUS={}", status.replace('\n', " ")));

@@ -1,6 +1,6 @@
 //! A log whose reader may be slow, or stop reading.
 //!
-//! A thread writes what it is given: while a pager's terminal is stopped or a log daemon hangs, the worker goes on to obey
+//! A thread does the writing: while a pager's terminal is stopped or a log daemon hangs, the worker goes on to obey
 //! timeouts, cancels and signals.
 
 use std::io::{self, Write};

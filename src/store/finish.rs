@@ -15,7 +15,7 @@ use crate::text::{Millis, Timestamp};
 pub struct Ended {
     pub job_id: i64,
     pub number: u32,
-    pub ending: Exit,
+    pub exit: Exit,
     /// What the job said about itself.
     pub report: SelfReport,
     /// What runner has to say about it.
@@ -77,14 +77,14 @@ pub(super) fn finish(
         return Ok(Recorded::Late { job_id: ended.job_id, number: ended.number });
     };
     let spec = definitions.get(tx, held.definition_id)?;
-    let verdict = classify(&spec.exit, ended.ending, ended.report.error_code.as_ref());
+    let verdict = classify(&spec.exit, ended.exit, ended.report.error_code.as_ref());
     let budget_number = held.budget_used.saturating_add(1);
     let decision = decide(
         &spec.policy,
         &verdict,
         &ended.report,
         Circumstances {
-            n: budget_number,
+            budget_number,
             cancel_requested: held.cancel_requested,
             expires_at: spec.no_retry_from(held.expires_at),
             finished_at: ended.finished_at,
@@ -100,7 +100,7 @@ pub(super) fn finish(
         number: ended.number,
         outcome: verdict.outcome,
         error_code: verdict.code,
-        status: ended.ending.status,
+        status: ended.exit.status,
         message: message(ended),
         worker_id: held.worker_name,
         started_at: ended.started_at,

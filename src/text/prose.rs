@@ -5,11 +5,11 @@ use std::os::fd::AsFd;
 use rustix::termios::tcgetwinsize;
 use unicode_width::UnicodeWidthStr;
 
-/// The width of a terminal that does not tell.
+/// The width of a terminal whose size is unknown.
 const DEFAULT_COLUMNS: usize = 80;
 
-/// Narrower columns than this make text harder to read, not easier.
-const FEWEST_COLUMNS: usize = 20;
+/// Text is not wrapped into fewer columns than this: it would be harder to read, not easier.
+const MIN_COLUMNS: usize = 20;
 
 /// A number and its noun: `1 job`, `2 jobs`.
 pub fn counted(number: impl TryInto<u64>, one: &str) -> String {
@@ -29,7 +29,7 @@ pub fn columns_of(terminal: impl AsFd) -> usize {
 pub fn hanging_indent(prefix: &str, text: &str, width: usize) -> Vec<String> {
     let indent = shown(prefix);
     let room = width.saturating_sub(indent);
-    if room < FEWEST_COLUMNS || shown(text) <= room {
+    if room < MIN_COLUMNS || shown(text) <= room {
         return vec![format!("{prefix}{text}")];
     }
     let mut lines = Vec::new();

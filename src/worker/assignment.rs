@@ -1,8 +1,8 @@
 //! One assignment of a slot: from the claim to the end of its attempt.
 //!
-//! What a recovery may conclude if the worker is killed: up to [`StartLog::starting`] the claim was never started; from
-//! there on it may have been; from [`StartLog::started`] on its process is known. The record stays until the end is
-//! committed.
+//! If the worker is killed, a recovery concludes from the start log: before [`StartLog::starting`] the claim was never
+//! started, after it the claim may have started, after [`StartLog::started`] the process is known. The record stays until
+//! the end is committed.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
@@ -29,7 +29,7 @@ pub(super) struct Assignment {
     pub control: Control,
 }
 
-/// What all slots share.
+/// Shared by all slots.
 pub(super) struct Context {
     pub worker_id: String,
     pub db: PathBuf,
@@ -38,7 +38,7 @@ pub(super) struct Context {
     pub inbox: UnboundedSender<Event>,
 }
 
-/// Runs the attempt and tells of it. The last event returns the claim, or ends it.
+/// Runs the attempt and returns its last event, which ends the claim or gives it back.
 pub(super) fn run(context: &Context, slot: usize, assignment: Assignment) -> Event {
     match attempt(context, slot, assignment) {
         Ok(ended) => Event::Ended { slot, ended: Box::new(ended) },
@@ -46,7 +46,7 @@ pub(super) fn run(context: &Context, slot: usize, assignment: Assignment) -> Eve
     }
 }
 
-/// The error returns the claim uncounted, for want of what it names, or because the attempt is no longer to start.
+/// An error gives the claim back, uncounted: a shortage of the machine, or none if the attempt may no longer start.
 fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Ended, Option<io::Error>> {
     let Assignment { claim, stdin, control } = assignment;
     let (job_id, number) = (claim.job_id, claim.number);
@@ -65,7 +65,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<End
     };
     let tag = |worker_id: &String, attempt| AttemptTag { worker_id: worker_id.clone(), job_id, attempt };
     let earlier: Vec<_> = claim.last_worker.iter().map(|worker| tag(worker, number - 1)).collect();
-    // Otherwise the claim goes back; there it expires, or its cancel takes effect.
+    // In its queue the job expires, or its cancel takes effect.
     if !end_earlier(context, &claim, &control, &earlier) || !control.begin() {
         return Err(None);
     }
@@ -88,14 +88,14 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<End
         Err(SpawnError::Failed(failure, message)) => return Ok(spawn_failed(&claim, failure, message)),
     };
     let process = child.identity();
-    // Without this record a recovery finds the process by its tag.
+    // A failure is ignored: without this record a recovery finds the process by its tag.
     let _ = context.start_log.started(slot, job_id, number, process, started_at);
-    let tell = |event| {
+    let send = |event| {
         let _ = context.inbox.send(event);
     };
-    tell(Event::Started { slot, pid: process.pid });
+    send(Event::Started { slot, pid: process.pid });
     let result = process::supervise(child, &claim.spec, launch.tag, &report, &control, &mut |progress| {
-        tell(match progress {
+        send(match progress {
             Progress::Output { stdout, stderr } => {
                 Event::Output { job_id, number, output: output(stdout, stderr) }
             }
@@ -106,7 +106,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<End
     Ok(Ended {
         report: result.report,
         started_at: Some(started_at),
-        // An end that nobody saw has no duration.
+        // An unseen end has no duration.
         duration: (exit.stop_reason.is_some() || exit.status.is_some()).then_some(result.duration),
         leaked: result.leaked,
         output: Some(output(result.stdout, result.stderr)),
@@ -116,7 +116,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<End
 
 fn end_earlier(context: &Context, claim: &Claim, control: &Control, tags: &[AttemptTag]) -> bool {
     let left = claim.expires_at.map(|at| at.since(clock::now()));
-    // Beyond what the clock counts is never.
+    // A time beyond the range of the clock is never.
     let start_before = left.and_then(|left| Instant::now().checked_add(left.into()));
     let notice = &mut |text| {
         let _ = context.inbox.send(Event::Notice { job_id: claim.job_id, text });
@@ -129,12 +129,12 @@ fn spawn_failed(claim: &Claim, failure: SpawnFailure, message: String) -> Ended 
     Ended { spawn_failure: Some(failure), message: Some(message), ..ended(claim, exit) }
 }
 
-/// An attempt that ended now, and of which nothing else is known.
+/// An attempt that ended now; everything else is at its default.
 fn ended(claim: &Claim, exit: Exit) -> Ended {
     Ended {
         job_id: claim.job_id,
         number: claim.number,
-        ending: exit,
+        exit,
         report: SelfReport::default(),
         message: None,
         started_at: None,
@@ -156,7 +156,7 @@ fn output(stdout: Captured, stderr: Captured) -> Output {
     Output { stdout: bytes(stdout), stderr: bytes(stderr) }
 }
 
-/// A job before, or a cleaner of old files, may have removed it.
+/// Creates the folder again if a job or a cleaner of old files has removed it.
 fn make_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() { Ok(()) } else { DirBuilder::new().recursive(true).mode(0o700).create(path) }
 }
@@ -165,13 +165,13 @@ fn make_folder(path: &Path) -> io::Result<()> {
 fn unnamed_file(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let mut writer = File::options().create_new(true).write(true).mode(0o600).open(path)?;
     let reader = File::open(path);
-    // Without a name it is gone with the attempt, however that ends.
+    // A file without a name is gone with the attempt, however that ends.
     fs::remove_file(path)?;
     writer.write_all(bytes)?;
     reader
 }
 
-/// What a job's command finds in its environment, besides the report and the tag.
+/// The variables for the command, besides those of the report and the tag.
 fn variables(claim: &Claim, context: &Context) -> Vec<(OsString, OsString)> {
     let runs = claim.spec.policy.runs();
     let last = claim.last_error_code.as_ref().map_or("", ErrorCode::as_str);

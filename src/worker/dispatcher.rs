@@ -1,7 +1,7 @@
-//! The dispatcher: waits for news, takes all that is there, runs one transaction, then acts and speaks.
+//! The dispatcher: waits for events, takes all of them, runs one transaction, then acts and reports.
 //!
-//! Ends that arrive during a commit share the next one: that is all the batching there is. A claim is on disk before its
-//! slot hears of it; a slot is idle only once its last end is on disk.
+//! Ends that arrive during a commit share the next commit; there is no other batching. A claim is on disk before its slot
+//! gets the assignment. A slot is idle only once the end of its last attempt is on disk.
 
 use std::time::{Duration, Instant};
 
@@ -28,13 +28,13 @@ use crate::store::{
 use crate::text::{Millis, Timestamp};
 use crate::wake;
 
-/// How often a worker looks by itself at other workers' locks, and for work that nobody woke it for.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// The interval at which a worker polls other workers' locks and the database, for work that no wake-up announced.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A wall clock that is this much behind was set back; less is the clocks' own difference.
+/// The wall clock was set back if it is behind the monotonic clock by more than this; less is drift.
 const CLOCK_STEP: Millis = Millis(500);
 
-/// Works until it has done enough.
+/// Works until the options or a signal end the worker.
 pub(super) async fn run(
     mut store: Store,
     options: Options,
@@ -54,8 +54,8 @@ pub(super) async fn run(
         inbox: sender.clone(),
     };
     let mut dispatcher = Dispatcher {
-        worker: worker.id,
-        name: worker.name.clone(),
+        worker_row: worker.id,
+        worker_id: worker.name.clone(),
         slots: Slots::new(options.slots, context),
         recovery: Recovery::new(store.file().run_dir(), worker, sender),
         options,
@@ -73,33 +73,32 @@ pub(super) async fn run(
         returned: Vec::new(),
         outputs: Vec::new(),
         turn_needed: true,
-        looked_at: Instant::now(),
-        seen_version: 0,
+        polled_at: Instant::now(),
+        polled_version: 0,
         wrote: false,
         clocks: (Instant::now(), clock::now()),
     };
-    dispatcher.tell(EventKind::WorkerStarted {
-        worker_id: dispatcher.name.clone(),
+    dispatcher.report(EventKind::WorkerStarted {
+        worker_id: dispatcher.worker_id.clone(),
         slots: dispatcher.options.slots,
         queues: dispatcher.options.queues.clone(),
         db: db.display().to_string(),
     });
     dispatcher.send_heartbeat();
     dispatcher.store.follow_clock_step(clock::now())?;
-    dispatcher.look_around()?;
+    dispatcher.poll()?;
     dispatcher.serve(&mut inbox).await?;
-    dispatcher.summary.cut_short = dispatcher.summary.cut_short.filter(|_| !dispatcher.has_done_enough());
+    dispatcher.summary.stopped_by = dispatcher.summary.stopped_by.filter(|_| !dispatcher.has_done_enough());
     registration.end(&mut dispatcher.store)?;
     let Summary { attempts, succeeded, dead, .. } = dispatcher.summary;
-    dispatcher.tell(EventKind::WorkerStopped { attempts, succeeded, dead });
+    dispatcher.report(EventKind::WorkerStopped { attempts, succeeded, dead });
     Ok(dispatcher.summary)
 }
 
 struct Dispatcher<'a> {
-    /// The row id of this worker.
-    worker: i64,
-    /// Its random name.
-    name: String,
+    worker_row: i64,
+    /// Random and never reused; `name` in the row.
+    worker_id: String,
     options: Options,
     store: Store,
     definitions: Definitions,
@@ -115,20 +114,20 @@ struct Dispatcher<'a> {
     summary: Summary,
     /// Claims that became attempts, or are about to.
     claimed: u64,
-    /// Attempts that have ended, not on disk.
+    /// Ended attempts that are not on disk yet.
     ended: Vec<Ended>,
-    /// Jobs whose claims go back uncounted, not on disk.
+    /// Jobs whose claims go back uncounted; not on disk yet.
     returned: Vec<i64>,
-    /// What running attempts have written, not on disk.
+    /// The output of running attempts so far: job, number, output. Not on disk yet.
     outputs: Vec<(i64, u32, Output)>,
     /// Something may have changed since the last turn.
     turn_needed: bool,
-    looked_at: Instant,
-    /// The data version at the last look.
-    seen_version: i64,
-    /// There was a turn since the last look.
+    polled_at: Instant,
+    /// The data version at the last poll.
+    polled_version: i64,
+    /// This worker has written since the last poll.
     wrote: bool,
-    /// Both clocks at the last look: if the wall clock has fallen behind the other, it was set back.
+    /// Both clocks at the last poll.
     clocks: (Instant, Timestamp),
 }
 
@@ -147,20 +146,20 @@ impl Dispatcher<'_> {
         }
     }
 
-    fn tell(&mut self, kind: EventKind) {
+    fn report(&mut self, kind: EventKind) {
         self.reporter.report(&report::Event { time: clock::now(), kind });
     }
 
     // Turns.
 
-    /// Records what ended, and claims what can be started: one transaction, if there is any need for one.
+    /// Records ended attempts and claims jobs for idle slots in one transaction, if a turn is needed.
     fn take_turn(&mut self) -> Result<()> {
         let needed = self.turn_needed || !self.ended.is_empty() || !self.returned.is_empty();
         if !needed || self.trouble.waits_until(Instant::now()).is_some() {
             return Ok(());
         }
         let request = TurnRequest {
-            worker: self.worker,
+            worker: self.worker_row,
             queues: self.options.queues.as_deref(),
             ended: &self.ended,
             give_back: &self.returned,
@@ -173,14 +172,14 @@ impl Dispatcher<'_> {
                 self.ended.clear();
                 self.slots.committed();
                 if self.trouble.end() {
-                    self.tell(EventKind::Notice("the database can be written again".to_owned()));
+                    self.report(EventKind::Notice("the database can be written again".to_owned()));
                 }
                 let returned = !std::mem::take(&mut self.returned).is_empty();
                 let has_requeued = returned || turn.recorded.iter().any(Recorded::is_retry);
                 let has_ended = !turn.recorded.is_empty() || !turn.expired.is_empty();
                 self.apply(turn);
-                // Others may have an idle slot for what goes back to a queue, and may wait for the last job so that they can
-                // end. Nothing else may wake them: two idle workers would wake each other for ever.
+                // Another worker may have an idle slot for a requeued job, or may wait for the last job so that it can end.
+                // Nothing else may wake the others: two idle workers would wake each other for ever.
                 if has_requeued || has_ended && self.slots.busy() == 0 {
                     self.wake_others();
                 }
@@ -190,17 +189,17 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// How many more attempts it can start once what has ended is on disk.
+    /// The number of attempts that can start once the ended ones are on disk.
     fn idle_slots(&self) -> usize {
         if self.shutdown.is_stopping() {
             return 0;
         }
         let left = self.options.max_jobs.map_or(u64::MAX, |most| most.saturating_sub(self.claimed));
-        let idle = self.throttle.limit(self.slots.number()).saturating_sub(self.slots.busy());
+        let idle = self.throttle.limit(self.slots.count()).saturating_sub(self.slots.busy());
         idle.min(usize::try_from(left).unwrap_or(usize::MAX))
     }
 
-    /// The turn is on disk: now start, end and tell.
+    /// The turn is on disk: now start attempts, end attempts and report.
     fn apply(&mut self, turn: Turn) {
         self.backlog = turn.backlog;
         for claim in turn.claims {
@@ -213,27 +212,27 @@ impl Dispatcher<'_> {
         }
         self.slots.cancel(&turn.cancels);
         for recorded in turn.recorded {
-            self.tell_recorded(recorded);
+            self.report_recorded(recorded);
         }
         for expired in turn.expired {
             self.summary.dead += 1;
             let (job_id, name, attempts) = (expired.id, expired.name, expired.attempts);
-            self.tell(EventKind::JobExpired { job_id, name, attempts });
+            self.report(EventKind::JobExpired { job_id, name, attempts });
         }
-        self.tell_cancelled(turn.cancelled);
+        self.report_cancelled(turn.cancelled);
     }
 
     fn wake_others(&self) {
-        wake::wake_others(&self.store.file().run_dir(), &self.name);
+        wake::wake_others(&self.store.file().run_dir(), &self.worker_id);
     }
 
-    fn tell_cancelled(&mut self, jobs: Vec<DroppedJob>) {
+    fn report_cancelled(&mut self, jobs: Vec<DroppedJob>) {
         for DroppedJob { id, name, attempts } in jobs {
-            self.tell(EventKind::JobCancelled { job_id: id, name, attempts });
+            self.report(EventKind::JobCancelled { job_id: id, name, attempts });
         }
     }
 
-    fn tell_recorded(&mut self, recorded: Recorded) {
+    fn report_recorded(&mut self, recorded: Recorded) {
         match recorded {
             Recorded::Written { attempt, name, runs } => {
                 self.summary.attempts += 1;
@@ -242,9 +241,9 @@ impl Dispatcher<'_> {
                     JobState::Dead => self.summary.dead += 1,
                     _ => {}
                 }
-                self.tell(EventKind::AttemptEnded { attempt, name, runs });
+                self.report(EventKind::AttemptEnded { attempt, name, runs });
             }
-            Recorded::Late { job_id, number } => self.tell(EventKind::AttemptLost {
+            Recorded::Late { job_id, number } => self.report(EventKind::AttemptLost {
                 job_id,
                 name: None,
                 attempt: number,
@@ -253,15 +252,16 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// Saves what running attempts have written. It is a convenience: trouble with it is left to the next turn.
+    /// Saves the output of running attempts. A failure is ignored: live output is a convenience, and the next turn meets
+    /// the same trouble.
     fn save_outputs(&mut self) {
         let outputs = std::mem::take(&mut self.outputs);
         if !outputs.is_empty() {
-            let _ = self.store.save_live_outputs(self.worker, &outputs);
+            let _ = self.store.save_live_outputs(self.worker_row, &outputs);
         }
     }
 
-    /// Trouble that passes is told once and waited out; any other ends the worker.
+    /// Trouble that passes is reported once and waited out; any other error ends the worker.
     fn handle_store_error(&mut self, error: StoreError) -> Result<()> {
         let only_results_left = self.shutdown.is_stopping() && self.slots.busy() == 0;
         if !error.is_passing() || only_results_left && self.trouble.gives_up() {
@@ -273,7 +273,7 @@ impl Dispatcher<'_> {
             && !self.shutdown.is_stopping();
         self.turn_needed = true;
         if self.trouble.begin(Instant::now(), may_wait_long) {
-            self.tell(EventKind::Notice(format!("{error}; no job is started until that has passed")));
+            self.report(EventKind::Notice(format!("{error}; no job is started until that has passed")));
         }
         Ok(())
     }
@@ -283,7 +283,7 @@ impl Dispatcher<'_> {
     fn handle(&mut self, event: Event) -> Result<()> {
         match event {
             Event::Signal(number) => self.handle_signal(number),
-            // Never in the midst of a transaction: nobody else could write until it goes on.
+            // Never within a transaction: no other process could write until this one is resumed.
             Event::Suspend => kill_process(getpid(), Signal::STOP)?,
             Event::Woken => self.turn_needed = true,
             Event::Started { slot, pid } => {
@@ -296,7 +296,7 @@ impl Dispatcher<'_> {
                         budget_number: claim.budget_number,
                         pid,
                     };
-                    self.tell(started);
+                    self.report(started);
                 }
             }
             Event::Output { job_id, number, output } => {
@@ -304,15 +304,15 @@ impl Dispatcher<'_> {
                 self.outputs.push((job_id, number, output));
             }
             Event::Notice { job_id, text } => {
-                self.tell(EventKind::Notice(format!("job {job_id}: {text}")));
+                self.report(EventKind::Notice(format!("job {job_id}: {text}")));
             }
             Event::Ended { slot, mut ended } => {
                 self.trouble.retry_soon(Instant::now());
                 self.slots.end(slot);
                 self.outputs.retain(|(job, ..)| *job != ended.job_id);
-                // Whoever stops the machine or the service may have signalled its jobs, too.
-                if self.shutdown.is_stopping() && is_end_by_stop_signal(ended.ending) {
-                    ended.ending.stop_reason = Some(StopReason::Interrupted);
+                // A machine or service that stops may signal the jobs as well as the worker.
+                if self.shutdown.is_stopping() && is_end_by_stop_signal(ended.exit) {
+                    ended.exit.stop_reason = Some(StopReason::Interrupted);
                 }
                 self.ended.push(*ended);
             }
@@ -332,7 +332,7 @@ impl Dispatcher<'_> {
         Ok(())
     }
 
-    /// The claim goes back as if it had never been made.
+    /// The claim goes back to its queue and is not counted.
     fn give_back(&mut self, job_id: i64) {
         self.returned.push(job_id);
         self.claimed -= 1;
@@ -340,16 +340,16 @@ impl Dispatcher<'_> {
 
     fn handle_shortage(&mut self, job_id: i64, why: &str) {
         let running = self.slots.busy();
-        if self.throttle.shortage(Instant::now(), running) {
-            self.tell(EventKind::Notice(format!(
+        if self.throttle.begin(Instant::now(), running) {
+            self.report(EventKind::Notice(format!(
                 "job {job_id} could not be started now and goes back to its queue: {why}; {running} running"
             )));
         }
     }
 
     fn handle_signal(&mut self, number: i32) {
-        self.summary.cut_short.get_or_insert(number);
-        self.slots.start_no_more();
+        self.summary.stopped_by.get_or_insert(number);
+        self.slots.stop_unstarted();
         let step = self.shutdown.signal(Instant::now(), self.options.shutdown_timeout.into());
         self.trouble.retry_soon(Instant::now());
         let name = signal::name(number);
@@ -365,7 +365,7 @@ impl Dispatcher<'_> {
     }
 
     fn shut_down(&mut self, step: Step, reason: String) {
-        self.tell(EventKind::WorkerStopping { reason, running: self.slots.started_attempts() });
+        self.report(EventKind::WorkerStopping { reason, running: self.slots.started_attempts() });
         match step {
             Step::Wait => {}
             Step::Interrupt => self.slots.interrupt(),
@@ -373,11 +373,11 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// Records what is known of a dead worker's attempts. Its processes are gone already.
+    /// Records the attempts of a dead worker, whose processes have ended.
     fn recover(&mut self, findings: &Findings) -> Result<()> {
         if let Some(survivors) = &findings.survivors {
             let text = format!("a dead worker's attempt could not be ended yet: {survivors}");
-            self.tell(EventKind::Notice(text));
+            self.report(EventKind::Notice(text));
             self.recovery.try_again(findings);
             return Ok(());
         }
@@ -387,9 +387,9 @@ impl Dispatcher<'_> {
                 self.turn_needed = true;
                 self.recovery.done(findings);
                 for recorded in recovered.recorded {
-                    self.tell_lost(recorded);
+                    self.report_lost(recorded);
                 }
-                self.tell_cancelled(recovered.cancelled);
+                self.report_cancelled(recovered.cancelled);
                 self.wake_others();
                 Ok(())
             }
@@ -400,16 +400,16 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// An attempt of a dead worker: it was lost, and this is what became of its job.
-    fn tell_lost(&mut self, recorded: Recorded) {
+    /// Reports that an attempt of a dead worker was lost, then the decision about its job.
+    fn report_lost(&mut self, recorded: Recorded) {
         if let Recorded::Written { attempt, name, .. } = &recorded {
-            self.tell(EventKind::AttemptLost {
+            self.report(EventKind::AttemptLost {
                 job_id: attempt.job_id,
                 name: Some(name.clone()),
                 attempt: attempt.number,
                 message: attempt.message.clone().unwrap_or_default(),
             });
-            self.tell_recorded(recorded);
+            self.report_recorded(recorded);
         }
     }
 
@@ -423,9 +423,9 @@ impl Dispatcher<'_> {
         }
         self.turn_needed |= self.throttle.lift(now);
         self.turn_needed |= self.backlog.next_due.is_some_and(|due| due <= clock::now());
-        if now >= self.looked_at + LOOK_INTERVAL {
-            self.looked_at = now;
-            self.look_around()?;
+        if now >= self.polled_at + POLL_INTERVAL {
+            self.polled_at = now;
+            self.poll()?;
             self.send_heartbeat();
         }
         Ok(())
@@ -434,57 +434,57 @@ impl Dispatcher<'_> {
     fn send_heartbeat(&mut self) {
         if self.reporter.wants_heartbeats() {
             let unfinished = self.store.count_unfinished(self.options.queues.as_deref()).ok();
-            self.tell(EventKind::Heartbeat { unfinished });
+            self.report(EventKind::Heartbeat { unfinished });
         }
     }
 
-    /// Looks for dead workers, and for changes that nobody woke this worker for.
-    fn look_around(&mut self) -> Result<()> {
+    /// Looks for dead workers, and for changes that no wake-up announced.
+    fn poll(&mut self) -> Result<()> {
         self.zombies.reap(|pid| self.slots.has_process(pid));
         self.store.check_path()?;
-        if let Err(error) = self.look_at_store() {
+        if let Err(error) = self.poll_store() {
             return self.handle_store_error(error);
         }
         Ok(())
     }
 
-    fn look_at_store(&mut self) -> Result<(), StoreError> {
-        if let Some(error) = self.recovery.look(&self.store)?
-            && self.throttle.shortage(Instant::now(), self.slots.busy())
+    fn poll_store(&mut self) -> Result<(), StoreError> {
+        if let Some(error) = self.recovery.begin_new(&self.store)?
+            && self.throttle.begin(Instant::now(), self.slots.busy())
         {
-            self.tell(EventKind::Notice(format!("a dead worker cannot be recovered now: {error}")));
+            self.report(EventKind::Notice(format!("a dead worker cannot be recovered now: {error}")));
         }
         let version = self.store.data_version()?;
-        let others_wrote = version != self.seen_version;
+        let others_wrote = version != self.polled_version;
         let has_news = std::mem::take(&mut self.wrote) || others_wrote;
         if (self.clock_was_set_back() || has_news) && self.store.follow_clock_step(clock::now())? > 0 {
             self.turn_needed = true;
         }
         self.turn_needed |= others_wrote;
-        self.seen_version = version;
+        self.polled_version = version;
         Ok(())
     }
 
-    /// Has the wall clock fallen behind the monotonic one since the last look?
+    /// Did the wall clock fall behind the monotonic clock since the last poll?
     fn clock_was_set_back(&mut self) -> bool {
         let (then, wall_then) = std::mem::replace(&mut self.clocks, (Instant::now(), clock::now()));
         let passed = u64::try_from(then.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.clocks.1.plus(CLOCK_STEP) < wall_then.plus(Millis(passed))
     }
 
-    /// When to act though nothing happens.
+    /// The time to act if no event arrives.
     fn deadline(&self) -> Instant {
         let now = Instant::now();
-        let next_look = self.looked_at + LOOK_INTERVAL;
+        let next_poll = self.polled_at + POLL_INTERVAL;
         if let Some(at) = self.trouble.waits_until(now) {
             let others = [self.shutdown.deadline(), self.throttle.until()].into_iter().flatten();
-            return others.fold(next_look, Instant::min).max(now).min(at);
+            return others.fold(next_poll, Instant::min).max(now).min(at);
         }
         let due = self.backlog.next_due.map(|due| now + Duration::from(due.since(clock::now())));
         // A claim that could not be assigned goes back at once.
         let returned = (!self.returned.is_empty()).then_some(now);
         let moments = [self.shutdown.deadline(), self.throttle.until(), due, returned];
-        moments.into_iter().flatten().fold(next_look, Instant::min)
+        moments.into_iter().flatten().fold(next_poll, Instant::min)
     }
 
     fn is_done(&self) -> bool {
@@ -494,11 +494,11 @@ impl Dispatcher<'_> {
         if self.shutdown.is_stopping() {
             return true;
         }
-        // Dead workers are recovered first: what they held may be what there is to do.
+        // Dead workers are recovered first: their jobs may be left to do.
         !self.turn_needed && !self.recovery.is_under_way() && self.has_done_enough()
     }
 
-    /// Is there nothing left of what it was asked to do? As of the last turn.
+    /// Has the worker reached the end that its options ask for? As of the last turn.
     fn has_done_enough(&self) -> bool {
         let left = match self.options.until {
             Until::Stopped => true,

@@ -17,7 +17,7 @@ use crate::model::{Exit, Status};
 use crate::process::Inherited;
 use crate::store::{Ended, Output, WorkerRow};
 
-/// How long after a job's death by a signal a signal to the worker may arrive that was sent together with it.
+/// The longest time between the death of a job by a signal and a signal to the worker that was sent with it.
 const SAME_MOMENT: Duration = Duration::from_millis(30);
 
 const SIGHUP: i32 = 1;
@@ -37,7 +37,7 @@ pub(super) enum Event {
         slot: usize,
         pid: i32,
     },
-    /// What an attempt has written so far.
+    /// The output of a running attempt so far.
     Output {
         job_id: i64,
         number: u32,
@@ -51,7 +51,7 @@ pub(super) enum Event {
         slot: usize,
         ended: Box<Ended>,
     },
-    /// The claim is to go back; with what the machine lacked, if that is why.
+    /// The claim goes back; `shortage` names what the machine lacked, if anything.
     NotStarted {
         slot: usize,
         shortage: Option<String>,
@@ -62,7 +62,7 @@ pub(super) enum Event {
     DeadWorker(Box<Findings>),
 }
 
-/// What is to be recorded of a dead worker.
+/// The attempts of a dead worker, ready to be recorded.
 pub(super) struct Findings {
     pub worker: WorkerRow,
     /// Attempts that had started, or may have.
@@ -70,7 +70,7 @@ pub(super) struct Findings {
     pub never_started: Vec<i64>,
     /// Processes that could not be ended, in words: nothing may be recorded yet.
     pub survivors: Option<String>,
-    /// Keeps other workers from recovering it at the same time.
+    /// Keeps other workers from recovering the same worker.
     pub _lock: DeadWorker,
 }
 
@@ -100,16 +100,16 @@ impl Inbox {
 
     /// Waits for an event, at most until `deadline`, and takes all that are there. Signals come first.
     ///
-    /// Who stops a service or a machine may signal the jobs in the same moment: unless `is_stopping`, the death of a job by
-    /// such a signal waits for one to the worker, so that a shutdown is not recorded as a failure of the job.
+    /// A service or machine that stops may signal jobs and worker together. So, unless `is_stopping`, the death of a job by
+    /// such a signal waits a moment for the worker's own signal: a shutdown is not recorded as a failure of the job.
     pub(super) async fn next(&mut self, deadline: Instant, is_stopping: bool) -> Vec<Event> {
-        // Lets the runtime see signals and wake-ups, however busy the slots are.
+        // The runtime must see signals and wake-ups, however busy the slots are.
         yield_now().await;
         let mut events: Vec<Event> = self.first(deadline).await.into_iter().collect();
         while let Ok(event) = self.events.try_recv() {
             events.push(event);
         }
-        // The next wait registers itself again with its own waker.
+        // The next wait registers its own waker again.
         let mut context = Context::from_waker(Waker::noop());
         if let Poll::Ready(event) = poll_signals(&mut self.signals, &mut context) {
             events.push(event);
@@ -132,7 +132,7 @@ impl Inbox {
             ready = wake.readable() => {
                 // All datagrams say the same.
                 while wake.try_recv(&mut [0; 1]).is_ok() {}
-                // An error of the socket must not become a busy loop; the look once a second finds the work.
+                // An error of the socket must not become a busy loop; the poll once a second finds the work.
                 if ready.is_err() {
                     sleep_until(deadline.into()).await;
                 }
@@ -156,7 +156,7 @@ fn poll_signals(signals: &mut [(Signal, i32)], context: &mut Context) -> Poll<Ev
 }
 
 fn was_signalled_to_end(event: &Event) -> bool {
-    matches!(event, Event::Ended { ended, .. } if is_end_by_stop_signal(ended.ending))
+    matches!(event, Event::Ended { ended, .. } if is_end_by_stop_signal(ended.exit))
 }
 
 /// Did the process die by a signal that asks to end, without runner having a hand in it?

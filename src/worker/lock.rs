@@ -32,15 +32,15 @@ pub(super) fn create(run_dir: &Path, worker: &str, slots: usize) -> io::Result<F
 #[derive(Debug)]
 pub(super) struct DeadWorker {
     _lock: Option<File>,
-    /// What it had started; none if the start log is not whole or of another boot.
+    /// The start log; none if the log is not whole or is from another boot.
     started: Option<Vec<StartRecord>>,
 }
 
-/// What became of a dead worker's claim.
+/// How far a dead worker had come with a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClaimFate {
     NeverStarted,
-    /// The start was under way, or the log that would tell is gone.
+    /// The start was under way, or there is no start log.
     MayHaveStarted {
         is_logged: bool,
     },
@@ -71,7 +71,7 @@ pub(super) fn take_dead(run_dir: &Path, worker: &WorkerRow, boot_id: &str) -> Op
             let started = if worker.boot_id == boot_id { start_log::read(&file) } else { None };
             Some(DeadWorker { _lock: Some(file), started })
         }
-        // A file that is gone proves nothing: somebody may have tidied up.
+        // A missing file proves nothing: a cleaner of old files may have removed it.
         Err(error) if error.kind() == ErrorKind::NotFound && !is_process_alive(worker, boot_id) => {
             Some(DeadWorker { _lock: None, started: None })
         }
@@ -87,15 +87,14 @@ fn is_process_alive(worker: &WorkerRow, boot_id: &str) -> bool {
 /// Whether a worker lives, as far as an onlooker can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
-    /// It holds its lock.
     Alive,
-    /// It holds its lock and is stopped by a signal: its jobs go on, timeouts and cancels wait for it.
+    /// Alive but stopped by a signal: jobs go on, timeouts and cancels wait.
     Suspended,
-    /// It is gone, and its attempts are not dealt with yet.
+    /// Not recovered yet.
     Dead,
 }
 
-/// Looks whether a worker lives, without disturbing it or those who deal with its death.
+/// Looks whether a worker lives. A shared lock, so that neither the worker nor its recovery is disturbed.
 pub fn liveness(run_dir: &Path, worker: &WorkerRow) -> Liveness {
     let locked = match File::open(lock_path(run_dir, &worker.name)) {
         Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
@@ -108,11 +107,11 @@ pub fn liveness(run_dir: &Path, worker: &WorkerRow) -> Liveness {
     }
 }
 
-/// When this attempt was started, as the start log of its worker tells while it runs.
+/// The start time of a running attempt, from the start log of its worker.
 pub fn started_at(run_dir: &Path, worker: &str, job_id: i64, number: u32) -> Option<Timestamp> {
     let file = File::open(lock_path(run_dir, worker)).ok()?;
-    let is_it = |record: &StartRecord| (record.job_id, record.number) == (job_id, number);
-    start_log::read(&file)?.into_iter().filter(is_it).find_map(|record| record.started).map(|(_, at)| at)
+    let is_attempt = |record: &StartRecord| (record.job_id, record.number) == (job_id, number);
+    start_log::read(&file)?.into_iter().filter(is_attempt).find_map(|record| record.started).map(|(_, at)| at)
 }
 
 /// State `T` in `/proc/PID/stat`, the first field after the parenthesised name.

@@ -1,7 +1,7 @@
 //! A worker: the only place where store, processes, clock, dice and reporter meet.
 //!
 //! One thread dispatches: it waits on its inbox, and it alone touches the store. Each slot is a thread that runs one attempt
-//! at a time, from spawn to reaped. A worker proves that it lives by a file lock that the kernel releases when it dies.
+//! at a time, from spawn to reaped. A file lock, which the kernel releases when the worker dies, proves the worker alive.
 
 mod assignment;
 mod dispatcher;
@@ -27,7 +27,7 @@ use crate::store::Store;
 pub use lock::{Liveness, liveness, started_at};
 pub use options::{Options, Summary, Until};
 
-/// Works until the options or a signal say that it is enough. Call it before any other thread is started.
+/// Works until the options or a signal end the worker. Call this before any other thread is started.
 ///
 /// A failing job is never an error. A `StoreError` or `io::Error` is the cause of all others.
 pub fn work(store: Store, options: Options, reporter: &mut dyn Reporter) -> Result<Summary> {

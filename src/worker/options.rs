@@ -1,11 +1,11 @@
-//! What a worker is asked to do, and what it did.
+//! The task of a worker, and the summary of its work.
 
 use crate::text::Millis;
 
-/// When a worker has done enough.
+/// When a worker ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Until {
-    /// When it is told to stop.
+    /// Never: a signal stops the worker.
     #[default]
     Stopped,
     /// When no job is pending or running.
@@ -21,14 +21,14 @@ pub struct Options {
     /// None: all queues.
     pub queues: Option<Vec<String>>,
     pub until: Until,
-    /// Ends also when it has started this many attempts.
+    /// The worker also ends after this many started attempts.
     pub max_jobs: Option<u64>,
-    /// How long running attempts may go on once it is told to stop.
+    /// How long running attempts may go on after a signal to stop.
     pub shutdown_timeout: Millis,
 }
 
 impl Options {
-    /// Does it end by itself?
+    /// Does the worker end by itself?
     pub fn is_bounded(&self) -> bool {
         self.until != Until::Stopped || self.max_jobs.is_some()
     }
@@ -40,6 +40,6 @@ pub struct Summary {
     pub attempts: u64,
     pub succeeded: u64,
     pub dead: u64,
-    /// The first signal that told it to stop, if it had not done enough by then.
-    pub cut_short: Option<i32>,
+    /// The first signal to stop, if it came before the end that the options ask for.
+    pub stopped_by: Option<i32>,
 }

@@ -1,7 +1,8 @@
-//! Recovery of dead workers: end what is left of their attempts, then record the attempts as lost, then decide.
+//! Recovery of dead workers: end the survivors of their attempts, record the attempts as lost, then decide.
 //!
-//! The recoverer holds the dead worker's lock until everything is recorded. If it dies itself, the kernel releases that
-//! lock too, and the next one starts over: to end processes twice does no harm, and the store refuses a second record.
+//! The recoverer holds the dead worker's lock until everything is recorded. If the recoverer dies, the kernel
+//! releases that lock too, and another worker starts over: ending processes twice does no harm, and the store refuses a
+//! second record.
 
 use std::collections::HashSet;
 use std::io;
@@ -23,10 +24,10 @@ use crate::text::Timestamp;
 /// Between SIGTERM and SIGKILL. Not the job's own grace period: the next attempt waits for this.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How long to look for a process whose start was under way: until its exec it shows the worker's environment.
+/// How long to look for a process whose start was under way: before its exec a process shows the worker's environment.
 const START_TIME: Duration = Duration::from_millis(100);
 
-/// Finds dead workers, and deals with the processes of each on a thread of its own.
+/// Finds dead workers, and ends the processes of each on a thread of its own.
 pub(super) struct Recovery {
     run_dir: PathBuf,
     boot_id: String,
@@ -41,9 +42,9 @@ impl Recovery {
         Self { run_dir, boot_id, own: own.id, under_way: HashSet::new(), inbox }
     }
 
-    /// Looks at every other worker's lock, and begins to deal with those that are dead. Returns what the machine lacked to
-    /// begin with one of them, if anything: the next look finds that worker again.
-    pub(super) fn look(&mut self, store: &Store) -> Result<Option<io::Error>> {
+    /// Begins the recovery of every other worker that is dead. Returns a shortage that kept one recovery from beginning:
+    /// the next poll finds that worker again.
+    pub(super) fn begin_new(&mut self, store: &Store) -> Result<Option<io::Error>> {
         let mut shortage = None;
         for worker in store.open_workers()? {
             if worker.id == self.own || self.under_way.contains(&worker.id) {
@@ -74,7 +75,7 @@ impl Recovery {
         self.try_again(findings);
     }
 
-    /// The findings could not be recorded: the next look finds the worker again.
+    /// The findings could not be recorded: the next poll finds the worker again.
     pub(super) fn try_again(&mut self, findings: &Findings) {
         self.under_way.remove(&findings.worker.id);
     }
@@ -84,7 +85,7 @@ impl Recovery {
     }
 }
 
-/// Tells claims that had started from those that had not, and ends what is left of the former.
+/// Separates the claims that had started from the others, and ends the survivors of the started ones.
 fn examine(worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>, rebooted: bool) -> Findings {
     let mut lost = Vec::new();
     let mut never_started = Vec::new();
@@ -135,7 +136,7 @@ fn lost_attempt(claim: &HeldClaim, started_at: Option<Timestamp>, message: &str)
     Ended {
         job_id: claim.job_id,
         number: claim.number,
-        ending: Exit::unseen(StopReason::WorkerCrashed),
+        exit: Exit::unseen(StopReason::WorkerCrashed),
         report: SelfReport::default(),
         message: Some(message.to_owned()),
         started_at,

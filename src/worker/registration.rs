@@ -1,4 +1,4 @@
-//! What a worker keeps on disk while it lives: its row, lock file, socket and reports folder.
+//! The traces of a living worker on disk: its row, lock file, socket and reports folder.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -15,7 +15,6 @@ use crate::process::{self, Identity};
 use crate::store::{Store, WorkerRow};
 use crate::wake;
 
-/// A worker that others can see.
 #[derive(Debug)]
 pub(super) struct Registration {
     pub row: WorkerRow,
@@ -25,7 +24,7 @@ pub(super) struct Registration {
 }
 
 impl Registration {
-    /// Takes the lock first and adds the row last: whoever sees the row can rely on the lock.
+    /// Takes the lock first and adds the row last, so that a row always has a lock.
     pub(super) fn new(store: &mut Store, options: &Options) -> Result<(Self, UnixDatagram)> {
         const TASK: &str = "could not set up the run directory beside the database";
         let run_dir = store.file().make_run_dir()?;
@@ -51,7 +50,7 @@ impl Registration {
                 Ok((Self { row, start_log: StartLog::new(file), reports, run_dir }, socket))
             }
             Err(error) => {
-                // Without a row nobody would ever remove these.
+                // Without a row no recovery would ever remove these.
                 remove_files(&run_dir, &row.name);
                 Err(error)
             }

@@ -1,33 +1,30 @@
-//! The shutdown: each signal, and time, lead one step further. Pure.
+//! The shutdown: each signal leads one step further, and so does the end of the timeout. Pure.
 
 use std::time::{Duration, Instant};
 
 /// How far a worker has come with its shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shutdown {
-    /// Not told to stop.
     NotAsked,
-    /// Claims nothing, lets attempts end until the deadline.
-    Waiting { deadline: Instant },
-    /// Has asked every attempt to end: SIGTERM, grace period, SIGKILL.
+    /// Claims nothing; attempts may end by themselves until the deadline.
+    Waiting {
+        deadline: Instant,
+    },
+    /// Every attempt was asked to end: SIGTERM, grace period, SIGKILL.
     Ending,
-    /// Has killed every attempt.
     Killing,
 }
 
-/// What the worker is to do to its attempts.
+/// The next action on all attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// They may end by themselves.
     Wait,
-    /// End them as interrupted.
     Interrupt,
-    /// Kill them.
     Kill,
 }
 
 impl Shutdown {
-    /// Told to stop once more.
+    /// A signal to stop arrived.
     pub(super) fn signal(&mut self, now: Instant, timeout: Duration) -> Step {
         match self {
             Self::NotAsked => {
@@ -47,7 +44,7 @@ impl Shutdown {
         }
     }
 
-    /// Time has passed.
+    /// The timeout may be over.
     pub(super) fn pass(&mut self, now: Instant) -> Option<Step> {
         match self {
             Self::Waiting { deadline } if *deadline <= now => {
@@ -58,7 +55,6 @@ impl Shutdown {
         }
     }
 
-    /// When time alone leads further.
     pub(super) const fn deadline(self) -> Option<Instant> {
         match self {
             Self::Waiting { deadline } => Some(deadline),
@@ -66,7 +62,6 @@ impl Shutdown {
         }
     }
 
-    /// Told to stop.
     pub(super) const fn is_stopping(self) -> bool {
         !matches!(self, Self::NotAsked)
     }

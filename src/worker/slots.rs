@@ -1,7 +1,6 @@
 //! The slots: a thread for each, with a channel for its assignments. Threads are started when they are first needed.
 //!
-//! A blocking thread a slot spawns faster than an asynchronous process would, and everything about one attempt is
-//! straight-line code.
+//! A blocking thread per slot spawns faster than an asynchronous process, and keeps one attempt straight-line code.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -16,7 +15,7 @@ use crate::process::Control;
 use crate::store::Claim;
 
 /// A slot's stack: supervision is shallow.
-const STACK_SIZE: usize = 256 << 10;
+const STACK_BYTES: usize = 256 << 10;
 
 pub(super) struct Slots {
     context: Arc<Context>,
@@ -34,7 +33,7 @@ enum State {
     #[default]
     Idle,
     Busy(Running),
-    /// The attempt has ended, or its claim is to go back; neither is on disk. The start log still needs the record.
+    /// The attempt has ended, or its claim goes back, and neither is on disk. The start log still needs the record.
     Uncommitted,
 }
 
@@ -51,7 +50,7 @@ impl Slots {
     }
 
     /// All slots, busy or not.
-    pub(super) fn number(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.slots.len()
     }
 
@@ -59,7 +58,7 @@ impl Slots {
         self.running().count()
     }
 
-    /// Busy slots whose attempt has a process. Before that a slot ends what earlier attempts left.
+    /// Busy slots whose attempt has a process. A slot without one still ends the survivors of earlier attempts.
     pub(super) fn started_attempts(&self) -> usize {
         self.running().filter(|running| running.pid.is_some()).count()
     }
@@ -93,7 +92,7 @@ impl Slots {
         }
     }
 
-    /// The attempt of this slot has ended, or its claim is to go back.
+    /// The attempt of this slot has ended, or its claim goes back.
     pub(super) fn end(&mut self, index: usize) -> Option<Running> {
         match std::mem::replace(&mut self.slots[index].state, State::Uncommitted) {
             State::Busy(running) => Some(running),
@@ -101,7 +100,7 @@ impl Slots {
         }
     }
 
-    /// All that has ended is on disk.
+    /// All ended attempts are on disk.
     pub(super) fn committed(&mut self) {
         for slot in self.slots.iter_mut().filter(|slot| matches!(slot.state, State::Uncommitted)) {
             slot.state = State::Idle;
@@ -120,8 +119,8 @@ impl Slots {
         }
     }
 
-    /// Keeps attempts from starting that have not begun to.
-    pub(super) fn start_no_more(&self) {
+    /// Stops the attempts that have not begun to start.
+    pub(super) fn stop_unstarted(&self) {
         self.running().for_each(|running| running.control.stop_unless_starting());
     }
 
@@ -146,7 +145,7 @@ impl Slots {
 fn start_thread(slot: usize, context: &Arc<Context>) -> io::Result<Sender<Assignment>> {
     let (assignments, receiver) = channel();
     let context = Arc::clone(context);
-    let thread = thread::Builder::new().name(format!("slot {slot}")).stack_size(STACK_SIZE);
+    let thread = thread::Builder::new().name(format!("slot {slot}")).stack_size(STACK_BYTES);
     thread.spawn(move || serve(slot, &context, &receiver))?;
     Ok(assignments)
 }

@@ -1,8 +1,8 @@
-//! The start log: what each slot of a worker has started, for whoever finds the worker dead.
+//! The start log: the attempt that each slot of a worker has started, for the recovery of a dead worker.
 //!
 //! One record a slot, in the worker's lock file. A record is written before the spawn, so a claim without a record was
-//! never started; and a slot gets no new assignment before the end of the last is committed, so a record stays as long as
-//! it is needed. It is written without syncing: it has to outlive the process, not the machine.
+//! never started. A slot gets no new assignment before the end of the last is committed, so a record stays as long as a
+//! recovery needs the record. Records are not synced: they have to outlive the process, not the machine.
 
 use std::fs::File;
 use std::io;
@@ -12,8 +12,7 @@ use std::sync::Arc;
 use crate::process::Identity;
 use crate::text::Timestamp;
 
-/// The length of a record in the file.
-const RECORD: usize = 128;
+const RECORD_BYTES: usize = 128;
 
 #[derive(Clone, Debug)]
 pub(super) struct StartLog {
@@ -25,7 +24,7 @@ pub(super) struct StartLog {
 pub(super) struct StartRecord {
     pub job_id: i64,
     pub number: u32,
-    /// None if it was about to start: nobody knows whether it did.
+    /// None while the start is under way: whether there is a process is unknown.
     pub started: Option<(Identity, Timestamp)>,
 }
 
@@ -53,7 +52,7 @@ impl StartLog {
 
     /// Call it if the attempt was not started after all.
     pub(super) fn clear(&self, slot: usize) -> io::Result<()> {
-        self.file.write_all_at(&line(""), (slot * RECORD) as u64)
+        self.file.write_all_at(&line(""), (slot * RECORD_BYTES) as u64)
     }
 
     fn write(&self, slot: usize, record: &StartRecord) -> io::Result<()> {
@@ -64,7 +63,7 @@ impl StartLog {
                 format!("{job_id} {number} {} {} {}", process.pid, process.start_ticks, at.0)
             }
         };
-        self.file.write_all_at(&line(&text), (slot * RECORD) as u64)
+        self.file.write_all_at(&line(&text), (slot * RECORD_BYTES) as u64)
     }
 }
 
@@ -74,10 +73,10 @@ pub(super) fn allocate(file: &File, slots: usize) -> io::Result<()> {
 }
 
 /// A record: text, blanks, and a newline.
-fn line(text: &str) -> [u8; RECORD] {
-    let mut line = [b' '; RECORD];
+fn line(text: &str) -> [u8; RECORD_BYTES] {
+    let mut line = [b' '; RECORD_BYTES];
     line[..text.len()].copy_from_slice(text.as_bytes());
-    line[RECORD - 1] = b'\n';
+    line[RECORD_BYTES - 1] = b'\n';
     line
 }
 
@@ -85,7 +84,7 @@ fn line(text: &str) -> [u8; RECORD] {
 pub(super) fn read(file: &File) -> Option<Vec<StartRecord>> {
     let mut text = vec![0; usize::try_from(file.metadata().ok()?.len()).ok()?];
     file.read_exact_at(&mut text, 0).ok()?;
-    if text.is_empty() || !text.len().is_multiple_of(RECORD) {
+    if text.is_empty() || !text.len().is_multiple_of(RECORD_BYTES) {
         return None;
     }
     let text = String::from_utf8(text).ok()?;
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_tells_what_was_started() {
+    fn records_read_back() {
         let file = tempfile::tempfile().unwrap();
         allocate(&file, 4).unwrap();
         let log = StartLog::new(file);
@@ -127,11 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_not_whole_tells_nothing() {
-        for damaged in [&b""[..], b"1 1\n", &[b' '; RECORD * 2], &[0xff; RECORD]] {
+    fn a_log_that_is_not_whole_is_refused() {
+        for damaged in [&b""[..], b"1 1\n", &[b' '; RECORD_BYTES * 2], &[0xff; RECORD_BYTES]] {
             let file = tempfile::tempfile().unwrap();
             file.write_all_at(damaged, 0).unwrap();
-            assert_eq!(read(&file), (damaged.len() == RECORD * 2).then(Vec::new));
+            assert_eq!(read(&file), (damaged.len() == RECORD_BYTES * 2).then(Vec::new));
         }
     }
 }

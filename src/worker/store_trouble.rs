@@ -1,4 +1,4 @@
-//! Trouble with the database that passes: when to try again, and what was told. Pure.
+//! Trouble with the database that passes: when to try again, and whether to report. Pure.
 
 use std::time::{Duration, Instant};
 
@@ -6,24 +6,24 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(1);
 /// Between two tries on a full disk while no result waits.
 const FULL_DISK_PROBE: Duration = Duration::from_mins(1);
-/// How often a worker that is stopping, and runs nothing, tries to write its results.
+/// The number of times that a stopping worker that runs nothing tries to write its results.
 const LAST_TRIES: u32 = 3;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StoreTrouble {
     retry_at: Option<Instant>,
-    told: bool,
+    was_reported: bool,
     last_tries: u32,
 }
 
 impl StoreTrouble {
-    /// A transaction failed. True if a person should be told.
+    /// A transaction failed. True if that is to be reported.
     pub(super) fn begin(&mut self, now: Instant, may_wait_long: bool) -> bool {
         self.retry_at = Some(now + if may_wait_long { FULL_DISK_PROBE } else { PAUSE });
-        !std::mem::replace(&mut self.told, true)
+        !std::mem::replace(&mut self.was_reported, true)
     }
 
-    /// A transaction failed, and nothing but its results keeps the worker: true once that was often enough.
+    /// A stopping worker that runs nothing failed to write its results: true after the last try.
     pub(super) fn gives_up(&mut self) -> bool {
         self.last_tries += 1;
         self.last_tries > LAST_TRIES
@@ -39,10 +39,10 @@ impl StoreTrouble {
         self.retry_at.filter(|at| *at > now)
     }
 
-    /// A transaction succeeded. True if a person should be told.
+    /// A transaction succeeded. True if that is to be reported.
     pub(super) fn end(&mut self) -> bool {
         self.retry_at = None;
-        std::mem::take(&mut self.told)
+        std::mem::take(&mut self.was_reported)
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trouble_is_told_once_and_a_result_is_tried_every_second() {
+    fn trouble_is_reported_once_and_a_result_is_tried_every_second() {
         let now = Instant::now();
         let mut trouble = StoreTrouble::default();
         assert!(!trouble.end());

@@ -1,15 +1,15 @@
-//! After a shortage of the machine: no more attempts than it had room for, for a second. Pure.
+//! Caps the running attempts for a second after the machine ran short of descriptors, memory or threads. Pure.
 
 use std::time::{Duration, Instant};
 
 const CAP_TIME: Duration = Duration::from_secs(1);
-/// A shortage that lasts is told this often.
-const TELL_INTERVAL: Duration = Duration::from_mins(1);
+/// How often a shortage that lasts is reported.
+const REPORT_INTERVAL: Duration = Duration::from_mins(1);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Throttle {
     cap: Option<Cap>,
-    told_at: Option<Instant>,
+    reported_at: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -19,14 +19,14 @@ struct Cap {
 }
 
 impl Throttle {
-    /// The machine had room for this many attempts and no more. True if a person should be told.
-    pub(super) fn shortage(&mut self, now: Instant, attempts: usize) -> bool {
+    /// The machine has no room for more than this many attempts. True if that is to be reported.
+    pub(super) fn begin(&mut self, now: Instant, attempts: usize) -> bool {
         self.cap = Some(Cap { until: now + CAP_TIME, attempts });
-        let tell = self.told_at.is_none_or(|at| now >= at + TELL_INTERVAL);
-        if tell {
-            self.told_at = Some(now);
+        let is_reported = self.reported_at.is_none_or(|at| now >= at + REPORT_INTERVAL);
+        if is_reported {
+            self.reported_at = Some(now);
         }
-        tell
+        is_reported
     }
 
     /// How many of this many slots may be used.
@@ -54,16 +54,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shortage_caps_for_a_second_and_is_told_once_a_minute() {
+    fn a_shortage_caps_for_a_second_and_is_reported_once_a_minute() {
         let now = Instant::now();
         let mut throttle = Throttle::default();
         assert_eq!(throttle.limit(4), 4);
-        assert!(throttle.shortage(now, 2));
-        assert!(!throttle.shortage(now, 1));
+        assert!(throttle.begin(now, 2));
+        assert!(!throttle.begin(now, 1));
         assert_eq!(throttle.limit(4), 1);
         assert!(!throttle.lift(now));
         assert!(throttle.lift(now + CAP_TIME));
         assert_eq!((throttle.limit(4), throttle.until()), (4, None));
-        assert!(throttle.shortage(now + TELL_INTERVAL, 1));
+        assert!(throttle.begin(now + REPORT_INTERVAL, 1));
     }
 }

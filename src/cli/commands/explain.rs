@@ -77,7 +77,7 @@ fn explain_ending(out: &mut Output, subject: &Subject, ending: Exit, attempt: u3
     }
     let verdict = classify(&spec.exit, ending, None);
     let circumstances = Circumstances {
-        n: attempt,
+        budget_number: attempt,
         cancel_requested: false,
         expires_at: subject.expires_at,
         finished_at: subject.ends_at,
@@ -122,7 +122,7 @@ fn explain_ending(out: &mut Output, subject: &Subject, ending: Exit, attempt: u3
 fn ending_words(ending: Exit) -> String {
     match ending.status {
         Some(Status::Exited(exit)) => format!("exit status {exit}"),
-        Some(Status::Signaled(number)) if number > signal::LAST_NAMED => format!("killed by signal {number}"),
+        Some(Status::Signaled(number)) if number > signal::MAX_NAMED => format!("killed by signal {number}"),
         Some(Status::Signaled(number)) => format!("killed by {}", signal::name(number)),
         None => "exceeds its timeout".to_owned(),
     }

@@ -13,7 +13,7 @@ use crate::cli::output::{
 use crate::cli::poll::Poller;
 use crate::cli::waiter::final_text;
 use crate::clock;
-use crate::model::sentence;
+use crate::model::decision_text;
 use crate::store::{self, JobRow, Store};
 use crate::text::relative_time;
 
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         self.lengths = None;
         let attempt = self.store.attempt(job.id, self.number)?;
         if let Some(attempt) = attempt.filter(|attempt| !attempt.next_state.is_final() && !self.out.quiet) {
-            let decision = sentence(&attempt, job.spec.policy.runs());
+            let decision = decision_text(&attempt, job.spec.policy.runs());
             warn(&format!("end of attempt {} of job {}: {decision}", self.number, job.id));
         }
         Ok(())

@@ -39,7 +39,7 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let env = |name: &str| std::env::var_os(name);
     let mut reporter = ServiceLog::around(reporter(global, args.log), &env);
     let summary = worker::work(store, options, reporter.as_mut())?;
-    if summary.cut_short.is_none() && !global.quiet {
+    if summary.stopped_by.is_none() && !global.quiet {
         note_paused_queues(global, until, queues.as_deref(), reporter.as_mut());
     }
     Ok(exit_status(summary, bounded))
@@ -65,7 +65,7 @@ fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, 
 }
 
 fn exit_status(summary: Summary, bounded: bool) -> ExitStatus {
-    match summary.cut_short {
+    match summary.stopped_by {
         Some(number) if bounded => ExitStatus(128 + u8::try_from(number).unwrap_or(0)),
         None if bounded && summary.dead > 0 => ExitStatus::NO,
         _ => ExitStatus::SUCCESS,

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::cli::worker_status::WorkerStatus;
-use crate::model::{Attempt, Bytes, Command, JobSpec, JobState, Outcome, Status, sentence, signal};
+use crate::model::{Attempt, Bytes, Command, JobSpec, JobState, Outcome, Status, decision_text, signal};
 use crate::store::{self, Counts, JobRow, NameStats, NewJob, Overview, QueueRow, StoreFile};
 use crate::text::{Millis, Timestamp, rfc3339};
 
@@ -115,7 +115,7 @@ fn attempt_fields(
         "finished_at": attempt.map(|attempt| rfc3339(attempt.finished_at)),
         "duration_ms": attempt.map(|attempt| attempt.duration),
         "will_retry": attempt.map(|attempt| attempt.next_state == JobState::Pending),
-        "decision": ended.map(|(attempt, runs)| sentence(attempt, runs)),
+        "decision": ended.map(|(attempt, runs)| decision_text(attempt, runs)),
         "counted": attempt.map(Attempt::counted),
         "nominal_delay_ms": attempt.and_then(|attempt| attempt.nominal_delay).or(no_delay),
         "delay_ms": attempt.and_then(|attempt| attempt.delay).or(no_delay),

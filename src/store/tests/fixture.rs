@@ -136,7 +136,7 @@ pub(super) fn exited(job_id: i64, number: u32, finished_at: Timestamp) -> Ended 
     Ended {
         job_id,
         number,
-        ending: Exit::by_itself(Status::Exited(0)),
+        exit: Exit::by_itself(Status::Exited(0)),
         report: SelfReport::default(),
         message: None,
         started_at: Some(Timestamp(finished_at.0 - 10)),
@@ -151,13 +151,13 @@ pub(super) fn exited(job_id: i64, number: u32, finished_at: Timestamp) -> Ended 
 
 /// An attempt that exited with 3.
 pub(super) fn failed(job_id: i64, number: u32, finished_at: i64) -> Ended {
-    Ended { ending: Exit::by_itself(Status::Exited(3)), ..exited(job_id, number, Timestamp(finished_at)) }
+    Ended { exit: Exit::by_itself(Status::Exited(3)), ..exited(job_id, number, Timestamp(finished_at)) }
 }
 
 /// An attempt whose worker died.
 pub(super) fn lost(job_id: i64, number: u32, finished_at: Timestamp) -> Ended {
     Ended {
-        ending: Exit::unseen(StopReason::WorkerCrashed),
+        exit: Exit::unseen(StopReason::WorkerCrashed),
         duration: None,
         started_at: None,
         ..exited(job_id, number, finished_at)

@@ -75,7 +75,7 @@ fn what_was_cut_short_says_nothing_about_how_long_it_runs() {
     let mut scene = Scene::new();
     let job = scene.add(twice("a"), 1_000);
     let cut = |cut| Exit { stop_reason: Some(cut), status: Some(Status::Signaled(15)) };
-    let interrupted = Ended { ending: cut(StopReason::Interrupted), ..exited(job, 1, Timestamp(2_000)) };
+    let interrupted = Ended { exit: cut(StopReason::Interrupted), ..exited(job, 1, Timestamp(2_000)) };
     scene.run(1_000, 1_000, &interrupted);
     assert_eq!(scene.of("a", None).last_failure, None);
     scene.run(2_000, 2_010, &lost(job, 2, Timestamp(3_000)));
@@ -83,7 +83,7 @@ fn what_was_cut_short_says_nothing_about_how_long_it_runs() {
     assert_eq!(crashed.runs.max(), None);
     assert_eq!(crashed.waits.max(), Some(Millis(10)), "an interrupted one is due again at once");
     assert_eq!(crashed.last_failure, Some((Timestamp(3_000), "WORKER_CRASHED".to_owned())));
-    let timed_out = Ended { ending: cut(StopReason::TimedOut), ..exited(job, 3, Timestamp(4_000)) };
+    let timed_out = Ended { exit: cut(StopReason::TimedOut), ..exited(job, 3, Timestamp(4_000)) };
     scene.run(3_200, 3_200, &timed_out);
     assert_eq!(scene.of("a", None).runs.max(), Some(Millis(800)));
 }

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written, attempt_json, readable, running_attempt_json, with_output};
-use crate::model::{Attempt, Status, sentence, signal};
+use crate::model::{Attempt, Status, decision_text, signal};
 use crate::store::{AttemptView, Store, StreamBytes};
 use crate::text::{Timestamp, human_duration, local_time, relative_time, safe_line};
 
@@ -42,7 +42,7 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, number: u32, now: T
 }
 
 fn draw_facts(out: &mut Output, attempt: &Attempt, runs: u32, now: Timestamp) -> Written {
-    out.fact("decision", &sentence(attempt, runs))?;
+    out.fact("decision", &decision_text(attempt, runs))?;
     if let Some(started) = attempt.started_at {
         out.fact("started", &local_time(started))?;
     }

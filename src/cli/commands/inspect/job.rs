@@ -10,7 +10,7 @@ use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written, job_with_history_json, last_lines};
 use crate::cli::status_text::status_text;
 use crate::cli::worker_status::{WorkerStatus, look_at};
-use crate::model::{Attempt, JobState, Outcome, sentence};
+use crate::model::{Attempt, JobState, Outcome, decision_text};
 use crate::store::{JobRow, JobView, Store};
 use crate::text::{Millis, Timestamp, counted, human_duration, local_time, relative_time, safe_line};
 
@@ -125,7 +125,7 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, runs: u32) -> Written {
     let number = format!("  {:>3}  ", attempt.number);
     out.prose(&number, &format!("{started}  {took:>7}  {ending}{code}{leaked}"))?;
     if attempt.next_state != JobState::Succeeded {
-        out.prose(INDENT, &sentence(attempt, runs))?;
+        out.prose(INDENT, &decision_text(attempt, runs))?;
     }
     if let Some(message) = &attempt.message {
         out.aside(INDENT, &safe_line(message))?;

@@ -11,7 +11,7 @@ use crate::cli::locate;
 use crate::cli::output::{
     Column, Output, Style, Table, Written, attempt_json, job_json, last_lines, note_left_out,
 };
-use crate::model::{DeadReason, ErrorCode, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED, sentence};
+use crate::model::{DeadReason, ErrorCode, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED, decision_text};
 use crate::store::{self, AttemptRow, Filter, JobRow, Store};
 use crate::text::{counted, human_duration, relative_time, safe_line};
 
@@ -137,7 +137,7 @@ pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
             exit_text(&attempt).unwrap_or_default(),
             attempt.duration.map(human_duration).unwrap_or_default(),
             relative_time(attempt.finished_at, query.now),
-            sentence(&attempt, runs),
+            decision_text(&attempt, runs),
         ]);
         Ok(())
     })?;

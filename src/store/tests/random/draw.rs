@@ -70,12 +70,12 @@ pub(super) fn new_job(rng: &mut SmallRng, specs: &[JobSpec], now: Timestamp) -> 
 /// An end of this attempt. Sometimes its clock was ahead of the one that the store sees.
 pub(super) fn ended(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp) -> Ended {
     let finished_at = Timestamp(now.0 + *[0, -1, -30, 5_000].choose(rng).unwrap());
-    let ending = ending(rng);
-    let unseen = ending.status.is_none();
+    let exit = random_exit(rng);
+    let unseen = exit.status.is_none();
     Ended {
         job_id,
         number,
-        ending,
+        exit,
         report: report(rng),
         message: rng.random_bool(0.2).then(|| "said by runner".to_owned()),
         started_at: (!unseen).then(|| Timestamp(finished_at.0 - rng.random_range(0..1_000))),
@@ -91,7 +91,7 @@ pub(super) fn ended(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp
 /// What a recoverer tells of an attempt whose worker died.
 pub(super) fn lost(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp) -> Ended {
     Ended {
-        ending: Exit::unseen(StopReason::WorkerCrashed),
+        exit: Exit::unseen(StopReason::WorkerCrashed),
         report: SelfReport::default(),
         started_at: rng.random_bool(0.5).then_some(now),
         duration: None,
@@ -100,7 +100,7 @@ pub(super) fn lost(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp)
     }
 }
 
-fn ending(rng: &mut SmallRng) -> Exit {
+fn random_exit(rng: &mut SmallRng) -> Exit {
     let killed = Some(Status::Signaled(*[9, 15].choose(rng).unwrap()));
     match rng.random_range(0..20) {
         0..8 => Exit::by_itself(Status::Exited(0)),

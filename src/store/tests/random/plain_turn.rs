@@ -108,10 +108,10 @@ impl Plain {
         if job.worker != Some(worker) || job.next_number() != ended.number {
             return late;
         }
-        let verdict = classify(&job.spec.exit, ended.ending, ended.report.error_code.as_ref());
+        let verdict = classify(&job.spec.exit, ended.exit, ended.report.error_code.as_ref());
         let n = job.budget_used + 1;
         let at = Circumstances {
-            n,
+            budget_number: n,
             cancel_requested: job.cancel_requested_at.is_some(),
             expires_at: job.spec.no_retry_from(job.expires_at),
             finished_at: ended.finished_at,
@@ -125,7 +125,7 @@ impl Plain {
             number: ended.number,
             outcome: verdict.outcome,
             error_code: verdict.code,
-            status: ended.ending.status,
+            status: ended.exit.status,
             message: (!said.is_empty()).then(|| said.join("; ")),
             worker_id: worker_name.unwrap(),
             started_at: ended.started_at,
