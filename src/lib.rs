@@ -26,7 +26,7 @@
 //!
 //! # Three ways through
 //!
-//! **A job runs.** `worker/dispatcher.rs` waits on its inbox and takes everything there. [`store::Store::turn`] is one
+//! **A job runs.** `worker/dispatcher.rs` waits on its inbox and takes all events. [`store::Store::turn`] is one
 //! transaction: it records the ended attempts, expires what is overdue, and claims due jobs for idle slots. After the
 //! commit the dispatcher reports, and hands each claim to its slot (`worker/slots.rs`, one thread each).
 //! `worker/assignment.rs` notes the start in the start log, starts the command ([`process::spawn()`]) and supervises it
@@ -45,15 +45,18 @@
 //! | change | files |
 //! |---|---|
 //! | when a job is retried | `model/decide.rs`, a row of its table in `model/decide_tests.rs`, `docs/retries.md` |
+//! | why a job is dead | `model/state.rs`, `model/decide.rs`, the check in `schema.sql`, `docs/retries.md` |
+//! | a backoff strategy | `model/backoff.rs`, `jobfile/backoff.rs`, `cli/values.rs`, `cli/definition_text.rs`, `jobs.schema.json` |
 //! | how a failure is named | `model/classify.rs` |
 //! | a key of a job | `jobfile/mod.rs` lists the places |
 //! | an option of `enqueue` | `cli/options.rs` |
+//! | a column of a list | `cli/commands/inspect/lists.rs`; of its JSON `cli/output/json.rs` |
 //! | a verb | `cli/args.rs`, `cli/commands/`, `cli/examples.rs` |
 //! | a message or an exit status | `cli/error.rs` |
 //! | which job is claimed next | `store/claim.rs`, `store/queues.rs` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
 //! | an event | `report/event.rs`, then each reporter |
-//! | how a process is ended | `process/terminate.rs` |
+//! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |
 
 pub mod cli;
 pub mod clock;

@@ -45,6 +45,11 @@ impl Identity {
     }
 }
 
+/// Is the process that has this pid now stopped by a signal?
+pub fn is_stopped(pid: i32) -> bool {
+    Stat::of(pid).is_some_and(|stat| stat.stopped)
+}
+
 /// The id of this boot: identities of another boot mean nothing. Empty if `/proc` cannot be read.
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
@@ -58,6 +63,8 @@ pub(super) struct Stat {
     pub group: i32,
     /// Runs no code any more; a zombie at most.
     pub gone: bool,
+    /// Stopped by a signal, not by a debugger.
+    pub stopped: bool,
     pub is_kernel_thread: bool,
     pub start_ticks: u64,
 }
@@ -89,6 +96,7 @@ impl Stat {
             group: field(5)?.parse().ok()?,
             // A main thread that ended before the others looks like a zombie, but the process lives.
             gone: matches!(field(3)?, "Z" | "X" | "x") && threads <= 1,
+            stopped: field(3)? == "T",
             is_kernel_thread: field(9)?.parse::<u64>().ok()? & PF_KTHREAD != 0,
             start_ticks: field(22)?.parse().ok()?,
         })
@@ -311,7 +319,7 @@ mod tests {
     }
 
     fn process(pid: i32, parent: i32, start_ticks: u64) -> Stat {
-        Stat { pid, parent, group: 10, gone: false, is_kernel_thread: false, start_ticks }
+        Stat { pid, parent, group: 10, gone: false, stopped: false, is_kernel_thread: false, start_ticks }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Attempts that runner ends: by timeout, or because somebody asked.
+//! Attempts that runner ends: on a timeout or an order.
 
 use std::time::Duration;
 

@@ -28,7 +28,7 @@ pub(super) fn create(run_dir: &Path, worker: &str, slots: usize) -> io::Result<F
     Ok(file)
 }
 
-/// A dead worker, locked: nobody else recovers it meanwhile.
+/// A dead worker, locked so that no other worker recovers it meanwhile.
 #[derive(Debug)]
 pub(super) struct DeadWorker {
     _lock: Option<File>,
@@ -84,7 +84,6 @@ fn is_process_alive(worker: &WorkerRow, boot_id: &str) -> bool {
     worker.boot_id == boot_id && process.is_alive()
 }
 
-/// Whether a worker lives, as far as an onlooker can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
     Alive,
@@ -100,7 +99,7 @@ pub fn liveness(run_dir: &Path, worker: &WorkerRow) -> Liveness {
         Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
         Err(_) => is_process_alive(worker, &process::boot_id()),
     };
-    match (locked, is_stopped(worker.pid)) {
+    match (locked, process::is_stopped(worker.pid)) {
         (false, _) => Liveness::Dead,
         (true, true) => Liveness::Suspended,
         (true, false) => Liveness::Alive,
@@ -112,14 +111,6 @@ pub fn started_at(run_dir: &Path, worker: &str, job_id: i64, number: u32) -> Opt
     let file = File::open(lock_path(run_dir, worker)).ok()?;
     let is_attempt = |record: &StartRecord| (record.job_id, record.number) == (job_id, number);
     start_log::read(&file)?.into_iter().filter(is_attempt).find_map(|record| record.started).map(|(_, at)| at)
-}
-
-/// State `T` in `/proc/PID/stat`, the first field after the parenthesised name.
-fn is_stopped(pid: i32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat"))
-        .ok()
-        .and_then(|stat| stat.rsplit_once(") ").map(|(_, rest)| rest.starts_with('T')))
-        .unwrap_or(false)
 }
 
 #[cfg(test)]
