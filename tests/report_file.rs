@@ -15,9 +15,9 @@ fn after(lines: &str, status: u8, keys: &str) -> Value {
 
 #[test]
 fn it_names_the_failure_and_the_policy_heeds_the_name() {
-    let lines = "error_code=FIRST\nerror_code=RATE_LIMITED\nmessage=slow down, please\n";
+    let lines = "error_code=FIRST\nerror_code=RATE_LIMITED\n\nmessage=slow down = please\r\n";
     let job = after(lines, 22, "exit_codes = { 22 = 'HTTP' }");
-    let expected = json!({"error_code": "RATE_LIMITED", "message": "slow down, please", "exit_code": 22});
+    let expected = json!({"error_code": "RATE_LIMITED", "message": "slow down = please", "exit_code": 22});
     assert_fields(&job["history"][0], &expected);
     assert_eq!(job["state"], "pending", "a code that `reports` does not declare is taken");
     let job = after("error_code=USAGE\n", 1, "reports = ['USAGE']\nnever_retry_for = ['USAGE']");
@@ -28,7 +28,17 @@ fn it_names_the_failure_and_the_policy_heeds_the_name() {
 
 #[test]
 fn retry_after_replaces_the_wait() {
-    for (value, delay) in [("30s", 30_000), ("90", 90_000), ("31d", 30 * 86_400_000_u64), ("1m 5s", 65_000)] {
+    let most = 30 * 86_400_000_u64;
+    for (value, delay) in [
+        ("30s", 30_000),
+        ("90", 90_000),
+        ("1.5s", 1_500),
+        ("1m 5s", 65_000),
+        ("31d", most),
+        ("20y", most),
+        ("3000000", most),
+        ("99999999999999999999", most),
+    ] {
         let job = after(&format!("retry_after={value}\n"), 1, "");
         assert_fields(&job["history"][0], &json!({"delay_ms": delay, "nominal_delay_ms": 3_600_000}));
     }
@@ -55,12 +65,22 @@ fn a_result_is_kept_from_the_last_attempt_that_gave_one_and_a_large_one_is_cut()
 
 #[test]
 fn malformed_lines_and_reserved_codes_are_noted_and_do_no_harm() {
-    for line in ["nonsense", "colour=red", "error_code=lower", "retry_after=soon", "unrecoverable=perhaps"] {
+    for line in [
+        "nonsense",
+        "colour=red",
+        "error_code=lower",
+        "retry_after=soon",
+        "retry_after=-1",
+        "unrecoverable=perhaps",
+        "=1",
+    ] {
         let job = after(&format!("{line}\n"), 1, "");
         let attempt = &job["history"][0];
         assert_eq!((&attempt["error_code"], &job["state"]), (&json!("EXIT_1"), &json!("pending")), "{line}");
         assert!(attempt["message"].as_str().is_some_and(|text| text.contains("line 1")), "{line}: {attempt}");
     }
+    let job = after("error_code=B\nerror_code=bad\nerror_code=TIMEOUT\n", 1, "");
+    assert_eq!(job["history"][0]["error_code"], "B", "the last line that can be taken counts");
     let interrupted = ["TIMEOUT", "CANCELLED", "INTERRUPTED", "WORKER_CRASHED"];
     for code in interrupted.iter().chain(&["SPAWN_FAILED", "EXPIRED", "EXIT_2", "SIGNAL_KILL"]) {
         let job = after(&format!("error_code={code}\nmessage=mine\n"), 1, "");

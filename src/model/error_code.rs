@@ -332,46 +332,4 @@ mod tests {
             assert!(CodePattern::parse(unlistable).is_err(), "{unlistable}");
         }
     }
-
-    fn map(entries: &[(&str, &str)]) -> ExitCodes {
-        let entry = |(key, code): &(&str, &str)| ExitEntry {
-            key: ExitKey::parse(key).unwrap(),
-            code: ErrorCode::parse(code).unwrap(),
-        };
-        ExitCodes(entries.iter().map(entry).collect())
-    }
-
-    #[test]
-    fn exact_wins_then_the_narrowest_range() {
-        let codes = map(&[
-            ("1-255", "WIDE"),
-            ("3-9", "NARROW"),
-            ("5-5", "ONE"),
-            ("5", "EXACT"),
-            ("SIGKILL", "KILLED"),
-        ]);
-        let code = |exit| codes.for_exit(exit).map(ErrorCode::as_str);
-        assert_eq!(code(5), Some("EXACT"));
-        assert_eq!(code(4), Some("NARROW"));
-        assert_eq!(code(10), Some("WIDE"));
-        assert_eq!(code(0), None);
-        assert_eq!(codes.for_signal(9).map(ErrorCode::as_str), Some("KILLED"));
-        assert_eq!(codes.for_signal(15), None);
-    }
-
-    #[test]
-    fn what_is_no_key_is_refused() {
-        for (key, hint) in [
-            ("256", "above 255"),
-            ("9-3", "\"3-9\""),
-            ("SIGWRONG", "not a signal"),
-            ("x", "not an exit status"),
-            ("", "not an exit status"),
-            ("-1", "not an exit status"),
-            ("+1", "not an exit status"),
-        ] {
-            let error = ExitKey::parse(key).unwrap_err();
-            assert!(error.contains(hint), "{key}: {error}");
-        }
-    }
 }

@@ -193,37 +193,6 @@ mod tests {
     }
 
     #[test]
-    fn one_level_contradicts_itself() {
-        let no = PolicyLayer { retryable: Some(false), ..PolicyLayer::default() };
-        let codes = Some(vec![CodePattern::Any]);
-        let repeating = Strategy::List { delays: vec![Millis(1)], repeat_last: true };
-        let repeating = Backoff { strategy: repeating, jitter: Jitter::NONE };
-        for (layer, contradictions) in [
-            (PolicyLayer { max_attempts: Some(1), ..no.clone() }, vec![]),
-            (PolicyLayer { backoff: Some(list(&[1])), ..no.clone() }, vec![]),
-            (
-                PolicyLayer { max_attempts: Some(2), auto_retry_for: codes, ..no },
-                vec![
-                    Contradiction::AttemptsWithoutRetry { max_attempts: 2 },
-                    Contradiction::CodesWithoutRetry,
-                ],
-            ),
-            (level(Some(3), Some(list(&[1, 2]))), vec![]),
-            (
-                level(Some(2), Some(list(&[1, 2]))),
-                vec![Contradiction::ListLength { max_attempts: 2, list_runs: 3 }],
-            ),
-            (level(Some(9), Some(repeating)), vec![]),
-            (
-                PolicyLayer { auto_retry_for: Some(Vec::new()), ..PolicyLayer::default() },
-                vec![Contradiction::NoCodes],
-            ),
-        ] {
-            assert_eq!(layer.contradictions(), contradictions, "{layer:?}");
-        }
-    }
-
-    #[test]
     fn an_option_that_asks_for_retries_wins_over_the_file() {
         let no = PolicyLayer { retryable: Some(false), ..PolicyLayer::default() };
         let with =

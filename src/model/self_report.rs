@@ -114,44 +114,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_is_read() {
-        let report = SelfReport::parse(
-            b"error_code=RATE_LIMITED\nmessage=slow down = please\nretry_after=30\n\nunrecoverable=true\r\nresult={\"a\": 1}\n",
-        );
-        assert_eq!(report.error_code.unwrap().as_str(), "RATE_LIMITED");
-        assert_eq!(report.message.unwrap(), "slow down = please");
-        assert_eq!(report.retry_after, Some(Millis(30_000)));
-        assert!(report.unrecoverable);
-        assert_eq!(report.result.unwrap(), "{\"a\": 1}");
-        assert!(report.notes.is_empty(), "{:?}", report.notes);
-    }
-
-    #[test]
-    fn of_a_repeated_key_the_last_good_line_counts() {
-        let report = SelfReport::parse(b"error_code=A\nerror_code=B\nerror_code=bad\nerror_code=TIMEOUT\n");
-        assert_eq!(report.error_code.unwrap().as_str(), "B");
-        assert_eq!(report.notes.len(), 2);
-    }
-
-    #[test]
-    fn bad_lines_are_noted_and_ignored() {
-        let report = SelfReport::parse(
-            b"nonsense\nretry_after=-1\nunrecoverable=yes\ncolour=red\nerror_code=EXIT_3\n\xff=1",
-        );
-        assert_eq!(report.notes.len(), 6);
-        assert_eq!(SelfReport { notes: Vec::new(), ..report }, SelfReport::default());
-    }
-
-    #[test]
-    fn retry_after_is_capped_at_thirty_days() {
-        for value in ["31d", "99999999999999999999", "3000000", "20y"] {
-            let report = SelfReport::parse(format!("retry_after={value}").as_bytes());
-            assert_eq!(report.retry_after, Some(MAX_RETRY_AFTER), "{value}");
-        }
-        assert_eq!(SelfReport::parse(b"retry_after=1.5s").retry_after, Some(Millis(1_500)));
-    }
-
-    #[test]
     fn a_long_result_is_cut() {
         let line = format!("result={}", "é".repeat(MAX_TEXT_BYTES));
         let report = SelfReport::parse(line.as_bytes());

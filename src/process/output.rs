@@ -175,11 +175,4 @@ mod tests {
         assert_eq!(buffer.head.capacity() + buffer.tail.capacity(), 0);
         assert_eq!(buffer.captured(), Captured::default());
     }
-
-    #[test]
-    fn nothing_is_kept_under_a_limit_of_zero() {
-        let mut buffer = HeadTailBuffer::new(0);
-        buffer.push(b"abc");
-        assert_eq!(buffer.captured(), Captured { omitted: 3, ..Captured::default() });
-    }
 }

@@ -72,30 +72,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_signal_leads_one_step_further() {
-        let now = Instant::now();
-        let mut shutdown = Shutdown::NotAsked;
-        assert!(!shutdown.is_stopping());
-        assert_eq!(shutdown.signal(now, Duration::from_secs(30)), Step::Wait);
-        assert_eq!(shutdown.deadline(), Some(now + Duration::from_secs(30)));
-        assert_eq!(shutdown.signal(now, Duration::from_secs(30)), Step::Interrupt);
-        assert_eq!(shutdown.signal(now, Duration::from_secs(30)), Step::Kill);
-        assert_eq!(shutdown.signal(now, Duration::from_secs(30)), Step::Kill);
-        assert!(shutdown.is_stopping());
-    }
-
-    #[test]
-    fn the_timeout_ends_the_wait() {
-        let now = Instant::now();
-        let mut shutdown = Shutdown::NotAsked;
-        assert_eq!(shutdown.pass(now), None);
-        shutdown.signal(now, Duration::from_secs(1));
-        assert_eq!(shutdown.pass(now), None);
-        assert_eq!(shutdown.pass(now + Duration::from_secs(1)), Some(Step::Interrupt));
-        assert_eq!(shutdown.pass(now + Duration::from_secs(2)), None);
-    }
-
-    #[test]
     fn the_longest_timeout_does_not_overflow() {
         Shutdown::NotAsked.signal(Instant::now(), Duration::MAX);
     }

@@ -249,20 +249,4 @@ mod tests {
         }
         command.debug_assert();
     }
-
-    #[test]
-    fn paths_are_found_among_the_words() {
-        let find = |line: &str| {
-            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            path("--db", &words).map(|path| path.display().to_string())
-        };
-        for line in ["runner --db a/b cancel", "runner cancel --db=a/b", "runner --db = a/b cancel "] {
-            assert_eq!(find(line).as_deref(), Some("a/b"), "{line}");
-        }
-        for line in ["runner cancel", "runner cancel --db", "runner --dbs x"] {
-            assert_eq!(find(line), None, "{line}");
-        }
-        let home = env::var("HOME").unwrap_or_default();
-        assert_eq!(find("runner --db ~/x cancel"), Some(format!("{home}/x")));
-    }
 }

@@ -194,24 +194,4 @@ mod tests {
         assert_eq!(read(StreamCursor::default(), true, &[part(&euro[..3]), part(&euro[..3])]), "a\u{fffd}\n");
         assert_eq!(whole_characters(b"\xff\xff"), b"\xff\xff");
     }
-
-    #[test]
-    fn the_last_lines() {
-        let all = stream("1\n2\n3\n", 0, "");
-        for (lines, shown) in [(0, ""), (1, "3\n"), (2, "2\n3\n"), (3, "1\n2\n3\n"), (9, "1\n2\n3\n")] {
-            assert_eq!(
-                read(StreamCursor::of_last_lines(&all, lines), false, std::slice::from_ref(&all)),
-                shown
-            );
-            let mut cut = all.clone();
-            keep_last_lines(&mut cut, lines);
-            assert_eq!(cut.bytes, shown.as_bytes());
-        }
-        let long = stream("1\n", 7, "8\n9");
-        assert_eq!(read(StreamCursor::of_last_lines(&long, 1), true, std::slice::from_ref(&long)), "9\n");
-        assert_eq!(
-            read(StreamCursor::of_last_lines(&long, 3), true, std::slice::from_ref(&long)),
-            "1\n\n[… 7 B left out …]\n8\n9\n"
-        );
-    }
 }

@@ -108,6 +108,7 @@ fn lists_fix_the_number_of_runs() {
         ("backoff = ['1s', '2s']", "max_attempts = 7\nbackoff = '1s'", 7),
         ("max_attempts = 7", "backoff = ['1s', '2s']", 3),
         ("retryable = false", "max_attempts = 2", 1),
+        ("", "retryable = false\nbackoff = ['1s']", 1),
         ("max_attempts = 7", "retryable = false", 1),
     ] {
         let text = format!("[defaults]\n{defaults}\n[jobs.a]\ncommand = 'true'\n{job}\n");

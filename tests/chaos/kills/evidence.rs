@@ -1,7 +1,7 @@
 //! What there is to judge by when all is over: the jobs, their attempts, and the side log.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 use crate::support::Sandbox;
 
@@ -132,20 +132,5 @@ impl Evidence {
             let _ = write!(told, "\n    log: {what} of attempt {attempt} by {worker}");
         }
         told
-    }
-}
-
-impl fmt::Display for Evidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut states: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut outcomes: BTreeMap<&str, usize> = BTreeMap::new();
-        for job in self.jobs.values() {
-            *states.entry(&job.state).or_default() += 1;
-            for attempt in &job.attempts {
-                *outcomes.entry(&attempt.outcome).or_default() += 1;
-            }
-        }
-        let attempts: usize = outcomes.values().sum();
-        write!(f, "{} jobs: {states:?}\n{attempts} attempts: {outcomes:?}", self.jobs.len())
     }
 }

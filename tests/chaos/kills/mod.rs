@@ -62,6 +62,8 @@ fn every_promise_holds_whatever_is_killed_and_when() {
     books.expect(ran.stderr.is_empty(), || format!("the last worker complained: {ran}"));
     let evidence = evidence::gather(&sandbox);
     check::everything(&sandbox, &books, &mut seen, &evidence);
-    println!("{tally}\n{evidence}\n{:.1} s", began.elapsed().as_secs_f64());
+    let attempts: usize = evidence.jobs.values().map(|job| job.attempts.len()).sum();
+    let (jobs, seconds) = (evidence.jobs.len(), began.elapsed().as_secs_f64());
+    println!("{tally:?}\n{jobs} jobs, {attempts} attempts, {seconds:.1} s");
     books.violations.check(plan);
 }
