@@ -34,7 +34,7 @@ fn options_show_on_the_job() {
     for (options, expected) in [
         ("", json!({"queue": "file", "priority": 1, "max_attempts": 1, "expires_at": null})),
         ("--queue net --priority -5", json!({"queue": "net", "priority": -5})),
-        ("--max-attempts 4", json!({"max_attempts": 4})),
+        ("--max-attempts 4 --in 0s", json!({"max_attempts": 4})),
         ("--max-attempts 1 --retryable false", json!({"retryable": false, "max_attempts": 1})),
         ("--at 2099-01-02T03:04:05Z", json!({"run_at": "2099-01-02T03:04:05.000Z"})),
         ("--at 2099-01-02T03:04:05.5+01:00", json!({"run_at": "2099-01-02T02:04:05.500Z"})),
@@ -45,18 +45,6 @@ fn options_show_on_the_job() {
     }
     let past = job("--at 2001-01-01T00:00:00Z --expires-in 1h");
     assert_eq!(past["run_at"], past["enqueued_at"], "a past time is due at once");
-}
-
-#[test]
-fn in_delays_the_first_run() {
-    let sandbox = Sandbox::new(JOB);
-    sandbox.add("job --in 1h");
-    sandbox.run("work --until-idle").ok();
-    assert_eq!(sandbox.log(), [""; 0]);
-    sandbox.run("inspect jobs --state scheduled --json").ok().shows("\"id\":1");
-    sandbox.add("job --in 0s");
-    sandbox.run("work --until-idle");
-    assert_eq!(sandbox.log(), ["ran"]);
 }
 
 #[test]
@@ -105,17 +93,6 @@ fn lists_of_codes_say_which_failures_are_retried() {
         let job = started(&format!("--max-attempts 3 {options}"));
         assert_fields(&job, &json!({"state": state, "dead_reason": reason}));
     }
-}
-
-#[test]
-fn timeout_and_grace_period_end_an_attempt() {
-    let sandbox = Sandbox::empty();
-    let line = "trap 'sleep 20' TERM; sleep 20";
-    let job = sandbox.finish_line("--timeout 100ms --grace-period 0s", line);
-    assert_fields(&job["history"][0], &json!({"error_code": "TIMEOUT", "signal": "SIGKILL"}));
-    let line = "trap 'exit 9' TERM; sleep 20";
-    let job = sandbox.finish_line("--timeout 200ms --grace-period 20s", line);
-    assert_eq!(job["history"][0]["exit_code"], 9);
 }
 
 #[test]

@@ -210,20 +210,6 @@ fn without_a_database_nothing_is_there_and_none_is_made() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_quietly() {
-    let sandbox = Sandbox::empty();
-    let lines = "{\"command\":\"true\"}\n".repeat(3_000);
-    sandbox.call("enqueue -q --batch -").stdin(lines).run().ok();
-    for line in ["inspect jobs --json", "inspect jobs --limit 0"] {
-        let (reader, writer) = std::io::pipe().expect("a pipe");
-        drop(reader);
-        let child = sandbox.call(line).spawn(writer, std::process::Stdio::piped());
-        let output = child.wait_with_output().expect("a child");
-        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{output:?}");
-    }
-}
-
-#[test]
 fn a_filter_that_names_what_nobody_has_is_said_to() {
     let sandbox = sandbox();
     sandbox.write("jobs.toml", "[jobs.nightly]\ncommand = 'true'\nqueue = 'net'\n");

@@ -25,15 +25,6 @@ fn of_much_output_a_quarter_from_the_start_and_the_rest_from_the_end_is_kept() {
 }
 
 #[test]
-fn logs_say_how_much_was_left_out() {
-    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'seq 100000'\noutput_limit = '1KiB'\n");
-    sandbox.add("job");
-    sandbox.drain();
-    let ran = sandbox.run("logs 1").ok().says("left out");
-    assert_eq!(ran.raw.len(), 1_024);
-}
-
-#[test]
 fn a_running_attempt_can_be_read() {
     let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'echo first; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.05; done; echo last'\n",
