@@ -1,4 +1,4 @@
-//! `--json`: the exact fields of the contract, and the form of times.
+//! `--json`: the documented fields, and the form of times.
 
 use std::collections::BTreeSet;
 

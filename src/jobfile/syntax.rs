@@ -11,16 +11,9 @@ pub(super) fn record(errors: &[Error], text: &str, mistakes: &mut Mistakes) {
     errors.sort_by_key(|(at, _)| at.start);
     errors.dedup_by(|(later, _), (earlier, _)| !text[earlier.start..later.start].contains('\n'));
     for (at, message) in errors {
-        let written = &text[at.clone()];
-        if message.starts_with("string values must be quoted") && written.is_empty() {
-            mistakes.add(&at, "a value is missing");
-        } else if message.starts_with("string values must be quoted") {
-            mistakes.add(&at, "a string needs quotes").hint(format!("write {written:?}"));
-        } else if written == ":" || message.starts_with("key with no value") {
-            mistakes.add(&at, format!("this is not TOML: {message}")).hint("write key = value");
-        } else {
-            mistakes.add(&at, format!("this is not TOML: {message}"));
-        }
+        let is_missing = text[at.clone()].is_empty() && text[..at.start].trim_end_matches(' ').ends_with('=');
+        let message = if is_missing { "a value is missing" } else { message };
+        mistakes.add(&at, format!("this is not TOML: {message}"));
     }
 }
 

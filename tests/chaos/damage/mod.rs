@@ -1,7 +1,7 @@
 //! A database that was damaged: by a disk, by a copy that was cut short, by a file that was put in the wrong place.
 //!
 //! A populated database, with and without a write-ahead log, is harmed in many ways, and every verb is tried on what is
-//! left. No verb panics or hangs, each ends with a status of the contract, a file that is refused keeps its bytes, and
+//! left. No verb panics or hangs, each ends with a documented status, a file that is refused keeps its bytes, and
 //! the doctor finds what SQLite's own check finds.
 
 mod beside;

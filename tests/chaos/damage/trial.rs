@@ -48,7 +48,7 @@ const CHANGES: [&str; 12] = [
     "work -j2 --until-idle",
 ];
 
-/// Exit statuses of the contract that may come of a damaged file: done, no, no such thing, I/O, later, newer.
+/// Documented exit statuses that may come of a damaged file: done, no, no such thing, I/O, later, newer.
 const STATUSES: [i32; 6] = [0, 1, 66, 74, 75, 76];
 
 /// One damaged database.
@@ -106,7 +106,7 @@ impl Trial {
         let ran = self.sandbox.run(line);
         let status = ran.status();
         if ran.stderr.contains("panicked at") || !status.is_some_and(|status| STATUSES.contains(&status)) {
-            self.violation(&format!("no answer of the contract: {ran}"));
+            self.violation(&format!("no documented answer: {ran}"));
         }
         if matches!(status, Some(74 | 76)) {
             self.refused = true;

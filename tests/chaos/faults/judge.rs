@@ -13,7 +13,7 @@ use crate::power::scenario::runs_once;
 use crate::support::{Finished, Sql};
 use crate::tools::audit;
 
-/// The exit statuses of the contract.
+/// The documented exit statuses.
 const STATUSES: [i32; 11] = [0, 1, 2, 65, 66, 70, 73, 74, 75, 76, 77];
 
 /// The exit status of a worker that was asked to stop before it was done.
@@ -66,7 +66,7 @@ fn ended_as_it_may(ran: &Finished, stopped: bool, wrong: &mut Vec<String>) {
     } else if !(ran.status().is_some_and(|status| STATUSES.contains(&status))
         || stopped && ran.status() == Some(CUT_SHORT))
     {
-        wrong.push(format!("it ended in no way of the contract: {ran}"));
+        wrong.push(format!("it ended with no documented status: {ran}"));
     } else if !matches!(ran.status(), Some(0 | 1)) && ran.stderr.trim().is_empty() {
         wrong.push(format!("it does not say why: {ran}"));
     }

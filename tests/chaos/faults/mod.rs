@@ -1,8 +1,8 @@
 //! Each call that the program makes of the system fails once, and for ever from then on.
 //!
 //! The shim (`tests/shim`) lets the n-th call of a kind fail: writes, syncs, opens, starts of processes and threads, locks;
-//! some do what they are asked and say that they failed, as a disk may at a commit. After each: an exit status of the
-//! contract with words that go with it, no panic, no hang, and once the fault is gone a file without a flaw in which a
+//! some do what they are asked and say that they failed, as a disk may at a commit. After each: a documented exit status
+//! with words that go with it, no panic, no hang, and once the fault is gone a file without a flaw in which a
 //! worker brings every job to its end, none started twice that must not be.
 //!
 //! `FAULTS` points are drawn besides those of the scenes that are looked at in full. How often a worker makes a call

@@ -1,4 +1,4 @@
-//! The plain model: what the contract says of jobs, in maps and loops, with no thought of how it is stored.
+//! The plain model: what the rules say of jobs, in maps and loops, with no thought of how it is stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
