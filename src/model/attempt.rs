@@ -1,4 +1,4 @@
-//! One start of a job's command: how it ended, and what is kept of it.
+//! One start of a job's command: its exit, its output and its record.
 
 use std::fmt;
 
@@ -70,6 +70,24 @@ impl Exit {
     /// An attempt whose end was not seen, or that never ran.
     pub const fn unseen(reason: StopReason) -> Self {
         Self { stop_reason: Some(reason), status: None }
+    }
+}
+
+/// The kept part of one output stream.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct StreamBytes {
+    /// The head, then the tail.
+    pub bytes: Vec<u8>,
+    /// The length of the head; matters only if bytes were omitted.
+    pub head: usize,
+    /// The number of bytes left out between head and tail.
+    pub omitted: u64,
+}
+
+impl StreamBytes {
+    /// True if the stream carried nothing.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.omitted == 0
     }
 }
 

@@ -18,7 +18,7 @@ mod self_report;
 pub mod signal;
 mod state;
 
-pub use attempt::{Attempt, Exit, Outcome, SpawnFailure, Status, StopReason};
+pub use attempt::{Attempt, Exit, Outcome, SpawnFailure, Status, StopReason, StreamBytes};
 pub use backoff::{Backoff, Jitter, Strategy};
 pub use bytes::{Bytes, MAX_ARG_STRLEN};
 pub use classify::{ExitRules, Verdict, classify};

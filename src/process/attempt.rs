@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
-use crate::model::{Exit, JobSpec, SelfReport, Status, StopReason};
+use crate::model::{Exit, JobSpec, SelfReport, Status, StopReason, StreamBytes};
 use crate::text::Millis;
 
 use super::control::wait_readable;
 use super::output::Stream;
 use super::procfs::{Group, Target};
 use super::terminate::Termination;
-use super::{AttemptTag, Captured, Child, Control, report_file};
+use super::{AttemptTag, Child, Control, report_file};
 
 /// How long a background process may hold the output open after the end of the attempt.
 const BACKGROUND_OUTPUT_WAIT: Duration = Duration::from_millis(200);
@@ -25,7 +25,7 @@ const OUTPUT_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub enum Progress {
     /// The output so far; about once a second, and not in the first second.
-    Output { stdout: Captured, stderr: Captured },
+    Output { stdout: StreamBytes, stderr: StreamBytes },
     /// A message for people.
     Notice(String),
 }
@@ -35,8 +35,8 @@ pub enum Progress {
 pub struct AttemptResult {
     pub exit: Exit,
     pub duration: Millis,
-    pub stdout: Captured,
-    pub stderr: Captured,
+    pub stdout: StreamBytes,
+    pub stderr: StreamBytes,
     /// A background process held the output open.
     pub leaked: bool,
     pub report: SelfReport,

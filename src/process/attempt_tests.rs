@@ -4,7 +4,7 @@ use super::super::Identity;
 use super::super::testing::{Sandbox, process, until};
 use super::*;
 
-fn text(captured: &Captured) -> String {
+fn text(captured: &StreamBytes) -> String {
     String::from_utf8_lossy(&captured.bytes).into_owned()
 }
 

@@ -23,7 +23,6 @@ mod testing;
 pub use attempt::{AttemptResult, Progress, supervise};
 pub use control::Control;
 pub use inherit::{Inherited, cleanse};
-pub use output::Captured;
 pub use procfs::{Identity, boot_id, is_stopped};
 pub use spawn::{Child, Launch, SpawnError, is_shortage, spawn};
 pub use tag::AttemptTag;

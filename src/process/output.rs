@@ -5,21 +5,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
+use crate::model::StreamBytes;
+
 /// The bytes of one read: the capacity of an ordinary pipe.
 const CHUNK_BYTES: usize = 64 << 10;
 /// The largest pipe of an unprivileged job, in chunks.
 const MAX_PIPE_CHUNKS: usize = 16;
-
-/// The kept part of a stream.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Captured {
-    /// The head, then the tail.
-    pub bytes: Vec<u8>,
-    /// The length of the head; matters only if something was left out.
-    pub head: usize,
-    /// The number of bytes left out between head and tail.
-    pub omitted: u64,
-}
 
 /// The reading end of a job's pipe.
 #[derive(Debug)]
@@ -74,7 +65,7 @@ impl Stream {
         self.buffer.total
     }
 
-    pub fn captured(&self) -> Captured {
+    pub fn captured(&self) -> StreamBytes {
         self.buffer.captured()
     }
 }
@@ -122,10 +113,10 @@ impl HeadTailBuffer {
         }
     }
 
-    fn captured(&self) -> Captured {
+    fn captured(&self) -> StreamBytes {
         let (newer, older) = self.tail.split_at(self.oldest);
         let bytes = [&self.head, older, newer].concat();
-        Captured { omitted: self.total - bytes.len() as u64, head: self.head.len(), bytes }
+        StreamBytes { omitted: self.total - bytes.len() as u64, head: self.head.len(), bytes }
     }
 }
 
@@ -140,13 +131,13 @@ mod tests {
     use super::*;
 
     /// The same, by keeping everything first.
-    fn naive(all: &[u8], limit: usize) -> Captured {
+    fn naive(all: &[u8], limit: usize) -> StreamBytes {
         let head = (limit / 4).min(all.len());
         if all.len() <= limit {
-            return Captured { bytes: all.to_vec(), head, omitted: 0 };
+            return StreamBytes { bytes: all.to_vec(), head, omitted: 0 };
         }
         let tail = limit - head;
-        Captured {
+        StreamBytes {
             bytes: [&all[..head], &all[all.len() - tail..]].concat(),
             head,
             omitted: (all.len() - limit) as u64,
@@ -173,6 +164,6 @@ mod tests {
     fn silence_takes_no_memory() {
         let buffer = HeadTailBuffer::new(16 << 20);
         assert_eq!(buffer.head.capacity() + buffer.tail.capacity(), 0);
-        assert_eq!(buffer.captured(), Captured::default());
+        assert_eq!(buffer.captured(), StreamBytes::default());
     }
 }

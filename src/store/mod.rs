@@ -49,7 +49,7 @@ pub use finish::{Ended, Recorded};
 pub use job::{AttemptView, JobRow, JobView};
 pub use jobs::JobCursor;
 pub use open::Store;
-pub use outputs::{Output, StreamBytes};
+pub use outputs::Output;
 pub use overview::{Counts, Overview, QueueRow};
 pub use prune::{PruneCounts, PruneFilter};
 pub use queues::Backlog;

@@ -4,30 +4,13 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::error::Result;
 use super::open::Store;
-
-/// What is kept of one stream.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct StreamBytes {
-    /// The head, then the tail.
-    pub bytes: Vec<u8>,
-    /// How many of the bytes are the head. Matters only where bytes were left out.
-    pub head: usize,
-    /// The number of bytes left out between head and tail.
-    pub omitted: u64,
-}
+use crate::model::StreamBytes;
 
 /// What is kept of both streams of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Output {
     pub stdout: StreamBytes,
     pub stderr: StreamBytes,
-}
-
-impl StreamBytes {
-    /// Was nothing written?
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty() && self.omitted == 0
-    }
 }
 
 impl Store {

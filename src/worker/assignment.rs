@@ -18,8 +18,8 @@ use super::inbox::Event;
 use super::start_log::StartLog;
 use crate::clock;
 use crate::model::{ErrorCode, Exit, SelfReport, SpawnFailure, StopReason};
-use crate::process::{self, AttemptTag, Captured, Control, Launch, Progress, SpawnError};
-use crate::store::{Claim, Ended, Output, StreamBytes};
+use crate::process::{self, AttemptTag, Control, Launch, Progress, SpawnError};
+use crate::store::{Claim, Ended, Output};
 use crate::text::Millis;
 
 pub(super) struct Assignment {
@@ -97,7 +97,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<End
     let result = process::supervise(child, &claim.spec, launch.tag, &report, &control, &mut |progress| {
         send(match progress {
             Progress::Output { stdout, stderr } => {
-                Event::Output { job_id, number, output: output(stdout, stderr) }
+                Event::Output { job_id, number, output: Output { stdout, stderr } }
             }
             Progress::Notice(text) => Event::Notice { job_id, text },
         });
@@ -109,7 +109,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<End
         // An unseen end has no duration.
         duration: (exit.stop_reason.is_some() || exit.status.is_some()).then_some(result.duration),
         leaked: result.leaked,
-        output: Some(output(result.stdout, result.stderr)),
+        output: Some(Output { stdout: result.stdout, stderr: result.stderr }),
         ..ended(&claim, exit)
     })
 }
@@ -142,18 +142,9 @@ fn ended(claim: &Claim, exit: Exit) -> Ended {
         duration: Some(Millis(0)),
         leaked: false,
         spawn_failure: None,
-        output: Some(output(Captured::default(), Captured::default())),
+        output: Some(Output::default()),
         roll: rand::random(),
     }
-}
-
-fn output(stdout: Captured, stderr: Captured) -> Output {
-    let bytes = |captured: Captured| StreamBytes {
-        bytes: captured.bytes,
-        head: captured.head,
-        omitted: captured.omitted,
-    };
-    Output { stdout: bytes(stdout), stderr: bytes(stderr) }
 }
 
 /// Creates the folder again if a job or a cleaner of old files has removed it.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use super::{Output, Written, warn};
-use crate::store::{self, StreamBytes};
+use crate::model::StreamBytes;
+use crate::store;
 use crate::text::{counted, human_size, safe_block, safe_line};
 
 /// Prints a stream on standard error.

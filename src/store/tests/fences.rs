@@ -1,7 +1,8 @@
 //! Fences: a transition is refused to everybody but the worker that holds the job, for the attempt that it holds.
 
 use super::fixture::{Scene, exited, lost, new_job, spec, worker_row};
-use crate::store::{Definitions, Output, Recorded, StoreError, StreamBytes, TurnRequest};
+use crate::model::StreamBytes;
+use crate::store::{Definitions, Output, Recorded, StoreError, TurnRequest};
 use crate::text::Timestamp;
 
 /// Job 1 runs in worker 1, and worker 2 has nothing.

@@ -5,8 +5,8 @@ use anyhow::{Result, bail};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written, attempt_json, readable, running_attempt_json, with_output};
-use crate::model::{Attempt, Status, decision_text, signal};
-use crate::store::{AttemptView, Store, StreamBytes};
+use crate::model::{Attempt, Status, StreamBytes, decision_text, signal};
+use crate::store::{AttemptView, Store};
 use crate::text::{Timestamp, human_duration, local_time, relative_time, safe_line};
 
 pub(super) fn show(out: &mut Output, store: &Store, id: i64, number: u32, now: Timestamp) -> Result<bool> {

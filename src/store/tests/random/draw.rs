@@ -8,10 +8,10 @@ use rand::seq::IndexedRandom;
 
 use crate::model::{
     Backoff, Bytes, CodePattern, ErrorCode, Exit, ExitCodes, ExitEntry, ExitKey, Jitter, JobSpec,
-    RetryPolicy, SelfReport, Status, StopReason, Strategy,
+    RetryPolicy, SelfReport, Status, StopReason, Strategy, StreamBytes,
 };
 use crate::store::tests::fixture::spec;
-use crate::store::{Ended, NewJob, OnConflict, Output, StreamBytes};
+use crate::store::{Ended, NewJob, OnConflict, Output};
 use crate::text::{Millis, Timestamp};
 
 pub(super) const NAMES: [&str; 4] = ["a", "b", "c", "d"];

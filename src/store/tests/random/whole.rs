@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::plain::{Job, Plain};
-use crate::model::{JobState, Phase};
-use crate::store::{Counts, Filter, JobRow, Store, StreamBytes};
+use crate::model::{JobState, Phase, StreamBytes};
+use crate::store::{Counts, Filter, JobRow, Store};
 use crate::text::Timestamp;
 
 /// What must hold in every file, besides the rules of the audit: a query that finds what breaks it, as text.
