@@ -24,8 +24,8 @@ const RECOVERY_KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The termination of all processes of some attempts.
 ///
-/// SIGTERM goes to the processes that exist at the beginning. Processes that they start while they clean up get the grace
-/// period, then SIGKILL, but no SIGTERM.
+/// SIGTERM goes to the processes that exist at the beginning. Processes that those start later, to clean up, get the
+/// rest of the grace period, then SIGKILL.
 #[derive(Debug)]
 pub(super) struct Termination {
     targets: Vec<Target>,

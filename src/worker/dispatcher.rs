@@ -449,7 +449,7 @@ impl Dispatcher<'_> {
     }
 
     fn poll_store(&mut self) -> Result<(), StoreError> {
-        if let Some(error) = self.recovery.begin_new(&self.store)?
+        if let Some(error) = self.recovery.begin_for_dead(&self.store)?
             && self.throttle.begin(Instant::now(), self.slots.busy())
         {
             self.report(EventKind::Notice(format!("a dead worker cannot be recovered now: {error}")));

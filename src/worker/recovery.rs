@@ -44,7 +44,7 @@ impl Recovery {
 
     /// Begins the recovery of every other worker that is dead. Returns a shortage that kept one recovery from beginning:
     /// the next poll finds that worker again.
-    pub(super) fn begin_new(&mut self, store: &Store) -> Result<Option<io::Error>> {
+    pub(super) fn begin_for_dead(&mut self, store: &Store) -> Result<Option<io::Error>> {
         let mut shortage = None;
         for worker in store.open_workers()? {
             if worker.id == self.own || self.under_way.contains(&worker.id) {
