@@ -16,7 +16,7 @@ fn a_command_runs_without_a_shell_and_a_line_in_the_shell() {
 }
 
 #[test]
-fn it_runs_once_in_the_directory_of_the_caller() {
+fn an_ad_hoc_job_runs_once_in_the_directory_of_the_caller() {
     let sandbox = Sandbox::empty();
     sandbox.write("deep/file", "");
     sandbox.call("enqueue -c").arg("echo ran >> ran; exit 1").dir(sandbox.path("deep")).run().ok();
@@ -26,7 +26,7 @@ fn it_runs_once_in_the_directory_of_the_caller() {
 }
 
 #[test]
-fn it_may_be_named() {
+fn an_ad_hoc_job_may_be_named() {
     let sandbox = Sandbox::empty();
     assert_eq!(sandbox.run("enqueue --name dump --json -- true").ok().json()["name"], "dump");
     sandbox.run("enqueue --name a/b -- true").exits(2);
@@ -49,7 +49,7 @@ fn a_list_fixes_the_number_of_runs_and_any_other_backoff_needs_it() {
 }
 
 #[test]
-fn it_needs_no_job_file_and_reads_none() {
+fn an_ad_hoc_job_needs_no_job_file_and_reads_none() {
     let sandbox = Sandbox::new("this is not a job file");
     assert_eq!(sandbox.finish("-- true")["state"], "succeeded");
 }

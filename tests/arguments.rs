@@ -17,7 +17,7 @@ const AWKWARD: [&[u8]; 8] =
     [b"", b"a b", b"line\nbreak", b"\xff\xfe\x80", b"'\"$HOME`*\\", b"-n", b"--", b"\xc3\xa9"];
 
 #[test]
-fn they_reach_arrays_shell_lines_and_ad_hoc_commands_byte_for_byte() {
+fn arguments_reach_every_kind_of_command_byte_for_byte() {
     let sandbox = Sandbox::new(JOBS);
     for (line, first) in [("array --", "first|"), ("shell --", ""), ("-- printf %s|", "")] {
         let call = sandbox.call(&format!("enqueue {line}"));
@@ -29,7 +29,7 @@ fn they_reach_arrays_shell_lines_and_ad_hoc_commands_byte_for_byte() {
 }
 
 #[test]
-fn they_survive_a_replay() {
+fn arguments_survive_a_replay() {
     let sandbox = Sandbox::new("[jobs.j]\ncommand = 'printf %s \"$1\"; exit 1'\nmax_attempts = 1\n");
     sandbox.call("enqueue j --").arg(OsStr::from_bytes(b"\xff\n")).run().ok();
     sandbox.drain();
@@ -39,7 +39,7 @@ fn they_survive_a_replay() {
 }
 
 #[test]
-fn they_go_to_a_single_job() {
+fn arguments_go_to_a_single_job() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.run("enqueue array shell -- x").exits(2).prints("");
     sandbox.run("enqueue --all -- x").exits(2).prints("");

@@ -35,7 +35,7 @@ fn count(sandbox: &Sandbox, which: &str) -> i64 {
 }
 
 #[test]
-fn a_worker_that_is_told_to_stop_starts_it_no_more() {
+fn a_stopping_worker_starts_no_attempt_that_still_waits() {
     let (sandbox, mut worker) = claimed_again("");
     worker.ask_to_stop(Signal::TERM);
     let ran = worker.wait();
@@ -46,7 +46,7 @@ fn a_worker_that_is_told_to_stop_starts_it_no_more() {
 }
 
 #[test]
-fn it_expires_in_time() {
+fn an_attempt_that_still_waits_expires_in_time() {
     let (sandbox, _worker) = claimed_again("--expires-in 3s --unique-key k");
     eventually("it has expired", || (count(&sandbox, "dead_reason = 'expired'") == 1).then_some(()));
     assert_eq!(sandbox.run("enqueue leaves --in 1h --unique-key k").ok().stdout, "2\n");
@@ -64,7 +64,7 @@ ctypes.CDLL(None).pthread_exit(None)
 "#;
 
 #[test]
-fn one_whose_first_thread_has_ended_is_ended_as_well() {
+fn a_process_whose_first_thread_has_ended_is_ended_as_well() {
     let sandbox = Sandbox::new(
         r#"
 [jobs.leaves]

@@ -123,7 +123,7 @@ fn a_bad_line_is_named_by_number_and_nothing_is_enqueued() {
 
 /// A value is read when it is asked for; where it stands is told of the whole line, as of any other error.
 #[test]
-fn a_bad_line_after_one_that_begins_like_it_is_told_of_as_well() {
+fn a_bad_line_that_begins_like_the_line_before_is_reported() {
     let sandbox = Sandbox::new(JOBS);
     let good = r#"{"name":"job","queue":"q","args":["x"]}"#;
     let many_keys: Vec<_> = (0..30).map(|n| format!("\"k{n}\":{n}")).collect();

@@ -3,7 +3,7 @@
 use crate::support::{Sandbox, Signal, Value, assert_fields, eventually, is_alive, json, wait_until};
 
 #[test]
-fn of_a_dead_or_suspended_worker_it_says_who_ends_the_job() {
+fn cancel_says_how_a_job_of_a_dead_or_suspended_worker_ends() {
     let sandbox = Sandbox::empty();
     sandbox.add("-- sleep 60");
     let worker = sandbox.worker("");
@@ -97,7 +97,7 @@ fn a_success_stays_a_success_and_a_failure_is_not_retried() {
 }
 
 #[test]
-fn it_prints_the_jobs_and_names_those_that_it_leaves() {
+fn cancel_prints_the_jobs_and_names_unknown_ids() {
     let sandbox = Sandbox::empty();
     sandbox.finish("-- true");
     sandbox.finish("-- false");
@@ -110,7 +110,7 @@ fn it_prints_the_jobs_and_names_those_that_it_leaves() {
 }
 
 #[test]
-fn what_is_no_id_is_a_usage_error() {
+fn a_word_that_is_no_id_is_a_usage_error() {
     let sandbox = Sandbox::empty();
     for line in ["cancel", "cancel x", "cancel 0", "cancel 1.2"] {
         sandbox.run(line).exits(2);

@@ -34,7 +34,7 @@ fn only_its_owner_may_read_it() {
 }
 
 #[test]
-fn it_says_whose_it_is() {
+fn the_file_says_which_program_it_belongs_to() {
     let sandbox = Sandbox::empty();
     sandbox.add("-- true");
     let sql = sandbox.sql();

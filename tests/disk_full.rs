@@ -18,7 +18,7 @@ command = "echo next >> log"
 "#;
 
 #[test]
-fn what_is_not_on_disk_is_not_acknowledged() {
+fn a_change_that_is_not_on_disk_is_not_acknowledged() {
     let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
     disk.run("enqueue next next").ok().prints("1\n2\n");
     // Alone with the file nobody gets as far as a commit; beside a worker, the commit is what finds no room.

@@ -85,7 +85,7 @@ fn without_a_database_there_is_nothing_wrong() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_found() {
+fn a_broken_rule_is_found() {
     for (tampering, rule) in [
         (
             "DROP TRIGGER attempts_go_with_their_job; DELETE FROM attempts WHERE job_id = 1 AND number = 1",
@@ -153,7 +153,7 @@ fn files_that_others_may_read_and_mistakes_of_the_job_file_are_found() {
 }
 
 #[test]
-fn what_somebody_has_added_is_not_wrong() {
+fn added_tables_and_views_are_not_wrong() {
     let sandbox = sandbox();
     sandbox.sql().run("CREATE VIEW mine AS SELECT id FROM jobs; CREATE TABLE notes (text)");
     sandbox.run("doctor").ok();

@@ -14,7 +14,7 @@ fn expired(options: &str) -> Sandbox {
 }
 
 #[test]
-fn it_is_shown_before_it_is_recorded() {
+fn an_expiry_is_shown_before_it_is_recorded() {
     let sandbox = expired("");
     let job = sandbox.job(1);
     assert_eq!((&job["dead_reason"], &job["error_code"]), (&json!("expired"), &json!("EXPIRED")));
@@ -47,7 +47,7 @@ fn an_enqueue_that_meets_its_key_records_it() {
 }
 
 #[test]
-fn one_that_is_due_later_is_not_shown_as_dead_before() {
+fn a_job_that_is_due_later_is_not_shown_as_dead_before() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("job --in 1h");
     let job = sandbox.job(1);
@@ -56,7 +56,7 @@ fn one_that_is_due_later_is_not_shown_as_dead_before() {
 }
 
 #[test]
-fn one_that_has_started_is_not_cut_short() {
+fn a_job_that_has_started_is_not_cut_short() {
     let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done'\nexpires_in = '2s'\n",
     );
@@ -71,7 +71,7 @@ fn one_that_has_started_is_not_cut_short() {
 }
 
 #[test]
-fn one_that_runner_interrupts_after_its_expiry_runs_again() {
+fn a_job_that_runner_interrupts_after_its_expiry_runs_again() {
     let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done; exit 1'\n\
          expires_in = '500ms'\n",

@@ -62,7 +62,7 @@ fn in_words() {
 }
 
 #[test]
-fn it_says_the_same_as_what_then_happens() {
+fn the_answer_agrees_with_the_later_attempt() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("push");
     sandbox.run("work --until-idle").ok();
@@ -111,7 +111,7 @@ fn a_queued_job_has_an_expiry_of_its_own() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found() {
+fn unknown_jobs_are_not_found() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.run("explain pusch --exit 1").exits(66).says("push");
     sandbox.run("explain 7").exits(66);

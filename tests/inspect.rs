@@ -183,7 +183,7 @@ fn the_overview_counts() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found() {
+fn unknown_jobs_and_attempts_are_not_found() {
     let sandbox = sandbox();
     sandbox.run("inspect 9").exits(66).prints("").says("9");
     sandbox.run("inspect 1.2").exits(66);

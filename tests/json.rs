@@ -28,7 +28,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn of_a_job() {
+fn the_fields_of_a_job() {
     let sandbox = sandbox();
     for line in [
         "inspect 1",
@@ -45,7 +45,7 @@ fn of_a_job() {
 }
 
 #[test]
-fn of_an_attempt() {
+fn the_fields_of_an_attempt() {
     let sandbox = sandbox();
     let attempt = sandbox.attempt(1, 1);
     assert_only_fields(&attempt, ATTEMPT);
@@ -58,7 +58,7 @@ fn of_an_attempt() {
 }
 
 #[test]
-fn of_the_overview() {
+fn the_fields_of_the_overview() {
     let sandbox = sandbox();
     let _worker = sandbox.worker("-j3 --queue a --queue b");
     let overview = sandbox.run("inspect --json").ok().json();
@@ -74,7 +74,7 @@ fn of_the_overview() {
 }
 
 #[test]
-fn of_check_and_explain() {
+fn the_fields_of_check_and_explain() {
     let sandbox = sandbox();
     assert_only_fields(&sandbox.run("check --json").ok().json(), "name policy delays");
     let explained = sandbox.run("explain job --exit 3 --json").ok().json();

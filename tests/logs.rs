@@ -23,7 +23,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn of_the_last_attempt_or_of_the_one_that_is_named() {
+fn logs_shows_the_last_or_the_named_attempt() {
     let sandbox = sandbox();
     sandbox.run("logs 1").ok().shows("out 2\n").shows("err\n");
     sandbox.run("logs 1.1 --stdout").ok().prints("out 1\n");
@@ -44,7 +44,7 @@ fn bytes_are_raw_where_no_person_reads() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found() {
+fn unknown_jobs_and_attempts_are_not_found() {
     let sandbox = sandbox();
     sandbox.run("logs 2").exits(66).prints("").says("2");
     sandbox.run("logs 1.3").exits(66);
@@ -70,7 +70,7 @@ fn an_attempt_that_wrote_nothing_has_an_empty_log_and_a_person_is_told_so() {
 }
 
 #[test]
-fn what_runs_has_written_nothing_so_far_and_what_waits_is_not_there_yet() {
+fn a_running_job_has_written_nothing_so_far_and_a_waiting_one_has_no_log() {
     let sandbox = Sandbox::empty();
     sandbox.add("-- sleep 60");
     let _worker = sandbox.worker("");
@@ -84,7 +84,7 @@ fn what_runs_has_written_nothing_so_far_and_what_waits_is_not_there_yet() {
 }
 
 #[test]
-fn it_goes_through_the_retries_to_the_end() {
+fn follow_goes_through_the_retries_to_the_end() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("flaky");
     let mut follower = Background::start(&sandbox, sandbox.call("logs 1 -f"));
@@ -105,7 +105,7 @@ fn it_goes_through_the_retries_to_the_end() {
 }
 
 #[test]
-fn what_a_running_attempt_writes_is_seen_while_it_runs_and_each_byte_once() {
+fn output_is_followed_while_the_attempt_runs_each_byte_once() {
     let sandbox = Sandbox::new(JOBS);
     let _worker = sandbox.worker("");
     sandbox.add("slow");
@@ -188,7 +188,7 @@ fn the_last_lines_of_what_was_cut_say_nothing_of_the_cut() {
 }
 
 #[test]
-fn what_other_jobs_do_does_not_make_it_read_the_output_again() {
+fn work_on_other_jobs_does_not_make_it_read_the_output_again() {
     const MIB: usize = 1 << 20;
     let sandbox = Sandbox::new(
         "[jobs.long]\noutput_limit = '8MiB'\n\

@@ -3,7 +3,7 @@
 use crate::support::{Sandbox, json, wait_until};
 
 #[test]
-fn of_much_output_a_quarter_from_the_start_and_the_rest_from_the_end_is_kept() {
+fn long_output_keeps_a_quarter_from_the_start_and_the_rest_from_the_end() {
     let all = (1..=100_000).map(|number| number.to_string() + "\n").collect::<String>();
     for (limit, kept) in [("4KiB", 4_096), ("64KiB", 65_536), ("1MiB", all.len())] {
         for (stream, redirect) in [("stdout", ""), ("stderr", ">&2")] {

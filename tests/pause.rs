@@ -16,7 +16,7 @@ fn nothing_is_claimed_from_a_paused_queue() {
 }
 
 #[test]
-fn what_a_drain_leaves_in_a_paused_queue_is_told_at_its_end() {
+fn jobs_that_a_drain_leaves_in_a_paused_queue_are_told_at_its_end() {
     let sandbox = Sandbox::empty();
     for queue in ["net", "img", "open"] {
         sandbox.add(&format!("--queue {queue} -- true"));

@@ -39,7 +39,7 @@ fn age(sandbox: &Sandbox, id: u64, days: u64) {
 }
 
 #[test]
-fn what_succeeded_and_what_was_cancelled_goes() {
+fn succeeded_and_cancelled_jobs_go() {
     let sandbox = sandbox();
     sandbox.run("prune --older-than 0s").ok().quietly().prints("removed 2 jobs: 1 succeeded, 1 cancelled\n");
     assert_eq!(left(&sandbox), [4, 2]);

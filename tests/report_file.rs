@@ -14,7 +14,7 @@ fn after(lines: &str, status: u8, keys: &str) -> Value {
 }
 
 #[test]
-fn it_names_the_failure_and_the_policy_heeds_the_name() {
+fn the_report_names_the_failure_and_the_policy_heeds_the_name() {
     let lines = "error_code=FIRST\nerror_code=RATE_LIMITED\n\nmessage=slow down = please\r\n";
     let job = after(lines, 22, "exit_codes = { 22 = 'HTTP' }");
     let expected = json!({"error_code": "RATE_LIMITED", "message": "slow down = please", "exit_code": 22});

@@ -152,7 +152,7 @@ fn a_definition_that_has_changed_since_is_told_and_kept() {
 }
 
 #[test]
-fn of_several_at_once_one_puts_it_back() {
+fn one_of_several_calls_at_once_puts_a_job_back() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("worse");
     sandbox.drain();

@@ -91,7 +91,7 @@ fn a_shutdown_timeout_is_waited_out() {
 }
 
 #[test]
-fn what_may_run_only_once_is_dead_when_interrupted() {
+fn a_job_that_is_not_retryable_is_dead_when_interrupted() {
     let sandbox = Sandbox::new(JOBS);
     let mut worker = at_work(&sandbox, "once", "--shutdown-timeout 0s");
     worker.signal(Signal::TERM);

@@ -84,7 +84,7 @@ fn ids_are_never_reused() {
 }
 
 #[test]
-fn what_a_job_is_cannot_be_changed() {
+fn the_identity_of_a_job_cannot_be_changed() {
     let sandbox = sandbox();
     let sql = sandbox.sql();
     for sets in ["id = 30", "name = 'other'", "args = x'00'", "idempotency_key = 'k'", "enqueued_at = 0"] {

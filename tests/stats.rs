@@ -85,7 +85,7 @@ fn by_name_queue_and_time() {
 }
 
 #[test]
-fn what_a_person_sees() {
+fn the_table_for_a_person() {
     let sandbox = sandbox();
     let ran = sandbox.run("inspect stats").ok();
     assert_screen(&sandbox, || {

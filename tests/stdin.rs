@@ -57,7 +57,7 @@ fn nothing_is_something_too() {
 }
 
 #[test]
-fn it_survives_a_worker_that_is_killed() {
+fn input_survives_a_worker_that_is_killed() {
     let sandbox = Sandbox::empty();
     let options = "--max-attempts 2 --backoff 1ms";
     add(&sandbox, options, "cat >> read; echo $$ > pid; [ $RUNNER_ATTEMPT = 2 ] || exec sleep 20", b"x");
@@ -69,7 +69,7 @@ fn it_survives_a_worker_that_is_killed() {
 }
 
 #[test]
-fn it_is_for_a_single_job() {
+fn input_is_for_a_single_job() {
     let sandbox = Sandbox::new("[jobs.a]\ncommand = 'cat > read'\n[jobs.b]\ncommand = 'true'\n");
     sandbox.run("enqueue a b --stdin").exits(2).says("--stdin is for a single job");
     sandbox.run("enqueue --all --stdin").exits(2);
@@ -82,7 +82,7 @@ fn it_is_for_a_single_job() {
 }
 
 #[test]
-fn what_is_wrong_with_the_command_line_is_told_without_waiting_for_input() {
+fn mistakes_of_the_command_line_are_told_without_waiting_for_input() {
     let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\n[jobs.b]\ncommand = 'true'\n");
     for (line, status) in [
         ("enqueue --stdin a b", 2),
@@ -108,7 +108,7 @@ fn the_earlier_input_stays_where_a_key_gives_the_earlier_job() {
 }
 
 #[test]
-fn it_goes_with_its_job_and_cannot_be_changed() {
+fn input_goes_with_its_job_and_cannot_be_changed() {
     let sandbox = Sandbox::empty();
     add(&sandbox, "", "true", b"x");
     let sql = sandbox.sql();

@@ -46,7 +46,7 @@ fn service(sandbox: &Sandbox) -> Background {
 }
 
 #[test]
-fn it_says_that_it_is_ready_what_it_does_and_that_it_stops() {
+fn a_worker_reports_its_readiness_its_work_and_its_stop() {
     let sandbox = Sandbox::empty();
     let manager = manager(&sandbox);
     let mut worker = service(&sandbox);

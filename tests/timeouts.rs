@@ -39,7 +39,7 @@ fn a_stray_in_a_session_of_its_own_dies_with_the_timeout() {
 }
 
 #[test]
-fn what_a_normal_end_leaves_in_the_background_is_left_alone() {
+fn processes_that_a_normal_end_leaves_are_left_alone() {
     let sandbox = Sandbox::new(
         "[jobs.job]\ncommand = 'sh -c \"echo \\$\\$ > stray; exec sleep 20\" & until [ -s stray ] || [ ! -e runner.db ]; do sleep 0.02; done'\n",
     );
@@ -65,7 +65,7 @@ fn a_background_child_that_holds_no_pipe_is_no_leak() {
 
 /// The second attempt succeeds only if nothing is left of the first.
 #[test]
-fn what_is_left_is_ended_before_the_next_attempt_by_the_same_or_another_worker() {
+fn leftovers_are_ended_before_the_next_attempt_by_the_same_or_another_worker() {
     for first in ["work --drain", "work --max-jobs 1"] {
         let sandbox = Sandbox::new(
             r#"

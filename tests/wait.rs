@@ -124,7 +124,7 @@ fn ctrl_c_ends_the_waiting_and_the_job_goes_on() {
 }
 
 #[test]
-fn what_a_shell_puts_into_the_background_waits_on() {
+fn a_call_in_the_background_of_a_shell_waits_on() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("slow");
     let program = env!("CARGO_BIN_EXE_runner");
@@ -190,7 +190,7 @@ fn the_output_comes_only_when_it_has_failed_for_good() {
 }
 
 #[test]
-fn of_what_could_not_be_started_the_cause_comes_in_place_of_output() {
+fn the_cause_replaces_the_output_of_a_job_that_could_not_be_started() {
     let sandbox = Sandbox::empty();
     let _worker = sandbox.worker("");
     let ran =
@@ -216,7 +216,7 @@ fn a_batch_is_waited_for_as_a_whole() {
 }
 
 #[test]
-fn what_is_not_there_cannot_be_waited_for() {
+fn unknown_jobs_cannot_be_waited_for() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.run("wait 1").exits(66);
     sandbox.add("good");

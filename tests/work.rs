@@ -93,7 +93,7 @@ fn max_jobs_counts_attempts_that_were_started() {
 }
 
 #[test]
-fn it_exits_with_1_where_it_recorded_a_death() {
+fn a_worker_that_recorded_a_death_exits_with_1() {
     let sandbox =
         Sandbox::new("[jobs.good]\ncommand = 'true'\n[jobs.bad]\ncommand = 'false'\nmax_attempts = 1\n");
     sandbox.run("enqueue good").ok();

@@ -45,7 +45,7 @@ fn an_interrupted_creation_is_completed_by_the_next_command() {
 }
 
 #[test]
-fn what_an_interrupted_creation_left_is_replaced_whatever_it_is() {
+fn any_leftover_of_an_interrupted_creation_is_replaced() {
     let sandbox = Sandbox::empty();
     sandbox.add("-- true");
     let whole = fs::read(sandbox.db()).expect("a file");

@@ -11,7 +11,7 @@ pub fn everything(sandbox: &Sandbox, books: &Books, seen: &mut Seen, evidence: &
     seen.look(&sandbox.sql(), books);
     history::check(books, evidence);
     acknowledged_jobs_are_there_and_final(books, evidence);
-    what_was_enqueued_together_is_there_together(books, evidence);
+    jobs_that_were_enqueued_together_are_there_together(books, evidence);
     a_cancel_on_record_holds(books, evidence);
     the_doctor_finds_nothing(sandbox, books);
 }
@@ -49,7 +49,7 @@ fn acknowledged_jobs_are_there_and_final(books: &Books, evidence: &Evidence) {
     books.expect(acknowledged.len() > jobs / 2, || "hardly any job was acknowledged".to_owned());
 }
 
-fn what_was_enqueued_together_is_there_together(books: &Books, evidence: &Evidence) {
+fn jobs_that_were_enqueued_together_are_there_together(books: &Books, evidence: &Evidence) {
     let lots = std::mem::take(&mut books.open().lots);
     for (number, size) in lots {
         let number = number.to_string();

@@ -15,7 +15,7 @@ pub fn check(books: &Books, evidence: &Evidence) {
             attempts_are_dense(job),
             a_success_is_the_last(job),
             the_budget_is_kept(job, replays),
-            what_may_run_once_runs_once(id, job, replays, evidence),
+            a_job_that_is_not_retryable_runs_once(id, job, replays, evidence),
             the_log_and_the_rows_agree(id, job, evidence),
             attempts_do_not_overlap(id, evidence),
         ];
@@ -60,7 +60,12 @@ fn the_budget_is_kept(job: &Job, replays: u32) -> Option<String> {
     (fresh > replays).then(|| format!("it began {fresh} new budgets, and was put back {replays} times"))
 }
 
-fn what_may_run_once_runs_once(id: u64, job: &Job, replays: u32, evidence: &Evidence) -> Option<String> {
+fn a_job_that_is_not_retryable_runs_once(
+    id: u64,
+    job: &Job,
+    replays: u32,
+    evidence: &Evidence,
+) -> Option<String> {
     let starts = evidence.lines_of(id).iter().filter(|line| line.what == "start").count();
     (!job.retryable && starts > 1 + replays as usize)
         .then(|| format!("it is not retryable, started {starts} times and was put back {replays} times"))
