@@ -20,6 +20,8 @@ pub struct Output {
     color: bool,
     /// None where it goes to a file or program.
     terminal: Option<Terminal>,
+    /// Bytes that were written since the last flush.
+    unflushed: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +43,7 @@ impl Output {
             json: global.json,
             quiet: global.quiet,
             color: style::is_colored(global.color),
+            unflushed: 0,
         }
     }
 
@@ -111,6 +114,7 @@ impl Output {
 
     /// Writes bytes as they are.
     pub fn bytes(&mut self, bytes: &[u8]) -> Written {
+        self.unflushed += bytes.len();
         let done = self.out.as_mut().map_or(Ok(()), |out| out.write_all(bytes));
         self.written(done)
     }
@@ -124,6 +128,10 @@ impl Output {
     }
 
     pub fn flush(&mut self) -> Written {
+        // A worker writes its log past this, and its thread may hold the lock of standard output for ever.
+        if std::mem::take(&mut self.unflushed) == 0 {
+            return Ok(());
+        }
         let done = self.out.as_mut().map_or(Ok(()), Write::flush);
         self.written(done)
     }
