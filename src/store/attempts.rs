@@ -14,13 +14,13 @@ use crate::text::{Millis, Timestamp};
 #[derive(Clone, Debug)]
 pub struct AttemptRow {
     pub attempt: Attempt,
-    /// The name of its job.
+    /// The name of the job.
     pub name: String,
-    /// The runs in the budget of its job.
+    /// The runs in the budget of the job.
     pub runs: u32,
 }
 
-/// The place of an attempt in a list: when it ended, its job, its number. The next page comes after that of the last one.
+/// The place of an attempt in a list: when it ended, its job, its number. The next page comes after the last place.
 pub type AttemptCursor = (Timestamp, i64, u32);
 
 impl Store {

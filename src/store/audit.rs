@@ -1,7 +1,7 @@
 //! The invariant checker: rules that hold for every database, whatever happened to it.
 //!
-//! The schema refuses most violations when they are written. The audit looks at the whole file afterwards, and so also
-//! finds what a damaged disk, or a person with an editor, did to it.
+//! The schema refuses most violations when they are written. The audit reads the whole file afterwards, and so also
+//! finds the damage that a disk, or a person with an editor, has done.
 
 use std::collections::BTreeMap;
 

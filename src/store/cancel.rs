@@ -8,14 +8,14 @@ use super::open::Store;
 use crate::model::JobState;
 use crate::text::Timestamp;
 
-/// What a cancel did.
+/// The result of a cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CancelOutcome {
-    /// It was waiting, and is cancelled.
+    /// The job was waiting, and is cancelled.
     Cancelled,
-    /// It is running: the request is on record, and its worker ends it.
+    /// The job is running: the request is on record, and the worker ends the job.
     Requested,
-    /// It was finished before, and stays as it is.
+    /// The job was finished before, and stays as it is.
     Finished(JobState),
     /// There is no such job.
     Unknown,

@@ -15,19 +15,19 @@ use crate::text::Timestamp;
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub job_id: i64,
-    /// The number of its attempt.
+    /// The number of the next attempt.
     pub number: u32,
-    /// Which run of the budget that will be, from 1.
+    /// The number of that run in the budget, from 1.
     pub budget_number: u32,
     pub spec: Arc<JobSpec>,
     pub queue: String,
-    /// It must not start from then on.
+    /// The job must not start from this time on.
     pub expires_at: Option<Timestamp>,
     /// Appended to the command.
     pub args: Vec<Bytes>,
     /// Standard input.
     pub stdin: Option<Vec<u8>>,
-    /// Of the attempt before, if it failed.
+    /// The error code of the attempt before, if that attempt failed.
     pub last_error_code: Option<ErrorCode>,
     /// The worker that ran the attempt before.
     pub last_worker: Option<String>,
@@ -99,14 +99,14 @@ fn take(tx: &Connection, worker: i64, claim: &Claim, now: Timestamp) -> Result<(
         )?
         .execute(params![claim.job_id, worker, now.0])?;
     if taken == 0 {
-        // Passed over, it would be offered again and again.
+        // A job that is passed over would be offered again and again.
         let words = format!("an index calls job {} due, its row does not", claim.job_id);
         return Err(StoreError::contradiction(words));
     }
     Ok(())
 }
 
-/// What the next attempt of this job needs.
+/// Everything that the next attempt of this job needs.
 fn read(tx: &Connection, definitions: &mut Definitions, id: i64) -> Result<Claim> {
     let mut statement = tx.prepare_cached(
         "SELECT j.definition_id, j.queue, j.args, j.attempts, j.budget_used, j.expires_at, i.stdin, a.error_code, w.name

@@ -11,12 +11,12 @@ use crate::text::Timestamp;
 const SLACK_MS: i64 = 1_000;
 
 impl Store {
-    /// Lets waits that would begin in the future begin now: those of retries, and of jobs without a due time of their own.
-    /// Gives the number of jobs that it moved.
+    /// Makes waits that would begin in the future begin now: waits of retries, and of jobs without a due time of their
+    /// own. Gives the number of jobs moved.
     ///
-    /// Call this when a worker starts, when it sees that the clock was set back, and now and then while jobs come and end:
-    /// the clock may step twice between two looks at it. The newest thousand jobs and all attempts tell whether there is
-    /// anything to do.
+    /// Call this when a worker starts, when the worker sees that the clock was set back, and now and then while jobs
+    /// come and end: the clock may step twice between two polls. The newest thousand jobs and all attempts show whether
+    /// there is anything to do.
     pub fn follow_clock_step(&mut self, now: Timestamp) -> Result<usize> {
         let future = now.0.saturating_add(SLACK_MS);
         let stepped = self.read(|tx| {

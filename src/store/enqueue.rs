@@ -12,13 +12,13 @@ use super::{cancel, definition, expire};
 use crate::model::{Bytes, JobSpec};
 use crate::text::Timestamp;
 
-/// What to do if an unfinished job holds the unique key.
+/// The action if an unfinished job holds the unique key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OnConflict {
     /// Answer with the id of the holder.
     #[default]
     Skip,
-    /// Cancel the holder, if it has never started, and take its place.
+    /// Cancel a holder that has never started, and take its place.
     Replace,
     /// Refuse.
     Error,
@@ -27,7 +27,7 @@ pub enum OnConflict {
 /// A job to be enqueued.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    /// Its definition, with every option laid over it.
+    /// The definition, with every option applied.
     pub spec: Arc<JobSpec>,
     /// Appended to the command.
     pub args: Vec<Bytes>,
@@ -52,7 +52,7 @@ impl Store {
     /// Enqueues all of `jobs` or none. When this returns, they are on disk.
     ///
     /// The clock is read once the write lock is held, so that ids and due times agree on the order. `on_progress` is told
-    /// before each job how many are written; none of them counts until this returns.
+    /// before each job how many jobs are written; no job counts until this returns.
     pub fn enqueue(
         &mut self,
         jobs: &[NewJob],
@@ -120,7 +120,8 @@ pub(super) struct Holder {
     pub never_started: bool,
 }
 
-/// Finds the unfinished job that holds this key. If it has expired, its expiry is recorded and nobody holds the key.
+/// Finds the unfinished job that holds this key. If that job has expired, its expiry is recorded
+/// and nobody holds the key.
 pub(super) fn key_holder(tx: &Connection, key: &str, now: Timestamp) -> Result<Option<Holder>> {
     let sql =
         "SELECT id, state = 'pending' AND attempts = 0, state = 'pending' AND coalesce(expires_at <= ?2, 0)
@@ -163,7 +164,7 @@ fn execute_insert(insert: &mut Statement, job: &NewJob, definition: i64, now: Ti
     Ok(())
 }
 
-/// Arguments as they are stored: each ended by a NUL, which none can contain.
+/// Arguments as stored: each ended by a NUL, which no argument can contain.
 fn pack_args(args: &[Bytes]) -> Option<Vec<u8>> {
     if args.is_empty() {
         return None;

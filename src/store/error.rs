@@ -1,4 +1,4 @@
-//! What can go wrong with the store, as data, and the words for it.
+//! The errors of the store, as data, and the words for them.
 
 use std::fmt;
 use std::io;
@@ -16,7 +16,7 @@ pub enum StoreError {
     Missing(PathBuf),
     /// The file is something else.
     Foreign(PathBuf, &'static str),
-    /// The file is ours and damaged. With its path if that was found while opening.
+    /// The file is ours and damaged. The path is there if the damage was found while opening.
     Damaged(Option<PathBuf>, String),
     /// The file is from a newer runner, with this `user_version`.
     Newer(PathBuf, u32),
@@ -43,7 +43,7 @@ pub enum StoreError {
         key: String,
         /// The job that holds the key.
         holder: i64,
-        /// The holder was to be replaced, but it has started.
+        /// The holder was to be replaced, but has started.
         started: bool,
         /// Which of the jobs to be enqueued, from 0.
         index: usize,
@@ -53,7 +53,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// An error of a COMMIT: it may have reached the disk all the same, unless SQLite is known to have undone it.
+    /// An error of a COMMIT, which may have reached the disk all the same, unless SQLite is known to have undone it.
     pub(super) fn at_commit(error: rusqlite::Error) -> Self {
         match Self::from(error) {
             Self::Sqlite(error) => Self::CommitUnknown(error),

@@ -7,17 +7,17 @@ use super::open::Store;
 use crate::model::JobState;
 use crate::text::Timestamp;
 
-/// What an expiry makes of a waiting job. It died when it expired, whoever notices it later.
+/// The change to a waiting job that expires. The job died at its expiry, however late somebody notices.
 const EXPIRE: &str = "UPDATE jobs SET state = 'dead', dead_reason = 'expired', error_code = 'EXPIRED',
                                       changed_at = max(expires_at, changed_at)
                       WHERE state = 'pending'";
 
-/// A job that ended without a further attempt: it expired, or it was cancelled before it was started.
+/// A job that ended without a further attempt: the job expired, or was cancelled before its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DroppedJob {
     pub id: i64,
     pub name: String,
-    /// How many attempts it had.
+    /// The number of attempts that the job had.
     pub attempts: u32,
 }
 
@@ -29,7 +29,7 @@ impl DroppedJob {
 }
 
 impl Store {
-    /// Records the expiry of this job, if it has expired and nobody has recorded it.
+    /// Records the expiry of this job, if the job has expired and nobody has recorded that.
     pub fn record_expiry(&mut self, id: i64, clock: &dyn Fn() -> Timestamp) -> Result<()> {
         let due =
             "SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'pending' AND expires_at <= ?2)";
@@ -45,7 +45,7 @@ impl Store {
     }
 }
 
-/// The state of this job. If it has expired, that is recorded first.
+/// The state of this job. An expiry that has passed is recorded first.
 pub(super) fn state_at(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<JobState>> {
     let sql = "SELECT state, state = 'pending' AND coalesce(expires_at <= ?2, 0) FROM jobs WHERE id = ?1";
     let found = tx

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Result, StoreError};
 
-/// The longest path in bytes: SQLite takes 512 (`MAX_PATHNAME`), less the longest suffix that is appended.
-const PATH_LIMIT: usize = 512 - "-journal".len() - ".run/new.db".len() - 1;
+/// The longest path: SQLite takes 512 bytes (`MAX_PATHNAME`), less the longest suffix that is appended.
+const MAX_PATH_BYTES: usize = 512 - "-journal".len() - ".run/new.db".len() - 1;
 
 /// The path of a database: canonical, so that all processes mean the same file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ impl StoreFile {
         }
         let absolute = std::path::absolute(path).map_err(failed)?;
         let path = canonical(&absolute, 40).map_err(failed)?;
-        if path.as_os_str().len() > PATH_LIMIT {
-            let why = format!("its path is longer than {PATH_LIMIT} bytes, and SQLite takes no more");
+        if path.as_os_str().len() > MAX_PATH_BYTES {
+            let why = format!("its path is longer than {MAX_PATH_BYTES} bytes, and SQLite takes no more");
             return Err(failed(io::Error::other(why)));
         }
         Ok(Self { path })

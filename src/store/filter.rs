@@ -41,12 +41,12 @@ impl StateFilter {
     }
 }
 
-/// Which jobs or attempts to list or count. An empty list or none does not narrow it.
+/// Which jobs or attempts to list or count. An empty list, or none, selects all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of jobs.
+    /// States of jobs.
     pub states: Vec<StateFilter>,
-    /// Of attempts.
+    /// Outcomes of attempts.
     pub outcomes: Vec<Outcome>,
     pub name: Option<String>,
     pub queue: Option<String>,
@@ -58,7 +58,7 @@ pub struct Filter {
     pub dead_by_time: bool,
 }
 
-/// What a list is narrowed by.
+/// A column that narrows a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterColumn {
     Name,

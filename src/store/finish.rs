@@ -10,32 +10,32 @@ use crate::model::{
 };
 use crate::text::{Millis, Timestamp};
 
-/// An attempt that has ended, as its worker or a recoverer tells it.
+/// An attempt that has ended, as its worker or a recoverer reports the end.
 #[derive(Clone, Debug)]
 pub struct Ended {
     pub job_id: i64,
     pub number: u32,
     pub exit: Exit,
-    /// What the job said about itself.
+    /// The job's report on itself.
     pub report: SelfReport,
-    /// What runner has to say about it.
+    /// Runner's own message.
     pub message: Option<String>,
-    /// None where nobody knows whether it started.
+    /// None where nobody knows whether the attempt started.
     pub started_at: Option<Timestamp>,
     pub finished_at: Timestamp,
     /// By the monotonic clock; none for a crash.
     pub duration: Option<Millis>,
-    /// A child outlived it and held its output open.
+    /// A child outlived the attempt and held its output open.
     pub leaked: bool,
-    /// Why it could not be started.
+    /// The reason why the attempt could not be started.
     pub spawn_failure: Option<SpawnFailure>,
-    /// What it wrote; none: what was saved while it ran is all there is.
+    /// The output; none: the output saved while the attempt ran is all there is.
     pub output: Option<Output>,
     /// The dice for the jitter, uniform in [0, 1).
     pub roll: f64,
 }
 
-/// What was written about an ended attempt.
+/// The result of recording an ended attempt.
 #[derive(Clone, Debug)]
 pub enum Recorded {
     /// The attempt as the history has it, and what was decided.
@@ -50,13 +50,13 @@ pub enum Recorded {
 }
 
 impl Recorded {
-    /// Did its job go back to its queue?
+    /// Did the job go back to its queue?
     pub fn is_retry(&self) -> bool {
         matches!(self, Self::Written { attempt, .. } if attempt.next_state == JobState::Pending)
     }
 }
 
-/// What the decision needs of the job.
+/// The job's facts for the decision.
 struct Held {
     definition_id: i64,
     name: String,
@@ -116,13 +116,13 @@ pub(super) fn finish(
     };
     insert(tx, worker, &attempt)?;
     outputs::record(tx, ended.job_id, ended.number, ended.output.as_ref())?;
-    // Only an interrupted job goes back to its queue at or after its expiry, and it has been started in time.
+    // Only an interrupted job goes back to its queue at or after its expiry, and that job has been started in time.
     let expires_at = held.expires_at.map(|at| at.0).filter(|at| run_at.is_none_or(|run_at| run_at < *at));
     update_job(tx, worker, &attempt, run_at, expires_at, ended.report.result.as_deref())?;
     Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, runs: spec.policy.runs() })
 }
 
-/// The fence: the job, if it still runs exactly this attempt for exactly this worker.
+/// The fence: the job, if the job still runs exactly this attempt for exactly this worker.
 fn held(tx: &Connection, worker: i64, ended: &Ended) -> Result<Option<Held>> {
     let sql = "SELECT j.definition_id, j.name, j.budget_used, j.cancel_requested_at IS NOT NULL, j.expires_at, w.name
                FROM jobs AS j JOIN workers AS w ON w.id = j.worker_id

@@ -1,7 +1,7 @@
 //! Removing definitions that no job has and workers that no attempt names, after a prune.
 //!
 //! No index leads from a definition to its jobs, or from a worker to its attempts: each enqueue and each finish would
-//! pay for it. So one read finds what is unused, and short transactions remove it.
+//! pay for such an index. So one read finds the unused rows, and short transactions remove them.
 
 use std::thread;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::text::Timestamp;
 pub(super) const GAP: Duration = Duration::from_millis(3);
 
 /// Rows removed in one transaction.
-const CHUNK: usize = 500;
+const CHUNK_ROWS: usize = 500;
 
 /// Removes unused definitions, and unused workers that ended at this time or before. `go_on` says whether to go on.
 pub(super) fn collect(store: &mut Store, until: Timestamp, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
@@ -25,13 +25,13 @@ pub(super) fn collect(store: &mut Store, until: Timestamp, go_on: &mut dyn FnMut
         // The last definition stays: its id would be given out again, and a worker may remember its meaning.
         let definitions = "SELECT id FROM definitions WHERE id < (SELECT max(id) FROM definitions)
                            AND id NOT IN (SELECT definition_id FROM jobs)";
-        // A worker that has ended records no attempt: if it is unused now, it stays so.
+        // A worker that has ended records no attempt: an unused worker stays unused.
         let workers =
             "SELECT id FROM workers WHERE ended_at <= ?1 AND id NOT IN (SELECT worker_id FROM attempts)";
         let newest_job: i64 = tx.query_row("SELECT coalesce(max(id), 0) FROM jobs", [], |row| row.get(0))?;
         Ok((ids(tx, definitions, [])?, ids(tx, workers, [until.0])?, newest_job))
     })?;
-    // An enqueue finds definitions by their text: it may have used one of these since.
+    // An enqueue finds definitions by their text, and may have used one of these since.
     let sql = "DELETE FROM definitions WHERE id IN (SELECT value FROM json_each(?1))
                AND id NOT IN (SELECT definition_id FROM jobs WHERE id > ?2)";
     remove(store, &definitions, go_on, &|tx, chunk| {
@@ -48,7 +48,7 @@ fn remove(
     go_on: &mut dyn FnMut() -> bool,
     delete: &dyn Fn(&Connection, &str) -> rusqlite::Result<usize>,
 ) -> Result<()> {
-    for chunk in unused.chunks(CHUNK) {
+    for chunk in unused.chunks(CHUNK_ROWS) {
         if !go_on() {
             return Ok(());
         }

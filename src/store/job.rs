@@ -1,4 +1,4 @@
-//! One job as it is read back.
+//! One job, read back.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::text::Timestamp;
 pub struct JobRow {
     pub id: i64,
     pub state: JobState,
-    /// None unless it is pending.
+    /// None unless the job is pending.
     pub phase: Option<Phase>,
     /// The frozen definition, with the job's own queue, priority and key.
     pub spec: Arc<JobSpec>,
@@ -31,17 +31,17 @@ pub struct JobRow {
     pub expires_at: Option<Timestamp>,
     /// The last change of state.
     pub changed_at: Timestamp,
-    /// The first start that is known. The start of a running attempt only its worker knows, see [`JobRow::set_attempt_start`].
+    /// The first known start. Only the worker knows the start of a running attempt, see [`JobRow::set_attempt_start`].
     pub started_at: Option<Timestamp>,
     pub attempt_started_at: Option<Timestamp>,
     /// Ended attempts, over all budgets.
     pub attempts: u32,
     /// Counted attempts of this budget.
     pub budget_used: u32,
-    /// The worker that runs it.
+    /// The worker that runs the job.
     pub worker_id: Option<String>,
     pub cancel_requested_at: Option<Timestamp>,
-    /// None unless it is dead.
+    /// None unless the job is dead.
     pub error_code: Option<ErrorCode>,
     pub dead_reason: Option<DeadReason>,
     pub result: Option<String>,
@@ -49,7 +49,7 @@ pub struct JobRow {
     pub last_error_code: Option<ErrorCode>,
     /// The message of the last attempt.
     pub last_message: Option<String>,
-    /// Its queue is paused.
+    /// The queue is paused.
     pub paused: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct JobView {
 #[derive(Debug)]
 pub struct AttemptView {
     pub job: JobRow,
-    /// None while it runs, or if there is no such attempt.
+    /// None while the attempt runs, or if there is no such attempt.
     pub ended: Option<Attempt>,
     pub output: Output,
 }
@@ -156,12 +156,12 @@ impl JobRow {
             last_message: row.get(21)?,
             paused: row.get(22)?,
         };
-        job.see_at(now);
+        job.apply_time(now);
         Ok(job)
     }
 
-    /// Works out what depends on the moment: the phase, and an expiry that has passed.
-    fn see_at(&mut self, now: Timestamp) {
+    /// Sets the values that depend on the time: the phase, and an expiry that has passed.
+    fn apply_time(&mut self, now: Timestamp) {
         if self.state != JobState::Pending {
             return;
         }
@@ -185,12 +185,12 @@ impl JobRow {
         self.started_at = self.started_at.or(Some(at));
     }
 
-    /// When it ended; none before.
+    /// When the job ended; none before.
     pub fn finished_at(&self) -> Option<Timestamp> {
         self.state.is_final().then_some(self.changed_at)
     }
 
-    /// When the running attempt began, or was claimed; none unless it is running.
+    /// When the running attempt began, or was claimed; none unless the job is running.
     pub fn running_since(&self) -> Option<Timestamp> {
         (self.state == JobState::Running).then(|| self.attempt_started_at.unwrap_or(self.changed_at))
     }
@@ -200,12 +200,12 @@ impl JobRow {
         if self.state == JobState::Running { self.attempts.saturating_add(1) } else { self.attempts }
     }
 
-    /// When the retry is due; none unless it waits for one.
+    /// When the retry is due; none unless the job waits for a retry.
     pub fn next_retry_at(&self) -> Option<Timestamp> {
         (self.phase == Some(Phase::Retrying)).then_some(self.run_at)
     }
 
-    /// Its phase while it waits, else its state.
+    /// The phase of a waiting job, else the state.
     pub fn status(&self) -> &'static str {
         self.phase.map_or(self.state.as_str(), Phase::as_str)
     }

@@ -47,7 +47,7 @@ impl Store {
     }
 }
 
-/// A walk from the newest job on, through all jobs unless an index has those that are wanted in this order.
+/// A walk from the newest job on, through all jobs unless an index has the wanted jobs in this order.
 fn by_id(
     tx: &Connection,
     filter: &Filter,

@@ -20,12 +20,12 @@ const APPLICATION_ID: u32 = 0x7275_6e6a;
 /// `PRAGMA user_version` that this program writes and reads.
 const VERSION: u32 = 1;
 
-/// A log that has grown beyond this many bytes is cut to them: twice the length at which SQLite checkpoints (1 000 pages).
+/// A log that has grown beyond this length is cut to it: twice the length at which SQLite checkpoints (1 000 pages).
 /// A log that is written over keeps its length, and a sync that need not record a new length takes half the time.
-const LOG_LIMIT: u64 = 8 << 20;
+const MAX_LOG_BYTES: u64 = 8 << 20;
 
-/// The length of the header of an SQLite file in bytes.
-const HEADER: usize = 100;
+/// The length of the header of an SQLite file.
+const HEADER_BYTES: usize = 100;
 
 /// An open database.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl Store {
         written.map_err(|error| explain_denial(error, &self.file))
     }
 
-    /// Runs one read transaction: all its statements see the same moment. Within another one it is part of that.
+    /// Runs one read transaction: all its statements see the same moment. A nested one is part of the outer one.
     pub(super) fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.autocommit(|connection| {
             if !connection.is_autocommit() {
@@ -149,7 +149,7 @@ fn connect(file: &StoreFile, alone: bool) -> Result<Connection> {
     // Otherwise the planner looks at bound values, and plans a statement afresh each time they are bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // FULL: a commit is on disk before it returns.
-    let pragmas = format!("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = {LOG_LIMIT}");
+    let pragmas = format!("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = {MAX_LOG_BYTES}");
     connection.execute_batch(&pragmas)?;
     check_version(&connection, file.path())?;
     checkpoint_on_close(&connection, true)?;
@@ -178,7 +178,7 @@ fn damaged(path: &Path, what: String) -> StoreError {
     StoreError::Damaged(Some(path.to_owned()), what)
 }
 
-/// Reads the header without SQLite, which may write to a file once it has opened it, if only to recover a journal.
+/// Reads the header without SQLite, which may write to any file that it opens, if only to recover a journal.
 ///
 /// Call this before the process has a connection to the file: closing a second handle would drop SQLite's POSIX locks.
 fn check_header(file: &StoreFile) -> Result<()> {
@@ -191,8 +191,8 @@ fn check_header(file: &StoreFile) -> Result<()> {
     if found.nlink() > 1 {
         return Err(StoreError::HardLinked(path.to_owned(), found.nlink()));
     }
-    let mut header = Vec::with_capacity(HEADER);
-    let limit = HEADER as u64;
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    let limit = HEADER_BYTES as u64;
     File::open(path).and_then(|file| file.take(limit).read_to_end(&mut header)).map_err(failed)?;
     if !header.starts_with(b"SQLite format 3\0") {
         return Err(StoreError::Foreign(path.to_owned(), "it is not an SQLite file"));

@@ -1,4 +1,4 @@
-//! What attempts wrote.
+//! The output of attempts.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -6,7 +6,7 @@ use super::error::Result;
 use super::open::Store;
 use crate::model::StreamBytes;
 
-/// What is kept of both streams of an attempt.
+/// The kept output of both streams of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Output {
     pub stdout: StreamBytes,
@@ -39,8 +39,8 @@ impl Store {
         })
     }
 
-    /// The number of bytes that this running attempt has written to each stream, as far as it is saved. The output changes
-    /// only with these, and takes longer to read.
+    /// The number of bytes that this running attempt has written to each stream, as far as they are saved. The output
+    /// changes only with these numbers, and takes longer to read.
     pub fn live_lengths(&self, job_id: i64, number: u32) -> Result<(u64, u64)> {
         let sql = "SELECT length(stdout) + stdout_omitted, length(stderr) + stderr_omitted
                    FROM live_outputs WHERE job_id = ?1 AND number = ?2";
@@ -51,7 +51,7 @@ impl Store {
         })
     }
 
-    /// The output of this attempt: kept, or what it has written so far. Empty where it wrote nothing.
+    /// The output of this attempt: kept, or saved so far. Empty where the attempt wrote nothing.
     pub fn output(&self, job_id: i64, number: u32) -> Result<Output> {
         let columns = "stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted";
         let sql = format!(
@@ -72,7 +72,8 @@ fn from_row(row: &Row) -> rusqlite::Result<Output> {
     })
 }
 
-/// Records the output of an attempt that ends now. Without one, what was saved while it ran is all there is.
+/// Records the output of an attempt that ends now. Without one, the output saved while the attempt ran
+/// is all there is.
 pub(super) fn record(tx: &Connection, job_id: i64, number: u32, output: Option<&Output>) -> Result<()> {
     match output {
         Some(Output { stdout, stderr }) if !stdout.is_empty() || !stderr.is_empty() => {

@@ -27,7 +27,7 @@ pub struct Counts {
 pub struct QueueRow {
     pub name: String,
     pub paused: bool,
-    /// Its jobs. Finished ones are not counted.
+    /// The jobs of the queue. Finished jobs are not counted.
     pub counts: Counts,
 }
 

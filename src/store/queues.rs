@@ -119,7 +119,7 @@ pub(super) fn due_times(
     Ok((due, later))
 }
 
-/// What is left to do in the queues that a worker looks at.
+/// Work left in the selected queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Backlog {
     /// A job is running, here or in another worker.
@@ -132,7 +132,7 @@ pub struct Backlog {
     pub next_due: Option<Timestamp>,
 }
 
-/// Looks at what is left in these queues (none: in all), paused ones left out.
+/// Finds the work left in these queues (none: in all), except in paused ones.
 pub(super) fn backlog(tx: &Connection, selected: Option<&[String]>, now: Timestamp) -> Result<Backlog> {
     let levels = open_levels(tx, selected)?;
     let (due, next_due) = due_times(tx, &levels, now)?;
@@ -164,7 +164,7 @@ fn any_running(tx: &Connection, selected: Option<&[String]>) -> Result<bool> {
     while let Some(row) = rows.next()? {
         let queue: String = row.get(0)?;
         if !row.get::<_, bool>(2)? {
-            // Nobody would ever end it, and whoever waits for it would wait for ever.
+            // Nobody would ever end this job, and a wait for its end would never end.
             let id: i64 = row.get(1)?;
             return Err(StoreError::contradiction(format!("job {id} is held by a worker that has ended")));
         }

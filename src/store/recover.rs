@@ -1,4 +1,4 @@
-//! Recording what became of a dead worker's claims.
+//! Recording the end of a dead worker's claims.
 
 use rusqlite::Connection;
 
@@ -15,12 +15,12 @@ use crate::text::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldClaim {
     pub job_id: i64,
-    /// Of the attempt that it was claimed for.
+    /// The number of the attempt that the job was claimed for.
     pub number: u32,
     pub claimed_at: Timestamp,
 }
 
-/// What became of a dead worker's claims. It is on disk.
+/// The result of a recovery, on disk.
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// In the order of the lost attempts.
@@ -43,9 +43,10 @@ impl Store {
         })
     }
 
-    /// Records what is known of a dead worker's attempts, gives back what it never started, and closes its row.
+    /// Records what is known of a dead worker's attempts, gives back the claims that never started, and closes
+    /// the worker's row.
     ///
-    /// Nothing of it may still be running. Harmless where somebody else did so before: the fence refuses it.
+    /// No process of the worker may still be running. A second recovery is harmless: the fence refuses its attempts.
     pub fn recover(
         &mut self,
         definitions: &mut Definitions,
@@ -59,7 +60,7 @@ impl Store {
             for ended in lost {
                 let recorded = finish::finish(tx, definitions, worker, ended)?;
                 if matches!(recorded, Recorded::Late { .. }) && holds(tx, worker, ended.job_id)? {
-                    // It would be found again and again.
+                    // The job would be found again and again.
                     return Err(StoreError::contradiction(format!(
                         "job {} is held by a dead worker, and is not as that one claimed it",
                         ended.job_id
@@ -72,7 +73,7 @@ impl Store {
                 recovered.cancelled.extend(give_back(tx, worker, *job_id, now)?);
             }
             let closed = workers::close(tx, worker, now)?;
-            // It will be found again and again by the index that it was found by.
+            // The index would give this worker again and again.
             let listed = "SELECT EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
                                          WHERE ended_at IS NULL AND id = ?1)
                           AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)";

@@ -8,16 +8,16 @@ use super::{definition, enqueue, expire};
 use crate::model::JobState;
 use crate::text::Timestamp;
 
-/// Why a job was left as it is.
+/// The reason why a job was left as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// There is no such job.
     Unknown,
-    /// It is in this state, which the request does not fit.
+    /// The job is in this state, which the request does not fit.
     State(JobState),
-    /// It is not retryable; `--force` runs it again all the same.
+    /// The job is not retryable; `--force` runs the job again all the same.
     NotRetryable,
-    /// This unfinished job holds its unique key.
+    /// This unfinished job holds the unique key.
     KeyTaken(i64),
 }
 
@@ -25,7 +25,7 @@ pub enum Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retried {
     pub id: i64,
-    /// None if it was done.
+    /// None if the job was put back.
     pub refusal: Option<Refusal>,
 }
 

@@ -75,7 +75,7 @@ impl Store {
     /// The numbers of all names that have something that ended. Takes about a second for a million attempts.
     pub fn stats(&self, filter: &Filter, now: Timestamp) -> Result<Stats> {
         let mut names = Names::new();
-        // Not in one transaction: it would hold up checkpoints longer than either.
+        // One transaction for both would hold up checkpoints longer than either.
         self.autocommit(|tx| {
             gather_jobs(tx, filter, now, &mut names)?;
             gather_attempts(tx, filter, &mut names)
@@ -137,7 +137,7 @@ impl Gathered {
         let outcome = Outcome::parse(&outcome);
         match outcome {
             Some(Outcome::Succeeded) => self.stats.successes += 1,
-            // A person ended it, which is no failure of the job.
+            // A person ended the attempt, which is no failure of the job.
             Some(Outcome::Cancelled | Outcome::Interrupted) => {}
             _ => self.stats.add_failure(Timestamp(row.get(1)?), row.get(3)?),
         }

@@ -14,32 +14,32 @@ use crate::text::Timestamp;
 /// Expired jobs recorded in one turn; the rest waits for the next.
 const MAX_EXPIRED: usize = 1_000;
 
-/// What a worker asks of one turn.
+/// The request of a worker for one turn.
 #[derive(Debug)]
 pub struct TurnRequest<'a> {
     /// The row id of the worker.
     pub worker: i64,
-    /// The queues it looks at; none: all.
+    /// The selected queues; none: all.
     pub queues: Option<&'a [String]>,
     pub ended: &'a [Ended],
-    /// Claims that were not started and will not be: they go back as if they had never been made.
+    /// Jobs whose claims will never start: the jobs go back as if they had never been claimed.
     pub give_back: &'a [i64],
-    /// How many jobs it can start now.
+    /// The number of jobs that the worker can start now.
     pub idle_slots: usize,
 }
 
-/// What a turn did. It is on disk.
+/// The result of a turn, on disk.
 #[derive(Debug, Default)]
 pub struct Turn {
     /// In the order of [`TurnRequest::ended`].
     pub recorded: Vec<Recorded>,
     /// Jobs that died waiting.
     pub expired: Vec<DroppedJob>,
-    /// Of [`TurnRequest::give_back`]: those that did not go back to their queue, since they had been cancelled.
+    /// Jobs of [`TurnRequest::give_back`] that had been cancelled, and so did not go back to their queue.
     pub cancelled: Vec<DroppedJob>,
     /// Jobs to start, in this order.
     pub claims: Vec<Claim>,
-    /// What is left.
+    /// Work left in the selected queues.
     pub backlog: Backlog,
     /// Running jobs of this worker that are to be ended.
     pub cancels: Vec<i64>,
@@ -68,7 +68,7 @@ impl Store {
             turn.backlog = queues::backlog(tx, request.queues, now)?;
             let expired_all = turn.expired.len() < MAX_EXPIRED;
             if turn.backlog.due && expired_all && turn.claims.len() < request.idle_slots {
-                // Whoever waits until nothing is due would wait for ever.
+                // A wait until nothing is due would never end.
                 return Err(StoreError::contradiction(
                     "a waiting job is due and cannot be found by its index",
                 ));
@@ -82,7 +82,7 @@ impl Store {
 
 /// Undoes a claim that was never started. A cancel that came meanwhile takes effect, and then the job is given.
 ///
-/// The job was due, and is, whatever has become of the clock; it has waited since then.
+/// The job was due and stays due, whatever has become of the clock, and has waited since then.
 pub(super) fn give_back(
     tx: &Connection,
     worker: i64,

@@ -1,4 +1,4 @@
-//! The rows of workers. Which of them is alive, their locks tell.
+//! The rows of workers. The locks show which workers are alive.
 
 use rusqlite::{Connection, Row, params};
 
@@ -10,18 +10,18 @@ use crate::text::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerRow {
     pub id: i64,
-    /// Its random name: the `worker_id` that people see.
+    /// The random name: the `worker_id` that people see.
     pub name: String,
-    /// Its process id, in the boot with `boot_id`.
+    /// The process id, in the boot with `boot_id`.
     pub pid: i32,
-    /// The boot it ran in.
+    /// The boot that the worker ran in.
     pub boot_id: String,
-    /// When its process started, in clock ticks since that boot.
+    /// The start of the process, in clock ticks since that boot.
     pub start_ticks: u64,
     pub started_at: Timestamp,
-    /// How many attempts it runs at once.
+    /// The number of attempts that the worker runs at once.
     pub slots: usize,
-    /// The queues it looks at; none: all.
+    /// The selected queues; none: all.
     pub queues: Option<Vec<String>>,
 }
 
@@ -54,7 +54,7 @@ impl Store {
         })
     }
 
-    /// Closes the row of a worker that stopped, unless it still holds jobs: then its death is to be dealt with.
+    /// Closes the row of a worker that stopped, unless the worker still holds jobs and must be recovered.
     pub fn worker_ended(&mut self, id: i64, at: Timestamp) -> Result<()> {
         self.write(|tx| close(tx, id, at)).map(|_| ())
     }
@@ -71,14 +71,14 @@ impl Store {
         })
     }
 
-    /// [`Store::open_workers`], with what they hold.
+    /// [`Store::open_workers`], with the number of jobs that each worker holds.
     pub fn workers(&self) -> Result<Vec<OpenWorker>> {
         let workers = self.open_workers()?.into_iter();
         workers.map(|row| Ok(OpenWorker { running: self.held_by(row.id)?.len() as u64, row })).collect()
     }
 }
 
-/// Closes the row of a worker that holds nothing. True if it was open.
+/// Closes the row of a worker that holds nothing. True if the row was open.
 pub(super) fn close(tx: &Connection, id: i64, at: Timestamp) -> Result<bool> {
     let sql = "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
                AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)";
