@@ -83,7 +83,7 @@ impl Batch<'_> {
     fn job(&mut self, line: &[u8]) -> Result<NewJob> {
         let mut line = options(line)?;
         line.check()?;
-        // These belong to one job, not to its definition.
+        // These options belong to one job, not to its definition.
         let own = JobOptions {
             args: mem::take(&mut line.args),
             delay: line.delay.take(),
@@ -126,7 +126,7 @@ fn options(line: &[u8]) -> Result<JobOptions> {
     Ok(options)
 }
 
-/// The keys and values of a JSON object in their order, with those that are given twice.
+/// The keys and values of a JSON object in their order, repeated keys included.
 struct Fields(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Fields {

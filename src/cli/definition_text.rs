@@ -14,7 +14,7 @@ pub fn command_line(command: &Command, args: &[Bytes]) -> String {
     typed.join(" ")
 }
 
-/// Prints the first lines of a command, unbroken: they may be copied.
+/// Prints the first lines of a command, unbroken: a person may copy the lines.
 pub fn print_command(out: &mut Output, command: &Command, args: &[Bytes]) -> Written {
     const MAX_LINES: usize = 8;
     let text = command_line(command, args);

@@ -7,7 +7,7 @@ use std::process::{ExitCode, Termination};
 use crate::jobfile::JobFileError;
 use crate::store::StoreError;
 
-/// How a verb ended. The numbers above 63 are those of `sysexits.h`.
+/// The exit status of a verb. The numbers above 63 come from `sysexits.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExitStatus(pub u8);
 
@@ -38,7 +38,7 @@ impl Termination for ExitStatus {
     }
 }
 
-/// An error of the command line itself, and what every other error becomes before it is printed.
+/// An error of the command line itself. Every other error becomes a `CliError` before it is printed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CliError {
     pub status: ExitStatus,
@@ -73,7 +73,7 @@ impl fmt::Display for CliError {
 
 impl std::error::Error for CliError {}
 
-/// The words, the hint and the exit status of an error: all its contexts, and what its cause asks for.
+/// The message, the hint and the exit status of an error, from all its contexts and its cause.
 pub fn describe(error: &anyhow::Error) -> CliError {
     let known = error.chain().find_map(status_and_hint);
     let (status, hint) = known.unwrap_or((ExitStatus::INTERNAL, None));

@@ -1,4 +1,4 @@
-//! Parse, run, say how it went.
+//! Parses, runs, and reports the result.
 
 use std::env;
 use std::io::ErrorKind;
@@ -48,7 +48,7 @@ pub fn main() -> ExitStatus {
         Ok(Ok(status)) => status,
         Ok(Err(error)) => {
             let CliError { status, message, hint } = describe(&error);
-            // They may hold names and paths from anywhere.
+            // The words may hold names and paths from anywhere.
             output::print_error(&safe_block(&message), hint.map(|hint| safe_block(&hint)).as_deref());
             status
         }
@@ -71,7 +71,7 @@ fn run(cli: &Cli) -> Result<ExitStatus> {
     }
     let mut out = Output::new(&cli.global);
     let done = run_verb(cli, &mut out);
-    // What was printed before an error comes before its words.
+    // The output comes before the error message.
     let flushed = out.flush();
     let status = done?;
     flushed.map(|()| status)

@@ -80,7 +80,7 @@ pub struct JobOptions {
     /// At most one unfinished job may hold this key
     #[arg(long, value_name = "K", value_parser = values::key)]
     pub unique_key: Option<String>,
-    /// What to do where the unique key is held
+    /// The action if another job holds the unique key
     #[arg(long, value_name = "skip|replace|error", value_parser = values::on_conflict)]
     pub on_conflict: Option<OnConflict>,
     /// Never enqueue twice with this key, also after the first job has finished
@@ -163,13 +163,13 @@ impl JobOptions {
         Ok(true)
     }
 
-    /// When the job is due, if these options say so.
+    /// The due time, if these options give one.
     pub fn run_at(&self, now: Timestamp) -> Option<Timestamp> {
         self.delay.map(|delay| now.plus(delay)).or(self.at.map(|at| at.resolve(now)))
     }
 }
 
-/// The words for a key that there is not.
+/// The error for an unknown key.
 pub fn unknown_key(key: &str) -> String {
     let known = JobOptions::augment_args(clap::Command::new("line"));
     let known =

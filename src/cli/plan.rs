@@ -25,7 +25,7 @@ pub struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// `now` is what due times count from.
+    /// Due times count from `now`.
     pub const fn new(global: &'a Global, now: Timestamp) -> Self {
         Self { global, now, file: OnceCell::new() }
     }
@@ -113,11 +113,11 @@ fn name_of(command: &Command) -> String {
     if check_name(&program).is_ok() { program.into_owned() } else { "adhoc".to_owned() }
 }
 
-/// Refuses what the kernel could never execute (execve(2)) before it is on disk.
+/// Refuses a command that the kernel could never execute (execve(2)) before the job is on disk.
 fn check_limits(spec: &JobSpec, args: &[Bytes]) -> Result<()> {
     /// Bytes of all strings with a pointer each: three quarters of 8 MiB, the usual limit of the stack. A smaller limit
     /// shows when the command is started.
-    const MAX_TOTAL: usize = 6 << 20;
+    const MAX_COMMAND_BYTES: usize = 6 << 20;
     let command = match &spec.command {
         Command::Shell(line) => std::slice::from_ref(line),
         Command::Argv(words) => words.as_slice(),
@@ -137,9 +137,9 @@ fn check_limits(spec: &JobSpec, args: &[Bytes]) -> Result<()> {
         }
         total += length + size_of::<*const u8>();
     }
-    if total > MAX_TOTAL {
+    if total > MAX_COMMAND_BYTES {
         let what = format!(
-            "the arguments and variables have {total} bytes together, and the kernel takes at most {MAX_TOTAL}"
+            "the arguments and variables have {total} bytes together, and the kernel takes at most {MAX_COMMAND_BYTES}"
         );
         bail!(CliError::usage(what).hint("put the data into a file and pass its name, or --stdin"));
     }

@@ -14,16 +14,16 @@ use signal_hook::flag;
 use super::error::ExitStatus;
 use crate::store::Store;
 
-/// Poll interval of the version of the database: no person notices the delay, and it takes no measurable CPU.
+/// The pause between reads of the database version: no person notices the delay, and the reads take no measurable CPU.
 const POLL: Duration = Duration::from_millis(40);
 
-/// How often to look even if the version stays the same: time passes, and workers die.
-const LOOK: Duration = Duration::from_secs(1);
+/// The longest time without a poll while the version stays the same: time passes, and workers die.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 pub struct Poller {
     stops: Vec<(i32, Arc<AtomicBool>)>,
     version: Option<i64>,
-    looked: Instant,
+    polled_at: Instant,
 }
 
 impl Poller {
@@ -31,7 +31,7 @@ impl Poller {
     pub fn start() -> Result<Self> {
         let caught = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).map(catch);
         let stops = caught.collect::<io::Result<_>>().context("could not listen for signals")?;
-        Ok(Self { stops, version: None, looked: Instant::now() })
+        Ok(Self { stops, version: None, polled_at: Instant::now() })
     }
 
     /// The exit status, if a signal has said stop.
@@ -49,10 +49,10 @@ impl Poller {
             let version = Some(store.data_version()?);
             let now = Instant::now();
             let left = until.map(|until| until.saturating_duration_since(now));
-            let is_time = left == Some(Duration::ZERO) || now.duration_since(self.looked) >= LOOK;
+            let is_time = left == Some(Duration::ZERO) || now.duration_since(self.polled_at) >= POLL_INTERVAL;
             if is_time || self.version != version {
                 store.check_path()?;
-                (self.version, self.looked) = (version, now);
+                (self.version, self.polled_at) = (version, now);
                 return Ok(None);
             }
             thread::sleep(left.map_or(POLL, |left| left.min(POLL)));
@@ -74,7 +74,7 @@ fn catch(signal: i32) -> io::Result<(i32, Arc<AtomicBool>)> {
     Ok((signal, noted))
 }
 
-/// A shell starts background jobs with SIGINT ignored, and so it is to stay.
+/// A shell starts background jobs with SIGINT ignored, and SIGINT must stay ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

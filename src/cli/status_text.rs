@@ -18,13 +18,13 @@ pub fn status_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Ve
         JobState::Running => running(job, workers, now),
         JobState::Pending => {
             let mut lines = vec![due(job, now)];
-            lines.extend(what_holds_it(job, workers));
+            lines.extend(blocker(job, workers));
             lines
         }
     }
 }
 
-/// What the expiry of an unfinished job does to it.
+/// The effect of the expiry on an unfinished job.
 pub fn expiry_text(job: &JobRow, now: Timestamp) -> Option<String> {
     let expiry = job.expires_at?;
     let when = relative_time(expiry, now);
@@ -70,8 +70,8 @@ fn due(job: &JobRow, now: Timestamp) -> String {
     format!("{last} is retried: attempt {next} of {runs} {when}")
 }
 
-/// What a waiting job waits for besides its due time.
-fn what_holds_it(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
+/// The reason, besides its due time, that a waiting job has not started.
+fn blocker(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
     let queue = &job.spec.queue;
     if job.paused {
         return Some(format!("queue {queue} is paused; runner resume {queue} opens it"));

@@ -1,4 +1,4 @@
-//! Verbs and options of other programs, and what does the same here. Slips of the fingers are clap's business.
+//! Verbs and options of other programs, and their equivalents here. Slips of the fingers are clap's business.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! Values of options: from what was typed to what it means. The errors say what is allowed.
+//! Values of options: from text to typed values. The errors list the allowed values.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -14,7 +14,7 @@ pub fn name(text: &str) -> Result<String, String> {
     model::check_name(text).map(|()| text.to_owned())
 }
 
-/// A key: any text but none.
+/// A key: any nonempty text.
 pub fn key(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("a key is not empty".to_owned()) } else { Ok(text.to_owned()) }
 }

@@ -42,7 +42,7 @@ pub struct Waiter {
 pub type OnFinal<'a> = dyn FnMut(&Store, &JobRow, Option<&Attempt>) -> Written + 'a;
 
 impl Waiter {
-    /// Waits at most so long from now on. Unless it is quiet it warns where no worker would start a job.
+    /// Waits at most so long from now on. Unless quiet, the waiter warns if no worker would start a job.
     pub fn new(timeout: Option<Millis>, quiet: bool) -> Result<Self> {
         Ok(Self {
             poller: Poller::start()?,

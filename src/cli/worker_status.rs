@@ -1,4 +1,4 @@
-//! Workers, and whether they live.
+//! Workers and their liveness.
 
 use anyhow::Result;
 
@@ -9,17 +9,17 @@ use crate::worker::{Liveness, liveness};
 pub struct WorkerStatus {
     pub row: WorkerRow,
     pub liveness: Liveness,
-    /// The number of jobs that it holds.
+    /// The number of jobs that the worker holds.
     pub running: u64,
 }
 
 impl WorkerStatus {
-    /// Does it hold its lock? A suspended worker does.
+    /// Does the worker hold its lock? A suspended worker does.
     pub fn is_alive(&self) -> bool {
         self.liveness != Liveness::Dead
     }
 
-    /// Does it live and look at this queue?
+    /// Is the worker alive, and does it take jobs from this queue?
     pub fn takes_from(&self, queue: &str) -> bool {
         let looks = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));
         self.is_alive() && looks
@@ -28,13 +28,13 @@ impl WorkerStatus {
 
 /// Every open worker as it is now.
 pub fn worker_statuses(store: &Store) -> Result<Vec<WorkerStatus>> {
-    Ok(look_at(store, store.workers()?))
+    Ok(with_liveness(store, store.workers()?))
 }
 
-/// Adds to these workers whether they live.
-pub fn look_at(store: &Store, workers: Vec<OpenWorker>) -> Vec<WorkerStatus> {
+/// Adds its liveness to each worker.
+pub fn with_liveness(store: &Store, workers: Vec<OpenWorker>) -> Vec<WorkerStatus> {
     let run_dir = store.file().run_dir();
-    let look =
+    let status =
         |OpenWorker { row, running }| WorkerStatus { liveness: liveness(&run_dir, &row), row, running };
-    workers.into_iter().map(look).collect()
+    workers.into_iter().map(status).collect()
 }

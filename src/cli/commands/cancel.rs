@@ -37,7 +37,7 @@ pub fn run(global: &Global, args: &Ids, out: &mut Output) -> Result<ExitStatus> 
     Ok(exit)
 }
 
-/// What a running job waits for: its worker ends it, if that can.
+/// Says how a running job will end: its worker ends it, if the worker is alive.
 fn cancel_requested(store: &Store, id: i64) -> Result<String> {
     let worker = store.job(id, clock::now())?.and_then(|job| job.worker_id);
     let workers = worker_statuses(store)?;

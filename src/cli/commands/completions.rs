@@ -1,4 +1,4 @@
-//! `runner completions`, and the answers to the shells that run what it prints.
+//! `runner completions`, and the answers to the shells that run the printed script.
 //!
 //! The script of a shell calls runner back with [`SHELL_VARIABLE`] in the environment and the words of the command line after
 //! `--`. Clap knows the verbs and options; the names, queues and ids come from the job file and the database. Whatever

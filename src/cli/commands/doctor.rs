@@ -17,7 +17,7 @@ use crate::jobfile::JobFile;
 use crate::store::{Finding, QueueRow, Store};
 use crate::text::{counted, human_size, safe_line};
 
-/// The facts, and what is wrong with them.
+/// The facts, and the problems found in them.
 #[derive(Debug, Default, Serialize)]
 struct Report {
     db: String,

@@ -24,7 +24,7 @@ use crate::text::{Timestamp, counted, local_time, safe_line};
 use crate::wake;
 
 /// The most bytes of standard input that are kept; the schema refuses more.
-const MAX_STDIN: usize = 16 << 20;
+const MAX_STDIN_BYTES: usize = 16 << 20;
 
 /// Holders of keys that are named one by one.
 const MAX_NAMED: usize = 5;
@@ -65,7 +65,7 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
     Ok(ExitStatus::SUCCESS)
 }
 
-/// The job that holds the key may be one of this call: it was not enqueued, so its id means nothing.
+/// The holder of the key may be a job of this call, which was not enqueued: its id means nothing.
 fn enqueue_failure(store: &Store, error: StoreError) -> anyhow::Error {
     match &error {
         StoreError::KeyHeld { key, holder, .. } if matches!(store.job(*holder, clock::now()), Ok(None)) => {
@@ -77,7 +77,7 @@ fn enqueue_failure(store: &Store, error: StoreError) -> anyhow::Error {
     }
 }
 
-/// Waits for the jobs, also for those that a key gave.
+/// Waits for the jobs, also for earlier jobs that hold a key.
 fn wait(out: &mut Output, store: &mut Store, enqueued: &[Enqueued], args: WaitOptions) -> Result<ExitStatus> {
     let ids: Vec<_> = enqueued.iter().map(|job| job.id).collect();
     Waiter::new(args.wait_timeout, out.quiet)?.wait_for(store, &ids, &mut |store, job, last| {
@@ -102,7 +102,7 @@ fn show_output(out: &mut Output, store: &Store, last: &Attempt, runs: u32) -> Wr
         out.object(&with_output(attempt_json(last, runs), &output))?;
         return out.flush();
     }
-    // An attempt that could not be started has nothing but a message.
+    // An attempt that could not be started has only a message.
     if let Some(message) = &last.message {
         warn(&format!("attempt {}: {}", last.number, safe_line(message)));
     }
@@ -114,9 +114,9 @@ fn show_output(out: &mut Output, store: &Store, last: &Attempt, runs: u32) -> Wr
 /// All of standard input.
 fn read_input() -> Result<Vec<u8>> {
     let mut input = Vec::new();
-    let limit = MAX_STDIN as u64 + 1;
+    let limit = MAX_STDIN_BYTES as u64 + 1;
     io::stdin().lock().take(limit).read_to_end(&mut input).context("could not read standard input")?;
-    if input.len() > MAX_STDIN {
+    if input.len() > MAX_STDIN_BYTES {
         bail!(
             CliError::new(ExitStatus::DATA, "nothing was enqueued: standard input has more than 16 MiB")
                 .hint("put it into a file, and name the file in an argument")

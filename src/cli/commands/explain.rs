@@ -1,4 +1,4 @@
-//! `runner explain`: what would happen after an ending, or why a job is where it is.
+//! `runner explain`: what would happen after an exit, or why a job is in its state.
 
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -17,16 +17,16 @@ use crate::model::{
 use crate::text::{Millis, Timestamp, human_duration};
 
 pub fn run(global: &Global, args: &Explain, out: &mut Output) -> Result<ExitStatus> {
-    match ending(args) {
-        Some(ending) => {
-            explain_ending(out, &subject(global, &args.what)?, ending, args.attempt)?;
+    match exit_of(args) {
+        Some(exit) => {
+            explain_exit(out, &subject(global, &args.what)?, exit, args.attempt)?;
         }
         None => explain_job(out, global, &args.what)?,
     }
     Ok(ExitStatus::SUCCESS)
 }
 
-fn ending(args: &Explain) -> Option<Exit> {
+fn exit_of(args: &Explain) -> Option<Exit> {
     if args.timeout {
         return Some(Exit::unseen(StopReason::TimedOut));
     }
@@ -34,14 +34,14 @@ fn ending(args: &Explain) -> Option<Exit> {
     exit.or(args.signal.map(Status::Signaled)).map(Exit::by_itself)
 }
 
-/// A job whose ending is imagined.
+/// A job with an imagined exit.
 struct Subject {
     spec: JobSpec,
     ends_at: Timestamp,
     expires_at: Option<Timestamp>,
 }
 
-/// A declared job, as if it ended when it is due; else the job with this id, as if it ended now.
+/// The declared job, as if it ended at its due time; else the job with this id, as if it ended now.
 fn subject(global: &Global, what: &str) -> Result<Subject> {
     let spec = match (locate::declared_job(global, what), values::id(what)) {
         (Err(error), Ok(id)) if describe(&error).status == ExitStatus::NOT_FOUND => {
@@ -69,13 +69,13 @@ struct ExplainJson {
     delay_max_ms: Option<Millis>,
 }
 
-fn explain_ending(out: &mut Output, subject: &Subject, ending: Exit, attempt: u32) -> Result<()> {
+fn explain_exit(out: &mut Output, subject: &Subject, exit: Exit, attempt: u32) -> Result<()> {
     let spec = &subject.spec;
     let runs = spec.policy.runs();
     if attempt > runs {
         bail!(CliError::usage(format!("{} has no attempt {attempt}: its budget is {runs}", spec.name)));
     }
-    let verdict = classify(&spec.exit, ending, None);
+    let verdict = classify(&spec.exit, exit, None);
     let circumstances = Circumstances {
         budget_number: attempt,
         cancel_requested: false,
@@ -114,14 +114,14 @@ fn explain_ending(out: &mut Output, subject: &Subject, ending: Exit, attempt: u3
         });
     }
     let name = out.paint(Style::Strong, &spec.name);
-    out.line(format!("{name}, attempt {attempt} of {runs}: {}", ending_words(ending)))?;
-    out.fact("code", &code_words(&spec.exit, ending, verdict.code.as_ref()))?;
+    out.line(format!("{name}, attempt {attempt} of {runs}: {}", exit_words(exit)))?;
+    out.fact("code", &code_words(&spec.exit, exit, verdict.code.as_ref()))?;
     out.fact("decision", &sentence)
 }
 
-fn ending_words(ending: Exit) -> String {
-    match ending.status {
-        Some(Status::Exited(exit)) => format!("exit status {exit}"),
+fn exit_words(exit: Exit) -> String {
+    match exit.status {
+        Some(Status::Exited(status)) => format!("exit status {status}"),
         Some(Status::Signaled(number)) if number > signal::MAX_NAMED => format!("killed by signal {number}"),
         Some(Status::Signaled(number)) => format!("killed by {}", signal::name(number)),
         None => "exceeds its timeout".to_owned(),
@@ -129,15 +129,15 @@ fn ending_words(ending: Exit) -> String {
 }
 
 /// The code, and the rule that gave it.
-fn code_words(rules: &ExitRules, ending: Exit, code: Option<&ErrorCode>) -> String {
+fn code_words(rules: &ExitRules, exit: Exit, code: Option<&ErrorCode>) -> String {
     let Some(code) = code else {
         return "none: it is one of success_exit_codes".to_owned();
     };
-    let Some(status) = ending.status.filter(|_| ending.stop_reason.is_none()) else {
+    let Some(status) = exit.status.filter(|_| exit.stop_reason.is_none()) else {
         return format!("{code}, which runner gives itself");
     };
     let from = |codes: &ExitCodes| match status {
-        Status::Exited(exit) => codes.for_exit(exit).is_some(),
+        Status::Exited(status) => codes.for_exit(status).is_some(),
         Status::Signaled(number) => codes.for_signal(number).is_some(),
     };
     let rule = if from(&rules.job) {

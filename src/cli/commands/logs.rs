@@ -1,4 +1,4 @@
-//! `runner logs`: what an attempt wrote; with `-f` through the retries of its job, until that is final.
+//! `runner logs`: the output of an attempt; with `-f` through the retries of its job, until the job is final.
 
 use std::io::{self, IsTerminal};
 
@@ -17,7 +17,7 @@ use crate::model::decision_text;
 use crate::store::{self, JobRow, Store};
 use crate::text::relative_time;
 
-/// Prints what the last or the named attempt wrote.
+/// Prints the output of the last or the named attempt.
 pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus> {
     let store = locate::open(global)?;
     if args.follow {
@@ -36,7 +36,7 @@ pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus>
     Ok(ExitStatus::SUCCESS)
 }
 
-/// The job, if it has the attempt that is named.
+/// The job, if it has the named attempt.
 fn find(store: &Store, args: &Logs) -> Result<JobRow> {
     let id = args.which.job;
     let job = locate::job(store, id, clock::now())?;
@@ -80,7 +80,7 @@ fn nothing_text(job: &JobRow, number: u32, args: &Logs) -> String {
     format!("{subject} wrote {what}; runner inspect {id}.{number} tells how it ended")
 }
 
-/// Follows the job from its last attempt on, or the one attempt that is named.
+/// Follows the job from its last attempt on, or only the named attempt.
 fn follow(out: &mut Output, args: &Logs, store: &Store) -> Result<ExitStatus> {
     let id = args.which.job;
     let quiet = out.quiet;
@@ -109,9 +109,9 @@ struct Reader<'a> {
     store: &'a Store,
     /// The attempt that is read.
     number: u32,
-    /// How far its streams have been read; none before the first look.
+    /// The positions in the streams of the attempt; none before the first read.
     cursors: Option<[StreamCursor; 2]>,
-    /// The lengths of its streams at the last look. Other jobs change the database all the time.
+    /// The lengths of the streams at the last poll. Other jobs change the database all the time.
     lengths: Option<(u64, u64)>,
 }
 
@@ -120,10 +120,10 @@ impl<'a> Reader<'a> {
         Self { out, args, store, number, cursors: None, lengths: None }
     }
 
-    /// Prints what is new. True when no more can come.
+    /// Prints the new output. True when no more can come.
     fn catch_up(&mut self) -> Result<bool> {
         let id = self.args.which.job;
-        // The job is read before the output: when it says that an attempt has ended, the output is complete.
+        // The job is read before the output: if the job says that an attempt has ended, the output is complete.
         let job = locate::job(self.store, id, clock::now())?;
         while self.number <= job.attempts {
             self.finish_attempt(&job)?;
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
 
     fn finish_attempt(&mut self, job: &JobRow) -> Written {
         self.print(job, true)?;
-        // Of the next attempt everything is new, whatever `--lines` says.
+        // The next attempt is new from its first byte: `--lines` no longer applies.
         self.cursors = Some([StreamCursor::default(); 2]);
         self.lengths = None;
         let attempt = self.store.attempt(job.id, self.number)?;

@@ -1,4 +1,4 @@
-//! A progress bar on standard error, if that is a terminal.
+//! A progress bar on standard error, if standard error is a terminal.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::style::ascii_only;
 use crate::cli::args::Global;
 
-/// What is done sooner needs no bar.
+/// Shorter work needs no bar.
 const SHOW_AFTER: Duration = Duration::from_millis(300);
 
 pub struct Bar {
@@ -30,7 +30,7 @@ impl Bar {
         Self { bar: Some(bar.with_style(style)), hidden_since: Some(Instant::now()) }
     }
 
-    /// Is it shown, or about to be?
+    /// Is the bar shown, or about to be?
     pub const fn is_visible(&self) -> bool {
         self.bar.is_some()
     }

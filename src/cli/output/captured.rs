@@ -1,4 +1,4 @@
-//! What an attempt wrote, on its way to a reader: raw for a program, safe for a person.
+//! The output of an attempt for its reader: raw for a program, safe for a person.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -18,13 +18,13 @@ pub fn print_on_stderr(stream: &StreamBytes) -> Written {
     StreamCursor::default().advance(&mut Reader { person: io::stderr().is_terminal(), write }, stream, true)
 }
 
-/// The reader of a stream: what takes the bytes, and whether a person sees them.
+/// The reader of a stream: `write` takes the bytes, and `person` tells whether a person sees them.
 struct Reader<'a> {
     person: bool,
     write: &'a mut dyn FnMut(&[u8]) -> Written,
 }
 
-/// How far a stream has been read that may still grow.
+/// The position in a stream that may still grow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StreamCursor {
     /// Bytes that were printed or passed over.
@@ -41,7 +41,7 @@ impl StreamCursor {
         Self { at: if is_head { start } else { start + stream.omitted }, open_line: false }
     }
 
-    /// Prints on standard output what has come since; all that is left, if the stream has ended.
+    /// Prints the new bytes on standard output; all the rest, if the stream has ended.
     pub fn print(&mut self, out: &mut Output, stream: &StreamBytes, ended: bool) -> Written {
         let person = out.is_terminal();
         self.advance(&mut Reader { person, write: &mut |bytes| out.bytes(bytes) }, stream, ended)
@@ -87,7 +87,7 @@ fn unread(bytes: &[u8], at: u64) -> &[u8] {
     usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default()
 }
 
-/// Without the first bytes of a character at the end, whose other bytes are missing.
+/// Drops an incomplete character at the end.
 fn whole_characters(bytes: &[u8]) -> &[u8] {
     let last = bytes.len().saturating_sub(3);
     let begun = (last..bytes.len()).find(|start| {
@@ -133,7 +133,7 @@ pub fn last_lines(output: &store::Output, lines: usize) -> (&'static str, Vec<St
     }
 }
 
-/// A stream as text that is safe on a terminal, with a mark where something was left out.
+/// The stream as text that is safe on a terminal, with a mark where bytes were left out.
 pub fn readable(stream: &StreamBytes) -> String {
     let (head, tail) = halves(stream);
     let safe = |bytes| safe_block(&String::from_utf8_lossy(bytes));
@@ -164,7 +164,7 @@ mod tests {
         StreamBytes { bytes: [head, tail].concat().into_bytes(), head: head.len(), omitted }
     }
 
-    /// What is read of a stream that goes through these states.
+    /// Reads a stream as it goes through these states.
     fn read(mut cursor: StreamCursor, person: bool, states: &[StreamBytes]) -> String {
         let mut got = Vec::new();
         for (index, state) in states.iter().enumerate() {

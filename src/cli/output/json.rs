@@ -82,7 +82,7 @@ pub fn attempt_json(attempt: &Attempt, runs: u32) -> Value {
     attempt_fields(attempt.job_id, attempt.number, started_at, worker, Some((attempt, runs)))
 }
 
-/// The attempt that runs now: what is not known yet is null.
+/// The attempt that runs now: unknown fields are null.
 pub fn running_attempt_json(job: &JobRow) -> Value {
     attempt_fields(job.id, job.last_attempt(), job.attempt_started_at, job.worker_id.as_deref(), None)
 }

@@ -1,4 +1,5 @@
-//! Standard output: a closed pipe ends it quietly, and a terminal gets the width, colours and letters that it can show.
+//! Standard output: a closed pipe ends the output quietly; a terminal gets the width, colours and letters that it
+//! can show.
 
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Stdout, Write};
 
@@ -18,7 +19,7 @@ pub struct Output {
     /// Say nothing on success.
     pub quiet: bool,
     color: bool,
-    /// None where it goes to a file or program.
+    /// None if standard output is no terminal.
     terminal: Option<Terminal>,
     /// Bytes that were written since the last flush.
     unflushed: usize,
@@ -30,7 +31,7 @@ struct Terminal {
     ascii_only: bool,
 }
 
-/// What writing gives. A pipe that its reader has closed is no failure.
+/// The result of a write. A pipe that its reader has closed is no failure.
 pub type Written = Result<()>;
 
 impl Output {
@@ -51,12 +52,12 @@ impl Output {
         self.terminal.is_some()
     }
 
-    /// The columns of a line; without limit where it goes to a file or program.
+    /// The columns of a line; no limit if standard output is no terminal.
     pub fn width(&self) -> usize {
         self.terminal.map_or(usize::MAX, |terminal| terminal.columns)
     }
 
-    /// Is it a terminal that shows nothing but ASCII?
+    /// Is standard output a terminal that shows only ASCII?
     pub fn ascii_only(&self) -> bool {
         self.terminal.is_some_and(|terminal| terminal.ascii_only)
     }
@@ -82,7 +83,7 @@ impl Output {
         self.bytes(b"\n")
     }
 
-    /// Writes what a verb has done: the object with `--json`, else the words; nothing with `-q`.
+    /// Writes the result of a verb: the object with `--json`, else the words; nothing with `-q`.
     pub fn done(&mut self, object: &impl Serialize, words: impl AsRef<str>) -> Written {
         match (self.quiet, self.json) {
             (true, _) => Ok(()),
@@ -91,7 +92,7 @@ impl Output {
         }
     }
 
-    /// Writes prose after a prefix. On a terminal it is broken between words, and goes on under the first of them.
+    /// Writes prose after a prefix. On a terminal, long prose wraps between words, each line under the first word.
     pub fn prose(&mut self, prefix: &str, text: &str) -> Written {
         hanging_indent(prefix, text, self.width()).into_iter().try_for_each(|line| self.line(line))
     }
@@ -128,7 +129,7 @@ impl Output {
     }
 
     pub fn flush(&mut self) -> Written {
-        // A worker writes its log past this, and its thread may hold the lock of standard output for ever.
+        // A worker writes its log past `Output`, and its log thread may hold the lock of standard output for ever.
         if std::mem::take(&mut self.unflushed) == 0 {
             return Ok(());
         }

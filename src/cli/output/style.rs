@@ -1,4 +1,4 @@
-//! What a terminal can show: colours and letters.
+//! The colours and letters that a terminal can show.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::io;
 use anstream::AutoStream;
 use clap::ColorChoice;
 
-/// What a colour stands for.
+/// The meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Good,
@@ -22,7 +22,7 @@ pub enum Style {
 }
 
 impl Style {
-    /// The escape sequence that begins it.
+    /// The escape sequence that begins the style.
     pub(super) const fn escape(self) -> &'static str {
         match self {
             Self::Good => "\u{1b}[32m",
@@ -68,7 +68,7 @@ pub fn color_of_help(args: impl IntoIterator<Item = OsString>) -> ColorChoice {
     values.filter_map(|value| value.parse().ok()).next_back().unwrap_or(ColorChoice::Auto)
 }
 
-/// Is nothing but ASCII certain to be seen? So it is on a dumb terminal, or in a locale without UTF-8.
+/// Is only ASCII sure to be seen? A dumb terminal and a locale without UTF-8 promise no more.
 pub fn ascii_only() -> bool {
     let var = |name| env::var_os(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(var).unwrap_or_default();

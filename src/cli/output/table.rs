@@ -8,28 +8,28 @@ use super::{Output, Style, Written};
 /// Blanks between columns.
 const GAP: usize = 2;
 
-/// Where a shortened text is cut.
+/// The place where a long text is shortened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cut {
+enum Shorten {
     /// For names, whose end tells them apart.
     Middle,
     /// For sentences.
     End,
 }
 
-/// A column. It keeps its width unless it may be shortened or dropped.
+/// A column keeps its width unless it may be shortened or dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     heading: &'static str,
     right: bool,
     status: bool,
-    cut: Option<Cut>,
+    shorten: Option<Shorten>,
     drop_rank: Option<u8>,
 }
 
 impl Column {
     pub const fn new(heading: &'static str) -> Self {
-        Self { heading, right: false, status: false, cut: None, drop_rank: None }
+        Self { heading, right: false, status: false, shorten: None, drop_rank: None }
     }
 
     /// Aligned to the right.
@@ -47,13 +47,13 @@ impl Column {
     /// Names: shortened in the middle.
     #[must_use]
     pub const fn name(self) -> Self {
-        Self { cut: Some(Cut::Middle), ..self }
+        Self { shorten: Some(Shorten::Middle), ..self }
     }
 
     /// Text: shortened at its end.
     #[must_use]
     pub const fn text(self) -> Self {
-        Self { cut: Some(Cut::End), ..self }
+        Self { shorten: Some(Shorten::End), ..self }
     }
 
     /// May be left out, the lowest rank first.
@@ -64,9 +64,9 @@ impl Column {
 
     /// A column is not shortened below this while another can be dropped.
     const fn floor(&self) -> usize {
-        match self.cut {
-            Some(Cut::Middle) => 10,
-            Some(Cut::End) => 14,
+        match self.shorten {
+            Some(Shorten::Middle) => 10,
+            Some(Shorten::End) => 14,
             None => usize::MAX,
         }
     }
@@ -90,13 +90,13 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Prints it, and the names of the columns that there is no room for.
+    /// Prints the table, and the names of the columns that find no room.
     pub fn print(&self, out: &mut Output) -> Written {
         let left_out = self.print_rows(out)?;
         note_left_out(out, &left_out)
     }
 
-    /// Prints it. Gives the headings of the columns that there is no room for.
+    /// Prints the table. Gives the headings of the columns that find no room.
     pub fn print_rows(&self, out: &mut Output) -> Result<Vec<&'static str>> {
         let widths = self.widths(out.width());
         let heading: Vec<_> = self.columns.iter().map(|column| column.heading.to_owned()).collect();
@@ -113,10 +113,10 @@ impl Table {
         Ok(missing.map(|(column, _)| column.heading).collect())
     }
 
-    /// The width of each column; none where it is left out.
+    /// The width of each column; none for a dropped column.
     ///
     /// While the line is too long, the widest column that may be shortened is shortened, down to its floor. Then columns
-    /// are dropped, one by one; and if that is not enough, the rest is shortened further.
+    /// are dropped, one by one; if the line is still too long, the rest is shortened further.
     fn widths(&self, room: usize) -> Vec<Option<usize>> {
         let mut widths: Vec<Option<usize>> =
             (0..self.columns.len()).map(|at| Some(self.natural(at))).collect();
@@ -130,7 +130,7 @@ impl Table {
                 return fitted;
             }
             let Some(dropped) = drops.next() else {
-                self.shorten(&mut fitted, room, |column| column.cut.map_or(usize::MAX, |_| MIN_WIDTH));
+                self.shorten(&mut fitted, room, |column| column.shorten.map_or(usize::MAX, |_| MIN_WIDTH));
                 return fitted;
             };
             widths[dropped] = None;
@@ -168,8 +168,8 @@ impl Table {
         let mut line = String::new();
         for ((column, cell), width) in self.columns.iter().zip(cells).zip(widths) {
             let Some(width) = *width else { continue };
-            let cell = match column.cut {
-                Some(Cut::Middle) => cut_middle(cell, width),
+            let cell = match column.shorten {
+                Some(Shorten::Middle) => cut_middle(cell, width),
                 _ => cut_end(cell, width),
             };
             let blank = " ".repeat(width.saturating_sub(cell.width()));
@@ -181,7 +181,7 @@ impl Table {
     }
 }
 
-/// Names the columns that there was no room for.
+/// Names the columns that found no room.
 pub fn note_left_out(out: &mut Output, columns: &[&str]) -> Written {
     if columns.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! One job: what it is, its state and why, and the story of its attempts.
+//! One job: its definition, its state and why, and the story of its attempts.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ use crate::cli::definition_text::{print_command, print_policy};
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written, job_with_history_json, last_lines};
 use crate::cli::status_text::status_text;
-use crate::cli::worker_status::{WorkerStatus, look_at};
+use crate::cli::worker_status::{WorkerStatus, with_liveness};
 use crate::model::{Attempt, JobState, Outcome, decision_text};
 use crate::store::{JobRow, JobView, Store};
 use crate::text::{Millis, Timestamp, counted, human_duration, local_time, relative_time, safe_line};
@@ -35,7 +35,7 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> 
         out.object(&job_with_history_json(&job, &history))?;
         return Ok(true);
     }
-    draw_heading(out, &job, &look_at(store, workers), now)?;
+    draw_heading(out, &job, &with_liveness(store, workers), now)?;
     draw_facts(out, &job, now)?;
     if !history.is_empty() || job.state == JobState::Running {
         out.line("")?;
@@ -106,7 +106,7 @@ fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) -> Written 
     Ok(())
 }
 
-/// A line for how it went, one for what was decided, and one for its message.
+/// Draws one line for the exit, one for the decision, and one for the message.
 fn draw_attempt(out: &mut Output, attempt: &Attempt, runs: u32) -> Written {
     let started = match attempt.started_at {
         Some(at) => local_time(at),
@@ -114,16 +114,16 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, runs: u32) -> Written {
         None => "not known to start ".to_owned(),
     };
     let took = attempt.duration.map(human_duration).unwrap_or_default();
-    let ending = ending_text(attempt);
-    let ending = match attempt.outcome {
-        Outcome::Succeeded => out.paint(Style::Good, &ending),
-        Outcome::Interrupted | Outcome::Cancelled => ending,
-        _ => out.paint(Style::Bad, &ending),
+    let exit = exit_summary(attempt);
+    let exit = match attempt.outcome {
+        Outcome::Succeeded => out.paint(Style::Good, &exit),
+        Outcome::Interrupted | Outcome::Cancelled => exit,
+        _ => out.paint(Style::Bad, &exit),
     };
     let code = attempt.error_code.as_ref().map(|code| format!(" -> {code}")).unwrap_or_default();
     let leaked = if attempt.leaked { ", leaked a process" } else { "" };
     let number = format!("  {:>3}  ", attempt.number);
-    out.prose(&number, &format!("{started}  {took:>7}  {ending}{code}{leaked}"))?;
+    out.prose(&number, &format!("{started}  {took:>7}  {exit}{code}{leaked}"))?;
     if attempt.next_state != JobState::Succeeded {
         out.prose(INDENT, &decision_text(attempt, runs))?;
     }
@@ -133,8 +133,8 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, runs: u32) -> Written {
     Ok(())
 }
 
-/// What runner did to the attempt, and how its process ended.
-fn ending_text(attempt: &Attempt) -> String {
+/// Runner's action on the attempt, and the exit of its process.
+fn exit_summary(attempt: &Attempt) -> String {
     let stopped = match attempt.outcome {
         Outcome::Succeeded | Outcome::Failed => None,
         Outcome::TimedOut => Some("timed out".to_owned()),
@@ -202,7 +202,7 @@ fn draw_timeline(out: &mut Output, job: &JobRow, history: &[Attempt], now: Times
     out.line("")
 }
 
-/// What is known of the times of each attempt, with the one that runs or is waited for.
+/// The known times of each attempt, and of the attempt that runs or comes next.
 fn spans(job: &JobRow, history: &[Attempt], now: Timestamp) -> Vec<Span> {
     let mut spans = Vec::with_capacity(history.len() + 1);
     // Clocks may have been set: no attempt begins before the one before it has ended.

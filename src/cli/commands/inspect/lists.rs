@@ -22,7 +22,7 @@ const PAGE: usize = 500;
 #[derive(Clone, Copy, Debug)]
 struct Listed {
     rows: usize,
-    /// The limit cut it.
+    /// The limit cut the list.
     more: bool,
 }
 
@@ -144,7 +144,7 @@ pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
     listed.print(out, &table, "no attempts have ended")
 }
 
-/// A dead job, and what is known of its last failure.
+/// A dead job, and the known facts about its last failure.
 struct DeadLetter {
     job: JobRow,
     last_words: String,
@@ -184,7 +184,7 @@ pub(super) fn dead(out: &mut Output, query: &Query) -> Result<bool> {
     Ok(true)
 }
 
-/// The message of the last attempt, else the last line that it wrote.
+/// The message of the last attempt, else the last line of its output.
 fn last_words(store: &Store, job: &JobRow) -> Result<String> {
     if let Some(message) = &job.last_message {
         return Ok(safe_line(message));
@@ -193,7 +193,7 @@ fn last_words(store: &Store, job: &JobRow) -> Result<String> {
     Ok(lines.pop().unwrap_or_default())
 }
 
-/// Draws a group. Gives the columns that there was no room for.
+/// Draws a group. Gives the columns that found no room.
 fn draw_group(
     out: &mut Output,
     code: &str,
@@ -228,7 +228,7 @@ fn draw_group(
     Ok(left_out)
 }
 
-/// What to look at, what to change, what to type: lines, each with a word in front.
+/// Lines of advice, each after a word: the log to look at, the fix, the command that replays.
 fn advice(code: &str, letters: &[DeadLetter], selection: &str) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     let Some(DeadLetter { job: newest, .. }) = letters.first() else { return lines };
@@ -249,7 +249,7 @@ fn advice(code: &str, letters: &[DeadLetter], selection: &str) -> Vec<(&'static 
     lines
 }
 
-/// What selects exactly these jobs for `retry`: filters that it has too, if the list shows all of them, else their ids.
+/// Selects exactly these jobs for `retry`: by filters if the list shows every match, else by ids.
 fn selection(code: &str, letters: &[DeadLetter], filter: &Filter, listed: Listed) -> String {
     let all = !listed.more && filter.queue.is_none() && filter.since.is_none();
     if all && letters.len() > 1 {

@@ -6,15 +6,15 @@ use anyhow::Result;
 
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written, overview_json, queue_json, worker_json};
-use crate::cli::worker_status::{WorkerStatus, look_at, worker_statuses};
+use crate::cli::worker_status::{WorkerStatus, with_liveness, worker_statuses};
 use crate::store::{Counts, Overview, QueueRow, Store, StoreFile};
 use crate::text::{Timestamp, relative_time};
 use crate::worker::Liveness;
 
-/// Shows everything in a few lines. False: it is no list, in which something could be found.
+/// Shows everything in a few lines. Gives false: the overview is no list of matches.
 pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bool> {
     let overview = store.overview(now)?;
-    let workers = look_at(store, overview.workers.clone());
+    let workers = with_liveness(store, overview.workers.clone());
     if out.json {
         out.object(&overview_json(store.file(), &overview, &workers))?;
         return Ok(false);

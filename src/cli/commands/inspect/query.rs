@@ -1,4 +1,4 @@
-//! From the command line to what is read: a subject, and the filter and limit of a list.
+//! From the command line to a query: a subject, and the filter and limit of a list.
 
 use anyhow::{Result, bail};
 
@@ -13,7 +13,7 @@ use crate::text::Timestamp;
 /// Rows on a screen unless `--limit` says otherwise.
 const SCREENFUL: usize = 50;
 
-/// A list as it is wanted.
+/// The wanted list.
 pub(super) struct Query<'a> {
     pub store: &'a Store,
     pub filter: Filter,

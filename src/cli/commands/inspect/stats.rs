@@ -8,11 +8,11 @@ use crate::model::Percentiles;
 use crate::store::NameStats;
 use crate::text::{Millis, Timestamp, human_duration, relative_time, safe_line};
 
-/// Shows them, the busiest names first.
+/// Shows the numbers, the busiest names first.
 pub(super) fn show(out: &mut Output, query: &Query) -> Result<bool> {
     let Query { store, filter, limit, now } = query;
     let mut stats: Vec<_> = store.stats(filter, *now)?.into_iter().collect();
-    // Names come in their order, and keep it where the numbers are the same.
+    // The sort is stable: equal numbers leave names in alphabetical order.
     stats.sort_by_key(|(_, of_name)| std::cmp::Reverse((of_name.jobs(), of_name.attempts)));
     let more = stats.len() > *limit;
     stats.truncate(*limit);
@@ -42,7 +42,7 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Result<bool> {
         table.row(row(name, of_name, *now));
     }
     let left_out = table.print_rows(out)?;
-    // Without the columns that it explains it would be in the way.
+    // A narrow table drops columns: the legend would explain columns that are missing.
     let words = "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started";
     if out.width() >= 80 {
         out.aside("", words)?;

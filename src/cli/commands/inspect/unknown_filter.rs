@@ -9,7 +9,7 @@ use crate::jobfile::near_names;
 use crate::store::{FilterColumn, Store};
 use crate::text::safe_line;
 
-/// Names the filters whose value no job has, with what may have been meant.
+/// Names the filters whose value no job has, and suggests near names.
 pub(super) fn warn_of(global: &Global, store: &Store, args: &Inspect) -> Result<()> {
     let code = args.error_code.as_ref().map(ToString::to_string);
     for (column, value, words) in [
@@ -26,7 +26,7 @@ pub(super) fn warn_of(global: &Global, store: &Store, args: &Inspect) -> Result<
         let near = near_names(value, known.iter().map(String::as_str));
         let suggestion = match near.as_slice() {
             [] => String::new(),
-            // It is declared, and was never enqueued.
+            // The job file declares the value, but no job has it yet.
             [first, ..] if first == value => String::new(),
             near => format!("; did you mean {}?", near.join(" or ")),
         };
