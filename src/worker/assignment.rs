@@ -154,10 +154,11 @@ fn make_folder(path: &Path) -> io::Result<()> {
 
 /// A file without a name that holds these bytes, open for reading. `path` is used for a moment.
 fn unnamed_file(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    let _ = fs::remove_file(path);
     let mut writer = File::options().create_new(true).write(true).mode(0o600).open(path)?;
     let reader = File::open(path);
-    // A file without a name is gone with the attempt, however that ends.
-    fs::remove_file(path)?;
+    // A file without a name is gone with the attempt, however that ends. One that keeps its name goes with the folder.
+    let _ = fs::remove_file(path);
     writer.write_all(bytes)?;
     reader
 }
