@@ -1,4 +1,4 @@
-//! What every group needs: a folder with a database, programs by the clock, rounds, rows.
+//! The tools of every group: a folder with a database, programs by the clock, rounds, rows.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What was asked for on the command line.
+/// The options of the command line.
 pub struct Bench {
     pub is_long: bool,
     pub runner: PathBuf,
@@ -169,7 +169,7 @@ pub fn seconds(command: &mut Command) -> anyhow::Result<f64> {
     Ok(began.elapsed().as_secs_f64())
 }
 
-/// Lets the contenders take turns, another one first in each round. Gives what each of them measured.
+/// The contenders take turns, another one first in each round. Returns the measures of each.
 pub fn rounds<const N: usize>(
     rounds: usize,
     mut measure: impl FnMut(usize) -> anyhow::Result<f64>,

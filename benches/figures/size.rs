@@ -1,4 +1,4 @@
-//! What grows with the file: claims, screens, memory, disk.
+//! Measures that grow with the file: claims, screens, memory, disk.
 
 use std::fs;
 

@@ -96,7 +96,7 @@ pub fn enqueue(bench: &Bench) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets the work that a call set off in the background end before the next call.
+/// Waits until the background work of a call has ended.
 const REST: Duration = Duration::from_millis(5);
 
 /// Many jobs in one call, into a file that holds a million.

@@ -24,7 +24,7 @@ pub use attempt::{AttemptResult, Progress, supervise};
 pub use control::Control;
 pub use inherit::{Inherited, cleanse};
 pub use procfs::{Identity, boot_id, is_stopped};
-pub use spawn::{Child, Launch, SpawnError, is_shortage, spawn};
+pub use spawn::{Child, Launch, SpawnError, is_disk_error, is_shortage, spawn};
 pub use tag::AttemptTag;
 pub use terminate::{end_attempts, end_earlier_attempts};
 pub use zombies::ZombieReaper;

@@ -140,6 +140,11 @@ pub fn is_shortage(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|errno| SHORTAGES.contains(&errno))
 }
 
+/// Did the disk fail to read or write?
+pub fn is_disk_error(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::IO)
+}
+
 /// Looks for the reason: the system only says "not found".
 fn explain(error: io::Error, launch: &Launch<'_>) -> SpawnError {
     if is_shortage(&error) {

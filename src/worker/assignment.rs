@@ -57,7 +57,10 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<End
     });
     let stdin = match stdin {
         Ok(stdin) => stdin,
-        Err(error) if process::is_shortage(&error) => return Err(Some(error)),
+        // A disk that fails to keep the input is no fault of the job.
+        Err(error) if process::is_shortage(&error) || process::is_disk_error(&error) => {
+            return Err(Some(error));
+        }
         Err(error) => {
             let message = format!("cannot use {}: {error}", context.reports.display());
             return Ok(spawn_failed(&claim, SpawnFailure::NotExecutable, message));

@@ -116,11 +116,11 @@ fn answer_is_true(scene: &Scene, ran: &Finished, rows: &Rows, before: usize, wro
     }
 }
 
-/// A job may not be started, or the file that holds its input cannot be made, and that will not pass.
+/// A job may not be started, or what it needs cannot be opened, and that will not pass.
 fn is_a_reason_to_fail(fault: &str) -> bool {
     let errno = fault.split(':').nth(3).and_then(|errno| errno.parse().ok());
     match fault.split(':').next() {
-        Some("open" | "write") => [Some(libc::EACCES), Some(libc::EIO)].contains(&errno),
+        Some("open") => [Some(libc::EACCES), Some(libc::EIO)].contains(&errno),
         Some("spawn") => errno == Some(libc::EPERM),
         _ => false,
     }
