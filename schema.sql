@@ -169,10 +169,6 @@ CREATE TRIGGER inputs_are_immutable BEFORE UPDATE ON inputs
 BEGIN SELECT RAISE(ABORT, 'the input of a job is immutable'); END;
 
 -- No job is forgotten, and none changes its past.
--- ROLLBACK, not ABORT: with ABORT SQLite would keep a journal of each INSERT.
-CREATE TRIGGER jobs_start_waiting BEFORE INSERT ON jobs
-WHEN NEW.state <> 'pending' OR NEW.attempts <> 0
-BEGIN SELECT RAISE(ROLLBACK, 'a new job is pending and has no attempts'); END;
 CREATE TRIGGER jobs_keep_what_they_are BEFORE UPDATE OF id, rowid, oid, _rowid_, definition_id, name, args, unique_key,
                                                          idempotency_key, enqueued_at ON jobs
 BEGIN SELECT RAISE(ABORT, 'what a job is was fixed when it was enqueued'); END;

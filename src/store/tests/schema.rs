@@ -25,10 +25,6 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("outputs_are_immutable", &["UPDATE outputs SET stdout = x'61'"]),
     ("inputs_are_immutable", &["UPDATE inputs SET stdin = x'62'"]),
     (
-        "jobs_start_waiting",
-        &["JOB state = 'cancelled'", "JOB state = 'running', worker_id = 1", "JOB attempts = 1"],
-    ),
-    (
         "jobs_keep_what_they_are",
         &[
             "UPDATE jobs SET id = 9 WHERE id = 1",
