@@ -1,6 +1,6 @@
 //! `expires_in`: a job that is not started in time is dead, without an attempt.
 
-use crate::support::{Sandbox, Signal, json, wait_until};
+use crate::support::{Background, Sandbox, Signal, json, wait_until};
 
 const JOBS: &str = "[jobs.job]\ncommand = 'echo ran >> log'\nexpires_in = '50ms'\n";
 
@@ -70,28 +70,57 @@ fn a_job_that_has_started_is_not_cut_short() {
     sandbox.until_state(1, "succeeded");
 }
 
-#[test]
-fn a_job_that_runner_interrupts_after_its_expiry_runs_again() {
-    let sandbox = Sandbox::new(
-        "[jobs.job]\ncommand = 'echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done; exit 1'\n\
-         expires_in = '500ms'\n",
-    );
+const UNTIL_GO: &str = "[jobs.job]\nexpires_in = '500ms'\n\
+    command = 'echo start >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done; exit 1'\n";
+
+/// A worker that runs job 1.
+fn start(sandbox: &Sandbox) -> Background {
     sandbox.add("job");
-    let mut worker = sandbox.worker("-j1 --shutdown-timeout 10ms");
+    let worker = sandbox.worker("-j1 --shutdown-timeout 10ms");
     sandbox.until_logged(1);
+    worker
+}
+
+/// Ends the worker once job 1 is past its expiry.
+fn interrupt_after_expiry(sandbox: &Sandbox, mut worker: Background) {
     let sql = sandbox.sql();
     wait_until("its expiry is past", || sql.number("SELECT expires_at < 1000 * unixepoch() FROM jobs") == 1);
     worker.ask_to_stop(Signal::TERM);
     worker.wait().ok();
     assert_eq!(sandbox.attempt(1, 1)["will_retry"], true);
-    assert_eq!(sandbox.job(1)["state"], "pending");
+}
+
+#[test]
+fn a_job_that_is_interrupted_after_its_expiry_is_taken_by_another_worker_at_once() {
+    let sandbox = Sandbox::new(UNTIL_GO);
+    let running = start(&sandbox);
+    let _idle = sandbox.worker("-j1");
+    interrupt_after_expiry(&sandbox, running);
+    sandbox.until_logged(2);
+    // The new attempt is not cut short; but the job is not retried after its expiry.
+    let sql = sandbox.sql();
+    wait_until("its expiry is past", || sql.number("SELECT expires_at < 1000 * unixepoch() FROM jobs") == 1);
     sandbox.write("go", "");
-    // It has started, so it is not cut short; but it is not retried after its expiry.
-    sandbox.run("work --drain").exits(1);
+    sandbox.until_state(1, "dead");
     let job = sandbox.job(1);
     assert_eq!(
         (&job["attempts"], &job["dead_reason"], &job["error_code"]),
         (&json!(2), &json!("expired"), &json!("EXIT_1"))
+    );
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn a_job_that_is_interrupted_after_its_expiry_expires_if_no_worker_takes_it() {
+    let sandbox = Sandbox::new(UNTIL_GO);
+    let running = start(&sandbox);
+    interrupt_after_expiry(&sandbox, running);
+    sandbox.until_state(1, "dead");
+    sandbox.run("work --drain").exits(1);
+    let job = sandbox.job(1);
+    assert_eq!(
+        (&job["attempts"], &job["dead_reason"], &job["error_code"]),
+        (&json!(1), &json!("expired"), &json!("EXPIRED"))
     );
     sandbox.run("doctor").ok();
 }

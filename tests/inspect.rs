@@ -62,6 +62,7 @@ fn jobs_and_dead_letters_by_each_filter_newest_first() {
         assert_eq!(ids(&sandbox, filter), expected, "{filter}");
     }
     sandbox.run("inspect jobs --state zombie").exits(2).says("scheduled");
+    Sandbox::new("").run("inspect jobs --state zombie").exits(2).says("scheduled");
     sandbox.run("inspect jobs --since sometime").exits(2).says("today or yesterday");
     sandbox.run("inspect jobs --since 2026-02-30").exits(2);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Bytes, ExitRules, RetryPolicy};
-use crate::text::{Millis, Timestamp};
+use crate::text::Millis;
 
 /// The variables that runner itself sets for every attempt; a definition may not set them.
 pub const OWNED_VARIABLES: [&str; 10] = [
@@ -90,14 +90,6 @@ impl JobSpec {
             output_limit: Self::DEFAULT_OUTPUT_LIMIT,
             unique_key: None,
         }
-    }
-
-    /// The moment from which the job is not retried, given its `expires_at`.
-    ///
-    /// A job that runner interrupted runs again even after its expiry, and has no `expires_at` from then on. If that
-    /// run fails, the moment for retries is past.
-    pub fn no_retry_from(&self, expires_at: Option<Timestamp>) -> Option<Timestamp> {
-        expires_at.or(self.expires_in.map(|_| Timestamp(i64::MIN)))
     }
 }
 

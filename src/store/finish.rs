@@ -10,6 +10,10 @@ use crate::model::{
 };
 use crate::text::{Millis, Timestamp};
 
+/// A job that runner interrupts after its expiry expires this long after the interruption: another worker, or a worker
+/// that is started again, takes the job at once.
+pub(super) const INTERRUPTED_EXPIRY: Millis = Millis(2_000);
+
 /// An attempt that has ended, as its worker or a recoverer reports the end.
 #[derive(Clone, Debug)]
 pub struct Ended {
@@ -86,7 +90,7 @@ pub(super) fn finish(
         Circumstances {
             budget_number,
             cancel_requested: held.cancel_requested,
-            expires_at: spec.no_retry_from(held.expires_at),
+            expires_at: held.expires_at,
             finished_at: ended.finished_at,
             roll: ended.roll,
         },
@@ -116,8 +120,11 @@ pub(super) fn finish(
     };
     insert(tx, worker, &attempt)?;
     outputs::record(tx, ended.job_id, ended.number, ended.output.as_ref())?;
-    // Only an interrupted job goes back to its queue at or after its expiry, and that job has been started in time.
-    let expires_at = held.expires_at.map(|at| at.0).filter(|at| run_at.is_none_or(|run_at| run_at < *at));
+    // Only an interrupted job goes back to its queue at or after its expiry.
+    let expires_at = held.expires_at.map(|expiry| match run_at {
+        Some(run_at) if run_at >= expiry.0 => Timestamp(run_at).plus(INTERRUPTED_EXPIRY).0,
+        _ => expiry.0,
+    });
     update_job(tx, worker, &attempt, run_at, expires_at, ended.report.result.as_deref())?;
     Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, runs: spec.policy.runs() })
 }

@@ -48,8 +48,7 @@ fn subject(global: &Global, what: &str) -> Result<Subject> {
             let now = clock::now();
             let job = locate::job(&locate::open(global)?, id, now)?;
             if !job.state.is_final() {
-                let expires_at = job.spec.no_retry_from(job.expires_at);
-                return Ok(Subject { spec: (*job.spec).clone(), ends_at: now, expires_at });
+                return Ok(Subject { spec: (*job.spec).clone(), ends_at: now, expires_at: job.expires_at });
             }
             // A finished job could end only after a replay, from which its expiry counts anew.
             (*job.spec).clone()

@@ -24,10 +24,11 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
     let subject = Subject::parse(args.what.as_deref())?;
     check_filters(subject, args)?;
     let now = clock::now();
+    let filter = filter(subject, args, now)?;
     let Some(store) = locate::open_if_there(global)? else {
         return without_store(out, global, subject, args);
     };
-    let query = Query { store: &store, filter: filter(subject, args, now)?, limit: limit(args, out), now };
+    let query = Query { store: &store, filter, limit: limit(args, out), now };
     let found = match subject {
         Subject::Overview => overview::show(out, &store, now)?,
         Subject::One(JobOrAttempt { job, attempt: None }) => job::show(out, &store, job, now)?,

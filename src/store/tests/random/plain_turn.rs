@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::plain::{Job, Plain};
 use crate::model::{Attempt, Circumstances, Decision, JobSpec, JobState, Outcome, classify, decide};
+use crate::store::finish::INTERRUPTED_EXPIRY;
 use crate::store::{
     Backlog, Claim, DroppedJob, Ended, HeldClaim, Output, Recorded, Recovered, Turn, TurnRequest,
 };
@@ -113,7 +114,7 @@ impl Plain {
         let at = Circumstances {
             budget_number: n,
             cancel_requested: job.cancel_requested_at.is_some(),
-            expires_at: job.spec.no_retry_from(job.expires_at),
+            expires_at: job.expires_at,
             finished_at: ended.finished_at,
             roll: ended.roll,
         };
@@ -144,7 +145,8 @@ impl Plain {
         if let Decision::Retry { nominal, delay, at } = decision {
             (attempt.nominal_delay, attempt.delay) = (Some(nominal), Some(delay));
             job.run_at = at;
-            job.expires_at = job.expires_at.filter(|expiry| at < *expiry);
+            job.expires_at =
+                job.expires_at.map(|expiry| if at < expiry { expiry } else { at.plus(INTERRUPTED_EXPIRY) });
             assert_eq!(at, attempt.finished_at.plus(delay));
         }
         job.worker = None;
