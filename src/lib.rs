@@ -51,7 +51,7 @@
 //! | a key of a job | `jobfile/mod.rs` lists the places |
 //! | an option of `enqueue` | `cli/options.rs` |
 //! | a column of a list | `cli/commands/inspect/lists.rs`; of its JSON `cli/output/json.rs` |
-//! | a verb | `cli/args.rs`, `cli/commands/`, `cli/examples.rs` |
+//! | a verb | `cli/args.rs`, `cli/commands/`, `cli/examples.rs`, `cli/help.rs` |
 //! | a message or an exit status | `cli/error.rs` |
 //! | which job is claimed next | `store/claim.rs`, `store/queues.rs` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |

@@ -4,13 +4,11 @@ use std::path::Path;
 
 use crate::support::{Sandbox, Value};
 
-/// The verbs, as the help lists them.
+/// The verbs, as the manual page lists them.
 fn verbs(sandbox: &Sandbox) -> Vec<String> {
-    let help = sandbox.run("--help").ok().stdout;
-    let list = help.split_once("Commands:\n").and_then(|(_, rest)| rest.split_once("\n\n")).expect("verbs").0;
-    let first = |line: &str| line.strip_prefix("  ")?.split(' ').next().map(str::to_owned);
+    let page = sandbox.run("man").ok().stdout;
     let verbs: Vec<String> =
-        list.lines().filter_map(first).filter(|verb| !verb.is_empty() && verb != "help").collect();
+        page.lines().filter_map(|line| line.strip_prefix(".SS ")).map(str::to_owned).collect();
     assert!(verbs.len() >= 17, "{verbs:?}");
     verbs
 }
@@ -34,6 +32,43 @@ fn every_help_has_examples() {
         let help = sandbox.run(&format!("{verb} --help")).ok().quietly();
         let (_, examples) = help.stdout.split_once("\nExamples:\n").unwrap_or_else(|| panic!("none: {help}"));
         assert!(examples.contains(&format!("runner {verb}")), "{help}");
+        let examples = examples.split("\n\n").next().unwrap();
+        assert!(examples.lines().all(|line| line.contains("runner")), "broken lines: {help}");
+    }
+}
+
+#[test]
+fn help_fits_the_screen_and_shows_the_options_of_the_verb_first() {
+    const COMMON: &str = "Also --db --file --json -q --color --utc: see runner --help\n";
+    let sandbox = Sandbox::empty();
+    for verb in verbs(&sandbox) {
+        let help = sandbox.run(&format!("{verb} --help")).ok().stdout;
+        let own = help.strip_suffix(COMMON).unwrap_or_else(|| panic!("no common options: {help}"));
+        assert!(options(own).iter().all(|option| option != "db" && option != "json"), "{help}");
+        let lines = own.lines().count() + 1;
+        assert!(lines <= if verb == "enqueue" { 64 } else { 30 }, "{lines} lines: {help}");
+        assert_eq!(sandbox.run(&format!("{verb} -h")).ok().stdout, help);
+        assert_eq!(sandbox.run(&format!("help {verb}")).ok().stdout, help);
+        for columns in [60, 80] {
+            let drawn = sandbox.call(&format!("{verb} --help --color never")).at_terminal(columns).ok();
+            assert!(drawn.stdout.lines().all(|line| line.chars().count() <= columns.into()), "{drawn}");
+        }
+    }
+}
+
+#[test]
+fn without_a_verb_the_verbs_are_shown_on_one_screen() {
+    let sandbox = Sandbox::empty();
+    let page = sandbox.run("").exits(2).prints("").stderr;
+    assert!(page.lines().count() <= 24 && page.lines().all(|line| line.len() <= 60), "{page}");
+    let words: Vec<&str> = page.split(|c: char| !c.is_alphanumeric()).collect();
+    for verb in verbs(&sandbox) {
+        assert!(words.contains(&verb.as_str()), "{verb}: {page}");
+    }
+    assert_eq!(sandbox.run("-h").ok().stdout, page);
+    let long = sandbox.run("--help").ok().stdout;
+    for option in ["--db", "--file", "--json", "--quiet", "--color", "--utc", "--version"] {
+        assert!(options(&long).iter().any(|named| option.ends_with(named)), "{option}: {long}");
     }
 }
 

@@ -219,14 +219,6 @@ fn the_log_of_a_worker_is_broken_between_words_too() {
     assert!(logged.lines().all(|line| !line.starts_with(' ')), "{logged}");
 }
 
-#[test]
-fn options_of_every_verb_come_after_its_own() {
-    let help = Sandbox::empty().run("prune --help").ok().stdout;
-    let at = |text: &str| help.find(text).unwrap_or_else(|| panic!("{text} is not in {help}"));
-    assert!(at("--older-than") < at("Options of every verb") && at("Options of every verb") < at("--db"));
-    assert!(help.lines().all(|line| line.len() <= 100), "{help}");
-}
-
 /// Whatever the machine, so many of them take a while.
 const LINES: [usize; 4] = [4_000, 16_000, 64_000, 256_000];
 

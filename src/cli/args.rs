@@ -14,17 +14,7 @@ use crate::text::{Millis, Since};
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
 #[derive(Debug, Parser)]
-#[command(name = "runner", version, max_term_width = 100)]
-#[command(after_help = "\
-Examples:
-  runner init                       write a small jobs.toml to start from
-  runner enqueue nightly-backup     put a declared job on disk; prints its id
-  runner enqueue -- tar czf a.tgz . put any command on disk
-  runner work --drain               run what is there, retries included, then end
-  runner inspect                    what ran, what failed and why, what happens next
-
-Exit status: 0 done, 1 the answer is no, 2 usage, 65 job file or input invalid, 66 not found, 70 internal error,
-73 would overwrite, 74 I/O error, 75 try again later, 76 database from a newer runner, 77 permission.")]
+#[command(name = "runner", version, max_term_width = 80)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -32,28 +22,26 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-const EVERY: &str = "Options of every verb";
-
-/// Options of every verb.
+/// Options of every verb; `help` lists them.
 #[derive(Debug, Default, Args)]
 pub struct Global {
     /// The database [default: $RUNNER_DB, else runner/runner.db in $XDG_STATE_HOME or ~/.local/state]
-    #[arg(long, global = true, help_heading = EVERY, value_name = "PATH")]
+    #[arg(long, global = true, hide = true, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// The job file [default: $RUNNER_FILE, else the nearest jobs.toml upwards, else in $XDG_CONFIG_HOME/runner]
-    #[arg(long, global = true, help_heading = EVERY, value_name = "PATH")]
+    #[arg(long, global = true, hide = true, value_name = "PATH")]
     pub file: Option<PathBuf>,
     /// One JSON object a line
-    #[arg(long, global = true, help_heading = EVERY)]
+    #[arg(long, global = true, hide = true)]
     pub json: bool,
     /// Say nothing on success, ids included
-    #[arg(short, long, global = true, help_heading = EVERY)]
+    #[arg(short, long, global = true, hide = true)]
     pub quiet: bool,
     /// Colour the output: auto, always or never; auto looks at NO_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM
-    #[arg(long, global = true, help_heading = EVERY, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(long, global = true, hide = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// Show times in UTC instead of local time
-    #[arg(long, global = true, help_heading = EVERY)]
+    #[arg(long, global = true, hide = true)]
     pub utc: bool,
 }
 
@@ -89,7 +77,7 @@ pub enum Verb {
     /// Say what would happen after an ending, or why a job is in its state
     #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),
-    /// Check the database: paths, permissions, workers, and every invariant; exit 1 if something is wrong
+    /// Check the database and its workers; exit 1 if something is wrong
     #[command(after_help = "Examples:\n  runner doctor\n  runner doctor --json")]
     Doctor,
     /// Copy the database while workers go on, never over an existing file
@@ -98,7 +86,7 @@ pub enum Verb {
     )]
     Backup(Backup),
     /// Remove finished jobs, with their attempts and output
-    #[command(after_help = examples::PRUNE)]
+    #[command(after_help = examples::PRUNE, override_usage = examples::PRUNE_USAGE)]
     Prune(Prune),
     /// Claim nothing more from a queue
     #[command(after_help = "Examples:\n  runner pause net")]
@@ -125,30 +113,30 @@ pub struct Enqueue {
     /// Every job of the job file
     #[arg(long, conflicts_with_all = ["names", "command", "batch", "args"])]
     pub all: bool,
-    /// Read jobs from a file, or - for standard input: one JSON object a line
+    /// One JSON object a line, from a file or - (standard input)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "args"])]
     pub batch: Option<PathBuf>,
-    /// Keep standard input, at most 16 MiB: every attempt reads it
+    /// Keep standard input for every attempt, at most 16 MiB
     #[arg(long, conflicts_with = "batch")]
     pub stdin: bool,
-    #[command(flatten)]
-    pub options: JobOptions,
-    /// Show what would be enqueued, and enqueue nothing
+    /// Only show what would be enqueued
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]
     pub waiting: WaitOptions,
+    #[command(flatten)]
+    pub options: JobOptions,
 }
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct WaitOptions {
-    /// Wait until the job has ended, and exit as it did
+    /// Wait for the job, and exit as it did
     #[arg(long)]
     pub wait: bool,
-    /// Wait no longer than this; then exit 75, and the job goes on
+    /// Then exit 75, and the job goes on
     #[arg(long, value_name = "DUR", requires = "wait", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub wait_timeout: Option<Millis>,
-    /// If the job dies, print the output of its last attempt
+    /// If the job dies, print its last output
     #[arg(long, requires = "wait")]
     pub output_on_failure: bool,
 }
@@ -161,7 +149,7 @@ pub struct Work {
     /// Only this queue; repeatable
     #[arg(long, value_name = "QUEUE", value_parser = values::name)]
     pub queue: Vec<String>,
-    /// End when no job is pending or running: waits out retries and schedules
+    /// End when no job is pending or running
     #[arg(long, conflicts_with = "until_idle")]
     pub drain: bool,
     /// End when no job is due or running
@@ -170,10 +158,10 @@ pub struct Work {
     /// End after this many attempts were started
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_jobs: Option<u64>,
-    /// How long running attempts may go on after a signal to stop
+    /// Grace for running attempts after a signal to stop
     #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub shutdown_timeout: Millis,
-    /// text goes to standard error, json to standard output
+    /// To standard error, or as JSON to standard output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub log: LogFormat,
 }
@@ -181,15 +169,13 @@ pub struct Work {
 /// The form of a worker's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// Lines for people.
     Text,
-    /// One JSON object a line.
     Json,
 }
 
 #[derive(Debug, Default, Args)]
 pub struct Inspect {
-    /// ID, ID.N, jobs, attempts, dead, workers, queues or stats [default: the overview]
+    /// ID, ID.N, jobs, attempts, dead, workers, queues or stats
     #[arg(value_name = "WHAT")]
     pub what: Option<String>,
     /// Only in this state: also ready, scheduled, retrying; for attempts also an outcome. Repeatable
@@ -226,10 +212,10 @@ pub struct Logs {
     /// Only standard error
     #[arg(long)]
     pub stderr: bool,
-    /// Follow the output, through retries, until the job has ended
+    /// Follow it, through retries, until the job has ended
     #[arg(short, long)]
     pub follow: bool,
-    /// Only the last lines of each stream; with -f, of the output so far
+    /// Only the last lines of each stream
     #[arg(short = 'n', long, value_name = "N")]
     pub lines: Option<usize>,
 }
@@ -306,10 +292,10 @@ pub struct Explain {
 
 #[derive(Debug, Args)]
 pub struct Prune {
-    /// Only jobs that finished at least this long ago: 30d
+    /// Jobs that finished at least this long ago, such as 30d; required
     #[arg(long, value_name = "DUR", required_unless_present = "dry_run", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub older_than: Option<Millis>,
-    /// In this state: succeeded, cancelled or dead. Repeatable [default: succeeded and cancelled]
+    /// succeeded, cancelled or dead [default: the first two]
     #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = values::finished_state)]
     pub state: Vec<JobState>,
     /// Only jobs of this name

@@ -6,7 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use anyhow::Result;
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
 
@@ -16,6 +16,7 @@ use super::commands::{
     retry, schema, wait, work,
 };
 use super::error::{CliError, ExitStatus, describe};
+use super::help;
 use super::output::{self, Output};
 use super::suggest;
 use crate::text::{safe_block, show_utc};
@@ -61,7 +62,7 @@ fn turn_size_limits_into_errors() {
 }
 
 fn parse() -> clap::error::Result<Cli> {
-    let command = Cli::command().color(output::color_of_help(env::args_os()));
+    let command = help::command().color(output::color_of_help(env::args_os()));
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
 }
 

@@ -6,6 +6,7 @@ mod commands;
 mod definition_text;
 pub mod error;
 mod examples;
+mod help;
 mod locate;
 mod main;
 mod options;

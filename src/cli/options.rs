@@ -19,16 +19,17 @@ use crate::text::{At, Millis, Timestamp};
 
 /// Options of one job. A flag and the key of the same name have the same meaning and the same value parser.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
+#[command(next_help_heading = "Options of the job (they override the job file)")]
 pub struct JobOptions {
-    /// The name of an ad hoc job [default: from its command]
-    #[arg(long, value_name = "NAME", value_parser = values::name)]
+    /// The name of an ad hoc job
+    #[arg(long, value_name = "NAME", value_parser = values::name, help_heading = None::<&'static str>)]
     pub name: Option<String>,
     /// An ad hoc job: a line for /bin/sh
-    #[arg(short = 'c', value_name = "LINE", conflicts_with_all = ["names", "batch"])]
+    #[arg(short = 'c', value_name = "LINE", conflicts_with_all = ["names", "batch"], help_heading = None::<&'static str>)]
     #[arg(value_parser = OsStringValueParser::new().map(|line| Command::Shell(Bytes::from(line.as_os_str()))))]
     pub command: Option<Command>,
-    /// With a name: appended to its command. Without: the command to run
-    #[arg(last = true, value_name = "ARG")]
+    /// Appended to the command of NAME; without a name the command
+    #[arg(last = true, value_name = "ARG", help_heading = None::<&'static str>)]
     #[arg(value_parser = OsStringValueParser::new().map(|arg| Bytes::from(arg.as_os_str())))]
     pub args: Vec<Bytes>,
     /// The queue it waits in
@@ -40,20 +41,19 @@ pub struct JobOptions {
     /// Due after this time
     #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse, conflicts_with = "at")]
     pub delay: Option<Millis>,
-    /// Due at this time.
+    /// HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
-    #[arg(help = "Due at this time: RFC 3339, 'YYYY-MM-DD HH:MM[:SS]' or HH:MM (local, the next)")]
     pub at: Option<At>,
-    /// The total number of runs, the first included
+    /// Number of runs, the first included
     #[arg(long, value_name = "N", value_parser = values::max_attempts)]
     pub max_attempts: Option<u32>,
-    /// false: exactly one run
-    #[arg(long, value_name = "BOOL")]
+    /// true, or false for exactly one run
+    #[arg(long, value_name = "BOOL", hide_possible_values = true)]
     pub retryable: Option<bool>,
     /// The delays between runs
     #[arg(long, value_name = "SPEC", allow_hyphen_values = true, value_parser = values::backoff)]
     pub backoff: Option<Backoff>,
-    /// How far delays may vary: true, false, a fraction 0 to 1, or a duration
+    /// Variation of delays: BOOL, a fraction 0 to 1, or DUR
     #[arg(long, value_name = "J", allow_hyphen_values = true, value_parser = values::jitter)]
     pub jitter: Option<Jitter>,
     /// Retry only these error codes
@@ -62,7 +62,7 @@ pub struct JobOptions {
     /// Never retry these error codes
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = CodePattern::parse)]
     pub never_retry_for: Option<Vec<CodePattern>>,
-    /// The longest that one attempt may take
+    /// Of each attempt
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::above_zero)]
     pub timeout: Option<Millis>,
     /// Between SIGTERM and SIGKILL
@@ -71,19 +71,19 @@ pub struct JobOptions {
     /// Give up this long after the due time
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::above_zero)]
     pub expires_in: Option<Millis>,
-    /// A variable for its environment; repeatable
+    /// A variable of its environment; repeatable
     #[arg(long, value_name = "K=V", value_parser = OsStringValueParser::new().try_map(values::variable))]
     pub env: Vec<(Bytes, Bytes)>,
     /// The directory it runs in
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// At most one unfinished job may hold this key
+    /// At most one unfinished job may hold the key
     #[arg(long, value_name = "K", value_parser = values::key)]
     pub unique_key: Option<String>,
-    /// The action if another job holds the unique key
-    #[arg(long, value_name = "skip|replace|error", value_parser = values::on_conflict)]
+    /// If it is held: skip, replace or error
+    #[arg(long, value_name = "ACTION", value_parser = values::on_conflict)]
     pub on_conflict: Option<OnConflict>,
-    /// Never enqueue twice with this key, also after the first job has finished
+    /// Never enqueue twice with this key
     #[arg(long, value_name = "K", value_parser = values::key)]
     pub idempotency_key: Option<String>,
 }

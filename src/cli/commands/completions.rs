@@ -82,12 +82,13 @@ fn complete(shell: &dyn EnvCompleter) -> Option<Vec<u8>> {
 
 /// The command line, with the candidates for its values.
 fn command(typed: &Arc<Typed>) -> Command {
+    let cli = Cli::command().mut_args(|option| option.hide(false));
     // The words after `--` belong to a command.
     if typed.has("--") {
         let path = |word: Arg| if word.is_positional() { word.value_hint(ValueHint::AnyPath) } else { word };
-        return Cli::command().mut_subcommand("enqueue", |verb| verb.mut_args(path));
+        return cli.mut_subcommand("enqueue", |verb| verb.mut_args(path));
     }
-    VALUES.iter().fold(Cli::command(), |command, (verb, argument, candidates)| {
+    VALUES.iter().fold(cli, |command, (verb, argument, candidates)| {
         let typed = Arc::clone(typed);
         let words = ArgValueCandidates::new(move || candidates(&typed));
         // Not `mut_arg`, which puts the argument behind all others: positional ones have an order.

@@ -1,12 +1,12 @@
 //! `runner man`: one page with the help of every verb, the environment, files and exit statuses.
 
 use anyhow::Result;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::cli::args::Cli;
 use crate::cli::error::ExitStatus;
+use crate::cli::help;
 use crate::cli::output::Output;
 
 const DESCRIPTION: &str = include_str!("man/description.roff");
@@ -20,10 +20,10 @@ pub fn run(out: &mut Output) -> Result<ExitStatus> {
 }
 
 fn page() -> Result<Vec<u8>> {
-    let mut cli = Cli::command().disable_help_subcommand(true);
+    let mut cli = help::command().disable_help_subcommand(true);
     cli.build();
     let mut page = Vec::new();
-    let general = cli.clone().mut_args(|option| option.help_heading(None::<&'static str>));
+    let general = cli.clone().mut_args(|option| option.hide(false));
     let man = Man::new(general).title("RUNNER").manual("User Commands");
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
@@ -42,8 +42,7 @@ fn page() -> Result<Vec<u8>> {
 
 /// A verb: its purpose, synopsis, own options and examples.
 fn of_verb(verb: &Command) -> Result<String> {
-    let own = verb.clone().mut_args(|option| if option.is_global_set() { option.hide(true) } else { option });
-    let man = Man::new(own);
+    let man = Man::new(verb.clone());
     let mut sections = Vec::new();
     man.render_description_section(&mut sections)?;
     sections.extend_from_slice(b".PP\n");
