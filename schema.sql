@@ -45,6 +45,8 @@ CREATE TABLE jobs (
                             OR dead_reason = 'code_not_listed' OR dead_reason = 'spawn_failed'
                             OR dead_reason = 'attempts_exhausted' OR dead_reason = 'expired'),
     result              TEXT,                       -- the last result that an attempt reported
+    resolved_at         INTEGER,                    -- a dead letter that was dealt with
+    resolution          TEXT,                       -- a note about that
     claimed_at          INTEGER AS (CASE WHEN state = 'running' THEN changed_at END) VIRTUAL,
     finished_at         INTEGER AS (CASE state WHEN 'succeeded' THEN changed_at WHEN 'dead' THEN changed_at
                             WHEN 'cancelled' THEN changed_at END) VIRTUAL,
@@ -54,6 +56,8 @@ CREATE TABLE jobs (
     CHECK (state <> 'pending' OR cancel_requested_at IS NULL),
     CHECK (state <> 'succeeded' OR attempts > 0),
     CHECK (budget_used <= attempts),
+    CHECK (resolved_at IS NULL OR state = 'dead'),
+    CHECK (resolution IS NULL OR resolved_at IS NOT NULL),
     CHECK (expires_at >= run_at)                    -- an expired job is past due, too
 ) STRICT;
 
@@ -64,7 +68,7 @@ CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'pending' AND expi
 -- OR, not IN: SQLite uses a partial index only where it can prove the condition.
 CREATE INDEX jobs_finished ON jobs (state, changed_at)
     WHERE state = 'succeeded' OR state = 'dead' OR state = 'cancelled';
-CREATE INDEX jobs_dead ON jobs (error_code) WHERE state = 'dead';
+CREATE INDEX jobs_dead ON jobs (error_code, resolved_at) WHERE state = 'dead';
 CREATE INDEX jobs_by_name ON jobs (name);
 CREATE UNIQUE INDEX jobs_unique_key ON jobs (unique_key)
     WHERE unique_key IS NOT NULL AND state IN ('pending', 'running');
@@ -196,7 +200,8 @@ CREATE VIEW dead_letters AS
 SELECT id, name, queue, error_code, dead_reason, attempts,
        strftime('%Y-%m-%dT%H:%M:%fZ', finished_at / 1000.0, 'unixepoch') AS died_at,
        (SELECT message FROM attempts WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) AS message,
-       (SELECT CAST(stderr AS TEXT) FROM outputs WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) AS stderr
+       (SELECT CAST(stderr AS TEXT) FROM outputs WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) AS stderr,
+       strftime('%Y-%m-%dT%H:%M:%fZ', resolved_at / 1000.0, 'unixepoch') AS resolved, resolution
 FROM jobs WHERE state = 'dead';
 
 CREATE VIEW attempt_history AS

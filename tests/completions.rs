@@ -110,6 +110,7 @@ fn ids_that_the_verb_can_take() {
         ("wait ", "3"),
         ("cancel ", "3"),
         ("retry ", "4 1"),
+        ("resolve ", "1"),
         ("retry --now ", "3"),
         ("logs ", "4 3 2 1"),
         ("explain 4", "4"),

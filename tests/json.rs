@@ -6,7 +6,7 @@ use crate::support::{Sandbox, Value, json};
 
 const JOB: &str = "id name queue state dead_reason error_code priority attempts budget_used max_attempts retryable \
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
-    cancel_requested_at result worker_id history";
+    cancel_requested_at result worker_id resolved_at resolution history";
 
 const ATTEMPT: &str = "job_id number outcome error_code exit_code signal message started_at finished_at duration_ms \
     will_retry decision counted nominal_delay_ms delay_ms next_retry_at worker_id leaked stdout stderr \
@@ -40,6 +40,7 @@ fn the_fields_of_a_job() {
     ] {
         assert_only_fields(&sandbox.run(&format!("{line} --json")).ok().json(), JOB);
     }
+    assert_only_fields(&sandbox.run("resolve 1 --json").ok().json(), JOB);
     assert_only_fields(&sandbox.run("retry 1 --json").ok().json(), JOB);
     assert_only_fields(&sandbox.run("enqueue job --json").ok().json(), &format!("{JOB} created"));
 }
@@ -63,7 +64,10 @@ fn the_fields_of_the_overview() {
     let _worker = sandbox.worker("-j3 --queue a --queue b");
     let overview = sandbox.run("inspect --json").ok().json();
     assert_only_fields(&overview, "db counts queues workers dead_by_error_code next_run_at oldest_due_at");
-    assert_only_fields(&overview["counts"], "ready scheduled retrying running succeeded dead cancelled");
+    assert_only_fields(
+        &overview["counts"],
+        "ready scheduled retrying running succeeded dead resolved cancelled",
+    );
     assert_only_fields(&overview["queues"][0], "name paused ready scheduled retrying running");
     let worker = &overview["workers"][0];
     assert_only_fields(worker, "id pid alive started_at slots running queues");

@@ -33,6 +33,7 @@ mod pause;
 mod printed;
 mod prune;
 mod report_file;
+mod resolve;
 mod resource_limits;
 mod retry;
 mod retry_policy;

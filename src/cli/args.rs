@@ -71,6 +71,9 @@ pub enum Verb {
     /// Put dead or cancelled jobs back, with a fresh budget of attempts
     #[command(after_help = examples::RETRY)]
     Retry(Retry),
+    /// Mark dead letters as dealt with: they stay in the history and need no more attention
+    #[command(after_help = examples::RESOLVE)]
+    Resolve(Resolve),
     /// Check a job file, and show each job's retry policy and delays
     #[command(after_help = "Examples:\n  runner check\n  runner check deploy/jobs.toml --json")]
     Check(Check),
@@ -196,6 +199,9 @@ pub struct Inspect {
     /// At most this many; 0 for all [default: 50, all with --json]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
+    /// With dead: those that were resolved
+    #[arg(long)]
+    pub resolved: bool,
     /// Exit 1 if anything is listed
     #[arg(long)]
     pub fail_if_any: bool,
@@ -233,7 +239,7 @@ pub struct Retry {
     /// Ids of jobs
     #[arg(value_name = "ID", required_unless_present = "dead", value_parser = values::id)]
     pub ids: Vec<i64>,
-    /// Every dead letter that the filters select
+    /// Every unresolved dead letter that the filters select
     #[arg(long, conflicts_with = "ids")]
     pub dead: bool,
     /// With --dead: only jobs of this name
@@ -248,6 +254,16 @@ pub struct Retry {
     /// Make waiting jobs due now; budget and numbers stay
     #[arg(long, conflicts_with = "dead")]
     pub now: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Resolve {
+    /// Ids of dead jobs
+    #[arg(value_name = "ID", required = true, value_parser = values::id)]
+    pub ids: Vec<i64>,
+    /// How it was dealt with
+    #[arg(long, value_name = "TEXT", value_parser = values::note)]
+    pub note: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -34,6 +34,13 @@ Examples:
   runner retry 7 --force   also if it is declared retryable = false
   runner retry 7 --now     make a waiting job due now";
 
+pub const RESOLVE: &str = "\
+Examples:
+  runner resolve 7
+  runner resolve 7 8 --note 'the server was replaced'
+  runner inspect dead --resolved    lists them
+  runner retry 7                    takes it back, and runs job 7 again";
+
 pub const LOGS: &str = "\
 Examples:
   runner logs 7              the last attempt of job 7

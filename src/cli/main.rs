@@ -13,7 +13,7 @@ use signal_hook::flag;
 use super::args::{Cli, Verb};
 use super::commands::{
     backup, cancel, check, completions, doctor, enqueue, explain, init, inspect, logs, man, pause, prune,
-    retry, schema, wait, work,
+    resolve, retry, schema, wait, work,
 };
 use super::error::{CliError, ExitStatus, describe};
 use super::help;
@@ -89,6 +89,7 @@ fn run_verb(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
         Verb::Wait(args) => wait::run(global, args, out),
         Verb::Cancel(args) => cancel::run(global, args, out),
         Verb::Retry(args) => retry::run(global, args, out),
+        Verb::Resolve(args) => resolve::run(global, args, out),
         Verb::Check(args) => check::run(global, args, out),
         Verb::Explain(args) => explain::run(global, args, out),
         Verb::Prune(args) => prune::run(global, args, out),

@@ -122,5 +122,13 @@ fn dead(job: &JobRow, now: Timestamp) -> Vec<String> {
     };
     let mut lines = vec![format!("{code}, {reason}: {because}, {}", relative_time(job.changed_at, now))];
     lines.extend(job.last_message.as_deref().map(safe_line));
+    lines.extend(resolution(job, now));
     lines
+}
+
+/// When the job was resolved, and the note about that.
+fn resolution(job: &JobRow, now: Timestamp) -> Option<String> {
+    let when = relative_time(job.resolved_at?, now);
+    let note = job.resolution.as_deref().map(|note| format!(": {}", safe_line(note))).unwrap_or_default();
+    Some(format!("resolved {when}{note}"))
 }

@@ -19,6 +19,11 @@ pub fn key(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("a key is not empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
+/// A note about a job: any text with a visible character.
+pub fn note(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("a note is not empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
 pub fn priority(text: &str) -> Result<i32, String> {
     let max = JobSpec::MAX_PRIORITY;
     text.parse()

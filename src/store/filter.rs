@@ -56,6 +56,8 @@ pub struct Filter {
     pub since: Option<Timestamp>,
     /// Only dead jobs, ordered by the time of their death instead of by id.
     pub dead_by_time: bool,
+    /// Jobs that were resolved, or that were not.
+    pub resolved: Option<bool>,
 }
 
 /// A column that narrows a list.
@@ -98,6 +100,9 @@ impl Filter {
         wanted.and_text("j.queue", self.queue.as_ref());
         if let Some(code) = &self.error_code {
             wanted.and("(j.state = 'dead' AND j.error_code = {} OR j.state = 'pending' AND j.expires_at <= ?1 AND {} = 'EXPIRED')", code.clone());
+        }
+        if let Some(resolved) = self.resolved {
+            wanted.and_sql(if resolved { "j.resolved_at IS NOT NULL" } else { "j.resolved_at IS NULL" });
         }
         if let Some(since) = self.since {
             wanted.and("iif(j.state = 'pending' AND j.expires_at <= ?1, max(j.expires_at, j.changed_at), j.changed_at) >= {}", since.0);

@@ -45,6 +45,10 @@ pub struct JobRow {
     pub error_code: Option<ErrorCode>,
     pub dead_reason: Option<DeadReason>,
     pub result: Option<String>,
+    /// When a dead letter was dealt with.
+    pub resolved_at: Option<Timestamp>,
+    /// The note about that.
+    pub resolution: Option<String>,
     /// The code of the last attempt, if that failed.
     pub last_error_code: Option<ErrorCode>,
     /// The message of the last attempt.
@@ -109,7 +113,8 @@ pub(super) const COLUMNS: &str =
     j.cancel_requested_at, j.error_code, j.dead_reason, j.result,
     (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
     (SELECT a.message FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
-    EXISTS (SELECT 1 FROM paused_queues AS p WHERE p.name = j.queue)";
+    EXISTS (SELECT 1 FROM paused_queues AS p WHERE p.name = j.queue),
+    j.resolved_at, j.resolution";
 
 /// The tables that [`COLUMNS`] come from.
 pub(super) const TABLES: &str = "jobs AS j JOIN definitions AS d ON d.id = j.definition_id
@@ -155,6 +160,8 @@ impl JobRow {
             last_error_code: code(20)?,
             last_message: row.get(21)?,
             paused: row.get(22)?,
+            resolved_at: time(23)?,
+            resolution: row.get(24)?,
         };
         job.apply_time(now);
         Ok(job)

@@ -19,7 +19,10 @@ pub struct Counts {
     pub retrying: u64,
     pub running: u64,
     pub succeeded: u64,
+    /// Without the resolved ones.
     pub dead: u64,
+    /// Dead jobs that were dealt with.
+    pub resolved: u64,
     pub cancelled: u64,
 }
 
@@ -125,13 +128,17 @@ fn finished(tx: &Connection, overview: &mut Overview) -> Result<()> {
     overview.counts.succeeded = count("succeeded")?;
     overview.counts.cancelled = count("cancelled")?;
     let mut dead = tx.prepare_cached(
-        "SELECT error_code, count(*) FROM jobs INDEXED BY jobs_dead WHERE state = 'dead' GROUP BY error_code",
+        "SELECT error_code, count(*) - count(resolved_at), count(resolved_at)
+         FROM jobs INDEXED BY jobs_dead WHERE state = 'dead' GROUP BY error_code",
     )?;
     let mut rows = dead.query([])?;
     while let Some(row) = rows.next()? {
-        let jobs: u64 = row.get(1)?;
-        overview.counts.dead += jobs;
-        *overview.dead_by_error_code.entry(row.get(0)?).or_default() += jobs;
+        let (dead, resolved): (u64, u64) = (row.get(1)?, row.get(2)?);
+        overview.counts.dead += dead;
+        overview.counts.resolved += resolved;
+        if dead > 0 {
+            *overview.dead_by_error_code.entry(row.get(0)?).or_default() += dead;
+        }
     }
     Ok(())
 }

@@ -23,45 +23,24 @@ pub enum Refusal {
 
 /// The answer for one id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retried {
+pub struct Answer {
     pub id: i64,
-    /// None if the job was put back.
-    pub refusal: Option<Refusal>,
+    /// The job that was changed.
+    pub job: std::result::Result<i64, Refusal>,
 }
 
 impl Store {
     /// Gives these dead or cancelled jobs a fresh budget and puts them back, each by itself, all in one transaction. Id,
     /// definition and history stay.
-    pub fn retry(&mut self, ids: &[i64], force: bool, clock: &dyn Fn() -> Timestamp) -> Result<Vec<Retried>> {
+    pub fn retry(&mut self, ids: &[i64], force: bool, clock: &dyn Fn() -> Timestamp) -> Result<Vec<Answer>> {
         self.write(|tx| {
             let now = clock();
             ids.iter().map(|id| retry_one(tx, *id, force, now)).collect()
         })
     }
 
-    /// Puts back every dead letter that the filters select, oldest first.
-    pub fn retry_dead(
-        &mut self,
-        name: Option<&str>,
-        error_code: Option<&str>,
-        force: bool,
-        clock: &dyn Fn() -> Timestamp,
-    ) -> Result<Vec<Retried>> {
-        self.write(|tx| {
-            let now = clock();
-            expire::expire_due(tx, now, usize::MAX >> 1)?;
-            let sql = "SELECT id FROM jobs WHERE state = 'dead' AND (?1 IS NULL OR name = ?1)
-                       AND (?2 IS NULL OR error_code = ?2) ORDER BY id";
-            let ids = tx
-                .prepare(sql)?
-                .query_map(params![name, error_code], |row| row.get(0))?
-                .collect::<rusqlite::Result<Vec<i64>>>()?;
-            ids.into_iter().map(|id| retry_one(tx, id, force, now)).collect()
-        })
-    }
-
     /// Makes waiting jobs due now. Budget and numbers stay.
-    pub fn make_due(&mut self, ids: &[i64], clock: &dyn Fn() -> Timestamp) -> Result<Vec<Retried>> {
+    pub fn make_due(&mut self, ids: &[i64], clock: &dyn Fn() -> Timestamp) -> Result<Vec<Answer>> {
         self.write(|tx| {
             let now = clock();
             ids.iter().map(|id| make_one_due(tx, *id, now)).collect()
@@ -69,8 +48,8 @@ impl Store {
     }
 }
 
-fn retry_one(tx: &Connection, id: i64, force: bool, now: Timestamp) -> Result<Retried> {
-    let refused = |refusal| Ok(Retried { id, refusal: Some(refusal) });
+fn retry_one(tx: &Connection, id: i64, force: bool, now: Timestamp) -> Result<Answer> {
+    let refused = |refusal| Ok(Answer { id, job: Err(refusal) });
     match expire::state_at(tx, id, now)? {
         None => return refused(Refusal::Unknown),
         Some(JobState::Dead | JobState::Cancelled) => {}
@@ -91,24 +70,25 @@ fn retry_one(tx: &Connection, id: i64, force: bool, now: Timestamp) -> Result<Re
     }
     tx.prepare_cached(
         "UPDATE jobs SET state = 'pending', run_at = ?2, changed_at = ?2, expires_at = ?3, budget_used = 0,
-                         error_code = NULL, dead_reason = NULL, cancel_requested_at = NULL
+                         error_code = NULL, dead_reason = NULL, cancel_requested_at = NULL,
+                         resolved_at = NULL, resolution = NULL
          WHERE id = ?1 AND state IN ('dead', 'cancelled')",
     )?
     .execute(params![id, now.0, spec.expires_in.map(|span| now.plus(span).0)])?;
-    Ok(Retried { id, refusal: None })
+    Ok(Answer { id, job: Ok(id) })
 }
 
-fn make_one_due(tx: &Connection, id: i64, now: Timestamp) -> Result<Retried> {
-    let refusal = match expire::state_at(tx, id, now)? {
-        None => Some(Refusal::Unknown),
+fn make_one_due(tx: &Connection, id: i64, now: Timestamp) -> Result<Answer> {
+    let job = match expire::state_at(tx, id, now)? {
+        None => Err(Refusal::Unknown),
         Some(JobState::Pending) => {
             tx.prepare_cached(
                 "UPDATE jobs SET run_at = min(run_at, ?2) WHERE id = ?1 AND state = 'pending'",
             )?
             .execute(params![id, now.0])?;
-            None
+            Ok(id)
         }
-        Some(other) => Some(Refusal::State(other)),
+        Some(other) => Err(Refusal::State(other)),
     };
-    Ok(Retried { id, refusal })
+    Ok(Answer { id, job })
 }

@@ -162,7 +162,7 @@ fn path(option: &str, words: &[OsString]) -> Option<PathBuf> {
 type Candidates = fn(&Typed) -> Vec<CompletionCandidate>;
 
 /// Verb, argument, and its candidates.
-const VALUES: [(&str, &str, Candidates); 22] = [
+const VALUES: [(&str, &str, Candidates); 23] = [
     ("enqueue", "names", declared),
     ("enqueue", "queue", queues),
     ("enqueue", "on_conflict", |_| words(["skip", "replace", "error"])),
@@ -182,6 +182,7 @@ const VALUES: [(&str, &str, Candidates); 22] = [
         let waiting: &[JobState] = &[JobState::Pending];
         ids(typed, if typed.has("--now") { waiting } else { &[JobState::Dead, JobState::Cancelled] })
     }),
+    ("resolve", "ids", |typed| ids(typed, &[JobState::Dead])),
     ("retry", "name", declared),
     ("retry", "error_code", dead_codes),
     ("explain", "what", |typed| declared(typed).into_iter().chain(ids(typed, &[])).collect()),

@@ -13,6 +13,7 @@ pub mod logs;
 pub mod man;
 pub mod pause;
 pub mod prune;
+pub mod resolve;
 pub mod retry;
 pub mod schema;
 pub mod wait;

@@ -8,27 +8,28 @@ use crate::cli::locate;
 use crate::cli::output::{Output, job_json, warn};
 use crate::cli::stale_definition;
 use crate::clock;
-use crate::model::{ErrorCode, JobState};
-use crate::store::{Refusal, Retried};
-use crate::text::counted;
+use crate::model::JobState;
+use crate::store::{Answer, Filter, JobRow, Refusal, Store};
+use crate::text::{Timestamp, counted};
 use crate::wake;
+
+/// Dead letters read at once: a long read would hold up a checkpoint.
+const PAGE: usize = 500;
 
 /// Replays dead and cancelled jobs, or makes waiting ones due.
 pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let done = if args.now {
-        store.make_due(&args.ids, &clock::now)?
-    } else if args.dead {
-        let (name, code) = (args.name.as_deref(), args.error_code.as_ref().map(ErrorCode::as_str));
-        store.retry_dead(name, code, args.force, &clock::now)?
+    let ids = if args.dead { dead_letters(&store, args, clock::now())? } else { args.ids.clone() };
+    let answers = if args.now {
+        store.make_due(&ids, &clock::now)?
     } else {
-        store.retry(&args.ids, args.force, &clock::now)?
+        store.retry(&ids, args.force, &clock::now)?
     };
     wake::wake_workers(&store.file().run_dir());
     let what = if args.now { "due now" } else { "pending again, due now" };
     let mut jobs = Vec::new();
-    for each in done.iter().filter(|each| each.refusal.is_none()) {
-        jobs.extend(locate::find_job(&store, each.id, clock::now())?);
+    for id in answers.iter().filter_map(|answer| answer.job.ok()) {
+        jobs.extend(locate::find_job(&store, id, clock::now())?);
     }
     for job in &jobs {
         out.done(&job_json(job), format!("job {}: {what}", job.id))?;
@@ -39,19 +40,41 @@ pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus
     }
     if args.dead {
         if !out.quiet {
-            warn_of_skipped(&done);
+            warn_of_skipped(&answers);
         }
         return Ok(ExitStatus::SUCCESS);
     }
-    Ok(warn_of_refused(&done, args.now))
+    Ok(warn_of_refused(&answers, args.now))
+}
+
+/// The unresolved dead letters that the filters select, oldest first.
+fn dead_letters(store: &Store, args: &Retry, now: Timestamp) -> Result<Vec<i64>> {
+    let filter = Filter {
+        name: args.name.clone(),
+        error_code: args.error_code.as_ref().map(ToString::to_string),
+        dead_by_time: true,
+        resolved: Some(false),
+        ..Filter::default()
+    };
+    let (mut jobs, mut last): (Vec<JobRow>, _) = (Vec::new(), None);
+    loop {
+        let (page, next) = store.jobs_page(&filter, last, PAGE, now)?;
+        jobs.extend(page);
+        if next.is_none() {
+            break;
+        }
+        last = next;
+    }
+    let mut ids: Vec<i64> = jobs.iter().map(|job| job.id).collect();
+    ids.sort_unstable();
+    Ok(ids)
 }
 
 /// Names every job that was left, with the reason.
-fn warn_of_refused(done: &[Retried], now: bool) -> ExitStatus {
+fn warn_of_refused(answers: &[Answer], now: bool) -> ExitStatus {
     let mut exit = ExitStatus::SUCCESS;
-    for each in done {
-        let Some(refusal) = each.refusal else { continue };
-        let id = each.id;
+    for Answer { id, job } in answers {
+        let Err(refusal) = *job else { continue };
         let words = match refusal {
             Refusal::Unknown => format!("there is no job {id}"),
             Refusal::State(state) if now => {
@@ -76,12 +99,12 @@ fn warn_of_refused(done: &[Retried], now: bool) -> ExitStatus {
 }
 
 /// Counts the jobs that `--dead` left: they were not named one by one.
-fn warn_of_skipped(done: &[Retried]) {
+fn warn_of_skipped(answers: &[Answer]) {
     let count =
-        |wanted: fn(Refusal) -> bool| done.iter().filter(|each| each.refusal.is_some_and(wanted)).count();
+        |wanted: fn(Refusal) -> bool| answers.iter().filter(|answer| answer.job.is_err_and(wanted)).count();
     let not_retryable = count(|refusal| refusal == Refusal::NotRetryable);
     let taken = count(|refusal| matches!(refusal, Refusal::KeyTaken(_)));
-    if done.is_empty() {
+    if answers.is_empty() {
         warn("no dead letter is selected");
     }
     if not_retryable > 0 {

@@ -68,6 +68,8 @@ fn job_fields(
         "cancel_requested_at": at(|job| job.cancel_requested_at),
         "result": row.map(|job| &job.result),
         "worker_id": row.map(|job| &job.worker_id),
+        "resolved_at": at(|job| job.resolved_at),
+        "resolution": row.map(|job| &job.resolution),
         "history": null,
     })
 }
@@ -139,7 +141,8 @@ pub fn with_output(mut attempt: Value, output: &store::Output) -> Value {
 }
 
 pub fn overview_json(file: &StoreFile, overview: &Overview, workers: &[WorkerStatus]) -> Value {
-    let Counts { ready, scheduled, retrying, running, succeeded, dead, cancelled } = overview.counts;
+    let Counts { ready, scheduled, retrying, running, succeeded, dead, resolved, cancelled } =
+        overview.counts;
     json!({
         "db": file.path().display().to_string(),
         "counts": {
@@ -149,6 +152,7 @@ pub fn overview_json(file: &StoreFile, overview: &Overview, workers: &[WorkerSta
             "running": running,
             "succeeded": succeeded,
             "dead": dead,
+            "resolved": resolved,
             "cancelled": cancelled,
         },
         "queues": overview.queues.iter().map(queue_json).collect::<Value>(),

@@ -74,6 +74,8 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["UPDATE jobs SET state = 'succeeded', worker_id = NULL WHERE id = 2"],
     ),
     ("budget_used <= attempts", &["UPDATE jobs SET budget_used = 1 WHERE id = 1"]),
+    ("resolved_at IS NULL OR state = 'dead'", &["UPDATE jobs SET resolved_at = 1 WHERE id = 1"]),
+    ("resolution IS NULL OR resolved_at IS NOT NULL", &["UPDATE jobs SET resolution = 'x' WHERE id = 3"]),
     ("expires_at >= run_at", &["UPDATE jobs SET expires_at = 0 WHERE id = 1"]),
     ("number >= 1", &["DROP TRIGGER attempts_are_numbered_without_gaps; ATTEMPT number = 0"]),
     ("budget_number >= 1", &["ATTEMPT budget_number = 0"]),
@@ -120,7 +122,7 @@ const CASCADE: &str = "jobs_take_their_history_with_them";
 /// The columns that may be empty. Whatever is added to the schema may not, or stands here.
 const MAY_BE_NULL: [&str; 3] = [
     "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms",
-    "jobs: args unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result",
+    "jobs: args unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution",
     "workers: queues ended_at",
 ];
 

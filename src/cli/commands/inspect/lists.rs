@@ -184,6 +184,32 @@ pub(super) fn dead(out: &mut Output, query: &Query) -> Result<bool> {
     Ok(true)
 }
 
+/// Dead letters that were dealt with, and how.
+pub(super) fn resolved(out: &mut Output, query: &Query) -> Result<bool> {
+    let mut table = Table::new(&[
+        Column::new("id").right(),
+        Column::new("name").name(),
+        Column::new("runs").right(),
+        Column::new("died").dropped(1),
+        Column::new("resolved"),
+        Column::new("code").dropped(2),
+        Column::new("how").text(),
+    ]);
+    let listed = for_each_job(out, query, |job| {
+        table.row(vec![
+            job.id.to_string(),
+            job.spec.name.clone(),
+            runs(&job),
+            relative_time(job.changed_at, query.now),
+            job.resolved_at.map(|at| relative_time(at, query.now)).unwrap_or_default(),
+            job.error_code.as_ref().map(ErrorCode::to_string).unwrap_or_default(),
+            job.resolution.as_deref().map(safe_line).unwrap_or_default(),
+        ]);
+        Ok(())
+    })?;
+    listed.print(out, &table, "no dead letter was resolved")
+}
+
 /// The message of the last attempt, else the last line of its output.
 fn last_words(store: &Store, job: &JobRow) -> Result<String> {
     if let Some(message) = &job.last_message {

@@ -37,6 +37,7 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
         }
         Subject::Jobs => lists::jobs(out, &query)?,
         Subject::Attempts => lists::attempts(out, &query)?,
+        Subject::Dead if args.resolved => lists::resolved(out, &query)?,
         Subject::Dead => lists::dead(out, &query)?,
         Subject::Workers => overview::workers(out, &store, now)?,
         Subject::Queues => overview::queues(out, &store, args.name.as_deref(), now)?,

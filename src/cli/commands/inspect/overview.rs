@@ -46,7 +46,7 @@ pub(super) fn show_empty(out: &mut Output, file: &StoreFile) -> Written {
 }
 
 fn draw_counts(out: &mut Output, counts: Counts) -> Written {
-    let Counts { ready, scheduled, retrying, running, succeeded, dead, cancelled } = counts;
+    let Counts { ready, scheduled, retrying, running, succeeded, dead, resolved, cancelled } = counts;
     let all = [
         ("ready", ready),
         ("scheduled", scheduled),
@@ -54,6 +54,7 @@ fn draw_counts(out: &mut Output, counts: Counts) -> Written {
         ("running", running),
         ("succeeded", succeeded),
         ("dead", dead),
+        ("resolved", resolved),
         ("cancelled", cancelled),
     ];
     let shown = all.iter().filter(|(_, number)| *number > 0);

@@ -68,6 +68,7 @@ pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
         ("--error-code", args.error_code.is_some(), list),
         ("--since", args.since.is_some(), rows),
         ("--limit", args.limit.is_some(), rows),
+        ("--resolved", args.resolved, subject == Subject::Dead),
         ("--fail-if-any", args.fail_if_any, any),
     ];
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
@@ -95,6 +96,7 @@ pub(super) fn filter(subject: Subject, args: &Inspect, now: Timestamp) -> Result
         error_code: args.error_code.as_ref().map(ToString::to_string),
         since: args.since.map(|since| since.resolve(now)),
         dead_by_time: subject == Subject::Dead,
+        resolved: (subject == Subject::Dead).then_some(args.resolved),
         ..Filter::default()
     };
     for word in &args.state {

@@ -94,7 +94,7 @@ impl History {
             49..55 => ("stale", Self::stale),
             55..61 => ("cancel", Self::cancel),
             61..67 => ("retry", Self::retry),
-            67..69 => ("retry_dead", Self::retry_dead),
+            67..69 => ("resolve", Self::resolve),
             69..73 => ("make_due", Self::make_due),
             73..76 => ("pause", Self::pause),
             76..79 => ("die", Self::die),

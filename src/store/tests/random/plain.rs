@@ -40,10 +40,15 @@ pub(super) struct Job {
     pub cancel_requested_at: Option<Timestamp>,
     pub dead: Option<(DeadReason, ErrorCode)>,
     pub result: Option<String>,
+    pub resolved_at: Option<Timestamp>,
+    pub resolution: Option<String>,
     pub attempts: Rc<Vec<Attempt>>,
     pub outputs: BTreeMap<u32, Output>,
     pub live: Option<(u32, Output)>,
 }
+
+/// The job that was changed, or the reason why it was left.
+type Asked = std::result::Result<i64, Refusal>;
 
 impl Job {
     pub fn is_unfinished(&self) -> bool {
@@ -137,6 +142,8 @@ impl Plain {
             cancel_requested_at: None,
             dead: None,
             result: None,
+            resolved_at: None,
+            resolution: None,
             attempts: Rc::default(),
             outputs: BTreeMap::new(),
             live: None,
@@ -165,22 +172,26 @@ impl Plain {
         }
     }
 
-    pub fn retry(&mut self, id: i64, force: bool, now: Timestamp) -> Option<Refusal> {
-        let Some(job) = self.jobs.get_mut(&id) else {
-            return Some(Refusal::Unknown);
-        };
+    /// The job of this id, after an expiry that is due.
+    fn at(&mut self, id: i64, now: Timestamp) -> std::result::Result<&mut Job, Refusal> {
+        let job = self.jobs.get_mut(&id).ok_or(Refusal::Unknown)?;
         if job.has_expired(now) {
             job.expire();
         }
+        Ok(job)
+    }
+
+    pub fn retry(&mut self, id: i64, force: bool, now: Timestamp) -> Asked {
+        let job = self.at(id, now)?;
         if !matches!(job.state, JobState::Dead | JobState::Cancelled) {
-            return Some(Refusal::State(job.state));
+            return Err(Refusal::State(job.state));
         }
         let spec = Arc::clone(&job.spec);
         if !spec.policy.retryable && !force {
-            return Some(Refusal::NotRetryable);
+            return Err(Refusal::NotRetryable);
         }
         if let Some(holder) = spec.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
-            return Some(Refusal::KeyTaken(holder.id));
+            return Err(Refusal::KeyTaken(holder.id));
         }
         let job = self.jobs.get_mut(&id).unwrap();
         job.state = JobState::Pending;
@@ -190,31 +201,28 @@ impl Plain {
         job.budget_used = 0;
         job.dead = None;
         job.cancel_requested_at = None;
-        None
+        job.resolved_at = None;
+        job.resolution = None;
+        Ok(id)
     }
 
-    /// The ids that a retry of all dead letters takes, after every expiry that is due.
-    pub fn dead(&mut self, name: Option<&str>, code: Option<&str>, now: Timestamp) -> Vec<i64> {
-        self.expire_due(now);
-        let wanted = |job: &&Job| {
-            name.is_none_or(|name| job.spec.name == name)
-                && job.dead.as_ref().is_some_and(|(_, c)| code.is_none_or(|code| c.as_str() == code))
-        };
-        self.jobs.values().filter(wanted).map(|job| job.id).collect()
-    }
-
-    pub fn make_due(&mut self, id: i64, now: Timestamp) -> Option<Refusal> {
-        let Some(job) = self.jobs.get_mut(&id) else {
-            return Some(Refusal::Unknown);
-        };
-        if job.has_expired(now) {
-            job.expire();
+    pub fn resolve(&mut self, id: i64, note: Option<&str>, now: Timestamp) -> Asked {
+        let job = self.at(id, now)?;
+        if job.state != JobState::Dead {
+            return Err(Refusal::State(job.state));
         }
+        job.resolved_at.get_or_insert(now);
+        job.resolution = note.map(str::to_owned).or(job.resolution.take());
+        Ok(id)
+    }
+
+    pub fn make_due(&mut self, id: i64, now: Timestamp) -> Asked {
+        let job = self.at(id, now)?;
         if job.state != JobState::Pending {
-            return Some(Refusal::State(job.state));
+            return Err(Refusal::State(job.state));
         }
         job.run_at = job.run_at.min(now);
-        None
+        Ok(id)
     }
 
     /// Waits that would begin in the future begin now. Gives how many there were.

@@ -9,7 +9,7 @@ use super::history::History;
 use super::plain::Job;
 use super::{draw, whole};
 use crate::model::JobState;
-use crate::store::{Cancelled, Ended, PruneFilter, Recorded, Recovered, Retried, TurnRequest};
+use crate::store::{Answer, Cancelled, Ended, PruneFilter, Recorded, Recovered, TurnRequest};
 use crate::text::Timestamp;
 
 impl History {
@@ -105,25 +105,19 @@ impl History {
         let (now, ids, force) = (self.now, self.some_ids(), self.rng.random_bool(0.3));
         self.log(format!("retry {ids:?}, force: {force}"));
         let answer = self.store().0.retry(&ids, force, &|| now).unwrap();
-        let expected = self.retried(&ids, force);
+        let expected: Vec<_> =
+            ids.iter().map(|id| Answer { id: *id, job: self.plain.retry(*id, force, now) }).collect();
         self.agree(&answer, &expected);
     }
 
-    fn retried(&mut self, ids: &[i64], force: bool) -> Vec<Retried> {
-        let now = self.now;
-        ids.iter().map(|id| Retried { id: *id, refusal: self.plain.retry(*id, force, now) }).collect()
-    }
-
-    pub fn retry_dead(&mut self) {
-        let now = self.now;
-        let name = draw::NAMES.choose(&mut self.rng).filter(|_| self.rng.random_bool(0.5)).copied();
-        let code = ["EXPIRED", "EXIT_1", "OWN"].choose(&mut self.rng).copied();
-        let code = code.filter(|_| self.rng.random_bool(0.7));
-        let force = self.rng.random_bool(0.3);
-        self.log(format!("retry all dead, name {name:?}, code {code:?}, force: {force}"));
-        let answer = self.store().0.retry_dead(name, code, force, &|| now).unwrap();
-        let ids = self.plain.dead(name, code, now);
-        let expected = self.retried(&ids, force);
+    pub fn resolve(&mut self) {
+        let (now, ids) = (self.now, self.some_ids());
+        let note = ["dealt with", "no matter"].choose(&mut self.rng).copied();
+        let note = note.filter(|_| self.rng.random_bool(0.5));
+        self.log(format!("resolve {ids:?}, {note:?}"));
+        let answer = self.store().0.resolve(&ids, note, &|| now).unwrap();
+        let expected: Vec<_> =
+            ids.iter().map(|id| Answer { id: *id, job: self.plain.resolve(*id, note, now) }).collect();
         self.agree(&answer, &expected);
     }
 
@@ -132,7 +126,7 @@ impl History {
         self.log(format!("make due {ids:?}"));
         let answer = self.store().0.make_due(&ids, &|| now).unwrap();
         let expected: Vec<_> =
-            ids.iter().map(|id| Retried { id: *id, refusal: self.plain.make_due(*id, now) }).collect();
+            ids.iter().map(|id| Answer { id: *id, job: self.plain.make_due(*id, now) }).collect();
         self.agree(&answer, &expected);
     }
 

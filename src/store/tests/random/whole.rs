@@ -152,6 +152,8 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         error_code: job.dead.as_ref().map(|(_, code)| code.clone()),
         dead_reason: job.dead.as_ref().map(|(reason, _)| *reason),
         result: job.result.clone(),
+        resolved_at: job.resolved_at,
+        resolution: job.resolution.clone(),
         last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
         last_message: last.and_then(|attempt| attempt.message.clone()),
         paused: plain.paused.contains(&job.spec.queue),
@@ -162,18 +164,21 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
     let rows: Vec<JobRow> = plain.jobs.values().map(|job| shown(plain, job, now)).collect();
     let count = |status: &str| rows.iter().filter(|row| row.status() == status).count() as u64;
     let overview = store.overview(now).unwrap();
+    let resolved = rows.iter().filter(|row| row.resolved_at.is_some()).count() as u64;
     let counts = Counts {
         ready: count("ready"),
         scheduled: count("scheduled"),
         retrying: count("retrying"),
         running: count("running"),
         succeeded: count("succeeded"),
-        dead: count("dead"),
+        dead: count("dead") - resolved,
+        resolved,
         cancelled: count("cancelled"),
     };
     assert_eq!(overview.counts, counts);
     let mut by_code = BTreeMap::new();
-    for code in rows.iter().filter_map(|row| row.error_code.as_ref()) {
+    for code in rows.iter().filter(|row| row.resolved_at.is_none()).filter_map(|row| row.error_code.as_ref())
+    {
         *by_code.entry(code.to_string()).or_default() += 1;
     }
     assert_eq!(overview.dead_by_error_code, by_code);
