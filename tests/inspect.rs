@@ -53,10 +53,15 @@ fn jobs_and_dead_letters_by_each_filter_newest_first() {
         ("jobs --since 1h", &[5, 4, 3, 2, 1]),
         ("jobs --since 2001-01-01T00:00:00Z", &[5, 4, 3, 2, 1]),
         ("jobs --since 2099-01-01T00:00:00Z", &[]),
+        ("jobs --until 1h", &[]),
+        ("jobs --until 2099-01-01T00:00:00Z", &[5, 4, 3, 2, 1]),
+        ("jobs --since 1h --until 2099-01-01T00:00:00Z --state dead", &[2]),
         ("jobs --limit 2", &[5, 4]),
         ("jobs --limit 0", &[5, 4, 3, 2, 1]),
         ("dead", &[2]),
         ("dead --name good", &[]),
+        ("dead --until 1h", &[]),
+        ("dead --until 2099-01-01T00:00:00Z", &[2]),
         ("dead --queue net --error-code EXIT_3", &[2]),
     ] {
         assert_eq!(ids(&sandbox, filter), expected, "{filter}");
@@ -65,6 +70,43 @@ fn jobs_and_dead_letters_by_each_filter_newest_first() {
     Sandbox::new("").run("inspect jobs --state zombie").exits(2).says("scheduled");
     sandbox.run("inspect jobs --since sometime").exits(2).says("today or yesterday");
     sandbox.run("inspect jobs --since 2026-02-30").exits(2);
+    sandbox.run("inspect jobs --since 1h --until 2h").exits(2).says("nothing lies between");
+}
+
+#[test]
+fn a_period_takes_the_moment_of_its_start_and_leaves_that_of_its_end() {
+    let sandbox = sandbox();
+    sandbox.sql().run(
+        "DROP TRIGGER attempts_are_immutable;
+         UPDATE jobs SET changed_at = 1000000 + id * 1000; UPDATE attempts SET finished_at = 1000000 + job_id * 1000",
+    );
+    let period = "--since 1970-01-01T00:16:41Z --until 1970-01-01T00:16:43Z";
+    for (list, id, expected) in
+        [("jobs", "id", [2, 1].as_slice()), ("dead", "id", &[2]), ("attempts", "job_id", &[2, 1])]
+    {
+        let rows = sandbox.run(&format!("inspect {list} {period} --json")).ok().json_lines();
+        let ids: Vec<_> = rows.iter().map(|row| row[id].as_u64().expect("an id")).collect();
+        assert_eq!(ids, expected, "{list}");
+    }
+    let mut names: Vec<_> = sandbox.run(&format!("inspect stats {period} --json")).ok().json_lines();
+    names.sort_by_key(|row| row["name"].to_string());
+    let names: Vec<_> = names.iter().map(|row| &row["name"]).collect();
+    assert_eq!(names, ["bad", "good"]);
+}
+
+#[test]
+fn the_words_of_other_programs_for_a_state_lead_to_the_word_here() {
+    let sandbox = sandbox();
+    for (line, said) in [
+        ("jobs --state failed", "there is no state \"failed\"; did you mean dead?"),
+        ("jobs --state error", "did you mean dead?"),
+        ("jobs --state done", "did you mean succeeded?"),
+        ("jobs --state waiting", "did you mean ready?"),
+        ("jobs --state runing", "did you mean running or"),
+        ("attempts --state faild", "attempts have no outcome \"faild\"; did you mean failed?"),
+    ] {
+        sandbox.run(&format!("inspect {line}")).exits(2).says(said);
+    }
 }
 
 #[test]
@@ -189,7 +231,17 @@ fn unknown_jobs_and_attempts_are_not_found() {
     sandbox.run("inspect 9").exits(66).prints("").says("9");
     sandbox.run("inspect 1.2").exits(66);
     sandbox.run("inspect 4.1").exits(66);
-    for line in ["nothing", "0", "--state dead", "1 --name x", "workers --queue net", "--limit 3"] {
+    for line in [
+        "nothing",
+        "0",
+        "--state dead",
+        "1 --name x",
+        "workers --queue net",
+        "--limit 3",
+        "--until 1h",
+        "1 --until 1h",
+        "queues --until 1h",
+    ] {
         sandbox.run(&format!("inspect {line}")).exits(2);
     }
 }

@@ -8,7 +8,7 @@ const JOB: &str = "id name queue state dead_reason error_code priority attempts 
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
     cancel_requested_at result worker_id resolved_at resolution history";
 
-const ATTEMPT: &str = "job_id number outcome error_code exit_code signal message started_at finished_at duration_ms \
+const ATTEMPT: &str = "job_id name number outcome error_code exit_code signal message started_at finished_at duration_ms \
     will_retry decision counted nominal_delay_ms delay_ms next_retry_at worker_id leaked stdout stderr \
     stdout_omitted_bytes stderr_omitted_bytes";
 

@@ -14,8 +14,8 @@ command = 'test "$RUNNER_ATTEMPT" = 2'
 backoff = ["1ms"]
 "#;
 
-const FIELDS: &str = "name jobs succeeded dead cancelled success_rate attempts attempts_per_success run_p50_ms \
-    run_p95_ms run_max_ms wait_p50_ms wait_p95_ms wait_max_ms last_failure_at last_error_code";
+const FIELDS: &str = "name jobs succeeded dead cancelled success_rate attempts_per_success duration_p50_ms \
+    duration_p95_ms duration_max_ms wait_p50_ms wait_p95_ms last_success_at last_failure_at last_error_code";
 
 /// Three good, one of which was called off, two bad, one that took two attempts, and one that waits.
 fn sandbox() -> Sandbox {
@@ -48,14 +48,17 @@ fn the_numbers_of_each_name() {
     let pick = |row: &Value, fields: &str| -> Vec<Value> {
         fields.split(' ').map(|field| row[field].clone()).collect()
     };
-    let counts = "jobs succeeded dead cancelled success_rate attempts attempts_per_success";
-    assert_eq!(json!(pick(of("good"), counts)), json!([3, 2, 0, 1, 1.0, 2, 1.0]));
-    assert_eq!(json!(pick(of("bad"), counts)), json!([2, 0, 2, 0, 0.0, 2, null]));
-    assert_eq!(json!(pick(of("twice"), counts)), json!([1, 1, 0, 0, 1.0, 2, 2.0]));
+    let counts = "jobs succeeded dead cancelled success_rate attempts_per_success";
+    assert_eq!(json!(pick(of("good"), counts)), json!([3, 2, 0, 1, 1.0, 1.0]));
+    assert_eq!(json!(pick(of("bad"), counts)), json!([2, 0, 2, 0, 0.0, null]));
+    assert_eq!(json!(pick(of("twice"), counts)), json!([1, 1, 0, 0, 1.0, 2.0]));
     assert_eq!(of("bad")["last_error_code"], json!("EXIT_3"));
+    assert_eq!(of("bad")["last_success_at"], json!(null));
     assert_eq!(pick(of("good"), "last_failure_at last_error_code"), [json!(null), json!(null)]);
+    let succeeded = sandbox.run("inspect jobs --json --state succeeded --name good --limit 1").ok().json();
+    assert_eq!(of("good")["last_success_at"], succeeded["finished_at"]);
     for (name, row) in &all {
-        for field in ["run_p50_ms", "run_p95_ms", "run_max_ms", "wait_p50_ms", "wait_p95_ms", "wait_max_ms"] {
+        for field in ["duration_p50_ms", "duration_p95_ms", "duration_max_ms", "wait_p50_ms", "wait_p95_ms"] {
             assert!(row[field].is_u64(), "{field} of {name}: {row}");
         }
         let fields: Vec<&str> = row.as_object().expect("an object").keys().map(String::as_str).collect();
@@ -90,10 +93,10 @@ fn the_table_for_a_person() {
     let ran = sandbox.run("inspect stats").ok();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
-        name  jobs  ok  tries  p50  p95  max  wait50  wait95  last failure
-        good  3  100%  1.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]
+        name  jobs  ok  tries  p50  p95  max  wait50  wait95  last success  last failure
+        good  3  100%  1.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO]
         bad  2  0%  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  EXIT_3, [AGO]
-        twice  1  100%  2.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  EXIT_1, [AGO]
+        twice  1  100%  2.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO]  EXIT_1, [AGO]
         jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started
         ");
     });

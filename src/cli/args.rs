@@ -10,7 +10,7 @@ use super::examples;
 use super::options::JobOptions;
 use super::values;
 use crate::model::{ErrorCode, JobState};
-use crate::text::{Millis, Since};
+use crate::text::{Millis, PastTime};
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
 #[derive(Debug, Parser)]
@@ -194,8 +194,11 @@ pub struct Inspect {
     #[arg(long, value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
     /// Only changes since: 1h, 14:30, 'YYYY-MM-DD HH:MM', a date (its midnight here), today or yesterday
-    #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = Since::parse)]
-    pub since: Option<Since>,
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = PastTime::parse)]
+    pub since: Option<PastTime>,
+    /// Only changes before this time, given like --since
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = PastTime::parse)]
+    pub until: Option<PastTime>,
     /// At most this many; 0 for all [default: 50, all with --json]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,

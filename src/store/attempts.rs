@@ -116,9 +116,7 @@ fn conditions(filter: &Filter) -> Conditions {
     wanted.and_text("j.name", filter.name.as_ref());
     wanted.and_text("j.queue", filter.queue.as_ref());
     wanted.and_text("a.error_code", filter.error_code.as_ref());
-    if let Some(since) = filter.since {
-        wanted.and("a.finished_at >= {}", since.0);
-    }
+    wanted.and_period("a.finished_at", filter);
     wanted
 }
 

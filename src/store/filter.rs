@@ -54,6 +54,8 @@ pub struct Filter {
     pub error_code: Option<String>,
     /// Attempts that ended, jobs that changed their state, at or after this time.
     pub since: Option<Timestamp>,
+    /// Attempts that ended, jobs that changed their state, before this time.
+    pub until: Option<Timestamp>,
     /// Only dead jobs, ordered by the time of their death instead of by id.
     pub dead_by_time: bool,
     /// Jobs that were resolved, or that were not.
@@ -104,9 +106,9 @@ impl Filter {
         if let Some(resolved) = self.resolved {
             wanted.and_sql(if resolved { "j.resolved_at IS NOT NULL" } else { "j.resolved_at IS NULL" });
         }
-        if let Some(since) = self.since {
-            wanted.and("iif(j.state = 'pending' AND j.expires_at <= ?1, max(j.expires_at, j.changed_at), j.changed_at) >= {}", since.0);
-        }
+        let changed_at =
+            "iif(j.state = 'pending' AND j.expires_at <= ?1, max(j.expires_at, j.changed_at), j.changed_at)";
+        wanted.and_period(changed_at, self);
         wanted
     }
 }
@@ -132,6 +134,14 @@ impl Conditions {
     pub(super) fn and_sql(&mut self, condition: &str) {
         self.sql.push_str(" AND ");
         self.sql.push_str(condition);
+    }
+
+    pub(super) fn and_period(&mut self, time: &str, filter: &Filter) {
+        for (comparison, bound) in [(">=", filter.since), ("<", filter.until)] {
+            if let Some(bound) = bound {
+                self.and(&format!("{time} {comparison} {{}}"), bound.0);
+            }
+        }
     }
 
     pub(super) fn and_text(&mut self, column: &str, value: Option<&String>) {

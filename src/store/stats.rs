@@ -24,6 +24,8 @@ pub struct NameStats {
     pub runs: Percentiles,
     /// From due to started, where both are known.
     pub waits: Percentiles,
+    /// When the newest job succeeded.
+    pub last_success: Option<Timestamp>,
     /// The newest failure: when it happened, and its code.
     pub last_failure: Option<(Timestamp, String)>,
 }
@@ -91,24 +93,28 @@ impl Store {
 fn gather_jobs(tx: &Connection, filter: &Filter, now: Timestamp, names: &mut Names) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "SELECT name, state, changed_at, error_code FROM jobs INDEXED BY jobs_finished
-         WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1
+         WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1 AND changed_at < ?4
            AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)
          UNION ALL
          SELECT name, 'dead', max(expires_at, changed_at), 'EXPIRED' FROM jobs INDEXED BY jobs_expiring
-         WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?4
-           AND max(expires_at, changed_at) >= ?1
+         WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?5
+           AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
            AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)",
     )?;
-    let mut rows = statement.query(params![since(filter), filter.name, filter.queue, now.0])?;
+    let (since, until) = period(filter);
+    let mut rows = statement.query(params![since, filter.name, filter.queue, until, now.0])?;
     while let Some(row) = rows.next()? {
         let numbers = &mut names.entry(row.get(0)?).or_default().stats;
-        let state: String = row.get(1)?;
+        let (state, ended_at) = (row.get::<_, String>(1)?, Timestamp(row.get(2)?));
         match JobState::parse(&state) {
-            Some(JobState::Succeeded) => numbers.succeeded += 1,
+            Some(JobState::Succeeded) => {
+                numbers.succeeded += 1;
+                numbers.last_success = numbers.last_success.max(Some(ended_at));
+            }
             Some(JobState::Dead) => numbers.dead += 1,
             _ => numbers.cancelled += 1,
         }
-        numbers.add_failure(Timestamp(row.get(2)?), row.get(3)?);
+        numbers.add_failure(ended_at, row.get(3)?);
     }
     Ok(())
 }
@@ -121,9 +127,10 @@ fn gather_attempts(tx: &Connection, filter: &Filter, names: &mut Names) -> Resul
                      ELSE (SELECT p.finished_at + p.delay_ms FROM attempts AS p
                            WHERE p.job_id = a.job_id AND p.number = a.number - 1) END
          FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
-         WHERE a.finished_at >= ?1 AND (?2 IS NULL OR j.name = ?2) AND (?3 IS NULL OR j.queue = ?3)",
+         WHERE a.finished_at >= ?1 AND a.finished_at < ?4 AND (?2 IS NULL OR j.name = ?2) AND (?3 IS NULL OR j.queue = ?3)",
     )?;
-    let mut rows = statement.query(params![since(filter), filter.name, filter.queue])?;
+    let (since, until) = period(filter);
+    let mut rows = statement.query(params![since, filter.name, filter.queue, until])?;
     while let Some(row) = rows.next()? {
         names.entry(row.get(0)?).or_default().add_attempt(row)?;
     }
@@ -154,6 +161,7 @@ impl Gathered {
     }
 }
 
-fn since(filter: &Filter) -> i64 {
-    filter.since.map_or(i64::MIN, |at| at.0)
+/// The first moment of the period, and the first after it.
+fn period(filter: &Filter) -> (i64, i64) {
+    (filter.since.map_or(i64::MIN, |at| at.0), filter.until.map_or(i64::MAX, |at| at.0))
 }

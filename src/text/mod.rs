@@ -16,4 +16,4 @@ pub use prose::{columns_of, counted, hanging_indent};
 pub use safe::{safe_block, safe_line};
 pub use size::{human_size, parse_size};
 pub use time::{Timestamp, local_time, relative_time, rfc3339, show_utc};
-pub use typed_time::{At, Since};
+pub use typed_time::{At, PastTime};

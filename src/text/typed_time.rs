@@ -87,19 +87,19 @@ fn around(now: Timestamp, clock: Time) -> Vec<Timestamp> {
     days.into_iter().flatten().flat_map(|day| at_local(day.with_time(clock))).map(stamp).collect()
 }
 
-/// The start of a period that reaches back from now.
+/// A point in time in the past as it was typed: a period begins or ends there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Since {
+pub enum PastTime {
     /// A duration before now.
     Ago(Millis),
     At(At),
-    /// From the start of this day, in local time.
+    /// The start of this day, in local time.
     Day(Date),
-    /// From the start of the day this many days before today.
+    /// The start of the day this many days before today.
     DaysBack(u8),
 }
 
-impl Since {
+impl PastTime {
     /// Reads a duration, a time, a date, `today` or `yesterday`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let date = format_description!("[year]-[month]-[day]");
@@ -185,8 +185,8 @@ mod tests {
                 if let Ok(at) = At::parse(&text) {
                     prop_assert!(at.resolve(now) <= Timestamp::MAX.max(now));
                 }
-                if let Ok(since) = Since::parse(&text) {
-                    prop_assert!(since.resolve(now) <= Timestamp::MAX.max(now));
+                if let Ok(past) = PastTime::parse(&text) {
+                    prop_assert!(past.resolve(now) <= Timestamp::MAX.max(now));
                 }
             }
         }

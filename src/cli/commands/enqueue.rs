@@ -88,7 +88,7 @@ fn wait(out: &mut Output, store: &mut Store, enqueued: &[Enqueued], args: WaitOp
         warn(&format!("{}; runner inspect {} tells more", final_text(job), job.id));
         match last {
             Some(last) if args.output_on_failure && job.state == JobState::Dead => {
-                show_output(out, store, last, job.spec.policy.runs())
+                show_output(out, store, job, last)
             }
             _ => Ok(()),
         }
@@ -96,10 +96,11 @@ fn wait(out: &mut Output, store: &mut Store, enqueued: &[Enqueued], args: WaitOp
 }
 
 /// Prints the output of the last attempt, each stream on its own.
-fn show_output(out: &mut Output, store: &Store, last: &Attempt, runs: u32) -> Written {
+fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: &Attempt) -> Written {
     let output = store.output(last.job_id, last.number)?;
     if out.json {
-        out.object(&with_output(attempt_json(last, runs), &output))?;
+        let last = attempt_json(&job.spec.name, last, job.spec.policy.runs());
+        out.object(&with_output(last, &output))?;
         return out.flush();
     }
     // An attempt that could not be started has only a message.

@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
             keep_last_lines(&mut output.stderr, lines);
         }
         let attempt = match self.store.attempt(job.id, self.number)? {
-            Some(attempt) => attempt_json(&attempt, job.spec.policy.runs()),
+            Some(attempt) => attempt_json(&job.spec.name, &attempt, job.spec.policy.runs()),
             None => running_attempt_json(job),
         };
         self.out.object(&with_output(attempt, &output))

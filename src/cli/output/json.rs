@@ -19,7 +19,7 @@ pub fn job_json(job: &JobRow) -> Value {
 pub fn job_with_history_json(job: &JobRow, history: &[Attempt]) -> Value {
     let runs = job.spec.policy.runs();
     let mut json = job_json(job);
-    json["history"] = history.iter().map(|attempt| attempt_json(attempt, runs)).collect();
+    json["history"] = history.iter().map(|attempt| attempt_json(&job.spec.name, attempt, runs)).collect();
     json
 }
 
@@ -78,19 +78,20 @@ fn texts(words: &[Bytes]) -> Value {
     words.iter().map(Bytes::to_text).collect()
 }
 
-/// An ended attempt, without its output. `runs` is the number of runs in its job's budget.
-pub fn attempt_json(attempt: &Attempt, runs: u32) -> Value {
+/// An ended attempt, without its output. `name` is the name of its job, `runs` the number of runs in the job's budget.
+pub fn attempt_json(name: &str, attempt: &Attempt, runs: u32) -> Value {
     let (started_at, worker) = (attempt.started_at, Some(attempt.worker_id.as_str()));
-    attempt_fields(attempt.job_id, attempt.number, started_at, worker, Some((attempt, runs)))
+    attempt_fields((attempt.job_id, name), attempt.number, started_at, worker, Some((attempt, runs)))
 }
 
 /// The attempt that runs now: unknown fields are null.
 pub fn running_attempt_json(job: &JobRow) -> Value {
-    attempt_fields(job.id, job.last_attempt(), job.attempt_started_at, job.worker_id.as_deref(), None)
+    let (id, name) = (job.id, job.spec.name.as_str());
+    attempt_fields((id, name), job.last_attempt(), job.attempt_started_at, job.worker_id.as_deref(), None)
 }
 
 fn attempt_fields(
-    job_id: i64,
+    (job_id, name): (i64, &str),
     number: u32,
     started_at: Option<Timestamp>,
     worker_id: Option<&str>,
@@ -107,6 +108,7 @@ fn attempt_fields(
     };
     json!({
         "job_id": job_id,
+        "name": name,
         "number": number,
         "outcome": attempt.map(|attempt| attempt.outcome),
         "error_code": attempt.map(|attempt| &attempt.error_code),
@@ -190,7 +192,7 @@ pub fn worker_json(worker: &WorkerStatus) -> Value {
 pub fn stats_json(name: &str, stats: &NameStats) -> Value {
     let (runs, waits) = (&stats.runs, &stats.waits);
     let rounded = |number: f64, parts: f64| (number * parts).round() / parts;
-    let (failed_at, code) = stats.last_failure.as_ref().map(|(at, code)| (rfc3339(*at), code)).unzip();
+    let (last_failure_at, code) = stats.last_failure.as_ref().map(|(at, code)| (rfc3339(*at), code)).unzip();
     json!({
         "name": name,
         "jobs": stats.jobs(), // the sum of the next three
@@ -198,15 +200,14 @@ pub fn stats_json(name: &str, stats: &NameStats) -> Value {
         "dead": stats.dead,
         "cancelled": stats.cancelled,
         "success_rate": stats.success_rate().map(|rate| rounded(rate, 10_000.0)),
-        "attempts": stats.attempts,
         "attempts_per_success": stats.attempts_per_success().map(|ratio| rounded(ratio, 100.0)),
-        "run_p50_ms": runs.percentile(50),
-        "run_p95_ms": runs.percentile(95),
-        "run_max_ms": runs.max(),
+        "duration_p50_ms": runs.percentile(50),
+        "duration_p95_ms": runs.percentile(95),
+        "duration_max_ms": runs.max(),
         "wait_p50_ms": waits.percentile(50),
         "wait_p95_ms": waits.percentile(95),
-        "wait_max_ms": waits.max(),
-        "last_failure_at": failed_at,
+        "last_success_at": stats.last_success.map(rfc3339),
+        "last_failure_at": last_failure_at,
         "last_error_code": code,
     })
 }

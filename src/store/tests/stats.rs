@@ -43,6 +43,7 @@ fn jobs_attempts_and_how_long_they_ran_and_waited() {
     assert_eq!(a.waits.max(), Some(Millis(30)));
     assert_eq!(a.waits.percentile(50), Some(Millis(7)));
     assert_eq!(a.last_failure, Some((Timestamp(1_300), "EXIT_3".to_owned())));
+    assert_eq!(a.last_success, Some(Timestamp(5_047)));
 }
 
 #[test]

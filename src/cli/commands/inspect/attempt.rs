@@ -21,8 +21,10 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, number: u32, now: T
     locate::add_start(store, &mut job);
     let runs = job.spec.policy.runs();
     if out.json {
-        let attempt =
-            ended.map_or_else(|| running_attempt_json(&job), |attempt| attempt_json(&attempt, runs));
+        let attempt = match &ended {
+            Some(attempt) => attempt_json(&job.spec.name, attempt, runs),
+            None => running_attempt_json(&job),
+        };
         out.object(&with_output(attempt, &output))?;
         return Ok(true);
     }

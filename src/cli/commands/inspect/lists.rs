@@ -128,7 +128,7 @@ pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
     let read = |last, length| query.store.attempts_page(&query.filter, last, length);
     let listed = for_each(out, query.limit, read, |out, AttemptRow { attempt, name, runs }| {
         if out.json {
-            return out.object(&attempt_json(&attempt, runs));
+            return out.object(&attempt_json(&name, &attempt, runs));
         }
         table.row(vec![
             format!("{}.{}", attempt.job_id, attempt.number),

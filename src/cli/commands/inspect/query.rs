@@ -6,6 +6,7 @@ use crate::cli::args::Inspect;
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::values::JobOrAttempt;
+use crate::jobfile::near_names;
 use crate::model::Outcome;
 use crate::store::{Filter, StateFilter, Store};
 use crate::text::Timestamp;
@@ -67,6 +68,7 @@ pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
         ("--queue", args.queue.is_some(), rows),
         ("--error-code", args.error_code.is_some(), list),
         ("--since", args.since.is_some(), rows),
+        ("--until", args.until.is_some(), rows),
         ("--limit", args.limit.is_some(), rows),
         ("--resolved", args.resolved, subject == Subject::Dead),
         ("--fail-if-any", args.fail_if_any, any),
@@ -95,10 +97,17 @@ pub(super) fn filter(subject: Subject, args: &Inspect, now: Timestamp) -> Result
         queue: args.queue.clone(),
         error_code: args.error_code.as_ref().map(ToString::to_string),
         since: args.since.map(|since| since.resolve(now)),
+        until: args.until.map(|until| until.resolve(now)),
         dead_by_time: subject == Subject::Dead,
         resolved: (subject == Subject::Dead).then_some(args.resolved),
         ..Filter::default()
     };
+    if filter.since.zip(filter.until).is_some_and(|(since, until)| until <= since) {
+        bail!(
+            CliError::usage("--until is not later than --since: nothing lies between")
+                .hint("both take a time, or how long ago: --since 2h --until 1h")
+        );
+    }
     for word in &args.state {
         let known = if subject == Subject::Attempts {
             Outcome::parse(word).map(|outcome| filter.outcomes.push(outcome))
@@ -113,11 +122,36 @@ pub(super) fn filter(subject: Subject, args: &Inspect, now: Timestamp) -> Result
 }
 
 fn unknown_state(subject: Subject, word: &str) -> CliError {
-    if subject == Subject::Attempts {
-        let words: Vec<_> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
-        return CliError::usage(format!("attempts have no outcome {word:?}"))
-            .hint(format!("with attempts --state takes {}", words.join(", ")));
-    }
-    let words: Vec<_> = StateFilter::words().collect();
-    CliError::usage(format!("there is no state {word:?}")).hint(format!("states are {}", words.join(", ")))
+    let attempts = subject == Subject::Attempts;
+    let known: Vec<_> = if attempts {
+        Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect()
+    } else {
+        StateFilter::words().collect()
+    };
+    let message = if attempts {
+        format!("attempts have no outcome {word:?}")
+    } else {
+        format!("there is no state {word:?}")
+    };
+    let near = near_names(word, known.iter().copied());
+    let meant = match (attempts, common_word(word)) {
+        (false, Some(meant)) => meant.to_owned(),
+        _ => near.join(" or "),
+    };
+    let did_you_mean = if meant.is_empty() { meant } else { format!("; did you mean {meant}?") };
+    let list = if attempts { "with attempts --state takes" } else { "states are" };
+    CliError::usage(message + &did_you_mean).hint(format!("{list} {}", known.join(", ")))
+}
+
+/// The states that other job runners give these names.
+fn common_word(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "failed" | "failure" | "failing" | "error" | "errored" | "expired" => "dead",
+        "done" | "completed" | "finished" | "success" | "ok" => "succeeded",
+        "queued" | "waiting" | "enqueued" | "due" => "ready",
+        "delayed" => "scheduled",
+        "active" | "started" => "running",
+        "aborted" | "killed" => "cancelled",
+        _ => return None,
+    })
 }

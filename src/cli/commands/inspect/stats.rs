@@ -28,7 +28,7 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Result<bool> {
     }
     let mut table = Table::new(&[
         Column::new("name").name(),
-        Column::new("jobs").right().dropped(7),
+        Column::new("jobs").right().dropped(8),
         Column::new("ok").right(),
         Column::new("tries").right().dropped(5),
         Column::new("p50").right().dropped(2),
@@ -36,6 +36,7 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Result<bool> {
         Column::new("max").right().dropped(3),
         Column::new("wait50").right().dropped(1),
         Column::new("wait95").right().dropped(4),
+        Column::new("last success").dropped(7),
         Column::new("last failure").text(),
     ]);
     for (name, of_name) in &stats {
@@ -67,6 +68,7 @@ fn row(name: &str, stats: &NameStats, now: Timestamp) -> Vec<String> {
         span(stats.runs.max()),
         at(&stats.waits, 50),
         at(&stats.waits, 95),
+        stats.last_success.map(|at| relative_time(at, now)).unwrap_or_default(),
         stats
             .last_failure
             .as_ref()
