@@ -199,7 +199,7 @@ pub struct Inspect {
     /// Only changes before this time, given like --since
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = PastTime::parse)]
     pub until: Option<PastTime>,
-    /// At most this many; 0 for all [default: 50, all with --json]
+    /// 0 for all, as with --json [default: 50]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
     /// With dead: those that were resolved

@@ -31,6 +31,7 @@ Jobs:
 When a job failed:
   explain  why a job is in its state, or what would follow
   retry    put dead or cancelled jobs back
+  resolve  note that a dead job was dealt with
 Setup and upkeep:
   init, check      write a small job file; check one
   pause, resume    hold a queue; let it go on
