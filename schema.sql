@@ -140,9 +140,11 @@ CREATE TABLE live_outputs (
 ) STRICT;
 
 -- One row a worker process, dead ones included. Its lock file, not this table, tells whether it is alive.
+-- In a copy of a database the workers of the original are dead, and their processes belong to the original.
 CREATE TABLE workers (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     name        TEXT NOT NULL UNIQUE,               -- random and never reused: the worker_id that people see
+    db          BLOB NOT NULL,                      -- the canonical path of the database that it registered in
     pid         INTEGER NOT NULL,
     boot_id     TEXT NOT NULL,
     start_ticks INTEGER NOT NULL,                   -- field 22 of /proc/PID/stat: tells it from a later process with this pid

@@ -11,6 +11,7 @@ mod batch;
 mod cancel;
 mod completions;
 mod container;
+mod copy;
 mod database_file;
 mod disk_full;
 mod docs;

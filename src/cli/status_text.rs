@@ -90,24 +90,33 @@ pub fn no_worker(queue: &str) -> String {
 
 fn running(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String> {
     let worker = job.worker_id.as_deref().unwrap_or("unknown");
-    let mut lines = vec![format!(
-        "attempt {} of {} has been running for {} in worker {worker}",
-        job.budget_used.saturating_add(1),
-        job.spec.policy.runs(),
-        human_duration(now.since(job.running_since().unwrap_or(now))),
-    )];
+    let attempt = format!("attempt {} of {}", job.budget_used.saturating_add(1), job.spec.policy.runs());
+    let since = job.running_since().unwrap_or(now);
+    let status = workers.iter().find(|status| status.row.name == worker);
+    let mut lines = vec![match status.map(|status| status.liveness) {
+        Some(Liveness::Alive | Liveness::Suspended) => {
+            let span = human_duration(now.since(since));
+            format!("{attempt} has been running for {span} in worker {worker}")
+        }
+        _ => format!("{attempt} started {} in worker {worker}", relative_time(since, now)),
+    }];
     if job.cancel_requested_at.is_some() {
         lines.push("it has been asked to end, and will be cancelled".to_owned());
     }
-    match workers.iter().find(|status| status.row.name == worker).map(|status| status.liveness) {
-        Some(Liveness::Alive) => {}
-        Some(Liveness::Suspended) => {
-            lines.push("that worker is suspended: timeouts and cancels wait for it".to_owned());
+    lines.extend(match status.map(|status| (status.liveness, &status.row.db)) {
+        Some((Liveness::Alive, _)) => None,
+        Some((Liveness::Suspended, _)) => {
+            Some("that worker is suspended: timeouts and cancels wait for it".to_owned())
         }
-        Some(Liveness::Dead) | None => {
-            lines.push("that worker died; the next runner work ends what is left of the attempt".to_owned());
+        Some((Liveness::OfOriginal, original)) => Some(format!(
+            "that worker works on {}, of which this database is a copy; the next runner work records the attempt \
+             here as lost and leaves its processes alone",
+            safe_line(&original.display().to_string()),
+        )),
+        Some((Liveness::Dead, _)) | None => {
+            Some("that worker died; the next runner work ends what is left of the attempt".to_owned())
         }
-    }
+    });
     lines
 }
 

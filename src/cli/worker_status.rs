@@ -16,7 +16,7 @@ pub struct WorkerStatus {
 impl WorkerStatus {
     /// Does the worker hold its lock? A suspended worker does.
     pub fn is_alive(&self) -> bool {
-        self.liveness != Liveness::Dead
+        matches!(self.liveness, Liveness::Alive | Liveness::Suspended)
     }
 
     /// Is the worker alive, and does it take jobs from this queue?
@@ -33,8 +33,7 @@ pub fn worker_statuses(store: &Store) -> Result<Vec<WorkerStatus>> {
 
 /// Adds its liveness to each worker.
 pub fn with_liveness(store: &Store, workers: Vec<OpenWorker>) -> Vec<WorkerStatus> {
-    let run_dir = store.file().run_dir();
     let status =
-        |OpenWorker { row, running }| WorkerStatus { liveness: liveness(&run_dir, &row), row, running };
+        |OpenWorker { row, running }| WorkerStatus { liveness: liveness(store.file(), &row), row, running };
     workers.into_iter().map(status).collect()
 }

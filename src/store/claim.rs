@@ -29,7 +29,7 @@ pub struct Claim {
     pub stdin: Option<Vec<u8>>,
     /// The error code of the attempt before, if that attempt failed.
     pub last_error_code: Option<ErrorCode>,
-    /// The worker that ran the attempt before.
+    /// The worker that ran the attempt before, unless that worker belongs to a database of which this one is a copy.
     pub last_worker: Option<String>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn claim(
         due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
         due.truncate(limit - claims.len());
         for candidate in due {
-            let claim = read(tx, definitions, candidate.id)?;
+            let claim = read(tx, definitions, worker, candidate.id)?;
             take(tx, worker, &claim, now)?;
             claims.push(claim);
         }
@@ -107,15 +107,15 @@ fn take(tx: &Connection, worker: i64, claim: &Claim, now: Timestamp) -> Result<(
 }
 
 /// Everything that the next attempt of this job needs.
-fn read(tx: &Connection, definitions: &mut Definitions, id: i64) -> Result<Claim> {
+fn read(tx: &Connection, definitions: &mut Definitions, worker: i64, id: i64) -> Result<Claim> {
     let mut statement = tx.prepare_cached(
         "SELECT j.definition_id, j.queue, j.args, j.attempts, j.budget_used, j.expires_at, i.stdin, a.error_code, w.name
          FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
          LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-         LEFT JOIN workers AS w ON w.id = a.worker_id
+         LEFT JOIN workers AS w ON w.id = a.worker_id AND w.db = (SELECT db FROM workers WHERE id = ?2)
          WHERE j.id = ?1",
     )?;
-    let mut rows = statement.query([id])?;
+    let mut rows = statement.query([id, worker])?;
     let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
     let next = |count: u32| {
         count

@@ -1,5 +1,9 @@
 //! The rows of workers. The locks show which workers are alive.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
 use rusqlite::{Connection, Row, params};
 
 use super::error::Result;
@@ -12,6 +16,8 @@ pub struct WorkerRow {
     pub id: i64,
     /// The random name: the `worker_id` that people see.
     pub name: String,
+    /// The canonical path of the database that the worker registered in. This one may be a copy.
+    pub db: PathBuf,
     /// The process id, in the boot with `boot_id`.
     pub pid: i32,
     /// The boot that the worker ran in.
@@ -38,10 +44,11 @@ impl Store {
         let queues = worker.queues.as_ref().map(|names| serde_json::json!(names).to_string());
         self.write(|tx| {
             tx.execute(
-                "INSERT INTO workers (name, pid, boot_id, start_ticks, started_at, slots, queues)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT INTO workers (name, db, pid, boot_id, start_ticks, started_at, slots, queues)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 params![
                     worker.name,
+                    worker.db.as_os_str().as_bytes(),
                     worker.pid,
                     worker.boot_id,
                     worker.start_ticks,
@@ -63,7 +70,7 @@ impl Store {
     pub fn open_workers(&self) -> Result<Vec<WorkerRow>> {
         self.read(|tx| {
             let mut statement = tx.prepare_cached(
-                "SELECT id, name, pid, boot_id, start_ticks, started_at, slots, queues
+                "SELECT id, name, db, pid, boot_id, start_ticks, started_at, slots, queues
                  FROM workers WHERE ended_at IS NULL ORDER BY id",
             )?;
             let rows = statement.query_map([], from_row)?;
@@ -86,15 +93,16 @@ pub(super) fn close(tx: &Connection, id: i64, at: Timestamp) -> Result<bool> {
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<WorkerRow> {
-    let queues: Option<String> = row.get(7)?;
+    let queues: Option<String> = row.get("queues")?;
     Ok(WorkerRow {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        pid: row.get(2)?,
-        boot_id: row.get(3)?,
-        start_ticks: row.get(4)?,
-        started_at: Timestamp(row.get(5)?),
-        slots: row.get(6)?,
+        id: row.get("id")?,
+        name: row.get("name")?,
+        db: OsString::from_vec(row.get("db")?).into(),
+        pid: row.get("pid")?,
+        boot_id: row.get("boot_id")?,
+        start_ticks: row.get("start_ticks")?,
+        started_at: Timestamp(row.get("started_at")?),
+        slots: row.get("slots")?,
         queues: queues.and_then(|json| serde_json::from_str(&json).ok()),
     })
 }

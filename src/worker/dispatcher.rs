@@ -57,7 +57,7 @@ pub(super) async fn run(
         worker_row: worker.id,
         worker_id: worker.name.clone(),
         slots: Slots::new(options.slots, context),
-        recovery: Recovery::new(store.file().run_dir(), worker, sender),
+        recovery: Recovery::new(store.file().clone(), worker, sender),
         options,
         store,
         definitions: Definitions::default(),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::start_log::{self, StartRecord};
 use crate::process::{self, Identity};
-use crate::store::{HeldClaim, WorkerRow};
+use crate::store::{HeldClaim, StoreFile, WorkerRow};
 use crate::text::Timestamp;
 
 /// The path of a worker's lock file.
@@ -32,8 +32,20 @@ pub(super) fn create(run_dir: &Path, worker: &str, slots: usize) -> io::Result<F
 #[derive(Debug)]
 pub(super) struct DeadWorker {
     _lock: Option<File>,
-    /// The start log; none if the log is not whole or is from another boot.
+    pub origin: Origin,
+    /// The start log; none if the log is not whole or not from this boot.
     started: Option<Vec<StartRecord>>,
+}
+
+/// Where the processes of a dead worker are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// They may still be there.
+    ThisBoot,
+    /// They are gone.
+    EarlierBoot,
+    /// They belong to the database of which this one is a copy.
+    Original,
 }
 
 /// How far a dead worker had come with a claim.
@@ -64,19 +76,35 @@ impl DeadWorker {
 }
 
 /// Takes the lock of a worker if that worker is dead.
-pub(super) fn take_dead(run_dir: &Path, worker: &WorkerRow, boot_id: &str) -> Option<DeadWorker> {
-    match File::options().read(true).write(true).open(lock_path(run_dir, &worker.name)) {
+pub(super) fn take_dead(db: &StoreFile, worker: &WorkerRow, boot_id: &str) -> Option<DeadWorker> {
+    let origin = if is_of_original(db, worker) {
+        Origin::Original
+    } else if worker.boot_id == boot_id {
+        Origin::ThisBoot
+    } else {
+        Origin::EarlierBoot
+    };
+    match File::options().read(true).write(true).open(lock_path(&db.run_dir(), &worker.name)) {
         Ok(file) => {
             file.try_lock().ok()?;
-            let started = if worker.boot_id == boot_id { start_log::read(&file) } else { None };
-            Some(DeadWorker { _lock: Some(file), started })
+            let started = if origin == Origin::ThisBoot { start_log::read(&file) } else { None };
+            Some(DeadWorker { _lock: Some(file), origin, started })
         }
         // A missing file proves nothing: a cleaner of old files may have removed it.
-        Err(error) if error.kind() == ErrorKind::NotFound && !is_process_alive(worker, boot_id) => {
-            Some(DeadWorker { _lock: None, started: None })
+        Err(error)
+            if error.kind() == ErrorKind::NotFound
+                && (origin != Origin::ThisBoot || !is_process_alive(worker, boot_id)) =>
+        {
+            Some(DeadWorker { _lock: None, origin, started: None })
         }
         Err(_) => None,
     }
+}
+
+/// Did the worker register in a database of which this one is a copy? If nothing is left at that path, this database was
+/// moved from there, and the worker is its own.
+fn is_of_original(db: &StoreFile, worker: &WorkerRow) -> bool {
+    worker.db != db.path() && worker.db.try_exists().unwrap_or(true)
 }
 
 fn is_process_alive(worker: &WorkerRow, boot_id: &str) -> bool {
@@ -91,18 +119,22 @@ pub enum Liveness {
     Suspended,
     /// Not recovered yet.
     Dead,
+    /// The worker of a database of which this one is a copy: here it is dead, whatever it does there.
+    OfOriginal,
 }
 
 /// Looks whether a worker lives. A shared lock, so that neither the worker nor its recovery is disturbed.
-pub fn liveness(run_dir: &Path, worker: &WorkerRow) -> Liveness {
-    let locked = match File::open(lock_path(run_dir, &worker.name)) {
+pub fn liveness(db: &StoreFile, worker: &WorkerRow) -> Liveness {
+    let is_of_original = is_of_original(db, worker);
+    let is_alive = match File::open(lock_path(&db.run_dir(), &worker.name)) {
         Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
-        Err(_) => is_process_alive(worker, &process::boot_id()),
+        Err(_) => !is_of_original && is_process_alive(worker, &process::boot_id()),
     };
-    match (locked, process::is_stopped(worker.pid)) {
-        (false, _) => Liveness::Dead,
-        (true, true) => Liveness::Suspended,
-        (true, false) => Liveness::Alive,
+    match is_alive {
+        true if process::is_stopped(worker.pid) => Liveness::Suspended,
+        true => Liveness::Alive,
+        false if is_of_original => Liveness::OfOriginal,
+        false => Liveness::Dead,
     }
 }
 
@@ -118,10 +150,19 @@ mod tests {
     use super::super::start_log::StartLog;
     use super::*;
 
-    fn worker(pid: i32, boot_id: &str) -> WorkerRow {
+    /// The run directory of a new database.
+    fn run_dir() -> (tempfile::TempDir, StoreFile, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let db = StoreFile::new(&dir.path().join("runner.db")).unwrap();
+        let run_dir = db.make_run_dir().unwrap();
+        (dir, db, run_dir)
+    }
+
+    fn worker(db: &StoreFile, pid: i32, boot_id: &str) -> WorkerRow {
         WorkerRow {
             id: 1,
             name: "w".into(),
+            db: db.path().into(),
             pid,
             boot_id: boot_id.into(),
             start_ticks: 0,
@@ -133,43 +174,62 @@ mod tests {
 
     #[test]
     fn a_held_lock_is_life_and_a_free_one_is_death() {
-        let dir = tempfile::tempdir().unwrap();
-        let row = worker(i32::MAX, "boot");
-        let file = create(dir.path(), "w", 4).unwrap();
-        assert!(take_dead(dir.path(), &row, "boot").is_none());
-        assert_eq!(liveness(dir.path(), &row), Liveness::Alive);
+        let (_dir, db, run_dir) = run_dir();
+        let row = worker(&db, i32::MAX, "boot");
+        let file = create(&run_dir, "w", 4).unwrap();
+        assert!(take_dead(&db, &row, "boot").is_none());
+        assert_eq!(liveness(&db, &row), Liveness::Alive);
         drop(file);
-        let dead = take_dead(dir.path(), &row, "boot").unwrap();
-        assert!(take_dead(dir.path(), &row, "boot").is_none(), "one deals with it at a time");
+        let dead = take_dead(&db, &row, "boot").unwrap();
+        assert!(take_dead(&db, &row, "boot").is_none(), "one deals with it at a time");
         drop(dead);
-        assert_eq!(liveness(dir.path(), &row), Liveness::Dead);
+        assert_eq!(liveness(&db, &row), Liveness::Dead);
     }
 
     #[test]
     fn without_a_lock_file_the_process_decides() {
-        let dir = tempfile::tempdir().unwrap();
+        let (_dir, db, _) = run_dir();
         let me = Identity::of(std::process::id().cast_signed()).unwrap();
         let boot = process::boot_id();
-        let alive = WorkerRow { start_ticks: me.start_ticks, ..worker(me.pid, &boot) };
-        assert!(take_dead(dir.path(), &alive, &boot).is_none());
-        assert!(take_dead(dir.path(), &alive, "another boot").is_some());
-        let other = WorkerRow { start_ticks: me.start_ticks + 1, ..worker(me.pid, &boot) };
-        assert!(take_dead(dir.path(), &other, &boot).is_some(), "the pid was given to another process");
+        let alive = WorkerRow { start_ticks: me.start_ticks, ..worker(&db, me.pid, &boot) };
+        assert!(take_dead(&db, &alive, &boot).is_none());
+        assert!(take_dead(&db, &alive, "another boot").is_some());
+        let other = WorkerRow { start_ticks: me.start_ticks + 1, ..worker(&db, me.pid, &boot) };
+        assert!(take_dead(&db, &other, &boot).is_some(), "the pid was given to another process");
+    }
+
+    #[test]
+    fn a_worker_of_the_original_is_dead_in_a_copy_and_not_where_the_original_was_moved() {
+        let (dir, db, run_dir) = run_dir();
+        let me = Identity::of(std::process::id().cast_signed()).unwrap();
+        let boot = process::boot_id();
+        let original = StoreFile::new(&dir.path().join("original.db")).unwrap();
+        let row = WorkerRow { start_ticks: me.start_ticks, ..worker(&original, me.pid, &boot) };
+        assert_eq!(liveness(&db, &row), Liveness::Alive, "the original was moved here");
+        fs::write(original.path(), "").unwrap();
+        assert_eq!(liveness(&db, &row), Liveness::OfOriginal);
+        let origin = || take_dead(&db, &row, &boot).map(|dead| (dead.origin, dead.started));
+        assert_eq!(origin(), Some((Origin::Original, None)));
+        // The same database under another path, as with a bind mount.
+        let lock = create(&run_dir, "w", 1).unwrap();
+        assert_eq!((liveness(&db, &row), origin()), (Liveness::Alive, None));
+        drop(lock);
+        assert_eq!(origin(), Some((Origin::Original, None)), "a copied start log is none");
     }
 
     #[test]
     fn the_start_log_tells_the_fate_of_a_claim_unless_the_machine_was_restarted() {
-        let dir = tempfile::tempdir().unwrap();
-        let log = StartLog::new(create(dir.path(), "w", 4).unwrap());
+        let (_dir, db, run_dir) = run_dir();
+        let log = StartLog::new(create(&run_dir, "w", 4).unwrap());
         let process = Identity { pid: 77, start_ticks: 88 };
         log.starting(0, 1, 2).unwrap();
         log.started(1, 1, 2, process, Timestamp(99)).unwrap();
         log.starting(2, 2, 1).unwrap();
-        assert_eq!(started_at(dir.path(), "w", 1, 2), Some(Timestamp(99)));
-        assert_eq!(started_at(dir.path(), "w", 1, 1), None);
+        assert_eq!(started_at(&run_dir, "w", 1, 2), Some(Timestamp(99)));
+        assert_eq!(started_at(&run_dir, "w", 1, 1), None);
         drop(log);
         let fates = |boot_id: &str| {
-            let dead = take_dead(dir.path(), &worker(1, "b"), boot_id).unwrap();
+            let dead = take_dead(&db, &worker(&db, 1, "b"), boot_id).unwrap();
             let claim = |job_id, number| HeldClaim { job_id, number, claimed_at: Timestamp(0) };
             [(1, 2), (2, 1), (1, 1)].map(|(job_id, number)| dead.fate(&claim(job_id, number)))
         };

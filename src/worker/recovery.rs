@@ -6,19 +6,18 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::inbox::{Event, Findings};
-use super::lock::{self, ClaimFate, DeadWorker};
+use super::lock::{self, ClaimFate, DeadWorker, Origin};
 use super::registration;
 use crate::clock;
 use crate::model::{Exit, SelfReport, StopReason};
 use crate::process::{self, AttemptTag};
-use crate::store::{Ended, HeldClaim, Result, Store, WorkerRow};
+use crate::store::{Ended, HeldClaim, Result, Store, StoreFile, WorkerRow};
 use crate::text::Timestamp;
 
 /// Between SIGTERM and SIGKILL. Not the job's own grace period: the next attempt waits for this.
@@ -29,7 +28,7 @@ const START_TIME: Duration = Duration::from_millis(100);
 
 /// Finds dead workers, and ends the processes of each on a thread of its own.
 pub(super) struct Recovery {
-    run_dir: PathBuf,
+    db: StoreFile,
     boot_id: String,
     own: i64,
     under_way: HashSet<i64>,
@@ -37,9 +36,9 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    pub(super) fn new(run_dir: PathBuf, own: &WorkerRow, inbox: UnboundedSender<Event>) -> Self {
+    pub(super) fn new(db: StoreFile, own: &WorkerRow, inbox: UnboundedSender<Event>) -> Self {
         let boot_id = own.boot_id.clone();
-        Self { run_dir, boot_id, own: own.id, under_way: HashSet::new(), inbox }
+        Self { db, boot_id, own: own.id, under_way: HashSet::new(), inbox }
     }
 
     /// Begins the recovery of every other worker that is dead. Returns a shortage that kept one recovery from beginning:
@@ -50,7 +49,7 @@ impl Recovery {
             if worker.id == self.own || self.under_way.contains(&worker.id) {
                 continue;
             }
-            if let Some(dead) = lock::take_dead(&self.run_dir, &worker, &self.boot_id) {
+            if let Some(dead) = lock::take_dead(&self.db, &worker, &self.boot_id) {
                 let held = store.held_by(worker.id)?;
                 shortage = self.begin(worker, dead, held).err().or(shortage);
             }
@@ -60,10 +59,9 @@ impl Recovery {
 
     fn begin(&mut self, worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>) -> io::Result<()> {
         let id = worker.id;
-        let rebooted = worker.boot_id != self.boot_id;
         let inbox = self.inbox.clone();
         thread::Builder::new().name("recovery".to_owned()).spawn(move || {
-            let _ = inbox.send(Event::DeadWorker(Box::new(examine(worker, dead, held, rebooted))));
+            let _ = inbox.send(Event::DeadWorker(Box::new(examine(worker, dead, held))));
         })?;
         self.under_way.insert(id);
         Ok(())
@@ -71,7 +69,7 @@ impl Recovery {
 
     /// The findings are on disk.
     pub(super) fn done(&mut self, findings: &Findings) {
-        registration::remove_files(&self.run_dir, &findings.worker.name);
+        registration::remove_files(&self.db.run_dir(), &findings.worker.name);
         self.try_again(findings);
     }
 
@@ -86,7 +84,7 @@ impl Recovery {
 }
 
 /// Separates the claims that had started from the others, and ends the survivors of the started ones.
-fn examine(worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>, rebooted: bool) -> Findings {
+fn examine(worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>) -> Findings {
     let mut lost = Vec::new();
     let mut never_started = Vec::new();
     let mut attempts = Vec::new();
@@ -106,23 +104,27 @@ fn examine(worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>, rebooted: 
                 };
                 (Some(process), Some(at), message)
             }
-            ClaimFate::MayHaveStarted { .. } if rebooted => {
-                (None, None, "the machine was restarted; it may not have started")
-            }
             ClaimFate::MayHaveStarted { is_logged } => {
                 start_under_way |= is_logged;
-                (None, None, "its worker died; it may not have started")
+                let message = match dead.origin {
+                    Origin::ThisBoot => "its worker died; it may not have started",
+                    Origin::EarlierBoot => "the machine was restarted; it may not have started",
+                    Origin::Original => {
+                        "it was running when this database was copied; how it ended stands in the original"
+                    }
+                };
+                (None, None, message)
             }
         };
         attempts.push((tag, leader));
         lost.push(lost_attempt(&claim, started_at, message));
     }
-    // After a restart of the machine nothing is left to end.
-    let ended = if rebooted {
-        Ok(())
-    } else {
-        let at_least = if start_under_way { START_TIME } else { Duration::ZERO };
-        process::end_attempts(&attempts, GRACE, at_least)
+    let ended = match dead.origin {
+        Origin::ThisBoot => {
+            let at_least = if start_under_way { START_TIME } else { Duration::ZERO };
+            process::end_attempts(&attempts, GRACE, at_least)
+        }
+        Origin::EarlierBoot | Origin::Original => Ok(()),
     };
     // The end of a lost attempt is the end of its recovery.
     let now = clock::now();

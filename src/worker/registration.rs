@@ -32,6 +32,7 @@ impl Registration {
         let mut row = WorkerRow {
             id: 0,
             name: format!("{:016x}", rand::random::<u64>()),
+            db: store.file().path().to_owned(),
             pid,
             boot_id: process::boot_id(),
             start_ticks: Identity::of(pid).map_or(0, |process| process.start_ticks),

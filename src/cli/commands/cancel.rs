@@ -43,7 +43,7 @@ fn cancel_requested(store: &Store, id: i64) -> Result<String> {
     let workers = worker_statuses(store)?;
     let its_own = workers.iter().find(|status| worker.as_deref() == Some(&status.row.name));
     Ok(match its_own.map(|status| status.liveness) {
-        Some(Liveness::Dead) => {
+        Some(Liveness::Dead | Liveness::OfOriginal) => {
             let next = if workers.iter().any(WorkerStatus::is_alive) {
                 "a running worker"
             } else {

@@ -16,6 +16,7 @@ use crate::clock;
 use crate::jobfile::JobFile;
 use crate::store::{Finding, QueueRow, Store};
 use crate::text::{counted, human_size, safe_line};
+use crate::worker::Liveness;
 
 /// The facts, and the problems found in them.
 #[derive(Debug, Default, Serialize)]
@@ -131,15 +132,23 @@ fn check_mode(path: &Path, wanted: u32, report: &mut Report) {
 
 /// A dead worker's jobs stay running until another worker recovers them: wrong only if no worker is alive.
 fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
-    if report.workers_alive > 0 {
-        return;
-    }
     for worker in workers.iter().filter(|worker| worker.running > 0) {
-        let what = format!(
-            "a worker died holding {}; runner work recovers what it held",
-            counted(worker.running, "job")
-        );
-        report.problem("running jobs have a worker", what);
+        let jobs = counted(worker.running, "job");
+        match worker.liveness {
+            Liveness::OfOriginal => {
+                let was = if worker.running == 1 { "was" } else { "were" };
+                let original = worker.row.db.display();
+                report.notes.push(format!(
+                    "{jobs} {was} running in {original} when this database was copied from there; runner work \
+                     records the attempts here as lost"
+                ));
+            }
+            Liveness::Dead if report.workers_alive == 0 => {
+                let what = format!("a worker died holding {jobs}; runner work recovers what it held");
+                report.problem("running jobs have a worker", what);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -178,7 +187,7 @@ fn show(out: &mut Output, report: &Report) -> Written {
     fact("workers", format!("{} alive, {} dead", report.workers_alive, report.workers_dead))?;
     fact("SQLite", report.sqlite.to_owned())?;
     for note in &report.notes {
-        fact("note", note.clone())?;
+        fact("note", safe_line(note))?;
     }
     if report.problems.is_empty() {
         let words = format!("{} rules looked at, nothing is wrong", report.rules);

@@ -122,6 +122,7 @@ pub(super) fn worker_row(name: &str) -> WorkerRow {
     WorkerRow {
         id: 0,
         name: name.to_owned(),
+        db: "/runner.db".into(),
         pid: 1,
         boot_id: "boot".to_owned(),
         start_ticks: 1,

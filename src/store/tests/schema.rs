@@ -129,7 +129,7 @@ const MAY_BE_NULL: [&str; 3] = [
 /// Job 1 waits with input, job 2 runs, job 3 is dead after one attempt with input and output, job 4 waits for its retry.
 const ROWS: &str = "
     INSERT INTO definitions VALUES (1, 7, '{}'), (2, 8, '{}');
-    INSERT INTO workers VALUES (1, 'one', 1, 'boot', 1, 1, 4, NULL, NULL), (2, 'two', 2, 'boot', 1, 1, 4, NULL, NULL);
+    INSERT INTO workers VALUES (1, 'one', x'2f64', 1, 'boot', 1, 1, 4, NULL, NULL), (2, 'two', x'2f64', 2, 'boot', 1, 1, 4, NULL, NULL);
     JOB id = 1; JOB id = 2; JOB id = 3; JOB id = 4;
     INSERT INTO inputs VALUES (1, x'61'), (3, x'61');
     UPDATE jobs SET state = 'running', worker_id = 1, changed_at = 2 WHERE id > 1;

@@ -35,7 +35,8 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> 
         out.object(&job_with_history_json(&job, &history))?;
         return Ok(true);
     }
-    draw_heading(out, &job, &with_liveness(store, workers), now)?;
+    let workers = with_liveness(store, workers);
+    draw_heading(out, &job, &workers, now)?;
     draw_facts(out, &job, now)?;
     if !history.is_empty() || job.state == JobState::Running {
         out.line("")?;
@@ -47,9 +48,13 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> 
         lines.iter().try_for_each(|line| out.line(format!("{INDENT}{stream}: {line}")))?;
     }
     if let Some(since) = job.running_since() {
-        let (started, running) = (local_time(since), out.paint_status("running"));
-        let took = human_duration(now.since(since));
-        out.line(format!("  {:>3}  {started}  {running} for {took}", job.last_attempt()))?;
+        let is_own = |worker: &&WorkerStatus| job.worker_id.as_ref() == Some(&worker.row.name);
+        let state = if workers.iter().find(is_own).is_some_and(WorkerStatus::is_alive) {
+            format!("{} for {}", out.paint_status("running"), human_duration(now.since(since)))
+        } else {
+            "its worker is dead".to_owned()
+        };
+        out.line(format!("  {:>3}  {}  {state}", job.last_attempt(), local_time(since)))?;
     }
     let next = what_to_type(&job);
     if !next.is_empty() {

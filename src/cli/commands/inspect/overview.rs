@@ -157,7 +157,7 @@ fn draw_workers(out: &mut Output, workers: &[WorkerStatus], now: Timestamp) -> W
             match liveness {
                 Liveness::Alive => "alive",
                 Liveness::Suspended => "suspended",
-                Liveness::Dead => "dead",
+                Liveness::Dead | Liveness::OfOriginal => "dead",
             }
             .to_owned(),
             running.to_string(),
