@@ -1,6 +1,6 @@
 //! `runner enqueue --batch`: one JSON object a line, all or none, in one transaction.
 
-use crate::support::{Sandbox, assert_fields, json};
+use crate::support::{Sandbox, assert_fields, assert_screen, json};
 
 const JOBS: &str = r#"
 [jobs.job]
@@ -118,6 +118,26 @@ fn a_bad_line_is_named_by_number_and_nothing_is_enqueued() {
     sandbox.call("enqueue --batch -").stdin(lines).run().exits(65).prints("").says("line 3: it is not UTF-8");
     let lines = "{\"name\":\"job\"}\n{\"name\":\"jab\"}\n";
     sandbox.call("enqueue --batch -").stdin(lines).run().exits(66).prints("").says("line 2").says("job");
+    assert!(!sandbox.db().exists());
+}
+
+#[test]
+fn all_bad_lines_are_told_up_to_twenty() {
+    let sandbox = Sandbox::new(JOBS);
+    let lines = "{\"name\":\"job\"}\n{\"name\":\"jab\"}\n\n{\"priorty\":1}\n{\"name\":\"job\"}\n";
+    let ran = sandbox.call("enqueue --batch -").stdin(lines).run().exits(66).prints("");
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(ran.stderr, @r#"
+        runner: nothing was enqueued: standard input:
+          line 2: there is no job "jab" in [DIR]/jobs.toml; did you mean job?
+          line 4: unknown key "priorty"; did you mean "priority"?
+        "#);
+    });
+    let ran = sandbox.call("enqueue --batch -").stdin("{}\n".repeat(1_000)).run().exits(65).prints("");
+    ran.says("\n  line 1: ").says("\n  line 20: ").says("\n  … and 980 more bad lines\n");
+    sandbox.write("jobs.toml", "[jobs.job]\n");
+    let ran = sandbox.call("enqueue --batch -").stdin(lines).run().exits(65).prints("");
+    assert_eq!(ran.stderr.matches("1 mistake").count(), 1, "{ran}");
     assert!(!sandbox.db().exists());
 }
 

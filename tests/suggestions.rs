@@ -23,11 +23,14 @@ fn verbs_and_options_of_other_programs_get_a_tip() {
         ("rm 7", "`runner prune --older-than 30d`"),
         ("tail 7", "`runner logs -f ID`"),
         ("help rerun", "`runner retry ID`"),
+        ("watch", "`runner logs -f ID`"),
+        ("ack 7", "`runner resolve ID`"),
+        ("unpause net", "`runner resume QUEUE`"),
         ("enqueue --retries 3 -- true", "`--max-attempts N`"),
         ("enqueue report --max-retries=3", "`--max-attempts N`"),
         ("enqueue x --delay 5m", "`--in DUR`"),
+        ("enqueue x --after 5m", "`--in DUR`"),
         ("enqueue x --cron 1", "let cron run `runner enqueue`"),
-        ("enqueue x --ttl=2h", "`--expires-in DUR`"),
         ("enqueue --cmd 'echo x'", "`-c 'LINE'`"),
         ("work --concurrency 3", "`-j N`"),
     ] {
@@ -44,4 +47,24 @@ fn a_slip_of_the_fingers_is_told_by_its_letters() {
     let near = tips(sandbox.run("enqueue --priorty 3 x"));
     assert!(near.starts_with("tip: a similar argument exists: '--priority'"), "{near}");
     sandbox.run("help").ok();
+}
+
+#[test]
+fn a_word_that_is_far_from_every_other_gets_no_suggestion() {
+    let sandbox = Sandbox::empty();
+    for line in ["validate", "clean", "serve", "history", "--verbose work", "inspect 1 --follow"] {
+        assert!(!tips(sandbox.run(line)).contains("similar"), "{line}");
+    }
+    assert_eq!(tips(sandbox.run("wait --timeout 5s 1")), "");
+}
+
+#[test]
+fn names_have_ascii_letters() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\n");
+    for (line, status) in [("enqueue größe", 66), ("enqueue a --queue größe", 2), ("pause größe", 2)] {
+        sandbox.run(line).exits(status).prints("").says("ASCII letters");
+    }
+    sandbox.run("enqueue tar x.tgz").exits(66).says("runner enqueue -- CMD takes any command");
+    sandbox.write("jobs.toml", "[jobs.\"größe\"]\ncommand = 'true'\n");
+    sandbox.run("check").exits(65).says("ASCII letters");
 }

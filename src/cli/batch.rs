@@ -21,11 +21,15 @@ use super::plan::Planner;
 use crate::clock;
 use crate::model::JobSpec;
 use crate::store::NewJob;
+use crate::text::counted;
+
+/// Bad lines that are told; the others are counted.
+const MAX_TOLD: usize = 20;
 
 /// Definitions that are remembered to be shared.
 const MAX_SHARED: usize = 16;
 
-/// Reads every line before anything is enqueued; `-` is standard input. The first bad line is named by its number.
+/// Reads every line before anything is enqueued; `-` is standard input. Every bad line is named by its number.
 pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Vec<NewJob>> {
     let (bytes, source) = if path == Path::new("-") {
         let mut bytes = Vec::new();
@@ -47,6 +51,7 @@ fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> 
     let mut bar = Bar::new(global, "{pos} of {len} bytes read");
     let mut batch = Batch { planner: Planner::new(global, clock::now()), defaults, shared: Vec::new() };
     let mut jobs = Vec::new();
+    let mut bad = BadLines::default();
     let mut done = 0;
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         bar.set(done as u64, bytes.len() as u64);
@@ -54,20 +59,44 @@ fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> 
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let job = batch.job(line).map_err(as_wrong_data);
-        jobs.push(job.with_context(|| format!("nothing was enqueued: {source} line {}", index + 1))?);
+        match batch.job(line).map_err(anyhow::Error::downcast) {
+            Ok(job) => jobs.push(job),
+            Err(Ok(error)) => bad.add(index + 1, error),
+            // Every line would fail of this.
+            Err(Err(error)) => return Err(error.context("nothing was enqueued")),
+        }
     }
-    Ok(jobs)
+    bad.check(source).map(|()| jobs)
 }
 
-/// A value that would be a wrong command line is wrong data here.
-fn as_wrong_data(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast::<CliError>() {
-        Ok(error) if error.status == ExitStatus::USAGE => {
-            CliError { status: ExitStatus::DATA, ..error }.into()
+#[derive(Default)]
+struct BadLines {
+    count: usize,
+    /// Of the first.
+    status: Option<ExitStatus>,
+    told: Vec<String>,
+}
+
+impl BadLines {
+    fn add(&mut self, number: usize, error: CliError) {
+        self.count += 1;
+        // A value that would be a wrong command line is wrong data here.
+        let status = if error.status == ExitStatus::USAGE { ExitStatus::DATA } else { error.status };
+        self.status.get_or_insert(status);
+        if self.told.len() < MAX_TOLD {
+            let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            self.told.push(format!("line {number}: {}{hint}", error.message));
         }
-        Ok(error) => error.into(),
-        Err(other) => other,
+    }
+
+    fn check(mut self, source: &str) -> Result<()> {
+        let Some(status) = self.status else { return Ok(()) };
+        if self.count > MAX_TOLD {
+            self.told.push(format!("… and {}", counted(self.count - MAX_TOLD, "more bad line")));
+        }
+        let told = self.told.join("\n  ");
+        let between = if self.count == 1 { " " } else { ":\n  " };
+        bail!(CliError::new(status, format!("nothing was enqueued: {source}{between}{told}")))
     }
 }
 

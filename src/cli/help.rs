@@ -1,5 +1,10 @@
-//! The pages of help: one of the whole program, and the frame of each verb's own page.
+//! The pages of help: one of the whole program, and the frame of each verb's own page. And the tips under the error for
+//! a verb or an option that does not exist.
 
+use std::ffi::OsString;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use super::args::Cli;
@@ -74,3 +79,77 @@ const VERB: &str = "\
 {all-args}{after-help}
 
 Also --db --file --json -q --color --utc: see runner --help";
+
+/// Words that are farther apart are not suggested for each other: `validate` does not mean `wait`.
+const MAX_SLIPS: usize = 2;
+
+/// The error, with a tip in place of clap's where the word is known from another program, and without far suggestions.
+pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    let (unknown, suggested) = match error.kind() {
+        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        _ => return error,
+    };
+    let Some(ContextValue::String(typed)) = error.get(unknown) else { return error };
+    let typed = typed.split('=').next().unwrap_or_default().to_owned();
+    let tip = if unknown == ContextKind::InvalidSubcommand {
+        tip_for_verb(&typed)
+    } else {
+        let given = |verb: &&str| args.iter().any(|arg| arg == verb);
+        ["enqueue", "work"].into_iter().find(given).and_then(|verb| tip_for_option(verb, &typed))
+    };
+    if let Some(tip) = tip {
+        error.remove(suggested);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+        return error;
+    }
+    if !args.iter().any(|arg| arg == "enqueue") {
+        // "use '-- --option'": no other verb takes words of a command.
+        error.remove(ContextKind::Suggested);
+    }
+    let near = |word: &String| strsim::osa_distance(&typed, word) <= MAX_SLIPS;
+    match error.remove(suggested) {
+        Some(ContextValue::String(word)) if near(&word) => {
+            error.insert(suggested, ContextValue::String(word));
+        }
+        Some(ContextValue::Strings(mut words)) => {
+            words.retain(near);
+            if !words.is_empty() {
+                error.insert(suggested, ContextValue::Strings(words));
+            }
+        }
+        _ => {}
+    }
+    error
+}
+
+fn tip_for_verb(typed: &str) -> Option<&'static str> {
+    Some(match typed {
+        "run" | "start" => "`runner work` runs jobs; `runner enqueue -- CMD` enqueues a command",
+        "add" | "submit" => "`runner enqueue NAME` enqueues a job; `runner enqueue -- CMD` any command",
+        "list" | "ls" | "ps" => "`runner inspect jobs` lists jobs; `runner inspect` is the overview",
+        "status" | "show" => "`runner inspect` is the overview; `runner inspect ID` shows one job",
+        "kill" | "stop" => "`runner cancel ID` cancels a job; a worker stops on SIGTERM or Ctrl-C",
+        "rm" | "delete" => "`runner prune --older-than 30d` removes finished jobs",
+        "tail" | "watch" => "`runner logs -f ID` follows the output of a job",
+        "rerun" => "`runner retry ID` puts a dead or cancelled job back",
+        "ack" => "`runner resolve ID` notes that a dead job was dealt with",
+        "unpause" => "`runner resume QUEUE` lets a queue go on",
+        _ => return None,
+    })
+}
+
+fn tip_for_option(verb: &str, typed: &str) -> Option<&'static str> {
+    Some(match (verb, typed) {
+        ("enqueue", "--retry" | "--retries" | "--max-retries") => {
+            "write `--max-attempts N`: the number counts every run, the first included"
+        }
+        ("enqueue", "--retry-delay") => "write `--backoff DUR`",
+        ("enqueue", "--delay" | "--after") => "write `--in DUR`, or `--at TIME`",
+        ("enqueue", "--cron" | "--schedule" | "--every") => "let cron run `runner enqueue`",
+        ("enqueue", "--command" | "--cmd") => "write `-c 'LINE'`, or `-- CMD ARG...`",
+        ("work", "--concurrency" | "--workers" | "--slots") => "write `-j N`",
+        ("work", "--once") => "write `--until-idle`",
+        _ => return None,
+    })
+}

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use super::args::Global;
 use super::error::{CliError, ExitStatus};
 use crate::jobfile::{self, Declared, JobFile};
+use crate::model::check_name;
 use crate::store::{self, JobRow, Store, StoreError, StoreFile};
 use crate::text::Timestamp;
 use crate::worker;
@@ -97,7 +98,10 @@ pub fn not_declared(file: &JobFile, name: &str) -> CliError {
         CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {name:?} in {}", display(&file.path)));
     match file.near(name).as_slice() {
         [] if file.jobs.is_empty() => failure.hint("the file declares no job"),
-        [] => failure.hint("runner check lists the jobs that it declares"),
+        [] => match check_name(name) {
+            Err(why) => failure.hint(why),
+            Ok(()) => failure.hint("runner check lists its jobs; runner enqueue -- CMD takes any command"),
+        },
         near => failure.hint(format!("did you mean {}?", near.join(" or "))),
     }
 }

@@ -18,7 +18,6 @@ use super::commands::{
 use super::error::{CliError, ExitStatus, describe};
 use super::help;
 use super::output::{self, Output};
-use super::suggest;
 use crate::text::{safe_block, show_utc};
 
 /// Runs the command line of this process.
@@ -31,7 +30,7 @@ pub fn main() -> ExitStatus {
         Ok(cli) => cli,
         Err(answer) => {
             let args: Vec<_> = env::args_os().collect();
-            let answer = suggest::with_tip(answer, &args);
+            let answer = help::with_tip(answer, &args);
             return match answer.print() {
                 _ if answer.use_stderr() => ExitStatus::USAGE,
                 // Help and version end here too, and their reader may go away.

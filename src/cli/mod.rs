@@ -15,7 +15,6 @@ mod plan;
 mod poll;
 mod stale_definition;
 mod status_text;
-mod suggest;
 mod values;
 mod waiter;
 mod worker_status;

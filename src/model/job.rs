@@ -102,7 +102,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name:?} is not a name: names are 1 to 128 letters, digits, dots, underscores and dashes, and do not start with a dash"
+        "{name:?} is not a name: names are 1 to 128 ASCII letters, digits, dots, underscores and dashes, and do not start with a dash"
     ))
 }
 

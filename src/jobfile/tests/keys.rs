@@ -111,6 +111,6 @@ command = "make"
     1:10 `a` must be a table with a `command`, not "make"
         hint: write a = { command = "…" }
     2:10 `b` must be a table with a `command`, not 3
-    3:6 "-x y" is not a name: names are 1 to 128 letters, digits, dots, underscores and dashes, and do not start with a dash
+    3:6 "-x y" is not a name: names are 1 to 128 ASCII letters, digits, dots, underscores and dashes, and do not start with a dash
     "##);
 }

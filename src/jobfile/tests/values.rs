@@ -84,7 +84,7 @@ retryable = "no"
 env = { PORT = 8080, RUNNER_DB = "x", "A=B" = "", C = "\u0000" }
 "#;
     insta::assert_snapshot!(told(text), @r##"
-    3:9 `queue`: "a b" is not a name: names are 1 to 128 letters, digits, dots, underscores and dashes, and do not start with a dash
+    3:9 `queue`: "a b" is not a name: names are 1 to 128 ASCII letters, digits, dots, underscores and dashes, and do not start with a dash
     4:12 `priority` must be a whole number from -1000 to 1000, not 5000
     5:7 `cwd`: it is empty
     6:14 `unique_key`: it is empty
