@@ -1,6 +1,6 @@
 //! `runner inspect`: lists, filters and limits.
 
-use crate::support::{Sandbox, Value, json};
+use crate::support::{Sandbox, Value, assert_screen, json};
 
 const JOBS: &str = r#"
 [jobs.good]
@@ -279,4 +279,78 @@ fn a_filter_that_names_what_nobody_has_is_said_to() {
         assert!(ran.stderr.starts_with(said) && ran.stderr.is_empty() == said.is_empty(), "{ran}");
     }
     sandbox.run("inspect dead --name nihgtly --fail-if-any").ok().says("nightly");
+}
+
+/// Jobs 1 to 30 say the same and 31 to 33 something else, all with one code; 34 and 35 have another one. Each died a minute
+/// after the one before.
+fn many_dead() -> Sandbox {
+    let sandbox = Sandbox::empty();
+    let line = |name: &str, command: &str| format!("{{\"name\":\"{name}\",\"command\":\"{command}\"}}\n");
+    let mut batch = line("nightly-backup", "echo no route to host >&2; exit 1").repeat(30);
+    for n in 1..4 {
+        batch += &line("report", &format!("echo row {n} is bad; exit 1"));
+    }
+    batch += &line("upload", "echo message=disk full >> $RUNNER_REPORT; echo no >&2; exit 2").repeat(2);
+    sandbox.call("enqueue -q --batch -").stdin(batch).run().ok();
+    sandbox.run("work -j2 --drain -q").exits(1);
+    sandbox.sql().run("UPDATE jobs SET changed_at = 1000000000000 + id * 60000");
+    sandbox
+}
+
+#[test]
+fn dead_letters_are_counted_whole_and_folded_by_name_and_last_words() {
+    let sandbox = many_dead();
+    let seen = |options: &str| sandbox.run(&format!("inspect dead {options}")).ok().quietly().stdout;
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(seen(""), @"
+        EXIT_1: 33 jobs
+          id  name  jobs  runs  first  last  why  what it said
+          33  report  1/1  2001-09-09 02:19  attempts_exhausted  row 3 is bad
+          32  report  1/1  2001-09-09 02:18  attempts_exhausted  row 2 is bad
+          31  report  1/1  2001-09-09 02:17  attempts_exhausted  row 1 is bad
+          30  nightly-backup  ×30  1/1  2001-09-09 01:47  2001-09-09 02:16  attempts_exhausted  no route to host
+          look  runner logs 33
+          replay  runner retry --dead --error-code EXIT_1
+
+        EXIT_2: 2 jobs
+          id  name  jobs  runs  first  last  why  what it said
+          35  upload  ×2  1/1  2001-09-09 02:20  2001-09-09 02:21  attempts_exhausted  disk full
+          look  runner logs 35
+          replay  runner retry --dead --error-code EXIT_2
+
+        runner resolve ID takes off this list what was dealt with
+        ");
+        insta::assert_snapshot!(seen("--limit 2"), @"
+        EXIT_1: 33 jobs
+          id  name  runs  died  why  what it said
+          33  report  1/1  [AGO]  attempts_exhausted  row 3 is bad
+          … 32 jobs in older rows
+          look  runner logs 33
+          replay  runner retry --dead --error-code EXIT_1
+
+        EXIT_2: 2 jobs
+          id  name  jobs  runs  first  last  why  what it said
+          35  upload  ×2  1/1  2001-09-09 02:20  2001-09-09 02:21  attempts_exhausted  disk full
+          look  runner logs 35
+          replay  runner retry --dead --error-code EXIT_2
+
+        runner resolve ID takes off this list what was dealt with
+        the newest 2 rows; --limit 0 shows all
+        ");
+        insta::assert_snapshot!(seen("--error-code EXIT_1 --name report --since 2001-09-09"), @"
+        EXIT_1: 3 jobs
+          id  name  runs  died  why  what it said
+          33  report  1/1  [AGO]  attempts_exhausted  row 3 is bad
+          32  report  1/1  [AGO]  attempts_exhausted  row 2 is bad
+          31  report  1/1  [AGO]  attempts_exhausted  row 1 is bad
+          look  runner logs 33
+          replay  runner retry 31 32 33
+
+        runner resolve ID takes off this list what was dealt with
+        ");
+    });
+    assert_eq!(ids(&sandbox, "dead").len(), 35);
+    assert_eq!(ids(&sandbox, "dead --limit 2"), [35, 34]);
+    let screen = sandbox.call("inspect dead").env("LANG", "C").env("TERM", "xterm").at_terminal(140).ok();
+    screen.shows("x30").shows("no route to host");
 }

@@ -109,6 +109,8 @@ fn screens_of_lists() {
            4  once  1/1  [AGO]  not_retryable
           look  runner logs 4
           replay  runner retry 4 --force
+
+        runner resolve ID takes off this list what was dealt with
         ");
         insta::assert_snapshot!(seen("inspect jobs"), @r"
         id  name  queue  state  runs  when  what

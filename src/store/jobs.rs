@@ -71,7 +71,6 @@ fn by_id(
     cursors(tx, &sql, &wanted.values)
 }
 
-/// Dead jobs by the time of their death. A job whose expiry nobody has recorded is dead, too.
 fn dead_by_time(
     tx: &Connection,
     filter: &Filter,
@@ -79,25 +78,29 @@ fn dead_by_time(
     limit: usize,
     now: Timestamp,
 ) -> Result<Vec<JobCursor>> {
+    let mut wanted = filter.conditions(now);
+    wanted.values.extend([after.time.into(), after.id.into()]);
+    let (time, id) = (wanted.values.len() - 1, wanted.values.len());
+    let sql = dead_letters("", "", |died_at| {
+        format!("{} AND {died_at} <= ?{time} AND ({died_at} < ?{time} OR j.id < ?{id})", wanted.sql)
+    });
+    cursors(tx, &format!("{sql} LIMIT {limit}"), &wanted.values)
+}
+
+/// A query of dead jobs by the time of their death, newest first: gives the time, the id, and these columns of `jobs AS j`
+/// and these joins. `?1` is now: a job whose expiry nobody has recorded is dead, too. `wanted` makes a condition out of the
+/// time of death.
+pub(super) fn dead_letters(columns: &str, joins: &str, wanted: impl Fn(&str) -> String) -> String {
+    let select = |index: &str, is_dead: &str, died_at: &str| {
+        let wanted = wanted(died_at);
+        format!(
+            "SELECT {died_at}, j.id {columns} FROM jobs AS j INDEXED BY {index} {joins} WHERE {is_dead} AND {wanted}"
+        )
+    };
+    let recorded = select("jobs_finished", "j.state = 'dead'", "j.changed_at");
     let expired = "j.state = 'pending' AND j.expires_at IS NOT NULL AND j.expires_at <= ?1";
-    let mut page = Vec::new();
-    for (index, dead, time) in
-        [("jobs_finished", "j.state = 'dead'", "j.changed_at"), ("jobs_expiring", expired, "j.expires_at")]
-    {
-        let mut wanted = filter.conditions(now);
-        wanted.and_sql(dead);
-        wanted.and(&format!("{time} <= {{}}"), after.time);
-        wanted.and(&format!("({time} < ?{} OR j.id < {{}})", wanted.values.len()), after.id);
-        let sql = format!(
-            "SELECT {time}, j.id FROM jobs AS j INDEXED BY {index} WHERE {}
-             ORDER BY {time} DESC, j.id DESC LIMIT {limit}",
-            wanted.sql
-        );
-        page.extend(cursors(tx, &sql, &wanted.values)?);
-    }
-    page.sort_unstable_by(|a, b| b.cmp(a));
-    page.truncate(limit);
-    Ok(page)
+    let unrecorded = select("jobs_expiring", expired, "j.expires_at");
+    format!("{recorded} UNION ALL {unrecorded} ORDER BY 1 DESC, 2 DESC")
 }
 
 fn cursors(tx: &Connection, sql: &str, values: &[rusqlite::types::Value]) -> Result<Vec<JobCursor>> {

@@ -12,6 +12,15 @@ pub fn safe_block(text: &str) -> String {
     escape(text, true)
 }
 
+/// The last lines that are not blank, each made safe, the oldest first.
+pub fn last_lines(bytes: &[u8], lines: usize) -> Vec<String> {
+    let written = bytes.rsplit(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let safe = |line: &[u8]| safe_line(&String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)));
+    let mut last: Vec<_> = written.take(lines).map(safe).collect();
+    last.reverse();
+    last
+}
+
 fn escape(text: &str, keep_layout: bool) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -43,5 +52,11 @@ mod tests {
     fn nothing_reaches_the_terminal_as_a_command() {
         assert_eq!(safe_line("a\u{1b}[31mb\nc\r\u{7}\u{202e}é"), "a\\e[31mb\\nc\\r\\u{7}\\u{202e}é");
         assert_eq!(safe_block("a\n\tb\u{9b}"), "a\n\tb\\u{9b}");
+    }
+
+    #[test]
+    fn the_last_lines_that_say_something() {
+        assert_eq!(last_lines(b"a\nb\r\n \n\xff\x1b\n\n", 2), ["b", "\u{fffd}\\e"]);
+        assert_eq!(last_lines(b" \n", 2), [""; 0]);
     }
 }

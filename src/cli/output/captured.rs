@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use super::{Output, Written, warn};
 use crate::model::StreamBytes;
 use crate::store;
-use crate::text::{counted, human_size, safe_block, safe_line};
+use crate::text::{self, counted, human_size, safe_block};
 
 /// Prints a stream on standard error.
 pub fn print_on_stderr(stream: &StreamBytes) -> Written {
@@ -120,15 +120,8 @@ pub fn keep_last_lines(stream: &mut StreamBytes, lines: usize) {
 /// The last lines of standard error that are not blank, made safe; of standard output where there are none. With the name
 /// of the stream.
 pub fn last_lines(output: &store::Output, lines: usize) -> (&'static str, Vec<String>) {
-    let of = |stream: &StreamBytes| -> Vec<String> {
-        let text = String::from_utf8_lossy(&stream.bytes);
-        let mut last: Vec<_> =
-            text.lines().rev().filter(|line| !line.trim().is_empty()).take(lines).collect();
-        last.reverse();
-        last.into_iter().map(safe_line).collect()
-    };
-    match of(&output.stderr) {
-        none if none.is_empty() => ("stdout", of(&output.stdout)),
+    match text::last_lines(&output.stderr.bytes, lines) {
+        none if none.is_empty() => ("stdout", text::last_lines(&output.stdout.bytes, lines)),
         lines => ("stderr", lines),
     }
 }

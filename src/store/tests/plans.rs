@@ -140,6 +140,7 @@ fn screens(store: &mut Store) {
         Filter { error_code: code.clone(), dead_by_time: true, ..Filter::default() },
         Filter { name: Some("a".to_owned()), ..Filter::default() },
     ];
+    store.for_each_dead_letter(&Filter::default(), now, |_| {}).unwrap();
     for filter in filters {
         let (_, next) = store.jobs_page(&filter, None, 1, now).unwrap();
         store.jobs_page(&filter, next, 1, now).unwrap();

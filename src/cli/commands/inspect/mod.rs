@@ -1,6 +1,7 @@
 //! `runner inspect`: the screens read from the store, and then draw.
 
 mod attempt;
+mod dead;
 mod job;
 mod lists;
 mod overview;
@@ -38,7 +39,7 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
         Subject::Jobs => lists::jobs(out, &query)?,
         Subject::Attempts => lists::attempts(out, &query)?,
         Subject::Dead if args.resolved => lists::resolved(out, &query)?,
-        Subject::Dead => lists::dead(out, &query)?,
+        Subject::Dead => dead::show(out, &query)?,
         Subject::Workers => overview::workers(out, &store, now)?,
         Subject::Queues => overview::queues(out, &store, args.name.as_deref(), now)?,
         Subject::Stats => stats::show(out, &query)?,
