@@ -33,6 +33,7 @@ mod output;
 mod pause;
 mod printed;
 mod prune;
+mod redefine;
 mod report_file;
 mod resolve;
 mod resource_limits;

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Sandbox, assert_fields, assert_screen, json};
+use crate::support::{Sandbox, assert_fields, json};
 
 const JOBS: &str = r#"
 [jobs.bad]
@@ -121,34 +121,6 @@ fn now_makes_a_waiting_job_due() {
     sandbox.run("retry 2 --now").ok();
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.job(2)["attempts"], 1);
-}
-
-#[test]
-fn a_definition_that_has_changed_since_is_told_and_kept() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.run("enqueue bad worse worse").ok();
-    sandbox.add("worse --priority 7");
-    sandbox.drain();
-    // What differs by its own options is no change of the file.
-    sandbox.run("retry 4").ok().quietly();
-    sandbox.drain();
-    sandbox
-        .write("jobs.toml", JOBS.replace("exit 4", "exit 0").replace("max_attempts = 1", "timeout = '5m'"));
-    sandbox.run("retry 1").ok().quietly();
-    let told = |line: &str| sandbox.run(line).ok().stderr;
-    let said = [told("retry 2"), told("retry 1 --now"), told("retry --dead")].concat();
-    assert_screen(&sandbox, || {
-        insta::assert_snapshot!(said, @"
-        runner: job 2 keeps the definition that it was enqueued with; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout): runner enqueue worse takes the present one
-        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, priority, timeout): runner enqueue worse takes the present one
-        ");
-    });
-    sandbox.drain();
-    assert_eq!(sandbox.job(2)["error_code"], "EXIT_4", "it is the old one that was run");
-    sandbox.run("retry 2 -q").ok().prints("").quietly();
-    sandbox.drain();
-    sandbox.write("jobs.toml", "no job file");
-    sandbox.run("retry 2").ok().quietly();
 }
 
 #[test]

@@ -251,9 +251,18 @@ pub struct Retry {
     /// With --dead: only with this error code
     #[arg(long, requires = "dead", conflicts_with = "ids", value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
+    #[command(flatten)]
+    pub how: HowToRetry,
+}
+
+#[derive(Debug, Args)]
+pub struct HowToRetry {
     /// Also jobs that are declared retryable = false
     #[arg(long, conflicts_with = "now")]
     pub force: bool,
+    /// Enqueue a new job with the present definition of the job file and the same arguments, input and keys
+    #[arg(long, conflicts_with = "now")]
+    pub redefine: bool,
     /// Make waiting jobs due now; budget and numbers stay
     #[arg(long, conflicts_with = "dead")]
     pub now: bool,

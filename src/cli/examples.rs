@@ -31,6 +31,7 @@ pub const RETRY: &str = "\
 Examples:
   runner retry 7
   runner retry --dead --error-code CURL_TIMEOUT
+  runner retry 7 --redefine     with the job file's present definition
   runner retry 7 --force   also if it is declared retryable = false
   runner retry 7 --now     make a waiting job due now";
 

@@ -75,12 +75,7 @@ impl Store {
                     Entry::Occupied(known) => *known.get(),
                     Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.spec)?),
                 };
-                execute_insert(&mut insert, job, definition, now)?;
-                let id = tx.last_insert_rowid();
-                if let Some(stdin) = &job.stdin {
-                    tx.prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
-                        .execute(params![id, stdin])?;
-                }
+                let id = self::insert(&mut insert, tx, job, definition, now)?;
                 enqueued.push(Enqueued { id, created: true });
             }
             Ok(enqueued)
@@ -142,11 +137,18 @@ pub(super) fn key_holder(tx: &Connection, key: &str, now: Timestamp) -> Result<O
 }
 
 /// OR ROLLBACK: a failure ends the whole transaction, so SQLite need not keep a journal of each statement.
-const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, unique_key,
+pub(super) const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, unique_key,
                                                     idempotency_key, enqueued_at, run_at, expires_at, changed_at)
                       VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8)";
 
-fn execute_insert(insert: &mut Statement, job: &NewJob, definition: i64, now: Timestamp) -> Result<()> {
+/// Writes a job whose keys nobody holds, by [`INSERT`]. Gives its id.
+pub(super) fn insert(
+    insert: &mut Statement,
+    tx: &Connection,
+    job: &NewJob,
+    definition: i64,
+    now: Timestamp,
+) -> Result<i64> {
     let spec = &job.spec;
     let run_at = job.run_at.map_or(now, |at| at.max(now));
     insert.execute(params![
@@ -161,7 +163,12 @@ fn execute_insert(insert: &mut Statement, job: &NewJob, definition: i64, now: Ti
         run_at.0,
         spec.expires_in.map(|span| run_at.plus(span).0),
     ])?;
-    Ok(())
+    let id = tx.last_insert_rowid();
+    if let Some(stdin) = &job.stdin {
+        tx.prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
+            .execute(params![id, stdin])?;
+    }
+    Ok(id)
 }
 
 /// Arguments as stored: each ended by a NUL, which no argument can contain.
