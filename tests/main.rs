@@ -37,6 +37,7 @@ mod redefine;
 mod report_file;
 mod resolve;
 mod resource_limits;
+mod restore;
 mod retry;
 mod retry_policy;
 mod screens;

@@ -84,10 +84,11 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  runner doctor\n  runner doctor --json")]
     Doctor,
     /// Copy the database while workers go on, never over an existing file
-    #[command(
-        after_help = "Examples:\n  runner backup runner-$(date +%F).db\n\nTo restore a copy: stop the workers, remove the -wal and -shm files beside the\ndatabase, and put the copy in its place."
-    )]
+    #[command(after_help = "Examples:\n  runner backup runner-$(date +%F).db")]
     Backup(Backup),
+    /// Put a copy in the place of the database, and keep the old one beside it; no worker may be running
+    #[command(after_help = examples::RESTORE)]
+    Restore(Restore),
     /// Remove finished jobs, with their attempts and output
     #[command(after_help = examples::PRUNE, override_usage = examples::PRUNE_USAGE)]
     Prune(Prune),
@@ -290,6 +291,13 @@ pub struct Backup {
     /// The copy
     #[arg(value_name = "FILE")]
     pub target: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// The copy; it stays as it is
+    #[arg(value_name = "FILE")]
+    pub source: PathBuf,
 }
 
 #[derive(Debug, Args)]

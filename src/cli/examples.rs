@@ -116,3 +116,10 @@ Examples:
 A job goes with its attempts, output and input; its idempotency key may be given \
 out again. Ctrl-C ends it between two jobs. The file does not shrink, its space is \
 used again; to shrink it, stop the workers and type sqlite3 FILE VACUUM.";
+
+pub const RESTORE: &str = "\
+Examples:
+  runner restore runner-2026-11-22.db
+  runner --db runner.db.replaced-1 inspect         look at the database that was there
+
+The copy is checked first. What was waiting or running in it runs again once a worker starts, also what has ended since.";

@@ -30,6 +30,7 @@ mod queues;
 mod recover;
 mod redefine;
 mod resolve;
+mod restore;
 mod retry;
 mod stats;
 mod turn;
