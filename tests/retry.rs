@@ -124,6 +124,41 @@ fn now_makes_a_waiting_job_due() {
 }
 
 #[test]
+fn a_dry_run_says_what_would_happen_and_changes_nothing() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue bad worse once").ok();
+    sandbox.drain();
+    sandbox.add("bad --in 1h");
+    sandbox.add("bad --in 1ms --expires-in 1ms");
+    let before = sandbox.run("inspect jobs --json").ok().stdout;
+    let state = "SELECT json_group_array(json_array(id, state, run_at, resolved_at)) FROM jobs";
+    let rows = sandbox.sql().text(state);
+    for (line, status, expected) in [
+        (
+            "retry --dead",
+            0,
+            "would put job 1 bad back\nwould put job 2 worse back\nwould put job 5 bad back\n",
+        ),
+        ("retry --dead --force --name once", 0, "would put job 3 once back\n"),
+        ("retry 3 2", 1, "would put job 2 worse back\n"),
+        ("retry 99", 66, ""),
+        ("retry 4 --now", 0, "would make job 4 bad due now\n"),
+        ("retry 2 --redefine", 0, "would replace job 2 worse\n"),
+        ("retry 2 -q", 0, ""),
+    ] {
+        sandbox.run(&format!("{line} --dry-run")).exits(status).prints(expected);
+    }
+    sandbox.run("retry --dead --dry-run").ok().says("left 1 job declared retryable = false");
+    let job = sandbox.run("retry 2 --dry-run --json").ok().json();
+    assert_fields(&job, &json!({"id": 2, "state": "pending", "error_code": null}));
+    let job = sandbox.run("retry 2 --redefine --dry-run --json").ok().json();
+    assert_fields(&job, &json!({"id": null, "state": "pending", "attempts": 0}));
+    assert_eq!(sandbox.run("inspect jobs --json").ok().stdout, before);
+    assert_eq!(sandbox.sql().text(state), rows);
+    sandbox.run("enqueue bad").ok().prints("6\n");
+}
+
+#[test]
 fn one_of_several_calls_at_once_puts_a_job_back() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("worse");

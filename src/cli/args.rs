@@ -254,6 +254,9 @@ pub struct Retry {
     pub error_code: Option<ErrorCode>,
     #[command(flatten)]
     pub how: HowToRetry,
+    /// Show what would be put back, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, Args)]

@@ -30,7 +30,7 @@ not be started; else 1. Ctrl-C ends the waiting (130), and the job goes on.";
 pub const RETRY: &str = "\
 Examples:
   runner retry 7
-  runner retry --dead --error-code CURL_TIMEOUT
+  runner retry --dead --error-code CURL_TIMEOUT --dry-run
   runner retry 7 --redefine     with the job file's present definition
   runner retry 7 --force   also if it is declared retryable = false
   runner retry 7 --now     make a waiting job due now";

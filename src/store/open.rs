@@ -88,12 +88,30 @@ impl Store {
         }
     }
 
-    /// Runs one write transaction. When this returns `Ok`, its changes are on disk; an `Err` of the body undoes them.
+    /// Runs the body as one write transaction and undoes all its changes: nothing is written.
+    pub fn rehearse<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> Result<T> {
+        if self.read_only {
+            return Err(StoreError::Full);
+        }
+        self.autocommit(|connection| Ok(connection.execute_batch("BEGIN IMMEDIATE")?))?;
+        let value = body(self);
+        // An error may have ended the transaction before.
+        if !self.connection.is_autocommit() {
+            self.autocommit(|connection| Ok(connection.execute_batch("ROLLBACK")?))?;
+        }
+        Ok(value)
+    }
+
+    /// Runs one write transaction. When this returns `Ok`, its changes are on disk; an `Err` of the body undoes them. Within
+    /// [`Store::rehearse`] it is part of that.
     pub(super) fn write<T>(&mut self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         if self.read_only {
             return Err(StoreError::Full);
         }
         let written = self.autocommit(|connection| {
+            if !connection.is_autocommit() {
+                return body(connection);
+            }
             let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
             let value = body(&transaction)?;
             transaction.commit().map_err(StoreError::at_commit)?;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use serde_json::json;
 
 use crate::cli::args::{Global, Retry};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::{Output, job_json, warn};
+use crate::cli::output::{Output, Written, job_json, warn};
 use crate::cli::plan::Planner;
 use crate::cli::stale_definition;
 use crate::clock;
@@ -23,28 +24,33 @@ const PAGE: usize = 500;
 pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     let (ids, jobs) = selected(&store, args, clock::now())?;
-    let answers = if args.how.redefine {
-        store.redefine(&replacements(global, &ids, &jobs)?, args.how.force, &clock::now)?
-    } else {
-        if !out.quiet {
-            stale_definition::warn_of_stale(global, &jobs);
-        }
-        if args.how.now {
+    if !out.quiet && !args.how.redefine {
+        stale_definition::warn_of_stale(global, &jobs);
+    }
+    let retry = |store: &mut Store| -> Result<_> {
+        let answers = if args.how.redefine {
+            store.redefine(&replacements(global, &ids, &jobs)?, args.how.force, &clock::now)?
+        } else if args.how.now {
             store.make_due(&ids, &clock::now)?
         } else {
             store.retry(&ids, args.how.force, &clock::now)?
-        }
-    };
-    wake::wake_workers(&store.file().run_dir());
-    for id in answers.iter().filter_map(|answer| answer.job.ok()) {
-        let words = match (args.how.redefine, args.how.now) {
-            (true, _) => id.to_string(),
-            (_, true) => format!("job {id}: due now"),
-            _ => format!("job {id}: pending again, due now"),
         };
-        if let Some(job) = locate::find_job(&store, id, clock::now())? {
-            out.done(&job_json(&job), words)?;
+        let mut changed = Vec::new();
+        for Answer { id, job } in &answers {
+            let Ok(new) = job else { continue };
+            changed.extend(locate::find_job(store, *new, clock::now())?.map(|job| (*id, job)));
         }
+        Ok((answers, changed))
+    };
+    let (answers, changed) = if args.dry_run {
+        store.rehearse(retry)??
+    } else {
+        let done = retry(&mut store)?;
+        wake::wake_workers(&store.file().run_dir());
+        done
+    };
+    for (id, job) in &changed {
+        show(out, args, *id, job)?;
     }
     out.flush()?;
     if args.dead {
@@ -54,6 +60,24 @@ pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus
         return Ok(ExitStatus::SUCCESS);
     }
     Ok(warn_of_refused(&answers, args, &jobs))
+}
+
+/// Prints a job that was put back, made due or enqueued in place of the job with this id; or that would be.
+fn show(out: &mut Output, args: &Retry, id: i64, job: &JobRow) -> Written {
+    let mut json = job_json(job);
+    let name = &job.spec.name;
+    let words = match (args.dry_run, args.how.redefine, args.how.now) {
+        (false, true, _) => job.id.to_string(),
+        (false, _, true) => format!("job {id}: due now"),
+        (false, ..) => format!("job {id}: pending again, due now"),
+        (true, true, _) => {
+            json["id"] = json!(null);
+            format!("would replace job {id} {name}")
+        }
+        (true, _, true) => format!("would make job {id} {name} due now"),
+        (true, ..) => format!("would put job {id} {name} back"),
+    };
+    out.done(&json, words)
 }
 
 /// The ids that are to be retried, and the jobs that have them.
