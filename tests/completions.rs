@@ -118,9 +118,9 @@ fn ids_that_the_verb_can_take() {
     ] {
         assert_eq!(offered(&sandbox, &format!("runner {line}")).join(" "), ids, "{line}");
     }
-    let lists = ["jobs", "attempts", "dead", "workers", "queues", "stats"];
-    assert_eq!(offered(&sandbox, "runner inspect ")[..6], lists);
-    assert_eq!(offered(&sandbox, "runner inspect ")[6..], ["4", "3", "2", "1"]);
+    let lists = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
+    assert_eq!(offered(&sandbox, "runner inspect ")[..7], lists);
+    assert_eq!(offered(&sandbox, "runner inspect ")[7..], ["4", "3", "2", "1"]);
     assert_eq!(words(&sandbox, "runner cancel --db other.db "), [""; 0]);
 }
 

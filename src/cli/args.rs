@@ -83,21 +83,23 @@ pub enum Verb {
     /// Check the database and its workers; exit 1 if something is wrong
     #[command(after_help = "Examples:\n  runner doctor\n  runner doctor --json")]
     Doctor,
+    /// Make the schedules of the database those of the job file
+    #[command(after_help = examples::APPLY)]
+    Apply(Apply),
     /// Copy the database while workers go on, never over an existing file
-    #[command(after_help = "Examples:\n  runner backup runner-$(date +%F).db")]
+    #[command(
+        after_help = "Examples:\n  runner backup runner-$(date +%F).db\n\nTo restore a copy: stop the workers, remove the -wal and -shm files beside the\ndatabase, and put the copy in its place."
+    )]
     Backup(Backup),
-    /// Put a copy in the place of the database, and keep the old one beside it; no worker may be running
-    #[command(after_help = examples::RESTORE)]
-    Restore(Restore),
     /// Remove finished jobs, with their attempts and output
     #[command(after_help = examples::PRUNE, override_usage = examples::PRUNE_USAGE)]
     Prune(Prune),
-    /// Claim nothing more from a queue
-    #[command(after_help = "Examples:\n  runner pause net")]
-    Pause(QueueName),
-    /// Claim from a paused queue again
-    #[command(after_help = "Examples:\n  runner resume net")]
-    Resume(QueueName),
+    /// Claim nothing more from a queue, or fire a schedule no more
+    #[command(after_help = "Examples:\n  runner pause net\n  runner pause --schedule nightly-backup")]
+    Pause(Paused),
+    /// Claim from a paused queue again, or fire a paused schedule again
+    #[command(after_help = "Examples:\n  runner resume net\n  runner resume --schedule nightly-backup")]
+    Resume(Paused),
     /// Print completions for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
@@ -179,7 +181,7 @@ pub enum LogFormat {
 
 #[derive(Debug, Default, Args)]
 pub struct Inspect {
-    /// ID, ID.N, jobs, attempts, dead, workers, queues or stats
+    /// ID, ID.N, jobs, attempts, dead, workers, queues, schedules or stats
     #[arg(value_name = "WHAT")]
     pub what: Option<String>,
     /// Only in this state: also ready, scheduled, retrying; for attempts also an outcome. Repeatable
@@ -252,21 +254,9 @@ pub struct Retry {
     /// With --dead: only with this error code
     #[arg(long, requires = "dead", conflicts_with = "ids", value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
-    #[command(flatten)]
-    pub how: HowToRetry,
-    /// Show what would be put back, and change nothing
-    #[arg(long)]
-    pub dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct HowToRetry {
     /// Also jobs that are declared retryable = false
     #[arg(long, conflicts_with = "now")]
     pub force: bool,
-    /// Enqueue a new job with the present definition of the job file and the same arguments, input and keys
-    #[arg(long, conflicts_with = "now")]
-    pub redefine: bool,
     /// Make waiting jobs due now; budget and numbers stay
     #[arg(long, conflicts_with = "dead")]
     pub now: bool,
@@ -297,17 +287,21 @@ pub struct Backup {
 }
 
 #[derive(Debug, Args)]
-pub struct Restore {
-    /// The copy; it stays as it is
-    #[arg(value_name = "FILE")]
-    pub source: PathBuf,
+pub struct Apply {
+    /// Only print what would change
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct QueueName {
+#[group(required = true, multiple = false)]
+pub struct Paused {
     /// The queue
     #[arg(value_name = "QUEUE", value_parser = values::name)]
-    pub queue: String,
+    pub queue: Option<String>,
+    /// The schedule of the job of this name
+    #[arg(long, value_name = "NAME", value_parser = values::name)]
+    pub schedule: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -122,16 +122,12 @@ fn of_store(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::Foreign(..) => (ExitStatus::IO, "name another file with --db or $RUNNER_DB"),
         StoreError::Damaged(..) | StoreError::InvalidData(_) => (
             ExitStatus::IO,
-            "runner restore FILE puts a backup in the database's place and keeps the damaged one; --db names another",
+            "keep a copy of the file and of what lies beside it; then put a backup in its place, with no -wal and no -shm file left beside it, or name another file with --db",
         ),
         StoreError::Newer(..) => (ExitStatus::NEWER, "use the runner that wrote it, or a newer one"),
         StoreError::Network(..) => (ExitStatus::IO, "name a file on a local disk with --db or $RUNNER_DB"),
         StoreError::HardLinked(..) => (ExitStatus::IO, "remove the other names of the file"),
-        StoreError::Moved(_) => (ExitStatus::IO, "stop what uses a database before you move it"),
-        StoreError::InUse(_) => (
-            ExitStatus::LATER,
-            "end what waits for its jobs, follows them or has it open in sqlite3, and try again; fuser shows the processes",
-        ),
+        StoreError::Moved(_) => (ExitStatus::IO, "stop what uses the database before you move it"),
         StoreError::NotWritable(_) => (
             ExitStatus::PERMISSION,
             "copy it, with what lies beside it, to a directory of your own, and name the copy with --db",
@@ -140,6 +136,9 @@ fn of_store(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::Busy => (ExitStatus::LATER, "try again; runner inspect workers shows who works on it"),
         StoreError::Full => (ExitStatus::IO, "make room on its disk and try again"),
         StoreError::CommitUnknown(_) => (ExitStatus::IO, "look with runner inspect before you do it again"),
+        StoreError::AppliedElsewhere { .. } => {
+            (ExitStatus::DATA, "rename the job, or take it out of the other file and apply that one first")
+        }
         StoreError::Sqlite(error) => (of_sqlite(error), "see --db and $RUNNER_DB for another place"),
     };
     (status, Some(hint.to_owned()))

@@ -7,6 +7,14 @@ Examples:
   runner work --drain            until nothing waits or runs
   runner work --until-idle       until nothing is due or runs";
 
+pub const APPLY: &str = "\
+Examples:
+  runner apply                      take the schedules of jobs.toml
+  runner apply --dry-run            only print what would change
+  runner inspect schedules          when each fires next, and what it last did
+
+Workers do not read job files: apply the file again after an edit.";
+
 pub const INSPECT: &str = "\
 Examples:
   runner inspect                  the overview
@@ -30,8 +38,7 @@ not be started; else 1. Ctrl-C ends the waiting (130), and the job goes on.";
 pub const RETRY: &str = "\
 Examples:
   runner retry 7
-  runner retry --dead --error-code CURL_TIMEOUT --dry-run
-  runner retry 7 --redefine     with the job file's present definition
+  runner retry --dead --error-code CURL_TIMEOUT
   runner retry 7 --force   also if it is declared retryable = false
   runner retry 7 --now     make a waiting job due now";
 
@@ -116,10 +123,3 @@ Examples:
 A job goes with its attempts, output and input; its idempotency key may be given \
 out again. Ctrl-C ends it between two jobs. The file does not shrink, its space is \
 used again; to shrink it, stop the workers and type sqlite3 FILE VACUUM.";
-
-pub const RESTORE: &str = "\
-Examples:
-  runner restore runner-2026-11-22.db
-  runner --db runner.db.replaced-1 inspect         look at the database that was there
-
-The copy is checked first. What was waiting or running in it runs again once a worker starts, also what has ended since.";

@@ -38,8 +38,8 @@ When a job failed:
   retry    put dead or cancelled jobs back
   resolve  note that a dead job was dealt with
 Setup and upkeep:
-  init, check      write a small job file; check one
-  pause, resume    hold a queue; let it go on
+  init, check, apply   write, check, schedule a job file
+  pause, resume    hold a queue or a schedule; let it go on
   prune            remove old jobs
   doctor, backup   check the database; copy it
   completions, man, schema   for shells, man(1), editors{after-help}";

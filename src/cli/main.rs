@@ -12,8 +12,8 @@ use signal_hook::flag;
 
 use super::args::{Cli, Verb};
 use super::commands::{
-    backup, cancel, check, completions, doctor, enqueue, explain, init, inspect, logs, man, pause, prune,
-    resolve, restore, retry, schema, wait, work,
+    apply, backup, cancel, check, completions, doctor, enqueue, explain, init, inspect, logs, man, pause,
+    prune, resolve, retry, schema, wait, work,
 };
 use super::error::{CliError, ExitStatus, describe};
 use super::help;
@@ -90,11 +90,11 @@ fn run_verb(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
         Verb::Retry(args) => retry::run(global, args, out),
         Verb::Resolve(args) => resolve::run(global, args, out),
         Verb::Check(args) => check::run(global, args, out),
+        Verb::Apply(args) => apply::run(global, args, out),
         Verb::Explain(args) => explain::run(global, args, out),
         Verb::Prune(args) => prune::run(global, args, out),
         Verb::Doctor => doctor::run(global, out),
         Verb::Backup(args) => backup::run(global, args, out),
-        Verb::Restore(args) => restore::run(global, args, out),
         Verb::Pause(args) => pause::run(global, args, true, out),
         Verb::Resume(args) => pause::run(global, args, false, out),
         Verb::Completions(args) => completions::run(args, out),

@@ -13,7 +13,7 @@ use super::locate;
 use super::options::JobOptions;
 use crate::jobfile::JobFile;
 use crate::model::{Bytes, Command, JobSpec, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, Strategy, check_name};
-use crate::store::{JobRow, NewJob, Replacement};
+use crate::store::NewJob;
 use crate::text::Timestamp;
 
 /// Makes jobs of options. The options of a job come in levels, the nearest first: a line of a batch over the command line.
@@ -61,30 +61,12 @@ impl<'a> Planner<'a> {
         let args = args.cloned().unwrap_or_default();
         check_limits(&spec, &args)?;
         Ok(NewJob {
-            spec,
             args,
-            stdin: None,
             run_at: options.iter().find_map(|level| level.run_at(self.now)),
             idempotency_key: options.iter().find_map(|level| level.idempotency_key.clone()),
             on_conflict: options.iter().find_map(|level| level.on_conflict).unwrap_or_default(),
+            ..NewJob::new(spec)
         })
-    }
-
-    /// A job of the present definition in place of this one, with its arguments and keys. A declared unique key goes first.
-    pub fn replacement(&self, old: &JobRow) -> Result<Replacement> {
-        let (id, name) = (old.id, &old.spec.name);
-        if old.spec.ad_hoc || self.file()?.job(name).is_none() {
-            return Ok(Replacement { id, job: None });
-        }
-        let options = JobOptions {
-            name: Some(name.clone()),
-            args: old.args.clone(),
-            idempotency_key: old.idempotency_key.clone(),
-            ..JobOptions::default()
-        };
-        let mut spec = self.spec(&[&options])?;
-        spec.unique_key = spec.unique_key.or_else(|| old.spec.unique_key.clone());
-        Ok(Replacement { id, job: Some(self.job(Arc::new(spec), &[&options])?) })
     }
 
     fn declared(&self, name: &str, policies: &[&PolicyLayer]) -> Result<JobSpec> {
@@ -116,7 +98,6 @@ fn ad_hoc(command: &Command, name: Option<&str>, policies: &[&PolicyLayer]) -> R
     let name = name.map_or_else(|| name_of(command), str::to_owned);
     let once = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
     let mut spec = JobSpec::new(&name, command.clone(), Bytes::from(locate::current_dir()?.as_os_str()));
-    spec.ad_hoc = true;
     spec.policy = RetryPolicy::resolve(policies, &[], &once);
     Ok(spec)
 }
@@ -132,7 +113,7 @@ fn name_of(command: &Command) -> String {
 }
 
 /// Refuses a command that the kernel could never execute (execve(2)) before the job is on disk.
-fn check_limits(spec: &JobSpec, args: &[Bytes]) -> Result<()> {
+pub fn check_limits(spec: &JobSpec, args: &[Bytes]) -> Result<()> {
     /// Bytes of all strings with a pointer each: three quarters of 8 MiB, the usual limit of the stack. A smaller limit
     /// shows when the command is started.
     const MAX_COMMAND_BYTES: usize = 6 << 20;

@@ -8,8 +8,9 @@ use super::codes::Codes;
 use super::diagnostics::Mistakes;
 use super::keys::{Section, is_job, unknown};
 use super::read::{Entry, Value};
+use super::schedule::Schedule;
 use super::shared_keys::Level;
-use crate::model::{Bytes, Command, ExitRules, JobSpec, PolicyLayer, RetryPolicy, check_name};
+use crate::model::{Bytes, Command, ExitRules, JobSpec, PolicyLayer, RetryPolicy, ScheduleText, check_name};
 
 /// One job of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,7 @@ pub struct Declared {
     /// The retry policy as the job states it, then as `[defaults]` states it: for [`RetryPolicy::resolve`], with the
     /// options of `enqueue` put in front.
     pub layers: [PolicyLayer; 2],
+    pub schedule: Option<ScheduleText>,
 }
 
 /// The statements of the file about one job.
@@ -28,6 +30,7 @@ pub(super) struct Job {
     pub level: Level,
     pub codes: Codes,
     description: Option<String>,
+    schedule: Schedule,
 }
 
 impl Job {
@@ -50,7 +53,12 @@ impl Job {
             }
             _ => header.value.table("a table with a `command`", mistakes)?,
         };
-        let mut job = Self { level: defaults.job(name), codes: Codes::default(), description: None };
+        let mut job = Self {
+            level: defaults.job(name),
+            codes: Codes::default(),
+            description: None,
+            schedule: Schedule::default(),
+        };
         let mut has_command = false;
         for entry in &entries {
             let key = if Section::Job.has(entry.key) {
@@ -68,6 +76,7 @@ impl Job {
                 .add(&header.at, format!("the job `{name}` has no `command`"))
                 .hint("write command = \"…\" for the shell, or an array such as command = [\"tar\", \"-xf\", \"a.tar\"]");
         }
+        job.schedule.check(mistakes);
         Some(job)
     }
 
@@ -82,6 +91,7 @@ impl Job {
             "description" => self.description = value.string(mistakes).map(str::to_owned),
             "unique_key" => self.level.spec.unique_key = value.text(mistakes).map(str::to_owned),
             "exit_codes" | "default_error_code" | "reports" => self.codes.take(entry, mistakes),
+            "schedule" | "timezone" | "missed" => self.schedule.take(entry, mistakes),
             _ => self.level.take(entry, dir, mistakes),
         }
     }
@@ -102,7 +112,7 @@ impl Job {
         let policy = RetryPolicy::resolve(&[], &[&layers[0], &layers[1]], &RetryPolicy::default());
         let exit = self.exit_rules(file);
         let spec = JobSpec { policy, exit, ..self.level.spec };
-        Declared { spec, description: self.description, layers }
+        Declared { spec, description: self.description, layers, schedule: self.schedule.text() }
     }
 }
 

@@ -36,8 +36,17 @@ const SHARED_KEYS: [&str; 14] = [
 ];
 
 /// The keys that only a job has.
-const JOB_KEYS: [&str; 6] =
-    ["command", "description", "unique_key", "reports", "exit_codes", "default_error_code"];
+const JOB_KEYS: [&str; 9] = [
+    "command",
+    "description",
+    "unique_key",
+    "reports",
+    "exit_codes",
+    "default_error_code",
+    "schedule",
+    "timezone",
+    "missed",
+];
 
 /// The keys of `backoff`, of any strategy.
 const BACKOFF_KEYS: [&str; 8] =
@@ -47,7 +56,9 @@ const BACKOFF_KEYS: [&str; 8] =
 const RETRY_COUNTS: [&str; 3] = ["retries", "max_retries", "retry_count"];
 
 /// Keys of other systems, and ours.
-const RENAMED: [(&str, &str); 21] = [
+const RENAMED: [(&str, &str); 23] = [
+    ("cron", "schedule"),
+    ("tz", "timezone"),
     ("cmd", "command"),
     ("run", "command"),
     ("exec", "command"),
@@ -72,9 +83,7 @@ const RENAMED: [(&str, &str); 21] = [
 ];
 
 /// Keys of other systems for what runner leaves to others, and how to do without.
-const ABSENT: [(&str, &str); 6] = [
-    ("schedule", "runner has no schedules: let cron run `runner enqueue NAME`"),
-    ("cron", "runner has no schedules: let cron run `runner enqueue NAME`"),
+const ABSENT: [(&str, &str); 4] = [
     ("depends_on", "jobs do not depend on each other: let the first job's command enqueue the next"),
     ("args", "write the arguments in `command`, or after `runner enqueue NAME --`"),
     ("name", "write the name of a job in its header: [jobs.NAME]"),

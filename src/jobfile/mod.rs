@@ -23,6 +23,7 @@ mod keys;
 mod locate;
 mod read;
 mod retry;
+mod schedule;
 mod shared_keys;
 mod suggest;
 mod syntax;

@@ -8,7 +8,7 @@ use super::{Bytes, ExitRules, RetryPolicy};
 use crate::text::Millis;
 
 /// The variables that runner itself sets for every attempt; a definition may not set them.
-pub const OWNED_VARIABLES: [&str; 10] = [
+pub const OWNED_VARIABLES: [&str; 11] = [
     "RUNNER_JOB_ID",
     "RUNNER_JOB_NAME",
     "RUNNER_ATTEMPT",
@@ -16,6 +16,7 @@ pub const OWNED_VARIABLES: [&str; 10] = [
     "RUNNER_ATTEMPTS_LEFT",
     "RUNNER_LAST_ERROR_CODE",
     "RUNNER_QUEUE",
+    "RUNNER_SCHEDULED_FOR",
     "RUNNER_WORKER_ID",
     "RUNNER_DB",
     "RUNNER_REPORT",
@@ -37,9 +38,6 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
     pub name: String,
-    /// No job file declares it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub ad_hoc: bool,
     pub command: Command,
     /// Absolute.
     pub cwd: Bytes,
@@ -80,7 +78,6 @@ impl JobSpec {
     pub fn new(name: &str, command: Command, cwd: Bytes) -> Self {
         Self {
             name: name.to_owned(),
-            ad_hoc: false,
             command,
             cwd,
             env: BTreeMap::new(),

@@ -14,6 +14,7 @@ mod job;
 mod no_panics;
 mod percentiles;
 mod policy;
+mod schedule;
 mod self_report;
 pub mod signal;
 mod state;
@@ -30,5 +31,6 @@ pub use error_code::{
 pub use job::{Command, JobSpec, OWNED_VARIABLES, check_name};
 pub use percentiles::Percentiles;
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};
+pub use schedule::{Missed, Schedule, ScheduleText};
 pub use self_report::SelfReport;
 pub use state::{DeadReason, JobState, Phase};

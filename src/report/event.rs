@@ -64,6 +64,13 @@ pub enum EventKind {
         name: String,
         attempts: u32,
     },
+    /// A schedule's time came.
+    ScheduleFired {
+        name: String,
+        scheduled_for: Timestamp,
+        /// None: the unique key was held, and the time was skipped.
+        job_id: Option<i64>,
+    },
     WorkerStopping {
         reason: String,
         /// Attempts that still run.
@@ -98,6 +105,8 @@ impl EventKind {
             Self::AttemptLost { .. } => "attempt_lost",
             Self::JobExpired { .. } => "job_dead",
             Self::JobCancelled { .. } => "job_cancelled",
+            Self::ScheduleFired { job_id: Some(_), .. } => "schedule_fired",
+            Self::ScheduleFired { job_id: None, .. } => "schedule_skipped",
             Self::WorkerStopping { .. } => "worker_stopping",
             Self::WorkerStopped { .. } => "worker_stopped",
             Self::Notice(_) | Self::Heartbeat { .. } => return None,

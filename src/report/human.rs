@@ -80,6 +80,13 @@ pub(super) fn words(kind: &EventKind) -> Option<String> {
         EventKind::JobCancelled { job_id, name, .. } => {
             format!("job {job_id} {name}: cancelled before it started")
         }
+        EventKind::ScheduleFired { name, scheduled_for, job_id } => {
+            let time = local_time(*scheduled_for);
+            match job_id {
+                Some(id) => format!("job {id} {name}: enqueued by its schedule for {time}"),
+                None => format!("schedule {name}: {time} is skipped: an unfinished job holds the unique key"),
+            }
+        }
         EventKind::WorkerStopping { reason, running } => format!("stopping: {reason}; {running} running"),
         EventKind::WorkerStopped { attempts, succeeded, dead } => {
             let attempts = counted(*attempts, "attempt");

@@ -63,6 +63,9 @@ fn fields(kind: &EventKind) -> Value {
         EventKind::JobCancelled { job_id, name, attempts } => {
             ended_waiting(*job_id, name, *attempts, CANCELLED)
         }
+        EventKind::ScheduleFired { name, scheduled_for, job_id } => {
+            json!({ "job_id": job_id, "name": name, "scheduled_for": rfc3339(*scheduled_for) })
+        }
         EventKind::WorkerStopping { reason, running } => json!({ "message": reason, "running": running }),
         EventKind::WorkerStopped { attempts, succeeded, dead } => {
             json!({ "attempts": attempts, "succeeded": succeeded, "dead": dead })

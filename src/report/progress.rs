@@ -90,6 +90,7 @@ impl Reporter for ProgressLog {
             // No thread may exist before the worker has started.
             EventKind::WorkerStarted { .. } => self.total.enable_steady_tick(CLOCK_TICK),
             EventKind::WorkerStopping { .. }
+            | EventKind::ScheduleFired { .. }
             | EventKind::Notice(_)
             | EventKind::Heartbeat { unfinished: None } => {}
         }

@@ -66,6 +66,7 @@ impl Reporter for ServiceLog {
             EventKind::AttemptLost { .. }
             | EventKind::JobExpired { .. }
             | EventKind::JobCancelled { .. }
+            | EventKind::ScheduleFired { .. }
             | EventKind::Notice(_) => {}
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, params};
 
 use super::definition::Definitions;
-use super::enqueue::unpack_args;
+use super::enqueue::{self, Scheduled, unpack_args};
 use super::error::{Result, StoreError};
 use super::queues;
 use crate::model::{Bytes, ErrorCode, JobSpec};
@@ -31,6 +31,8 @@ pub struct Claim {
     pub last_error_code: Option<ErrorCode>,
     /// The worker that ran the attempt before, unless that worker belongs to a database of which this one is a copy.
     pub last_worker: Option<String>,
+    /// The schedule's time for this job.
+    pub scheduled: Option<Scheduled>,
 }
 
 /// A due job that may be claimed.
@@ -109,7 +111,8 @@ fn take(tx: &Connection, worker: i64, claim: &Claim, now: Timestamp) -> Result<(
 /// Everything that the next attempt of this job needs.
 fn read(tx: &Connection, definitions: &mut Definitions, worker: i64, id: i64) -> Result<Claim> {
     let mut statement = tx.prepare_cached(
-        "SELECT j.definition_id, j.queue, j.args, j.attempts, j.budget_used, j.expires_at, i.stdin, a.error_code, w.name
+        "SELECT j.definition_id, j.queue, j.args, j.attempts, j.budget_used, j.expires_at, i.stdin, a.error_code, w.name,
+                j.scheduled_for, j.scheduled_offset
          FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
          LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
          LEFT JOIN workers AS w ON w.id = a.worker_id AND w.db = (SELECT db FROM workers WHERE id = ?2)
@@ -135,5 +138,6 @@ fn read(tx: &Connection, definitions: &mut Definitions, worker: i64, id: i64) ->
         stdin: row.get(6)?,
         last_error_code: last_code.and_then(|code| ErrorCode::parse(&code).ok()),
         last_worker: row.get(8)?,
+        scheduled: enqueue::scheduled(row.get(9)?, row.get(10)?),
     })
 }

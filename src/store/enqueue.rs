@@ -38,6 +38,44 @@ pub struct NewJob {
     /// Refers to one job for as long as the job is kept.
     pub idempotency_key: Option<String>,
     pub on_conflict: OnConflict,
+    /// The schedule's time for this job. The job was due then, even if that time is past.
+    pub scheduled: Option<Scheduled>,
+}
+
+/// A time of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    pub at: Timestamp,
+    /// How far the schedule's zone was ahead of UTC, in seconds.
+    pub offset: i32,
+}
+
+/// Reads the columns of a [`Scheduled`].
+pub(super) fn scheduled(at: Option<i64>, offset: Option<i32>) -> Option<Scheduled> {
+    at.zip(offset).map(|(at, offset)| Scheduled { at: Timestamp(at), offset })
+}
+
+impl NewJob {
+    /// A job of this definition, with everything else at its default.
+    pub fn new(spec: Arc<JobSpec>) -> Self {
+        Self {
+            spec,
+            args: Vec::new(),
+            stdin: None,
+            run_at: None,
+            idempotency_key: None,
+            on_conflict: OnConflict::default(),
+            scheduled: None,
+        }
+    }
+
+    /// The due time of a job that is enqueued now.
+    pub fn due_at(&self, now: Timestamp) -> Timestamp {
+        match self.scheduled {
+            Some(scheduled) => scheduled.at,
+            None => self.run_at.map_or(now, |at| at.max(now)),
+        }
+    }
 }
 
 /// The answer for one [`NewJob`].
@@ -59,28 +97,40 @@ impl Store {
         clock: &dyn Fn() -> Timestamp,
         on_progress: &mut dyn FnMut(usize),
     ) -> Result<Vec<Enqueued>> {
-        self.write(|tx| {
-            let now = clock();
-            let mut insert = tx.prepare_cached(INSERT)?;
-            // By address: the jobs of a batch share most of their definitions.
-            let mut definitions: HashMap<*const JobSpec, i64> = HashMap::new();
-            let mut enqueued = Vec::with_capacity(jobs.len());
-            for (index, job) in jobs.iter().enumerate() {
-                on_progress(index);
-                if let Some(id) = job_of_keys(tx, job, index, now)? {
-                    enqueued.push(Enqueued { id, created: false });
-                    continue;
-                }
-                let definition = match definitions.entry(Arc::as_ptr(&job.spec)) {
-                    Entry::Occupied(known) => *known.get(),
-                    Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.spec)?),
-                };
-                let id = self::insert(&mut insert, tx, job, definition, now)?;
-                enqueued.push(Enqueued { id, created: true });
-            }
-            Ok(enqueued)
-        })
+        self.write(|tx| insert_all(tx, jobs, clock(), on_progress))
     }
+}
+
+/// Inserts the jobs, each unless a key gives an earlier job.
+pub(super) fn insert_all(
+    tx: &Connection,
+    jobs: &[NewJob],
+    now: Timestamp,
+    on_progress: &mut dyn FnMut(usize),
+) -> Result<Vec<Enqueued>> {
+    let mut insert = tx.prepare_cached(INSERT)?;
+    // By address: the jobs of a batch share most of their definitions.
+    let mut definitions: HashMap<*const JobSpec, i64> = HashMap::new();
+    let mut enqueued = Vec::with_capacity(jobs.len());
+    for (index, job) in jobs.iter().enumerate() {
+        on_progress(index);
+        if let Some(id) = job_of_keys(tx, job, index, now)? {
+            enqueued.push(Enqueued { id, created: false });
+            continue;
+        }
+        let definition = match definitions.entry(Arc::as_ptr(&job.spec)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.spec)?),
+        };
+        execute_insert(&mut insert, job, definition, now)?;
+        let id = tx.last_insert_rowid();
+        if let Some(stdin) = &job.stdin {
+            tx.prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
+                .execute(params![id, stdin])?;
+        }
+        enqueued.push(Enqueued { id, created: true });
+    }
+    Ok(enqueued)
 }
 
 /// The earlier job that the keys of this job refer to. A holder that is to be replaced is cancelled.
@@ -137,20 +187,14 @@ pub(super) fn key_holder(tx: &Connection, key: &str, now: Timestamp) -> Result<O
 }
 
 /// OR ROLLBACK: a failure ends the whole transaction, so SQLite need not keep a journal of each statement.
-pub(super) const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, unique_key,
-                                                    idempotency_key, enqueued_at, run_at, expires_at, changed_at)
-                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8)";
+const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, unique_key,
+                                                    idempotency_key, enqueued_at, run_at, expires_at, changed_at,
+                                                    scheduled_for, scheduled_offset)
+                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12)";
 
-/// Writes a job whose keys nobody holds, by [`INSERT`]. Gives its id.
-pub(super) fn insert(
-    insert: &mut Statement,
-    tx: &Connection,
-    job: &NewJob,
-    definition: i64,
-    now: Timestamp,
-) -> Result<i64> {
+fn execute_insert(insert: &mut Statement, job: &NewJob, definition: i64, now: Timestamp) -> Result<()> {
     let spec = &job.spec;
-    let run_at = job.run_at.map_or(now, |at| at.max(now));
+    let run_at = job.due_at(now);
     insert.execute(params![
         definition,
         spec.name,
@@ -162,13 +206,10 @@ pub(super) fn insert(
         now.0,
         run_at.0,
         spec.expires_in.map(|span| run_at.plus(span).0),
+        job.scheduled.map(|scheduled| scheduled.at.0),
+        job.scheduled.map(|scheduled| scheduled.offset),
     ])?;
-    let id = tx.last_insert_rowid();
-    if let Some(stdin) = &job.stdin {
-        tx.prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
-            .execute(params![id, stdin])?;
-    }
-    Ok(id)
+    Ok(())
 }
 
 /// Arguments as stored: each ended by a NUL, which no argument can contain.

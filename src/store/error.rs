@@ -26,8 +26,6 @@ pub enum StoreError {
     HardLinked(PathBuf, u64),
     /// The file was moved or removed, or another one was put in its place.
     Moved(PathBuf),
-    /// Another process has the file open.
-    InUse(PathBuf),
     /// This user may not write to the file, or not beside it.
     NotWritable(PathBuf),
     /// The operating system refused this.
@@ -50,6 +48,8 @@ pub enum StoreError {
         /// Which of the jobs to be enqueued, from 0.
         index: usize,
     },
+    /// Another job file has applied a schedule of this name.
+    AppliedElsewhere { name: String, file: String },
     /// Any other error of SQLite.
     Sqlite(rusqlite::Error),
 }
@@ -75,7 +75,7 @@ impl StoreError {
 
     /// May the file be damaged?
     pub(super) const fn may_be_damage(&self) -> bool {
-        !matches!(self, Self::Busy | Self::Full | Self::KeyHeld { .. })
+        !matches!(self, Self::Busy | Self::Full | Self::KeyHeld { .. } | Self::AppliedElsewhere { .. })
     }
 }
 
@@ -136,11 +136,6 @@ impl fmt::Display for StoreError {
                 "the database {} was moved or removed while it was in use; what was written since lies in the file that was there",
                 path.display()
             ),
-            Self::InUse(path) => write!(
-                f,
-                "the database {} could not be replaced: for 10 s another process had it open",
-                path.display()
-            ),
             Self::NotWritable(path) => write!(
                 f,
                 "{} cannot be used: this user may not write to it and to its directory, which SQLite needs even to read",
@@ -158,6 +153,9 @@ impl fmt::Display for StoreError {
             Self::KeyHeld { key, holder, started, .. } => {
                 write!(f, "the unique key {key:?} is held by job {holder}")?;
                 if *started { f.write_str(", which has started and cannot be replaced") } else { Ok(()) }
+            }
+            Self::AppliedElsewhere { name, file } => {
+                write!(f, "nothing was applied: {file} has applied a schedule of the name {name:?}")
             }
             Self::Sqlite(error) => write!(f, "the database said: {error}"),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::{OptionalExtension, Row};
 
 use super::definition;
-use super::enqueue::unpack_args;
+use super::enqueue::{self, Scheduled, unpack_args};
 use super::error::{Result, StoreError};
 use super::open::Store;
 use super::outputs::Output;
@@ -45,9 +45,9 @@ pub struct JobRow {
     pub error_code: Option<ErrorCode>,
     pub dead_reason: Option<DeadReason>,
     pub result: Option<String>,
-    /// When a dead letter was dealt with, or the job was replaced.
+    /// When a dead letter was dealt with.
     pub resolved_at: Option<Timestamp>,
-    /// The note about that, else what replaced the job.
+    /// The note about that.
     pub resolution: Option<String>,
     /// The code of the last attempt, if that failed.
     pub last_error_code: Option<ErrorCode>,
@@ -55,6 +55,8 @@ pub struct JobRow {
     pub last_message: Option<String>,
     /// The queue is paused.
     pub paused: bool,
+    /// The schedule's time for this job.
+    pub scheduled: Option<Scheduled>,
 }
 
 /// Everything about one job, at one moment.
@@ -114,7 +116,7 @@ pub(super) const COLUMNS: &str =
     (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
     (SELECT a.message FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
     EXISTS (SELECT 1 FROM paused_queues AS p WHERE p.name = j.queue),
-    j.resolved_at, coalesce(j.resolution, 'replaced by job ' || j.replaced_by)";
+    j.resolved_at, j.resolution, j.scheduled_for, j.scheduled_offset";
 
 /// The tables that [`COLUMNS`] come from.
 pub(super) const TABLES: &str = "jobs AS j JOIN definitions AS d ON d.id = j.definition_id
@@ -162,6 +164,7 @@ impl JobRow {
             paused: row.get(22)?,
             resolved_at: time(23)?,
             resolution: row.get(24)?,
+            scheduled: enqueue::scheduled(row.get(25)?, row.get(26)?),
         };
         job.apply_time(now);
         Ok(job)

@@ -3,6 +3,7 @@
 //! Every write transaction is `BEGIN IMMEDIATE` and synced in full before anybody is told of it. A transition of a
 //! job and the attempt row that records it are one transaction.
 
+mod apply;
 mod attempts;
 mod audit;
 mod backup;
@@ -28,10 +29,9 @@ mod overview;
 mod prune;
 mod queues;
 mod recover;
-mod redefine;
 mod resolve;
-mod restore;
 mod retry;
+mod schedules;
 mod stats;
 mod turn;
 mod workers;
@@ -39,13 +39,14 @@ mod workers;
 #[cfg(test)]
 mod tests;
 
+pub use apply::{Applied, Change, plan as plan_apply};
 pub use attempts::{AttemptCursor, AttemptRow};
 pub use audit::Finding;
 pub use cancel::{CancelOutcome, Cancelled};
 pub use claim::Claim;
 pub use dead_letters::DeadLetter;
 pub use definition::Definitions;
-pub use enqueue::{Enqueued, NewJob, OnConflict};
+pub use enqueue::{Enqueued, NewJob, OnConflict, Scheduled};
 pub use error::{Result, StoreError};
 pub use expire::DroppedJob;
 pub use file::{StoreFile, locate};
@@ -59,8 +60,8 @@ pub use overview::{Counts, Overview, QueueRow};
 pub use prune::{PruneCounts, PruneFilter};
 pub use queues::Backlog;
 pub use recover::{HeldClaim, Recovered};
-pub use redefine::Replacement;
 pub use retry::{Answer, Refusal};
+pub use schedules::{ApplySchedule, Fired, ScheduleRow};
 pub use stats::{NameStats, Stats};
 pub use turn::{Turn, TurnRequest};
 pub use workers::{OpenWorker, WorkerRow};

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::{Result, StoreError};
 use super::open::Store;
+use super::schedules;
 use crate::text::Timestamp;
 
 impl Store {
@@ -128,7 +129,7 @@ pub struct Backlog {
     pub due: bool,
     /// A job is waiting, due or not.
     pub waiting: bool,
-    /// When the next job falls due or expires.
+    /// When the next job falls due or expires, or the next schedule fires.
     pub next_due: Option<Timestamp>,
 }
 
@@ -145,7 +146,7 @@ pub(super) fn backlog(tx: &Connection, selected: Option<&[String]>, now: Timesta
         running: any_running(tx, selected)?,
         due: due.is_some(),
         waiting: !levels.is_empty(),
-        next_due: earlier(next_due, expiry.map(Timestamp)),
+        next_due: earlier(earlier(next_due, expiry.map(Timestamp)), schedules::next_due(tx)?),
     })
 }
 

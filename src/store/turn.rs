@@ -1,4 +1,4 @@
-//! One turn of a worker: record what ended, drop what expired, claim what is due. One transaction, one sync.
+//! One turn of a worker: record what ended, drop what expired, fire the schedules, claim what is due. One transaction, one sync.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -9,6 +9,7 @@ use super::expire::{self, DroppedJob};
 use super::finish::{self, Ended, Recorded};
 use super::open::Store;
 use super::queues::{self, Backlog};
+use super::schedules::{self, Fired};
 use crate::text::Timestamp;
 
 /// Expired jobs recorded in one turn; the rest waits for the next.
@@ -37,6 +38,8 @@ pub struct Turn {
     pub expired: Vec<DroppedJob>,
     /// Jobs of [`TurnRequest::give_back`] that had been cancelled, and so did not go back to their queue.
     pub cancelled: Vec<DroppedJob>,
+    /// The times of schedules that came.
+    pub fired: Vec<Fired>,
     /// Jobs to start, in this order.
     pub claims: Vec<Claim>,
     /// Work left in the selected queues.
@@ -63,6 +66,7 @@ impl Store {
                 turn.cancelled.extend(give_back(tx, request.worker, *job_id, now)?);
             }
             turn.expired = expire::expire_due(tx, now, MAX_EXPIRED)?;
+            turn.fired = schedules::fire_due(tx, now)?;
             turn.claims =
                 claim::claim(tx, definitions, request.worker, request.queues, request.idle_slots, now)?;
             turn.backlog = queues::backlog(tx, request.queues, now)?;

@@ -24,6 +24,12 @@ impl Timestamp {
         Self(self.0.saturating_add_unsigned(delay.0)).min(Self::MAX)
     }
 
+    /// This much earlier.
+    #[must_use]
+    pub fn minus(self, span: Millis) -> Self {
+        Self(self.0.saturating_sub_unsigned(span.0))
+    }
+
     /// How long after `earlier` this is; zero if it is not later.
     pub fn since(self, earlier: Self) -> Millis {
         Millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -35,6 +41,10 @@ const LOCAL: StaticFormatDescription = format_description!("[year]-[month]-[day]
 
 const RFC3339: StaticFormatDescription =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+
+const WITH_OFFSET: StaticFormatDescription = format_description!(
+    "[year]-[month]-[day]T[hour]:[minute]:[second][offset_hour sign:mandatory]:[offset_minute]"
+);
 
 /// Set once, before anything is shown.
 static IN_UTC: AtomicBool = AtomicBool::new(false);
@@ -63,6 +73,14 @@ pub fn rfc3339(at: Timestamp) -> String {
         .ok()
         .and_then(|utc| utc.format(RFC3339).ok())
         .unwrap_or_else(|| at.0.to_string())
+}
+
+/// A point in time as RFC 3339 with whole seconds, by clocks that are this many seconds ahead of UTC.
+pub fn rfc3339_with_offset(at: Timestamp, offset: i32) -> String {
+    let local = UtcOffset::from_whole_seconds(offset).ok().and_then(|offset| {
+        OffsetDateTime::from_unix_timestamp(at.0.div_euclid(1_000)).ok()?.checked_to_offset(offset)
+    });
+    local.and_then(|local| local.format(WITH_OFFSET).ok()).unwrap_or_else(|| rfc3339(at))
 }
 
 /// A point in time seen from now: `3m 20s ago`, `in 5 s`, `now`.

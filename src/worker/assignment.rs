@@ -20,7 +20,7 @@ use crate::clock;
 use crate::model::{ErrorCode, Exit, SelfReport, SpawnFailure, StopReason};
 use crate::process::{self, AttemptTag, Control, Launch, Progress, SpawnError};
 use crate::store::{Claim, Ended, Output};
-use crate::text::Millis;
+use crate::text::{Millis, rfc3339_with_offset};
 
 pub(super) struct Assignment {
     pub claim: Arc<Claim>,
@@ -171,12 +171,15 @@ fn variables(claim: &Claim, context: &Context) -> Vec<(OsString, OsString)> {
     let runs = claim.spec.policy.runs();
     let last = claim.last_error_code.as_ref().map_or("", ErrorCode::as_str);
     let text = |name: &str, value: String| (OsString::from(name), OsString::from(value));
-    vec![
+    let scheduled = claim.scheduled.map(|scheduled| rfc3339_with_offset(scheduled.at, scheduled.offset));
+    let mut variables = vec![
         text("RUNNER_JOB_NAME", claim.spec.name.clone()),
         text("RUNNER_MAX_ATTEMPTS", runs.to_string()),
         text("RUNNER_ATTEMPTS_LEFT", runs.saturating_sub(claim.budget_number).to_string()),
         text("RUNNER_LAST_ERROR_CODE", last.to_owned()),
         text("RUNNER_QUEUE", claim.queue.clone()),
         (OsString::from("RUNNER_DB"), context.db.as_os_str().to_owned()),
-    ]
+    ];
+    variables.extend(scheduled.map(|time| text("RUNNER_SCHEDULED_FOR", time)));
+    variables
 }

@@ -23,7 +23,7 @@ use crate::model::{JobState, StopReason, signal};
 use crate::process::{Inherited, ZombieReaper};
 use crate::report::{self, EventKind, Reporter};
 use crate::store::{
-    Backlog, Definitions, DroppedJob, Ended, Output, Recorded, Store, StoreError, Turn, TurnRequest,
+    Backlog, Definitions, DroppedJob, Ended, Fired, Output, Recorded, Store, StoreError, Turn, TurnRequest,
 };
 use crate::text::{Millis, Timestamp};
 use crate::wake;
@@ -177,10 +177,11 @@ impl Dispatcher<'_> {
                 let returned = !std::mem::take(&mut self.returned).is_empty();
                 let has_requeued = returned || turn.recorded.iter().any(Recorded::is_retry);
                 let has_ended = !turn.recorded.is_empty() || !turn.expired.is_empty();
+                let has_enqueued = turn.fired.iter().any(|fired| fired.job_id.is_some());
                 self.apply(turn);
-                // Another worker may have an idle slot for a requeued job, or may wait for the last job so that it can end.
+                // Another worker may have an idle slot for a new or requeued job, or may wait for the last job so that it can end.
                 // Nothing else may wake the others: two idle workers would wake each other for ever.
-                if has_requeued || has_ended && self.slots.busy() == 0 {
+                if has_requeued || has_enqueued || has_ended && self.slots.busy() == 0 {
                     self.wake_others();
                 }
                 Ok(())
@@ -220,6 +221,9 @@ impl Dispatcher<'_> {
             self.report(EventKind::JobExpired { job_id, name, attempts });
         }
         self.report_cancelled(turn.cancelled);
+        for Fired { name, at, job_id } in turn.fired {
+            self.report(EventKind::ScheduleFired { name, scheduled_for: at, job_id });
+        }
     }
 
     fn wake_others(&self) {

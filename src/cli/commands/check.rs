@@ -1,23 +1,27 @@
 //! `runner check`
 
 use std::fmt::Write;
-use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
+use crate::cli::commands::apply;
 use crate::cli::definition_text::{print_command, print_policy};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
+use crate::clock;
 use crate::jobfile::{Declared, JobFile};
-use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobSpec, RetryPolicy, Strategy};
-use crate::text::{Millis, counted, human_size, safe_line};
+use crate::model::{Backoff, Jitter, JobSpec, RetryPolicy, ScheduleText, Strategy};
+use crate::text::{Millis, counted, local_time, safe_line};
 
 /// Rows of the delay table as text; a long budget goes on like its last rows.
 const MAX_ROWS: u32 = 12;
+
+/// The next times of a schedule that are shown.
+const NEXT_TIMES: usize = 3;
 
 /// Rows of the delay table as JSON.
 const MAX_DELAYS: usize = 1_000;
@@ -35,6 +39,7 @@ pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus
         }
     } else if !out.quiet {
         show(out, &file)?;
+        show_unapplied(global, out, &file)?;
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -44,12 +49,30 @@ fn show(out: &mut Output, file: &JobFile) -> Written {
     out.line(format!("{}: {jobs}, no mistakes", locate::display(&file.path)))?;
     for job in &file.jobs {
         out.line("")?;
-        show_job(out, job, file.path.parent().unwrap_or(&file.path))?;
+        show_job(out, job)?;
     }
     Ok(())
 }
 
-fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
+/// Says which schedules the database has in another form. Silent if there is no database to compare with.
+fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written {
+    let store = locate::open_if_there(global).ok().flatten();
+    let rows = store.and_then(|store| store.schedules().ok()).unwrap_or_default();
+    let path = apply::canonical(&file.path)?;
+    let applied: Vec<_> = rows.iter().filter(|row| row.file == path).collect();
+    let stale = apply::stale(&applied, file);
+    if !stale.is_empty() {
+        let words = format!(
+            "changed since it was applied: {}; runner apply takes the file as it is",
+            stale.join(", ")
+        );
+        out.line("")?;
+        out.prose("", &out.paint(Style::Warn, &words))?;
+    }
+    Ok(())
+}
+
+fn show_job(out: &mut Output, job: &Declared) -> Written {
     let spec = &job.spec;
     let mut heading = out.paint(Style::Strong, &spec.name);
     if let Some(description) = &job.description {
@@ -59,23 +82,8 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     print_command(out, &spec.command, &[])?;
     out.fact("queue", &format!("{}, priority {}", spec.queue, spec.priority))?;
     out.fact("limits", &limits(spec))?;
-    if spec.cwd != Bytes::from(dir.as_os_str()) {
-        out.fact("cwd", &spec.cwd.to_text())?;
-    }
-    if !spec.env.is_empty() {
-        out.fact("env", &env_names(spec).join(", "))?;
-    }
-    if let Some(key) = &spec.unique_key {
-        out.fact("unique", key)?;
-    }
-    let ExitRules { success, job: codes, file: codes_of_all, default } = &spec.exit;
-    if *success != ExitRules::default().success {
-        out.fact("success", &format!("exit status {}", list(success)))?;
-    }
-    let codes = codes.0.iter().chain(&codes_of_all.0).map(|entry| format!("{} {}", entry.key, entry.code));
-    let codes: Vec<_> = codes.chain(default.iter().map(|code| format!("else {code}"))).collect();
-    if !codes.is_empty() {
-        out.fact("codes", &codes.join(", "))?;
+    if let Some(schedule) = &job.schedule {
+        show_schedule(out, schedule)?;
     }
     print_policy(out, &spec.policy)?;
     let runs = spec.policy.runs();
@@ -103,23 +111,21 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     Ok(())
 }
 
+/// The schedule and its next times.
+fn show_schedule(out: &mut Output, text: &ScheduleText) -> Written {
+    let zone = text.timezone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
+    let missed = text.missed.as_str();
+    out.fact("schedule", &format!("{}{zone}, missed times run: {missed}", safe_line(&text.schedule)))?;
+    let times = text
+        .parse()
+        .map(|schedule| schedule.upcoming(clock::now()).take(NEXT_TIMES).map(local_time).collect());
+    out.fact("next", &times.unwrap_or_else(|_| Vec::new()).join(", "))
+}
+
 fn limits(spec: &JobSpec) -> String {
     let timeout = spec.timeout.map_or_else(|| "no timeout".to_owned(), |span| format!("timeout {span}"));
     let expires = spec.expires_in.map(|span| format!(", expires in {span}")).unwrap_or_default();
-    let kept = match spec.output_limit {
-        JobSpec::DEFAULT_OUTPUT_LIMIT => String::new(),
-        bytes => format!(", {} of each stream kept", human_size(bytes)),
-    };
-    format!("{timeout}, grace {}{expires}{kept}", spec.grace_period)
-}
-
-/// The names alone: values may be secrets.
-fn env_names(spec: &JobSpec) -> Vec<String> {
-    spec.env.keys().map(Bytes::to_text).collect()
-}
-
-fn list(statuses: &[u8]) -> String {
-    statuses.iter().map(u8::to_string).collect::<Vec<_>>().join(", ")
+    format!("{timeout}, grace {}{expires}", spec.grace_period)
 }
 
 /// The delay after one attempt.
@@ -152,10 +158,6 @@ fn job_json(spec: &JobSpec) -> Value {
             "never_retry_for": policy.never_retry_for,
         },
         "delays": delays(policy).take(MAX_DELAYS).collect::<Vec<_>>(),
-        "cwd": spec.cwd,
-        "env": env_names(spec),
-        "unique_key": spec.unique_key,
-        "success_exit_codes": spec.exit.success,
     })
 }
 

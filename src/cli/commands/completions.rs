@@ -162,13 +162,13 @@ fn path(option: &str, words: &[OsString]) -> Option<PathBuf> {
 type Candidates = fn(&Typed) -> Vec<CompletionCandidate>;
 
 /// Verb, argument, and its candidates.
-const VALUES: [(&str, &str, Candidates); 23] = [
+const VALUES: [(&str, &str, Candidates); 25] = [
     ("enqueue", "names", declared),
     ("enqueue", "queue", queues),
     ("enqueue", "on_conflict", |_| words(["skip", "replace", "error"])),
     ("work", "queue", queues),
     ("inspect", "what", |typed| {
-        let lists = ["jobs", "attempts", "dead", "workers", "queues", "stats"];
+        let lists = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
         words(lists).into_iter().chain(ids(typed, &[])).collect()
     }),
     ("inspect", "state", |_| words(StateFilter::words())),
@@ -192,6 +192,8 @@ const VALUES: [(&str, &str, Candidates); 23] = [
     ("prune", "queue", queues),
     ("pause", "queue", |typed| words(&queue_names(typed) - &paused(typed))),
     ("resume", "queue", |typed| words(paused(typed))),
+    ("pause", "schedule", |typed| words(schedules(typed, false))),
+    ("resume", "schedule", |typed| words(schedules(typed, true))),
 ];
 
 fn words<S: Into<String>>(words: impl IntoIterator<Item = S>) -> Vec<CompletionCandidate> {
@@ -219,6 +221,12 @@ fn queue_names(typed: &Typed) -> BTreeSet<String> {
 
 fn paused(typed: &Typed) -> BTreeSet<String> {
     typed.overview().queues.into_iter().filter(|queue| queue.paused).map(|queue| queue.name).collect()
+}
+
+/// The schedules that are paused, or that are not.
+fn schedules(typed: &Typed, paused: bool) -> Vec<String> {
+    let rows = typed.store().and_then(|store| store.schedules().ok()).unwrap_or_default();
+    rows.into_iter().filter(|row| row.paused == paused).map(|row| row.spec.name).collect()
 }
 
 fn dead_codes(typed: &Typed) -> Vec<CompletionCandidate> {

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub mod apply;
 pub mod backup;
 pub mod cancel;
 pub mod check;
@@ -14,7 +15,6 @@ pub mod man;
 pub mod pause;
 pub mod prune;
 pub mod resolve;
-pub mod restore;
 pub mod retry;
 pub mod schema;
 pub mod wait;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cli::worker_status::WorkerStatus;
 use crate::model::{Attempt, Bytes, Command, JobSpec, JobState, Outcome, Status, decision_text, signal};
-use crate::store::{self, Counts, JobRow, NameStats, NewJob, Overview, QueueRow, StoreFile};
+use crate::store::{self, Counts, JobRow, NameStats, NewJob, Overview, QueueRow, ScheduleRow, StoreFile};
 use crate::text::{Millis, Timestamp, rfc3339};
 
 /// A job without its history.
@@ -25,7 +25,7 @@ pub fn job_with_history_json(job: &JobRow, history: &[Attempt]) -> Value {
 
 /// A job that is not enqueued yet.
 pub fn planned_job_json(job: &NewJob, now: Timestamp) -> Value {
-    let run_at = job.run_at.map_or(now, |at| at.max(now));
+    let run_at = job.due_at(now);
     let expires_at = job.spec.expires_in.map(|span| run_at.plus(span));
     job_fields(None, &job.spec, &job.args, run_at, job.idempotency_key.as_deref(), expires_at)
 }
@@ -68,6 +68,7 @@ fn job_fields(
         "cancel_requested_at": at(|job| job.cancel_requested_at),
         "result": row.map(|job| &job.result),
         "worker_id": row.map(|job| &job.worker_id),
+        "scheduled_for": at(|job| job.scheduled.map(|scheduled| scheduled.at)),
         "resolved_at": at(|job| job.resolved_at),
         "resolution": row.map(|job| &job.resolution),
         "history": null,
@@ -140,6 +141,21 @@ pub fn with_output(mut attempt: Value, output: &store::Output) -> Value {
     attempt["stdout_omitted_bytes"] = output.stdout.omitted.into();
     attempt["stderr_omitted_bytes"] = output.stderr.omitted.into();
     attempt
+}
+
+pub fn schedule_json(row: &ScheduleRow) -> Value {
+    json!({
+        "name": row.spec.name,
+        "schedule": row.text.schedule,
+        "timezone": row.text.timezone,
+        "missed": row.text.missed.as_str(),
+        "next_at": row.next_at.map(rfc3339),
+        "last_fired_at": row.last.map(|(at, _)| rfc3339(at)),
+        "last_job_id": row.last.map(|(_, job)| job),
+        "paused": row.paused,
+        "skipped": row.skipped,
+        "file": row.file,
+    })
 }
 
 pub fn overview_json(file: &StoreFile, overview: &Overview, workers: &[WorkerStatus]) -> Value {

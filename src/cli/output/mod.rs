@@ -12,7 +12,7 @@ pub use bar::{Bar, can_draw};
 pub use captured::{StreamCursor, keep_last_lines, last_lines, print_on_stderr, readable};
 pub use json::{
     attempt_json, job_json, job_with_history_json, overview_json, planned_job_json, queue_json,
-    running_attempt_json, stats_json, with_output, worker_json,
+    running_attempt_json, schedule_json, stats_json, with_output, worker_json,
 };
 pub use stdout::{Output, Written};
 pub use style::{Style, ascii_only, color_of_help};

@@ -12,7 +12,6 @@ max_retries = 3
 cmd = "make"
 workdir = "/srv"
 retry_on = ["TIMEOUT"]
-schedule = "@daily"
 cron = "* * * * *"
 depends_on = ["b"]
 concurrency = 3
@@ -32,19 +31,17 @@ backoff = { base = "1s", max_delay = "5m" }
         hint: write `cwd`
     7:1 there is no key `retry_on` in a job
         hint: write `auto_retry_for`
-    8:1 there is no key `schedule` in a job
-        hint: runner has no schedules: let cron run `runner enqueue NAME`
-    9:1 there is no key `cron` in a job
-        hint: runner has no schedules: let cron run `runner enqueue NAME`
-    10:1 there is no key `depends_on` in a job
+    8:1 there is no key `cron` in a job
+        hint: write `schedule`
+    9:1 there is no key `depends_on` in a job
         hint: jobs do not depend on each other: let the first job's command enqueue the next
-    11:1 there is no key `concurrency` in a job
+    10:1 there is no key `concurrency` in a job
         hint: `runner work -j N` sets the number of slots; `unique_key` allows one unfinished job at a time
-    12:1 there is no key `retires` in a job
+    11:1 there is no key `retires` in a job
         hint: write `max_attempts = N`: it counts every run, the first included
-    15:13 there is no key `base` in `backoff`
+    14:13 there is no key `base` in `backoff`
         hint: write `initial`
-    15:26 there is no key `max_delay` in `backoff`
+    14:26 there is no key `max_delay` in `backoff`
         hint: write `max`
     ");
 }

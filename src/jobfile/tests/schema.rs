@@ -91,7 +91,7 @@ fn job_files_without_a_mistake_are_taken() {
 }
 
 /// Values that may stand after `KEY = `, with bars between them; the parser decides.
-const VALUES: [(&str, &str); 19] = [
+const VALUES: [(&str, &str); 22] = [
     (
         "timeout",
         "'30s' | '1h 30m' | '1h30m' | ' 1.5 h ' | '0s' | 30 | '30' | '5 parsecs' | '.5s' | '' | \
@@ -137,6 +137,12 @@ const VALUES: [(&str, &str); 19] = [
         "{ 22 = 'A', '3-9' = 'B', ' 10 - 12 ' = 'C', SIGUSR1 = 'D', '023' = 'E' } | \
          { x = 'A' } | { 'SIG' = 'A' } | { '-3' = 'A' } | { 22 = 'TIMEOUT' } | { 22 = 3 } | []",
     ),
+    (
+        "schedule",
+        "'0 2 * * *' | '*/5 9-17 * * mon-fri' | '@weekly' | 'every 15m' | '@reboot' | '* * *' | '' | 1",
+    ),
+    ("timezone", "'Europe/Berlin'\nschedule = '@daily' | '' | 1"),
+    ("missed", "'once'\nschedule = '@daily' | 'skip'\nschedule = '@daily' | 'never' | true"),
     ("reports", "['A', 'B'] | ['TIMEOUT'] | ['A', 'A'] | 'A'"),
     (
         "backoff",

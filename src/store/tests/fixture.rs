@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::model::{Bytes, Command, Exit, JobSpec, SelfReport, Status, StopReason};
 use crate::store::{
-    Definitions, Ended, Enqueued, NewJob, OnConflict, Result, Store, StoreFile, Turn, TurnRequest, WorkerRow,
+    Definitions, Ended, Enqueued, NewJob, Result, Store, StoreFile, Turn, TurnRequest, WorkerRow,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -108,14 +108,7 @@ pub(super) fn spec(name: &str) -> JobSpec {
 }
 
 pub(super) fn new_job(spec: JobSpec) -> NewJob {
-    NewJob {
-        spec: Arc::new(spec),
-        args: Vec::new(),
-        stdin: None,
-        run_at: None,
-        idempotency_key: None,
-        on_conflict: OnConflict::Skip,
-    }
+    NewJob::new(Arc::new(spec))
 }
 
 pub(super) fn worker_row(name: &str) -> WorkerRow {

@@ -6,6 +6,7 @@ mod job;
 mod lists;
 mod overview;
 mod query;
+mod schedules;
 mod stats;
 mod unknown_filter;
 
@@ -42,6 +43,7 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
         Subject::Dead => dead::show(out, &query)?,
         Subject::Workers => overview::workers(out, &store, now)?,
         Subject::Queues => overview::queues(out, &store, args.name.as_deref(), now)?,
+        Subject::Schedules => schedules::show(out, &store, args.name.as_deref(), now)?,
         Subject::Stats => stats::show(out, &query)?,
     };
     out.flush()?;

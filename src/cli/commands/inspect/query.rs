@@ -32,6 +32,7 @@ pub(super) enum Subject {
     Dead,
     Workers,
     Queues,
+    Schedules,
     Stats,
 }
 
@@ -44,9 +45,10 @@ impl Subject {
             Some("dead") => Self::Dead,
             Some("workers") => Self::Workers,
             Some("queues") => Self::Queues,
+            Some("schedules") => Self::Schedules,
             Some("stats") => Self::Stats,
             Some(other) => Self::One(JobOrAttempt::parse(other).map_err(|_| {
-                let hint = "runner inspect takes an ID, ID.N, jobs, attempts, dead, workers, queues or stats; nothing for the overview";
+                let hint = "runner inspect takes an ID, ID.N, jobs, attempts, dead, workers, queues, schedules or stats; nothing for the overview";
                 CliError::usage(format!("there is nothing called {other:?} to inspect")).hint(hint)
             })?),
         })
@@ -61,10 +63,10 @@ impl Subject {
 pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
     let list = subject.is_list();
     let rows = list || subject == Subject::Stats;
-    let any = rows || matches!(subject, Subject::Workers | Subject::Queues);
+    let any = rows || matches!(subject, Subject::Workers | Subject::Queues | Subject::Schedules);
     let given = [
         ("--state", !args.state.is_empty(), matches!(subject, Subject::Jobs | Subject::Attempts)),
-        ("--name", args.name.is_some(), rows || subject == Subject::Queues),
+        ("--name", args.name.is_some(), rows || matches!(subject, Subject::Queues | Subject::Schedules)),
         ("--queue", args.queue.is_some(), rows),
         ("--error-code", args.error_code.is_some(), list),
         ("--since", args.since.is_some(), rows),

@@ -38,7 +38,6 @@ fn one_spec(rng: &mut SmallRng, name: &str) -> JobSpec {
         all.sample(rng, 3).map(|text| CodePattern::parse(text).unwrap()).collect::<Vec<_>>()
     };
     let mut spec = spec(name);
-    spec.ad_hoc = rng.random_bool(0.1);
     spec.expires_in = rng.random_bool(0.3).then(|| Millis(rng.random_range(1..60_000)));
     spec.policy = RetryPolicy {
         retryable: rng.random_bool(0.85),
@@ -59,12 +58,12 @@ pub(super) fn new_job(rng: &mut SmallRng, specs: &[JobSpec], now: Timestamp) -> 
     spec.priority = *[-1_000, 0, 0, 0, 7, 1_000].choose(rng).unwrap();
     spec.unique_key = rng.random_bool(0.3).then(|| format!("u{}", rng.random_range(0..6)));
     NewJob {
-        spec: Arc::new(spec),
         args: ["", "x y"].iter().take(rng.random_range(0..=2)).map(|arg| Bytes::from(*arg)).collect(),
         stdin: rng.random_bool(0.2).then(|| b"a\0b".to_vec()),
         run_at: rng.random_bool(0.4).then(|| Timestamp(now.0 + rng.random_range(-2_000..8_000))),
         idempotency_key: rng.random_bool(0.15).then(|| format!("i{}", rng.random_range(0..40))),
         on_conflict: *[OnConflict::Skip, OnConflict::Replace, OnConflict::Error].choose(rng).unwrap(),
+        ..NewJob::new(Arc::new(spec))
     }
 }
 

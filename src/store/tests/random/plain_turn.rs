@@ -21,6 +21,7 @@ impl Plain {
             attempts: job.next_number() - 1,
         };
         Turn {
+            fired: Vec::new(),
             recorded,
             cancelled,
             expired: self.expire_due(now).into_iter().map(expired).collect(),
@@ -68,6 +69,7 @@ impl Plain {
         job.changed_at = now;
         let last = job.attempts.last();
         Claim {
+            scheduled: None,
             job_id: id,
             number: job.next_number(),
             budget_number: job.budget_used + 1,

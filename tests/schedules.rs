@@ -1,0 +1,204 @@
+//! Schedules: `runner apply`, the times that fire, and the times that were missed.
+
+use crate::support::{Sandbox, Signal, json, wait_until};
+
+const FILE: &str = r#"
+[jobs.hourly]
+command = "echo $RUNNER_JOB_ID $RUNNER_SCHEDULED_FOR >> log"
+schedule = "every 1h"
+
+[jobs.nightly]
+command = "true"
+schedule = "0 2 * * *"
+timezone = "Europe/Berlin"
+
+[jobs.plain]
+command = "true"
+"#;
+
+/// A sandbox with the applied schedule `hourly`, which came `ms` ago for the first time.
+fn due(ms: u64, keys: &str) -> Sandbox {
+    let sandbox = Sandbox::new(&format!(
+        "[jobs.hourly]\nschedule = 'every 1h'\ncommand = 'echo $RUNNER_SCHEDULED_FOR >> log'\n{keys}\n"
+    ));
+    sandbox.run("apply").ok();
+    let sql = format!("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) - {ms}");
+    sandbox.sql().run(&sql);
+    sandbox
+}
+
+fn names(sandbox: &Sandbox) -> Vec<String> {
+    let rows = sandbox.run("inspect schedules --json").ok().json_lines();
+    rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn apply_says_what_changes_and_changes_that() {
+    let sandbox = Sandbox::new(FILE);
+    sandbox.run("apply --dry-run").ok().shows("+ schedule hourly added, next ");
+    assert!(!sandbox.db().exists());
+    let lines = |line: &str| sandbox.run(line).ok().json_lines();
+    let line = |name: &str, change: &str| json!({ "kind": "schedule", "name": name, "change": change });
+    assert_eq!(lines("apply --json"), [line("hourly", "added"), line("nightly", "added")]);
+    assert_eq!(lines("apply --json"), [line("hourly", "unchanged"), line("nightly", "unchanged")]);
+    let next = |name: &str| {
+        sandbox.run(&format!("inspect schedules --json --name {name}")).ok().json()["next_at"].clone()
+    };
+    let (hourly, nightly) = (next("hourly"), next("nightly"));
+
+    // A new definition keeps the phase; a new pace does not.
+    sandbox.write("jobs.toml", FILE.replace("command", "timeout = '1m'\ncommand").replace("0 2", "0 3"));
+    sandbox.run("inspect schedules").ok().shows("has changed since");
+    assert_eq!(lines("apply --json --dry-run"), [line("hourly", "changed"), line("nightly", "changed")]);
+    assert_eq!(lines("apply --json"), [line("hourly", "changed"), line("nightly", "changed")]);
+    assert_eq!(next("hourly"), hourly);
+    assert_ne!(next("nightly"), nightly);
+    assert!(!sandbox.run("inspect schedules").ok().stdout.contains("changed since"));
+
+    sandbox.write("jobs.toml", "[jobs.plain]\ncommand = 'true'\n");
+    sandbox.run("apply").ok().shows("- schedule hourly removed");
+    assert_eq!(names(&sandbox), [""; 0]);
+}
+
+#[test]
+fn files_share_a_database_but_not_a_name() {
+    let sandbox = Sandbox::new(FILE);
+    sandbox.write("sub/jobs.toml", "[jobs.other]\ncommand = 'true'\nschedule = '@daily'\n");
+    sandbox.write("sub/clash.toml", "[jobs.mine]\ncommand = 'true'\nschedule = '@daily'\n[jobs.hourly]\ncommand = 'true'\nschedule = '@daily'\n");
+    sandbox.run("apply").ok();
+    sandbox.run("apply --file sub/jobs.toml").ok();
+    assert_eq!(names(&sandbox), ["hourly", "nightly", "other"]);
+    sandbox
+        .run("apply --file sub/clash.toml")
+        .exits(65)
+        .says("has applied a schedule of the name \"hourly\"");
+    assert_eq!(names(&sandbox), ["hourly", "nightly", "other"]);
+    // The same file by another path.
+    std::os::unix::fs::symlink("jobs.toml", sandbox.path("link.toml")).unwrap();
+    sandbox.run("apply --file link.toml").ok().shows("nothing changes");
+}
+
+#[test]
+fn a_time_fires_once_whoever_looks() {
+    let sandbox = due(20_000, "");
+    let workers: Vec<_> = (0..4).map(|_| sandbox.worker("-j2")).collect();
+    sandbox.until_logged(1);
+    drop(workers);
+    let jobs = sandbox.run("inspect jobs --json").ok().json_lines();
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(jobs[0]["run_at"], jobs[0]["scheduled_for"]);
+    let schedule = sandbox.run("inspect schedules --json").ok().json();
+    assert_eq!(
+        (&schedule["last_job_id"], &schedule["last_fired_at"]),
+        (&json!(1), &jobs[0]["scheduled_for"])
+    );
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn missed_times_run_as_the_job_says() {
+    // Ten hours and a half: eleven times, of which the last is half an hour old.
+    for (missed, jobs) in [("once", 1), ("all", 11), ("skip", 0)] {
+        let sandbox = due(10 * 3_600_000 + 1_800_000, &format!("missed = '{missed}'"));
+        sandbox.run("work -j1 --drain").ok();
+        let log = sandbox.log();
+        assert_eq!(log.len(), jobs, "{missed}: {log:?}");
+        assert!(log.is_sorted(), "the oldest first: {log:?}");
+        let again = sandbox.run("work --drain").ok();
+        assert_eq!(sandbox.log(), log, "{again}");
+    }
+    // A minute late is in time.
+    let sandbox = due(50_000, "missed = 'skip'");
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.log().len(), 1);
+}
+
+#[test]
+fn a_time_is_skipped_while_the_unique_key_is_held() {
+    let sandbox = due(3_600_000, "unique_key = 'k'\nmissed = 'all'");
+    let told = sandbox.run("work --drain --log json").ok().json_lines();
+    let events: Vec<_> = told
+        .iter()
+        .filter_map(|event| event["event"].as_str())
+        .filter(|event| event.starts_with("schedule"))
+        .collect();
+    assert_eq!(events, ["schedule_fired", "schedule_skipped"]);
+    let schedule = sandbox.run("inspect schedules --json").ok().json();
+    assert_eq!((&schedule["skipped"], &schedule["last_job_id"]), (&json!(1), &json!(1)));
+}
+
+#[test]
+fn times_that_pass_during_a_pause_are_gone() {
+    let sandbox = due(10_000, "");
+    sandbox.run("pause --schedule hourly").ok().prints("schedule hourly is paused\n");
+    sandbox.run("work --until-idle").ok();
+    sandbox
+        .run("resume --schedule hourly --json")
+        .ok()
+        .prints("{\"schedule\":\"hourly\",\"paused\":false}\n");
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.log(), [""; 0]);
+    let next = sandbox.sql().number("SELECT next_at > 1000 * unixepoch() FROM schedules");
+    assert_eq!(next, 1);
+    sandbox.run("pause --schedule nothing").exits(66).says("no schedule nothing");
+    sandbox.run("pause").exits(2);
+}
+
+#[test]
+fn a_worker_sleeps_until_the_next_time_and_hears_of_new_ones() {
+    let sandbox =
+        Sandbox::new("[jobs.often]\ncommand = 'echo $RUNNER_JOB_ID >> log'\nschedule = 'every 1s'\n");
+    sandbox.add("often");
+    let mut worker = sandbox.worker("-j1 --queue elsewhere --queue default");
+    sandbox.run("apply").ok();
+    sandbox.until_logged(3);
+    worker.ask_to_stop(Signal::TERM);
+    worker.wait().ok();
+    // The frozen definition goes on without the file.
+    std::fs::remove_file(sandbox.path("jobs.toml")).unwrap();
+    let before = sandbox.log().len();
+    let _worker = sandbox.worker("-j1");
+    wait_until("it fires again", || sandbox.log().len() > before);
+    sandbox.run("inspect schedules").ok().shows("jobs.toml cannot be used now");
+}
+
+#[test]
+fn the_time_is_told_by_the_clocks_of_its_zone() {
+    let sandbox = Sandbox::new(&FILE.replace("every 1h\"", "0 2 * * *\"\ntimezone = 'Asia/Kolkata'"));
+    sandbox.run("apply").ok();
+    sandbox.sql().run("DELETE FROM schedules WHERE name = 'nightly'");
+    sandbox.sql().run("UPDATE schedules SET next_at = 1795293000000");
+    sandbox.run("work --drain").ok();
+    let log = sandbox.log();
+    assert!(log[0].ends_with("T02:00:00+05:30"), "{log:?}");
+}
+
+#[test]
+fn check_shows_the_next_times_and_what_is_not_applied() {
+    let sandbox = Sandbox::new(FILE);
+    sandbox.run("check").ok().shows("0 2 * * * Europe/Berlin, missed times run: once");
+    assert!(!sandbox.db().exists());
+    sandbox.run("apply").ok();
+    assert!(!sandbox.run("check").ok().stdout.contains("changed since"));
+    sandbox.write("jobs.toml", FILE.replace("every 1h", "every 2h"));
+    sandbox.run("check").ok().shows("changed since it was applied: hourly; runner apply");
+}
+
+#[test]
+fn mistakes_in_a_schedule_are_told_with_their_line() {
+    let sandbox = Sandbox::new(
+        "[jobs.a]\ncommand = 'true'\nschedule = '0 0 30 2 *'\nmissed = 'twice'\n[jobs.b]\ncommand = 'true'\ntimezone = 'Europe/Berlyn'\n",
+    );
+    let told = sandbox.run("apply").exits(65).stderr;
+    for mistake in [
+        "\"0 0 30 2 *\" never comes",
+        "jobs.toml:3:12",
+        "`missed` must be \"once\", \"all\" or \"skip\"",
+        "\"Europe/Berlyn\" is not a time zone",
+        "`timezone` has no effect without `schedule`",
+        "4 mistakes",
+    ] {
+        assert!(told.contains(mistake), "{mistake}: {told}");
+    }
+    assert!(!sandbox.db().exists());
+}
