@@ -201,6 +201,8 @@ fn a_running_attempt_has_no_outcome_yet() {
     let job = sandbox.job(1);
     assert_eq!((&job["state"], &job["attempts"]), (&json!("running"), &json!(0)));
     assert!(job["worker_id"].is_string(), "{job}");
+    sandbox.run("inspect jobs").ok().shows("running   1/1");
+    sandbox.run("inspect 1").ok().shows("run 1 of 1").shows("next  runner logs 1 -f   runner cancel 1\n");
     let attempt = sandbox.attempt(1, 1);
     assert_eq!((&attempt["outcome"], &attempt["worker_id"]), (&json!(null), &job["worker_id"]));
     let workers = sandbox.run("inspect workers --json").ok().json();

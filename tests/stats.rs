@@ -95,8 +95,8 @@ fn the_table_for_a_person() {
         insta::assert_snapshot!(ran.stdout, @r"
         name  jobs  ok  tries  p50  p95  max  wait50  wait95  last success  last failure
         good  3  100%  1.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO]
-        bad  2  0%  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  EXIT_3, [AGO]
-        twice  1  100%  2.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO]  EXIT_1, [AGO]
+        bad  2  0%  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO], EXIT_3
+        twice  1  100%  2.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO]  [AGO], EXIT_1
         jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started
         ");
     });

@@ -30,13 +30,11 @@ pub fn expiry_text(job: &JobRow, now: Timestamp) -> Option<String> {
     let when = relative_time(expiry, now);
     match job.state {
         JobState::Pending => Some(format!("it dies (expired) unless it is started by then: {when}")),
-        JobState::Running if job.budget_used.saturating_add(1) < job.spec.policy.runs() => {
-            Some(if expiry <= now {
-                format!("it is not retried: it expired {when}")
-            } else {
-                format!("it is not retried from its expiry on: {when}")
-            })
-        }
+        JobState::Running if job.last_of_budget() < job.spec.policy.runs() => Some(if expiry <= now {
+            format!("it is not retried: it expired {when}")
+        } else {
+            format!("it is not retried from its expiry on: {when}")
+        }),
         _ => None,
     }
 }
@@ -90,15 +88,15 @@ pub fn no_worker(queue: &str) -> String {
 
 fn running(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String> {
     let worker = job.worker_id.as_deref().unwrap_or("unknown");
-    let attempt = format!("attempt {} of {}", job.budget_used.saturating_add(1), job.spec.policy.runs());
+    let run = format!("run {} of {}", job.last_of_budget(), job.spec.policy.runs());
     let since = job.running_since().unwrap_or(now);
     let status = workers.iter().find(|status| status.row.name == worker);
     let mut lines = vec![match status.map(|status| status.liveness) {
         Some(Liveness::Alive | Liveness::Suspended) => {
             let span = human_duration(now.since(since));
-            format!("{attempt} has been running for {span} in worker {worker}")
+            format!("{run} has taken {span} so far, in worker {worker}")
         }
-        _ => format!("{attempt} started {} in worker {worker}", relative_time(since, now)),
+        _ => format!("{run} started {} in worker {worker}", relative_time(since, now)),
     }];
     if job.cancel_requested_at.is_some() {
         lines.push("it has been asked to end, and will be cancelled".to_owned());

@@ -23,7 +23,9 @@ const CLOCK_TICK: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct ProgressLog {
     display: MultiProgress,
+    /// Counts the jobs that this worker brought to their end.
     total: ProgressBar,
+    worker_id: String,
     /// By job id.
     spinners: HashMap<i64, ProgressBar>,
     ascii_only: bool,
@@ -37,7 +39,7 @@ impl ProgressLog {
         let style = style("\n{bar:20} {pos}/{len} done, {clock}");
         let style = if ascii_only { style.progress_chars("#>-") } else { style };
         let total = display.add(ProgressBar::new(0).with_style(style));
-        Self { display, total, spinners: HashMap::new(), ascii_only }
+        Self { display, total, worker_id: String::new(), spinners: HashMap::new(), ascii_only }
     }
 
     fn add_spinner(&mut self, job_id: i64, label: String) {
@@ -73,23 +75,28 @@ impl Reporter for ProgressLog {
     fn report(&mut self, event: &Event) {
         match &event.kind {
             EventKind::JobStarted { job_id, name, runs, budget_number, .. } => {
-                self.add_spinner(*job_id, format!("job {job_id} {name}, attempt {budget_number} of {runs}"));
+                self.add_spinner(*job_id, format!("job {job_id}, run {budget_number} of {runs}: {name}"));
             }
             EventKind::AttemptEnded { attempt, .. } => {
                 self.remove_spinner(attempt.job_id);
-                if attempt.next_state != JobState::Pending {
+                // An attempt of a dead worker may be of a queue that this worker does not look at.
+                if attempt.next_state != JobState::Pending && attempt.worker_id == self.worker_id {
                     self.total.inc(1);
                 }
             }
             EventKind::AttemptLost { job_id, .. } => self.remove_spinner(*job_id),
-            EventKind::JobExpired { .. } | EventKind::JobCancelled { .. } => self.total.inc(1),
             EventKind::Heartbeat { unfinished: Some(unfinished) } => {
                 self.total.set_length(self.total.position() + unfinished);
             }
             EventKind::WorkerStopped { .. } => self.total.finish_and_clear(),
             // No thread may exist before the worker has started.
-            EventKind::WorkerStarted { .. } => self.total.enable_steady_tick(CLOCK_TICK),
-            EventKind::WorkerStopping { .. }
+            EventKind::WorkerStarted { worker_id, .. } => {
+                self.worker_id.clone_from(worker_id);
+                self.total.enable_steady_tick(CLOCK_TICK);
+            }
+            EventKind::JobExpired { .. }
+            | EventKind::JobCancelled { .. }
+            | EventKind::WorkerStopping { .. }
             | EventKind::ScheduleFired { .. }
             | EventKind::Notice(_)
             | EventKind::Heartbeat { unfinished: None } => {}

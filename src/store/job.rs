@@ -210,6 +210,11 @@ impl JobRow {
         if self.state == JobState::Running { self.attempts.saturating_add(1) } else { self.attempts }
     }
 
+    /// The number within its budget of the running attempt, else of the last counted one; 0 before the first.
+    pub fn last_of_budget(&self) -> u32 {
+        if self.state == JobState::Running { self.budget_used.saturating_add(1) } else { self.budget_used }
+    }
+
     /// When the retry is due; none unless the job waits for a retry.
     pub fn next_retry_at(&self) -> Option<Timestamp> {
         (self.phase == Some(Phase::Retrying)).then_some(self.run_at)

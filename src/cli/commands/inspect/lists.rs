@@ -104,7 +104,7 @@ pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
 }
 
 pub(super) fn runs(job: &JobRow) -> String {
-    format!("{}/{}", job.budget_used, job.spec.policy.runs())
+    format!("{}/{}", job.last_of_budget(), job.spec.policy.runs())
 }
 
 /// The code, the reason and the message of its last failure.

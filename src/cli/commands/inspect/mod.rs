@@ -8,6 +8,7 @@ mod overview;
 mod query;
 mod schedules;
 mod stats;
+mod timeline;
 mod unknown_filter;
 
 use anyhow::Result;

@@ -72,7 +72,7 @@ fn row(name: &str, stats: &NameStats, now: Timestamp) -> Vec<String> {
         stats
             .last_failure
             .as_ref()
-            .map(|(when, code)| format!("{code}, {}", relative_time(*when, now)))
+            .map(|(when, code)| format!("{}, {code}", relative_time(*when, now)))
             .unwrap_or_default(),
     ]
 }
