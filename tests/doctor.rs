@@ -195,7 +195,7 @@ fn jobs_of_a_dead_worker_are_found_and_one_is_not_told_as_many() {
     sandbox.sql().run("UPDATE jobs SET attempts = 1 WHERE id = 2");
     sandbox.run("doctor").exits(1).shows("job 2 counts 1 attempt\n");
     let ran = sandbox.run("enqueue only --max-attempts 1 --backoff 1s,2s").exits(2);
-    ran.says("`max_attempts = 1`, but the delays of `backoff` ask for 3 runs");
+    ran.says("`max_attempts = 1`, but the delays of `backoff` ask for 3 attempts");
 }
 
 #[test]

@@ -111,7 +111,7 @@ retries = 3
         7 | max_attempts = 0
           |                ^
           |
-          = hint: it counts every run, the first included: 1 means no retry
+          = hint: it counts every attempt, the first included: 1 means no retry
 
         error: there is no key `retries` in a job
           --> [DIR]/jobs.toml:10:1
@@ -119,7 +119,7 @@ retries = 3
         10 | retries = 3
            | ^^^^^^^
            |
-           = hint: write `max_attempts = 4`: it counts every run, the first included
+           = hint: write `max_attempts = 4`: it counts every attempt, the first included
 
         [DIR]/jobs.toml: 4 mistakes
         "##);
@@ -208,7 +208,7 @@ backoff = { strategy = "exponential", initial = "2s", max = "5s", jitter = false
           command  true
           queue  default, priority 0
           limits  no timeout, grace 10s
-          retries  4 runs, exponential from 2s, ×2, at most 5s
+          retries  4 attempts, exponential from 2s, ×2, at most 5s
           after attempt  delay  from  to
           1  2s  2s  2s
           2  4s  4s  4s

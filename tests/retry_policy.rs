@@ -89,7 +89,7 @@ fn reasons_to_give_up() {
         assert_fields(&job, &json!({"state": "dead", "dead_reason": reason, "error_code": "EXIT_5"}));
         let last = job["history"].as_array().and_then(|history| history.last()).expect("an attempt");
         assert_fields(last, &json!({"will_retry": false, "next_retry_at": null}));
-        assert!(reason != "not_retryable" || job["max_attempts"] == 1, "shown as one run: {job}");
+        assert!(reason != "not_retryable" || job["max_attempts"] == 1, "shown as one attempt: {job}");
     }
 }
 

@@ -10,13 +10,13 @@ fn screens_of_one_job() {
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(seen("inspect 1"), @"
         job 1 push: dead
-          HTTP_ERROR, attempts_exhausted: all 2 runs of its budget failed, [AGO]
+          HTTP_ERROR, attempts_exhausted: all 2 attempts of its budget failed, [AGO]
           no route
 
           command  echo trying; echo broken >&2; echo message=no route >> $RUNNER_REPORT; exit 22
           cwd  [DIR]
           queue  net, priority 0
-          retries  2 runs, after 20ms, jitter ±25%
+          retries  2 attempts, after 20ms, jitter ±25%
           timeout  30s, then SIGTERM, 10s later SIGKILL
           enqueued  [TIME], [AGO]
 
@@ -37,7 +37,7 @@ fn screens_of_one_job() {
           command  echo result=42 >> $RUNNER_REPORT
           cwd  [DIR]
           queue  default, priority 0
-          retries  3 runs, exponential from 1s, ×2, at most 1h, jitter ±25%
+          retries  3 attempts, exponential from 1s, ×2, at most 1h, jitter ±25%
           enqueued  [TIME], [AGO]
           key  fine
           result  42
@@ -54,7 +54,7 @@ fn screens_of_one_job() {
           command  touch 'a file'
           cwd  [DIR]
           queue  files, priority 3
-          retries  3 runs, exponential from 1s, ×2, at most 1h, jitter ±25%
+          retries  3 attempts, exponential from 1s, ×2, at most 1h, jitter ±25%
           enqueued  [TIME], [AGO]
           due  [TIME], in [DURATION]
           expires  [TIME], in [DURATION]
@@ -66,7 +66,7 @@ fn screens_of_one_job() {
           command  kill -KILL $$
           cwd  [DIR]
           queue  default, priority 0
-          retries  none: retryable = false, exactly one run
+          retries  none: retryable = false, exactly one attempt
           enqueued  [TIME], [AGO]
 
             1  [TIME]  [DURATION]  SIGKILL -> SIGNAL_KILL
@@ -201,10 +201,10 @@ fn a_dry_run() {
     let ran = sandbox.run("enqueue --all --dry-run").ok();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
-        would enqueue push: echo trying; echo broken >&2; echo message=no route >> $RUNNER_REPORT; exit 22; queue net, priority 0, due at once, at most 2 runs
-        would enqueue fine: echo result=42 >> $RUNNER_REPORT; queue default, priority 0, due at once, at most 3 runs
-        would enqueue later: touch 'a file'; queue files, priority 3, due at once, at most 3 runs
-        would enqueue once: kill -KILL $$; queue default, priority 0, due at once, at most 1 run
+        would enqueue push: echo trying; echo broken >&2; echo message=no route >> $RUNNER_REPORT; exit 22; queue net, priority 0, due at once, at most 2 attempts
+        would enqueue fine: echo result=42 >> $RUNNER_REPORT; queue default, priority 0, due at once, at most 3 attempts
+        would enqueue later: touch 'a file'; queue files, priority 3, due at once, at most 3 attempts
+        would enqueue once: kill -KILL $$; queue default, priority 0, due at once, at most 1 attempt
         ");
     });
 }

@@ -43,11 +43,11 @@ pub fn quoted(word: &Bytes) -> String {
 /// Prints a retry policy in a few lines.
 pub fn print_policy(out: &mut Output, policy: &RetryPolicy) -> Written {
     if !policy.retryable {
-        return out.fact("retries", "none: retryable = false, exactly one run");
+        return out.fact("retries", "none: retryable = false, exactly one attempt");
     }
     match policy.runs() {
-        1 => out.fact("retries", "none: one run")?,
-        runs => out.fact("retries", &format!("{runs} runs, {}", backoff_text(&policy.backoff)))?,
+        1 => out.fact("retries", "none: one attempt")?,
+        runs => out.fact("retries", &format!("{runs} attempts, {}", backoff_text(&policy.backoff)))?,
     }
     let list = |codes: &[CodePattern]| codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if let Some(codes) = &policy.auto_retry_for {

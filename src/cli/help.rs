@@ -142,7 +142,7 @@ fn tip_for_verb(typed: &str) -> Option<&'static str> {
 fn tip_for_option(verb: &str, typed: &str) -> Option<&'static str> {
     Some(match (verb, typed) {
         ("enqueue", "--retry" | "--retries" | "--max-retries") => {
-            "write `--max-attempts N`: the number counts every run, the first included"
+            "write `--max-attempts N`: the number counts every attempt, the first included"
         }
         ("enqueue", "--retry-delay") => "write `--backoff DUR`",
         ("enqueue", "--delay" | "--after") => "write `--in DUR`, or `--at TIME`",

@@ -47,7 +47,7 @@ pub struct JobOptions {
     /// Number of runs, the first included
     #[arg(long, value_name = "N", value_parser = values::max_attempts)]
     pub max_attempts: Option<u32>,
-    /// true, or false for exactly one run
+    /// true, or false for exactly one attempt
     #[arg(long, value_name = "BOOL", hide_possible_values = true)]
     pub retryable: Option<bool>,
     /// The delays between runs

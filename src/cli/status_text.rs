@@ -122,8 +122,8 @@ fn dead(job: &JobRow, now: Timestamp) -> Vec<String> {
     let reason = job.dead_reason.unwrap_or(DeadReason::AttemptsExhausted);
     let code = job.error_code.as_ref().map_or("", ErrorCode::as_str);
     let because = match reason {
-        DeadReason::AttemptsExhausted if job.budget_used == 1 => "its only run failed".to_owned(),
-        DeadReason::AttemptsExhausted => format!("all {} runs of its budget failed", job.budget_used),
+        DeadReason::AttemptsExhausted if job.budget_used == 1 => "its only attempt failed".to_owned(),
+        DeadReason::AttemptsExhausted => format!("all {} attempts of its budget failed", job.budget_used),
         DeadReason::Expired if job.attempts == 0 => "no worker started it before it expired".to_owned(),
         other => other.because().to_owned(),
     };

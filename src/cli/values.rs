@@ -36,10 +36,11 @@ pub fn max_attempts(text: &str) -> Result<u32, String> {
     let max = RetryPolicy::MAX_ATTEMPTS;
     match text.parse() {
         Ok(0) => {
-            Err("0 would be a job that can never run; the first run counts, so 1 means no retry".to_owned())
+            Err("0 would be a job that can never run; the first attempt counts, so 1 means no retry"
+                .to_owned())
         }
         Ok(runs) if runs <= max => Ok(runs),
-        _ => Err(format!("it is the number of runs, a whole number from 1 to {max}")),
+        _ => Err(format!("it is the number of attempts, a whole number from 1 to {max}")),
     }
 }
 

@@ -194,10 +194,10 @@ fn delays(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Vec<Millis>> {
     if list.is_empty() {
         value
             .refused(mistakes, "a list of delays needs at least one")
-            .hint("for a single run write `max_attempts = 1`");
+            .hint("for a single attempt write `max_attempts = 1`");
     }
     if list.len() >= RetryPolicy::MAX_ATTEMPTS as usize {
-        value.refused(mistakes, "the list asks for more than a million runs");
+        value.refused(mistakes, "the list asks for more than a million attempts");
     }
     let durations: Vec<_> = list.iter().map(|delay| delay.duration(mistakes)).collect();
     // An unreadable delay still counts: the length of the list is right.

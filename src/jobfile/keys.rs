@@ -160,7 +160,7 @@ fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
         let max = i64::from(RetryPolicy::MAX_ATTEMPTS);
         let retries = entry.value.as_integer().filter(|retries| (0..max).contains(retries));
         let runs = retries.map_or("N".to_owned(), |retries| (retries + 1).to_string());
-        return Some(format!("write `max_attempts = {runs}`: it counts every run, the first included"));
+        return Some(format!("write `max_attempts = {runs}`: it counts every attempt, the first included"));
     }
     look_up(&ABSENT, &key).map(str::to_owned)
 }

@@ -109,7 +109,7 @@ impl RetryKeys {
                 .add(
                     at,
                     format!(
-                        "`max_attempts = {runs}`, but the delays in [defaults] are enough for {most} runs"
+                        "`max_attempts = {runs}`, but the delays in [defaults] are enough for {most} attempts"
                     ),
                 )
                 .hint(
@@ -124,7 +124,7 @@ fn max_attempts(value: Value<'_>, mistakes: &mut Mistakes) -> Option<u32> {
     if value.as_integer() == Some(0) {
         value
             .refused(mistakes, "0 makes a job that can never run")
-            .hint("it counts every run, the first included: 1 means no retry");
+            .hint("it counts every attempt, the first included: 1 means no retry");
         return None;
     }
     value.integer(1..=RetryPolicy::MAX_ATTEMPTS, mistakes)

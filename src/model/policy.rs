@@ -9,7 +9,7 @@ use super::{Backoff, CodePattern, Jitter, Strategy};
 /// Whether, how often and when a failed job is run again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RetryPolicy {
-    /// `false` means exactly one run; it never affects the first attempt.
+    /// `false` means exactly one attempt; it never affects the first attempt.
     pub retryable: bool,
     /// The number of runs in a budget, the first included, as declared; see [`RetryPolicy::runs`].
     pub max_attempts: u32,
@@ -59,14 +59,14 @@ impl fmt::Display for Contradiction {
         match self {
             Self::AttemptsWithoutRetry { max_attempts } => write!(
                 f,
-                "`max_attempts = {max_attempts}` contradicts `retryable = false`, which means exactly one run"
+                "`max_attempts = {max_attempts}` contradicts `retryable = false`, which means exactly one attempt"
             ),
             Self::CodesWithoutRetry => f.write_str(
                 "`auto_retry_for` contradicts `retryable = false`, under which nothing is retried",
             ),
             Self::ListLength { max_attempts, list_runs } => write!(
                 f,
-                "`max_attempts = {max_attempts}`, but the delays of `backoff` ask for {list_runs} runs"
+                "`max_attempts = {max_attempts}`, but the delays of `backoff` ask for {list_runs} attempts"
             ),
             Self::NoCodes => f.write_str("`auto_retry_for` is empty, so nothing would be retried"),
         }

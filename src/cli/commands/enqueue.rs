@@ -250,9 +250,9 @@ fn show_plan(out: &mut Output, jobs: &[NewJob], now: Timestamp) -> Written {
             continue;
         }
         let due = job.run_at.filter(|at| *at > now).map_or_else(|| "at once".to_owned(), local_time);
-        let runs = counted(job.spec.policy.runs(), "run");
+        let attempts = counted(job.spec.policy.runs(), "attempt");
         out.line(format!(
-            "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {runs}",
+            "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {attempts}",
             job.spec.name,
             safe_line(&command_line(&job.spec.command, &job.args)),
             job.spec.queue,

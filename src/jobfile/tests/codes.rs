@@ -207,7 +207,7 @@ never_retry_for = ["EXIT_0"]
     4:1 there is no key `report` in a job
         hint: did you mean `reports`?
     7:1 there is no key `retries` in a job
-        hint: write `max_attempts = 4`: it counts every run, the first included
+        hint: write `max_attempts = 4`: it counts every attempt, the first included
     8:19 `TIMEOT` cannot occur in the job `b`
         hint: did you mean "TIMEOUT"?
     11:40 `NONE` cannot occur in the job `c`

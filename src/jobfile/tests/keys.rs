@@ -22,9 +22,9 @@ backoff = { base = "1s", max_delay = "5m" }
 "#;
     insta::assert_snapshot!(told(text), @"
     1:1 there is no key `retries` at the top of the file
-        hint: write `max_attempts = 2`: it counts every run, the first included
+        hint: write `max_attempts = 2`: it counts every attempt, the first included
     3:1 there is no key `max_retries` in [defaults]
-        hint: write `max_attempts = 4`: it counts every run, the first included
+        hint: write `max_attempts = 4`: it counts every attempt, the first included
     5:1 there is no key `cmd` in a job
         hint: write `command`
     6:1 there is no key `workdir` in a job
@@ -38,7 +38,7 @@ backoff = { base = "1s", max_delay = "5m" }
     10:1 there is no key `concurrency` in a job
         hint: `runner work -j N` sets the number of slots; `unique_key` allows one unfinished job at a time
     11:1 there is no key `retires` in a job
-        hint: write `max_attempts = N`: it counts every run, the first included
+        hint: write `max_attempts = N`: it counts every attempt, the first included
     14:13 there is no key `base` in `backoff`
         hint: write `initial`
     14:26 there is no key `max_delay` in `backoff`

@@ -30,17 +30,17 @@ auto_retry_for = []
     insta::assert_snapshot!(told(text), @"
     2:16 `max_attempts` must be a whole number from 1 to 1000000, not 1000001
     5:16 `max_attempts`: 0 makes a job that can never run
-        hint: it counts every run, the first included: 1 means no retry
-    9:16 `max_attempts = 3` contradicts `retryable = false`, which means exactly one run
+        hint: it counts every attempt, the first included: 1 means no retry
+    9:16 `max_attempts = 3` contradicts `retryable = false`, which means exactly one attempt
         hint: drop one of the two
         note: `retryable = false` stands at 8:13
     10:18 `auto_retry_for` contradicts `retryable = false`, under which nothing is retried
         hint: drop one of the two
         note: `retryable = false` stands at 8:13
-    13:16 `max_attempts = 5`, but the delays of `backoff` ask for 3 runs
+    13:16 `max_attempts = 5`, but the delays of `backoff` ask for 3 attempts
         hint: leave it out, or write `max_attempts = 3`, or set `repeat_last = true`
         note: the delays begin at 14:11
-    17:16 `max_attempts = 2`, but the delays of `backoff` ask for 3 runs
+    17:16 `max_attempts = 2`, but the delays of `backoff` ask for 3 attempts
         hint: leave it out, or write `max_attempts = 3`
         note: the delays begin at 18:11
     21:18 `auto_retry_for` is empty, so nothing would be retried
@@ -62,7 +62,7 @@ max_attempts = 5
 backoff = 3
 "#;
     insta::assert_snapshot!(told(text), @r##"
-    5:16 `max_attempts = 5`, but the delays in [defaults] are enough for 3 runs
+    5:16 `max_attempts = 5`, but the delays in [defaults] are enough for 3 attempts
         hint: list more delays, or set `repeat_last = true` there, or give this job its own `backoff`
         note: the delays begin at 2:11
     9:11 `backoff` must be a duration with a unit, such as "30s", not 3
@@ -180,7 +180,7 @@ backoff = ["5s", 60]
         hint: write "30s" for seconds, "30m" for minutes or "30ms" for milliseconds
     9:11 `backoff` must be a table with a strategy, a delay ("30s") or an array of delays (["5s", "1m"]), not true
     12:11 `backoff`: a list of delays needs at least one
-        hint: for a single run write `max_attempts = 1`
+        hint: for a single attempt write `max_attempts = 1`
     15:18 an entry of `backoff` must be a duration with a unit, such as "30s", not 60
         hint: write "60s" for seconds, "60m" for minutes or "60ms" for milliseconds
     "##);
