@@ -45,8 +45,9 @@ CREATE TABLE jobs (
                             OR dead_reason = 'code_not_listed' OR dead_reason = 'spawn_failed'
                             OR dead_reason = 'attempts_exhausted' OR dead_reason = 'expired'),
     result              TEXT,                       -- the last result that an attempt reported
-    resolved_at         INTEGER,                    -- a dead letter that was dealt with
+    resolved_at         INTEGER,                    -- a dead letter that was dealt with, or a job that was replaced
     resolution          TEXT,                       -- a note about that
+    replaced_by         INTEGER CHECK (replaced_by > id),   -- the job that was enqueued in its place
     scheduled_for       INTEGER,                    -- the time of the schedule that made the job
     scheduled_offset    INTEGER,                    -- how far its zone was ahead of UTC then, in seconds
     claimed_at          INTEGER AS (CASE WHEN state = 'running' THEN changed_at END) VIRTUAL,
@@ -58,8 +59,9 @@ CREATE TABLE jobs (
     CHECK (state <> 'pending' OR cancel_requested_at IS NULL),
     CHECK (state <> 'succeeded' OR attempts > 0),
     CHECK (budget_used <= attempts),
-    CHECK (resolved_at IS NULL OR state = 'dead'),
+    CHECK (resolved_at IS NULL OR state = 'dead' OR state = 'cancelled'),
     CHECK (resolution IS NULL OR resolved_at IS NOT NULL),
+    CHECK (replaced_by IS NULL OR resolved_at IS NOT NULL),
     CHECK (expires_at >= run_at),                   -- an expired job is past due, too
     CHECK ((scheduled_for IS NULL) = (scheduled_offset IS NULL))
 ) STRICT;
@@ -196,8 +198,12 @@ BEGIN SELECT RAISE(ABORT, 'the input of a job is immutable'); END;
 
 -- No job is forgotten, and none changes its past.
 CREATE TRIGGER jobs_keep_what_they_are BEFORE UPDATE OF id, rowid, oid, _rowid_, definition_id, name, args, unique_key,
-                                                         idempotency_key, enqueued_at, scheduled_for, scheduled_offset ON jobs
+                                                         enqueued_at, scheduled_for, scheduled_offset ON jobs
 BEGIN SELECT RAISE(ABORT, 'what a job is was fixed when it was enqueued'); END;
+-- A job that is replaced gives its key to the new one.
+CREATE TRIGGER jobs_keep_their_key_until_they_are_resolved BEFORE UPDATE OF idempotency_key ON jobs
+WHEN NEW.idempotency_key IS NOT NULL OR NEW.resolved_at IS NULL
+BEGIN SELECT RAISE(ABORT, 'a job keeps its idempotency key until it is resolved'); END;
 CREATE TRIGGER jobs_move_by_the_rules BEFORE UPDATE OF state ON jobs
 WHEN OLD.state <> NEW.state AND NOT CASE OLD.state
     WHEN 'pending' THEN NEW.state = 'running' OR NEW.state = 'dead' OR NEW.state = 'cancelled'
@@ -223,7 +229,7 @@ SELECT id, name, queue, error_code, dead_reason, attempts,
        strftime('%Y-%m-%dT%H:%M:%fZ', finished_at / 1000.0, 'unixepoch') AS died_at,
        (SELECT message FROM attempts WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) AS message,
        (SELECT CAST(stderr AS TEXT) FROM outputs WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) AS stderr,
-       strftime('%Y-%m-%dT%H:%M:%fZ', resolved_at / 1000.0, 'unixepoch') AS resolved, resolution
+       strftime('%Y-%m-%dT%H:%M:%fZ', resolved_at / 1000.0, 'unixepoch') AS resolved, resolution, replaced_by
 FROM jobs WHERE state = 'dead';
 
 CREATE VIEW attempt_history AS

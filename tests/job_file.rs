@@ -1,6 +1,6 @@
 //! The job file: where it is found, what it means, and how its mistakes are told.
 
-use crate::support::{Sandbox, assert_screen, json};
+use crate::support::{Sandbox, assert_fields, assert_screen, json};
 
 const ONE: &str = "[jobs.one]\ncommand = 'echo one >> log'\n";
 
@@ -222,6 +222,52 @@ backoff = { strategy = "exponential", initial = "2s", max = "5s", jitter = false
     assert_eq!(nominal, [2_000, 4_000, 5_000]);
     sandbox.write("elsewhere.toml", only("other"));
     assert_eq!(sandbox.run("check elsewhere.toml --json").ok().json()["name"], "other");
+}
+
+#[test]
+fn check_shows_everything_that_is_no_default() {
+    let sandbox = Sandbox::new(
+        r#"
+default_error_code = "FAILED"
+[jobs.push]
+command = ["./push", "all"]
+description = "Push the metrics"
+cwd = "/srv"
+env = { URL = "https://example", TOKEN = "hunter2" }
+queue = "net"
+priority = 7
+timeout = "30s"
+expires_in = "1h"
+output_limit = "1MiB"
+success_exit_codes = [0, 3]
+exit_codes = { 22 = "HTTP_ERROR", "30-39" = "LATER", SIGKILL = "KILLED" }
+unique_key = "push"
+retryable = false
+"#,
+    );
+    let ran = sandbox.run("check").ok().quietly();
+    assert!(!ran.stdout.contains("hunter2"), "{ran}");
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(ran.stdout, @r"
+        [DIR]/jobs.toml: 1 job, no mistakes
+
+        push - Push the metrics
+          command  ./push all
+          queue  net, priority 7
+          limits  timeout 30s, grace 10s, expires in [DURATION], 1 MiB of each stream kept
+          cwd  /srv
+          env  TOKEN, URL
+          unique  push
+          success  exit status 0, 3
+          codes  22 HTTP_ERROR, 30-39 LATER, SIGKILL KILLED, else FAILED
+          retries  none: retryable = false, exactly one run
+        ");
+    });
+    let checked = sandbox.run("check --json").ok().json();
+    assert_fields(
+        &checked,
+        &json!({"cwd": "/srv", "env": ["TOKEN", "URL"], "unique_key": "push", "success_exit_codes": [0, 3]}),
+    );
 }
 
 #[test]

@@ -103,9 +103,22 @@ fn the_manual_page_has_every_verb_and_option() {
 }
 
 #[test]
+fn the_manual_page_has_the_exit_statuses_of_the_docs() {
+    let page = Sandbox::empty().run("man").ok().stdout.replace(r"\-", "-");
+    let docs = include_str!("../docs/operating.md").split("## Exit statuses").nth(1).expect("a section");
+    let rows: Vec<&str> = docs.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() > 12, "{rows:?}");
+    for row in rows {
+        let (status, meaning) = row.trim_matches(['|', ' ']).split_once(" | ").expect("two columns");
+        let entry = format!("\\fB{status}\\fR\n{}\n", meaning.replace('`', ""));
+        assert!(page.contains(&entry), "{entry}");
+    }
+}
+
+#[test]
 fn a_line_of_the_manual_page_is_a_request_only_if_it_is_meant() {
-    const REQUESTS: [&str; 13] =
-        [".TH", ".SH", ".SS", ".PP", ".TP", ".EX", ".EE", ".ie", ".el", ".br", ".RS", ".RE", ".IP"];
+    const REQUESTS: [&str; 14] =
+        [".TH", ".SH", ".SS", ".PP", ".TP", ".EX", ".EE", ".ie", ".el", ".br", ".RS", ".RE", ".IP", ".PD"];
     let page = Sandbox::empty().run("man").ok().stdout;
     for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
         let request = line.split(' ').next().unwrap();

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{Sandbox, assert_fields, assert_screen, json};
+use crate::support::{Sandbox, assert_fields, json};
 
 const JOBS: &str = r#"
 [jobs.bad]
@@ -124,31 +124,38 @@ fn now_makes_a_waiting_job_due() {
 }
 
 #[test]
-fn a_definition_that_has_changed_since_is_told_and_kept() {
+fn a_dry_run_says_what_would_happen_and_changes_nothing() {
     let sandbox = Sandbox::new(JOBS);
-    sandbox.run("enqueue bad worse worse").ok();
-    sandbox.add("worse --priority 7");
+    sandbox.run("enqueue bad worse once").ok();
     sandbox.drain();
-    // What differs by its own options is no change of the file.
-    sandbox.run("retry 4").ok().quietly();
-    sandbox.drain();
-    sandbox
-        .write("jobs.toml", JOBS.replace("exit 4", "exit 0").replace("max_attempts = 1", "timeout = '5m'"));
-    sandbox.run("retry 1").ok().quietly();
-    let told = |line: &str| sandbox.run(line).ok().stderr;
-    let said = [told("retry 2"), told("retry 1 --now"), told("retry --dead")].concat();
-    assert_screen(&sandbox, || {
-        insta::assert_snapshot!(said, @"
-        runner: job 2 keeps the definition that it was enqueued with; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout): runner enqueue worse takes the present one
-        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, priority, timeout): runner enqueue worse takes the present one
-        ");
-    });
-    sandbox.drain();
-    assert_eq!(sandbox.job(2)["error_code"], "EXIT_4", "it is the old one that was run");
-    sandbox.run("retry 2 -q").ok().prints("").quietly();
-    sandbox.drain();
-    sandbox.write("jobs.toml", "no job file");
-    sandbox.run("retry 2").ok().quietly();
+    sandbox.add("bad --in 1h");
+    sandbox.add("bad --in 1ms --expires-in 1ms");
+    let before = sandbox.run("inspect jobs --json").ok().stdout;
+    let state = "SELECT json_group_array(json_array(id, state, run_at, resolved_at)) FROM jobs";
+    let rows = sandbox.sql().text(state);
+    for (line, status, expected) in [
+        (
+            "retry --dead",
+            0,
+            "would put job 1 bad back\nwould put job 2 worse back\nwould put job 5 bad back\n",
+        ),
+        ("retry --dead --force --name once", 0, "would put job 3 once back\n"),
+        ("retry 3 2", 1, "would put job 2 worse back\n"),
+        ("retry 99", 66, ""),
+        ("retry 4 --now", 0, "would make job 4 bad due now\n"),
+        ("retry 2 --redefine", 0, "would replace job 2 worse\n"),
+        ("retry 2 -q", 0, ""),
+    ] {
+        sandbox.run(&format!("{line} --dry-run")).exits(status).prints(expected);
+    }
+    sandbox.run("retry --dead --dry-run").ok().says("left 1 job declared retryable = false");
+    let job = sandbox.run("retry 2 --dry-run --json").ok().json();
+    assert_fields(&job, &json!({"id": 2, "state": "pending", "error_code": null}));
+    let job = sandbox.run("retry 2 --redefine --dry-run --json").ok().json();
+    assert_fields(&job, &json!({"id": null, "state": "pending", "attempts": 0}));
+    assert_eq!(sandbox.run("inspect jobs --json").ok().stdout, before);
+    assert_eq!(sandbox.sql().text(state), rows);
+    sandbox.run("enqueue bad").ok().prints("6\n");
 }
 
 #[test]

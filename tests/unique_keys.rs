@@ -167,4 +167,7 @@ fn a_key_that_a_dead_job_holds_says_how_to_put_it_back() {
     sandbox.run("work --drain").exits(1);
     sandbox.run("enqueue bad --idempotency-key today").ok().prints("1\n").says("runner retry 1");
     sandbox.run("enqueue bad --idempotency-key today -q").ok().prints("").quietly();
+    sandbox.write("batch", "{\"name\":\"bad\",\"idempotency_key\":\"today\"}\n".repeat(7));
+    let many = sandbox.run("enqueue --batch batch").ok().says("the keys of 2 further jobs are held, too");
+    assert_eq!(many.stderr.matches("runner retry 1").count(), 5);
 }

@@ -87,10 +87,11 @@ pub enum Verb {
     #[command(after_help = examples::APPLY)]
     Apply(Apply),
     /// Copy the database while workers go on, never over an existing file
-    #[command(
-        after_help = "Examples:\n  runner backup runner-$(date +%F).db\n\nTo restore a copy: stop the workers, remove the -wal and -shm files beside the\ndatabase, and put the copy in its place."
-    )]
+    #[command(after_help = "Examples:\n  runner backup runner-$(date +%F).db")]
     Backup(Backup),
+    /// Put a copy in the place of the database, and keep the old one beside it
+    #[command(after_help = examples::RESTORE)]
+    Restore(Restore),
     /// Remove finished jobs, with their attempts and output
     #[command(after_help = examples::PRUNE, override_usage = examples::PRUNE_USAGE)]
     Prune(Prune),
@@ -254,9 +255,21 @@ pub struct Retry {
     /// With --dead: only with this error code
     #[arg(long, requires = "dead", conflicts_with = "ids", value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
+    #[command(flatten)]
+    pub how: HowToRetry,
+    /// Show what would be put back, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct HowToRetry {
     /// Also jobs that are declared retryable = false
     #[arg(long, conflicts_with = "now")]
     pub force: bool,
+    /// Enqueue a new job with the present definition of the job file and the same arguments, input and keys
+    #[arg(long, conflicts_with = "now")]
+    pub redefine: bool,
     /// Make waiting jobs due now; budget and numbers stay
     #[arg(long, conflicts_with = "dead")]
     pub now: bool,
@@ -284,6 +297,13 @@ pub struct Backup {
     /// The copy
     #[arg(value_name = "FILE")]
     pub target: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// The copy; it stays as it is
+    #[arg(value_name = "FILE")]
+    pub source: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -122,12 +122,16 @@ fn of_store(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::Foreign(..) => (ExitStatus::IO, "name another file with --db or $RUNNER_DB"),
         StoreError::Damaged(..) | StoreError::InvalidData(_) => (
             ExitStatus::IO,
-            "keep a copy of the file and of what lies beside it; then put a backup in its place, with no -wal and no -shm file left beside it, or name another file with --db",
+            "runner restore FILE puts a backup in the database's place and keeps the damaged one; --db names another",
         ),
         StoreError::Newer(..) => (ExitStatus::NEWER, "use the runner that wrote it, or a newer one"),
         StoreError::Network(..) => (ExitStatus::IO, "name a file on a local disk with --db or $RUNNER_DB"),
         StoreError::HardLinked(..) => (ExitStatus::IO, "remove the other names of the file"),
-        StoreError::Moved(_) => (ExitStatus::IO, "stop what uses the database before you move it"),
+        StoreError::Moved(_) => (ExitStatus::IO, "stop what uses a database before you move it"),
+        StoreError::InUse(_) => (
+            ExitStatus::LATER,
+            "end what waits for its jobs, follows them or has it open in sqlite3, and try again; fuser shows the processes",
+        ),
         StoreError::NotWritable(_) => (
             ExitStatus::PERMISSION,
             "copy it, with what lies beside it, to a directory of your own, and name the copy with --db",

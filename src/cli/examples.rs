@@ -38,7 +38,8 @@ not be started; else 1. Ctrl-C ends the waiting (130), and the job goes on.";
 pub const RETRY: &str = "\
 Examples:
   runner retry 7
-  runner retry --dead --error-code CURL_TIMEOUT
+  runner retry --dead --error-code CURL_TIMEOUT --dry-run
+  runner retry 7 --redefine     with the job file's present definition
   runner retry 7 --force   also if it is declared retryable = false
   runner retry 7 --now     make a waiting job due now";
 
@@ -123,3 +124,11 @@ Examples:
 A job goes with its attempts, output and input; its idempotency key may be given \
 out again. Ctrl-C ends it between two jobs. The file does not shrink, its space is \
 used again; to shrink it, stop the workers and type sqlite3 FILE VACUUM.";
+
+pub const RESTORE: &str = "\
+Examples:
+  runner restore runner-2026-11-22.db
+  runner --db runner.db.replaced-1 inspect    look at the old database
+
+Stop the workers first. The copy is checked, and stays. Jobs that waited or ran \
+when it was made run again once a worker starts, even if they have ended since.";

@@ -41,7 +41,7 @@ Setup and upkeep:
   init, check, apply   write, check, schedule a job file
   pause, resume    hold a queue or a schedule; let it go on
   prune            remove old jobs
-  doctor, backup   check the database; copy it
+  doctor, backup, restore   check; copy; put a copy back
   completions, man, schema   for shells, man(1), editors{after-help}";
 
 const NEXT: &str = "\

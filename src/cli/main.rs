@@ -13,7 +13,7 @@ use signal_hook::flag;
 use super::args::{Cli, Verb};
 use super::commands::{
     apply, backup, cancel, check, completions, doctor, enqueue, explain, init, inspect, logs, man, pause,
-    prune, resolve, retry, schema, wait, work,
+    prune, resolve, restore, retry, schema, wait, work,
 };
 use super::error::{CliError, ExitStatus, describe};
 use super::help;
@@ -95,6 +95,7 @@ fn run_verb(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
         Verb::Prune(args) => prune::run(global, args, out),
         Verb::Doctor => doctor::run(global, out),
         Verb::Backup(args) => backup::run(global, args, out),
+        Verb::Restore(args) => restore::run(global, args, out),
         Verb::Pause(args) => pause::run(global, args, true, out),
         Verb::Resume(args) => pause::run(global, args, false, out),
         Verb::Completions(args) => completions::run(args, out),

@@ -13,7 +13,7 @@ use super::locate;
 use super::options::JobOptions;
 use crate::jobfile::JobFile;
 use crate::model::{Bytes, Command, JobSpec, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, Strategy, check_name};
-use crate::store::NewJob;
+use crate::store::{JobRow, NewJob, Replacement};
 use crate::text::Timestamp;
 
 /// Makes jobs of options. The options of a job come in levels, the nearest first: a line of a batch over the command line.
@@ -69,6 +69,23 @@ impl<'a> Planner<'a> {
         })
     }
 
+    /// A job of the present definition in place of this one, with its arguments and keys. A declared unique key goes first.
+    pub fn replacement(&self, old: &JobRow) -> Result<Replacement> {
+        let (id, name) = (old.id, &old.spec.name);
+        if old.spec.ad_hoc || self.file()?.job(name).is_none() {
+            return Ok(Replacement { id, job: None });
+        }
+        let options = JobOptions {
+            name: Some(name.clone()),
+            args: old.args.clone(),
+            idempotency_key: old.idempotency_key.clone(),
+            ..JobOptions::default()
+        };
+        let mut spec = self.spec(&[&options])?;
+        spec.unique_key = spec.unique_key.or_else(|| old.spec.unique_key.clone());
+        Ok(Replacement { id, job: Some(self.job(Arc::new(spec), &[&options])?) })
+    }
+
     fn declared(&self, name: &str, policies: &[&PolicyLayer]) -> Result<JobSpec> {
         let file = self.file()?;
         let job = file.job(name).ok_or_else(|| locate::not_declared(file, name))?;
@@ -98,6 +115,7 @@ fn ad_hoc(command: &Command, name: Option<&str>, policies: &[&PolicyLayer]) -> R
     let name = name.map_or_else(|| name_of(command), str::to_owned);
     let once = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
     let mut spec = JobSpec::new(&name, command.clone(), Bytes::from(locate::current_dir()?.as_os_str()));
+    spec.ad_hoc = true;
     spec.policy = RetryPolicy::resolve(policies, &[], &once);
     Ok(spec)
 }

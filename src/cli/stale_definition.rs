@@ -8,42 +8,58 @@ use super::args::Global;
 use super::locate;
 use super::output::warn;
 use crate::jobfile::JobFile;
-use crate::model::{JobSpec, RetryPolicy};
+use crate::model::{Bytes, JobSpec, JobState, RetryPolicy};
 use crate::store::JobRow;
 use crate::text::{Timestamp, counted};
 
-/// Warns of jobs that keep a definition that the job file has changed, and says how to get the present one. Silent if the
-/// job file cannot be read.
+/// Warns of jobs that are about to run with a definition that the job file has changed since, and says how to get the
+/// present one. Silent if the job file cannot be read.
 pub fn warn_of_stale(global: &Global, jobs: &[JobRow]) {
     let Ok(file) = locate::job_file(global) else { return };
     let Some(changed_at) = changed_at(&file) else { return };
-    let mut of_name: BTreeMap<&str, (Vec<i64>, Vec<&'static str>)> = BTreeMap::new();
+    let mut of_name: BTreeMap<&str, (Vec<&JobRow>, Vec<&'static str>)> = BTreeMap::new();
     // A job that is newer than the file can differ from it only by its own options.
-    for job in jobs.iter().filter(|job| job.enqueued_at <= changed_at) {
+    for job in jobs.iter().filter(|job| job.enqueued_at <= changed_at && may_run_again(job)) {
         let Some(declared) = file.job(&job.spec.name) else { continue };
-        // A job with another directory most likely belongs to another file.
-        if declared.spec.cwd != job.spec.cwd {
-            continue;
-        }
         let keys = differences(&job.spec, &declared.spec);
-        if !keys.is_empty() {
-            let (ids, all) = of_name.entry(&job.spec.name).or_default();
-            ids.push(job.id);
+        if belongs_to(&file, job, &declared.spec) && !keys.is_empty() {
+            let (stale, all) = of_name.entry(&job.spec.name).or_default();
+            stale.push(job);
             all.extend(keys);
         }
     }
-    for (name, (ids, mut keys)) in of_name {
+    for (name, (stale, mut keys)) in of_name {
         keys.sort_unstable();
         keys.dedup();
-        let subject = match ids.as_slice() {
-            [id] => format!("job {id} keeps the definition that it was enqueued with"),
-            ids => format!("{} of {name} keep the definition of their enqueue", counted(ids.len(), "job")),
+        let (subject, id) = match stale.as_slice() {
+            [job] => (format!("job {} keeps the definition of its enqueue", job.id), job.id.to_string()),
+            jobs => (
+                format!("{} of {name} keep the definition of their enqueue", counted(jobs.len(), "job")),
+                "ID".into(),
+            ),
+        };
+        let cancel = if stale.iter().any(|job| !job.state.is_final()) {
+            format!("runner cancel {id}, then ")
+        } else {
+            String::new()
         };
         let (keys, path) = (keys.join(", "), locate::display(&file.path));
         warn(&format!(
-            "{subject}; {name} in {path} has changed since ({keys}): runner enqueue {name} takes the present one"
+            "{subject}; {name} in {path} has changed since ({keys}); to take the present one: {cancel}runner retry {id} --redefine"
         ));
     }
+}
+
+/// A job that succeeded or runs is left as it is.
+const fn may_run_again(job: &JobRow) -> bool {
+    matches!(job.state, JobState::Pending | JobState::Dead | JobState::Cancelled)
+}
+
+/// A job in a directory that the file does not speak of most likely belongs to another file.
+fn belongs_to(file: &JobFile, job: &JobRow, declared: &JobSpec) -> bool {
+    let of_file = file.path.parent().map(|folder| Bytes::from(folder.as_os_str()));
+    let is_default = |spec: &JobSpec| of_file.as_ref() == Some(&spec.cwd);
+    !job.spec.ad_hoc && (job.spec.cwd == declared.cwd || is_default(&job.spec) || !is_default(declared))
 }
 
 /// The ctime, which a copy that keeps the modification time changes too.
@@ -54,11 +70,12 @@ fn changed_at(file: &JobFile) -> Option<Timestamp> {
 
 /// The keys of the job file in which two definitions differ.
 fn differences(old: &JobSpec, new: &JobSpec) -> Vec<&'static str> {
-    let JobSpec { name: _, command, cwd: _, env, queue, priority, timeout, grace_period, .. } = old;
+    let JobSpec { name: _, ad_hoc: _, command, cwd, env, queue, priority, timeout, grace_period, .. } = old;
     let JobSpec { expires_in, policy, exit, output_limit, unique_key, .. } = old;
     let RetryPolicy { retryable, max_attempts, backoff, auto_retry_for, never_retry_for } = policy;
     let differs = [
         ("command", *command != new.command),
+        ("cwd", *cwd != new.cwd),
         ("env", *env != new.env),
         ("queue", *queue != new.queue),
         ("priority", *priority != new.priority),

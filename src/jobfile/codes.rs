@@ -94,9 +94,9 @@ impl Codes {
             return true;
         };
         let what = if other.key == key {
-            format!("{} is entered twice", show(key))
+            format!("`{key}` is entered twice")
         } else {
-            format!("{} and {} overlap and are equally wide", show(other.key), show(key))
+            format!("`{}` and `{key}` overlap and are equally wide", other.key)
         };
         mistakes.add(at, what).see("the other entry stands", other_at);
         false
@@ -110,14 +110,6 @@ fn collide(a: ExitKey, b: ExitKey) -> bool {
             a.width() == b.width() && first <= other_last && other <= last
         }
         _ => a == b,
-    }
-}
-
-fn show(key: ExitKey) -> String {
-    match key {
-        ExitKey::Exact(status) => format!("exit status {status}"),
-        ExitKey::Range(first, last) => format!("the range {first}-{last}"),
-        ExitKey::Signal(number) => signal::name(number),
     }
 }
 

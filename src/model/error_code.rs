@@ -232,6 +232,16 @@ pub struct ExitEntry {
 #[serde(transparent)]
 pub struct ExitCodes(pub Vec<ExitEntry>);
 
+impl fmt::Display for ExitKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Exact(status) => status.fmt(f),
+            Self::Range(first, last) => write!(f, "{first}-{last}"),
+            Self::Signal(number) => f.write_str(&signal::name(number)),
+        }
+    }
+}
+
 impl ExitKey {
     /// Reads `"22"`, `"3-9"` or `"SIGKILL"`. The error says what is wrong and what may stand there.
     pub fn parse(text: &str) -> Result<Self, String> {

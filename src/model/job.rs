@@ -38,6 +38,9 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
     pub name: String,
+    /// No job file declares it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ad_hoc: bool,
     pub command: Command,
     /// Absolute.
     pub cwd: Bytes,
@@ -78,6 +81,7 @@ impl JobSpec {
     pub fn new(name: &str, command: Command, cwd: Bytes) -> Self {
         Self {
             name: name.to_owned(),
+            ad_hoc: false,
             command,
             cwd,
             env: BTreeMap::new(),

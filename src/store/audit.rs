@@ -84,8 +84,8 @@ const RULES: [Rule; 11] = [
     },
     Rule {
         name: "ids are never reused",
-        violations: "SELECT 'job ' || id || ' has an id that was not given out' FROM jobs
-                     WHERE id > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'jobs'), 0)",
+        violations: "SELECT 'job ' || max(id, coalesce(replaced_by, 0)) || ' has an id that was not given out' FROM jobs
+                     WHERE max(id, coalesce(replaced_by, 0)) > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'jobs'), 0)",
     },
 ];
 

@@ -40,7 +40,7 @@ impl Store {
     }
 }
 
-fn copy(from: &Connection, draft: &Path, on_progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+pub(super) fn copy(from: &Connection, draft: &Path, on_progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let mut copy = Connection::open(draft)?;
     let backup = Backup::new(from, &mut copy)?;
     loop {

@@ -108,7 +108,7 @@ pub(super) fn insert_all(
     now: Timestamp,
     on_progress: &mut dyn FnMut(usize),
 ) -> Result<Vec<Enqueued>> {
-    let mut insert = tx.prepare_cached(INSERT)?;
+    let mut statement = tx.prepare_cached(INSERT)?;
     // By address: the jobs of a batch share most of their definitions.
     let mut definitions: HashMap<*const JobSpec, i64> = HashMap::new();
     let mut enqueued = Vec::with_capacity(jobs.len());
@@ -122,12 +122,7 @@ pub(super) fn insert_all(
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.spec)?),
         };
-        execute_insert(&mut insert, job, definition, now)?;
-        let id = tx.last_insert_rowid();
-        if let Some(stdin) = &job.stdin {
-            tx.prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
-                .execute(params![id, stdin])?;
-        }
+        let id = insert(&mut statement, tx, job, definition, now)?;
         enqueued.push(Enqueued { id, created: true });
     }
     Ok(enqueued)
@@ -187,12 +182,19 @@ pub(super) fn key_holder(tx: &Connection, key: &str, now: Timestamp) -> Result<O
 }
 
 /// OR ROLLBACK: a failure ends the whole transaction, so SQLite need not keep a journal of each statement.
-const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, unique_key,
+pub(super) const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, unique_key,
                                                     idempotency_key, enqueued_at, run_at, expires_at, changed_at,
                                                     scheduled_for, scheduled_offset)
                       VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12)";
 
-fn execute_insert(insert: &mut Statement, job: &NewJob, definition: i64, now: Timestamp) -> Result<()> {
+/// Writes a job whose keys nobody holds, by [`INSERT`]. Gives its id.
+pub(super) fn insert(
+    insert: &mut Statement,
+    tx: &Connection,
+    job: &NewJob,
+    definition: i64,
+    now: Timestamp,
+) -> Result<i64> {
     let spec = &job.spec;
     let run_at = job.due_at(now);
     insert.execute(params![
@@ -209,7 +211,12 @@ fn execute_insert(insert: &mut Statement, job: &NewJob, definition: i64, now: Ti
         job.scheduled.map(|scheduled| scheduled.at.0),
         job.scheduled.map(|scheduled| scheduled.offset),
     ])?;
-    Ok(())
+    let id = tx.last_insert_rowid();
+    if let Some(stdin) = &job.stdin {
+        tx.prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
+            .execute(params![id, stdin])?;
+    }
+    Ok(id)
 }
 
 /// Arguments as stored: each ended by a NUL, which no argument can contain.

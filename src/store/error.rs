@@ -26,6 +26,8 @@ pub enum StoreError {
     HardLinked(PathBuf, u64),
     /// The file was moved or removed, or another one was put in its place.
     Moved(PathBuf),
+    /// Another process has the file open.
+    InUse(PathBuf),
     /// This user may not write to the file, or not beside it.
     NotWritable(PathBuf),
     /// The operating system refused this.
@@ -134,6 +136,11 @@ impl fmt::Display for StoreError {
             Self::Moved(path) => write!(
                 f,
                 "the database {} was moved or removed while it was in use; what was written since lies in the file that was there",
+                path.display()
+            ),
+            Self::InUse(path) => write!(
+                f,
+                "the database {} could not be replaced: for 10 s another process had it open",
                 path.display()
             ),
             Self::NotWritable(path) => write!(

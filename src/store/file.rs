@@ -12,6 +12,9 @@ use super::error::{Result, StoreError};
 /// The longest path: SQLite takes 512 bytes (`MAX_PATHNAME`), less the longest suffix that is appended.
 const MAX_PATH_BYTES: usize = 512 - "-journal".len() - ".run/new.db".len() - 1;
 
+/// What SQLite puts beside a database.
+pub(super) const BESIDE: [&str; 3] = ["-journal", "-wal", "-shm"];
+
 /// The path of a database: canonical, so that all processes mean the same file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreFile {
@@ -52,9 +55,7 @@ impl StoreFile {
 
     /// The path with a suffix.
     pub fn beside(&self, suffix: &str) -> PathBuf {
-        let mut name = OsString::from(self.path.as_os_str());
-        name.push(suffix);
-        PathBuf::from(name)
+        with_suffix(&self.path, suffix)
     }
 
     /// Is there no file, or an empty one?
@@ -133,6 +134,13 @@ pub(super) fn make_dirs(dir: &Path) -> io::Result<()> {
         Err(error) => Err(error),
         Ok(()) => dir.parent().map_or(Ok(()), sync_dir),
     }
+}
+
+/// A path with a suffix to its last part.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {

@@ -45,9 +45,9 @@ pub struct JobRow {
     pub error_code: Option<ErrorCode>,
     pub dead_reason: Option<DeadReason>,
     pub result: Option<String>,
-    /// When a dead letter was dealt with.
+    /// When a dead letter was dealt with, or the job was replaced.
     pub resolved_at: Option<Timestamp>,
-    /// The note about that.
+    /// The note about that, else what replaced the job.
     pub resolution: Option<String>,
     /// The code of the last attempt, if that failed.
     pub last_error_code: Option<ErrorCode>,
@@ -116,7 +116,7 @@ pub(super) const COLUMNS: &str =
     (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
     (SELECT a.message FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
     EXISTS (SELECT 1 FROM paused_queues AS p WHERE p.name = j.queue),
-    j.resolved_at, j.resolution, j.scheduled_for, j.scheduled_offset";
+    j.resolved_at, coalesce(j.resolution, 'replaced by job ' || j.replaced_by), j.scheduled_for, j.scheduled_offset";
 
 /// The tables that [`COLUMNS`] come from.
 pub(super) const TABLES: &str = "jobs AS j JOIN definitions AS d ON d.id = j.definition_id

@@ -67,8 +67,11 @@ impl Store {
         };
         let connection = connection.map_err(|error| explain(error, &file))?;
         let store = Self { connection, file, identity, read_only };
-        // The file that was opened is the file whose header was checked.
-        store.check_path()?;
+        // The file that was opened is the file whose header was checked, unless it was replaced meanwhile.
+        if store.check_path().is_err() {
+            drop(store.connection);
+            return Self::open(store.file);
+        }
         Ok(store)
     }
 
@@ -85,12 +88,30 @@ impl Store {
         }
     }
 
-    /// Runs one write transaction. When this returns `Ok`, its changes are on disk; an `Err` of the body undoes them.
+    /// Runs the body as one write transaction and undoes all its changes: nothing is written.
+    pub fn rehearse<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> Result<T> {
+        if self.read_only {
+            return Err(StoreError::Full);
+        }
+        self.autocommit(|connection| Ok(connection.execute_batch("BEGIN IMMEDIATE")?))?;
+        let value = body(self);
+        // An error may have ended the transaction before.
+        if !self.connection.is_autocommit() {
+            self.autocommit(|connection| Ok(connection.execute_batch("ROLLBACK")?))?;
+        }
+        Ok(value)
+    }
+
+    /// Runs one write transaction. When this returns `Ok`, its changes are on disk; an `Err` of the body undoes them. Within
+    /// [`Store::rehearse`] it is part of that.
     pub(super) fn write<T>(&mut self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         if self.read_only {
             return Err(StoreError::Full);
         }
         let written = self.autocommit(|connection| {
+            if !connection.is_autocommit() {
+                return body(connection);
+            }
             let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
             let value = body(&transaction)?;
             transaction.commit().map_err(StoreError::at_commit)?;
@@ -137,7 +158,7 @@ fn identity(file: &StoreFile) -> io::Result<(u64, u64)> {
 }
 
 /// Opens a connection; `alone`: one that locks all others out.
-fn connect(file: &StoreFile, alone: bool) -> Result<Connection> {
+pub(super) fn connect(file: &StoreFile, alone: bool) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(file.path(), flags)?;
     checkpoint_on_close(&connection, false)?;
@@ -181,7 +202,7 @@ fn damaged(path: &Path, what: String) -> StoreError {
 /// Reads the header without SQLite, which may write to any file that it opens, if only to recover a journal.
 ///
 /// Call this before the process has a connection to the file: closing a second handle would drop SQLite's POSIX locks.
-fn check_header(file: &StoreFile) -> Result<()> {
+pub(super) fn check_header(file: &StoreFile) -> Result<()> {
     let path = file.path();
     let failed = |error| StoreError::Io(format!("read the database {}", path.display()), error);
     let found = fs::metadata(path).map_err(failed)?;

@@ -19,13 +19,19 @@ pub enum Refusal {
     NotRetryable,
     /// This unfinished job holds the unique key.
     KeyTaken(i64),
+    /// No job file has ever declared the job.
+    AdHoc,
+    /// The job file does not declare the name any more.
+    Undeclared,
+    /// This job has taken its place before.
+    Replaced(i64),
 }
 
 /// The answer for one id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub id: i64,
-    /// The job that was changed.
+    /// The job that was changed, or took its place.
     pub job: std::result::Result<i64, Refusal>,
 }
 
@@ -71,7 +77,7 @@ fn retry_one(tx: &Connection, id: i64, force: bool, now: Timestamp) -> Result<An
     tx.prepare_cached(
         "UPDATE jobs SET state = 'pending', run_at = ?2, changed_at = ?2, expires_at = ?3, budget_used = 0,
                          error_code = NULL, dead_reason = NULL, cancel_requested_at = NULL,
-                         resolved_at = NULL, resolution = NULL
+                         resolved_at = NULL, resolution = NULL, replaced_by = NULL
          WHERE id = ?1 AND state IN ('dead', 'cancelled')",
     )?
     .execute(params![id, now.0, spec.expires_in.map(|span| now.plus(span).0)])?;

@@ -138,6 +138,19 @@ pub fn liveness(db: &StoreFile, worker: &WorkerRow) -> Liveness {
     }
 }
 
+/// Is a worker of this database alive? Looks at the locks alone: the database may be damaged.
+pub fn is_any_alive(db: &StoreFile) -> bool {
+    let Ok(entries) = fs::read_dir(db.run_dir()) else { return false };
+    let is_worker = |path: &PathBuf| {
+        path.extension().is_some_and(|end| end == "lock")
+            && path.file_stem().is_some_and(|stem| stem != "create")
+    };
+    let is_held = |path: PathBuf| {
+        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    };
+    entries.flatten().map(|entry| entry.path()).filter(is_worker).any(is_held)
+}
+
 /// The start time of a running attempt, from the start log of its worker.
 pub fn started_at(run_dir: &Path, worker: &str, job_id: i64, number: u32) -> Option<Timestamp> {
     let file = File::open(lock_path(run_dir, worker)).ok()?;

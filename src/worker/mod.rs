@@ -24,7 +24,7 @@ use crate::process;
 use crate::report::Reporter;
 use crate::store::Store;
 
-pub use lock::{Liveness, liveness, started_at};
+pub use lock::{Liveness, is_any_alive, liveness, started_at};
 pub use options::{Options, Summary, Until};
 
 /// Works until the options or a signal end the worker. Call this before any other thread is started.

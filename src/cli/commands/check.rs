@@ -1,6 +1,7 @@
 //! `runner check`
 
 use std::fmt::Write;
+use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -14,8 +15,8 @@ use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
-use crate::model::{Backoff, Jitter, JobSpec, RetryPolicy, ScheduleText, Strategy};
-use crate::text::{Millis, counted, local_time, safe_line};
+use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobSpec, RetryPolicy, ScheduleText, Strategy};
+use crate::text::{Millis, counted, human_size, local_time, safe_line};
 
 /// Rows of the delay table as text; a long budget goes on like its last rows.
 const MAX_ROWS: u32 = 12;
@@ -49,7 +50,7 @@ fn show(out: &mut Output, file: &JobFile) -> Written {
     out.line(format!("{}: {jobs}, no mistakes", locate::display(&file.path)))?;
     for job in &file.jobs {
         out.line("")?;
-        show_job(out, job)?;
+        show_job(out, job, file.path.parent().unwrap_or(&file.path))?;
     }
     Ok(())
 }
@@ -72,7 +73,7 @@ fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written 
     Ok(())
 }
 
-fn show_job(out: &mut Output, job: &Declared) -> Written {
+fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     let spec = &job.spec;
     let mut heading = out.paint(Style::Strong, &spec.name);
     if let Some(description) = &job.description {
@@ -82,6 +83,24 @@ fn show_job(out: &mut Output, job: &Declared) -> Written {
     print_command(out, &spec.command, &[])?;
     out.fact("queue", &format!("{}, priority {}", spec.queue, spec.priority))?;
     out.fact("limits", &limits(spec))?;
+    if spec.cwd != Bytes::from(dir.as_os_str()) {
+        out.fact("cwd", &spec.cwd.to_text())?;
+    }
+    if !spec.env.is_empty() {
+        out.fact("env", &env_names(spec).join(", "))?;
+    }
+    if let Some(key) = &spec.unique_key {
+        out.fact("unique", key)?;
+    }
+    let ExitRules { success, job: codes, file: codes_of_all, default } = &spec.exit;
+    if *success != ExitRules::default().success {
+        out.fact("success", &format!("exit status {}", list(success)))?;
+    }
+    let codes = codes.0.iter().chain(&codes_of_all.0).map(|entry| format!("{} {}", entry.key, entry.code));
+    let codes: Vec<_> = codes.chain(default.iter().map(|code| format!("else {code}"))).collect();
+    if !codes.is_empty() {
+        out.fact("codes", &codes.join(", "))?;
+    }
     if let Some(schedule) = &job.schedule {
         show_schedule(out, schedule)?;
     }
@@ -125,7 +144,20 @@ fn show_schedule(out: &mut Output, text: &ScheduleText) -> Written {
 fn limits(spec: &JobSpec) -> String {
     let timeout = spec.timeout.map_or_else(|| "no timeout".to_owned(), |span| format!("timeout {span}"));
     let expires = spec.expires_in.map(|span| format!(", expires in {span}")).unwrap_or_default();
-    format!("{timeout}, grace {}{expires}", spec.grace_period)
+    let kept = match spec.output_limit {
+        JobSpec::DEFAULT_OUTPUT_LIMIT => String::new(),
+        bytes => format!(", {} of each stream kept", human_size(bytes)),
+    };
+    format!("{timeout}, grace {}{expires}{kept}", spec.grace_period)
+}
+
+/// The names alone: values may be secrets.
+fn env_names(spec: &JobSpec) -> Vec<String> {
+    spec.env.keys().map(Bytes::to_text).collect()
+}
+
+fn list(statuses: &[u8]) -> String {
+    statuses.iter().map(u8::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// The delay after one attempt.
@@ -158,6 +190,10 @@ fn job_json(spec: &JobSpec) -> Value {
             "never_retry_for": policy.never_retry_for,
         },
         "delays": delays(policy).take(MAX_DELAYS).collect::<Vec<_>>(),
+        "cwd": spec.cwd,
+        "env": env_names(spec),
+        "unique_key": spec.unique_key,
+        "success_exit_codes": spec.exit.success,
     })
 }
 

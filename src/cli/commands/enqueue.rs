@@ -191,13 +191,6 @@ fn warn_of_held_keys(store: &Store, args: &[NewJob], enqueued: &[Enqueued]) -> R
     let mut held = 0;
     for (args, Enqueued { id, .. }) in args.iter().zip(enqueued).filter(|(_, job)| !job.created) {
         let Some(job) = store.job(*id, clock::now())? else { continue };
-        if matches!(job.state, JobState::Dead | JobState::Cancelled) {
-            let state = job.state;
-            warn(&format!(
-                "nothing new: job {id} has this key and is {state}; runner retry {id} puts it back"
-            ));
-            continue;
-        }
         held += 1;
         if held <= MAX_NAMED {
             warn(&held_key(args, &job));
@@ -216,6 +209,9 @@ fn held_key(args: &NewJob, job: &JobRow) -> String {
     };
     let since = if job.state.is_final() { "at" } else { "since" };
     let (id, state, at) = (job.id, job.state, local_time(job.changed_at));
+    if matches!(state, JobState::Dead | JobState::Cancelled) {
+        return format!("nothing new: job {id} has this key and is {state}; runner retry {id} puts it back");
+    }
     format!("nothing new: job {id} already holds the {kind} key {key:?}, {state} {since} {at}")
 }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Command;
 use clap_mangen::Man;
-use clap_mangen::roff::{Roff, roman};
+use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::cli::error::ExitStatus;
 use crate::cli::help;
@@ -11,7 +11,10 @@ use crate::cli::output::Output;
 
 const DESCRIPTION: &str = include_str!("man/description.roff");
 
-/// Environment, files, exit status.
+/// Holds the table of exit statuses.
+const OPERATING: &str = include_str!("../../../docs/operating.md");
+
+/// Environment, files.
 const MORE: &str = include_str!("man/more.roff");
 
 pub fn run(out: &mut Output) -> Result<ExitStatus> {
@@ -34,6 +37,7 @@ fn page() -> Result<Vec<u8>> {
     for verb in cli.get_subcommands() {
         page.extend_from_slice(of_verb(verb)?.as_bytes());
     }
+    exit_statuses().to_writer(&mut page)?;
     page.extend_from_slice(MORE.as_bytes());
     page.extend_from_slice(b".SH EXAMPLES\n");
     examples(&cli).to_writer(&mut page)?;
@@ -56,6 +60,21 @@ fn of_verb(verb: &Command) -> Result<String> {
         .chain(lines)
         .flat_map(|line| [line, "\n"])
         .collect())
+}
+
+/// The rows of the table in the docs.
+fn exit_statuses() -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["EXIT STATUS"]).control("PD", ["0"]);
+    let section = OPERATING.split("\n## ").find(|section| section.starts_with("Exit statuses"));
+    let rows =
+        section.unwrap_or_default().lines().filter_map(|row| row.strip_prefix("| ")?.split_once(" | "));
+    for (status, meaning) in rows.skip(1) {
+        roff.control("TP", ["10"]).text([bold(status)]);
+        roff.text([roman(meaning.trim_end_matches(" |").replace('`', ""))]);
+    }
+    roff.control("PD", []);
+    roff
 }
 
 /// The text below the help, line by line.

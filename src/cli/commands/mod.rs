@@ -15,6 +15,7 @@ pub mod man;
 pub mod pause;
 pub mod prune;
 pub mod resolve;
+pub mod restore;
 pub mod retry;
 pub mod schema;
 pub mod wait;

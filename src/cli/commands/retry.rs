@@ -1,54 +1,107 @@
 //! `runner retry`
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
+use serde_json::json;
 
 use crate::cli::args::{Global, Retry};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::{Output, job_json, warn};
+use crate::cli::output::{Output, Written, job_json, warn};
+use crate::cli::plan::Planner;
 use crate::cli::stale_definition;
 use crate::clock;
 use crate::model::JobState;
-use crate::store::{Answer, Filter, JobRow, Refusal, Store};
+use crate::store::{self, Answer, Filter, JobRow, Refusal, Replacement, Store};
 use crate::text::{Timestamp, counted};
 use crate::wake;
 
 /// Dead letters read at once: a long read would hold up a checkpoint.
 const PAGE: usize = 500;
 
-/// Replays dead and cancelled jobs, or makes waiting ones due.
+/// Replays dead and cancelled jobs, replaces them, or makes waiting ones due.
 pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let ids = if args.dead { dead_letters(&store, args, clock::now())? } else { args.ids.clone() };
-    let answers = if args.now {
-        store.make_due(&ids, &clock::now)?
-    } else {
-        store.retry(&ids, args.force, &clock::now)?
-    };
-    wake::wake_workers(&store.file().run_dir());
-    let what = if args.now { "due now" } else { "pending again, due now" };
-    let mut jobs = Vec::new();
-    for id in answers.iter().filter_map(|answer| answer.job.ok()) {
-        jobs.extend(locate::find_job(&store, id, clock::now())?);
-    }
-    for job in &jobs {
-        out.done(&job_json(job), format!("job {}: {what}", job.id))?;
-    }
-    out.flush()?;
-    if !out.quiet {
+    let (ids, jobs) = selected(&store, args, clock::now())?;
+    if !out.quiet && !args.how.redefine {
         stale_definition::warn_of_stale(global, &jobs);
     }
+    let retry = |store: &mut Store| -> Result<_> {
+        let answers = if args.how.redefine {
+            store.redefine(&replacements(global, &ids, &jobs)?, args.how.force, &clock::now)?
+        } else if args.how.now {
+            store.make_due(&ids, &clock::now)?
+        } else {
+            store.retry(&ids, args.how.force, &clock::now)?
+        };
+        let mut changed = Vec::new();
+        for Answer { id, job } in &answers {
+            let Ok(new) = job else { continue };
+            changed.extend(locate::find_job(store, *new, clock::now())?.map(|job| (*id, job)));
+        }
+        Ok((answers, changed))
+    };
+    let (answers, changed) = if args.dry_run {
+        store.rehearse(retry)??
+    } else {
+        let done = retry(&mut store)?;
+        wake::wake_workers(&store.file().run_dir());
+        done
+    };
+    for (id, job) in &changed {
+        show(out, args, *id, job)?;
+    }
+    out.flush()?;
     if args.dead {
         if !out.quiet {
             warn_of_skipped(&answers);
         }
         return Ok(ExitStatus::SUCCESS);
     }
-    Ok(warn_of_refused(&answers, args.now))
+    Ok(warn_of_refused(&answers, args, &jobs))
+}
+
+/// Prints a job that was put back, made due or enqueued in place of the job with this id; or that would be.
+fn show(out: &mut Output, args: &Retry, id: i64, job: &JobRow) -> Written {
+    let mut json = job_json(job);
+    let name = &job.spec.name;
+    let words = match (args.dry_run, args.how.redefine, args.how.now) {
+        (false, true, _) => job.id.to_string(),
+        (false, _, true) => format!("job {id}: due now"),
+        (false, ..) => format!("job {id}: pending again, due now"),
+        (true, true, _) => {
+            json["id"] = json!(null);
+            format!("would replace job {id} {name}")
+        }
+        (true, _, true) => format!("would make job {id} {name} due now"),
+        (true, ..) => format!("would put job {id} {name} back"),
+    };
+    out.done(&json, words)
+}
+
+/// The ids that are to be retried, and the jobs that have them.
+fn selected(store: &Store, args: &Retry, now: Timestamp) -> Result<(Vec<i64>, Vec<JobRow>)> {
+    if args.dead {
+        let jobs = dead_letters(store, args, now)?;
+        return Ok((jobs.iter().map(|job| job.id).collect(), jobs));
+    }
+    let jobs = args.ids.iter().map(|id| store.job(*id, now)).collect::<store::Result<Vec<_>>>()?;
+    Ok((args.ids.clone(), jobs.into_iter().flatten().collect()))
+}
+
+/// For each id the job that is to take its place.
+fn replacements(global: &Global, ids: &[i64], jobs: &[JobRow]) -> Result<Vec<Replacement>> {
+    let planner = Planner::new(global, clock::now());
+    let replacement = |id: &i64| match jobs.iter().find(|job| job.id == *id) {
+        Some(job) => planner.replacement(job),
+        None => Ok(Replacement { id: *id, job: None }),
+    };
+    ids.iter().map(replacement).collect()
 }
 
 /// The unresolved dead letters that the filters select, oldest first.
-fn dead_letters(store: &Store, args: &Retry, now: Timestamp) -> Result<Vec<i64>> {
+fn dead_letters(store: &Store, args: &Retry, now: Timestamp) -> Result<Vec<JobRow>> {
     let filter = Filter {
         name: args.name.clone(),
         error_code: args.error_code.as_ref().map(ToString::to_string),
@@ -65,30 +118,43 @@ fn dead_letters(store: &Store, args: &Retry, now: Timestamp) -> Result<Vec<i64>>
         }
         last = next;
     }
-    let mut ids: Vec<i64> = jobs.iter().map(|job| job.id).collect();
-    ids.sort_unstable();
-    Ok(ids)
+    jobs.sort_unstable_by_key(|job| job.id);
+    Ok(jobs)
 }
 
 /// Names every job that was left, with the reason.
-fn warn_of_refused(answers: &[Answer], now: bool) -> ExitStatus {
+fn warn_of_refused(answers: &[Answer], args: &Retry, jobs: &[JobRow]) -> ExitStatus {
+    let (put_back, redefine) = if args.how.redefine { ("replaced", " --redefine") } else { ("put back", "") };
     let mut exit = ExitStatus::SUCCESS;
     for Answer { id, job } in answers {
         let Err(refusal) = *job else { continue };
         let words = match refusal {
             Refusal::Unknown => format!("there is no job {id}"),
-            Refusal::State(state) if now => {
+            Refusal::State(state) if args.how.now => {
                 format!("job {id} is {state}; only a waiting job can be made due")
+            }
+            Refusal::State(JobState::Pending) if args.how.redefine => {
+                format!("job {id} is waiting; runner cancel {id}, then runner retry {id} --redefine")
             }
             Refusal::State(JobState::Pending) => {
                 format!("job {id} is waiting; runner retry {id} --now makes it due")
             }
             Refusal::State(state) => {
-                format!("job {id} is {state}; only dead and cancelled jobs are put back")
+                format!("job {id} is {state}; only dead and cancelled jobs are {put_back}")
             }
             Refusal::NotRetryable => {
-                format!("job {id} is declared retryable = false; runner retry {id} --force runs it again")
+                format!(
+                    "job {id} is declared retryable = false; runner retry {id}{redefine} --force runs it again"
+                )
             }
+            Refusal::AdHoc => {
+                format!("job {id} was left: it is ad hoc, and no job file has a definition of it")
+            }
+            Refusal::Undeclared => {
+                let name = jobs.iter().find(|job| job.id == *id).map_or("it", |job| &job.spec.name);
+                format!("job {id} was left: the job file does not declare {name} any more")
+            }
+            Refusal::Replaced(by) => format!("job {id} was left: job {by} has replaced it before"),
             Refusal::KeyTaken(holder) => format!("job {id} was left: its unique key is held by job {holder}"),
         };
         warn(&words);
@@ -100,19 +166,22 @@ fn warn_of_refused(answers: &[Answer], now: bool) -> ExitStatus {
 
 /// Counts the jobs that `--dead` left: they were not named one by one.
 fn warn_of_skipped(answers: &[Answer]) {
-    let count =
-        |wanted: fn(Refusal) -> bool| answers.iter().filter(|answer| answer.job.is_err_and(wanted)).count();
-    let not_retryable = count(|refusal| refusal == Refusal::NotRetryable);
-    let taken = count(|refusal| matches!(refusal, Refusal::KeyTaken(_)));
     if answers.is_empty() {
         warn("no dead letter is selected");
     }
-    if not_retryable > 0 {
-        let jobs = counted(not_retryable, "job");
-        warn(&format!("left {jobs} declared retryable = false; see --force"));
+    let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+    for refusal in answers.iter().filter_map(|answer| answer.job.err()) {
+        let reason = match refusal {
+            Refusal::NotRetryable => "declared retryable = false; see --force",
+            Refusal::KeyTaken(_) => "whose unique key is held by an unfinished job",
+            Refusal::AdHoc => "that no job file declared",
+            Refusal::Undeclared => "whose name the job file does not declare any more",
+            // Another call was faster.
+            Refusal::Unknown | Refusal::State(_) | Refusal::Replaced(_) => continue,
+        };
+        *left.entry(reason).or_default() += 1;
     }
-    if taken > 0 {
-        let jobs = counted(taken, "job");
-        warn(&format!("left {jobs} whose unique key is held by an unfinished job"));
+    for (reason, jobs) in left {
+        warn(&format!("left {} {reason}", counted(jobs, "job")));
     }
 }

@@ -50,9 +50,9 @@ success_exit_codes = [0, 3]
     insta::assert_snapshot!(told(text), @"
     1:16 exit status 0 is a success, so it has no error code
         hint: take it out here, or out of `success_exit_codes` ([0] by default)
-    7:1 exit status 22 is entered twice
+    7:1 `22` is entered twice
         note: the other entry stands at 6:1
-    9:1 the range 3-9 and the range 5-11 overlap and are equally wide
+    9:1 `3-9` and `5-11` overlap and are equally wide
         note: the other entry stands at 8:1
     10:1 exit status 3 is a success, so it has no error code
         hint: take it out here, or out of `success_exit_codes` ([0] by default)

@@ -35,8 +35,14 @@ const REFUSED: &[(&str, &[&str])] = &[
             "UPDATE jobs SET name = 'b' WHERE id = 1",
             "UPDATE jobs SET args = x'6100' WHERE id = 1",
             "UPDATE jobs SET unique_key = 'k' WHERE id = 1",
-            "UPDATE jobs SET idempotency_key = 'k' WHERE id = 1",
             "UPDATE jobs SET enqueued_at = 9 WHERE id = 1",
+        ],
+    ),
+    (
+        "jobs_keep_their_key_until_they_are_resolved",
+        &[
+            "UPDATE jobs SET idempotency_key = NULL WHERE id = 3",
+            "UPDATE jobs SET resolved_at = 1, idempotency_key = 'k' WHERE id = 3",
         ],
     ),
     ("jobs_move_by_the_rules", &["UPDATE jobs SET state = 'succeeded' WHERE id = 4"]),
@@ -74,8 +80,13 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["UPDATE jobs SET state = 'succeeded', worker_id = NULL WHERE id = 2"],
     ),
     ("budget_used <= attempts", &["UPDATE jobs SET budget_used = 1 WHERE id = 1"]),
-    ("resolved_at IS NULL OR state = 'dead'", &["UPDATE jobs SET resolved_at = 1 WHERE id = 1"]),
+    (
+        "resolved_at IS NULL OR state = 'dead' OR state = 'cancelled'",
+        &["UPDATE jobs SET resolved_at = 1 WHERE id = 1"],
+    ),
     ("resolution IS NULL OR resolved_at IS NOT NULL", &["UPDATE jobs SET resolution = 'x' WHERE id = 3"]),
+    ("replaced_by IS NULL OR resolved_at IS NOT NULL", &["UPDATE jobs SET replaced_by = 9 WHERE id = 3"]),
+    ("replaced_by > id", &["UPDATE jobs SET resolved_at = 1, replaced_by = 3 WHERE id = 3"]),
     ("expires_at >= run_at", &["UPDATE jobs SET expires_at = 0 WHERE id = 1"]),
     ("(scheduled_for IS NULL) = (scheduled_offset IS NULL)", &["JOB scheduled_for = 1"]),
     ("json_valid(job)", &["UPDATE schedules SET job = 'no json'"]),
@@ -128,7 +139,7 @@ const CASCADE: &str = "jobs_take_their_history_with_them";
 /// The columns that may be empty. Whatever is added to the schema may not, or stands here.
 const MAY_BE_NULL: [&str; 4] = [
     "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms",
-    "jobs: args unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution scheduled_for scheduled_offset",
+    "jobs: args unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset",
     "schedules: timezone next_at last_fired_at last_job_id",
     "workers: queues ended_at",
 ];

@@ -163,7 +163,7 @@ fn advice(code: &str, group: &Group, newest: &JobRow, filter: &Filter) -> Vec<(&
     }
     if let Some(fix) = fix(code, newest) {
         lines.push(("fix", fix));
-        let kept = "(what is queued keeps its definition: after a change of the file, enqueue it anew)";
+        let kept = "(what is queued keeps its definition: after a change of the file, add --redefine)";
         lines.push(("", kept.to_owned()));
     }
     let force = if newest.spec.policy.retryable { "" } else { " --force" };

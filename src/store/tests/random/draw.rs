@@ -38,6 +38,7 @@ fn one_spec(rng: &mut SmallRng, name: &str) -> JobSpec {
         all.sample(rng, 3).map(|text| CodePattern::parse(text).unwrap()).collect::<Vec<_>>()
     };
     let mut spec = spec(name);
+    spec.ad_hoc = rng.random_bool(0.1);
     spec.expires_in = rng.random_bool(0.3).then(|| Millis(rng.random_range(1..60_000)));
     spec.policy = RetryPolicy {
         retryable: rng.random_bool(0.85),

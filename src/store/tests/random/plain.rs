@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState};
 use crate::store::{
-    CancelOutcome, Enqueued, NewJob, OnConflict, Output, PruneCounts, PruneFilter, Refusal, Result,
-    StoreError, WorkerRow,
+    CancelOutcome, Enqueued, NewJob, OnConflict, Output, PruneCounts, PruneFilter, Refusal, Replacement,
+    Result, StoreError, WorkerRow,
 };
 use crate::text::Timestamp;
 
@@ -42,6 +42,7 @@ pub(super) struct Job {
     pub result: Option<String>,
     pub resolved_at: Option<Timestamp>,
     pub resolution: Option<String>,
+    pub replaced_by: Option<i64>,
     pub attempts: Rc<Vec<Attempt>>,
     pub outputs: BTreeMap<u32, Output>,
     pub live: Option<(u32, Output)>,
@@ -144,6 +145,7 @@ impl Plain {
             result: None,
             resolved_at: None,
             resolution: None,
+            replaced_by: None,
             attempts: Rc::default(),
             outputs: BTreeMap::new(),
             live: None,
@@ -203,7 +205,35 @@ impl Plain {
         job.cancel_requested_at = None;
         job.resolved_at = None;
         job.resolution = None;
+        job.replaced_by = None;
         Ok(id)
+    }
+
+    /// A new job takes the place of an old one, with its input.
+    pub fn redefine(&mut self, Replacement { id, job }: &Replacement, force: bool, now: Timestamp) -> Asked {
+        let old = self.at(*id, now)?;
+        if !matches!(old.state, JobState::Dead | JobState::Cancelled) {
+            return Err(Refusal::State(old.state));
+        }
+        if let Some(by) = old.replaced_by {
+            return Err(Refusal::Replaced(by));
+        }
+        if old.spec.ad_hoc {
+            return Err(Refusal::AdHoc);
+        }
+        let Some(new) = job else { return Err(Refusal::Undeclared) };
+        if !old.spec.policy.retryable && !force {
+            return Err(Refusal::NotRetryable);
+        }
+        let stdin = old.stdin.clone();
+        if let Some(holder) = new.spec.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
+            return Err(Refusal::KeyTaken(holder.id));
+        }
+        let old = self.jobs.get_mut(id).unwrap();
+        (old.resolved_at, old.resolution, old.idempotency_key) = (Some(now), None, None);
+        let new = self.enqueue_one(&NewJob { stdin, ..new.clone() }, 0, now).unwrap().id;
+        self.jobs.get_mut(id).unwrap().replaced_by = Some(new);
+        Ok(new)
     }
 
     pub fn resolve(&mut self, id: i64, note: Option<&str>, now: Timestamp) -> Asked {

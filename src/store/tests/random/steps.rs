@@ -9,7 +9,9 @@ use super::history::History;
 use super::plain::Job;
 use super::{draw, whole};
 use crate::model::JobState;
-use crate::store::{Answer, Cancelled, Ended, PruneFilter, Recorded, Recovered, TurnRequest};
+use crate::store::{
+    Answer, Cancelled, Ended, NewJob, PruneFilter, Recorded, Recovered, Replacement, TurnRequest,
+};
 use crate::text::Timestamp;
 
 impl History {
@@ -107,6 +109,27 @@ impl History {
         let answer = self.store().0.retry(&ids, force, &|| now).unwrap();
         let expected: Vec<_> =
             ids.iter().map(|id| Answer { id: *id, job: self.plain.retry(*id, force, now) }).collect();
+        self.agree(&answer, &expected);
+    }
+
+    pub fn redefine(&mut self) {
+        let (now, ids, force) = (self.now, self.some_ids(), self.rng.random_bool(0.3));
+        let replacement = |id: &i64| {
+            let old = self.plain.jobs.get(id).filter(|_| self.rng.random_bool(0.9));
+            let job = old.map(|old| NewJob {
+                args: old.args.clone(),
+                stdin: None,
+                idempotency_key: old.idempotency_key.clone(),
+                ..draw::new_job(&mut self.rng, &self.specs, now)
+            });
+            Replacement { id: *id, job }
+        };
+        let replacements: Vec<_> = ids.iter().map(replacement).collect();
+        self.log(format!("redefine {replacements:?}, force: {force}"));
+        let answer = self.store().0.redefine(&replacements, force, &|| now).unwrap();
+        let redefined =
+            |asked: &Replacement| Answer { id: asked.id, job: self.plain.redefine(asked, force, now) };
+        let expected: Vec<_> = replacements.iter().map(redefined).collect();
         self.agree(&answer, &expected);
     }
 

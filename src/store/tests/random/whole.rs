@@ -37,8 +37,7 @@ const LASTING: [&str; 6] = [
         delay_ms) FROM attempts",
     "SELECT 'output ' || job_id || '.' || number, json_array(hex(stdout), stdout_head, stdout_omitted, hex(stderr),
         stderr_head, stderr_omitted) FROM outputs",
-    "SELECT 'job ' || id, json_array(definition_id, name, queue, priority, hex(args), unique_key, idempotency_key,
-        enqueued_at) FROM jobs",
+    "SELECT 'job ' || id, json_array(definition_id, name, queue, priority, hex(args), unique_key, enqueued_at) FROM jobs",
     "SELECT 'input ' || job_id, hex(stdin) FROM inputs",
     "SELECT 'definition ' || id, spec FROM definitions",
     "SELECT 'end of worker ' || id, json_array(ended_at) FROM workers WHERE ended_at IS NOT NULL",
@@ -154,7 +153,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         dead_reason: job.dead.as_ref().map(|(reason, _)| *reason),
         result: job.result.clone(),
         resolved_at: job.resolved_at,
-        resolution: job.resolution.clone(),
+        resolution: job.resolution.clone().or(job.replaced_by.map(|id| format!("replaced by job {id}"))),
         last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
         last_message: last.and_then(|attempt| attempt.message.clone()),
         paused: plain.paused.contains(&job.spec.queue),
@@ -165,7 +164,8 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
     let rows: Vec<JobRow> = plain.jobs.values().map(|job| shown(plain, job, now)).collect();
     let count = |status: &str| rows.iter().filter(|row| row.status() == status).count() as u64;
     let overview = store.overview(now).unwrap();
-    let resolved = rows.iter().filter(|row| row.resolved_at.is_some()).count() as u64;
+    let resolved =
+        rows.iter().filter(|row| row.resolved_at.is_some() && row.state == JobState::Dead).count() as u64;
     let counts = Counts {
         ready: count("ready"),
         scheduled: count("scheduled"),

@@ -1,0 +1,171 @@
+//! A job file that has changed since a job was enqueued: `retry` says so first, and `--redefine` takes the present
+//! definition.
+
+use crate::support::{Sandbox, assert_fields, assert_screen, json};
+
+const JOBS: &str = r#"
+[jobs.bad]
+command = "echo $RUNNER_ATTEMPT >> log; exit 3"
+backoff = ["1ms"]
+[jobs.worse]
+command = "exit 4"
+max_attempts = 1
+[jobs.once]
+command = "exit 5"
+retryable = false
+"#;
+
+const MENDED: &str = r#"
+[jobs.worse]
+command = 'echo mended $1 $(cat) >> log'
+timeout = '5m'
+unique_key = 'declared'
+[jobs.bad]
+command = "echo $RUNNER_ATTEMPT >> log; exit 3"
+backoff = ["1ms"]
+[jobs.once]
+command = "true"
+retryable = false
+"#;
+
+#[test]
+fn a_definition_that_has_changed_since_is_told_first_and_kept() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue bad worse worse").ok();
+    sandbox.add("worse --priority 7");
+    sandbox.add("worse --in 1h");
+    sandbox.run("work --until-idle").exits(1);
+    // What differs by its own options is no change of the file.
+    sandbox.run("retry 4").ok().quietly();
+    sandbox.run("work --until-idle").exits(1);
+    sandbox.write("jobs.toml", MENDED);
+    sandbox.run("retry 1").ok().quietly();
+    let told = |line: &str| sandbox.run(line).ok().stderr;
+    let said = [told("retry 2"), told("retry 5 --now"), told("retry --dead")].concat();
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(said, @"
+        runner: job 2 keeps the definition of its enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout, unique_key); to take the present one: runner retry 2 --redefine
+        runner: job 5 keeps the definition of its enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout, unique_key); to take the present one: runner cancel 5, then runner retry 5 --redefine
+        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, priority, timeout, unique_key); to take the present one: runner retry ID --redefine
+        ");
+    });
+    sandbox.drain();
+    assert_eq!(sandbox.job(2)["error_code"], "EXIT_4", "it is the old one that was run");
+    sandbox.run("retry 2 -q").ok().prints("").quietly();
+    sandbox.drain();
+    sandbox.write("jobs.toml", "no job file");
+    sandbox.run("retry 2").ok().quietly();
+}
+
+#[test]
+fn a_changed_directory_is_told_and_the_file_of_another_job_is_not_compared() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("worse");
+    sandbox.call("enqueue --name worse -- false").run().ok();
+    sandbox.drain();
+    sandbox.write("other/jobs.toml", MENDED);
+    sandbox.run("retry 1 --file other/jobs.toml").ok().quietly();
+    sandbox.drain();
+    sandbox.write("jobs.toml", JOBS.replace("\"exit 4\"", "\"exit 4\"\ncwd = \"other\""));
+    sandbox.run("retry 1").ok().says("has changed since (cwd)");
+    sandbox.run("retry 2").ok().quietly();
+}
+
+#[test]
+fn redefine_enqueues_the_present_definition_with_the_old_arguments_input_and_keys() {
+    let sandbox = Sandbox::new(JOBS);
+    let options = "worse --priority 7 --unique-key own --idempotency-key today --stdin -- argument";
+    sandbox.call(&format!("enqueue {options}")).stdin("input").run().ok();
+    sandbox.drain();
+    sandbox.write("jobs.toml", MENDED.replace("unique_key = 'declared'", ""));
+    sandbox.run("retry 1 --redefine").ok().prints("2\n").quietly();
+    let old = sandbox.job(1);
+    assert_fields(
+        &old,
+        &json!({"state": "dead", "resolution": "replaced by job 2", "idempotency_key": null}),
+    );
+    assert!(old["resolved_at"].is_string(), "{old}");
+    sandbox.run("inspect 1").ok().shows("resolved now: replaced by job 2");
+    sandbox.run("inspect dead").ok().shows("no dead letters");
+    let new = json!({"state": "pending", "attempts": 0, "priority": 0, "max_attempts": 3, "args": ["argument"],
+        "unique_key": "own", "idempotency_key": "today"});
+    assert_fields(&sandbox.job(2), &new);
+    sandbox.run("enqueue worse --idempotency-key today").ok().prints("2\n").says("nothing new");
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["mended argument input"]);
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn a_declared_unique_key_goes_first_and_a_held_one_leaves_the_job() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("worse --unique-key own");
+    sandbox.add("worse");
+    sandbox.add("bad --in 1h");
+    sandbox.run("cancel 3").ok();
+    sandbox.drain();
+    sandbox.write("jobs.toml", MENDED);
+    sandbox
+        .run("retry 1 2 3 --redefine")
+        .exits(1)
+        .prints("4\n5\n")
+        .says("job 2 was left")
+        .says("held by job 4");
+    assert_fields(&sandbox.job(4), &json!({"unique_key": "declared"}));
+    assert_fields(&sandbox.job(2), &json!({"resolved_at": null}));
+    // A cancelled job is replaced, too, and is no dead letter then.
+    assert_fields(&sandbox.job(3), &json!({"state": "cancelled", "resolution": "replaced by job 5"}));
+    let counts = sandbox.run("inspect --json").ok().json()["counts"].clone();
+    assert_fields(&counts, &json!({"dead": 1, "resolved": 1, "cancelled": 1}));
+}
+
+#[test]
+fn what_cannot_be_redefined_is_left_and_named_and_the_rest_goes_on() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue bad worse once").ok();
+    sandbox.add("--name worse -- false");
+    sandbox.add("worse");
+    sandbox.drain();
+    sandbox.add("worse --in 1h");
+    sandbox.add("worse");
+    sandbox.run("work --until-idle").exits(1);
+    sandbox.run("retry 7 --redefine").ok().prints("8\n");
+    sandbox.write("jobs.toml", MENDED.replace("[jobs.bad]", "[jobs.good]"));
+    let ran = sandbox.run("retry 1 3 4 6 7 2 --redefine").exits(1).prints("9\n");
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(ran.stderr, @"
+        runner: job 1 was left: the job file does not declare bad any more
+        runner: job 3 is declared retryable = false; runner retry 3 --redefine --force runs it again
+        runner: job 4 was left: it is ad hoc, and no job file has a definition of it
+        runner: job 6 is waiting; runner cancel 6, then runner retry 6 --redefine
+        runner: job 7 was left: job 8 has replaced it before
+        ");
+    });
+    sandbox.run("retry 99 --redefine").exits(66).prints("").says("no job 99");
+    sandbox.run("retry --dead --redefine").ok().prints("").says("left 1 job declared retryable = false");
+    sandbox.run("retry --dead --redefine --force --name once").ok().prints("10\n");
+    // A replaced job that is taken back may be replaced again.
+    sandbox.run("retry 7").ok();
+    sandbox.run("cancel 7").ok();
+    assert_fields(&sandbox.job(7), &json!({"resolved_at": null, "resolution": null}));
+    sandbox.run("cancel 9 8").ok();
+    sandbox.run("retry 7 --redefine").ok().prints("11\n");
+    sandbox.run("retry 6 --redefine --now").exits(2);
+    sandbox.run("retry 5 --redefine --json").exits(1).prints("");
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn without_a_sound_job_file_nothing_is_done() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("worse");
+    sandbox.drain();
+    sandbox.run("retry 1 --redefine --file none.toml").exits(66).prints("");
+    sandbox.write("jobs.toml", "[jobs.worse]\ncomand = 'true'\n");
+    sandbox.run("retry 1 --redefine").exits(65).prints("");
+    assert_fields(&sandbox.job(1), &json!({"state": "dead", "resolved_at": null}));
+    sandbox.write("other.toml", MENDED);
+    sandbox.run("retry 1 --redefine -q --file other.toml").ok().prints("").quietly();
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["mended"]);
+}

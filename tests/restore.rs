@@ -1,0 +1,200 @@
+//! `restore`: a checked copy takes the place of the database, and nothing is lost.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Stdio;
+
+use crate::support::{Background, Finished, Sandbox, Signal, is_alive, json};
+
+/// Job 1, which `copy.db` has too, and job 2, which came later.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.add("--name one -- true");
+    sandbox.run("backup copy.db").ok();
+    sandbox.add("--name two -- true");
+    sandbox
+}
+
+/// The names of the jobs in this database, oldest first.
+#[track_caller]
+fn jobs(sandbox: &Sandbox, db: &str) -> Vec<String> {
+    let listed = sandbox.run(&format!("--db {db} inspect jobs --json")).ok().json_lines();
+    listed.iter().rev().map(|job| job["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// What lies beside the database and in its run directory.
+fn names(sandbox: &Sandbox) -> Vec<String> {
+    let list = |dir| fs::read_dir(dir).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let all = list(sandbox.dir().to_owned()).chain(list(sandbox.path("runner.db.run")));
+    let names = all.map(|path| path.display().to_string());
+    let mut names: Vec<_> = names.filter(|name| name.contains("runner.db")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_copy_takes_the_place_of_the_database_which_is_kept() {
+    let sandbox = sandbox();
+    let copy = fs::read(sandbox.path("copy.db")).unwrap();
+    let path = |name: &str| sandbox.path(name).display().to_string();
+    let said = format!(
+        "{} is now the copy copy.db\nthe old database is kept: {}\n",
+        path("runner.db"),
+        path("runner.db.replaced-1")
+    );
+    sandbox.run("restore copy.db").ok().prints(&said).quietly();
+    assert_eq!(jobs(&sandbox, "runner.db"), ["one"]);
+    assert_eq!(jobs(&sandbox, "runner.db.replaced-1"), ["one", "two"]);
+    assert!(fs::read(sandbox.path("copy.db")).unwrap() == copy, "the copy stays as it is");
+    assert_eq!(sandbox.add("--name new -- true"), 2);
+    sandbox.run("work --drain").ok();
+
+    // And back again.
+    let ran = sandbox.run("restore runner.db.replaced-1 --json").ok().json();
+    assert_eq!(ran, json!({"db": path("runner.db"), "kept": path("runner.db.replaced-2")}));
+    assert_eq!(jobs(&sandbox, "runner.db"), ["one", "two"]);
+    assert_eq!(jobs(&sandbox, "runner.db.replaced-2"), ["one", "new"]);
+    sandbox.run("--db runner.db.replaced-2 work --drain").ok();
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn a_database_in_use_can_be_the_source_and_the_target_need_not_exist() {
+    let sandbox = sandbox();
+    let _worker = sandbox.worker("");
+    sandbox.until_state(2, "succeeded");
+    let ran = sandbox.run("--db new/other.db restore runner.db --json").ok().json();
+    assert_eq!(ran["kept"], json!(null));
+    assert_eq!(jobs(&sandbox, "new/other.db"), ["one", "two"]);
+    assert_eq!(sandbox.run("--db new/other.db inspect workers --json").ok().json()["alive"], false);
+}
+
+#[test]
+fn only_a_sound_copy_of_this_version_is_taken() {
+    type Harm = fn(&Sandbox);
+    let cases: [(&str, i32, &str, Harm); 8] = [
+        ("no-such.db", 66, "there is no database at no-such.db", |_| {}),
+        ("empty.db", 66, "there is no database at empty.db", |sandbox| sandbox.write("empty.db", "")),
+        ("text", 74, "is not a runner database", |sandbox| sandbox.write("text", "Dear reader")),
+        ("runner.db", 2, "is the database itself", |_| {}),
+        ("link.db", 2, "is the database itself", |sandbox| {
+            symlink("runner.db", sandbox.path("link.db")).unwrap();
+        }),
+        ("copy.db", 74, "copy.db is damaged", |sandbox| {
+            let mut bytes = fs::read(sandbox.path("copy.db")).unwrap();
+            let last = bytes.len() - 4_096;
+            bytes[last..].fill(0xa5);
+            sandbox.write("copy.db", bytes);
+        }),
+        ("copy.db", 74, "job 1 counts 9 attempts", |sandbox| sql(sandbox, "UPDATE jobs SET attempts = 9")),
+        ("copy.db", 76, "from a newer runner", |sandbox| sql(sandbox, "PRAGMA user_version = 2")),
+    ];
+    for (source, status, said, harm) in cases {
+        let sandbox = sandbox();
+        harm(&sandbox);
+        let before = (names(&sandbox), fs::read(sandbox.db()).unwrap());
+        sandbox.run(&format!("restore {source}")).exits(status).prints("").says(said);
+        assert!(before == (names(&sandbox), fs::read(sandbox.db()).unwrap()), "{source}");
+    }
+    sandbox().run("restore").exits(2);
+}
+
+fn sql(sandbox: &Sandbox, statement: &str) {
+    crate::support::Sql::open(&sandbox.path("copy.db")).run(statement);
+}
+
+#[test]
+fn nothing_is_replaced_under_a_worker_that_is_alive() {
+    let sandbox = sandbox();
+    sandbox.add_line("", "echo $$ > pid; until [ -e go ]; do sleep 0.01; done");
+    let worker = sandbox.worker("");
+    let job = sandbox.pid_of("pid");
+    sandbox.run("restore copy.db").exits(75).prints("").says("a worker is running on");
+    worker.signal(Signal::STOP);
+    sandbox.run("restore copy.db").exits(75).says("runner inspect workers");
+    worker.signal(Signal::CONT);
+    assert!(is_alive(job));
+    sandbox.write("go", "");
+    sandbox.until_state(3, "succeeded");
+    drop(worker);
+    sandbox.run("restore copy.db").ok();
+}
+
+#[test]
+fn nothing_is_replaced_while_another_process_has_it_open() {
+    let sandbox = sandbox();
+    let mut waiter = Background::start(&sandbox, sandbox.call("wait 2"));
+    waiter.until_it_says("no worker is running");
+    sandbox.run("restore copy.db").exits(75).prints("").says("for 10 s another process had it open");
+    sandbox.drain();
+    waiter.wait().ok();
+    sandbox.run("restore copy.db").ok();
+}
+
+#[test]
+fn a_damaged_database_is_replaced_and_kept_as_it_was() {
+    let tear: fn(&mut Vec<u8>) = |bytes| bytes.truncate(bytes.len() / 2);
+    let overwrite: fn(&mut Vec<u8>) = |bytes| bytes[100..].fill(0xa5);
+    for harm in [tear, overwrite] {
+        let sandbox = sandbox();
+        let mut bytes = fs::read(sandbox.db()).unwrap();
+        harm(&mut bytes);
+        sandbox.write("runner.db", &bytes);
+        sandbox.write("runner.db-wal", "a log");
+        sandbox.run("inspect jobs").exits(74).says("runner restore FILE");
+        sandbox.run("restore copy.db").ok();
+        assert_eq!(jobs(&sandbox, "runner.db"), ["one"]);
+        assert!(fs::read(sandbox.path("runner.db.replaced-1")).unwrap() == bytes);
+        assert_eq!(sandbox.read("runner.db.replaced-1-wal"), "a log");
+    }
+}
+
+#[test]
+fn a_file_of_another_program_is_not_replaced() {
+    let sandbox = sandbox();
+    sandbox.write("notes", "Dear reader");
+    sandbox.run("--db notes restore copy.db").exits(74).says("is not a runner database");
+    assert_eq!(sandbox.read("notes"), "Dear reader");
+}
+
+#[test]
+fn an_enqueue_at_the_same_time_is_in_the_new_database_or_in_the_kept_one() {
+    let sandbox = sandbox();
+    for round in 1..=5 {
+        let enqueues: Vec<_> = (0..8)
+            .map(|n| {
+                let call = sandbox.call(&format!("enqueue --name job-{round}-{n} -- true"));
+                call.spawn(Stdio::piped(), Stdio::piped())
+            })
+            .collect();
+        sandbox.run("restore copy.db").ok();
+        let mut found = jobs(&sandbox, &format!("runner.db.replaced-{round}"));
+        for (n, child) in enqueues.into_iter().enumerate() {
+            let ran = Finished::new(format!("enqueue {n}"), child.wait_with_output().unwrap()).ok();
+            assert_ne!(ran.stdout, "");
+        }
+        found.extend(jobs(&sandbox, "runner.db"));
+        for n in 0..8 {
+            let name = format!("job-{round}-{n}");
+            assert_eq!(found.iter().filter(|each| **each == name).count(), 1, "{name} in {found:?}");
+        }
+        sandbox.run("doctor").ok();
+    }
+}
+
+#[test]
+fn jobs_that_ran_when_the_copy_was_made_are_lost_and_run_again() {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--max-attempts 2 --backoff 1ms", "echo ran >> log; [ -e go ] || exec sleep 60");
+    let worker = sandbox.worker("");
+    sandbox.until_logged(1);
+    sandbox.run("backup copy.db").ok();
+    sandbox.write("go", "");
+    sandbox.run("cancel 1").ok();
+    sandbox.until_state(1, "cancelled");
+    drop(worker);
+    sandbox.run("restore copy.db").ok();
+    sandbox.run("work --drain").ok();
+    let outcomes = sandbox.attempts(1).into_iter().map(|attempt| attempt["outcome"].clone());
+    assert_eq!(outcomes.collect::<Vec<_>>(), ["worker_crashed", "succeeded"]);
+}
