@@ -39,16 +39,21 @@ fn a_sound_database_is_sound() {
 }
 
 #[test]
-fn jobs_that_are_due_and_have_no_worker_are_noted_and_not_wrong() {
+fn jobs_that_wait_and_have_no_worker_are_noted_and_wrong_only_where_that_is_asked() {
     let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\n[jobs.b]\ncommand = 'true'\nqueue = 'net'\n");
     let notes = |line: &str| sandbox.run(line).ok().json()["notes"].clone();
+    sandbox.run("doctor --strict -q").ok().prints("").quietly();
+    let none = "in queue default, and no worker is running for it; runner work starts one";
     sandbox.add("a --in 1h");
-    assert_eq!(notes("doctor --json"), json!([]));
+    assert_eq!(notes("doctor --json"), json!([format!("1 job is scheduled {none}")]));
     sandbox.run("enqueue a a b").ok();
-    let said = "2 jobs are due in queue default, and no worker is running for it; runner work starts one";
+    let said = format!("2 jobs are due and 1 job is scheduled {none}");
     assert_eq!(notes("doctor --json")[0], said);
     sandbox.run("doctor").ok().shows(&format!("note      {said}")).shows("nothing is wrong");
     sandbox.run("doctor -q").ok().prints("").quietly();
+    sandbox.run("doctor --strict").exits(1).shows(&format!("note      {said}")).shows("nothing is wrong");
+    sandbox.run("doctor --strict -q").exits(1).shows(&said);
+    assert_eq!(sandbox.run("doctor --strict --json").exits(1).json()["notes"][0], said);
     sandbox.run("pause default").ok();
     let worker = sandbox.worker("--queue other");
     let said = "1 job is due in queue net, and the workers that run take from others; \
@@ -58,12 +63,26 @@ fn jobs_that_are_due_and_have_no_worker_are_noted_and_not_wrong() {
 }
 
 #[test]
+fn schedules_that_no_worker_fires_are_noted() {
+    let sandbox = Sandbox::new("[jobs.hourly]\ncommand = 'true'\nschedule = '@hourly'\n");
+    sandbox.run("apply").ok();
+    let note = "note      1 schedule is applied, and no worker is running to fire it; runner work starts one";
+    sandbox.run("doctor").ok().shows(note);
+    sandbox.run("doctor --strict -q").exits(1).shows(note);
+    let worker = sandbox.worker("--queue other");
+    sandbox.run("doctor --strict -q").ok().prints("");
+    drop(worker);
+    sandbox.run("pause --schedule hourly").ok();
+    sandbox.run("doctor --strict -q").ok().prints("");
+}
+
+#[test]
 fn a_note_comes_exactly_where_no_worker_is_alive() {
     let sandbox = Sandbox::empty();
     let is_noted = || sandbox.run("doctor").ok().stdout.lines().any(|line| line.starts_with("note "));
     let workers_listed = || sandbox.run("inspect workers -q --fail-if-any").status();
     sandbox.add("--in 1h -- true");
-    assert!(!is_noted(), "nothing is due");
+    assert!(is_noted() && workers_listed() == Some(0));
     let worker = sandbox.worker("");
     worker.signal(Signal::STOP);
     wait_until("it is suspended", || sandbox.run("inspect workers").ok().stdout.contains("suspended"));
@@ -71,10 +90,11 @@ fn a_note_comes_exactly_where_no_worker_is_alive() {
     assert!(!is_noted() && workers_listed() == Some(1), "a suspended worker is alive");
     worker.kill();
     assert!(is_noted() && workers_listed() == Some(1), "a dead one is listed, and is no worker");
+    sandbox.run("cancel 1").ok();
     sandbox.run("work --until-idle").ok();
-    assert!(!is_noted() && workers_listed() == Some(0), "nothing is due any more");
+    assert!(!is_noted() && workers_listed() == Some(0), "nothing waits any more");
     sandbox.add("-- true");
-    assert!(is_noted() && workers_listed() == Some(0));
+    assert!(is_noted());
     sandbox.run("pause default").ok();
     assert!(!is_noted(), "it is meant to wait");
 }

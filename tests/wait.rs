@@ -117,7 +117,7 @@ fn ctrl_c_ends_the_waiting_and_the_job_goes_on() {
             .wait()
             .exits(exit)
             .prints("1\n2\n")
-            .says("jobs 1 2 have not finished")
+            .says("jobs 1 2 have not finished: job 1 has not started: no worker is running for queue default")
             .says("runner cancel 1 2 cancels them");
         assert_eq!(sandbox.job(1)["state"], "pending");
     }
@@ -155,6 +155,36 @@ fn the_patience_may_end_before_the_job() {
     sandbox.until_logged(3);
     let ran = sandbox.run("enqueue slow --wait --wait-timeout 10ms --unique-key u").exits(75);
     ran.says("gave up waiting after 10ms; job 3 is still running");
+}
+
+#[test]
+fn a_wait_that_is_given_up_says_whether_the_job_has_started() {
+    let sandbox = Sandbox::new(JOBS);
+    let given_up = |id: u64, said: &str| {
+        let ran = sandbox.run(&format!("wait {id} --wait-timeout 10ms -q")).exits(75).prints("");
+        ran.says(&format!("gave up waiting after 10ms; job {id} {said}"));
+    };
+    sandbox.add("slow");
+    let worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    given_up(1, "is still running");
+    sandbox.add("good");
+    given_up(2, "has not started: no worker has a free slot for queue default");
+    sandbox.add("good --in 1h");
+    given_up(3, "has not started: due in ");
+    sandbox.add("good --queue net");
+    sandbox.run("pause net").ok();
+    given_up(4, "has not started: queue net is paused");
+    worker.kill();
+    given_up(1, "has started, and its worker died: the next runner work deals with it");
+    given_up(2, "has not started: no worker is running for queue default");
+    let ran = sandbox.run("wait 1 2 --wait-timeout 0s").exits(75);
+    ran.says("jobs 1 2 have not finished: job 2 has not started: no worker is running for queue default");
+    sandbox.run("cancel 1 3").ok();
+    let ran = sandbox.run("wait 2 --wait-timeout 50ms").exits(75);
+    assert_eq!(ran.stderr.matches("waiting for job 2, but no worker is running").count(), 1, "{ran}");
+    sandbox.drain();
+    sandbox.run("wait 2 --wait-timeout 0s").ok();
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub enum Verb {
     Logs(Logs),
     /// Wait until jobs have ended, and print them; exit 0 if all succeeded
     #[command(after_help = examples::WAIT)]
-    Wait(Ids),
+    Wait(Wait),
     /// Cancel jobs: a waiting one at once; a running one is asked to end
     #[command(after_help = "Examples:\n  runner cancel 7\n  runner cancel 7 8 9")]
     Cancel(Ids),
@@ -81,8 +81,8 @@ pub enum Verb {
     #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),
     /// Check the database and its workers; exit 1 if something is wrong
-    #[command(after_help = "Examples:\n  runner doctor\n  runner doctor --json")]
-    Doctor,
+    #[command(after_help = examples::DOCTOR)]
+    Doctor(Doctor),
     /// Make the schedules of the database those of the job file
     #[command(after_help = examples::APPLY)]
     Apply(Apply),
@@ -242,6 +242,15 @@ pub struct Ids {
 }
 
 #[derive(Debug, Args)]
+pub struct Wait {
+    #[command(flatten)]
+    pub jobs: Ids,
+    /// Wait no longer than this; then exit 75, and the jobs go on
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse)]
+    pub wait_timeout: Option<Millis>,
+}
+
+#[derive(Debug, Args)]
 pub struct Retry {
     /// Ids of jobs
     #[arg(value_name = "ID", required_unless_present = "dead", value_parser = values::id)]
@@ -297,6 +306,13 @@ pub struct Backup {
     /// The copy
     #[arg(value_name = "FILE")]
     pub target: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Exit 1 also if a note stands: jobs wait, and no worker is running that takes them
+    #[arg(long)]
+    pub strict: bool,
 }
 
 #[derive(Debug, Args)]

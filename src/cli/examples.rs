@@ -29,6 +29,7 @@ pub const WAIT: &str = "\
 Examples:
   runner wait 7             exits as the job did
   runner wait 7 8 9         0 if all succeeded, else 1
+  runner wait 7 --wait-timeout 1h    75 if it has not ended by then
   runner wait 7 --json | jq .result
 
 Exit status for a single job that did not succeed: its last attempt's own; 128 \
@@ -124,6 +125,11 @@ Examples:
 A job goes with its attempts, output and input; its idempotency key may be given \
 out again. Ctrl-C ends it between two jobs. The file does not shrink, its space is \
 used again; to shrink it, stop the workers and type sqlite3 FILE VACUUM.";
+
+pub const DOCTOR: &str = "\
+Examples:
+  runner doctor
+  runner doctor --strict -q    for cron: silent unless somebody should look";
 
 pub const RESTORE: &str = "\
 Examples:

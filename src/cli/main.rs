@@ -93,7 +93,7 @@ fn run_verb(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
         Verb::Apply(args) => apply::run(global, args, out),
         Verb::Explain(args) => explain::run(global, args, out),
         Verb::Prune(args) => prune::run(global, args, out),
-        Verb::Doctor => doctor::run(global, out),
+        Verb::Doctor(args) => doctor::run(global, args, out),
         Verb::Backup(args) => backup::run(global, args, out),
         Verb::Restore(args) => restore::run(global, args, out),
         Verb::Pause(args) => pause::run(global, args, true, out),

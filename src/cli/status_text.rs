@@ -40,10 +40,17 @@ pub fn expiry_text(job: &JobRow, now: Timestamp) -> Option<String> {
 }
 
 /// Whether an unfinished job has started, and if not, why: `job 1 has not started: no worker is running …`.
-pub fn not_started_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> String {
+pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> String {
     let (id, queue) = (job.id, &job.spec.queue);
     if job.state == JobState::Running {
-        return format!("job {id} is still running");
+        let holds = |worker: &&WorkerStatus| job.worker_id.as_ref() == Some(&worker.row.name);
+        let is_alive = workers.iter().find(holds).is_some_and(WorkerStatus::is_alive);
+        let how = if is_alive {
+            "is still running"
+        } else {
+            "has started, and its worker died: the next runner work deals with it"
+        };
+        return format!("job {id} {how}");
     }
     let why = if job.paused {
         format!("queue {queue} is paused")

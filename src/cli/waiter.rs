@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use super::error::{CliError, ExitStatus};
 use super::output::{Written, warn};
 use super::poll::Poller;
-use super::status_text::{no_worker, not_started_text};
+use super::status_text::{no_worker, unfinished_text};
 use super::worker_status::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
@@ -138,10 +138,16 @@ fn unfinished(store: &Store, ids: &[i64], status: ExitStatus, what: &str) -> Res
     }
     let named: Vec<_> = jobs.iter().take(MAX_NAMED).map(|job| job.id.to_string()).collect();
     let named = named.join(" ");
+    // Of several the first that has not started: mostly all of them have the same reason.
+    let first = jobs.iter().find(|job| job.state == JobState::Pending).or(jobs.first());
+    let workers = worker_statuses(store)?;
+    let why = first.map(|job| unfinished_text(job, &workers, now)).unwrap_or_default();
     let (which, pronoun) = match jobs.as_slice() {
-        [job] => (not_started_text(job, &worker_statuses(store)?, now), "it"),
-        [..] if jobs.len() > MAX_NAMED => (format!("jobs {named} and others have not finished"), "these"),
-        [..] => (format!("jobs {named} have not finished"), "them"),
+        [] | [_] => (why, "it"),
+        [..] if jobs.len() > MAX_NAMED => {
+            (format!("jobs {named} and others have not finished: {why}"), "these")
+        }
+        [..] => (format!("jobs {named} have not finished: {why}"), "them"),
     };
     Ok(CliError::new(status, format!("{what}; {which}"))
         .hint(format!("the waiting has ended, not the work; runner cancel {named} cancels {pronoun}")))

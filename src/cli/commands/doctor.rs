@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::cli::args::Global;
+use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written};
@@ -44,8 +44,8 @@ struct Problem {
     what: String,
 }
 
-/// Checks everything; exit 1 if a rule is broken.
-pub fn run(global: &Global, out: &mut Output) -> Result<ExitStatus> {
+/// Checks everything; exit 1 if a rule is broken, or, if strict, if a note stands.
+pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatus> {
     let mut report = Report { sqlite: rusqlite::version(), ..Report::default() };
     let file = locate::store_file(global)?;
     report.db = file.path().display().to_string();
@@ -58,18 +58,20 @@ pub fn run(global: &Global, out: &mut Output) -> Result<ExitStatus> {
         report.workers_dead = workers.len() - report.workers_alive;
         check_held_jobs(&workers, &mut report);
         note_waiting_jobs(&store, &workers, &mut report)?;
+        note_schedules(&store, &mut report)?;
         report.rules = Store::audit_rules().count();
         for Finding { rule, what } in store.audit()? {
             report.problem(rule, what);
         }
     }
+    let is_well = report.problems.is_empty() && (report.notes.is_empty() || !args.strict);
     if out.json {
         out.object(&report)?;
-    } else if !out.quiet || !report.problems.is_empty() {
+    } else if !out.quiet || !is_well {
         show(out, &report)?;
     }
     out.flush()?;
-    Ok(if report.problems.is_empty() { ExitStatus::SUCCESS } else { ExitStatus::NO })
+    Ok(if is_well { ExitStatus::SUCCESS } else { ExitStatus::NO })
 }
 
 impl Report {
@@ -152,21 +154,39 @@ fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
     }
 }
 
-/// Notes due jobs that no worker would take: on purpose, or because no worker was started.
+/// Notes jobs that wait, and that no worker would take. A paused queue is meant to wait.
 fn note_waiting_jobs(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
-    for QueueRow { name, paused, counts } in store.overview(clock::now())?.queues {
-        let due = counts.ready;
-        if due == 0 || paused || workers.iter().any(|worker| worker.takes_from(&name)) {
+    for QueueRow { name, paused, counts, .. } in store.overview(clock::now())?.queues {
+        let jobs = [(counts.ready, "due"), (counts.scheduled + counts.retrying, "scheduled")];
+        let jobs = jobs.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| {
+            let are = if count == 1 { "is" } else { "are" };
+            format!("{} {are} {word}", counted(count, "job"))
+        });
+        let jobs = jobs.collect::<Vec<_>>().join(" and ");
+        if jobs.is_empty() || paused || workers.iter().any(|worker| worker.takes_from(&name)) {
             continue;
         }
-        let are = if due == 1 { "is" } else { "are" };
         let start = match report.workers_alive {
             0 => "no worker is running for it; runner work starts one".to_owned(),
             _ => {
                 format!("the workers that run take from others; runner work --queue {name} starts one for it")
             }
         };
-        report.notes.push(format!("{} {are} due in queue {name}, and {start}", counted(due, "job")));
+        report.notes.push(format!("{jobs} in queue {name}, and {start}"));
+    }
+    Ok(())
+}
+
+/// Notes schedules that no worker fires. Any worker fires all of them.
+fn note_schedules(store: &Store, report: &mut Report) -> Result<()> {
+    let schedules = store.schedules()?;
+    let waiting = schedules.iter().filter(|row| row.next_at.is_some() && !row.paused).count();
+    if waiting > 0 && report.workers_alive == 0 {
+        let (is, them) = if waiting == 1 { ("is", "it") } else { ("are", "them") };
+        let schedules = counted(waiting, "schedule");
+        report.notes.push(format!(
+            "{schedules} {is} applied, and no worker is running to fire {them}; runner work starts one"
+        ));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::cli::args::{Global, Ids};
+use crate::cli::args::{Global, Wait};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, job_json, warn};
@@ -11,10 +11,10 @@ use crate::clock;
 use crate::model::JobState;
 
 /// Waits for jobs and prints each when it has ended.
-pub fn run(global: &Global, args: &Ids, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     let mut exit = ExitStatus::SUCCESS;
-    for id in &args.ids {
+    for id in &args.jobs.ids {
         if store.job(*id, clock::now())?.is_none() {
             warn(&format!("there is no job {id}"));
             exit = ExitStatus::NOT_FOUND;
@@ -23,7 +23,7 @@ pub fn run(global: &Global, args: &Ids, out: &mut Output) -> Result<ExitStatus> 
     if exit != ExitStatus::SUCCESS {
         return Ok(exit);
     }
-    Waiter::new(None, out.quiet)?.wait_for(&mut store, &args.ids, &mut |_, job, _| {
+    Waiter::new(args.wait_timeout, out.quiet)?.wait_for(&mut store, &args.jobs.ids, &mut |_, job, _| {
         if out.quiet && job.state == JobState::Succeeded {
             return Ok(());
         }
