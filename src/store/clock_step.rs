@@ -30,7 +30,7 @@ impl Store {
         }
         self.write(|tx| {
             let sql = "UPDATE jobs SET run_at = ?1 + (run_at - changed_at), changed_at = ?1
-                       WHERE state = 'pending' AND changed_at > ?2 AND (attempts > 0 OR run_at = changed_at)";
+                       WHERE state = 'pending' AND changed_at > ?2 AND (attempts > 0 OR run_at <= changed_at)";
             Ok(tx.prepare_cached(sql)?.execute(params![now.0, future])?)
         })
     }

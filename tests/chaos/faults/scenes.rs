@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::power::scenario::JOBS;
-use crate::support::{Background, Call, Sandbox, wait_until};
+use crate::support::{Background, Call, Sandbox, Sql, wait_until};
 
 /// What a call is to do, and from where it starts.
 pub struct Scene {
@@ -15,7 +15,7 @@ pub struct Scene {
     pub line: &'static str,
     /// What it reads.
     pub stdin: Option<String>,
-    /// How many jobs it adds where it ends well.
+    /// How many jobs it adds where it ends well, at most.
     pub adds: usize,
     /// It is a worker: it may be told to stop.
     pub works: bool,
@@ -25,12 +25,13 @@ pub struct Scene {
 }
 
 /// Folders as they may be before a scene: nothing; a few jobs that wait; jobs of all kinds that wait; what a killed worker
-/// has left; jobs that have finished, and one that waits.
+/// has left; jobs that have finished, and one that waits; a schedule with one time that was missed.
 const NOTHING: &str = "nothing";
 const WAITING: &str = "waiting";
 const WORK: &str = "work";
 const KILLED: &str = "killed";
 const FINISHED: &str = "finished";
+const SCHEDULED: &str = "scheduled";
 
 const fn scene(name: &'static str, line: &'static str, start: &'static str) -> Scene {
     Scene { name, line, stdin: None, adds: 0, works: false, in_full: false, start }
@@ -48,10 +49,12 @@ pub fn all() -> Vec<Scene> {
         Scene { stdin: Some(input()), ..enqueue("input", "enqueue reader --stdin", 1, WAITING) },
         work("work", "work -j1 --until-idle --log json --shutdown-timeout 2s", WORK),
         work("work of four", "work -j4 --drain --shutdown-timeout 2s", WAITING),
+        Scene { adds: 1, ..work("fire", "work -j1 --until-idle --shutdown-timeout 2s", SCHEDULED) },
         work("recover", "work -j2 --drain --shutdown-timeout 2s", KILLED),
         scene("cancel", "cancel 1", WAITING),
         scene("retry", "retry 2", FINISHED),
         scene("pause", "pause later", WAITING),
+        scene("apply", "apply", WAITING),
         scene("inspect", "inspect 2 --json", FINISHED),
         scene("overview", "inspect", KILLED),
         scene("logs", "logs 2", FINISHED),
@@ -82,6 +85,10 @@ impl Starts {
         starts.run(FINISHED, "enqueue good bad");
         starts.call(FINISHED, "work -j1 --drain -q").run().exits(1);
         starts.run(FINISHED, "enqueue once");
+        starts.run(SCHEDULED, "apply");
+        let sql = Sql::open(&starts.folder(SCHEDULED).join("runner.db"));
+        sql.run("UPDATE schedules SET schedule = 'every 1y', next_at = 1");
+        drop(sql);
         starts.is_killed();
         starts
     }

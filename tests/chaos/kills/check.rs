@@ -3,6 +3,7 @@
 use super::books::Books;
 use super::evidence::Evidence;
 use super::history;
+use super::jobs::SCHEDULES;
 use super::watch::Seen;
 use crate::support::Sandbox;
 
@@ -13,6 +14,7 @@ pub fn everything(sandbox: &Sandbox, books: &Books, seen: &mut Seen, evidence: &
     acknowledged_jobs_are_there_and_final(books, evidence);
     jobs_that_were_enqueued_together_are_there_together(books, evidence);
     a_cancel_on_record_holds(books, evidence);
+    each_time_of_a_schedule_made_one_job(sandbox, books);
     the_doctor_finds_nothing(sandbox, books);
 }
 
@@ -56,6 +58,27 @@ fn jobs_that_were_enqueued_together_are_there_together(books: &Books, evidence: 
         let there = evidence.jobs.values().filter(|job| job.lot.as_ref() == Some(&number)).count();
         books.expect(there == 0 || there == size, || {
             format!("of {size} jobs that were enqueued together {there} are there")
+        });
+    }
+}
+
+/// From the first job to the last time there is one job each second, or each minute; none waited for a worker so long that
+/// its time was missed.
+fn each_time_of_a_schedule_made_one_job(sandbox: &Sandbox, books: &Books) {
+    let sql = sandbox.sql();
+    for name in SCHEDULES {
+        let times: Vec<i64> = sql.all(
+            &format!("SELECT scheduled_for FROM jobs WHERE name = '{name}' ORDER BY scheduled_for"),
+            |row| row.get(0),
+        );
+        let pace = if name == "tick-3" { 60_000 } else { 1_000 };
+        let wrong = times.windows(2).find(|pair| pair[1] - pair[0] != pace);
+        books.expect(wrong.is_none(), || format!("{name} fired for {wrong:?}, one after the other"));
+        let last = sql.all(&format!("SELECT last_fired_at FROM schedules WHERE name = '{name}'"), |row| {
+            row.get::<_, Option<i64>>(0)
+        });
+        books.expect(last == [times.last().copied()], || {
+            format!("{name} fired last for {last:?}, of {times:?}")
         });
     }
 }

@@ -17,6 +17,9 @@ pub const KINDS: [(&str, u32); 10] = [
     ("missing", 4),
 ];
 
+/// The jobs that workers enqueue every second, so that a kill often meets a time that comes.
+pub const SCHEDULES: [&str; 3] = ["tick-1", "tick-2", "tick-3"];
+
 /// Sourced by each job.
 pub const LINES: &str = r#"
 say() { echo "$1 $RUNNER_JOB_ID $RUNNER_ATTEMPT $RUNNER_WORKER_ID" >> log; }
@@ -76,4 +79,17 @@ description = "Cannot be started, and is tried again all the same"
 command = ["./no-such-program"]
 max_attempts = 2
 auto_retry_for = ["*"]
+
+[jobs.tick-1]
+command = ". ./lines.sh; say start; say end"
+schedule = "every 1s"
+
+[jobs.tick-2]
+command = ". ./lines.sh; say start; say end"
+schedule = "every 1s"
+missed = "all"
+
+[jobs.tick-3]
+command = ". ./lines.sh; say start; beats 3 beat; say end"
+schedule = "* * * * *"
 "#;

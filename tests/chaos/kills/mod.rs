@@ -44,6 +44,7 @@ fn every_promise_holds_whatever_is_killed_and_when() {
     sandbox.write("lines.sh", jobs::LINES);
     let books = Books::default();
     sandbox.add("quick");
+    sandbox.run("apply").ok();
     let over = AtomicBool::new(false);
     let (tally, mut seen) = thread::scope(|scope| {
         let bell = Bell(&over);
@@ -58,6 +59,9 @@ fn every_promise_holds_whatever_is_killed_and_when() {
         drop(bell);
         (tally, watcher.join().expect("the watcher"))
     });
+    for schedule in jobs::SCHEDULES {
+        sandbox.run(&format!("pause --schedule {schedule}")).ok();
+    }
     let ran = sandbox.run("work -j8 --drain -q");
     books.expect(ran.stderr.is_empty(), || format!("the last worker complained: {ran}"));
     let evidence = evidence::gather(&sandbox);

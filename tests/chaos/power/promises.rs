@@ -91,6 +91,9 @@ impl Promises {
     }
 
     fn event(&mut self, event: &Value) {
+        if event["event"] == "schedule_fired" {
+            self.printed.extend(event["job_id"].as_u64());
+        }
         let (Some(job), Some(number)) = (event["job_id"].as_u64(), event["attempt"].as_u64()) else { return };
         let start = (job, u32::try_from(number).expect("a number of an attempt"));
         let text = |key: &str| event[key].as_str().map(str::to_owned);

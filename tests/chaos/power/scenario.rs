@@ -1,6 +1,8 @@
 //! A day in the life of a database, recorded: its creation, enqueues, workers, one that is killed, a recovery, replays, a
 //! copy, and outputs that are large enough to turn the write-ahead log over.
 
+use std::time::{Duration, Instant};
+
 use super::journal::{self, Record};
 use super::rows::Rows;
 use crate::preload::shimmed;
@@ -37,6 +39,9 @@ retryable = false
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; while [ -e "$HOLD" ]; do sleep 0.01; done'
 [jobs.loud]
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; yes loud | head -c 550000'
+[jobs.tick]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
+schedule = "every 1s"
 "#;
 
 /// The jobs that are enqueued together.
@@ -76,6 +81,7 @@ pub fn record() -> Recording {
     day.replays();
     day.is_copied();
     day.is_loud();
+    day.is_scheduled();
     let records = journal::read(&day.sandbox.path("journal"), &day.sandbox.path("disk"));
     let last = Rows::read(&day.sandbox.path("disk").join(DB)).expect("the database");
     Recording { sandbox: day.sandbox, records, last }
@@ -169,6 +175,14 @@ impl Day {
         call.run().ok();
         self.notes("backup copy.db");
         self.add("good");
+    }
+
+    fn is_scheduled(&self) {
+        self.run("apply").ok();
+        let applied = Instant::now();
+        wait_until("the schedule is due", || applied.elapsed() > Duration::from_millis(1_100));
+        self.run("work -j1 --drain --log json").ok().shows("schedule_fired");
+        self.run("pause --schedule tick").ok();
     }
 
     fn is_loud(&self) {

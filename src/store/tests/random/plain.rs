@@ -266,7 +266,7 @@ impl Plain {
         }
         let mut moved = 0;
         for job in self.jobs.values_mut() {
-            let at_once = job.run_at == job.changed_at;
+            let at_once = job.run_at <= job.changed_at;
             if job.state == JobState::Pending
                 && is_ahead(job.changed_at)
                 && (!job.attempts.is_empty() || at_once)
