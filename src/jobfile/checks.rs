@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::codes::{Codes, signal_like};
+use super::codes::Codes;
 use super::diagnostics::{Mistakes, Span};
 use super::job::Job;
 use super::shared_keys::Level;
@@ -52,25 +52,17 @@ fn check_code_lists(jobs: &[Job], defaults: &Level, file: &Codes, mistakes: &mut
     for (job, possible) in &certain {
         for (pattern, at) in job.level.retry.code_lists().into_iter().flatten().flatten() {
             if !possible.include(pattern) {
-                possible.refuse(pattern, at, &format!("in the job `{}`", job.level.spec.name), mistakes);
+                possible.refuse(pattern, at, job, mistakes);
             }
         }
     }
     for (index, list) in defaults.retry.code_lists().into_iter().enumerate() {
         let inherits = |job: &Job| job.level.retry.code_lists()[index].is_none();
         for (pattern, at) in list.into_iter().flatten() {
-            let mut misfits =
-                certain.iter().filter(|(job, possible)| inherits(job) && !possible.include(pattern));
-            let Some((first, possible)) = misfits.next() else {
-                continue;
-            };
-            let others = match misfits.count() {
-                0 => String::new(),
-                1 => ", nor in 1 other".to_owned(),
-                others => format!(", nor in {others} others"),
-            };
-            let place = format!("in the job `{}`{others}", first.level.spec.name);
-            possible.refuse(pattern, at, &place, mistakes);
+            let misfit = certain.iter().find(|(job, possible)| inherits(job) && !possible.include(pattern));
+            if let Some((job, possible)) = misfit {
+                possible.refuse(pattern, at, job, mistakes);
+            }
         }
     }
 }
@@ -97,65 +89,29 @@ impl PossibleCodes {
         self.codes.iter().any(|code| pattern.matches(code))
     }
 
-    fn refuse(&self, pattern: &CodePattern, at: &Span, place: &str, mistakes: &mut Mistakes) {
-        let mistake = mistakes.add(at, format!("`{pattern}` cannot occur {place}"));
+    fn refuse(&self, pattern: &CodePattern, at: &Span, job: &Job, mistakes: &mut Mistakes) {
+        let mistake =
+            mistakes.add(at, format!("`{pattern}` cannot occur in the job `{}`", job.level.spec.name));
         let text = pattern.to_string();
-        let meant = meant(pattern);
-        if self.include(&meant) {
-            mistake.hint(format!("did you mean \"{meant}\"?"));
-            return;
+        if let Some(name) = self.name_of(pattern) {
+            mistake.hint(format!("this job calls that ending {name}"));
+        } else if text.starts_with("EXIT_") || text.starts_with("SIGNAL_") {
+            mistake.hint("unmapped endings are EXIT_1 to EXIT_255 and SIGNAL_HUP to SIGNAL_SYS");
+        } else if let Some(near) = nearest(&text, self.codes.iter().map(ErrorCode::as_str)) {
+            mistake.hint(format!("did you mean \"{near}\"?"));
+        } else {
+            mistake.hint("map an exit status to it in `exit_codes`, or declare it in `reports`");
         }
-        if let Some(why) = self.why_not(&meant) {
-            mistake.hint(why);
-            return;
-        }
-        let own = self.codes.iter().filter(|code| !code.is_built_in()).map(ErrorCode::as_str);
-        match nearest(&text, own.clone()) {
-            Some(near) => mistake.hint(format!("did you mean \"{near}\"?")),
-            None => mistake.hint("map an exit status to it in `exit_codes`, or declare it in `reports`"),
-        };
-        let own = own.collect::<Vec<_>>().join(", ");
-        mistake.allowed(format!("{own}, and unmapped endings: EXIT_n, SIGNAL_NAME, EXIT_*, SIGNAL_*, *"));
+        let named = self.codes.iter().filter(|code| !code.is_built_in()).map(ErrorCode::as_str);
+        let named = named.collect::<Vec<_>>().join(", ");
+        mistake.allowed(format!("{named}, and unmapped endings: EXIT_n, SIGNAL_NAME, EXIT_*, SIGNAL_*, *"));
     }
 
-    /// Why a built-in code or a family does not occur; none for other codes.
-    fn why_not(&self, pattern: &CodePattern) -> Option<String> {
-        let status = match pattern {
-            CodePattern::Any => return None,
-            CodePattern::AnyExit | CodePattern::AnySignal => {
-                return Some(match &self.rules.default {
-                    Some(default) => format!("`default_error_code` names every unmapped ending {default}"),
-                    None => "`exit_codes` maps all of them".to_owned(),
-                });
-            }
-            CodePattern::Code(code) => match (code.as_exit(), code.as_signal()) {
-                (Some(256..), _) => return Some("255 is the largest exit status".to_owned()),
-                (Some(exit), _) => Status::Exited(i32::try_from(exit).ok()?),
-                (_, Some(signal)) if !(1..=signal::MAX).contains(&signal) => {
-                    return Some(format!("signals are numbered from 1 to {}", signal::MAX));
-                }
-                (_, Some(signal)) => Status::Signaled(signal),
-                (None, None) => return None,
-            },
-        };
-        match status {
-            Status::Exited(exit) if self.rules.is_success(exit) => {
-                Some(format!("exit status {exit} is a success of this job"))
-            }
-            _ => Some(format!("this job calls that ending {}", self.rules.code_of(status))),
-        }
+    /// The code that an ending has here, in place of the built-in one.
+    fn name_of(&self, pattern: &CodePattern) -> Option<ErrorCode> {
+        let CodePattern::Code(code) = pattern else { return self.rules.default.clone() };
+        let exit = code.as_exit().and_then(|exit| i32::try_from(exit).ok()).map(Status::Exited);
+        let status = exit.or_else(|| code.as_signal().map(Status::Signaled))?;
+        Some(self.rules.code_of(status)).filter(|name| name != code)
     }
-}
-
-/// The built-in code that `EXIT_01`, `SIGKILL`, `SIGNAL_9` or `SIGNAL_KIL` means; other codes stay as they are.
-fn meant(pattern: &CodePattern) -> CodePattern {
-    let CodePattern::Code(code) = pattern else {
-        return pattern.clone();
-    };
-    if code.is_built_in() {
-        return pattern.clone();
-    }
-    let exit = code.as_str().strip_prefix("EXIT_").and_then(|digits| digits.parse().ok());
-    let meant = exit.map(ErrorCode::exit).or_else(|| signal_like(code.as_str()).map(ErrorCode::signal));
-    CodePattern::Code(meant.unwrap_or_else(|| code.clone()))
 }

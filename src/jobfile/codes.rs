@@ -2,8 +2,7 @@
 
 use super::diagnostics::{Mistakes, Span};
 use super::read::{Entry, Value, distinct};
-use super::suggest::nearest;
-use crate::model::{ErrorCode, ExitCodes, ExitEntry, ExitKey, signal};
+use crate::model::{ErrorCode, ExitCodes, ExitEntry, ExitKey};
 
 /// The error codes that one level gives to exits.
 #[derive(Default)]
@@ -79,7 +78,8 @@ impl Codes {
 
     fn map(&mut self, entry: &Entry<'_>, mistakes: &mut Mistakes) {
         let code = self.target(entry.value, mistakes);
-        let key = exit_key(entry, mistakes).filter(|key| self.is_free(*key, &entry.at, mistakes));
+        let key = ExitKey::parse(entry.key).map_err(|why| mistakes.add(&entry.at, why)).ok();
+        let key = key.filter(|key| self.is_free(*key, &entry.at, mistakes));
         match (key, code) {
             (Some(key), Some(code)) => self.mapped.push((ExitEntry { key, code }, entry.at.clone())),
             (None, Some(code)) => self.others.push(code),
@@ -111,25 +111,4 @@ fn collide(a: ExitKey, b: ExitKey) -> bool {
         }
         _ => a == b,
     }
-}
-
-fn exit_key(entry: &Entry<'_>, mistakes: &mut Mistakes) -> Option<ExitKey> {
-    ExitKey::parse(entry.key)
-        .map_err(|why| {
-            let mistake = mistakes.add(&entry.at, why);
-            if let Some(signal) = signal_like(&entry.key.to_ascii_uppercase()) {
-                mistake.hint(format!("did you mean {}?", signal::name(signal)));
-            }
-        })
-        .ok()
-}
-
-/// The signal that `SIGTREM`, `SIGNAL_TERM`, `SIGNAL_SIGTERM` or `SIGNAL_15` most likely means.
-pub(super) fn signal_like(text: &str) -> Option<i32> {
-    let short = text.strip_prefix("SIGNAL_").or_else(|| text.strip_prefix("SIG"))?;
-    let short = short.strip_prefix("SIG").unwrap_or(short);
-    let names: Vec<String> = (1..=signal::MAX_NAMED).map(signal::short_name).collect();
-    let near = || signal::number(nearest(short, names.iter().map(String::as_str))?);
-    let number = short.parse().ok().filter(|number| (1..=signal::MAX).contains(number));
-    number.or_else(|| signal::number(short)).or_else(near)
 }

@@ -56,37 +56,26 @@ const BACKOFF_KEYS: [&str; 8] =
 const RETRY_COUNTS: [&str; 3] = ["retries", "max_retries", "retry_count"];
 
 /// Keys of other systems, and ours.
-const RENAMED: [(&str, &str); 23] = [
+const RENAMED: &[(&str, &str)] = &[
     ("cron", "schedule"),
     ("tz", "timezone"),
     ("cmd", "command"),
-    ("run", "command"),
-    ("exec", "command"),
     ("script", "command"),
     ("workdir", "cwd"),
-    ("working_directory", "cwd"),
     ("environment", "env"),
     ("ttl", "expires_in"),
-    ("deadline", "expires_in"),
     ("attempts", "max_attempts"),
-    ("tries", "max_attempts"),
     ("retry", "retryable"),
     ("retry_on", "auto_retry_for"),
     ("retry_delay", "backoff"),
-    ("type", "strategy"),
     ("base", "initial"),
-    ("initial_delay", "initial"),
     ("factor", "multiplier"),
     ("max_delay", "max"),
-    ("cap", "max"),
-    ("interval", "delay"),
 ];
 
 /// Keys of other systems for what runner leaves to others, and how to do without.
-const ABSENT: [(&str, &str); 4] = [
+const ABSENT: &[(&str, &str)] = &[
     ("depends_on", "jobs do not depend on each other: let the first job's command enqueue the next"),
-    ("args", "write the arguments in `command`, or after `runner enqueue NAME --`"),
-    ("name", "write the name of a job in its header: [jobs.NAME]"),
     (
         "concurrency",
         "`runner work -j N` sets the number of slots; `unique_key` allows one unfinished job at a time",
@@ -129,7 +118,7 @@ pub(super) fn unknown(section: Section, entry: &Entry<'_>, mistakes: &mut Mistak
         mistake.hint(hint);
         return None;
     }
-    let renamed = our_key(key);
+    let renamed = look_up(RENAMED, &snake_case(key));
     let wanted = renamed.unwrap_or(key);
     if let Some(ours) = renamed.filter(|ours| section.has(ours)) {
         mistake.hint(format!("write `{ours}`"));
@@ -156,13 +145,13 @@ fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
         _ => {}
     }
     let key = snake_case(entry.key);
-    if RETRY_COUNTS.contains(&key.as_str()) || strsim::osa_distance(&key, RETRY_COUNTS[0]) == 1 {
+    if RETRY_COUNTS.contains(&key.as_str()) {
         let max = i64::from(RetryPolicy::MAX_ATTEMPTS);
         let retries = entry.value.as_integer().filter(|retries| (0..max).contains(retries));
         let runs = retries.map_or("N".to_owned(), |retries| (retries + 1).to_string());
         return Some(format!("write `max_attempts = {runs}`: it counts every attempt, the first included"));
     }
-    look_up(&ABSENT, &key).map(str::to_owned)
+    look_up(ABSENT, &key).map(str::to_owned)
 }
 
 /// Is this a table with a `command`, and so meant as a job, wherever it stands?
@@ -170,12 +159,6 @@ pub(super) fn is_job(entry: &Entry<'_>) -> bool {
     entry.value.data().as_table().is_some_and(|table| table.contains_key("command"))
 }
 
-/// Our name for a key of another system.
-fn our_key(word: &str) -> Option<&'static str> {
-    look_up(&RENAMED, word)
-}
-
 fn look_up(words: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
-    let word = snake_case(word);
-    words.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours)
+    words.iter().find(|(theirs, _)| theirs == &word).map(|(_, ours)| *ours)
 }

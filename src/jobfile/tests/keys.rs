@@ -15,7 +15,6 @@ retry_on = ["TIMEOUT"]
 cron = "* * * * *"
 depends_on = ["b"]
 concurrency = 3
-retires = "many"
 [jobs.b]
 command = "make"
 backoff = { base = "1s", max_delay = "5m" }
@@ -37,11 +36,9 @@ backoff = { base = "1s", max_delay = "5m" }
         hint: jobs do not depend on each other: let the first job's command enqueue the next
     10:1 there is no key `concurrency` in a job
         hint: `runner work -j N` sets the number of slots; `unique_key` allows one unfinished job at a time
-    11:1 there is no key `retires` in a job
-        hint: write `max_attempts = N`: it counts every attempt, the first included
-    14:13 there is no key `base` in `backoff`
+    13:13 there is no key `base` in `backoff`
         hint: write `initial`
-    14:26 there is no key `max_delay` in `backoff`
+    13:26 there is no key `max_delay` in `backoff`
         hint: write `max`
     ");
 }
