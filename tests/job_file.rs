@@ -260,7 +260,7 @@ retryable = false
           unique  push
           success  exit status 0, 3
           codes  22 HTTP_ERROR, 30-39 LATER, SIGKILL KILLED, else FAILED
-          retries  none: retryable = false, exactly one run
+          retries  none: retryable = false, exactly one attempt
         ");
     });
     let checked = sandbox.run("check --json").ok().json();

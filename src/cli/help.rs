@@ -38,11 +38,11 @@ When a job failed:
   retry    put dead or cancelled jobs back
   resolve  note that a dead job was dealt with
 Setup and upkeep:
-  init, check, apply   write, check, schedule a job file
-  pause, resume    hold a queue or a schedule; let it go on
-  prune            remove old jobs
-  doctor, backup, restore   check; copy; put a copy back
-  completions, man, schema   for shells, man(1), editors{after-help}";
+  init, check, apply        write, check, apply a job file
+  pause, resume             hold a queue or a schedule
+  prune                     remove old jobs
+  doctor, backup, restore   check or copy the database
+  completions, man, schema  for shells, man(1), editors{after-help}";
 
 const NEXT: &str = "\
 Go on with runner VERB --help, runner --help, runner man";
