@@ -29,6 +29,7 @@ mod job_file;
 mod json;
 mod logs;
 mod main_job;
+mod monitoring;
 mod output;
 mod pause;
 mod printed;
