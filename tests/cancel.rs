@@ -110,9 +110,9 @@ fn cancel_prints_the_jobs_and_names_unknown_ids() {
 }
 
 #[test]
-fn a_word_that_is_no_id_is_a_usage_error() {
+fn a_word_that_is_no_job_is_a_usage_error() {
     let sandbox = Sandbox::empty();
-    for line in ["cancel", "cancel x", "cancel 0", "cancel 1.2"] {
+    for line in ["cancel", "cancel x/y", "cancel 0"] {
         sandbox.run(line).exits(2);
     }
     sandbox.run("cancel 1").exits(66);

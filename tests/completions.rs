@@ -107,12 +107,12 @@ fn ids_that_the_verb_can_take() {
     sandbox.add("nightly-backup");
     sandbox.run("cancel 4").ok();
     for (line, ids) in [
-        ("wait ", "3"),
-        ("cancel ", "3"),
-        ("retry ", "4 1"),
-        ("resolve ", "1"),
-        ("retry --now ", "3"),
-        ("logs ", "4 3 2 1"),
+        ("wait ", "3 nightly-backup"),
+        ("cancel ", "3 nightly-backup"),
+        ("retry ", "4 1 nightly-backup nightly-report"),
+        ("resolve ", "1 nightly-report"),
+        ("retry --now ", "3 nightly-backup"),
+        ("logs ", "4 3 2 1 nightly-backup nightly-report"),
         ("explain 4", "4"),
         ("retry --dead --error-code ", "EXIT_3"),
     ] {
@@ -120,7 +120,8 @@ fn ids_that_the_verb_can_take() {
     }
     let lists = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
     assert_eq!(offered(&sandbox, "runner inspect ")[..7], lists);
-    assert_eq!(offered(&sandbox, "runner inspect ")[7..], ["4", "3", "2", "1"]);
+    let (ids, names) = (["4", "3", "2", "1"], ["nightly-backup", "nightly-report"]);
+    assert_eq!(offered(&sandbox, "runner inspect ")[7..], [&ids[..], &names[..]].concat());
     assert_eq!(words(&sandbox, "runner cancel --db other.db "), [""; 0]);
 }
 

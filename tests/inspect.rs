@@ -234,7 +234,7 @@ fn unknown_jobs_and_attempts_are_not_found() {
     sandbox.run("inspect 1.2").exits(66);
     sandbox.run("inspect 4.1").exits(66);
     for line in [
-        "nothing",
+        "no/thing",
         "0",
         "--state dead",
         "1 --name x",

@@ -48,7 +48,7 @@ fn unknown_jobs_and_attempts_are_not_found() {
     let sandbox = sandbox();
     sandbox.run("logs 2").exits(66).prints("").says("2");
     sandbox.run("logs 1.3").exits(66);
-    sandbox.run("logs x").exits(2);
+    sandbox.run("logs x/y").exits(2);
     sandbox.add("job --in 1h");
     sandbox.run("logs 2").exits(66).says("not been started");
 }

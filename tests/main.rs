@@ -30,6 +30,7 @@ mod json;
 mod logs;
 mod main_job;
 mod monitoring;
+mod names;
 mod output;
 mod pause;
 mod printed;

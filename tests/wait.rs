@@ -251,7 +251,7 @@ fn unknown_jobs_cannot_be_waited_for() {
     sandbox.run("wait 1").exits(66);
     sandbox.add("good");
     sandbox.run("wait 1 2").exits(66).prints("").says("there is no job 2");
-    for line in ["wait", "wait x", "enqueue good --wait-timeout 1s", "enqueue good --output-on-failure"] {
+    for line in ["wait", "wait x/y", "enqueue good --wait-timeout 1s", "enqueue good --output-on-failure"] {
         sandbox.run(line).exits(2);
     }
     sandbox.run("enqueue good --wait --wait-timeout 1").exits(2);

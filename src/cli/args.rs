@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use super::examples;
 use super::options::JobOptions;
-use super::values;
+use super::values::{self, JobRef};
 use crate::model::{ErrorCode, JobState};
 use crate::text::{Millis, PastTime};
 
@@ -66,8 +66,10 @@ pub enum Verb {
     #[command(after_help = examples::WAIT)]
     Wait(Wait),
     /// Cancel jobs: a waiting one at once; a running one is asked to end
-    #[command(after_help = "Examples:\n  runner cancel 7\n  runner cancel 7 8 9")]
-    Cancel(Ids),
+    #[command(
+        after_help = "Examples:\n  runner cancel 7 8 9\n  runner cancel nightly-backup    its newest job"
+    )]
+    Cancel(Jobs),
     /// Put dead or cancelled jobs back, with a fresh budget of attempts
     #[command(after_help = examples::RETRY)]
     Retry(Retry),
@@ -182,7 +184,7 @@ pub enum LogFormat {
 
 #[derive(Debug, Default, Args)]
 pub struct Inspect {
-    /// ID, ID.N, jobs, attempts, dead, workers, queues, schedules or stats
+    /// ID, NAME, either with .N, jobs, attempts, dead, workers, queues, schedules or stats
     #[arg(value_name = "WHAT")]
     pub what: Option<String>,
     /// Only in this state: also ready, scheduled, retrying; for attempts also an outcome. Repeatable
@@ -217,7 +219,7 @@ pub struct Inspect {
 #[derive(Debug, Args)]
 pub struct Logs {
     /// A job (its last attempt), or one attempt of it
-    #[arg(value_name = "ID[.N]", value_parser = values::JobOrAttempt::parse)]
+    #[arg(value_name = "ID|NAME[.N]", value_parser = values::JobOrAttempt::parse)]
     pub which: values::JobOrAttempt,
     /// Only standard output
     #[arg(long, conflicts_with = "stderr")]
@@ -233,18 +235,18 @@ pub struct Logs {
     pub lines: Option<usize>,
 }
 
-/// Verbs that take ids alone.
+/// Verbs that take jobs alone.
 #[derive(Debug, Args)]
-pub struct Ids {
-    /// Ids of jobs
-    #[arg(value_name = "ID", required = true, value_parser = values::id)]
-    pub ids: Vec<i64>,
+pub struct Jobs {
+    /// Jobs; a name stands for the newest job of that name
+    #[arg(value_name = "ID|NAME", required = true, value_parser = JobRef::parse)]
+    pub jobs: Vec<JobRef>,
 }
 
 #[derive(Debug, Args)]
 pub struct Wait {
     #[command(flatten)]
-    pub jobs: Ids,
+    pub which: Jobs,
     /// Wait no longer than this; then exit 75, and the jobs go on
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub wait_timeout: Option<Millis>,
@@ -252,17 +254,17 @@ pub struct Wait {
 
 #[derive(Debug, Args)]
 pub struct Retry {
-    /// Ids of jobs
-    #[arg(value_name = "ID", required_unless_present = "dead", value_parser = values::id)]
-    pub ids: Vec<i64>,
+    /// Jobs; a name stands for the newest dead job of that name
+    #[arg(value_name = "ID|NAME", required_unless_present = "dead", value_parser = JobRef::parse)]
+    pub jobs: Vec<JobRef>,
     /// Every unresolved dead letter that the filters select
-    #[arg(long, conflicts_with = "ids")]
+    #[arg(long, conflicts_with = "jobs")]
     pub dead: bool,
     /// With --dead: only jobs of this name
-    #[arg(long, requires = "dead", conflicts_with = "ids")]
+    #[arg(long, requires = "dead", conflicts_with = "jobs")]
     pub name: Option<String>,
     /// With --dead: only with this error code
-    #[arg(long, requires = "dead", conflicts_with = "ids", value_name = "CODE", value_parser = ErrorCode::parse)]
+    #[arg(long, requires = "dead", conflicts_with = "jobs", value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
     #[command(flatten)]
     pub how: HowToRetry,
@@ -286,9 +288,9 @@ pub struct HowToRetry {
 
 #[derive(Debug, Args)]
 pub struct Resolve {
-    /// Ids of dead jobs
-    #[arg(value_name = "ID", required = true, value_parser = values::id)]
-    pub ids: Vec<i64>,
+    /// Dead jobs; a name stands for the newest dead job of that name
+    #[arg(value_name = "ID|NAME", required = true, value_parser = JobRef::parse)]
+    pub jobs: Vec<JobRef>,
     /// How it was dealt with
     #[arg(long, value_name = "TEXT", value_parser = values::note)]
     pub note: Option<String>,
@@ -342,7 +344,7 @@ pub struct Paused {
 
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// A job of the job file, or the id of a job
+    /// A job: without an ending the newest of its name, with one as the job file declares it
     #[arg(value_name = "NAME|ID")]
     pub what: String,
     /// It exits with this status

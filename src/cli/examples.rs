@@ -29,6 +29,7 @@ pub const WAIT: &str = "\
 Examples:
   runner wait 7             exits as the job did
   runner wait 7 8 9         0 if all succeeded, else 1
+  runner wait push          the newest job named push
   runner wait 7 --wait-timeout 1h    75 if it has not ended by then
   runner wait 7 --json | jq .result
 
@@ -55,7 +56,7 @@ pub const LOGS: &str = "\
 Examples:
   runner logs 7              the last attempt of job 7
   runner logs 7.2 --stderr   standard error of its second attempt
-  runner logs 7 -f           follow it, through retries
+  runner logs push -f        follow the newest push, through retries
   runner logs 7 -n 20        the last 20 lines
 
 The output of a running job is saved about once a second. Ctrl-C ends the \
@@ -88,7 +89,8 @@ Examples:
   runner explain push-metrics --exit 22
   runner explain push-metrics --signal SIGKILL --attempt 3
   runner explain push-metrics --timeout
-  runner explain 7          why job 7 is in its state";
+  runner explain 7          why job 7 is in its state
+  runner explain push-metrics    the same of its newest job";
 
 pub const COMPLETIONS: &str = "\
 Examples:

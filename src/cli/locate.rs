@@ -6,9 +6,12 @@ use anyhow::{Context, Result};
 
 use super::args::Global;
 use super::error::{CliError, ExitStatus};
-use crate::jobfile::{self, Declared, JobFile};
+use super::output::print_error;
+use super::values::{JobOrAttempt, JobRef};
+use crate::jobfile::{self, Declared, JobFile, near_names};
+use crate::model::JobState;
 use crate::model::check_name;
-use crate::store::{self, JobRow, Store, StoreError, StoreFile};
+use crate::store::{self, Filter, FilterColumn, JobRow, StateFilter, Store, StoreError, StoreFile};
 use crate::text::Timestamp;
 use crate::worker;
 
@@ -41,6 +44,81 @@ pub fn open_if_there(global: &Global) -> Result<Option<Store>> {
 /// Opens the database; an error where there is none.
 pub fn open(global: &Global) -> Result<Store> {
     Ok(Store::open(store_file(global)?)?)
+}
+
+/// The jobs that a name may stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    Any,
+    Dead,
+}
+
+/// The id that this stands for: an id itself, whether a job has it or not; a name for the newest such job of that name.
+pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Result<i64> {
+    let name = match job {
+        JobRef::Id(id) => return Ok(*id),
+        JobRef::Name(name) => name,
+    };
+    let newest = |states: &[JobState]| -> Result<Option<JobRow>> {
+        let states = states.iter().copied().map(StateFilter::State).collect();
+        let filter = Filter { states, name: Some(name.clone()), ..Filter::default() };
+        Ok(store.jobs_page(&filter, None, 1, now)?.0.pop())
+    };
+    let states: &[JobState] = if named == Named::Dead { &[JobState::Dead] } else { &[] };
+    if let Some(job) = newest(states)? {
+        return Ok(job.id);
+    }
+    Err(match newest(&[])? {
+        Some(JobRow { id, state, .. }) => CliError::new(
+            ExitStatus::NOT_FOUND,
+            format!("no job named {name} is dead; the newest, job {id}, is {state}"),
+        ),
+        None => no_job_named(store, name)?,
+    }
+    .into())
+}
+
+/// The ids that these stand for. A name that no such job has is warned of, and gives the exit status.
+pub fn job_ids(
+    store: &Store,
+    jobs: &[JobRef],
+    named: Named,
+    now: Timestamp,
+) -> Result<(Vec<i64>, ExitStatus)> {
+    let mut exit = ExitStatus::SUCCESS;
+    let mut ids = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        match job_id(store, job, named, now).map_err(anyhow::Error::downcast::<CliError>) {
+            Ok(id) => ids.push(id),
+            Err(Ok(CliError { status, message, hint })) => {
+                print_error(&message, hint.as_deref());
+                exit = status;
+            }
+            Err(Err(other)) => return Err(other),
+        }
+    }
+    Ok((ids, exit))
+}
+
+/// The job and the attempt that this stands for. A whole name goes before `NAME.N`.
+pub fn job_or_attempt(store: &Store, what: &JobOrAttempt, now: Timestamp) -> Result<(i64, Option<u32>)> {
+    let found = job_id(store, &what.job, Named::Any, now);
+    if let (Err(_), Some(JobOrAttempt { job, attempt })) = (&found, what.as_attempt_of_name())
+        && let Ok(id) = job_id(store, &job, Named::Any, now)
+    {
+        return Ok((id, attempt));
+    }
+    Ok((found?, what.attempt))
+}
+
+fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
+    let db = display(store.file().path());
+    let failure = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} in {db}"));
+    let known = store.distinct_values(FilterColumn::Name)?;
+    Ok(match near_names(name, known.iter().map(String::as_str)).as_slice() {
+        [] => failure.hint("runner inspect jobs lists them"),
+        near => failure.hint(format!("did you mean {}?", near.join(" or "))),
+    })
 }
 
 /// The job of this id, with the start of an attempt that runs now.

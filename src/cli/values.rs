@@ -175,25 +175,55 @@ pub fn variable_name(name: Vec<u8>) -> Result<Bytes, String> {
     Ok(Bytes(text.into_bytes()))
 }
 
-/// `7` or `7.2`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A job as it is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobRef {
+    Id(i64),
+    /// One of the jobs of this name.
+    Name(String),
+}
+
+impl JobRef {
+    /// Reads an id or a name: digits alone are an id.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if is_digits(text) { id(text).map(Self::Id) } else { name(text).map(Self::Name) }
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A job, or one of its attempts, as it is typed. A name may end like the number of an attempt: `locate` knows the names.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOrAttempt {
-    pub job: i64,
+    pub job: JobRef,
     pub attempt: Option<u32>,
 }
 
 impl JobOrAttempt {
-    /// Reads `ID` or `ID.N`.
+    /// Reads `ID`, `ID.N` or a name.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (job, attempt) = match text.split_once('.') {
-            Some((job, attempt)) => {
-                let number = attempt.parse().ok().filter(|number| *number > 0);
-                (job, Some(number.ok_or_else(|| format!("{attempt:?} is not the number of an attempt"))?))
+        match text.split_once('.') {
+            Some((job, number)) if is_digits(job) && is_digits(number) => {
+                let attempt = attempt_number(number)
+                    .ok_or_else(|| format!("{number:?} is not the number of an attempt"))?;
+                Ok(Self { job: JobRef::parse(job)?, attempt: Some(attempt) })
             }
-            None => (text, None),
-        };
-        Ok(Self { job: id(job)?, attempt })
+            _ => Ok(Self { job: JobRef::parse(text)?, attempt: None }),
+        }
     }
+
+    /// The same text read as `NAME.N`.
+    pub fn as_attempt_of_name(&self) -> Option<Self> {
+        let (JobRef::Name(text), None) = (&self.job, self.attempt) else { return None };
+        let (job, number) = text.rsplit_once('.')?;
+        Some(Self { job: JobRef::parse(job).ok()?, attempt: Some(attempt_number(number)?) })
+    }
+}
+
+fn attempt_number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number| *number > 0)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use crate::cli::args::{Global, Ids};
+use crate::cli::args::{Global, Jobs};
 use crate::cli::error::ExitStatus;
-use crate::cli::locate;
+use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, job_json, warn};
 use crate::cli::worker_status::{WorkerStatus, worker_statuses};
 use crate::clock;
@@ -13,11 +13,11 @@ use crate::wake;
 use crate::worker::Liveness;
 
 /// Cancels waiting jobs and asks running ones to end.
-pub fn run(global: &Global, args: &Ids, out: &mut Output) -> Result<ExitStatus> {
+pub fn run(global: &Global, args: &Jobs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let done = store.cancel(&args.ids, &clock::now)?;
+    let (ids, mut exit) = locate::job_ids(&store, &args.jobs, Named::Any, clock::now())?;
+    let done = store.cancel(&ids, &clock::now)?;
     wake::wake_workers(&store.file().run_dir());
-    let mut exit = ExitStatus::SUCCESS;
     for each in done {
         let id = each.id;
         let words = match each.outcome {

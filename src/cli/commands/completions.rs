@@ -4,7 +4,7 @@
 //! `--`. Clap knows the verbs and options; the names, queues and ids come from the job file and the database. Whatever
 //! goes wrong, a person who presses TAB sees no error.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -169,23 +169,28 @@ const VALUES: [(&str, &str, Candidates); 25] = [
     ("work", "queue", queues),
     ("inspect", "what", |typed| {
         let lists = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
-        words(lists).into_iter().chain(ids(typed, &[])).collect()
+        words(lists).into_iter().chain(jobs(typed, &[])).collect()
     }),
     ("inspect", "state", |_| words(StateFilter::words())),
     ("inspect", "name", declared),
     ("inspect", "queue", queues),
     ("inspect", "error_code", dead_codes),
-    ("logs", "which", |typed| ids(typed, &[])),
-    ("wait", "ids", |typed| ids(typed, &[JobState::Pending, JobState::Running])),
-    ("cancel", "ids", |typed| ids(typed, &[JobState::Pending, JobState::Running])),
-    ("retry", "ids", |typed| {
+    ("logs", "which", |typed| jobs(typed, &[])),
+    ("wait", "jobs", |typed| jobs(typed, &[JobState::Pending, JobState::Running])),
+    ("cancel", "jobs", |typed| jobs(typed, &[JobState::Pending, JobState::Running])),
+    ("retry", "jobs", |typed| {
         let waiting: &[JobState] = &[JobState::Pending];
-        ids(typed, if typed.has("--now") { waiting } else { &[JobState::Dead, JobState::Cancelled] })
+        jobs(typed, if typed.has("--now") { waiting } else { &[JobState::Dead, JobState::Cancelled] })
     }),
-    ("resolve", "ids", |typed| ids(typed, &[JobState::Dead])),
+    ("resolve", "jobs", |typed| jobs(typed, &[JobState::Dead])),
     ("retry", "name", declared),
     ("retry", "error_code", dead_codes),
-    ("explain", "what", |typed| declared(typed).into_iter().chain(ids(typed, &[])).collect()),
+    ("explain", "what", |typed| {
+        let mut all: Vec<_> = declared(typed).into_iter().chain(jobs(typed, &[])).collect();
+        let mut seen = BTreeSet::new();
+        all.retain(|candidate| seen.insert(candidate.get_value().to_owned()));
+        all
+    }),
     ("explain", "signal", |_| words((1..=31).map(signal::name))),
     ("prune", "state", |_| words(["succeeded", "cancelled", "dead"])),
     ("prune", "name", declared),
@@ -233,15 +238,19 @@ fn dead_codes(typed: &Typed) -> Vec<CompletionCandidate> {
     words(typed.overview().dead_by_error_code.into_keys())
 }
 
-/// The ids of jobs in these states, or in any, the newest first.
-fn ids(typed: &Typed, states: &[JobState]) -> Vec<CompletionCandidate> {
+/// The ids of jobs in these states, or in any, the newest first, and then their names.
+fn jobs(typed: &Typed, states: &[JobState]) -> Vec<CompletionCandidate> {
     let states = states.iter().copied().map(StateFilter::State).collect();
     let filter = Filter { states, ..Filter::default() };
     let read = |store: Store| store.jobs_page(&filter, None, MAX_IDS, clock::now()).ok();
     let (jobs, _) = typed.store().and_then(read).unwrap_or_default();
-    let candidate =
-        |job: &JobRow| with_help(&job.id.to_string(), &format!("{}, {}", job.spec.name, job.status()));
-    jobs.iter().map(candidate).collect()
+    let id = |job: &JobRow| with_help(&job.id.to_string(), &format!("{}, {}", job.spec.name, job.status()));
+    let mut names = BTreeMap::new();
+    for job in &jobs {
+        names.entry(&job.spec.name).or_insert(job.id);
+    }
+    let name = |(name, id): (&String, i64)| with_help(name, &format!("job {id}"));
+    jobs.iter().map(id).chain(names.into_iter().map(name)).collect()
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use crate::cli::args::{Explain, Global};
-use crate::cli::error::{CliError, ExitStatus, describe};
-use crate::cli::locate;
+use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Style};
+use crate::cli::status_text;
+use crate::cli::values::JobRef;
 use crate::cli::worker_status::worker_statuses;
-use crate::cli::{status_text, values};
 use crate::clock;
 use crate::model::{
     Circumstances, DeadReason, Decision, ErrorCode, Exit, ExitCodes, ExitRules, JobSpec, SelfReport, Status,
@@ -41,10 +42,11 @@ struct Subject {
     expires_at: Option<Timestamp>,
 }
 
-/// The declared job, as if it ended at its due time; else the job with this id, as if it ended now.
+/// The declared job of this name, as if it ended at its due time; or the job with this id, as if it ended now.
 fn subject(global: &Global, what: &str) -> Result<Subject> {
-    let spec = match (locate::declared_job(global, what), values::id(what)) {
-        (Err(error), Ok(id)) if describe(&error).status == ExitStatus::NOT_FOUND => {
+    let spec = match JobRef::parse(what).map_err(CliError::usage)? {
+        JobRef::Name(name) => locate::declared_job(global, &name)?.spec,
+        JobRef::Id(id) => {
             let now = clock::now();
             let job = locate::job(&locate::open(global)?, id, now)?;
             if !job.state.is_final() {
@@ -53,7 +55,6 @@ fn subject(global: &Global, what: &str) -> Result<Subject> {
             // A finished job could end only after a replay, from which its expiry counts anew.
             (*job.spec).clone()
         }
-        (declared, _) => declared?.spec,
     };
     let expires_at = spec.expires_in.map(|span| Timestamp(0).plus(span));
     Ok(Subject { spec, ends_at: Timestamp(0), expires_at })
@@ -151,13 +152,22 @@ fn code_words(rules: &ExitRules, exit: Exit, code: Option<&ErrorCode>) -> String
     format!("{code}, {rule}")
 }
 
+/// A job that was never enqueued can only be asked about an ending.
+fn hint_at_endings(global: &Global, what: &str, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<CliError>() {
+        Ok(error) if locate::declared_job(global, what).is_ok() => {
+            error.hint(format!("runner explain {what} --exit N says what would follow")).into()
+        }
+        Ok(error) => error.into(),
+        Err(other) => other,
+    }
+}
+
 fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
-    let id = values::id(what).map_err(|_| {
-        CliError::usage(format!("an ending of {what} is needed: --exit N, --signal S or --timeout"))
-            .hint("with the id of a job alone, runner explain says why that job is in its state")
-    })?;
     let now = clock::now();
     let store = locate::open(global)?;
+    let id = locate::job_id(&store, &JobRef::parse(what).map_err(CliError::usage)?, Named::Any, now)
+        .map_err(|error| hint_at_endings(global, what, error))?;
     let job = locate::job(&store, id, now)?;
     let mut lines = status_text::status_text(&job, &worker_statuses(&store)?, now);
     lines.extend(status_text::expiry_text(&job, now));

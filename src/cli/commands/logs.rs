@@ -17,31 +17,34 @@ use crate::model::decision_text;
 use crate::store::{self, JobRow, Store};
 use crate::text::relative_time;
 
+/// The job, and the attempt if one was named.
+type Which = (i64, Option<u32>);
+
 /// Prints the output of the last or the named attempt.
 pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus> {
     let store = locate::open(global)?;
+    let which = locate::job_or_attempt(&store, &args.which, clock::now())?;
     if args.follow {
-        return follow(out, args, &store);
+        return follow(out, args, which, &store);
     }
-    let job = find(&store, args)?;
-    let number = args.which.attempt.unwrap_or(job.last_attempt());
+    let job = find(&store, which)?;
+    let number = which.1.unwrap_or(job.last_attempt());
     if number == 0 {
         bail!(not_started(&job));
     }
-    let output = Reader::new(out, args, &store, number).print(&job, true)?;
+    let output = Reader::new(out, args, &store, which, number).print(&job, true)?;
     let nothing = (args.stderr || output.stdout.is_empty()) && (args.stdout || output.stderr.is_empty());
     if nothing && !out.json && !out.quiet && io::stderr().is_terminal() {
-        warn(&nothing_text(&job, number, args));
+        warn(&nothing_text(&job, which.1, number, args));
     }
     Ok(ExitStatus::SUCCESS)
 }
 
 /// The job, if it has the named attempt.
-fn find(store: &Store, args: &Logs) -> Result<JobRow> {
-    let id = args.which.job;
+fn find(store: &Store, (id, attempt): Which) -> Result<JobRow> {
     let job = locate::job(store, id, clock::now())?;
     let last = job.last_attempt();
-    if let Some(number) = args.which.attempt.filter(|number| *number > last || *number == 0) {
+    if let Some(number) = attempt.filter(|number| *number > last) {
         bail!(
             CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
                 .hint(format!("its attempts go up to {last}"))
@@ -63,9 +66,9 @@ fn not_started(job: &JobRow) -> CliError {
 }
 
 /// An empty log looks like a mistake to a person.
-fn nothing_text(job: &JobRow, number: u32, args: &Logs) -> String {
+fn nothing_text(job: &JobRow, attempt: Option<u32>, number: u32, args: &Logs) -> String {
     let id = job.id;
-    let subject = match args.which.attempt {
+    let subject = match attempt {
         Some(number) => format!("attempt {number} of job {id}"),
         None => format!("job {id}"),
     };
@@ -81,23 +84,23 @@ fn nothing_text(job: &JobRow, number: u32, args: &Logs) -> String {
 }
 
 /// Follows the job from its last attempt on, or only the named attempt.
-fn follow(out: &mut Output, args: &Logs, store: &Store) -> Result<ExitStatus> {
-    let id = args.which.job;
+fn follow(out: &mut Output, args: &Logs, which: Which, store: &Store) -> Result<ExitStatus> {
+    let (id, attempt) = which;
     let quiet = out.quiet;
     let mut poller = Poller::start()?;
-    let job = find(store, args)?;
+    let job = find(store, which)?;
     if job.last_attempt() == 0 && !job.state.is_final() && !quiet {
         warn(&format!("job {id} has not been started yet; runner explain {id} says why"));
     }
-    let number = args.which.attempt.unwrap_or(job.last_attempt().max(1));
-    let mut reader = Reader::new(out, args, store, number);
+    let number = attempt.unwrap_or(job.last_attempt().max(1));
+    let mut reader = Reader::new(out, args, store, which, number);
     while !reader.catch_up()? {
         if let Some(status) = poller.wait(store, None)? {
             return Ok(status);
         }
     }
     let job = store.job(id, clock::now())?.filter(|job| job.state.is_final());
-    if let Some(job) = job.filter(|_| !quiet && args.which.attempt.is_none()) {
+    if let Some(job) = job.filter(|_| !quiet && attempt.is_none()) {
         warn(&final_text(&job));
     }
     Ok(ExitStatus::SUCCESS)
@@ -107,6 +110,7 @@ struct Reader<'a> {
     out: &'a mut Output,
     args: &'a Logs,
     store: &'a Store,
+    which: Which,
     /// The attempt that is read.
     number: u32,
     /// The positions in the streams of the attempt; none before the first read.
@@ -116,18 +120,18 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    const fn new(out: &'a mut Output, args: &'a Logs, store: &'a Store, number: u32) -> Self {
-        Self { out, args, store, number, cursors: None, lengths: None }
+    const fn new(out: &'a mut Output, args: &'a Logs, store: &'a Store, which: Which, number: u32) -> Self {
+        Self { out, args, store, which, number, cursors: None, lengths: None }
     }
 
     /// Prints the new output. True when no more can come.
     fn catch_up(&mut self) -> Result<bool> {
-        let id = self.args.which.job;
+        let (id, attempt) = self.which;
         // The job is read before the output: if the job says that an attempt has ended, the output is complete.
         let job = locate::job(self.store, id, clock::now())?;
         while self.number <= job.attempts {
             self.finish_attempt(&job)?;
-            if self.args.which.attempt.is_some() {
+            if attempt.is_some() {
                 return Ok(true);
             }
             self.number += 1;

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::cli::args::{Global, Resolve};
 use crate::cli::error::ExitStatus;
-use crate::cli::locate;
+use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, job_json, warn};
 use crate::clock;
 use crate::store::Refusal;
@@ -12,8 +12,8 @@ use crate::store::Refusal;
 /// Marks dead letters as dealt with.
 pub fn run(global: &Global, args: &Resolve, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let mut exit = ExitStatus::SUCCESS;
-    for answer in store.resolve(&args.ids, args.note.as_deref(), &clock::now)? {
+    let (ids, mut exit) = locate::job_ids(&store, &args.jobs, Named::Dead, clock::now())?;
+    for answer in store.resolve(&ids, args.note.as_deref(), &clock::now)? {
         let id = answer.id;
         match answer.job {
             Ok(_) => {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::cli::args::{Global, Retry};
 use crate::cli::error::ExitStatus;
-use crate::cli::locate;
+use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Written, job_json, warn};
 use crate::cli::plan::Planner;
 use crate::cli::stale_definition;
@@ -23,7 +23,7 @@ const PAGE: usize = 500;
 /// Replays dead and cancelled jobs, replaces them, or makes waiting ones due.
 pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let (ids, jobs) = selected(&store, args, clock::now())?;
+    let (ids, jobs, missing) = selected(&store, args, clock::now())?;
     if !out.quiet && !args.how.redefine {
         stale_definition::warn_of_stale(global, &jobs);
     }
@@ -59,7 +59,7 @@ pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus
         }
         return Ok(ExitStatus::SUCCESS);
     }
-    Ok(warn_of_refused(&answers, args, &jobs))
+    Ok(warn_of_refused(&answers, args, &jobs).max(missing))
 }
 
 /// Prints a job that was put back, made due or enqueued in place of the job with this id; or that would be.
@@ -80,14 +80,16 @@ fn show(out: &mut Output, args: &Retry, id: i64, job: &JobRow) -> Written {
     out.done(&json, words)
 }
 
-/// The ids that are to be retried, and the jobs that have them.
-fn selected(store: &Store, args: &Retry, now: Timestamp) -> Result<(Vec<i64>, Vec<JobRow>)> {
+/// The ids that are to be retried, the jobs that have them, and the exit status for names that no such job has.
+fn selected(store: &Store, args: &Retry, now: Timestamp) -> Result<(Vec<i64>, Vec<JobRow>, ExitStatus)> {
     if args.dead {
         let jobs = dead_letters(store, args, now)?;
-        return Ok((jobs.iter().map(|job| job.id).collect(), jobs));
+        return Ok((jobs.iter().map(|job| job.id).collect(), jobs, ExitStatus::SUCCESS));
     }
-    let jobs = args.ids.iter().map(|id| store.job(*id, now)).collect::<store::Result<Vec<_>>>()?;
-    Ok((args.ids.clone(), jobs.into_iter().flatten().collect()))
+    let named = if args.how.now { Named::Any } else { Named::Dead };
+    let (ids, missing) = locate::job_ids(store, &args.jobs, named, now)?;
+    let jobs = ids.iter().map(|id| store.job(*id, now)).collect::<store::Result<Vec<_>>>()?;
+    Ok((ids, jobs.into_iter().flatten().collect(), missing))
 }
 
 /// For each id the job that is to take its place.

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::cli::args::{Global, Wait};
 use crate::cli::error::ExitStatus;
-use crate::cli::locate;
+use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, job_json, warn};
 use crate::cli::waiter::{Waiter, final_text};
 use crate::clock;
@@ -13,8 +13,8 @@ use crate::model::JobState;
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let mut exit = ExitStatus::SUCCESS;
-    for id in &args.jobs.ids {
+    let (ids, mut exit) = locate::job_ids(&store, &args.which.jobs, Named::Any, clock::now())?;
+    for id in &ids {
         if store.job(*id, clock::now())?.is_none() {
             warn(&format!("there is no job {id}"));
             exit = ExitStatus::NOT_FOUND;
@@ -23,7 +23,7 @@ pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus>
     if exit != ExitStatus::SUCCESS {
         return Ok(exit);
     }
-    Waiter::new(args.wait_timeout, out.quiet)?.wait_for(&mut store, &args.jobs.ids, &mut |_, job, _| {
+    Waiter::new(args.wait_timeout, out.quiet)?.wait_for(&mut store, &ids, &mut |_, job, _| {
         if out.quiet && job.state == JobState::Succeeded {
             return Ok(());
         }

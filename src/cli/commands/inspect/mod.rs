@@ -13,18 +13,20 @@ mod unknown_filter;
 
 use anyhow::Result;
 
-use self::query::{Query, Subject, check_filters, filter, limit};
+use self::query::{LISTS, Query, Subject, check_filters, filter, limit};
 use crate::cli::args::{Global, Inspect};
-use crate::cli::error::ExitStatus;
+use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::output::Output;
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
-use crate::store::StoreError;
+use crate::jobfile::near_names;
+use crate::store::{Store, StoreError};
+use crate::text::Timestamp;
 
 /// Runs the verb.
 pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStatus> {
-    let subject = Subject::parse(args.what.as_deref())?;
+    let subject = Subject::parse(args.what.as_deref());
     check_filters(subject, args)?;
     let now = clock::now();
     let filter = filter(subject, args, now)?;
@@ -34,10 +36,10 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
     let query = Query { store: &store, filter, limit: limit(args, out), now };
     let found = match subject {
         Subject::Overview => overview::show(out, &store, now)?,
-        Subject::One(JobOrAttempt { job, attempt: None }) => job::show(out, &store, job, now)?,
-        Subject::One(JobOrAttempt { job, attempt: Some(number) }) => {
-            attempt::show(out, &store, job, number, now)?
-        }
+        Subject::One => match one(&store, args, now)? {
+            (job, None) => job::show(out, &store, job, now)?,
+            (job, Some(number)) => attempt::show(out, &store, job, number, now)?,
+        },
         Subject::Jobs => lists::jobs(out, &query)?,
         Subject::Attempts => lists::attempts(out, &query)?,
         Subject::Dead if args.resolved => lists::resolved(out, &query)?,
@@ -54,11 +56,24 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
     Ok(if args.fail_if_any && found { ExitStatus::NO } else { ExitStatus::SUCCESS })
 }
 
+/// The job and the attempt that are named. A word that no job is named by is most often meant for a list.
+fn one(store: &Store, args: &Inspect, now: Timestamp) -> Result<(i64, Option<u32>)> {
+    let word = args.what.as_deref().unwrap_or_default();
+    let what = JobOrAttempt::parse(word).map_err(CliError::usage)?;
+    locate::job_or_attempt(store, &what, now).map_err(|error| match near_names(word, LISTS).as_slice() {
+        [] => error,
+        near => {
+            let CliError { status, message, .. } = describe(&error);
+            CliError::new(status, message).hint(format!("did you mean {}?", near.join(" or "))).into()
+        }
+    })
+}
+
 /// There is no database yet: lists are empty, and a job that is named cannot be found.
 fn without_store(out: &mut Output, global: &Global, subject: Subject, args: &Inspect) -> Result<ExitStatus> {
     let file = locate::store_file(global)?;
     let missing = StoreError::Missing(file.path().to_owned());
-    if matches!(subject, Subject::One(_)) || args.fail_if_any {
+    if subject == Subject::One || args.fail_if_any {
         return Err(missing.into());
     }
     if subject == Subject::Overview {

@@ -5,7 +5,6 @@ use anyhow::{Result, bail};
 use crate::cli::args::Inspect;
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::values::JobOrAttempt;
 use crate::jobfile::near_names;
 use crate::model::Outcome;
 use crate::store::{Filter, StateFilter, Store};
@@ -23,10 +22,14 @@ pub(super) struct Query<'a> {
     pub now: Timestamp,
 }
 
+/// The words for the lists.
+pub(super) const LISTS: [&str; 7] = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     Overview,
-    One(JobOrAttempt),
+    /// A job or an attempt.
+    One,
     Jobs,
     Attempts,
     Dead,
@@ -37,8 +40,8 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    pub(super) fn parse(text: Option<&str>) -> Result<Self> {
-        Ok(match text {
+    pub(super) fn parse(text: Option<&str>) -> Self {
+        match text {
             None => Self::Overview,
             Some("jobs") => Self::Jobs,
             Some("attempts") => Self::Attempts,
@@ -47,11 +50,8 @@ impl Subject {
             Some("queues") => Self::Queues,
             Some("schedules") => Self::Schedules,
             Some("stats") => Self::Stats,
-            Some(other) => Self::One(JobOrAttempt::parse(other).map_err(|_| {
-                let hint = "runner inspect takes an ID, ID.N, jobs, attempts, dead, workers, queues, schedules or stats; nothing for the overview";
-                CliError::usage(format!("there is nothing called {other:?} to inspect")).hint(hint)
-            })?),
-        })
+            Some(_) => Self::One,
+        }
     }
 
     pub(super) const fn is_list(self) -> bool {

@@ -1,0 +1,79 @@
+//! A name wherever an id goes: the newest job of that name.
+
+use crate::support::{Sandbox, json};
+
+const JOBS: &str = r#"
+[jobs.push]
+command = "echo pushed; exit 3"
+max_attempts = 1
+[jobs."v1.2"]
+command = "echo of the version"
+[jobs.2]
+command = "echo of the number"
+"#;
+
+#[test]
+fn a_name_is_the_newest_job_of_that_name() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue push push").ok();
+    sandbox.drain();
+    sandbox.run("inspect push").ok().shows("job 2 push: dead");
+    sandbox.run("inspect push.1").ok().shows("job 2 push, attempt 1");
+    sandbox.run("logs push").ok().prints("pushed\n");
+    sandbox.run("logs -f push.1").ok().prints("pushed\n");
+    sandbox.run("explain push").ok().shows("job 2 push: dead").shows("EXIT_3");
+    sandbox.run("wait push").exits(3).shows("job 2 push: dead");
+    sandbox.add("push --in 1h");
+    sandbox.run("inspect push").ok().shows("job 3 push: scheduled");
+    // Only dead jobs are put back and resolved.
+    sandbox.run("resolve push --json").ok().shows("\"id\":2");
+    sandbox.run("retry push").ok().prints("job 2: pending again, due now\n");
+    sandbox.run("retry push --now").ok().prints("job 3: due now\n");
+    sandbox.run("cancel push 2").ok().prints("job 3: cancelled\njob 2: cancelled\n");
+    sandbox.run("retry push --redefine").ok().prints("4\n");
+}
+
+#[test]
+fn digits_alone_are_an_id_and_a_whole_name_goes_before_an_attempt_of_one() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue 2 v1.2 push").ok();
+    sandbox.add_line("--name v1", "echo first; exit 1");
+    sandbox.drain();
+    sandbox.run("inspect 2").ok().shows("job 2 v1.2");
+    sandbox.run("inspect 2.1").ok().shows("job 2 v1.2, attempt 1");
+    sandbox.run("inspect v1.2").ok().shows("job 2 v1.2: succeeded");
+    sandbox.run("logs v1.2.1").ok().prints("of the version\n");
+    sandbox.run("logs v1.1").ok().prints("first\n");
+    sandbox.run("logs v1.3").exits(66);
+    sandbox.run("cancel 1.1").exits(66).says("no job named 1.1");
+    sandbox.run("explain 2 --exit 1").ok().shows("v1.2");
+}
+
+#[test]
+fn a_name_that_no_job_has_is_not_found_and_the_others_are_done() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("cancel push").exits(66);
+    sandbox.add("push");
+    sandbox.add("v1.2 --in 1h");
+    for verb in ["inspect", "logs", "wait", "cancel", "retry", "resolve", "explain"] {
+        sandbox
+            .run(&format!("{verb} pussh"))
+            .exits(66)
+            .prints("")
+            .says("no job named pussh")
+            .says("mean push?");
+        sandbox.run(&format!("{verb} a/b")).exits(2).prints("").says("is not a name");
+    }
+    sandbox.run("inspect deda").exits(66).says("did you mean dead?");
+    sandbox.run("explain 2.x").exits(66).says("runner inspect jobs lists them");
+    sandbox.run("explain 0").exits(2);
+    sandbox.write("jobs.toml", format!("{JOBS}[jobs.new]\ncommand = 'true'\n"));
+    sandbox.run("explain new").exits(66).says("runner explain new --exit N");
+    sandbox.run("retry push").exits(66).says("no job named push is dead; the newest, job 1, is pending");
+    sandbox.run("work --until-idle").exits(1);
+    sandbox.run("resolve none push").exits(66).prints("job 1: resolved\n");
+    sandbox.run("retry push none").exits(66).prints("job 1: pending again, due now\n");
+    sandbox.run("cancel none v1.2").exits(66).prints("job 2: cancelled\n");
+    sandbox.run("wait none 2").exits(66).prints("");
+    assert_eq!(sandbox.job(2)["state"], json!("cancelled"));
+}
