@@ -250,3 +250,26 @@ fn work_that_another_worker_puts_back_wakes_an_idle_one() {
     sandbox.until_state(1, "succeeded");
     first.wait();
 }
+
+#[test]
+fn a_worker_counts_only_its_queues() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("--queue a -- true");
+    sandbox.add("--queue b --expires-in 1ms -- true");
+    let ran = sandbox.run("work --drain --queue a").ok();
+    ran.says("job 2 true: dead, it expired").says("1 attempt recorded, 1 succeeded, 0 dead");
+    assert_eq!(sandbox.job(2)["state"], "dead", "any worker records an expiry");
+}
+
+#[test]
+fn a_queue_of_one_slot_never_shows_two_running() {
+    let sandbox = Sandbox::empty();
+    sandbox.call("enqueue -q --batch -").stdin("{\"command\":\"true\"}\n".repeat(200)).run().ok();
+    let mut worker = sandbox.worker("-j1 --drain");
+    let sql = sandbox.sql();
+    let count = |state: &str| sql.number(&format!("SELECT count(*) FROM jobs WHERE state = '{state}'"));
+    while count("pending") > 0 {
+        assert!(count("running") <= 1);
+    }
+    worker.wait().ok();
+}

@@ -19,12 +19,13 @@ pub struct DroppedJob {
     pub name: String,
     /// The number of attempts that the job had.
     pub attempts: u32,
+    pub queue: String,
 }
 
 impl DroppedJob {
-    /// Reads id, name and attempts.
+    /// Reads id, name, attempts and queue.
     pub(super) fn read(row: &Row) -> rusqlite::Result<Self> {
-        Ok(Self { id: row.get(0)?, name: row.get(1)?, attempts: row.get(2)? })
+        Ok(Self { id: row.get(0)?, name: row.get(1)?, attempts: row.get(2)?, queue: row.get(3)? })
     }
 }
 
@@ -80,7 +81,7 @@ pub(super) fn expire_due(tx: &Connection, now: Timestamp, limit: usize) -> Resul
 
 /// Records the expiry of the waiting jobs that this condition selects.
 fn record(tx: &Connection, condition: &str, values: impl Params) -> Result<Vec<DroppedJob>> {
-    let sql = format!("{EXPIRE} AND {condition} RETURNING id, name, attempts");
+    let sql = format!("{EXPIRE} AND {condition} RETURNING id, name, attempts, queue");
     let mut statement = tx.prepare_cached(&sql)?;
     let expired = statement.query_map(values, DroppedJob::read)?;
     Ok(expired.collect::<rusqlite::Result<_>>()?)

@@ -46,6 +46,7 @@ pub enum Recorded {
     Written {
         attempt: Box<Attempt>,
         name: String,
+        queue: String,
         /// The number of runs in the job's budget.
         runs: u32,
     },
@@ -64,6 +65,7 @@ impl Recorded {
 struct Held {
     definition_id: i64,
     name: String,
+    queue: String,
     budget_used: u32,
     cancel_requested: bool,
     expires_at: Option<Timestamp>,
@@ -126,12 +128,14 @@ pub(super) fn finish(
         _ => expiry.0,
     });
     update_job(tx, worker, &attempt, run_at, expires_at, ended.report.result.as_deref())?;
-    Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, runs: spec.policy.runs() })
+    let runs = spec.policy.runs();
+    Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, queue: held.queue, runs })
 }
 
 /// The fence: the job, if the job still runs exactly this attempt for exactly this worker.
 fn held(tx: &Connection, worker: i64, ended: &Ended) -> Result<Option<Held>> {
-    let sql = "SELECT j.definition_id, j.name, j.budget_used, j.cancel_requested_at IS NOT NULL, j.expires_at, w.name
+    let sql = "SELECT j.definition_id, j.name, j.budget_used, j.cancel_requested_at IS NOT NULL, j.expires_at, w.name,
+                      j.queue
                FROM jobs AS j JOIN workers AS w ON w.id = j.worker_id
                WHERE j.id = ?1 AND j.state = 'running' AND j.worker_id = ?2 AND j.attempts = ?3 - 1";
     Ok(tx
@@ -144,6 +148,7 @@ fn held(tx: &Connection, worker: i64, ended: &Ended) -> Result<Option<Held>> {
                 cancel_requested: row.get(3)?,
                 expires_at: row.get::<_, Option<i64>>(4)?.map(Timestamp),
                 worker_name: row.get(5)?,
+                queue: row.get(6)?,
             })
         })
         .optional()?)

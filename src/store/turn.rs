@@ -98,10 +98,10 @@ pub(super) fn give_back(
                          run_at = min(run_at, ?3),
                          changed_at = iif(cancel_requested_at IS NULL, min(run_at, ?3), ?3)
          WHERE id = ?1 AND state = 'running' AND worker_id = ?2
-         RETURNING id, name, attempts, state = 'cancelled'",
+         RETURNING id, name, attempts, queue, state = 'cancelled'",
     )?;
     let given_back = statement.query_row(params![job_id, worker, now.0], |row| {
-        Ok((DroppedJob::read(row)?, row.get::<_, bool>(3)?))
+        Ok((DroppedJob::read(row)?, row.get::<_, bool>(4)?))
     });
     Ok(given_back.optional()?.filter(|(_, cancelled)| *cancelled).map(|(job, _)| job))
 }

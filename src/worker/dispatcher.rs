@@ -216,7 +216,7 @@ impl Dispatcher<'_> {
             self.report_recorded(recorded);
         }
         for expired in turn.expired {
-            self.summary.dead += 1;
+            self.summary.dead += u64::from(self.options.takes_from(&expired.queue));
             let (job_id, name, attempts) = (expired.id, expired.name, expired.attempts);
             self.report(EventKind::JobExpired { job_id, name, attempts });
         }
@@ -231,19 +231,22 @@ impl Dispatcher<'_> {
     }
 
     fn report_cancelled(&mut self, jobs: Vec<DroppedJob>) {
-        for DroppedJob { id, name, attempts } in jobs {
+        for DroppedJob { id, name, attempts, .. } in jobs {
             self.report(EventKind::JobCancelled { job_id: id, name, attempts });
         }
     }
 
     fn report_recorded(&mut self, recorded: Recorded) {
         match recorded {
-            Recorded::Written { attempt, name, runs } => {
-                self.summary.attempts += 1;
-                match attempt.next_state {
-                    JobState::Succeeded => self.summary.succeeded += 1,
-                    JobState::Dead => self.summary.dead += 1,
-                    _ => {}
+            Recorded::Written { attempt, name, queue, runs } => {
+                // A dead worker may have worked on other queues.
+                if self.options.takes_from(&queue) {
+                    self.summary.attempts += 1;
+                    match attempt.next_state {
+                        JobState::Succeeded => self.summary.succeeded += 1,
+                        JobState::Dead => self.summary.dead += 1,
+                        _ => {}
+                    }
                 }
                 self.report(EventKind::AttemptEnded { attempt, name, runs });
             }

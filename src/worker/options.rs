@@ -28,6 +28,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Does the worker take jobs from this queue?
+    pub fn takes_from(&self, queue: &str) -> bool {
+        self.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue))
+    }
+
     /// Does the worker end by itself?
     pub fn is_bounded(&self) -> bool {
         self.until != Until::Stopped || self.max_jobs.is_some()
@@ -36,7 +41,7 @@ impl Options {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Recorded attempts.
+    /// Recorded attempts, of the queues that the worker takes jobs from.
     pub attempts: u64,
     pub succeeded: u64,
     pub dead: u64,

@@ -19,6 +19,7 @@ impl Plain {
             id: job.id,
             name: job.spec.name.clone(),
             attempts: job.next_number() - 1,
+            queue: job.spec.queue.clone(),
         };
         Turn {
             fired: Vec::new(),
@@ -165,8 +166,8 @@ impl Plain {
         let kept = ended.output.clone().map_or(live, |output| wrote(&output).then_some(output));
         job.outputs.extend(kept.map(|output| (ended.number, output)));
         Rc::make_mut(&mut job.attempts).push(attempt.clone());
-        let (name, runs) = (job.spec.name.clone(), job.spec.policy.runs());
-        Recorded::Written { attempt: Box::new(attempt), name, runs }
+        let (name, queue, runs) = (job.spec.name.clone(), job.spec.queue.clone(), job.spec.policy.runs());
+        Recorded::Written { attempt: Box::new(attempt), name, queue, runs }
     }
 
     fn give_back(&mut self, worker: i64, id: i64, now: Timestamp) -> Option<DroppedJob> {
@@ -176,7 +177,8 @@ impl Plain {
         job.run_at = job.run_at.min(now);
         job.changed_at = if job.state == JobState::Cancelled { now } else { job.run_at };
         let (name, attempts) = (job.spec.name.clone(), job.next_number() - 1);
-        (job.state == JobState::Cancelled).then_some(DroppedJob { id, name, attempts })
+        let queue = job.spec.queue.clone();
+        (job.state == JobState::Cancelled).then_some(DroppedJob { id, name, attempts, queue })
     }
 
     pub fn recover(
