@@ -25,12 +25,13 @@ fn verbs_and_options_of_other_programs_get_a_tip() {
         ("help rerun", "`runner retry ID`"),
         ("watch", "`runner logs -f ID`"),
         ("ack 7", "`runner resolve ID`"),
+        ("schedules", "`runner inspect schedules`"),
         ("unpause net", "`runner resume QUEUE`"),
         ("enqueue --retries 3 -- true", "`--max-attempts N`"),
         ("enqueue report --max-retries=3", "`--max-attempts N`"),
         ("enqueue x --delay 5m", "`--in DUR`"),
         ("enqueue x --after 5m", "`--in DUR`"),
-        ("enqueue x --cron 1", "let cron run `runner enqueue`"),
+        ("enqueue x --cron 1", "`runner apply`"),
         ("enqueue --cmd 'echo x'", "`-c 'LINE'`"),
         ("work --concurrency 3", "`-j N`"),
     ] {
@@ -56,6 +57,21 @@ fn a_word_that_is_far_from_every_other_gets_no_suggestion() {
         assert!(!tips(sandbox.run(line)).contains("similar"), "{line}");
     }
     assert_eq!(tips(sandbox.run("wait --timeout 5s 1")), "");
+}
+
+#[test]
+fn errors_show_what_is_required_and_what_may_stand_there() {
+    let sandbox = Sandbox::empty();
+    for (line, said) in [
+        ("prune", "--older-than <DUR>\n"),
+        ("prune", "Usage: runner prune [OPTIONS] --older-than <DUR>\n"),
+        ("retry", "runner retry [OPTIONS] --dead\n"),
+        ("inspect jobs --limit many", "a whole number"),
+        ("logs 1 -n few", "a whole number"),
+        ("enqueue x --in 3", "write \"3s\" for seconds"),
+    ] {
+        sandbox.run(line).exits(2).prints("").says(said);
+    }
 }
 
 #[test]

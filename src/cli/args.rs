@@ -71,7 +71,7 @@ pub enum Verb {
     )]
     Cancel(Jobs),
     /// Put dead or cancelled jobs back, with a fresh budget of attempts
-    #[command(after_help = examples::RETRY)]
+    #[command(after_help = examples::RETRY, override_usage = examples::RETRY_USAGE)]
     Retry(Retry),
     /// Mark dead letters as dealt with: they stay in the history and need no more attention
     #[command(after_help = examples::RESOLVE)]
@@ -206,7 +206,7 @@ pub struct Inspect {
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = PastTime::parse)]
     pub until: Option<PastTime>,
     /// 0 for all, as with --json [default: 50]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::count)]
     pub limit: Option<usize>,
     /// With dead: those that were resolved
     #[arg(long)]
@@ -231,7 +231,7 @@ pub struct Logs {
     #[arg(short, long)]
     pub follow: bool,
     /// Only the last lines of each stream
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = values::count)]
     pub lines: Option<usize>,
 }
 

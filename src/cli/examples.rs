@@ -37,13 +37,16 @@ Exit status for a single job that did not succeed: its last attempt's own; 128 \
 and the number of a signal; 124 after a timeout; 127 or 126 if the command could \
 not be started; else 1. Ctrl-C ends the waiting (130), and the job goes on.";
 
+pub const RETRY_USAGE: &str = "runner retry [OPTIONS] <ID>...
+       runner retry [OPTIONS] --dead";
+
 pub const RETRY: &str = "\
 Examples:
   runner retry 7
   runner retry --dead --error-code CURL_TIMEOUT --dry-run
-  runner retry 7 --redefine     with the job file's present definition
-  runner retry 7 --force   also if it is declared retryable = false
-  runner retry 7 --now     make a waiting job due now";
+  runner retry 7 --redefine   with the job file's present definition
+  runner retry 7 --force      also if it is declared retryable = false
+  runner retry 7 --now        make a waiting job due now";
 
 pub const RESOLVE: &str = "\
 Examples:

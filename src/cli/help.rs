@@ -134,6 +134,9 @@ fn tip_for_verb(typed: &str) -> Option<&'static str> {
         "tail" | "watch" => "`runner logs -f ID` follows the output of a job",
         "rerun" => "`runner retry ID` puts a dead or cancelled job back",
         "ack" => "`runner resolve ID` notes that a dead job was dealt with",
+        "schedule" | "schedules" => {
+            "`runner inspect schedules` lists them; `runner apply` takes the job file's"
+        }
         "unpause" => "`runner resume QUEUE` lets a queue go on",
         _ => return None,
     })
@@ -146,7 +149,9 @@ fn tip_for_option(verb: &str, typed: &str) -> Option<&'static str> {
         }
         ("enqueue", "--retry-delay") => "write `--backoff DUR`",
         ("enqueue", "--delay" | "--after") => "write `--in DUR`, or `--at TIME`",
-        ("enqueue", "--cron" | "--schedule" | "--every") => "let cron run `runner enqueue`",
+        ("enqueue", "--cron" | "--schedule" | "--every") => {
+            "write `schedule` in the job file, and `runner apply`"
+        }
         ("enqueue", "--command" | "--cmd") => "write `-c 'LINE'`, or `-- CMD ARG...`",
         ("work", "--concurrency" | "--workers" | "--slots") => "write `-j N`",
         ("work", "--once") => "write `--until-idle`",

@@ -44,6 +44,10 @@ pub fn max_attempts(text: &str) -> Result<u32, String> {
     }
 }
 
+pub fn count(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "it is a whole number, 0 or more".to_owned())
+}
+
 pub fn slots(text: &str) -> Result<usize, String> {
     let fits = |slots: &usize| (1..=4_096).contains(slots);
     text.parse().ok().filter(fits).ok_or_else(|| "it is a whole number from 1 to 4096".to_owned())
