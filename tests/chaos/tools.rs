@@ -12,6 +12,8 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use runner::store::{Result, Store, StoreFile};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 /// A numeric variable, if it is set; `all` is as much as there is.
 pub fn number(name: &str) -> Option<u64> {
@@ -85,4 +87,12 @@ pub fn audit(db: &Path, open: fn(StoreFile) -> Result<Store>) -> std::result::Re
     let store = open(file).map_err(|error| format!("it cannot be opened: {error}"))?;
     let findings = store.audit().map_err(|error| format!("it cannot be looked at: {error}"))?;
     findings.first().map_or(Ok(()), |finding| Err(format!("{}: {}", finding.rule, finding.what)))
+}
+
+/// Makes the workers of a copied database its own, as if it had been moved. Its log stays as long as it is.
+pub fn own_workers(db: &Path) {
+    let db = db.canonicalize().expect("a database");
+    let sql = Connection::open(&db).expect("an SQLite file");
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).expect("a setting");
+    sql.execute("UPDATE workers SET db = ?1", [db.as_os_str().as_encoded_bytes()]).expect("an update");
 }

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use crate::power::scenario::JOBS;
 use crate::support::{Background, Call, Sandbox, Sql, wait_until};
+use crate::tools::own_workers;
 
 /// What a call is to do, and from where it starts.
 pub struct Scene {
@@ -124,6 +125,10 @@ impl Starts {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let folder = folder.expect("a temporary folder");
         copy(&self.folder(scene.start), folder.path());
+        let db = folder.path().join("runner.db");
+        if db.exists() {
+            own_workers(&db);
+        }
         Place { sandbox: &self.sandbox, folder }
     }
 }

@@ -7,6 +7,7 @@ use super::promises::{Promises, start_of};
 use super::rows::Rows;
 use super::scenario::{Recording, runs_once};
 use crate::support::{Call, Sandbox, Sql};
+use crate::tools::own_workers;
 
 /// What is wrong with the life after this crash. The database lies in `folder`, which is used up.
 pub fn revive(recording: &Recording, folder: &Path, db: &Path, promises: &Promises) -> Vec<String> {
@@ -17,6 +18,7 @@ pub fn revive(recording: &Recording, folder: &Path, db: &Path, promises: &Promis
     }
     // The machine was started anew: what ran before is gone, and so is whoever has its process ids now.
     Sql::open(db).run("UPDATE workers SET boot_id = 'before the power cut'");
+    own_workers(db);
     let before = Rows::read(db).expect("it was read before");
     life.is_looked_at(&mut wrong);
     life.call(&format!("resume {}", super::scenario::PAUSED)).run().ok();
