@@ -205,7 +205,7 @@ pub fn worker_json(worker: &WorkerStatus) -> Value {
     })
 }
 
-pub fn stats_json(name: &str, stats: &NameStats) -> Value {
+pub fn stats_json((name, stats): &(String, NameStats)) -> Value {
     let (runs, waits) = (&stats.runs, &stats.waits);
     let rounded = |number: f64, parts: f64| (number * parts).round() / parts;
     let (last_failure_at, code) = stats.last_failure.as_ref().map(|(at, code)| (rfc3339(*at), code)).unzip();

@@ -1,6 +1,7 @@
 //! Lists of jobs and attempts, newest first.
 
 use anyhow::Result;
+use serde_json::Value;
 
 use super::attempt::exit_text;
 use super::query::Query;
@@ -22,20 +23,36 @@ struct Listed {
 }
 
 impl Listed {
-    fn note_more(self, out: &mut Output) -> Written {
-        if self.more { out.line(format!("the newest {}; --limit 0 shows all", self.rows)) } else { Ok(()) }
-    }
-
     /// Prints the rows, or `nothing` where there is none; not with `--json`. True if there is a row.
     fn print(self, out: &mut Output, table: &Table, nothing: &str) -> Result<bool> {
         if self.rows == 0 && !out.json {
             out.remark(nothing)?;
         } else if !out.json {
             table.print(out)?;
-            self.note_more(out)?;
+            if self.more {
+                out.line(format!("the newest {}; --limit 0 shows all", self.rows))?;
+            }
         }
         Ok(self.rows > 0)
     }
+}
+
+/// Shows a list that is read whole: as JSON, as a screen, or `nothing` where there is no row. True if there is a row.
+pub(super) fn show_whole<T>(
+    out: &mut Output,
+    rows: &[T],
+    json: fn(&T) -> Value,
+    nothing: &str,
+    draw: impl FnOnce(&mut Output, &[T]) -> Result<()>,
+) -> Result<bool> {
+    if out.json {
+        rows.iter().try_for_each(|row| out.object(&json(row)))?;
+    } else if rows.is_empty() {
+        out.remark(nothing)?;
+    } else {
+        draw(out, rows)?;
+    }
+    Ok(!rows.is_empty())
 }
 
 /// Hands each row on, up to `limit`, while there is a reader. `read` takes where a page begins and its length.

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use anyhow::Result;
 
+use super::lists;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written, overview_json, queue_json, worker_json};
 use crate::cli::worker_status::{WorkerStatus, with_liveness, worker_statuses};
@@ -95,14 +96,7 @@ fn draw_dead(out: &mut Output, overview: &Overview) -> Written {
 pub(super) fn queues(out: &mut Output, store: &Store, name: Option<&str>, now: Timestamp) -> Result<bool> {
     let mut queues = store.overview(now)?.queues;
     queues.retain(|queue| name.is_none_or(|name| name == queue.name));
-    if out.json {
-        queues.iter().try_for_each(|queue| out.object(&queue_json(queue)))?;
-    } else if queues.is_empty() {
-        out.remark("no queue has unfinished jobs or is paused")?;
-    } else {
-        draw_queues(out, &queues)?;
-    }
-    Ok(!queues.is_empty())
+    lists::show_whole(out, &queues, queue_json, "no queue has unfinished jobs or is paused", draw_queues)
 }
 
 fn draw_queues(out: &mut Output, queues: &[QueueRow]) -> Written {
@@ -130,14 +124,8 @@ fn draw_queues(out: &mut Output, queues: &[QueueRow]) -> Written {
 /// Lists workers that have neither stopped nor been recovered.
 pub(super) fn workers(out: &mut Output, store: &Store, now: Timestamp) -> Result<bool> {
     let workers = worker_statuses(store)?;
-    if out.json {
-        workers.iter().try_for_each(|worker| out.object(&worker_json(worker)))?;
-    } else if workers.is_empty() {
-        out.remark("no worker is running; runner work starts one")?;
-    } else {
-        draw_workers(out, &workers, now)?;
-    }
-    Ok(!workers.is_empty())
+    let nothing = "no worker is running; runner work starts one";
+    lists::show_whole(out, &workers, worker_json, nothing, |out, workers| draw_workers(out, workers, now))
 }
 
 fn draw_workers(out: &mut Output, workers: &[WorkerStatus], now: Timestamp) -> Written {

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use super::lists;
 use crate::cli::commands::apply;
 use crate::cli::locate;
-use crate::cli::output::{Column, Output, Style, Table, schedule_json};
+use crate::cli::output::{Column, Output, Style, Table, Written, schedule_json};
 use crate::jobfile::JobFile;
 use crate::store::{ScheduleRow, Store};
 use crate::text::{Timestamp, local_time, relative_time, safe_line};
@@ -16,14 +17,11 @@ use crate::text::{Timestamp, local_time, relative_time, safe_line};
 pub(super) fn show(out: &mut Output, store: &Store, name: Option<&str>, now: Timestamp) -> Result<bool> {
     let mut schedules = store.schedules()?;
     schedules.retain(|row| name.is_none_or(|name| name == row.spec.name));
-    if out.json {
-        schedules.iter().try_for_each(|row| out.object(&schedule_json(row)))?;
-        return Ok(!schedules.is_empty());
-    }
-    if schedules.is_empty() {
-        out.remark("there is no schedule; runner apply takes them from the job file")?;
-        return Ok(false);
-    }
+    let nothing = "there is no schedule; runner apply takes them from the job file";
+    lists::show_whole(out, &schedules, schedule_json, nothing, |out, rows| draw(out, store, rows, now))
+}
+
+fn draw(out: &mut Output, store: &Store, schedules: &[ScheduleRow], now: Timestamp) -> Written {
     let mut table = Table::new(&[
         Column::new("schedule").name(),
         Column::new("times").text(),
@@ -36,7 +34,7 @@ pub(super) fn show(out: &mut Output, store: &Store, name: Option<&str>, now: Tim
         Column::new("skipped").right().dropped(2),
         Column::new(""),
     ]);
-    for row in &schedules {
+    for row in schedules {
         let job = row.last.and_then(|(_, id)| locate::find_job(store, id, now).ok().flatten());
         let times = match &row.text.timezone {
             Some(zone) => format!("{} {zone}", row.text.schedule),
@@ -61,7 +59,7 @@ pub(super) fn show(out: &mut Output, store: &Store, name: Option<&str>, now: Tim
     }
     table.print(out)?;
     let mut files: BTreeMap<&str, Vec<&ScheduleRow>> = BTreeMap::new();
-    for row in &schedules {
+    for row in schedules {
         files.entry(&row.file).or_default().push(row);
     }
     for (path, rows) in files {
@@ -79,5 +77,5 @@ pub(super) fn show(out: &mut Output, store: &Store, name: Option<&str>, now: Tim
             out.prose("", &out.paint(Style::Warn, &safe_line(&words)))?;
         }
     }
-    Ok(true)
+    Ok(())
 }

@@ -2,11 +2,12 @@
 
 use anyhow::Result;
 
+use super::lists;
 use super::query::Query;
-use crate::cli::output::{Column, Output, Table, note_left_out, stats_json};
+use crate::cli::output::{Column, Output, Table, Written, note_left_out, stats_json};
 use crate::model::Percentiles;
 use crate::store::NameStats;
-use crate::text::{Millis, Timestamp, human_duration, relative_time, safe_line};
+use crate::text::{Millis, Timestamp, human_duration, relative_time};
 
 /// Shows the numbers, the busiest names first.
 pub(super) fn show(out: &mut Output, query: &Query) -> Result<bool> {
@@ -16,16 +17,13 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Result<bool> {
     stats.sort_by_key(|(_, of_name)| std::cmp::Reverse((of_name.jobs(), of_name.attempts)));
     let more = stats.len() > *limit;
     stats.truncate(*limit);
-    if out.json {
-        for (name, of_name) in &stats {
-            out.object(&stats_json(name, of_name))?;
-        }
-        return Ok(!stats.is_empty());
-    }
-    if stats.is_empty() {
-        out.remark("nothing has ended")?;
-        return Ok(false);
-    }
+    lists::show_whole(out, &stats, stats_json, "nothing has ended", |out, stats| {
+        draw(out, stats, *now)?;
+        if more { out.line(format!("the busiest {limit}; --limit 0 shows all")) } else { Ok(()) }
+    })
+}
+
+fn draw(out: &mut Output, stats: &[(String, NameStats)], now: Timestamp) -> Written {
     let mut table = Table::new(&[
         Column::new("name").name(),
         Column::new("jobs").right().dropped(8),
@@ -39,8 +37,8 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Result<bool> {
         Column::new("last success").dropped(7),
         Column::new("last failure").text(),
     ]);
-    for (name, of_name) in &stats {
-        table.row(row(name, of_name, *now));
+    for (name, of_name) in stats {
+        table.row(row(name, of_name, now));
     }
     let left_out = table.print_rows(out)?;
     // A narrow table drops columns: the legend would explain columns that are missing.
@@ -48,18 +46,14 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Result<bool> {
     if out.width() >= 80 {
         out.aside("", words)?;
     }
-    note_left_out(out, &left_out)?;
-    if more {
-        out.line(format!("the busiest {limit}; --limit 0 shows all"))?;
-    }
-    Ok(true)
+    note_left_out(out, &left_out)
 }
 
 fn row(name: &str, stats: &NameStats, now: Timestamp) -> Vec<String> {
     let span = |span: Option<Millis>| span.map(human_duration).unwrap_or_default();
     let at = |times: &Percentiles, percent| span(times.percentile(percent));
     vec![
-        safe_line(name),
+        name.to_owned(),
         stats.jobs().to_string(),
         stats.success_rate().map(percent).unwrap_or_default(),
         stats.attempts_per_success().map(|tries| format!("{tries:.1}")).unwrap_or_default(),
