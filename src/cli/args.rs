@@ -142,7 +142,7 @@ pub struct WaitOptions {
     /// Wait for the job, and exit as it did
     #[arg(long)]
     pub wait: bool,
-    /// Then exit 75, and the job goes on
+    /// After this, exit 75; the job goes on
     #[arg(long, value_name = "DUR", requires = "wait", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub wait_timeout: Option<Millis>,
     /// If the job dies, print its last output

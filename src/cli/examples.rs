@@ -3,63 +3,63 @@
 pub const WORK: &str = "\
 Examples:
   runner work                    until SIGTERM or Ctrl-C
-  runner work -j 4 --queue net   four at once, from one queue
+  runner work -j 4 --queue net   four at once, of one queue
   runner work --drain            until nothing waits or runs
-  runner work --until-idle       until nothing is due or runs";
+  runner work --until-idle       until nothing is due";
 
 pub const APPLY: &str = "\
 Examples:
-  runner apply                      take the schedules of jobs.toml
-  runner apply --dry-run            only print what would change
-  runner inspect schedules          when each fires next, and what it last did
+  runner apply               take the schedules of jobs.toml
+  runner apply --dry-run     only print what would change
+  runner inspect schedules   when each fires next
 
 Workers do not read job files: apply the file again after an edit.";
 
 pub const INSPECT: &str = "\
 Examples:
-  runner inspect                  the overview
-  runner inspect 7                job 7 and all its attempts
-  runner inspect 7.2              its second attempt, with output
-  runner inspect dead             dead letters by error code
+  runner inspect        the overview
+  runner inspect 7      job 7 and all its attempts
+  runner inspect 7.2    its second attempt, with output
+  runner inspect dead   dead letters by error code
   runner inspect jobs --since today --state retrying
   runner inspect stats --since 1d
-  runner inspect dead --fail-if-any --since 1d    exit 1 if there are any";
+  runner inspect dead --fail-if-any --since 1d";
 
 pub const WAIT: &str = "\
 Examples:
-  runner wait 7             exits as the job did
-  runner wait 7 8 9         0 if all succeeded, else 1
-  runner wait push          the newest job named push
-  runner wait 7 --wait-timeout 1h    75 if it has not ended by then
+  runner wait 7       exits as the job did
+  runner wait 7 8 9   0 if all succeeded, else 1
+  runner wait push    the newest job named push
+  runner wait 7 --wait-timeout 1h
   runner wait 7 --json | jq .result
 
 Exit status for a single job that did not succeed: its last attempt's own; 128 \
 and the number of a signal; 124 after a timeout; 127 or 126 if the command could \
 not be started; else 1. Ctrl-C ends the waiting (130), and the job goes on.";
 
-pub const RETRY_USAGE: &str = "runner retry [OPTIONS] <ID>...
+pub const RETRY_USAGE: &str = "runner retry [OPTIONS] <ID|NAME>...
        runner retry [OPTIONS] --dead";
 
 pub const RETRY: &str = "\
 Examples:
   runner retry 7
   runner retry --dead --error-code CURL_TIMEOUT --dry-run
-  runner retry 7 --redefine   with the job file's present definition
-  runner retry 7 --force      also if it is declared retryable = false
+  runner retry 7 --redefine   with its definition of today
+  runner retry 7 --force      though retryable is false
   runner retry 7 --now        make a waiting job due now";
 
 pub const RESOLVE: &str = "\
 Examples:
   runner resolve 7
   runner resolve 7 8 --note 'the server was replaced'
-  runner inspect dead --resolved    lists them
-  runner retry 7                    takes it back, and runs job 7 again";
+  runner inspect dead --resolved   lists them
+  runner retry 7                   puts job 7 back";
 
 pub const LOGS: &str = "\
 Examples:
   runner logs 7              the last attempt of job 7
-  runner logs 7.2 --stderr   standard error of its second attempt
-  runner logs push -f        follow the newest push, through retries
+  runner logs 7.2 --stderr   of its second attempt
+  runner logs push -f        follow the newest push
   runner logs 7 -n 20        the last 20 lines
 
 The output of a running job is saved about once a second. Ctrl-C ends the \
@@ -75,10 +75,10 @@ pub const ENQUEUE: &str = "\
 Examples:
   runner enqueue nightly-backup
   runner enqueue report --in 10m -- --month 2026-11
-  runner enqueue --max-attempts 5 --backoff 30s -- curl -fsS URL
-  runner enqueue -c 'pg_dump shop | gzip > shop.sql.gz' --name dump
+  runner enqueue --max-attempts 5 --backoff 30s -- curl URL
+  runner enqueue -c 'pg_dump shop | gzip > shop.sql.gz'
   mysqldump shop | runner enqueue upload --stdin
-  runner enqueue nightly --idempotency-key nightly-$(date +%F)
+  runner enqueue sync --idempotency-key sync-$(date +%F)
   runner enqueue report --wait --output-on-failure -q
   generate-jobs | runner enqueue --batch -
 
@@ -97,13 +97,13 @@ Examples:
 
 pub const COMPLETIONS: &str = "\
 Examples:
-  source <(runner completions bash)          in ~/.bashrc
-  source <(runner completions zsh)           in ~/.zshrc, after compinit
+  source <(runner completions bash)   in ~/.bashrc
+  source <(runner completions zsh)    in ~/.zshrc
   runner completions fish > ~/.config/fish/completions/runner.fish
-  eval (runner completions elvish | slurp)   in ~/.config/elvish/rc.elv
+  eval (runner completions elvish | slurp)
   runner completions powershell | Out-String | Invoke-Expression
 
-The shell then also completes names of jobs and queues, and ids.";
+In ~/.zshrc the line stands after compinit. The shell then also completes names of jobs and queues, and ids.";
 
 pub const MAN: &str = "\
 Examples:
@@ -122,8 +122,8 @@ pub const PRUNE_USAGE: &str = "runner prune [OPTIONS] --older-than <DUR>
 
 pub const PRUNE: &str = "\
 Examples:
-  runner prune --older-than 30d              for cron
-  runner prune --dry-run                     how many could go
+  runner prune --older-than 30d   for cron
+  runner prune --dry-run          how many could go
   runner prune --older-than 1d --name push-metrics
   runner prune --older-than 90d --state dead
 

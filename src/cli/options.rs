@@ -44,7 +44,7 @@ pub struct JobOptions {
     /// HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
     pub at: Option<At>,
-    /// Number of runs, the first included
+    /// Number of attempts, the first included
     #[arg(long, value_name = "N", value_parser = values::max_attempts)]
     pub max_attempts: Option<u32>,
     /// true, or false for exactly one attempt
