@@ -93,7 +93,7 @@ retries = 3
           |
           = hint: did you mean `command`?
           = allowed: command, description, unique_key, reports, exit_codes, default_error_code, schedule,
-                     timezone, missed, cwd, env, queue, priority, timeout, grace_period, expires_in,
+                     timezone, missed, launcher, cwd, env, queue, priority, timeout, grace_period, expires_in,
                      success_exit_codes, retryable, max_attempts, backoff, auto_retry_for, never_retry_for,
                      output_limit
 

@@ -27,6 +27,7 @@ mod explain;
 mod inspect;
 mod job_file;
 mod json;
+mod launcher;
 mod logs;
 mod main_job;
 mod monitoring;

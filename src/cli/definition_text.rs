@@ -1,7 +1,7 @@
 //! A definition in words: its command, its retry policy.
 
 use super::output::{Output, Written};
-use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, RetryPolicy, Strategy};
+use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, JobSpec, RetryPolicy, Strategy};
 use crate::text::{Millis, counted, safe_line};
 
 /// A command with its arguments, as a person would type it.
@@ -14,10 +14,14 @@ pub fn command_line(command: &Command, args: &[Bytes]) -> String {
     typed.join(" ")
 }
 
-/// Prints the first lines of a command, unbroken: a person may copy the lines.
-pub fn print_command(out: &mut Output, command: &Command, args: &[Bytes]) -> Written {
+/// Prints the launcher, and the first lines of the command, unbroken: a person may copy the lines.
+pub fn print_command(out: &mut Output, spec: &JobSpec, args: &[Bytes]) -> Written {
     const MAX_LINES: usize = 8;
-    let text = command_line(command, args);
+    if !spec.launcher.is_empty() {
+        let launcher: Vec<String> = spec.launcher.iter().map(quoted).collect();
+        out.fact("launcher", &safe_line(&launcher.join(" ")))?;
+    }
+    let text = command_line(&spec.command, args);
     let lines: Vec<&str> = text.trim().lines().collect();
     for (index, line) in lines.iter().take(MAX_LINES).enumerate() {
         let word = if index == 0 { "command" } else { "" };

@@ -139,7 +139,8 @@ pub fn check_limits(spec: &JobSpec, args: &[Bytes]) -> Result<()> {
         Command::Shell(line) => std::slice::from_ref(line),
         Command::Argv(words) => words.as_slice(),
     };
-    let words = command.iter().chain(args).map(|word| ("argument", word, word.0.len() + 1));
+    let words =
+        spec.launcher.iter().chain(command).chain(args).map(|word| ("argument", word, word.0.len() + 1));
     let variables = spec.env.iter().map(|(key, value)| ("variable", key, key.0.len() + value.0.len() + 2));
     let mut total = 0;
     for (what, text, length) in words.chain(variables) {

@@ -70,12 +70,25 @@ fn changed_at(file: &JobFile) -> Option<Timestamp> {
 
 /// The keys of the job file in which two definitions differ.
 fn differences(old: &JobSpec, new: &JobSpec) -> Vec<&'static str> {
-    let JobSpec { name: _, ad_hoc: _, command, cwd, env, queue, priority, timeout, grace_period, .. } = old;
+    let JobSpec {
+        name: _,
+        ad_hoc: _,
+        command,
+        launcher,
+        cwd,
+        env,
+        queue,
+        priority,
+        timeout,
+        grace_period,
+        ..
+    } = old;
     let JobSpec { expires_in, policy, exit, output_limit, unique_key, .. } = old;
     let RetryPolicy { retryable, max_attempts, backoff, auto_retry_for, never_retry_for } = policy;
     let differs = [
         ("command", *command != new.command),
         ("cwd", *cwd != new.cwd),
+        ("launcher", *launcher != new.launcher),
         ("env", *env != new.env),
         ("queue", *queue != new.queue),
         ("priority", *priority != new.priority),

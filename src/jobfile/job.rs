@@ -9,7 +9,7 @@ use super::diagnostics::Mistakes;
 use super::keys::{Section, is_job, unknown};
 use super::read::{Entry, Value};
 use super::schedule::Schedule;
-use super::shared_keys::Level;
+use super::shared_keys::{Level, argv};
 use crate::model::{Bytes, Command, ExitRules, JobSpec, PolicyLayer, RetryPolicy, ScheduleText, check_name};
 
 /// One job of the file.
@@ -126,7 +126,7 @@ fn command(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Command> {
             }
             Some(Command::Shell(Bytes::from(line)))
         }
-        DeValue::Array(_) => argv(value, mistakes),
+        DeValue::Array(_) => argv(value, mistakes).map(Command::Argv),
         _ => {
             value.wrong(
                 mistakes,
@@ -135,19 +135,4 @@ fn command(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Command> {
             None
         }
     }
-}
-
-fn argv(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Command> {
-    let words = value.list("an array of strings", mistakes)?;
-    let Some((program, arguments)) = words.split_first() else {
-        value
-            .refused(mistakes, "an empty array names no program")
-            .hint("write the program and its arguments, such as [\"tar\", \"-xf\", \"a.tar\"]");
-        return None;
-    };
-    let program = program.text(mistakes);
-    let arguments: Vec<_> =
-        arguments.iter().map(|word| word.passed_on(word.string(mistakes)?, 0, mistakes)).collect();
-    let words = [program].into_iter().chain(arguments);
-    words.map(|word| word.map(Bytes::from)).collect::<Option<_>>().map(Command::Argv)
 }

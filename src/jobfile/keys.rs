@@ -18,7 +18,8 @@ pub(super) enum Section {
 const FILE_KEYS: [&str; 4] = ["default_error_code", "exit_codes", "defaults", "jobs"];
 
 /// The keys that a job shares with `[defaults]`.
-const SHARED_KEYS: [&str; 14] = [
+const SHARED_KEYS: [&str; 15] = [
+    "launcher",
     "cwd",
     "env",
     "queue",

@@ -40,6 +40,7 @@ impl Level {
         let spec = &mut self.spec;
         let value = entry.value;
         match entry.key {
+            "launcher" => replace(&mut spec.launcher, argv(value, mistakes)),
             "cwd" => replace(&mut spec.cwd, value.text(mistakes).map(|cwd| joined(dir, cwd))),
             "env" => spec.env.extend(environment(value, mistakes)),
             "queue" => replace(&mut spec.queue, queue(value, mistakes)),
@@ -59,6 +60,22 @@ impl Level {
             _ => self.retry.take(entry, mistakes),
         }
     }
+}
+
+/// A program and its arguments.
+pub(super) fn argv(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Vec<Bytes>> {
+    let words = value.list("an array of strings", mistakes)?;
+    let Some((program, arguments)) = words.split_first() else {
+        value
+            .refused(mistakes, "an empty array names no program")
+            .hint("write the program and its arguments, such as [\"tar\", \"-xf\", \"a.tar\"]");
+        return None;
+    };
+    let program = program.text(mistakes);
+    let arguments: Vec<_> =
+        arguments.iter().map(|word| word.passed_on(word.string(mistakes)?, 0, mistakes)).collect();
+    let words = [program].into_iter().chain(arguments);
+    words.map(|word| word.map(Bytes::from)).collect()
 }
 
 fn replace<T>(place: &mut T, value: Option<T>) {

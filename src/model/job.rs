@@ -42,6 +42,9 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ad_hoc: bool,
     pub command: Command,
+    /// Put in front of the command: `nice -n 10`, `srun -n1`. Empty: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub launcher: Vec<Bytes>,
     /// Absolute.
     pub cwd: Bytes,
     /// Laid over the worker's environment.
@@ -83,6 +86,7 @@ impl JobSpec {
             name: name.to_owned(),
             ad_hoc: false,
             command,
+            launcher: Vec::new(),
             cwd,
             env: BTreeMap::new(),
             queue: Self::DEFAULT_QUEUE.to_owned(),

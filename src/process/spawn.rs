@@ -104,32 +104,31 @@ fn wait_for_pidfd(pid: Pid) -> OwnedFd {
 }
 
 fn command(launch: &Launch<'_>) -> Result<Command, SpawnError> {
-    let mut command = match &launch.spec.command {
+    let mut words: Vec<&OsStr> = launch.spec.launcher.iter().map(Bytes::as_os_str).collect();
+    match &launch.spec.command {
         model::Command::Shell(line) => {
-            let mut shell = Command::new("/bin/sh");
-            shell.arg("-c");
+            words.extend(["/bin/sh", "-c"].map(OsStr::new));
             // A shell takes a line that begins with - or + for an option, even behind `-c`.
             if matches!(line.0.first(), Some(b'-' | b'+')) {
-                shell.arg("--");
+                words.push(OsStr::new("--"));
             }
             // The words after the line are $0, $1 and so on.
-            shell.arg(line.as_os_str()).arg("sh");
-            shell
+            words.extend([line.as_os_str(), OsStr::new("sh")]);
         }
-        model::Command::Argv(argv) => match argv.split_first() {
-            Some((program, arguments)) if !program.0.is_empty() => {
-                let mut command = Command::new(program.as_os_str());
-                command.args(arguments.iter().map(Bytes::as_os_str));
-                command
-            }
-            _ => {
-                let message = "no such program: the command is empty".to_owned();
-                return Err(SpawnError::Failed(SpawnFailure::NotFound, message));
-            }
-        },
-    };
-    command.args(launch.args.iter().map(|argument| -> &OsStr { argument.as_os_str() }));
-    Ok(command)
+        model::Command::Argv(argv) => words.extend(argv.iter().map(Bytes::as_os_str)),
+    }
+    words.extend(launch.args.iter().map(Bytes::as_os_str));
+    match words.split_first() {
+        Some((program, arguments)) if !program.is_empty() => {
+            let mut command = Command::new(program);
+            command.args(arguments);
+            Ok(command)
+        }
+        _ => {
+            let message = "no such program: the command is empty".to_owned();
+            Err(SpawnError::Failed(SpawnFailure::NotFound, message))
+        }
+    }
 }
 
 /// The errors of a machine that is short of something.
@@ -217,9 +216,10 @@ fn candidates<'a>(launch: &'a Launch<'_>, cwd: &'a Path) -> impl Iterator<Item =
 
 /// The program as the definition writes it, for messages.
 fn program<'a>(launch: &Launch<'a>) -> &'a OsStr {
-    match &launch.spec.command {
-        model::Command::Shell(_) => OsStr::new("/bin/sh"),
-        model::Command::Argv(argv) => argv.first().map_or(OsStr::new(""), Bytes::as_os_str),
+    match (launch.spec.launcher.first(), &launch.spec.command) {
+        (Some(launcher), _) => launcher.as_os_str(),
+        (None, model::Command::Shell(_)) => OsStr::new("/bin/sh"),
+        (None, model::Command::Argv(argv)) => argv.first().map_or(OsStr::new(""), Bytes::as_os_str),
     }
 }
 

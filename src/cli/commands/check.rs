@@ -80,7 +80,7 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
         let _ = write!(heading, " - {}", safe_line(description));
     }
     out.line(heading)?;
-    print_command(out, &spec.command, &[])?;
+    print_command(out, spec, &[])?;
     out.fact("queue", &format!("{}, priority {}", spec.queue, spec.priority))?;
     out.fact("limits", &limits(spec))?;
     if spec.cwd != Bytes::from(dir.as_os_str()) {

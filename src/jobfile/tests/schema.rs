@@ -91,7 +91,7 @@ fn job_files_without_a_mistake_are_taken() {
 }
 
 /// Values that may stand after `KEY = `, with bars between them; the parser decides.
-const VALUES: [(&str, &str); 22] = [
+const VALUES: [(&str, &str); 23] = [
     (
         "timeout",
         "'30s' | '1h 30m' | '1h30m' | ' 1.5 h ' | '0s' | 30 | '30' | '5 parsecs' | '.5s' | '' | \
@@ -143,6 +143,7 @@ const VALUES: [(&str, &str); 22] = [
     ),
     ("timezone", "'Europe/Berlin'\nschedule = '@daily' | '' | 1"),
     ("missed", "'once'\nschedule = '@daily' | 'skip'\nschedule = '@daily' | 'never' | true"),
+    ("launcher", "['nice', '-n', '10'] | [] | [1] | 'nice'"),
     ("reports", "['A', 'B'] | ['TIMEOUT'] | ['A', 'A'] | 'A'"),
     (
         "backoff",

@@ -74,7 +74,7 @@ fn draw_heading(out: &mut Output, job: &JobRow, workers: &[WorkerStatus], now: T
 
 fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     let spec = &job.spec;
-    print_command(out, &spec.command, &job.args)?;
+    print_command(out, spec, &job.args)?;
     out.line(format!("  cwd       {}", safe_line(&spec.cwd.to_text())))?;
     out.fact("queue", &format!("{}, priority {}", spec.queue, spec.priority))?;
     print_policy(out, &spec.policy)?;
