@@ -69,10 +69,11 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Resu
         return Ok(job.id);
     }
     Err(match newest(&[])? {
-        Some(JobRow { id, state, .. }) => CliError::new(
-            ExitStatus::NOT_FOUND,
-            format!("no job named {name} is dead; the newest, job {id}, is {state}"),
-        ),
+        Some(JobRow { id, state, .. }) => {
+            let what = format!("no job named {name} is dead; the newest, job {id}, is {state}");
+            CliError::new(ExitStatus::NOT_FOUND, what)
+                .hint(format!("runner explain {id} says why; to name another job, give its id"))
+        }
         None => no_job_named(store, name)?,
     }
     .into())
