@@ -31,6 +31,7 @@ fn a_resolved_job_leaves_what_needs_attention_and_stays_in_the_history() {
     assert_eq!(listed(&sandbox, "dead"), [2]);
     assert_eq!(listed(&sandbox, "dead --resolved"), [1]);
     assert_eq!(listed(&sandbox, "jobs --state dead"), [2, 1]);
+    sandbox.run("inspect jobs --state dead").ok().shows("resolved, ");
     let overview = sandbox.run("inspect --json").ok().json();
     assert_fields(&overview["counts"], &json!({"dead": 1, "resolved": 1}));
     assert_eq!(overview["dead_by_error_code"], json!({"EXIT_3": 1}));

@@ -118,7 +118,7 @@ fn screens_of_lists() {
          4  once  default  dead  1/1  [AGO]  SIGNAL_KILL, not_retryable
          3  later  files  scheduled  0/3  in [DURATION]
          2  fine  default  succeeded  1/3  [AGO]
-         1  push  net  dead  2/2  [AGO]  HTTP_ERROR, attempts_exhausted, no route
+         1  push  net  dead  2/2  [AGO]  HTTP_ERROR, no route, attempts_exhausted
         ");
         insta::assert_snapshot!(seen("inspect attempts"), @r"
         attempt  name  outcome  ended  took  when  decision

@@ -124,12 +124,13 @@ pub(super) fn runs(job: &JobRow) -> String {
     format!("{}/{}", job.last_of_budget(), job.spec.policy.runs())
 }
 
-/// The code, the reason and the message of its last failure.
+/// The code and the message of its last failure, and why it is dead.
 fn what_happened(job: &JobRow) -> String {
     let code = job.error_code.as_ref().or(job.last_error_code.as_ref()).map(ToString::to_string);
     let reason = job.dead_reason.map(|reason| reason.to_string());
     let message = job.last_message.as_deref().map(safe_line);
-    [code, reason, message].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let resolved = job.resolved_at.map(|_| "resolved".to_owned());
+    [resolved, code, message, reason].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
