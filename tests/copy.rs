@@ -38,6 +38,7 @@ fn a_copy_leaves_the_workers_and_processes_of_the_original_alone() {
             .shows("its worker is dead");
         assert_eq!(in_copy("inspect workers --json").ok().json()["alive"], false);
         in_copy("inspect").ok().shows("no worker is running").shows("1 died");
+        in_copy("wait 1 --wait-timeout 0s").exits(75).says("job 1 was running when this database was copied");
         in_copy("doctor").ok().shows("0 alive, 1 dead").shows(&format!("1 job was running in {original}"));
 
         in_copy("work --drain").ok();
@@ -57,6 +58,22 @@ fn a_copy_leaves_the_workers_and_processes_of_the_original_alone() {
         let job = sandbox.until_state(1, "succeeded");
         assert_fields(&job["history"][0], &json!({"outcome": "succeeded", "exit_code": 0}));
     }
+}
+
+#[test]
+fn a_job_that_ran_when_its_database_was_copied_can_be_cancelled_in_the_copy() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("slow");
+    let _worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    sandbox.run("backup copy.db").ok();
+    let said = "job 1: it was running when this database was copied: the next runner work records it here as cancelled\n";
+    sandbox.run("--db copy.db cancel 1").ok().prints(said);
+    sandbox.run("--db copy.db work --drain").ok();
+    assert_eq!(sandbox.run("--db copy.db inspect 1 --json").ok().json()["state"], "cancelled");
+    assert_eq!(sandbox.job(1)["state"], "running");
+    sandbox.write("go", "");
+    sandbox.until_state(1, "succeeded");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Why a job is in its state, and what happens next, in words.
 
-use super::worker_status::WorkerStatus;
+use super::worker_status::{WorkerStatus, holder};
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
 use crate::store::JobRow;
 use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
@@ -43,12 +43,14 @@ pub fn expiry_text(job: &JobRow, now: Timestamp) -> Option<String> {
 pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> String {
     let (id, queue) = (job.id, &job.spec.queue);
     if job.state == JobState::Running {
-        let holds = |worker: &&WorkerStatus| job.worker_id.as_ref() == Some(&worker.row.name);
-        let is_alive = workers.iter().find(holds).is_some_and(WorkerStatus::is_alive);
-        let how = if is_alive {
-            "is still running"
-        } else {
-            "has started, and its worker died: the next runner work deals with it"
+        let how = match holder(job, workers).map(|worker| worker.liveness) {
+            Some(Liveness::Alive | Liveness::Suspended) => "is still running",
+            Some(Liveness::OfOriginal) => {
+                "was running when this database was copied: the next runner work deals with it"
+            }
+            Some(Liveness::Dead) | None => {
+                "has started, and its worker died: the next runner work deals with it"
+            }
         };
         return format!("job {id} {how}");
     }
@@ -97,7 +99,7 @@ fn running(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String
     let worker = job.worker_id.as_deref().unwrap_or("unknown");
     let run = format!("run {} of {}", job.last_of_budget(), job.spec.policy.runs());
     let since = job.running_since().unwrap_or(now);
-    let status = workers.iter().find(|status| status.row.name == worker);
+    let status = holder(job, workers);
     let mut lines = vec![match status.map(|status| status.liveness) {
         Some(Liveness::Alive | Liveness::Suspended) => {
             let span = human_duration(now.since(since));

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::store::{OpenWorker, Store, WorkerRow};
+use crate::store::{JobRow, OpenWorker, Store, WorkerRow};
 use crate::worker::{Liveness, liveness};
 
 /// A worker that has neither stopped nor been recovered.
@@ -24,6 +24,11 @@ impl WorkerStatus {
         let looks = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));
         self.is_alive() && looks
     }
+}
+
+/// The worker that holds a running job.
+pub fn holder<'a>(job: &JobRow, workers: &'a [WorkerStatus]) -> Option<&'a WorkerStatus> {
+    workers.iter().find(|worker| job.worker_id.as_ref() == Some(&worker.row.name))
 }
 
 /// Every open worker as it is now.

@@ -6,7 +6,7 @@ use crate::cli::args::{Global, Jobs};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, job_json, warn};
-use crate::cli::worker_status::{WorkerStatus, worker_statuses};
+use crate::cli::worker_status::{WorkerStatus, holder, worker_statuses};
 use crate::clock;
 use crate::store::{CancelOutcome, Store};
 use crate::wake;
@@ -39,18 +39,18 @@ pub fn run(global: &Global, args: &Jobs, out: &mut Output) -> Result<ExitStatus>
 
 /// Says how a running job will end: its worker ends it, if the worker is alive.
 fn cancel_requested(store: &Store, id: i64) -> Result<String> {
-    let worker = store.job(id, clock::now())?.and_then(|job| job.worker_id);
     let workers = worker_statuses(store)?;
-    let its_own = workers.iter().find(|status| worker.as_deref() == Some(&status.row.name));
-    Ok(match its_own.map(|status| status.liveness) {
-        Some(Liveness::Dead | Liveness::OfOriginal) => {
-            let next = if workers.iter().any(WorkerStatus::is_alive) {
-                "a running worker"
-            } else {
-                "the next runner work"
-            };
+    let next =
+        if workers.iter().any(WorkerStatus::is_alive) { "a running worker" } else { "the next runner work" };
+    let job = store.job(id, clock::now())?;
+    let holder = job.as_ref().and_then(|job| holder(job, &workers));
+    Ok(match holder.map(|worker| worker.liveness) {
+        Some(Liveness::Dead) => {
             format!("job {id}: asked to end, but its worker is dead: {next} ends what is left of it")
         }
+        Some(Liveness::OfOriginal) => format!(
+            "job {id}: it was running when this database was copied: {next} records it here as cancelled"
+        ),
         Some(Liveness::Suspended) => {
             format!(
                 "job {id}: running, asked to end, but its worker is suspended: the job goes on until that does"

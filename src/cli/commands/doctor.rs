@@ -194,7 +194,7 @@ fn note_schedules(store: &Store, report: &mut Report) -> Result<()> {
 fn show(out: &mut Output, report: &Report) -> Written {
     let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), human_size);
     let db = safe_line(&report.db);
-    let mut fact = |word: &str, value: String| out.line(format!("{word:<9} {value}"));
+    let mut fact = |word: &str, value: String| out.prose(&format!("{word:<9} "), &value);
     fact("database", format!("{db} (from {})", report.db_from))?;
     fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)))?;
     let declared = report.jobs_declared.map(|jobs| format!(", {}", counted(jobs, "job"))).unwrap_or_default();
@@ -216,8 +216,8 @@ fn show(out: &mut Output, report: &Report) -> Written {
     let problems = counted(report.problems.len(), "problem");
     out.line(format!("checks    {} rules looked at, {problems}", report.rules))?;
     for Problem { rule, what } in &report.problems {
-        out.line(format!("  {} {}", out.paint(Style::Bad, "wrong:"), safe_line(what)))?;
-        out.line(format!("         the rule: {rule}"))?;
+        out.prose(&format!("  {} ", out.paint(Style::Bad, "wrong:")), &safe_line(what))?;
+        out.prose("         ", &format!("the rule: {rule}"))?;
     }
     Ok(())
 }

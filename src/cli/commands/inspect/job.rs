@@ -8,7 +8,7 @@ use crate::cli::definition_text::{print_command, print_policy};
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written, job_with_history_json, last_lines};
 use crate::cli::status_text::status_text;
-use crate::cli::worker_status::{WorkerStatus, with_liveness};
+use crate::cli::worker_status::{WorkerStatus, holder, with_liveness};
 use crate::model::{Attempt, JobState, Outcome, decision_text};
 use crate::store::{JobRow, JobView, Store};
 use crate::text::{Timestamp, counted, human_duration, local_time, relative_time, safe_line};
@@ -47,8 +47,7 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> 
         lines.iter().try_for_each(|line| out.line(format!("{INDENT}{stream}: {line}")))?;
     }
     if let Some(since) = job.running_since() {
-        let is_own = |worker: &&WorkerStatus| job.worker_id.as_ref() == Some(&worker.row.name);
-        let state = if workers.iter().find(is_own).is_some_and(WorkerStatus::is_alive) {
+        let state = if holder(&job, &workers).is_some_and(WorkerStatus::is_alive) {
             format!("{} for {}", out.paint_status("running"), human_duration(now.since(since)))
         } else {
             "its worker is dead".to_owned()
