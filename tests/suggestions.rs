@@ -68,6 +68,9 @@ fn errors_show_what_is_required_and_what_may_stand_there() {
         ("retry", "runner retry [OPTIONS] --dead\n"),
         ("inspect jobs --limit many", "a whole number"),
         ("logs 1 -n few", "a whole number"),
+        ("enqueue x --in 14:30", "\"14:30\" is not a duration"),
+        ("enqueue x --in 14:30", "a time goes to --at"),
+        ("enqueue x --at 5m", "a delay goes to --in"),
         ("enqueue x --in 3", "write \"3s\" for seconds"),
     ] {
         sandbox.run(line).exits(2).prints("").says(said);

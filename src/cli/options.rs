@@ -39,10 +39,10 @@ pub struct JobOptions {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::priority)]
     pub priority: Option<i32>,
     /// Due after this time
-    #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse, conflicts_with = "at")]
+    #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, value_parser = values::delay, conflicts_with = "at")]
     pub delay: Option<Millis>,
     /// HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = values::at)]
     pub at: Option<At>,
     /// Number of attempts, the first included
     #[arg(long, value_name = "N", value_parser = values::max_attempts)]
@@ -142,8 +142,8 @@ impl JobOptions {
             "args" => self.args = read(value, bytes)?.unwrap_or_default(),
             "queue" => self.queue = text(value, values::name)?,
             "priority" => self.priority = number(value, values::priority)?,
-            "in" => self.delay = text(value, Millis::parse)?,
-            "at" => self.at = text(value, At::parse)?,
+            "in" => self.delay = text(value, values::delay)?,
+            "at" => self.at = text(value, values::at)?,
             "max_attempts" => self.max_attempts = number(value, values::max_attempts)?,
             "retryable" => self.retryable = read(value, Ok)?,
             "backoff" => self.backoff = backoff(value)?,

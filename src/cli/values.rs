@@ -7,7 +7,7 @@ use crate::model::{
     self, Backoff, Bytes, Jitter, JobSpec, JobState, OWNED_VARIABLES, Phase, RetryPolicy, Strategy,
 };
 use crate::store::OnConflict;
-use crate::text::Millis;
+use crate::text::{At, Millis};
 
 /// The name of a job or queue.
 pub fn name(text: &str) -> Result<String, String> {
@@ -51,6 +51,18 @@ pub fn count(text: &str) -> Result<usize, String> {
 pub fn slots(text: &str) -> Result<usize, String> {
     let fits = |slots: &usize| (1..=4_096).contains(slots);
     text.parse().ok().filter(fits).ok_or_else(|| "it is a whole number from 1 to 4096".to_owned())
+}
+
+/// How long until a job is due.
+pub fn delay(text: &str) -> Result<Millis, String> {
+    let is_time = || At::parse(text).is_ok();
+    Millis::parse(text).map_err(|why| if is_time() { format!("{why}; a time goes to --at") } else { why })
+}
+
+/// When a job is due.
+pub fn at(text: &str) -> Result<At, String> {
+    let is_delay = || Millis::parse(text).is_ok();
+    At::parse(text).map_err(|why| if is_delay() { format!("{why}; a delay goes to --in") } else { why })
 }
 
 /// A duration that must not be zero.

@@ -81,7 +81,7 @@ fn total(text: &str) -> Result<u64, String> {
         let after = after.trim_start();
         let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
         let (unit, next) = after.split_at(letters);
-        if number.is_empty() {
+        if number.is_empty() || unit.is_empty() && !next.is_empty() {
             return Err(format!(
                 "{text:?} is not a duration; write a number with a unit, such as \"30s\" or \"1h 30m\""
             ));
