@@ -50,7 +50,7 @@
 //! | how a failure is named | `model/classify.rs` |
 //! | a key of a job | `jobfile/mod.rs` lists the places |
 //! | an option of `enqueue` | `cli/options.rs` |
-//! | a column of a list | `cli/commands/inspect/lists.rs`; of its JSON `cli/output/json.rs` |
+//! | a column of a list | `cli/commands/inspect/lists.rs`, of dead letters `dead.rs`; of its JSON `cli/output/json.rs` |
 //! | a verb | `cli/args.rs`, `cli/commands/`, `cli/examples.rs`, `cli/help.rs` |
 //! | a message or an exit status | `cli/error.rs` |
 //! | which job is claimed next | `store/claim.rs`, `store/queues.rs` |

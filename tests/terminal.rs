@@ -53,6 +53,34 @@ fn a_narrow_table_keeps_what_tells_the_rows_apart() {
 }
 
 #[test]
+fn a_name_of_100_characters_pushes_nothing_else_out() {
+    let sandbox = Sandbox::empty();
+    let name = format!("{}-the-end", "n".repeat(92));
+    sandbox.add_line(
+        &format!("--name {name} --queue {name}"),
+        "echo message=no route >> $RUNNER_REPORT; exit 7",
+    );
+    sandbox.run("work --drain").exits(1);
+    sandbox.run(&format!("pause {name}")).ok();
+    for (line, kept) in [
+        ("jobs", "id name state runs when"),
+        ("dead", "id name runs died what"),
+        ("attempts", "attempt name outcome when"),
+        ("queues", "queue"),
+        ("stats", "name jobs ok last"),
+    ] {
+        for columns in [80, 60] {
+            let ran = look(&sandbox, &format!("inspect {line} --color never"), columns).ok();
+            let heading = ran.stdout.lines().find(|line| line.contains("name") || line.contains("queue"));
+            let heading: Vec<_> = heading.expect("a heading").split_whitespace().collect();
+            assert!(kept.split(' ').all(|column| heading.contains(&column)), "{columns}: {ran}");
+            assert!(ran.stdout.contains("…") && ran.stdout.contains("end "), "the end of the name: {ran}");
+            assert!(ran.stdout.lines().all(|line| line.chars().count() <= columns.into()), "{ran}");
+        }
+    }
+}
+
+#[test]
 fn a_bar_for_each_attempt_shows_waits_and_runs() {
     let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 3'\nbackoff = ['200ms', '200ms']\n");
     sandbox.add("job");
