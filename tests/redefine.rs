@@ -41,12 +41,14 @@ fn a_definition_that_has_changed_since_is_told_first_and_kept() {
     sandbox.write("jobs.toml", MENDED);
     sandbox.run("retry 1").ok().quietly();
     let told = |line: &str| sandbox.run(line).ok().stderr;
-    let said = [told("retry 2"), told("retry 5 --now"), told("retry --dead")].concat();
+    let said =
+        [told("retry 2 --dry-run"), told("retry 2"), told("retry 5 --now"), told("retry --dead")].concat();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(said, @"
         runner: job 2 keeps the definition of its enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout, unique_key); to take the present one: runner retry 2 --redefine
+        runner: job 2 keeps the definition of its enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout, unique_key); to take the present one: runner cancel 2, then runner retry 2 --redefine
         runner: job 5 keeps the definition of its enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout, unique_key); to take the present one: runner cancel 5, then runner retry 5 --redefine
-        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, priority, timeout, unique_key); to take the present one: runner retry ID --redefine
+        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, priority, timeout, unique_key); to take the present one: runner cancel ID, then runner retry ID --redefine
         ");
     });
     sandbox.drain();

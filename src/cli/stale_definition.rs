@@ -14,7 +14,7 @@ use crate::text::{Timestamp, counted};
 
 /// Warns of jobs that are about to run with a definition that the job file has changed since, and says how to get the
 /// present one. Silent if the job file cannot be read.
-pub fn warn_of_stale(global: &Global, jobs: &[JobRow]) {
+pub fn warn_of_stale(global: &Global, jobs: &[JobRow], dry_run: bool) {
     let Ok(file) = locate::job_file(global) else { return };
     let Some(changed_at) = changed_at(&file) else { return };
     let mut of_name: BTreeMap<&str, (Vec<&JobRow>, Vec<&'static str>)> = BTreeMap::new();
@@ -38,11 +38,9 @@ pub fn warn_of_stale(global: &Global, jobs: &[JobRow]) {
                 "ID".into(),
             ),
         };
-        let cancel = if stale.iter().any(|job| !job.state.is_final()) {
-            format!("runner cancel {id}, then ")
-        } else {
-            String::new()
-        };
+        // A job that waits by then cannot be replaced.
+        let waits = !dry_run || stale.iter().any(|job| !job.state.is_final());
+        let cancel = if waits { format!("runner cancel {id}, then ") } else { String::new() };
         let (keys, path) = (keys.join(", "), locate::display(&file.path));
         warn(&format!(
             "{subject}; {name} in {path} has changed since ({keys}); to take the present one: {cancel}runner retry {id} --redefine"

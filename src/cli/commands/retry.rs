@@ -25,7 +25,7 @@ pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus
     let mut store = locate::open(global)?;
     let (ids, jobs, missing) = selected(&store, args, clock::now())?;
     if !out.quiet && !args.how.redefine {
-        stale_definition::warn_of_stale(global, &jobs);
+        stale_definition::warn_of_stale(global, &jobs, args.dry_run);
     }
     let retry = |store: &mut Store| -> Result<_> {
         let answers = if args.how.redefine {

@@ -171,7 +171,8 @@ pub(super) fn resolved(out: &mut Output, query: &Query) -> Result<bool> {
         Column::new("died").dropped(1),
         Column::new("resolved"),
         Column::new("code").dropped(2),
-        Column::new("how").text(),
+        // The end of `replaced by job 8` matters.
+        Column::new("how").name(),
     ]);
     let listed = for_each_job(out, query, |job| {
         table.row(vec![
