@@ -187,7 +187,7 @@ pub struct Inspect {
     /// ID, NAME, either with .N, jobs, attempts, dead, workers, queues, schedules or stats
     #[arg(value_name = "WHAT")]
     pub what: Option<String>,
-    /// Only in this state: also ready, scheduled, retrying; for attempts also an outcome. Repeatable
+    /// Such as dead, ready, retrying, timed_out; repeatable
     #[arg(long, value_name = "STATE", value_delimiter = ',')]
     pub state: Vec<String>,
     /// Only jobs of this name
@@ -199,10 +199,10 @@ pub struct Inspect {
     /// Only with this error code
     #[arg(long, value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
-    /// Only changes since: 1h, 14:30, 'YYYY-MM-DD HH:MM', a date (its midnight here), today or yesterday
+    /// Changed since then: 1h, 14:30, 2026-11-20, today
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = PastTime::parse)]
     pub since: Option<PastTime>,
-    /// Only changes before this time, given like --since
+    /// Changed before then
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = PastTime::parse)]
     pub until: Option<PastTime>,
     /// 0 for all, as with --json [default: 50]
@@ -278,7 +278,7 @@ pub struct HowToRetry {
     /// Also jobs that are declared retryable = false
     #[arg(long, conflicts_with = "now")]
     pub force: bool,
-    /// Enqueue a new job with the present definition of the job file and the same arguments, input and keys
+    /// As a new job, with the job file's present definition
     #[arg(long, conflicts_with = "now")]
     pub redefine: bool,
     /// Make waiting jobs due now; budget and numbers stay
@@ -363,7 +363,7 @@ pub struct Explain {
 
 #[derive(Debug, Args)]
 pub struct Prune {
-    /// Jobs that finished at least this long ago, such as 30d; required
+    /// Finished at least this long ago (30d); required
     #[arg(long, value_name = "DUR", required_unless_present = "dry_run", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub older_than: Option<Millis>,
     /// succeeded, cancelled or dead [default: the first two]

@@ -44,9 +44,7 @@ pub const RETRY: &str = "\
 Examples:
   runner retry 7
   runner retry --dead --error-code CURL_TIMEOUT --dry-run
-  runner retry 7 --redefine   with its definition of today
-  runner retry 7 --force      though retryable is false
-  runner retry 7 --now        make a waiting job due now";
+  runner retry 7 --redefine   with its definition of today";
 
 pub const RESOLVE: &str = "\
 Examples:
@@ -127,9 +125,8 @@ Examples:
   runner prune --older-than 1d --name push-metrics
   runner prune --older-than 90d --state dead
 
-A job goes with its attempts, output and input; its idempotency key may be given \
-out again. Ctrl-C ends it between two jobs. The file does not shrink, its space is \
-used again; to shrink it, stop the workers and type sqlite3 FILE VACUUM.";
+A job goes with its attempts, output, input and idempotency key. The file does not \
+shrink, its space is used again; sqlite3 FILE VACUUM shrinks it, without workers.";
 
 pub const DOCTOR: &str = "\
 Examples:
