@@ -132,6 +132,21 @@ fn nothing_is_replaced_while_another_process_has_it_open() {
 }
 
 #[test]
+fn the_kept_database_has_what_a_killed_process_left_in_the_log() {
+    let sandbox = sandbox();
+    let worker = sandbox.worker("--queue other");
+    sandbox.add("--name three -- true");
+    worker.kill();
+    assert!(fs::metadata(sandbox.path("runner.db-wal")).unwrap().len() > 0);
+    symlink("runner.db", sandbox.path("link.db")).unwrap();
+    sandbox.run("--db link.db restore copy.db").ok().shows("runner.db.replaced-1");
+    assert_eq!(jobs(&sandbox, "runner.db"), ["one"]);
+    assert_eq!(jobs(&sandbox, "runner.db.replaced-1"), ["one", "two", "three"]);
+    sandbox.run("doctor").ok();
+    sandbox.run("--db runner.db.replaced-1 doctor").ok().shows("0 alive, 1 dead");
+}
+
+#[test]
 fn a_damaged_database_is_replaced_and_kept_as_it_was() {
     let tear: fn(&mut Vec<u8>) = |bytes| bytes.truncate(bytes.len() / 2);
     let overwrite: fn(&mut Vec<u8>) = |bytes| bytes[100..].fill(0xa5);

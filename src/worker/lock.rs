@@ -5,7 +5,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::start_log::{self, StartRecord};
@@ -101,10 +101,18 @@ pub(super) fn take_dead(db: &StoreFile, worker: &WorkerRow, boot_id: &str) -> Op
     }
 }
 
-/// Did the worker register in a database of which this one is a copy? If nothing is left at that path, this database was
-/// moved from there, and the worker is its own.
+/// Did the worker register in a database of which this one is a copy? If its path leads nowhere, this database was moved
+/// from there; if its path leads to this very file, a file system is mounted twice. Then the worker is its own.
 fn is_of_original(db: &StoreFile, worker: &WorkerRow) -> bool {
-    worker.db != db.path() && worker.db.try_exists().unwrap_or(true)
+    if worker.db == db.path() {
+        return false;
+    }
+    let file = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    match (file(&worker.db), file(db.path())) {
+        (Err(error), _) if error.kind() == ErrorKind::NotFound => false,
+        (Ok(theirs), Ok(ours)) => theirs != ours,
+        _ => true,
+    }
 }
 
 fn is_process_alive(worker: &WorkerRow, boot_id: &str) -> bool {
@@ -228,6 +236,8 @@ mod tests {
         assert_eq!((liveness(&db, &row), origin()), (Liveness::Alive, None));
         drop(lock);
         assert_eq!(origin(), Some((Origin::Original, None)), "a copied start log is none");
+        fs::hard_link(original.path(), db.path()).unwrap();
+        assert_eq!(liveness(&db, &row), Liveness::Dead, "the same file under another path");
     }
 
     #[test]
