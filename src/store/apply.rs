@@ -86,9 +86,11 @@ pub fn plan(
             Some(_) => Change::Changed,
         };
         // A schedule keeps its next time and its phase as long as its pace stays.
+        // Not before the last time: the clock may have been set back since.
+        let begins = row.and_then(|row| row.last).map_or(now, |(at, _)| at.max(now));
         let next_at = match row.filter(|row| row.text.has_pace_of(&schedule.text)) {
             Some(row) => row.next_at,
-            None => schedule.text.parse().ok().and_then(|parsed| parsed.first(now)),
+            None => schedule.text.parse().ok().and_then(|parsed| parsed.first(begins)),
         };
         applied.push(Applied { kind: Kind::Schedule, name: name.clone(), change, next_at });
     }

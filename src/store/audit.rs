@@ -17,7 +17,7 @@ struct Rule {
     violations: &'static str,
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 12] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
         violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
@@ -81,11 +81,6 @@ const RULES: [Rule; 13] = [
         violations: "SELECT 'job ' || j.id || ' is held by a worker that has ended' FROM jobs AS j
                      LEFT JOIN workers AS w ON w.id = j.worker_id
                      WHERE j.state = 'running' AND (w.id IS NULL OR w.ended_at IS NOT NULL)",
-    },
-    Rule {
-        name: "a time of a schedule makes one job",
-        violations: "SELECT count(*) || ' jobs of the schedule ' || name || ' are for the time ' || scheduled_for FROM jobs
-                     WHERE scheduled_for IS NOT NULL GROUP BY name, scheduled_for HAVING count(*) > 1",
     },
     Rule {
         name: "a schedule is past its last time, and has a next one",

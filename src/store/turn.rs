@@ -65,8 +65,9 @@ impl Store {
             for job_id in request.give_back {
                 turn.cancelled.extend(give_back(tx, request.worker, *job_id, now)?);
             }
-            turn.expired = expire::expire_due(tx, now, MAX_EXPIRED)?;
+            // A job whose time was missed may have expired already.
             turn.fired = schedules::fire_due(tx, now)?;
+            turn.expired = expire::expire_due(tx, now, MAX_EXPIRED)?;
             turn.claims =
                 claim::claim(tx, definitions, request.worker, request.queues, request.idle_slots, now)?;
             turn.backlog = queues::backlog(tx, request.queues, now)?;

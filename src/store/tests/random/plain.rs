@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::plain_schedules::Schedule;
 use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState};
 use crate::store::{
     CancelOutcome, Enqueued, NewJob, OnConflict, Output, PruneCounts, PruneFilter, Refusal, Replacement,
-    Result, StoreError, WorkerRow,
+    Result, Scheduled, StoreError, WorkerRow,
 };
 use crate::text::Timestamp;
 
@@ -17,6 +18,7 @@ pub(super) struct Plain {
     pub jobs: BTreeMap<i64, Job>,
     pub last_id: i64,
     pub paused: BTreeSet<String>,
+    pub schedules: BTreeMap<String, Schedule>,
     /// All workers; the open ones are true.
     pub workers: Vec<(WorkerRow, bool)>,
 }
@@ -46,6 +48,7 @@ pub(super) struct Job {
     pub attempts: Rc<Vec<Attempt>>,
     pub outputs: BTreeMap<u32, Output>,
     pub live: Option<(u32, Output)>,
+    pub scheduled: Option<Scheduled>,
 }
 
 /// The job that was changed, or the reason why it was left.
@@ -125,7 +128,7 @@ impl Plain {
             }
         }
         self.last_id += 1;
-        let run_at = new.run_at.map_or(now, |at| at.max(now));
+        let run_at = new.scheduled.map_or_else(|| new.run_at.map_or(now, |at| at.max(now)), |it| it.at);
         let job = Job {
             id: self.last_id,
             spec: Arc::clone(&new.spec),
@@ -149,6 +152,7 @@ impl Plain {
             attempts: Rc::default(),
             outputs: BTreeMap::new(),
             live: None,
+            scheduled: new.scheduled,
         };
         self.jobs.insert(job.id, job);
         Ok(Enqueued { id: self.last_id, created: true })

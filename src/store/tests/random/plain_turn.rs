@@ -22,9 +22,9 @@ impl Plain {
             queue: job.spec.queue.clone(),
         };
         Turn {
-            fired: Vec::new(),
             recorded,
             cancelled,
+            fired: self.fire_due(now),
             expired: self.expire_due(now).into_iter().map(expired).collect(),
             claims: self.claim(request, now),
             backlog: self.backlog(request.queues, now),
@@ -70,7 +70,7 @@ impl Plain {
         job.changed_at = now;
         let last = job.attempts.last();
         Claim {
-            scheduled: None,
+            scheduled: job.scheduled,
             job_id: id,
             number: job.next_number(),
             budget_number: job.budget_used + 1,
@@ -90,6 +90,8 @@ impl Plain {
         let pending = || self.jobs.values().filter(|job| job.state == JobState::Pending);
         let open = || pending().filter(|job| self.is_open(job, selected));
         let later = open().map(|job| job.run_at).filter(|at| *at > now);
+        let running = self.schedules.values().filter(|schedule| !schedule.row.paused);
+        let next_times = running.filter_map(|schedule| schedule.row.next_at);
         Backlog {
             running: self
                 .jobs
@@ -97,7 +99,7 @@ impl Plain {
                 .any(|job| job.state == JobState::Running && self.is_open(job, selected)),
             due: open().any(|job| job.run_at <= now),
             waiting: open().next().is_some(),
-            next_due: later.chain(pending().filter_map(|job| job.expires_at)).min(),
+            next_due: later.chain(pending().filter_map(|job| job.expires_at)).chain(next_times).min(),
         }
     }
 

@@ -7,8 +7,9 @@ use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 
 use super::history::History;
 use super::plain::Job;
+use super::plain_schedules::every_millis;
 use super::{draw, whole};
-use crate::model::JobState;
+use crate::model::{JobSpec, JobState, Missed};
 use crate::store::{
     Answer, Cancelled, Ended, NewJob, PruneFilter, Recorded, Recovered, Replacement, TurnRequest,
 };
@@ -159,6 +160,37 @@ impl History {
         self.log(format!("queue {queue} paused: {paused}"));
         let answer = self.store().0.set_paused(queue, paused).unwrap();
         let expected = self.plain.pause(queue, paused);
+        self.agree(&answer, &expected);
+    }
+
+    /// One of two job files is applied; one name may stand in both.
+    pub fn apply(&mut self) {
+        let now = self.now;
+        let (file, names) = *[("/one", ["s1", "s2"]), ("/two", ["s2", "s3"])].choose(&mut self.rng).unwrap();
+        let mut wanted = Vec::new();
+        for name in names {
+            let paces = [1_000, 7_000, 40_000, 3_600_000];
+            let (every, spec) =
+                (*paces.choose(&mut self.rng).unwrap(), self.specs.choose(&mut self.rng).unwrap());
+            let unique_key = self.rng.random_bool(0.5).then(|| name.to_owned());
+            let spec = JobSpec { name: name.to_owned(), unique_key, ..spec.clone() };
+            let missed = *[Missed::Once, Missed::All, Missed::Skip].choose(&mut self.rng).unwrap();
+            if self.rng.random_bool(0.6) {
+                wanted.push(every_millis(spec, every, missed));
+            }
+        }
+        self.log(format!("apply {file}: {wanted:?}"));
+        let answer = self.store().0.apply(file, &wanted, &|| now);
+        let expected = self.plain.apply(file, &wanted, now);
+        self.agree(&answer, &expected);
+    }
+
+    pub fn pause_schedule(&mut self) {
+        let (now, paused) = (self.now, self.rng.random_bool(0.5));
+        let name = *["s1", "s2", "s3"].choose(&mut self.rng).unwrap();
+        self.log(format!("schedule {name} paused: {paused}"));
+        let answer = self.store().0.pause_schedule(name, paused, &|| now).unwrap();
+        let expected = self.plain.pause_schedule(name, paused, now);
         self.agree(&answer, &expected);
     }
 

@@ -37,7 +37,8 @@ const LASTING: [&str; 6] = [
         delay_ms) FROM attempts",
     "SELECT 'output ' || job_id || '.' || number, json_array(hex(stdout), stdout_head, stdout_omitted, hex(stderr),
         stderr_head, stderr_omitted) FROM outputs",
-    "SELECT 'job ' || id, json_array(definition_id, name, queue, priority, hex(args), unique_key, enqueued_at) FROM jobs",
+    "SELECT 'job ' || id, json_array(definition_id, name, queue, priority, hex(args), unique_key, enqueued_at, scheduled_for,
+        scheduled_offset) FROM jobs",
     "SELECT 'input ' || job_id, hex(stdin) FROM inputs",
     "SELECT 'definition ' || id, spec FROM definitions",
     "SELECT 'end of worker ' || id, json_array(ended_at) FROM workers WHERE ended_at IS NOT NULL",
@@ -113,6 +114,8 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
     }
     expected.sort_by_key(|(attempt, ..)| Reverse((attempt.finished_at, attempt.job_id, attempt.number)));
     assert_eq!(listed, expected);
+    let schedules: Vec<_> = plain.schedules.values().map(|schedule| schedule.row.clone()).collect();
+    assert_eq!(format!("{:?}", store.schedules().unwrap()), format!("{schedules:?}"));
     let open: Vec<_> = plain.workers.iter().filter(|(_, open)| *open).map(|(row, _)| row.clone()).collect();
     assert_eq!(store.open_workers().unwrap(), open);
 }
@@ -132,7 +135,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
     let worker = plain.workers.iter().find(|(row, _)| Some(row.id) == job.worker);
     let last = job.attempts.last();
     JobRow {
-        scheduled: None,
+        scheduled: job.scheduled,
         id: job.id,
         state: job.state,
         phase: waiting.then_some(phase),

@@ -1,0 +1,130 @@
+//! The plain model of schedules: each steps from time to time.
+
+use std::sync::Arc;
+
+use super::plain::Plain;
+use crate::model::{JobSpec, Missed, ScheduleText};
+use crate::store::apply::Kind;
+use crate::store::{
+    Applied, ApplySchedule, Change, Fired, NewJob, Result, ScheduleRow, Scheduled, StoreError,
+};
+use crate::text::{Millis, Timestamp};
+
+/// An applied schedule.
+#[derive(Clone)]
+pub(super) struct Schedule {
+    pub row: ScheduleRow,
+    every: Millis,
+}
+
+/// A schedule of a job file that comes every so many milliseconds.
+pub(super) fn every_millis(spec: JobSpec, every: u64, missed: Missed) -> ApplySchedule {
+    let text =
+        ScheduleText { schedule: format!("every {every}ms"), timezone: Some("UTC".to_owned()), missed };
+    ApplySchedule { spec, text }
+}
+
+impl Plain {
+    pub fn apply(&mut self, file: &str, wanted: &[ApplySchedule], now: Timestamp) -> Result<Vec<Applied>> {
+        let name = |schedule: &ApplySchedule| schedule.spec.name.clone();
+        for schedule in wanted {
+            if let Some(other) = self.schedules.get(&name(schedule)).filter(|other| other.row.file != file) {
+                let file = other.row.file.clone();
+                return Err(StoreError::AppliedElsewhere { name: name(schedule), file });
+            }
+        }
+        let mut applied = Vec::new();
+        for schedule in wanted {
+            let span = schedule.text.schedule.trim_start_matches("every ");
+            let every = Millis::parse(span).unwrap();
+            let old = self.schedules.get(&name(schedule)).cloned();
+            let mut row = old.as_ref().map_or_else(
+                || ScheduleRow {
+                    spec: schedule.spec.clone(),
+                    text: schedule.text.clone(),
+                    file: file.to_owned(),
+                    next_at: None,
+                    last: None,
+                    skipped: 0,
+                    paused: false,
+                },
+                |old| old.row.clone(),
+            );
+            let change = match &old {
+                None => Change::Added,
+                Some(old) if old.row.spec == schedule.spec && old.row.text == schedule.text => {
+                    Change::Unchanged
+                }
+                Some(_) => Change::Changed,
+            };
+            if old.as_ref().is_none_or(|old| old.every != every) {
+                row.next_at = Some(row.last.map_or(now, |(at, _)| at.max(now)).plus(every));
+            }
+            (row.spec, row.text) = (schedule.spec.clone(), schedule.text.clone());
+            applied.push(Applied {
+                kind: Kind::Schedule,
+                name: name(schedule),
+                change,
+                next_at: row.next_at,
+            });
+            self.schedules.insert(name(schedule), Schedule { row, every });
+        }
+        let gone: Vec<String> = self
+            .schedules
+            .iter()
+            .filter(|(name, old)| old.row.file == file && wanted.iter().all(|new| new.spec.name != **name))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in gone {
+            self.schedules.remove(&name);
+            applied.push(Applied { kind: Kind::Schedule, name, change: Change::Removed, next_at: None });
+        }
+        Ok(applied)
+    }
+
+    pub fn pause_schedule(&mut self, name: &str, paused: bool, now: Timestamp) -> Option<bool> {
+        let Schedule { row, every } = self.schedules.get_mut(name)?;
+        if row.paused == paused {
+            return Some(false);
+        }
+        row.paused = paused;
+        while row.next_at.unwrap() <= now {
+            row.next_at = Some(row.next_at.unwrap().plus(*every));
+        }
+        Some(true)
+    }
+
+    pub fn fire_due(&mut self, now: Timestamp) -> Vec<Fired> {
+        let due = |schedule: &&mut Schedule| !schedule.row.paused && schedule.row.next_at.unwrap() <= now;
+        let mut due: Vec<Schedule> = self.schedules.values_mut().filter(due).map(|it| it.clone()).collect();
+        due.sort_by_key(|schedule| (schedule.row.next_at, schedule.row.spec.name.clone()));
+        let mut fired = Vec::new();
+        for Schedule { mut row, every } in due {
+            let mut times = Vec::new();
+            while row.next_at.unwrap() <= now {
+                times.push(row.next_at.unwrap());
+                row.next_at = Some(row.next_at.unwrap().plus(every));
+            }
+            let in_time = times.split_off(times.partition_point(|time| time.0 < now.0 - 60_000));
+            let kept = match row.text.missed {
+                Missed::Once => 1,
+                Missed::All => 100,
+                Missed::Skip => 0,
+            };
+            let missed = times.split_off(times.len().saturating_sub(kept));
+            for at in missed.into_iter().chain(in_time) {
+                let scheduled = Some(Scheduled { at, offset: 0 });
+                let job = NewJob { scheduled, ..NewJob::new(Arc::new(row.spec.clone())) };
+                let enqueued = self.enqueue(&[job], now).unwrap()[0];
+                let job_id = enqueued.created.then_some(enqueued.id);
+                match job_id {
+                    Some(id) => row.last = Some((at, id)),
+                    None => row.skipped += 1,
+                }
+                fired.push(Fired { name: row.spec.name.clone(), at, job_id });
+            }
+            self.schedules.insert(row.spec.name.clone(), Schedule { row, every });
+        }
+        fired
+    }
+}
