@@ -211,14 +211,10 @@ fn jitter(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Jitter> {
         DeValue::String(_) => return value.duration(mistakes).map(Jitter::Absolute),
         _ => {}
     }
-    let number = value.as_number();
-    let taken = number.filter(|number| (0.0..=1.0).contains(number));
+    let taken = value.as_number().filter(|number| (0.0..=1.0).contains(number));
     if taken.is_none() {
         let allowed = "true, false, a fraction of the delay from 0 to 1, or a duration such as \"100ms\"";
-        let mistake = value.wrong(mistakes, allowed);
-        if let Some(number) = number.filter(|number| *number > 1.0) {
-            mistake.hint(format!("write \"{number}s\" for seconds; a quarter of the delay is 0.25"));
-        }
+        value.wrong(mistakes, allowed);
     }
     taken.map(Jitter::Fraction)
 }

@@ -109,10 +109,7 @@ impl<'t> Value<'t> {
         if let DeValue::String(text) = self.data() {
             return Some(text);
         }
-        let mistake = self.wrong(mistakes, "a string");
-        if matches!(self.data(), DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_)) {
-            mistake.hint(format!("write \"{}\"", self.described()));
-        }
+        self.wrong(mistakes, "a string");
         None
     }
 
@@ -218,10 +215,7 @@ impl<'t> Value<'t> {
     /// The entries of an array of what is `allowed`.
     pub(super) fn list(self, allowed: &str, mistakes: &mut Mistakes) -> Option<Vec<Value<'t>>> {
         let DeValue::Array(array) = self.data() else {
-            let mistake = self.wrong(mistakes, allowed);
-            if self.data().is_str() {
-                mistake.hint(format!("write [{}]", self.described()));
-            }
+            self.wrong(mistakes, allowed);
             return None;
         };
         let entry = |node| Value { node, in_list: true, ..self };

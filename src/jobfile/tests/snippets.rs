@@ -11,8 +11,6 @@ fn lines_that_are_hard_to_show() {
       |
     2 |     command =    ['日本', 1]
       |                           ^
-      |
-      = hint: write "1"
 
     /srv/jobs.toml: 1 mistake
     "##);
