@@ -95,7 +95,8 @@ fn selected(store: &Store, args: &Retry, now: Timestamp) -> Result<(Vec<i64>, Ve
 /// For each id the job that is to take its place.
 fn replacements(global: &Global, ids: &[i64], jobs: &[JobRow]) -> Result<Vec<Replacement>> {
     let planner = Planner::new(global, clock::now());
-    let replacement = |id: &i64| match jobs.iter().find(|job| job.id == *id) {
+    let jobs: BTreeMap<i64, &JobRow> = jobs.iter().map(|job| (job.id, job)).collect();
+    let replacement = |id: &i64| match jobs.get(id) {
         Some(job) => planner.replacement(job),
         None => Ok(Replacement { id: *id, job: None }),
     };
