@@ -131,12 +131,13 @@ shrink, its space is used again; sqlite3 FILE VACUUM shrinks it, without workers
 pub const DOCTOR: &str = "\
 Examples:
   runner doctor
-  runner doctor --strict -q    for cron: silent unless somebody should look";
+  runner doctor --strict -q    cron: silent if all is well";
 
 pub const RESTORE: &str = "\
 Examples:
   runner restore runner-2026-11-22.db
-  runner --db runner.db.replaced-1 inspect    look at the old database
+  runner --db runner.db.replaced-1 inspect   the old one
 
-Stop the workers first. The copy is checked, and stays. Jobs that waited or ran \
-when it was made run again once a worker starts, even if they have ended since.";
+Stop the workers first. The copy is checked, and stays.
+Jobs that waited or ran when it was made run again once a
+worker starts, even if they have ended since.";
