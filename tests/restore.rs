@@ -93,7 +93,12 @@ fn only_a_sound_copy_of_this_version_is_taken() {
         let sandbox = sandbox();
         harm(&sandbox);
         let before = (names(&sandbox), fs::read(sandbox.db()).unwrap());
-        sandbox.run(&format!("restore {source}")).exits(status).prints("").says(said);
+        let ran = sandbox.run(&format!("restore {source}")).exits(status).prints("").says(said);
+        ran.says(if status == 76 {
+            "hint: use the runner that wrote it"
+        } else {
+            "hint: name another file, one that"
+        });
         assert!(before == (names(&sandbox), fs::read(sandbox.db()).unwrap()), "{source}");
     }
     sandbox().run("restore").exits(2);

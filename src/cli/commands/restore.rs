@@ -4,11 +4,13 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::cli::args::{Global, Restore};
-use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::output::{Bar, Output};
 use crate::store::{Store, StoreError, StoreFile};
 use crate::worker;
+
+const OTHER_COPY: &str = "name another file, one that `runner backup` made";
 
 /// Puts a checked copy in the place of the database, and keeps the old one beside it.
 pub fn run(global: &Global, args: &Restore, out: &mut Output) -> Result<ExitStatus> {
@@ -17,17 +19,10 @@ pub fn run(global: &Global, args: &Restore, out: &mut Output) -> Result<ExitStat
     if source == db {
         bail!(
             CliError::usage(format!("{shown_source} is the database itself, not a copy of it"))
-                .hint("name a file that `runner backup` made")
+                .hint(OTHER_COPY)
         );
     }
-    let copy = Store::open(source).map_err(|error| match error {
-        StoreError::Missing(_) => {
-            CliError::new(ExitStatus::NOT_FOUND, format!("there is no database at {shown_source}"))
-                .hint("name a file that `runner backup` made")
-                .into()
-        }
-        other => anyhow::Error::from(other),
-    })?;
+    let copy = Store::open(source).map_err(|error| no_copy(error, &shown_source))?;
     if worker::is_any_alive(&db) {
         bail!(
             CliError::new(
@@ -38,11 +33,33 @@ pub fn run(global: &Global, args: &Restore, out: &mut Output) -> Result<ExitStat
         );
     }
     let mut bar = Bar::new(global, "{percent}% copied");
-    let kept = copy.restore_to(&db, &mut |copied, all| bar.set(copied, all))?;
+    let kept =
+        copy.restore_to(&db, &mut |copied, all| bar.set(copied, all)).map_err(|error| match error {
+            StoreError::Damaged(..) => no_copy(error, &shown_source),
+            other => other.into(),
+        })?;
     drop(bar);
     let old = kept.as_ref().map(|path| format!("\nthe old database is kept: {}", locate::display(path)));
     let said = format!("{shown_db} is now the copy {shown_source}{}", old.unwrap_or_default());
     let kept = kept.map(|path| path.display().to_string());
     out.done(&json!({ "db": db.path().display().to_string(), "kept": kept }), said)?;
     Ok(ExitStatus::SUCCESS)
+}
+
+/// The file cannot be restored.
+fn no_copy(error: StoreError, shown: &str) -> anyhow::Error {
+    let hint = match error {
+        StoreError::NotWritable(_) => {
+            "copy it, with what lies beside it, to a directory of your own, and restore that"
+        }
+        StoreError::Newer(..) => "use the runner that wrote it, or a newer one",
+        _ => OTHER_COPY,
+    };
+    let failure = match error {
+        StoreError::Missing(_) => {
+            CliError::new(ExitStatus::NOT_FOUND, format!("there is no database at {shown}"))
+        }
+        other => describe(&other.into()),
+    };
+    failure.hint(hint).into()
 }
