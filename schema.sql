@@ -68,7 +68,7 @@ CREATE TABLE jobs (
 
 -- Waiting jobs in the order of claims, with every column that a claim's search or a count reads.
 CREATE INDEX jobs_waiting ON jobs (queue, priority DESC, run_at, id, attempts, expires_at) WHERE state = 'pending';
-CREATE INDEX jobs_running ON jobs (worker_id) WHERE state = 'running';
+CREATE INDEX jobs_running ON jobs (worker_id, id, queue) WHERE state = 'running';
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'pending' AND expires_at IS NOT NULL;
 -- OR, not IN: SQLite uses a partial index only where it can prove the condition.
 CREATE INDEX jobs_finished ON jobs (state, changed_at)
@@ -177,7 +177,18 @@ CREATE TABLE schedules (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX schedules_due ON schedules (next_at) WHERE NOT paused AND next_at IS NOT NULL;
 
-CREATE TABLE paused_queues (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+-- What keeps the jobs of a queue from starting. A queue without a row is open and has no limits.
+CREATE TABLE queues (
+    name             TEXT PRIMARY KEY,
+    paused           INTEGER NOT NULL DEFAULT 0 CHECK (paused = 0 OR paused = 1),
+    max_running      INTEGER CHECK (max_running > 0),               -- attempts at once, over all workers
+    max_running_file TEXT,                                          -- the job file that set it; null: set by hand
+    rate             TEXT,                                          -- starts, evenly spaced: 10/s, 5/m, 100/h
+    rate_file        TEXT,
+    last_start_at    INTEGER,                                       -- the last claim while there was a rate; if a few ms late, its due time
+    CHECK (max_running_file IS NULL OR max_running IS NOT NULL),
+    CHECK (rate_file IS NULL OR rate IS NOT NULL)
+) STRICT, WITHOUT ROWID;
 
 -- The history cannot be rewritten.
 CREATE TRIGGER attempts_are_numbered_without_gaps BEFORE INSERT ON attempts

@@ -68,7 +68,10 @@ fn the_fields_of_the_overview() {
         &overview["counts"],
         "ready scheduled retrying running succeeded dead resolved cancelled",
     );
-    assert_only_fields(&overview["queues"][0], "name paused ready scheduled retrying running");
+    assert_only_fields(
+        &overview["queues"][0],
+        "name paused max_running rate ready scheduled retrying running",
+    );
     let worker = &overview["workers"][0];
     assert_only_fields(worker, "id pid alive started_at slots running queues");
     assert_eq!((&worker["slots"], &worker["queues"]), (&json!(3), &json!(["a", "b"])));

@@ -28,6 +28,7 @@ mod inspect;
 mod job_file;
 mod json;
 mod launcher;
+mod limits;
 mod logs;
 mod main_job;
 mod monitoring;

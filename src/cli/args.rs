@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use super::examples;
 use super::options::JobOptions;
 use super::values::{self, JobRef};
-use crate::model::{ErrorCode, JobState};
+use crate::model::{ErrorCode, JobState, Limits, Rate};
 use crate::text::{Millis, PastTime};
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
@@ -103,6 +103,9 @@ pub enum Verb {
     /// Claim from a paused queue again, or fire a paused schedule again
     #[command(after_help = "Examples:\n  runner resume net\n  runner resume --schedule nightly-backup")]
     Resume(Paused),
+    /// Limit what a queue runs and starts, or show its limits
+    #[command(after_help = examples::LIMIT)]
+    Limit(Limit),
     /// Print completions for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
@@ -340,6 +343,22 @@ pub struct Paused {
     /// The schedule of the job of this name
     #[arg(long, value_name = "NAME", value_parser = values::name)]
     pub schedule: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Limit {
+    /// The queue
+    #[arg(value_name = "QUEUE", value_parser = values::name)]
+    pub queue: String,
+    /// At most this many attempts at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Limits::MAX_RUNNING)))]
+    pub max_running: Option<u32>,
+    /// At most this many starts: 10/s, 30/m or 100/h
+    #[arg(long, value_name = "R", value_parser = Rate::parse)]
+    pub rate: Option<Rate>,
+    /// Take both limits away
+    #[arg(long, conflicts_with_all = ["max_running", "rate"])]
+    pub none: bool,
 }
 
 #[derive(Debug, Args)]

@@ -9,10 +9,14 @@ Examples:
 
 pub const APPLY: &str = "\
 Examples:
-  runner apply               take the schedules of jobs.toml
+  runner apply               take what jobs.toml declares
   runner apply --dry-run     only print what would change
   runner inspect schedules   when each fires next
 
+
+This sets schedules, and the limits of queues. What the file
+had set and no longer declares is removed. What other files or
+runner limit have set stays.
 Workers do not read job files: apply the file again after an edit.";
 
 pub const INSPECT: &str = "\
@@ -52,6 +56,16 @@ Examples:
   runner resolve 7 8 --note 'the server was replaced'
   runner inspect dead --resolved   lists them
   runner retry 7                   puts job 7 back";
+
+pub const LIMIT: &str = "\
+Examples:
+  runner limit net --max-running 4   four attempts at once
+  runner limit net --rate 10/s       one start every 100 ms
+  runner limit net                   what the limits are
+  runner limit net --none            no limits
+
+A limit that is not given keeps its value. Nothing that runs is
+ended. runner apply sets the limits of a job file.";
 
 pub const LOGS: &str = "\
 Examples:

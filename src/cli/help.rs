@@ -39,7 +39,7 @@ When a job failed:
   resolve  note that a dead job was dealt with
 Setup and upkeep:
   init, check, apply        write, check, apply a job file
-  pause, resume             hold a queue or a schedule
+  pause, resume, limit      hold a queue or schedule; cap it
   prune                     remove old jobs
   doctor, backup, restore   check or copy the database
   completions, man, schema  for shells, man(1), editors{after-help}";

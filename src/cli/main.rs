@@ -12,8 +12,8 @@ use signal_hook::flag;
 
 use super::args::{Cli, Verb};
 use super::commands::{
-    apply, backup, cancel, check, completions, doctor, enqueue, explain, init, inspect, logs, man, pause,
-    prune, resolve, restore, retry, schema, wait, work,
+    apply, backup, cancel, check, completions, doctor, enqueue, explain, init, inspect, limit, logs, man,
+    pause, prune, resolve, restore, retry, schema, wait, work,
 };
 use super::error::{CliError, ExitStatus, describe};
 use super::help;
@@ -90,13 +90,14 @@ fn run_verb(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
         Verb::Retry(args) => retry::run(global, args, out),
         Verb::Resolve(args) => resolve::run(global, args, out),
         Verb::Check(args) => check::run(global, args, out),
-        Verb::Apply(args) => apply::run(global, args, out),
         Verb::Explain(args) => explain::run(global, args, out),
         Verb::Prune(args) => prune::run(global, args, out),
         Verb::Doctor(args) => doctor::run(global, args, out),
         Verb::Backup(args) => backup::run(global, args, out),
         Verb::Restore(args) => restore::run(global, args, out),
         Verb::Pause(args) => pause::run(global, args, true, out),
+        Verb::Apply(args) => apply::run(global, args, out),
+        Verb::Limit(args) => limit::run(global, args, out),
         Verb::Resume(args) => pause::run(global, args, false, out),
         Verb::Completions(args) => completions::run(args, out),
         Verb::Man => man::run(out),

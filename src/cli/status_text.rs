@@ -2,7 +2,7 @@
 
 use super::worker_status::{WorkerStatus, holder};
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
-use crate::store::JobRow;
+use crate::store::{Hold, JobRow};
 use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
 use crate::worker::Liveness;
 
@@ -18,7 +18,7 @@ pub fn status_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Ve
         JobState::Running => running(job, workers, now),
         JobState::Pending => {
             let mut lines = vec![due(job, now)];
-            lines.extend(blocker(job, workers));
+            lines.extend(blocker(job, workers, now));
             lines
         }
     }
@@ -54,14 +54,16 @@ pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -
         };
         return format!("job {id} {how}");
     }
-    let why = if job.paused {
+    let why = if job.hold == Some(Hold::Paused) {
         format!("queue {queue} is paused")
     } else if job.phase != Some(Phase::Ready) {
         due(job, now)
-    } else if workers.iter().any(|worker| worker.takes_from(queue)) {
-        format!("no worker has a free slot for queue {queue}")
-    } else {
+    } else if !workers.iter().any(|worker| worker.takes_from(queue)) {
         format!("no worker is running for queue {queue}")
+    } else if let Some(limit) = limit_text(job, now) {
+        limit
+    } else {
+        format!("no worker has a free slot for queue {queue}")
     };
     let started = if job.attempts == 0 { "has not started" } else { "has not started again" };
     format!("job {id} {started}: {why}")
@@ -78,16 +80,31 @@ fn due(job: &JobRow, now: Timestamp) -> String {
 }
 
 /// The reason, besides its due time, that a waiting job has not started.
-fn blocker(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
+fn blocker(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Option<String> {
     let queue = &job.spec.queue;
-    if job.paused {
+    if job.hold == Some(Hold::Paused) {
         return Some(format!("queue {queue} is paused; runner resume {queue} opens it"));
     }
     if !workers.iter().any(|worker| worker.takes_from(queue)) {
         return Some(no_worker(queue));
     }
-    let ready = job.phase == Some(Phase::Ready);
-    ready.then(|| format!("it starts as soon as a worker has a free slot for queue {queue}"))
+    let slot = || format!("it starts as soon as a worker has a free slot for queue {queue}");
+    (job.phase == Some(Phase::Ready)).then(|| limit_text(job, now).unwrap_or_else(slot))
+}
+
+/// The limit that holds a job back.
+fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
+    let queue = &job.spec.queue;
+    match job.hold? {
+        Hold::Paused => None,
+        Hold::Full(most) => Some(format!(
+            "queue {queue} is at its limit: max_running {most}; the next job starts when an attempt ends"
+        )),
+        Hold::Paced(rate, next) => {
+            let when = relative_time(next, now);
+            Some(format!("queue {queue} is at its limit: rate {rate}; its next start is {when}"))
+        }
+    }
 }
 
 /// Nothing starts the jobs of this queue.

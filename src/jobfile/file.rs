@@ -1,5 +1,6 @@
-//! The whole file: `[defaults]`, the jobs, and the keys for all of them.
+//! The whole file: `[defaults]`, the jobs, the queues, and the keys for all of them.
 
+use std::collections::BTreeMap;
 use std::path::{self, Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
@@ -9,10 +10,12 @@ use super::codes::Codes;
 use super::diagnostics::{InvalidFile, JobFileError, Mistakes};
 use super::job::{Declared, Job};
 use super::keys::{Section, unknown};
+use super::queues;
 use super::read::{Entry, entries, text_of};
 use super::shared_keys::Level;
 use super::suggest::near_names;
 use super::syntax;
+use crate::model::Limits;
 
 /// A job file without a mistake.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +24,8 @@ pub struct JobFile {
     pub path: PathBuf,
     /// In the order of the file.
     pub jobs: Vec<Declared>,
+    /// The limits of queues by name.
+    pub queues: BTreeMap<String, Limits>,
 }
 
 impl JobFile {
@@ -35,14 +40,14 @@ impl JobFile {
     pub fn parse(path: &Path, text: &str) -> Result<Self, InvalidFile> {
         let mut mistakes = Mistakes::default();
         let (table, errors) = DeTable::parse_recoverable(text);
-        let mut jobs = Vec::new();
+        let (mut jobs, mut queues) = (Vec::new(), BTreeMap::new());
         if errors.is_empty() {
-            jobs = read_jobs(table.get_ref(), path.parent().unwrap_or(path), &mut mistakes);
+            (jobs, queues) = read_tables(table.get_ref(), path.parent().unwrap_or(path), &mut mistakes);
         } else {
             syntax::record(&errors, text, &mut mistakes);
         }
         if mistakes.is_empty() {
-            Ok(Self { path: path.to_owned(), jobs })
+            Ok(Self { path: path.to_owned(), jobs, queues })
         } else {
             Err(InvalidFile::new(path, text, mistakes))
         }
@@ -59,10 +64,15 @@ impl JobFile {
 }
 
 /// Reads everything, and records every mistake. `dir` holds the file.
-fn read_jobs<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) -> Vec<Declared> {
+fn read_tables<'t>(
+    table: &'t DeTable<'t>,
+    dir: &Path,
+    mistakes: &mut Mistakes,
+) -> (Vec<Declared>, BTreeMap<String, Limits>) {
     let mut codes = Codes::default();
     let mut defaults = Level::built_in(dir);
     let mut headers: Vec<Entry<'t>> = Vec::new();
+    let mut queues = BTreeMap::new();
     for entry in entries(table) {
         match entry.key {
             "exit_codes" | "default_error_code" => codes.take(&entry, mistakes),
@@ -75,6 +85,7 @@ fn read_jobs<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) ->
                     }
                 }
             }
+            "queues" => queues = queues::read(&entry, mistakes),
             "jobs" => headers = job_headers(&entry, mistakes),
             _ => codes.may_mean(unknown(Section::File, &entry, mistakes)),
         }
@@ -82,7 +93,7 @@ fn read_jobs<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) ->
     let jobs: Vec<Job> =
         headers.iter().filter_map(|header| Job::read(header, &defaults, dir, mistakes)).collect();
     checks::check(&jobs, &defaults, &codes, mistakes);
-    jobs.into_iter().map(|job| job.declare(&defaults, &codes)).collect()
+    (jobs.into_iter().map(|job| job.declare(&defaults, &codes)).collect(), queues)
 }
 
 fn job_headers<'t>(entry: &Entry<'t>, mistakes: &mut Mistakes) -> Vec<Entry<'t>> {

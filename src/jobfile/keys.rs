@@ -13,9 +13,10 @@ pub(super) enum Section {
     Defaults,
     Job,
     Backoff,
+    Queue,
 }
 
-const FILE_KEYS: [&str; 4] = ["default_error_code", "exit_codes", "defaults", "jobs"];
+const FILE_KEYS: [&str; 5] = ["default_error_code", "exit_codes", "defaults", "jobs", "queues"];
 
 /// The keys that a job shares with `[defaults]`.
 const SHARED_KEYS: [&str; 15] = [
@@ -53,6 +54,8 @@ const JOB_KEYS: [&str; 9] = [
 const BACKOFF_KEYS: [&str; 8] =
     ["strategy", "initial", "multiplier", "max", "delay", "delays", "repeat_last", "jitter"];
 
+const QUEUE_KEYS: [&str; 2] = ["max_running", "rate"];
+
 /// Keys that count the runs after the first.
 const RETRY_COUNTS: [&str; 3] = ["retries", "max_retries", "retry_count"];
 
@@ -72,19 +75,18 @@ const RENAMED: &[(&str, &str)] = &[
     ("base", "initial"),
     ("factor", "multiplier"),
     ("max_delay", "max"),
+    ("concurrency", "max_running"),
+    ("max_concurrency", "max_running"),
+    ("rate_limit", "rate"),
+    ("throttle", "rate"),
 ];
 
 /// Keys of other systems for what runner leaves to others, and how to do without.
-const ABSENT: &[(&str, &str)] = &[
-    ("depends_on", "jobs do not depend on each other: let the first job's command enqueue the next"),
-    (
-        "concurrency",
-        "`runner work -j N` sets the number of slots; `unique_key` allows one unfinished job at a time",
-    ),
-];
+const ABSENT: &[(&str, &str)] =
+    &[("depends_on", "jobs do not depend on each other: let the first job's command enqueue the next")];
 
 impl Section {
-    const ALL: [Self; 4] = [Self::File, Self::Defaults, Self::Job, Self::Backoff];
+    const ALL: [Self; 5] = [Self::File, Self::Defaults, Self::Job, Self::Backoff, Self::Queue];
 
     /// The keys that may stand here.
     pub(super) fn keys(self) -> Vec<&'static str> {
@@ -93,6 +95,7 @@ impl Section {
             Self::Defaults => SHARED_KEYS.to_vec(),
             Self::Job => [&JOB_KEYS[..], &SHARED_KEYS].concat(),
             Self::Backoff => BACKOFF_KEYS.to_vec(),
+            Self::Queue => QUEUE_KEYS.to_vec(),
         }
     }
 
@@ -106,6 +109,7 @@ impl Section {
             Self::Defaults => "in [defaults]",
             Self::Job => "in a job",
             Self::Backoff => "in `backoff`",
+            Self::Queue => "in a queue",
         }
     }
 }
@@ -125,7 +129,11 @@ pub(super) fn unknown(section: Section, entry: &Entry<'_>, mistakes: &mut Mistak
         mistake.hint(format!("write `{ours}`"));
         return Some(ours);
     }
-    let header = |section: Section| if section == Section::Job { "in [jobs.NAME]" } else { section.place() };
+    let header = |section: Section| match section {
+        Section::Job => "in [jobs.NAME]",
+        Section::Queue => "in [queues.NAME]",
+        other => other.place(),
+    };
     let others: Vec<_> = Section::ALL.into_iter().filter(|it| it.has(wanted)).map(header).collect();
     if !others.is_empty() {
         mistake.hint(format!("`{wanted}` belongs {}", others.join(" or ")));
@@ -139,6 +147,9 @@ pub(super) fn unknown(section: Section, entry: &Entry<'_>, mistakes: &mut Mistak
 /// The hint for keys that need more than another name.
 fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
     match section {
+        Section::File if entry.key == "queue" && entry.value.data().is_table() => {
+            return Some("write [queues.NAME]".to_owned());
+        }
         Section::File if is_job(entry) => return Some(format!("a job has a header [jobs.{}]", entry.key)),
         Section::Job if is_job(entry) => {
             return Some("a name with a dot needs quotes: [jobs.\"a.b\"]".to_owned());

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `file` walks the parsed table. `shared_keys` reads the keys that `[defaults]` and a job have in common, with `retry`
-//! and `backoff`; `job` reads the keys of a job alone; `codes` reads the keys that name error codes. `checks` compares
+//! and `backoff`; `job` reads the keys of a job alone; `queues` the limits of queues; `codes` reads the keys that name error codes. `checks` compares
 //! the levels. All of them take typed values from `read`, ask `keys` about unknown keys, and record mistakes in
 //! `diagnostics`.
 //!
@@ -21,6 +21,7 @@ mod file;
 mod job;
 mod keys;
 mod locate;
+mod queues;
 mod read;
 mod retry;
 mod schedule;

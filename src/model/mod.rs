@@ -10,6 +10,7 @@ mod classify;
 mod decide;
 mod error_code;
 mod job;
+mod limits;
 #[cfg(test)]
 mod no_panics;
 mod percentiles;
@@ -29,6 +30,7 @@ pub use error_code::{
     LISTABLE_RESERVED, RESERVED, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED,
 };
 pub use job::{Command, JobSpec, OWNED_VARIABLES, check_name};
+pub use limits::{Limits, Rate};
 pub use percentiles::Percentiles;
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};
 pub use schedule::{Missed, Schedule, ScheduleText};

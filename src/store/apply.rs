@@ -1,18 +1,38 @@
-//! Making the schedules of the database those of a job file.
+//! Making the schedules and queue limits of the database those of a job file.
+
+use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 use serde::Serialize;
 
 use super::error::{Result, StoreError};
+use super::limits::{self, LimitRow};
 use super::open::Store;
 use super::schedules::{self, ApplySchedule, ScheduleRow};
+use crate::model::Limits;
 use crate::text::Timestamp;
 
-/// What `apply` changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// Everything that a job file declares for the database.
+#[derive(Clone, Copy, Debug)]
+pub struct Declarations<'a> {
+    /// The canonical path of the job file.
+    pub file: &'a str,
+    pub schedules: &'a [ApplySchedule],
+    /// The limits of queues by name.
+    pub queues: &'a BTreeMap<String, Limits>,
+}
+
+/// What a job file declares, with what `apply` tells of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    Schedule,
+    /// When a schedule that stays fires next, unless it is paused.
+    Schedule {
+        next_at: Option<Timestamp>,
+    },
+    Queue {
+        before: Limits,
+        after: Limits,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -27,33 +47,63 @@ pub enum Change {
 /// The change to one thing that a job file declares, or declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    pub kind: Kind,
     pub name: String,
     pub change: Change,
-    /// When a schedule that stays fires next, unless it is paused.
-    pub next_at: Option<Timestamp>,
+    pub kind: Kind,
 }
 
 impl Store {
-    /// Makes the schedules of this file those that are `wanted`, in one transaction. `file` is a canonical path.
-    pub fn apply(
-        &mut self,
-        file: &str,
-        wanted: &[ApplySchedule],
-        clock: &dyn Fn() -> Timestamp,
-    ) -> Result<Vec<Applied>> {
-        self.write(|tx| apply(tx, file, wanted, clock()))
+    /// Makes the schedules of the database those of the job file, and the limits of the queues that it declares, in one
+    /// transaction. What the file had set and no longer declares goes.
+    pub fn apply(&mut self, declared: Declarations, clock: &dyn Fn() -> Timestamp) -> Result<Vec<Applied>> {
+        self.write(|tx| {
+            let mut applied = apply_schedules(tx, declared.file, declared.schedules, clock())?;
+            let rows = limits::rows(tx)?;
+            for (name, row) in limits::wanted(&rows, declared.file, declared.queues) {
+                applied.push(limits_change(&rows, &name, &row));
+                if rows.get(&name) != Some(&row) {
+                    row.save(tx, &name)?;
+                }
+            }
+            Ok(applied)
+        })
     }
 
-    /// What [`Store::apply`] would change.
-    pub fn plan_apply(&self, file: &str, wanted: &[ApplySchedule], now: Timestamp) -> Result<Vec<Applied>> {
-        plan(&self.schedules()?, file, wanted, now)
+    /// What [`Store::apply`] would change; without a database, everything is new.
+    pub fn plan_apply(store: Option<&Self>, declared: Declarations, now: Timestamp) -> Result<Vec<Applied>> {
+        let (schedules, rows) = match store {
+            Some(store) => store.read(|tx| Ok((schedules::all(tx)?, limits::rows(tx)?)))?,
+            None => (Vec::new(), BTreeMap::new()),
+        };
+        let mut applied = plan_schedules(&schedules, declared.file, declared.schedules, now)?;
+        let wanted = limits::wanted(&rows, declared.file, declared.queues);
+        applied.extend(wanted.iter().map(|(name, row)| limits_change(&rows, name, row)));
+        Ok(applied)
     }
 }
 
-fn apply(tx: &Connection, file: &str, wanted: &[ApplySchedule], now: Timestamp) -> Result<Vec<Applied>> {
-    let applied = plan(&schedules::all(tx)?, file, wanted, now)?;
-    for Applied { name, change, next_at, .. } in &applied {
+/// The change of a queue's limits to those of this row.
+fn limits_change(rows: &BTreeMap<String, LimitRow>, name: &str, row: &LimitRow) -> Applied {
+    let before = rows.get(name).map(|row| row.limits).unwrap_or_default();
+    let after = row.limits;
+    let change = match (before.is_none(), after.is_none()) {
+        _ if before == after => Change::Unchanged,
+        (true, _) => Change::Added,
+        (_, true) => Change::Removed,
+        _ => Change::Changed,
+    };
+    Applied { name: name.to_owned(), change, kind: Kind::Queue { before, after } }
+}
+
+fn apply_schedules(
+    tx: &Connection,
+    file: &str,
+    wanted: &[ApplySchedule],
+    now: Timestamp,
+) -> Result<Vec<Applied>> {
+    let applied = plan_schedules(&schedules::all(tx)?, file, wanted, now)?;
+    for Applied { name, change, kind } in &applied {
+        let Kind::Schedule { next_at } = kind else { continue };
         match change {
             Change::Unchanged => {}
             Change::Removed => schedules::remove(tx, name)?,
@@ -67,7 +117,7 @@ fn apply(tx: &Connection, file: &str, wanted: &[ApplySchedule], now: Timestamp) 
 }
 
 /// The changes that make the schedules of this file those that are `wanted`.
-pub fn plan(
+fn plan_schedules(
     present: &[ScheduleRow],
     file: &str,
     wanted: &[ApplySchedule],
@@ -92,12 +142,12 @@ pub fn plan(
             Some(row) => row.next_at,
             None => schedule.text.parse().ok().and_then(|parsed| parsed.first(begins)),
         };
-        applied.push(Applied { kind: Kind::Schedule, name: name.clone(), change, next_at });
+        applied.push(Applied { name: name.clone(), change, kind: Kind::Schedule { next_at } });
     }
     let is_wanted = |name: &str| wanted.iter().any(|schedule| schedule.spec.name == name);
     for row in present.iter().filter(|row| row.file == file && !is_wanted(&row.spec.name)) {
         let name = row.spec.name.clone();
-        applied.push(Applied { kind: Kind::Schedule, name, change: Change::Removed, next_at: None });
+        applied.push(Applied { name, change: Change::Removed, kind: Kind::Schedule { next_at: None } });
     }
     Ok(applied)
 }

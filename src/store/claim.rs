@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use super::definition::Definitions;
 use super::enqueue::{self, Scheduled, unpack_args};
 use super::error::{Result, StoreError};
-use super::queues;
+use super::queues::{self, Gate};
 use crate::model::{Bytes, ErrorCode, JobSpec};
 use crate::text::Timestamp;
 
@@ -41,30 +41,35 @@ struct Candidate {
     run_at: i64,
 }
 
-/// Claims up to `limit` due jobs of these queues (none: of all) for the worker with this row id.
+/// Claims up to `limit` due jobs of these queues (none: of all) for the worker with this row id, as `gate` allows.
 pub(super) fn claim(
     tx: &Connection,
     definitions: &mut Definitions,
     worker: i64,
     selected: Option<&[String]>,
     limit: usize,
-    now: Timestamp,
+    gate: &mut Gate,
 ) -> Result<Vec<Claim>> {
+    let now = gate.now;
     let mut claims = Vec::new();
     if limit == 0 {
         return Ok(claims);
     }
-    let levels = queues::open_levels(tx, selected)?;
+    let levels = queues::open_levels(tx, selected, gate)?;
     for same_priority in levels.chunk_by(|a, b| a.1 == b.1) {
         let mut due = Vec::new();
         for (queue, priority) in same_priority {
-            due.extend(due_jobs(tx, queue, *priority, now, limit - claims.len())?);
+            let wanted = gate.room(queue).min(limit - claims.len());
+            if wanted > 0 {
+                due.extend(due_jobs(tx, queue, *priority, now, wanted)?);
+            }
         }
         due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
         due.truncate(limit - claims.len());
         for candidate in due {
             let claim = read(tx, definitions, worker, candidate.id)?;
             take(tx, worker, &claim, now)?;
+            gate.record_start(tx, &claim.queue)?;
             claims.push(claim);
         }
         if claims.len() >= limit {

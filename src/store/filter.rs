@@ -75,7 +75,7 @@ impl Store {
     pub fn distinct_values(&self, column: FilterColumn) -> Result<Vec<String>> {
         let sql = match column {
             FilterColumn::Name => "SELECT DISTINCT name FROM jobs",
-            FilterColumn::Queue => "SELECT queue FROM jobs UNION SELECT name FROM paused_queues",
+            FilterColumn::Queue => "SELECT queue FROM jobs UNION SELECT name FROM queues",
             FilterColumn::ErrorCode => {
                 "SELECT error_code FROM jobs WHERE state = 'dead'
                  UNION SELECT error_code FROM attempts WHERE error_code IS NOT NULL"

@@ -9,6 +9,7 @@ use super::enqueue::{self, Scheduled, unpack_args};
 use super::error::{Result, StoreError};
 use super::open::Store;
 use super::outputs::Output;
+use super::queues::{Hold, Settings};
 use super::workers::OpenWorker;
 use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Phase};
 use crate::text::Timestamp;
@@ -53,8 +54,8 @@ pub struct JobRow {
     pub last_error_code: Option<ErrorCode>,
     /// The message of the last attempt.
     pub last_message: Option<String>,
-    /// The queue is paused.
-    pub paused: bool,
+    /// What holds the queue back; none unless the job is pending.
+    pub hold: Option<Hold>,
     /// The schedule's time for this job.
     pub scheduled: Option<Scheduled>,
 }
@@ -108,19 +109,21 @@ impl Store {
     }
 }
 
-/// The columns that [`JobRow::read`] takes, of `jobs AS j`, `definitions AS d` and `workers AS w`.
+/// The columns that [`JobRow::read`] takes, of [`TABLES`].
 pub(super) const COLUMNS: &str =
     "j.id, j.state, d.spec, j.queue, j.priority, j.unique_key, j.args, j.idempotency_key,
     j.enqueued_at, j.run_at, j.expires_at, j.changed_at, j.started_at, j.attempts, j.budget_used, w.name,
     j.cancel_requested_at, j.error_code, j.dead_reason, j.result,
     (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
     (SELECT a.message FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
-    EXISTS (SELECT 1 FROM paused_queues AS p WHERE p.name = j.queue),
-    j.resolved_at, coalesce(j.resolution, 'replaced by job ' || j.replaced_by), j.scheduled_for, j.scheduled_offset";
+    j.resolved_at, coalesce(j.resolution, 'replaced by job ' || j.replaced_by), j.scheduled_for, j.scheduled_offset,
+    q.paused, q.max_running, q.rate, q.last_start_at,
+    CASE WHEN q.max_running IS NOT NULL AND j.state = 'pending'
+         THEN (SELECT count(*) FROM jobs AS r WHERE r.state = 'running' AND r.queue = j.queue) ELSE 0 END";
 
 /// The tables that [`COLUMNS`] come from.
 pub(super) const TABLES: &str = "jobs AS j JOIN definitions AS d ON d.id = j.definition_id
-    LEFT JOIN workers AS w ON w.id = j.worker_id";
+    LEFT JOIN workers AS w ON w.id = j.worker_id LEFT JOIN queues AS q ON q.name = j.queue";
 
 impl JobRow {
     /// Reads a row of [`COLUMNS`], as it is at `now`.
@@ -161,10 +164,10 @@ impl JobRow {
             result: row.get(19)?,
             last_error_code: code(20)?,
             last_message: row.get(21)?,
-            paused: row.get(22)?,
-            resolved_at: time(23)?,
-            resolution: row.get(24)?,
-            scheduled: enqueue::scheduled(row.get(25)?, row.get(26)?),
+            resolved_at: time(22)?,
+            resolution: row.get(23)?,
+            scheduled: enqueue::scheduled(row.get(24)?, row.get(25)?),
+            hold: Settings::read(row, 26)?.hold(row.get(30)?, now),
         };
         job.apply_time(now);
         Ok(job)
@@ -173,10 +176,12 @@ impl JobRow {
     /// Sets the values that depend on the time: the phase, and an expiry that has passed.
     fn apply_time(&mut self, now: Timestamp) {
         if self.state != JobState::Pending {
+            self.hold = None;
             return;
         }
         if let Some(expiry) = self.expires_at.filter(|expiry| *expiry <= now) {
             self.state = JobState::Dead;
+            self.hold = None;
             self.dead_reason = Some(DeadReason::Expired);
             self.error_code = Some(ErrorCode::built_in(EXPIRED));
             self.changed_at = self.changed_at.max(expiry);

@@ -1,14 +1,14 @@
 //! All jobs in a few numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
 use super::error::Result;
 use super::open::Store;
-use super::queues;
+use super::queues::{self, Settings};
 use super::workers::OpenWorker;
-use crate::model::EXPIRED;
+use crate::model::{EXPIRED, Limits};
 use crate::text::Timestamp;
 
 /// Jobs by their state; pending ones by their phase.
@@ -26,10 +26,11 @@ pub struct Counts {
     pub cancelled: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct QueueRow {
     pub name: String,
     pub paused: bool,
+    pub limits: Limits,
     /// The jobs of the queue. Finished jobs are not counted.
     pub counts: Counts,
 }
@@ -38,7 +39,7 @@ pub struct QueueRow {
 #[derive(Clone, Debug, Default)]
 pub struct Overview {
     pub counts: Counts,
-    /// Queues with unfinished jobs, and paused ones, by name.
+    /// Queues with unfinished jobs, and paused and limited ones, by name.
     pub queues: Vec<QueueRow>,
     pub workers: Vec<OpenWorker>,
     pub dead_by_error_code: BTreeMap<String, u64>,
@@ -59,18 +60,19 @@ impl Store {
     pub fn overview(&self, now: Timestamp) -> Result<Overview> {
         self.read(|tx| {
             let mut overview = Overview { workers: self.workers()?, ..Overview::default() };
-            let mut queues = unfinished(tx, now, &mut overview)?;
+            let mut counts = unfinished(tx, now, &mut overview)?;
             finished(tx, &mut overview)?;
-            let mut paused = tx.prepare_cached("SELECT name FROM paused_queues")?;
-            let mut rows = paused.query([])?;
-            while let Some(row) = rows.next()? {
-                queues.entry(row.get(0)?).or_default().0 = true;
-            }
-            queues.retain(|_, (paused, counts)| *paused || counts.unfinished() > 0);
-            overview.queues = queues
-                .into_iter()
-                .map(|(name, (paused, counts))| QueueRow { name, paused, counts })
-                .collect();
+            let mut settings = queues::settings(tx)?;
+            let names: BTreeSet<String> = counts.keys().chain(settings.keys()).cloned().collect();
+            let queue = |name: String| {
+                let Settings { paused, limits, .. } = settings.remove(&name).unwrap_or_default();
+                let counts = counts.remove(&name).unwrap_or_default();
+                QueueRow { name, paused, limits, counts }
+            };
+            overview.queues = names.into_iter().map(queue).collect();
+            let has_something =
+                |row: &QueueRow| row.paused || !row.limits.is_none() || row.counts.unfinished() > 0;
+            overview.queues.retain(has_something);
             (overview.oldest_due_at, overview.next_run_at) =
                 queues::due_times(tx, &queues::levels(tx)?, now)?;
             Ok(overview)
@@ -79,12 +81,8 @@ impl Store {
 }
 
 /// Counts the jobs that wait and run, by queue and in all. A waiting job that has expired is dead, recorded or not.
-fn unfinished(
-    tx: &Connection,
-    now: Timestamp,
-    overview: &mut Overview,
-) -> Result<BTreeMap<String, (bool, Counts)>> {
-    let mut queues: BTreeMap<String, (bool, Counts)> = BTreeMap::new();
+fn unfinished(tx: &Connection, now: Timestamp, overview: &mut Overview) -> Result<BTreeMap<String, Counts>> {
+    let mut queues: BTreeMap<String, Counts> = BTreeMap::new();
     let mut waiting = tx.prepare_cached(
         "SELECT queue, count(*), sum(run_at > ?1), sum(run_at > ?1 AND attempts > 0),
                 coalesce(sum(expires_at <= ?1), 0)
@@ -96,16 +94,13 @@ fn unfinished(
             (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
         // An expired job is past its due time.
         let (ready, scheduled) = (all.saturating_sub(later + dead), later.saturating_sub(retrying));
-        queues.entry(row.get(0)?).or_default().1 =
-            Counts { ready, scheduled, retrying, dead, ..Counts::default() };
+        queues.insert(row.get(0)?, Counts { ready, scheduled, retrying, dead, ..Counts::default() });
     }
-    let mut running = tx.prepare_cached("SELECT queue FROM jobs WHERE state = 'running'")?;
-    let mut rows = running.query([])?;
-    while let Some(row) = rows.next()? {
-        queues.entry(row.get(0)?).or_default().1.running += 1;
+    for (queue, running) in queues::running(tx)? {
+        queues.entry(queue).or_default().running = running;
     }
     let all = &mut overview.counts;
-    for (_, counts) in queues.values() {
+    for counts in queues.values() {
         all.ready += counts.ready;
         all.scheduled += counts.scheduled;
         all.retrying += counts.retrying;

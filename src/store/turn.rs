@@ -8,7 +8,7 @@ use super::error::{Result, StoreError};
 use super::expire::{self, DroppedJob};
 use super::finish::{self, Ended, Recorded};
 use super::open::Store;
-use super::queues::{self, Backlog};
+use super::queues::{self, Backlog, Gate, Waiting};
 use super::schedules::{self, Fired};
 use crate::text::Timestamp;
 
@@ -58,6 +58,7 @@ impl Store {
     ) -> Result<Turn> {
         self.write(|tx| {
             let mut turn = Turn::default();
+            let full = if request.ended.is_empty() { Vec::new() } else { Gate::read(tx, clock())?.full() };
             for ended in request.ended {
                 turn.recorded.push(finish::finish(tx, definitions, request.worker, ended)?);
             }
@@ -68,17 +69,23 @@ impl Store {
             // A job whose time was missed may have expired already.
             turn.fired = schedules::fire_due(tx, now)?;
             turn.expired = expire::expire_due(tx, now, MAX_EXPIRED)?;
+            let mut gate = Gate::read(tx, now)?;
             turn.claims =
-                claim::claim(tx, definitions, request.worker, request.queues, request.idle_slots, now)?;
-            turn.backlog = queues::backlog(tx, request.queues, now)?;
+                claim::claim(tx, definitions, request.worker, request.queues, request.idle_slots, &mut gate)?;
+            turn.backlog = queues::backlog(tx, request.queues, &gate, &full)?;
             let expired_all = turn.expired.len() < MAX_EXPIRED;
-            if turn.backlog.due && expired_all && turn.claims.len() < request.idle_slots {
+            if turn.backlog.waiting == Waiting::Startable
+                && expired_all
+                && turn.claims.len() < request.idle_slots
+            {
                 // A wait until nothing is due would never end.
                 return Err(StoreError::contradiction(
                     "a waiting job is due and cannot be found by its index",
                 ));
             }
-            turn.backlog.due |= !expired_all;
+            if !expired_all {
+                turn.backlog.waiting = turn.backlog.waiting.max(Waiting::HeldBack);
+            }
             turn.cancels = cancels(tx, request.worker)?;
             Ok(turn)
         })

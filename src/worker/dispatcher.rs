@@ -24,6 +24,7 @@ use crate::process::{Inherited, ZombieReaper};
 use crate::report::{self, EventKind, Reporter};
 use crate::store::{
     Backlog, Definitions, DroppedJob, Ended, Fired, Output, Recorded, Store, StoreError, Turn, TurnRequest,
+    Waiting,
 };
 use crate::text::{Millis, Timestamp};
 use crate::wake;
@@ -176,12 +177,14 @@ impl Dispatcher<'_> {
                 }
                 let returned = !std::mem::take(&mut self.returned).is_empty();
                 let has_requeued = returned || turn.recorded.iter().any(Recorded::is_retry);
+                let place_freed = turn.backlog.place_freed;
                 let has_ended = !turn.recorded.is_empty() || !turn.expired.is_empty();
                 let has_enqueued = turn.fired.iter().any(|fired| fired.job_id.is_some());
                 self.apply(turn);
-                // Another worker may have an idle slot for a new or requeued job, or may wait for the last job so that it can end.
-                // Nothing else may wake the others: two idle workers would wake each other for ever.
-                if has_requeued || has_enqueued || has_ended && self.slots.busy() == 0 {
+                // Another worker may have an idle slot for a new or requeued job, or for a place that came free in a full queue, or
+                // may wait for the last job so that it can end. Nothing else may wake the others: two idle workers would wake
+                // each other for ever.
+                if has_requeued || has_enqueued || place_freed || has_ended && self.slots.busy() == 0 {
                     self.wake_others();
                 }
                 Ok(())
@@ -509,8 +512,8 @@ impl Dispatcher<'_> {
     fn has_done_enough(&self) -> bool {
         let left = match self.options.until {
             Until::Stopped => true,
-            Until::Drained => self.backlog.running || self.backlog.waiting,
-            Until::Idle => self.backlog.running || self.backlog.due,
+            Until::Drained => self.backlog.running || self.backlog.waiting > Waiting::Nothing,
+            Until::Idle => self.backlog.running || self.backlog.waiting >= Waiting::HeldBack,
         };
         !left || self.options.max_jobs.is_some_and(|most| self.claimed >= most)
     }

@@ -13,11 +13,11 @@ use crate::cli::output::{Output, Written};
 use crate::cli::plan::check_limits;
 use crate::clock;
 use crate::jobfile::JobFile;
-use crate::store::{Applied, ApplySchedule, Change, ScheduleRow, plan_apply};
+use crate::store::{Applied, ApplySchedule, Change, Declarations, Kind, ScheduleRow, Store};
 use crate::text::{Timestamp, local_time, relative_time};
 use crate::wake;
 
-/// Makes the schedules of the database those of the job file.
+/// Makes the schedules and queue limits of the database those of the job file.
 pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus> {
     let file = locate::job_file(global)?;
     let path = canonical(&file.path)?;
@@ -25,23 +25,24 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
     for schedule in &wanted {
         check_limits(&schedule.spec, &[])?;
     }
+    let declared = Declarations { file: &path, schedules: &wanted, queues: &file.queues };
     let now = clock::now();
     let applied = if args.dry_run {
-        match locate::open_if_there(global)? {
-            Some(store) => store.plan_apply(&path, &wanted, now)?,
-            None => plan_apply(&[], &path, &wanted, now)?,
-        }
+        Store::plan_apply(locate::open_if_there(global)?.as_ref(), declared, now)?
     } else {
         let mut store = locate::open_or_create(global)?;
-        let applied = store.apply(&path, &wanted, &clock::now)?;
+        let applied = store.apply(declared, &clock::now)?;
         wake::wake_workers(&store.file().run_dir());
         applied
     };
+    if out.quiet {
+        return Ok(ExitStatus::SUCCESS);
+    }
     for change in &applied {
         show(out, change, now)?;
     }
     if applied.iter().all(|applied| applied.change == Change::Unchanged) && !out.json {
-        out.remark("nothing changes: the database has what the file declares")?;
+        out.line("nothing changes: the database has what the file declares")?;
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -65,17 +66,23 @@ pub fn stale<'r>(rows: &[&'r ScheduleRow], file: &JobFile) -> Vec<&'r str> {
     rows.iter().filter(differs).map(|row| row.spec.name.as_str()).collect()
 }
 
-fn show(out: &mut Output, applied: &Applied, now: Timestamp) -> Written {
-    let Applied { kind, name, change, next_at } = applied;
-    if out.json {
-        return out.object(&json!({ "kind": kind, "name": name, "change": change }));
-    }
-    let (sign, word) = match change {
-        Change::Added => ("+", "added"),
-        Change::Changed => ("~", "changed"),
-        Change::Removed => ("-", "removed"),
-        Change::Unchanged => return Ok(()),
+fn show(out: &mut Output, Applied { name, change, kind }: &Applied, now: Timestamp) -> Written {
+    let (word, told) = match kind {
+        Kind::Schedule { next_at } => {
+            let told = |at| format!(", next {} ({})", local_time(at), relative_time(at, now));
+            ("schedule", next_at.map(told).unwrap_or_default())
+        }
+        Kind::Queue { before, .. } if *change == Change::Removed => ("queue", format!(": {before}")),
+        Kind::Queue { after, .. } if *change == Change::Added => ("queue", format!(": {after}")),
+        Kind::Queue { before, after } => ("queue", format!(" from {before} to {after}")),
     };
-    let next = next_at.map(|at| format!(", next {} ({})", local_time(at), relative_time(at, now)));
-    out.line(format!("{sign} schedule {name} {word}{}", next.unwrap_or_default()))
+    if out.json {
+        return out.object(&json!({ "kind": word, "name": name, "change": change }));
+    }
+    match change {
+        Change::Added => out.line(format!("+ {word} {name} added{told}")),
+        Change::Changed => out.line(format!("~ {word} {name} changed{told}")),
+        Change::Removed => out.line(format!("- {word} {name} removed{told}")),
+        Change::Unchanged => Ok(()),
+    }
 }

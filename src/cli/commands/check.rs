@@ -16,6 +16,7 @@ use crate::cli::output::{Column, Output, Style, Table, Written};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobSpec, RetryPolicy, ScheduleText, Strategy};
+use crate::store::{Applied, Declarations, Kind, Store};
 use crate::text::{Millis, counted, human_size, local_time, safe_line};
 
 /// Rows of the delay table as text; a long budget goes on like its last rows.
@@ -52,16 +53,27 @@ fn show(out: &mut Output, file: &JobFile) -> Written {
         out.line("")?;
         show_job(out, job, file.path.parent().unwrap_or(&file.path))?;
     }
+    if !file.queues.is_empty() {
+        out.line("")?;
+    }
+    for (name, limits) in &file.queues {
+        out.line(format!("queue {}: {limits}", out.paint(Style::Strong, name)))?;
+    }
     Ok(())
 }
 
-/// Says which schedules the database has in another form. Silent if there is no database to compare with.
+/// Says which schedules and queue limits the database has in another form. Silent if there is no database to compare with.
 fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written {
     let store = locate::open_if_there(global).ok().flatten();
-    let rows = store.and_then(|store| store.schedules().ok()).unwrap_or_default();
+    let rows = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
     let path = apply::canonical(&file.path)?;
     let applied: Vec<_> = rows.iter().filter(|row| row.file == path).collect();
-    let stale = apply::stale(&applied, file);
+    let mut stale: Vec<_> = apply::stale(&applied, file).into_iter().map(str::to_owned).collect();
+    let declared = Declarations { file: &path, schedules: &[], queues: &file.queues };
+    let queues = store.and_then(|store| Store::plan_apply(Some(&store), declared, clock::now()).ok());
+    let differs = |it: &Applied| matches!(it.kind, Kind::Queue { before, after } if before != after);
+    let queues = queues.unwrap_or_default().into_iter().filter(differs);
+    stale.extend(queues.map(|queue| format!("queue {}", queue.name)));
     if !stale.is_empty() {
         let words = format!(
             "changed since it was applied: {}; runner apply takes the file as it is",

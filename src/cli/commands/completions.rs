@@ -162,7 +162,7 @@ fn path(option: &str, words: &[OsString]) -> Option<PathBuf> {
 type Candidates = fn(&Typed) -> Vec<CompletionCandidate>;
 
 /// Verb, argument, and its candidates.
-const VALUES: [(&str, &str, Candidates); 25] = [
+const VALUES: [(&str, &str, Candidates); 26] = [
     ("enqueue", "names", declared),
     ("enqueue", "queue", queues),
     ("enqueue", "on_conflict", |_| words(["skip", "replace", "error"])),
@@ -196,6 +196,7 @@ const VALUES: [(&str, &str, Candidates); 25] = [
     ("prune", "name", declared),
     ("prune", "queue", queues),
     ("pause", "queue", |typed| words(&queue_names(typed) - &paused(typed))),
+    ("limit", "queue", queues),
     ("resume", "queue", |typed| words(paused(typed))),
     ("pause", "schedule", |typed| words(schedules(typed, false))),
     ("resume", "schedule", |typed| words(schedules(typed, true))),
@@ -220,7 +221,9 @@ fn queues(typed: &Typed) -> Vec<CompletionCandidate> {
 
 /// The queues of the job file and of the database.
 fn queue_names(typed: &Typed) -> BTreeSet<String> {
-    let declared = typed.declared().into_iter().map(|job| job.spec.queue);
+    let file = locate::job_file(&typed.global).ok();
+    let (jobs, limited) = file.map(|file| (file.jobs, file.queues)).unwrap_or_default();
+    let declared = jobs.into_iter().map(|job| job.spec.queue).chain(limited.into_keys());
     declared.chain(typed.overview().queues.into_iter().map(|queue| queue.name)).collect()
 }
 

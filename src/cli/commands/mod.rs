@@ -10,6 +10,7 @@ pub mod enqueue;
 pub mod explain;
 pub mod init;
 pub mod inspect;
+pub mod limit;
 pub mod logs;
 pub mod man;
 pub mod pause;

@@ -49,7 +49,7 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
 fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, reporter: &mut dyn Reporter) {
     let found = || locate::open(global).ok()?.overview(clock::now()).ok();
     let Some(overview) = (until != Until::Stopped).then(found).flatten() else { return };
-    for QueueRow { name, paused, counts } in overview.queues {
+    for QueueRow { name, paused, counts, .. } in overview.queues {
         let later = if until == Until::Drained { counts.scheduled + counts.retrying } else { 0 };
         let left = counts.ready + later;
         if !paused || left == 0 || queues.is_some_and(|queues| !queues.contains(&name)) {

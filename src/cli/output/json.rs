@@ -181,10 +181,12 @@ pub fn overview_json(file: &StoreFile, overview: &Overview, workers: &[WorkerSta
     })
 }
 
-pub fn queue_json(QueueRow { name, paused, counts }: &QueueRow) -> Value {
+pub fn queue_json(QueueRow { name, paused, limits, counts }: &QueueRow) -> Value {
     json!({
         "name": name,
         "paused": paused,
+        "max_running": limits.max_running,
+        "rate": limits.rate.map(|rate| rate.to_string()),
         "ready": counts.ready,
         "scheduled": counts.scheduled,
         "retrying": counts.retrying,

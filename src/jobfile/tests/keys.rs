@@ -35,7 +35,7 @@ backoff = { base = "1s", max_delay = "5m" }
     9:1 there is no key `depends_on` in a job
         hint: jobs do not depend on each other: let the first job's command enqueue the next
     10:1 there is no key `concurrency` in a job
-        hint: `runner work -j N` sets the number of slots; `unique_key` allows one unfinished job at a time
+        hint: `max_running` belongs in [queues.NAME]
     13:13 there is no key `base` in `backoff`
         hint: write `initial`
     13:26 there is no key `max_delay` in `backoff`
@@ -71,6 +71,55 @@ timeout = "3s"
     10:1 there is no key `timeout` in `backoff`
         hint: `timeout` belongs in [defaults] or in [jobs.NAME]
     ");
+}
+
+#[test]
+fn limits_of_queues() {
+    let text = r#"
+[queues.net]
+max_runing = 4
+concurrency = 4
+timeout = "3s"
+[queues.img]
+max_running = 0
+rate = 10
+[queues.disk]
+max_running = "4"
+rate = "10/d"
+[queues.cpu]
+max_running = 1.5
+rate = "0/s"
+[queues.empty]
+[queues."a b"]
+rate = 1.5
+[queues]
+plain = 4
+[queue.x]
+rate = "1/s"
+"#;
+    insta::assert_snapshot!(told(text), @r#"
+    2:1 there is no key `max_runing` in a queue
+        hint: did you mean `max_running`?
+    3:1 there is no key `concurrency` in a queue
+        hint: write `max_running`
+    4:1 there is no key `timeout` in a queue
+        hint: `timeout` belongs in [defaults] or in [jobs.NAME]
+    6:15 `max_running` must be a whole number from 1 to 1000000, not 0
+    7:8 `rate` must be a rate, such as "10/s", not 10
+        hint: write "10/s", "10/m" or "10/h"
+    9:15 `max_running` must be a whole number from 1 to 1000000, not "4"
+    10:8 `rate`: "10/d" is not a rate: write a whole number above 0 and a unit: 10/s, 30/m or 100/h
+    12:15 `max_running` must be a whole number from 1 to 1000000, not 1.5
+    13:8 `rate`: "0/s" is not a rate: write a whole number above 0 and a unit: 10/s, 30/m or 100/h
+    14:9 the queue `empty` has no limit
+        hint: write max_running = 4, rate = "10/s" or both
+    15:9 "a b" is not a name: names are 1 to 128 ASCII letters, digits, dots, underscores and dashes, and do not start with a dash
+    16:8 `rate` must be a rate, such as "10/s", not 1.5
+    18:9 `plain` must be a table with max_running, rate or both, not 4
+    19:2 there is no key `queue` at the top of the file
+        hint: write [queues.NAME]
+    "#);
+    insta::assert_snapshot!(told("queues = 3\n"), @"1:10 `queues` must be a table of queues: [queues.NAME], not 3");
 }
 
 #[test]

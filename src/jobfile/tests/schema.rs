@@ -60,6 +60,7 @@ fn the_schema_has_the_keys_of_the_parser_and_no_others() {
         (Section::Defaults, "/properties/defaults"),
         (Section::Job, "/$defs/job"),
         (Section::Backoff, "/$defs/backoff_table"),
+        (Section::Queue, "/$defs/limits"),
     ];
     for (place, pointer) in places {
         let mut keys = place.keys();
@@ -176,6 +177,26 @@ fn the_schema_takes_and_refuses_what_the_parser_does() {
     assert_eq!(disagreements, [""; 0]);
 }
 
+/// As [`VALUES`], for a queue.
+const LIMITS: [(&str, &str); 2] = [
+    ("max_running", "1 | 4 | 1000000 | 0 | -1 | 1000001 | 1.5 | '4' | true"),
+    (
+        "rate",
+        "'10/s' | '30/m' | '999999999/h' | '0/s' | '010/s' | '1/d' | '1.5/s' | '10' | ' 1/s' | 10 | '1000000000/s' | ''",
+    ),
+];
+
+#[test]
+fn the_schema_takes_and_refuses_limits_as_the_parser_does() {
+    assert_eq!(LIMITS.map(|(key, _)| key), *Section::Queue.keys());
+    for (key, values) in LIMITS {
+        for value in values.split(" | ") {
+            let text = format!("[queues.net]\n{key} = {value}\n");
+            assert_eq!(is_parsed(&text), is_taken(&text), "{text}");
+        }
+    }
+}
+
 #[test]
 fn every_key_of_a_job_is_tried_above() {
     let tried: Vec<_> = VALUES.iter().map(|(key, _)| *key).chain(["command"]).collect();
@@ -202,6 +223,10 @@ fn mistakes_of_other_kinds_are_refused() {
         "[default]\ntimeout = '1s'\n",
         "timeout = '1s'\n",
         "exit_codes = { 1 = 'EXPIRED' }\n",
+        "[queues.net]\n",
+        "[queues.'a b']\nrate = '1/s'\n",
+        "[queues]\nnet = 3\n",
+        "[queues.net]\nspeed = 3\n",
     ] {
         assert!(!is_parsed(text), "{text}");
         assert!(!is_taken(text), "{text}");

@@ -62,6 +62,7 @@ impl<'s> Schema<'s> {
             "uniqueItems" => value
                 .as_array()
                 .is_none_or(|items| items.iter().enumerate().all(|(at, item)| !items[..at].contains(item))),
+            "minProperties" => value.as_object().is_none_or(|object| object.len() as u64 >= number(rule)),
             "required" => value.as_object().is_none_or(|object| {
                 list(rule).iter().all(|key| object.contains_key(key.as_str().expect("a key")))
             }),

@@ -130,6 +130,16 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("stderr_omitted >= 0", &["INSERT INTO outputs VALUES (2, 1, x'', 0, 0, x'', 0, -1)"]),
     ("length(stdin) <= 16777216", &["INSERT INTO inputs VALUES (2, zeroblob(16777217))"]),
     ("slots > 0", &["UPDATE workers SET slots = 0"]),
+    ("paused = 0 OR paused = 1", &["INSERT INTO queues (name, paused) VALUES ('q', 2)"]),
+    ("max_running > 0", &["INSERT INTO queues (name, max_running) VALUES ('q', 0)"]),
+    (
+        "max_running_file IS NULL OR max_running IS NOT NULL",
+        &["INSERT INTO queues (name, max_running_file) VALUES ('q', '/jobs.toml')"],
+    ),
+    (
+        "rate_file IS NULL OR rate IS NOT NULL",
+        &["INSERT INTO queues (name, rate_file) VALUES ('q', '/jobs.toml')"],
+    ),
     ("queues IS NULL OR json_valid(queues)", &["UPDATE workers SET queues = 'no json'"]),
 ];
 
@@ -137,9 +147,10 @@ const REFUSED: &[(&str, &[&str])] = &[
 const CASCADE: &str = "jobs_take_their_history_with_them";
 
 /// The columns that may be empty. Whatever is added to the schema may not, or stands here.
-const MAY_BE_NULL: [&str; 4] = [
+const MAY_BE_NULL: [&str; 5] = [
     "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms",
     "jobs: args unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset",
+    "queues: max_running max_running_file rate rate_file last_start_at",
     "schedules: timezone next_at last_fired_at last_job_id",
     "workers: queues ended_at",
 ];

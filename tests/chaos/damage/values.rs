@@ -9,8 +9,7 @@ use crate::support::{Sandbox, Sql};
 use crate::tools::Violations;
 
 /// Tables with columns that are read back.
-const TABLES: [&str; 7] =
-    ["definitions", "jobs", "attempts", "outputs", "inputs", "workers", "paused_queues"];
+const TABLES: [&str; 7] = ["definitions", "jobs", "attempts", "outputs", "inputs", "workers", "queues"];
 
 /// As they stand in SQL.
 const VALUES: [&str; 16] = [
@@ -72,7 +71,7 @@ fn put(sandbox: &Sandbox, table: &str, column: &str, value: &str, everywhere: bo
         ));
     };
     // WITHOUT ROWID is a matter of the file's format, STRICT and NOT NULL are not.
-    let (strict, lax) = if ["attempts", "paused_queues"].contains(&table) {
+    let (strict, lax) = if ["attempts", "queues"].contains(&table) {
         (") STRICT, WITHOUT ROWID", ") /*------*/ WITHOUT ROWID")
     } else {
         (") STRICT", ") /*----*/")

@@ -1,9 +1,11 @@
 //! The promises, one function each.
 
+use std::collections::BTreeMap;
+
 use super::books::Books;
 use super::evidence::Evidence;
 use super::history;
-use super::jobs::SCHEDULES;
+use super::jobs::{LIMITED, MAX_RUNNING, SCHEDULES};
 use super::watch::Seen;
 use crate::support::Sandbox;
 
@@ -13,6 +15,7 @@ pub fn everything(sandbox: &Sandbox, books: &Books, seen: &mut Seen, evidence: &
     history::check(books, evidence);
     acknowledged_jobs_are_there_and_final(books, evidence);
     jobs_that_were_enqueued_together_are_there_together(books, evidence);
+    no_queue_exceeds_its_limit(books, evidence);
     a_cancel_on_record_holds(books, evidence);
     each_time_of_a_schedule_made_one_job(sandbox, books);
     the_doctor_finds_nothing(sandbox, books);
@@ -81,6 +84,23 @@ fn each_time_of_a_schedule_made_one_job(sandbox: &Sandbox, books: &Books) {
             format!("{name} fired last for {last:?}, of {times:?}")
         });
     }
+}
+
+/// By the jobs' own log: an attempt runs at least from its first line to its last one.
+fn no_queue_exceeds_its_limit(books: &Books, evidence: &Evidence) {
+    let mut spans: BTreeMap<(u64, u32), (usize, usize)> = BTreeMap::new();
+    for (id, _) in evidence.jobs.iter().filter(|(_, job)| LIMITED.contains(&job.name.as_str())) {
+        for line in evidence.lines_of(*id) {
+            spans.entry((*id, line.attempt)).or_insert((line.at, line.at)).1 = line.at;
+        }
+    }
+    for ((id, attempt), (first, _)) in &spans {
+        let running = spans.values().filter(|(from, to)| from <= first && first <= to).count();
+        books.expect(running <= MAX_RUNNING, || {
+            format!("{running} attempts of the limited queue ran when attempt {attempt} of job {id} began")
+        });
+    }
+    books.expect(spans.len() > MAX_RUNNING, || "hardly any attempt ran in the limited queue".to_owned());
 }
 
 fn a_cancel_on_record_holds(books: &Books, evidence: &Evidence) {

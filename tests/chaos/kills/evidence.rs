@@ -30,6 +30,8 @@ pub struct Attempt {
 /// A line of the side log.
 #[derive(Clone, Debug)]
 pub struct Line {
+    /// Its place in the log.
+    pub at: usize,
     pub what: String,
     pub job: u64,
     pub attempt: u32,
@@ -85,18 +87,19 @@ pub fn gather(sandbox: &Sandbox) -> Evidence {
         jobs.get_mut(&id).expect("every attempt has a job").attempts.push(attempt);
     }
     let mut lines: HashMap<u64, Vec<Line>> = HashMap::new();
-    for line in sandbox.log() {
-        let line = Line::parse(&line);
+    for (at, line) in sandbox.log().iter().enumerate() {
+        let line = Line::parse(at, line);
         lines.entry(line.job).or_default().push(line);
     }
     Evidence { jobs, lines }
 }
 
 impl Line {
-    fn parse(line: &str) -> Self {
+    fn parse(at: usize, line: &str) -> Self {
         let words: Vec<&str> = line.split(' ').collect();
         let [what, job, attempt, worker] = words[..] else { panic!("a line of the side log: {line:?}") };
         Self {
+            at,
             what: what.to_owned(),
             job: job.parse().expect("a job id"),
             attempt: attempt.parse().expect("a number"),

@@ -20,6 +20,10 @@ pub const KINDS: [(&str, u32); 10] = [
 /// The jobs that workers enqueue every second, so that a kill often meets a time that comes.
 pub const SCHEDULES: [&str; 3] = ["tick-1", "tick-2", "tick-3"];
 
+/// The kinds that wait in the queue `few`, and how many of them may run at once.
+pub const LIMITED: [&str; 2] = ["slow", "once"];
+pub const MAX_RUNNING: usize = 3;
+
 /// Sourced by each job.
 pub const LINES: &str = r#"
 say() { echo "$1 $RUNNER_JOB_ID $RUNNER_ATTEMPT $RUNNER_WORKER_ID" >> log; }
@@ -34,11 +38,15 @@ max_attempts = 4
 backoff = { strategy = "constant", delay = "30ms", jitter = 0.5 }
 grace_period = "150ms"
 
+[queues.few]
+max_running = 3
+
 [jobs.quick]
 command = ". ./lines.sh; say start; say end"
 
 [jobs.slow]
 description = "Does not heed SIGTERM"
+queue = "few"
 command = ". ./lines.sh; say start; trap '' TERM; beats 8 beat; say end"
 
 [jobs.fork]
@@ -52,6 +60,7 @@ command = ". ./lines.sh; say start; setsid sh -c '. ./lines.sh; deaf 8' & sleep 
 
 [jobs.once]
 command = ". ./lines.sh; say start; beats 2 beat; say end"
+queue = "few"
 retryable = false
 
 [jobs.once-quick]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rand::rngs::StdRng;
 
 use super::books::Books;
+use super::jobs::MAX_RUNNING;
 use super::survivors;
 use crate::support::{Sandbox, Sql};
 use crate::tools::pause;
@@ -41,6 +42,11 @@ impl Seen {
             books.expect(false, || format!("job {id} had succeeded, and is not any more"));
         }
         self.succeeded = succeeded;
+
+        let running = sql
+            .all("SELECT id FROM jobs WHERE state = 'running' AND queue = 'few'", |row| row.get::<_, u64>(0))
+            .len();
+        books.expect(running <= MAX_RUNNING, || format!("{running} jobs of the limited queue run"));
 
         let shared =
             "SELECT unique_key FROM jobs WHERE unique_key IS NOT NULL AND state IN ('pending', 'running')

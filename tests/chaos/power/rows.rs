@@ -53,7 +53,7 @@ impl Rows {
             let rows = rows.query_map((), |row| Ok(((row.get(0)?, row.get(1)?), cells(row, 2)?)))?;
             rows.collect()
         };
-        let mut paused = connection.prepare("SELECT name FROM paused_queues")?;
+        let mut paused = connection.prepare("SELECT name FROM queues WHERE paused")?;
         let paused = paused.query_map((), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
         Ok(Self { jobs, attempts: by_attempt("attempts")?, outputs: by_attempt("outputs")?, paused })
     }

@@ -92,11 +92,12 @@ fn draw_dead(out: &mut Output, overview: &Overview) -> Written {
     out.prose("          ", "runner inspect dead shows them, and what to type next")
 }
 
-/// Lists queues with unfinished jobs, and paused ones.
+/// Lists queues with unfinished jobs, and paused and limited ones.
 pub(super) fn queues(out: &mut Output, store: &Store, name: Option<&str>, now: Timestamp) -> Result<bool> {
     let mut queues = store.overview(now)?.queues;
     queues.retain(|queue| name.is_none_or(|name| name == queue.name));
-    lists::show_whole(out, &queues, queue_json, "no queue has unfinished jobs or is paused", draw_queues)
+    let nothing = "no queue has unfinished jobs, is paused or is limited";
+    lists::show_whole(out, &queues, queue_json, nothing, draw_queues)
 }
 
 fn draw_queues(out: &mut Output, queues: &[QueueRow]) -> Written {
@@ -108,14 +109,17 @@ fn draw_queues(out: &mut Output, queues: &[QueueRow]) -> Written {
         Column::new("running").right(),
         Column::new(""),
     ]);
-    for QueueRow { name, paused, counts } in queues {
+    for QueueRow { name, paused, limits, counts } in queues {
+        let most = limits.max_running.map(|most| format!(" of {most}")).unwrap_or_default();
+        let rate = limits.rate.map(|rate| format!("rate {rate}"));
+        let notes: Vec<_> = paused.then(|| "paused".to_owned()).into_iter().chain(rate).collect();
         table.row(vec![
             name.clone(),
             counts.ready.to_string(),
             counts.scheduled.to_string(),
             counts.retrying.to_string(),
-            counts.running.to_string(),
-            if *paused { "paused".to_owned() } else { String::new() },
+            format!("{}{most}", counts.running),
+            notes.join(", "),
         ]);
     }
     table.print(out)

@@ -7,8 +7,8 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 
 use crate::model::{
-    Backoff, Bytes, CodePattern, ErrorCode, Exit, ExitCodes, ExitEntry, ExitKey, Jitter, JobSpec,
-    RetryPolicy, SelfReport, Status, StopReason, Strategy, StreamBytes,
+    Backoff, Bytes, CodePattern, ErrorCode, Exit, ExitCodes, ExitEntry, ExitKey, Jitter, JobSpec, Limits,
+    Rate, RetryPolicy, SelfReport, Status, StopReason, Strategy, StreamBytes,
 };
 use crate::store::tests::fixture::spec;
 use crate::store::{Ended, NewJob, OnConflict, Output};
@@ -51,6 +51,14 @@ fn one_spec(rng: &mut SmallRng, name: &str) -> JobSpec {
         ExitEntry { key: ExitKey::parse("20-29").unwrap(), code: ErrorCode::parse("MAPPED").unwrap() };
     spec.exit.job = ExitCodes(vec![mapped]);
     spec
+}
+
+pub(super) fn limits(rng: &mut SmallRng) -> Limits {
+    let rates = ["1/s", "20/s", "30/m", "1000/s"].map(|rate| Rate::parse(rate).unwrap());
+    Limits {
+        max_running: rng.random_bool(0.6).then(|| rng.random_range(1..=3)),
+        rate: rates.choose(rng).copied().filter(|_| rng.random_bool(0.4)),
+    }
 }
 
 pub(super) fn new_job(rng: &mut SmallRng, specs: &[JobSpec], now: Timestamp) -> NewJob {

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::plain_schedules::Schedule;
-use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState};
+use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Limits};
 use crate::store::{
-    CancelOutcome, Enqueued, NewJob, OnConflict, Output, PruneCounts, PruneFilter, Refusal, Replacement,
-    Result, Scheduled, StoreError, WorkerRow,
+    Applied, CancelOutcome, Change, Declarations, Enqueued, Hold, Kind, LimitChange, NewJob, OnConflict,
+    Output, PruneCounts, PruneFilter, Refusal, Replacement, Result, Scheduled, StoreError, WorkerRow,
 };
 use crate::text::Timestamp;
 
@@ -19,6 +19,11 @@ pub(super) struct Plain {
     pub last_id: i64,
     pub paused: BTreeSet<String>,
     pub schedules: BTreeMap<String, Schedule>,
+    pub limits: BTreeMap<String, Limits>,
+    /// The files that set the `max_running` and the rate of a queue.
+    files: BTreeMap<String, [Option<String>; 2]>,
+    /// The last start in each queue while it had a rate.
+    pub last_starts: BTreeMap<String, Timestamp>,
     /// All workers; the open ones are true.
     pub workers: Vec<(WorkerRow, bool)>,
 }
@@ -265,10 +270,18 @@ impl Plain {
         let mut ends =
             self.jobs.values().flat_map(|job| job.attempts.iter()).map(|attempt| attempt.finished_at);
         let mut newest = self.jobs.values().rev().take(1_000);
-        if !ends.any(is_ahead) && !newest.any(|job| is_ahead(job.enqueued_at)) {
+        let mut starts = self.last_starts.values();
+        if !ends.any(is_ahead)
+            && !newest.any(|job| is_ahead(job.enqueued_at))
+            && !starts.any(|at| is_ahead(*at))
+        {
             return 0;
         }
         let mut moved = 0;
+        for last in self.last_starts.values_mut().filter(|last| is_ahead(**last)) {
+            *last = now;
+            moved += 1;
+        }
         for job in self.jobs.values_mut() {
             let at_once = job.run_at <= job.changed_at;
             if job.state == JobState::Pending
@@ -286,6 +299,75 @@ impl Plain {
     /// True where it changed something.
     pub fn pause(&mut self, queue: &str, paused: bool) -> bool {
         if paused { self.paused.insert(queue.to_owned()) } else { self.paused.remove(queue) }
+    }
+
+    pub fn limit(&mut self, queue: &str, change: LimitChange) {
+        let limits = self.limits.entry(queue.to_owned()).or_default();
+        let files = self.files.entry(queue.to_owned()).or_default();
+        let LimitChange::Set(Limits { max_running, rate }) = change else {
+            *limits = Limits::default();
+            *files = [None, None];
+            return;
+        };
+        if max_running.is_some() {
+            (limits.max_running, files[0]) = (max_running, None);
+        }
+        if rate.is_some() {
+            (limits.rate, files[1]) = (rate, None);
+        }
+    }
+
+    pub fn apply_limits(&mut self, declared: Declarations) -> Vec<Applied> {
+        let Declarations { file, queues, .. } = declared;
+        let before = self.limits.clone();
+        let mut names: BTreeSet<String> = queues.keys().cloned().collect();
+        for (name, files) in &mut self.files {
+            let limits = self.limits.get_mut(name).unwrap();
+            if files[0].as_deref() == Some(file) {
+                (limits.max_running, files[0]) = (None, None);
+                names.insert(name.clone());
+            }
+            if files[1].as_deref() == Some(file) {
+                (limits.rate, files[1]) = (None, None);
+                names.insert(name.clone());
+            }
+        }
+        for (name, limits) in queues {
+            let owner = Some(file.to_owned());
+            let files = [limits.max_running.and(owner.as_ref()), limits.rate.and(owner.as_ref())];
+            self.files.insert(name.clone(), files.map(Option::<&String>::cloned));
+            self.limits.insert(name.clone(), *limits);
+        }
+        let of =
+            |limits: &BTreeMap<String, Limits>, name: &String| limits.get(name).copied().unwrap_or_default();
+        let change = |name: String| {
+            let (before, after) = (of(&before, &name), of(&self.limits, &name));
+            let change = match (before.is_none(), after.is_none()) {
+                (true, false) => Change::Added,
+                (false, true) => Change::Removed,
+                _ if before == after => Change::Unchanged,
+                _ => Change::Changed,
+            };
+            Applied { name, change, kind: Kind::Queue { before, after } }
+        };
+        names.into_iter().map(change).collect()
+    }
+
+    fn running(&self, queue: &str) -> usize {
+        self.jobs.values().filter(|job| job.state == JobState::Running && job.spec.queue == queue).count()
+    }
+
+    /// What keeps this queue from starting a job.
+    pub fn hold(&self, queue: &str, now: Timestamp) -> Option<Hold> {
+        let Limits { max_running, rate } = self.limits.get(queue).copied().unwrap_or_default();
+        if self.paused.contains(queue) {
+            return Some(Hold::Paused);
+        }
+        if let Some(most) = max_running.filter(|most| self.running(queue) >= *most as usize) {
+            return Some(Hold::Full(most));
+        }
+        let next = self.last_starts.get(queue)?.plus(rate?.spacing());
+        (next > now).then_some(Hold::Paced(rate?, next))
     }
 
     /// Records what has expired, and gives those jobs.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::plain::Plain;
 use crate::model::{JobSpec, Missed, ScheduleText};
-use crate::store::apply::Kind;
 use crate::store::{
-    Applied, ApplySchedule, Change, Fired, NewJob, Result, ScheduleRow, Scheduled, StoreError,
+    Applied, ApplySchedule, Change, Declarations, Fired, Kind, NewJob, Result, ScheduleRow, Scheduled,
+    StoreError,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -25,7 +25,18 @@ pub(super) fn every_millis(spec: JobSpec, every: u64, missed: Missed) -> ApplySc
 }
 
 impl Plain {
-    pub fn apply(&mut self, file: &str, wanted: &[ApplySchedule], now: Timestamp) -> Result<Vec<Applied>> {
+    pub fn apply(&mut self, declared: Declarations, now: Timestamp) -> Result<Vec<Applied>> {
+        let mut applied = self.apply_schedules(declared.file, declared.schedules, now)?;
+        applied.extend(self.apply_limits(declared));
+        Ok(applied)
+    }
+
+    fn apply_schedules(
+        &mut self,
+        file: &str,
+        wanted: &[ApplySchedule],
+        now: Timestamp,
+    ) -> Result<Vec<Applied>> {
         let name = |schedule: &ApplySchedule| schedule.spec.name.clone();
         for schedule in wanted {
             if let Some(other) = self.schedules.get(&name(schedule)).filter(|other| other.row.file != file) {
@@ -61,12 +72,8 @@ impl Plain {
                 row.next_at = Some(row.last.map_or(now, |(at, _)| at.max(now)).plus(every));
             }
             (row.spec, row.text) = (schedule.spec.clone(), schedule.text.clone());
-            applied.push(Applied {
-                kind: Kind::Schedule,
-                name: name(schedule),
-                change,
-                next_at: row.next_at,
-            });
+            let kind = Kind::Schedule { next_at: row.next_at };
+            applied.push(Applied { name: name(schedule), change, kind });
             self.schedules.insert(name(schedule), Schedule { row, every });
         }
         let gone: Vec<String> = self
@@ -77,7 +84,8 @@ impl Plain {
             .collect();
         for name in gone {
             self.schedules.remove(&name);
-            applied.push(Applied { kind: Kind::Schedule, name, change: Change::Removed, next_at: None });
+            let kind = Kind::Schedule { next_at: None };
+            applied.push(Applied { name, change: Change::Removed, kind });
         }
         Ok(applied)
     }

@@ -6,12 +6,20 @@ use super::plain::{Job, Plain};
 use crate::model::{Attempt, Circumstances, Decision, JobSpec, JobState, Outcome, classify, decide};
 use crate::store::finish::INTERRUPTED_EXPIRY;
 use crate::store::{
-    Backlog, Claim, DroppedJob, Ended, HeldClaim, Output, Recorded, Recovered, Turn, TurnRequest,
+    Backlog, Claim, DroppedJob, Ended, HeldClaim, Hold, Output, Recorded, Recovered, Turn, TurnRequest,
+    Waiting,
 };
 use crate::text::Timestamp;
 
 impl Plain {
     pub fn turn(&mut self, request: &TurnRequest, now: Timestamp) -> Turn {
+        let is_full = |plain: &Self, queue: &str| matches!(plain.hold(queue, now), Some(Hold::Full(_)));
+        let full: Vec<String> = self
+            .limits
+            .keys()
+            .filter(|queue| !request.ended.is_empty() && is_full(self, queue))
+            .cloned()
+            .collect();
         let recorded = request.ended.iter().map(|ended| self.finish(request.worker, ended)).collect();
         let given = request.give_back.iter();
         let cancelled = given.filter_map(|id| self.give_back(request.worker, *id, now)).collect();
@@ -27,7 +35,7 @@ impl Plain {
             fired: self.fire_due(now),
             expired: self.expire_due(now).into_iter().map(expired).collect(),
             claims: self.claim(request, now),
-            backlog: self.backlog(request.queues, now),
+            backlog: self.backlog(request.queues, &full, now),
             cancels: self
                 .held(request.worker)
                 .filter(|job| job.cancel_requested_at.is_some())
@@ -59,8 +67,18 @@ impl Plain {
             .filter(|job| self.is_open(job, request.queues))
             .collect();
         due.sort_by_key(|job| (-job.spec.priority, job.run_at, job.id));
-        let ids: Vec<i64> = due.into_iter().take(request.idle_slots).map(|job| job.id).collect();
-        ids.into_iter().map(|id| self.take(id, request.worker, now)).collect()
+        let due: Vec<(i64, String)> = due.into_iter().map(|job| (job.id, job.spec.queue.clone())).collect();
+        let mut claims = Vec::new();
+        for (id, queue) in due {
+            if claims.len() < request.idle_slots && self.hold(&queue, now).is_none() {
+                claims.push(self.take(id, request.worker, now));
+                if let Some(rate) = self.limits.get(&queue).and_then(|limits| limits.rate) {
+                    let start = rate.counted_start(self.last_starts.get(&queue).copied(), now);
+                    self.last_starts.insert(queue, start);
+                }
+            }
+        }
+        claims
     }
 
     fn take(&mut self, id: i64, worker: i64, now: Timestamp) -> Claim {
@@ -86,20 +104,35 @@ impl Plain {
         }
     }
 
-    fn backlog(&self, selected: Option<&[String]>, now: Timestamp) -> Backlog {
+    fn backlog(&self, selected: Option<&[String]>, full: &[String], now: Timestamp) -> Backlog {
         let pending = || self.jobs.values().filter(|job| job.state == JobState::Pending);
         let open = || pending().filter(|job| self.is_open(job, selected));
         let later = open().map(|job| job.run_at).filter(|at| *at > now);
         let running = self.schedules.values().filter(|schedule| !schedule.row.paused);
         let next_times = running.filter_map(|schedule| schedule.row.next_at);
+        let due = || open().filter(|job| job.run_at <= now);
+        let paced = due().filter_map(|job| match self.hold(&job.spec.queue, now) {
+            Some(Hold::Paced(_, next)) => Some(next),
+            _ => None,
+        });
+        let has_place = |job: &&Job| !matches!(self.hold(&job.spec.queue, now), Some(Hold::Full(_)));
         Backlog {
             running: self
                 .jobs
                 .values()
                 .any(|job| job.state == JobState::Running && self.is_open(job, selected)),
-            due: open().any(|job| job.run_at <= now),
-            waiting: open().next().is_some(),
-            next_due: later.chain(pending().filter_map(|job| job.expires_at)).chain(next_times).min(),
+            place_freed: due().filter(has_place).any(|job| full.contains(&job.spec.queue)),
+            waiting: match due().next() {
+                Some(_) if due().any(|job| self.hold(&job.spec.queue, now).is_none()) => Waiting::Startable,
+                Some(_) => Waiting::HeldBack,
+                None if open().next().is_some() => Waiting::Later,
+                None => Waiting::Nothing,
+            },
+            next_due: later
+                .chain(paced)
+                .chain(next_times)
+                .chain(pending().filter_map(|job| job.expires_at))
+                .min(),
         }
     }
 

@@ -11,7 +11,8 @@ use super::plain_schedules::every_millis;
 use super::{draw, whole};
 use crate::model::{JobSpec, JobState, Missed};
 use crate::store::{
-    Answer, Cancelled, Ended, NewJob, PruneFilter, Recorded, Recovered, Replacement, TurnRequest,
+    Answer, Cancelled, Declarations, Ended, LimitChange, NewJob, PruneFilter, Recorded, Recovered,
+    Replacement, Store, TurnRequest,
 };
 use crate::text::Timestamp;
 
@@ -163,6 +164,15 @@ impl History {
         self.agree(&answer, &expected);
     }
 
+    pub fn limit(&mut self) {
+        let queue = *draw::QUEUES.choose(&mut self.rng).unwrap();
+        let limits = draw::limits(&mut self.rng);
+        let change = if self.rng.random_bool(0.3) { LimitChange::Lift } else { LimitChange::Set(limits) };
+        self.log(format!("limit {queue}: {change:?}"));
+        self.store().0.change_limits(queue, change).unwrap();
+        self.plain.limit(queue, change);
+    }
+
     /// One of two job files is applied; one name may stand in both.
     pub fn apply(&mut self) {
         let now = self.now;
@@ -179,10 +189,16 @@ impl History {
                 wanted.push(every_millis(spec, every, missed));
             }
         }
-        self.log(format!("apply {file}: {wanted:?}"));
-        let answer = self.store().0.apply(file, &wanted, &|| now);
-        let expected = self.plain.apply(file, &wanted, now);
-        self.agree(&answer, &expected);
+        let number = self.rng.random_range(0..=2);
+        let names: Vec<_> = draw::QUEUES.sample(&mut self.rng, number).collect();
+        let queues =
+            names.into_iter().map(|name| ((*name).to_owned(), draw::limits(&mut self.rng))).collect();
+        let declared = Declarations { file, schedules: &wanted, queues: &queues };
+        self.log(format!("apply {declared:?}"));
+        let preview = Store::plan_apply(Some(&self.store().0), declared, now);
+        let answer = self.store().0.apply(declared, &|| now);
+        let expected = self.plain.apply(declared, now);
+        self.agree(&(preview, answer), &(&expected, &expected));
     }
 
     pub fn pause_schedule(&mut self) {

@@ -159,7 +159,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         resolution: job.resolution.clone().or(job.replaced_by.map(|id| format!("replaced by job {id}"))),
         last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
         last_message: last.and_then(|attempt| attempt.message.clone()),
-        paused: plain.paused.contains(&job.spec.queue),
+        hold: if waiting { plain.hold(&job.spec.queue, now) } else { None },
     }
 }
 
@@ -180,6 +180,9 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
         cancelled: count("cancelled"),
     };
     assert_eq!(overview.counts, counts);
+    for row in overview.queues {
+        assert_eq!(row.limits, plain.limits.get(&row.name).copied().unwrap_or_default(), "{}", row.name);
+    }
     let mut by_code = BTreeMap::new();
     for code in rows.iter().filter(|row| row.resolved_at.is_none()).filter_map(|row| row.error_code.as_ref())
     {
