@@ -84,6 +84,9 @@ fn a_note_comes_exactly_where_no_worker_is_alive() {
     sandbox.add("--in 1h -- true");
     assert!(is_noted() && workers_listed() == Some(0));
     let worker = sandbox.worker("");
+    // Once this job has ended the worker writes nothing more: suspended while it writes, it would hold up everybody.
+    let first = sandbox.add("-- true");
+    sandbox.until_state(first, "succeeded");
     worker.signal(Signal::STOP);
     wait_until("it is suspended", || sandbox.run("inspect workers").ok().stdout.contains("suspended"));
     sandbox.add("-- true");

@@ -68,6 +68,7 @@ fn the_second_signal_interrupts_and_the_job_runs_again_with_its_whole_budget() {
 fn the_third_signal_kills() {
     let sandbox = Sandbox::new(JOBS);
     let mut worker = at_work(&sandbox, "stubborn", "-j1");
+    let stray = sandbox.pid_of("stray");
     worker.ask_to_stop(Signal::TERM);
     worker.ask_to_stop(Signal::TERM);
     assert_eq!(sandbox.job(1)["state"], "running", "it has a minute");
@@ -75,7 +76,6 @@ fn the_third_signal_kills() {
     worker.wait().ok();
     let attempt = sandbox.attempts(1).remove(0);
     assert_eq!((&attempt["outcome"], &attempt["signal"]), (&json!("interrupted"), &json!("SIGKILL")));
-    let stray = sandbox.pid_of("stray");
     wait_until("the process that left the group is gone", || !is_alive(stray));
 }
 
