@@ -15,10 +15,10 @@ use super::error::ExitStatus;
 use crate::store::Store;
 
 /// The pause between reads of the database version: no person notices the delay, and the reads take no measurable CPU.
-const POLL: Duration = Duration::from_millis(40);
+const VERSION_INTERVAL: Duration = Duration::from_millis(40);
 
 /// The longest time without a poll while the version stays the same: time passes, and workers die.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 pub struct Poller {
     stops: Vec<(i32, Arc<AtomicBool>)>,
@@ -49,13 +49,13 @@ impl Poller {
             let version = Some(store.data_version()?);
             let now = Instant::now();
             let left = until.map(|until| until.saturating_duration_since(now));
-            let is_time = left == Some(Duration::ZERO) || now.duration_since(self.polled_at) >= POLL_INTERVAL;
+            let is_time = left == Some(Duration::ZERO) || now.duration_since(self.polled_at) >= LONGEST_WAIT;
             if is_time || self.version != version {
                 store.check_path()?;
                 (self.version, self.polled_at) = (version, now);
                 return Ok(None);
             }
-            thread::sleep(left.map_or(POLL, |left| left.min(POLL)));
+            thread::sleep(left.map_or(VERSION_INTERVAL, |left| left.min(VERSION_INTERVAL)));
         }
     }
 }

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP};
 use tokio::net::UnixDatagram as AsyncDatagram;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -19,12 +20,6 @@ use crate::store::{Ended, Output, WorkerRow};
 
 /// The longest time between the death of a job by a signal and a signal to the worker that was sent with it.
 const SAME_MOMENT: Duration = Duration::from_millis(30);
-
-const SIGHUP: i32 = 1;
-const SIGINT: i32 = 2;
-const SIGKILL: i32 = 9;
-const SIGTERM: i32 = 15;
-const SIGTSTP: i32 = 20;
 
 pub(super) enum Event {
     /// A signal that asks to stop.
