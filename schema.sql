@@ -183,7 +183,7 @@ CREATE TABLE queues (
     paused           INTEGER NOT NULL DEFAULT 0 CHECK (paused = 0 OR paused = 1),
     max_running      INTEGER CHECK (max_running > 0),               -- attempts at once, over all workers
     max_running_file TEXT,                                          -- the job file that set it; null: set by hand
-    rate             TEXT,                                          -- starts, evenly spaced: 10/s, 5/m, 100/h
+    rate             TEXT CHECK (rate GLOB '[1-9]*/[smh]'),         -- starts, evenly spaced: 10/s, 5/m, 100/h
     rate_file        TEXT,
     last_start_at    INTEGER,                                       -- the last claim while there was a rate; if a few ms late, its due time
     CHECK (max_running_file IS NULL OR max_running IS NOT NULL),

@@ -7,9 +7,10 @@ use anyhow::{Context as _, ensure};
 use crate::harness::{Bench, Sandbox, Worker, float, median, ratios, rounds, row, run, seconds, wait_until};
 
 /// The jobs that stand beside the ones that are claimed.
-const CROWDS: [(&str, &str); 3] = [
+const CROWDS: [(&str, &str); 4] = [
     ("waiting", r#"{"command":["/bin/true"]}"#),
     ("scheduled", r#"{"command":["/bin/true"],"in":"365d"}"#),
+    ("held back", r#"{"command":["/bin/true"],"queue":"full"}"#),
     ("finished", r#"{"command":["/bin/true"],"expires_in":"1ms"}"#), // dead of expiry: the cheapest way to end
 ];
 
@@ -18,6 +19,10 @@ fn crowd<'a>(bench: &'a Bench, kind: &str, jobs: usize) -> anyhow::Result<Sandbo
     let sandbox = bench.sandbox()?;
     let line = CROWDS.iter().find(|crowd| crowd.0 == kind).context("no such kind")?.1;
     sandbox.fill(jobs, line)?;
+    if kind == "held back" {
+        run(&mut sandbox.runner("limit full --rate 1/h"))?;
+        run(&mut sandbox.runner("work --quiet --queue full --max-jobs 1"))?;
+    }
     if kind == "finished" {
         sandbox.runner("work --quiet --until-idle").status()?; // 1, as jobs have died
         ensure!(sandbox.count("dead")? == jobs, "not every job has expired");

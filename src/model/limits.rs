@@ -7,47 +7,35 @@ use crate::text::{Millis, Timestamp};
 /// A start that is late by no more than this counts as a start on time.
 const MAX_LATE: Millis = Millis(5);
 
+/// The units of a rate, and their milliseconds.
+const UNITS: [(&str, u64); 3] = [("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+
 /// How often attempts of a queue may start: `10/s`, `5/m` or `100/h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     starts: u32,
-    per: Per,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Per {
-    Second,
-    Minute,
-    Hour,
+    /// One of [`UNITS`].
+    unit: (&'static str, u64),
 }
 
 impl Rate {
     pub fn parse(text: &str) -> Result<Self, String> {
-        let refused = || {
+        let rate = text.split_once('/').and_then(|(number, word)| {
+            let is_plain = number.len() < 10
+                && !number.starts_with('0')
+                && number.bytes().all(|byte| byte.is_ascii_digit());
+            let starts = number.parse().ok().filter(|_| is_plain)?;
+            let unit = UNITS.into_iter().find(|(unit, _)| *unit == word)?;
+            Some(Self { starts, unit })
+        });
+        rate.ok_or_else(|| {
             format!("{text:?} is not a rate: write a whole number above 0 and a unit: 10/s, 30/m or 100/h")
-        };
-        let (number, unit) = text.split_once('/').ok_or_else(refused)?;
-        let is_plain = (1..10).contains(&number.len())
-            && number.bytes().all(|byte| byte.is_ascii_digit())
-            && !number.starts_with('0');
-        let per = match unit {
-            "s" => Per::Second,
-            "m" => Per::Minute,
-            "h" => Per::Hour,
-            _ => return Err(refused()),
-        };
-        let starts = number.parse().ok().filter(|_| is_plain).ok_or_else(refused)?;
-        Ok(Self { starts, per })
+        })
     }
 
     /// The least time between two starts, rounded up to whole milliseconds.
     pub fn spacing(self) -> Millis {
-        let unit: u64 = match self.per {
-            Per::Second => 1_000,
-            Per::Minute => 60_000,
-            Per::Hour => 3_600_000,
-        };
-        Millis(unit.div_ceil(u64::from(self.starts)))
+        Millis(self.unit.1.div_ceil(u64::from(self.starts)))
     }
 
     /// The time from which the start after this one is spaced, for a start at `now`. Otherwise starts that are a little late
@@ -61,12 +49,7 @@ impl Rate {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit = match self.per {
-            Per::Second => 's',
-            Per::Minute => 'm',
-            Per::Hour => 'h',
-        };
-        write!(f, "{}/{unit}", self.starts)
+        write!(f, "{}/{}", self.starts, self.unit.0)
     }
 }
 

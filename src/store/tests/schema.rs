@@ -131,6 +131,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("length(stdin) <= 16777216", &["INSERT INTO inputs VALUES (2, zeroblob(16777217))"]),
     ("slots > 0", &["UPDATE workers SET slots = 0"]),
     ("paused = 0 OR paused = 1", &["INSERT INTO queues (name, paused) VALUES ('q', 2)"]),
+    ("rate GLOB '[1-9]*/[smh]'", &["INSERT INTO queues (name, rate) VALUES ('q', 'fast')"]),
     ("max_running > 0", &["INSERT INTO queues (name, max_running) VALUES ('q', 0)"]),
     (
         "max_running_file IS NULL OR max_running IS NOT NULL",
