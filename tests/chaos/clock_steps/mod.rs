@@ -23,8 +23,12 @@ const JOBS: &str = r#"
 [defaults]
 backoff = { strategy = "constant", delay = "100ms", jitter = 0.5 }
 
+[queues.paced]
+rate = "20/s"
+
 [jobs.quick]
 command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log"
+queue = "paced"
 
 [jobs.flaky]
 command = "echo $RUNNER_JOB_ID.$RUNNER_ATTEMPT >> log; [ $RUNNER_ATTEMPT -gt 3 ]"
