@@ -2,9 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ::time::format_description::StaticFormatDescription;
-use ::time::macros::format_description;
-use ::time::{OffsetDateTime, UtcOffset};
+use jiff::tz::{Offset, TimeZone};
 use serde::{Deserialize, Serialize};
 
 use super::{Millis, human_duration};
@@ -15,8 +13,8 @@ use super::{Millis, human_duration};
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// The end of the year 9999: RFC 3339 has no later time.
-    pub const MAX: Self = Self(253_402_300_799_999);
+    /// Almost the end of the year 9999: RFC 3339 has no later time, in any time zone.
+    pub const MAX: Self = Self(253_402_207_200_999);
 
     /// This much later, at most [`Timestamp::MAX`].
     #[must_use]
@@ -36,16 +34,6 @@ impl Timestamp {
     }
 }
 
-const UTC: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]Z");
-const LOCAL: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
-
-const RFC3339: StaticFormatDescription =
-    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
-
-const WITH_OFFSET: StaticFormatDescription = format_description!(
-    "[year]-[month]-[day]T[hour]:[minute]:[second][offset_hour sign:mandatory]:[offset_minute]"
-);
-
 /// Set once, before anything is shown.
 static IN_UTC: AtomicBool = AtomicBool::new(false);
 
@@ -56,31 +44,28 @@ pub fn show_utc() {
 
 /// A point in time in the local time zone: `2026-11-21 14:03:07`; after [`show_utc`] in UTC, with a `Z`.
 pub fn local_time(at: Timestamp) -> String {
-    let Ok(utc) = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000) else {
+    let Ok(instant) = jiff::Timestamp::from_millisecond(at.0) else {
         return format!("{} ms", at.0);
     };
     if IN_UTC.load(Ordering::Relaxed) {
-        return utc.format(UTC).unwrap_or_else(|_| utc.to_string());
+        return instant.strftime("%Y-%m-%d %H:%M:%SZ").to_string();
     }
-    let offset = UtcOffset::local_offset_at(utc).unwrap_or(UtcOffset::UTC);
-    // The last hours of the year 9999 are in the year 10000 elsewhere, which cannot be written.
-    utc.checked_to_offset(offset).unwrap_or(utc).format(LOCAL).unwrap_or_else(|_| utc.to_string())
+    instant.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// A point in time as RFC 3339 with milliseconds, UTC.
 pub fn rfc3339(at: Timestamp) -> String {
-    OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000)
-        .ok()
-        .and_then(|utc| utc.format(RFC3339).ok())
-        .unwrap_or_else(|| at.0.to_string())
+    let instant = jiff::Timestamp::from_millisecond(at.0);
+    instant.map_or_else(|_| at.0.to_string(), |instant| format!("{instant:.3}"))
 }
 
 /// A point in time as RFC 3339 with whole seconds, by clocks that are this many seconds ahead of UTC.
 pub fn rfc3339_with_offset(at: Timestamp, offset: i32) -> String {
-    let local = UtcOffset::from_whole_seconds(offset).ok().and_then(|offset| {
-        OffsetDateTime::from_unix_timestamp(at.0.div_euclid(1_000)).ok()?.checked_to_offset(offset)
-    });
-    local.and_then(|local| local.format(WITH_OFFSET).ok()).unwrap_or_else(|| rfc3339(at))
+    let instant = jiff::Timestamp::from_second(at.0.div_euclid(1_000));
+    match (instant, Offset::from_seconds(offset)) {
+        (Ok(instant), Ok(offset)) => instant.display_with_offset(offset).to_string(),
+        _ => rfc3339(at),
+    }
 }
 
 /// A point in time seen from now: `3m 20s ago`, `in 5 s`, `now`.
