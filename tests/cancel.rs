@@ -10,10 +10,13 @@ fn cancel_says_how_a_job_of_a_dead_or_suspended_worker_ends() {
     sandbox.until_state(1, "running");
     worker.signal(Signal::STOP);
     wait_until("it is suspended", || sandbox.run("inspect workers").ok().stdout.contains("suspended"));
-    sandbox.run("cancel 1").ok().shows("its worker is suspended: the job goes on until that does");
+    sandbox
+        .run("cancel 1")
+        .ok()
+        .shows("asked to end, but its worker is suspended: timeouts and cancels wait for it");
     worker.kill();
-    let said = "job 1: asked to end, but its worker is dead: the next runner work ends what is left of it\n";
-    sandbox.run("cancel 1").ok().prints(said);
+    let said = "job 1: running, asked to end, but its worker died; the next runner work ends what is left";
+    sandbox.run("cancel 1").ok().shows(said);
     sandbox.run("work --drain").ok();
     assert_eq!(sandbox.job(1)["state"], "cancelled");
 }

@@ -34,11 +34,11 @@ fn a_copy_leaves_the_workers_and_processes_of_the_original_alone() {
         let original = sandbox.db().display().to_string();
         in_copy("inspect 1")
             .ok()
-            .shows(&format!("that worker works on {original}, of which this database is a copy"))
+            .shows(&format!("its worker works on {original}, of which this database is a copy"))
             .shows("its worker is dead");
         assert_eq!(in_copy("inspect workers --json").ok().json()["alive"], false);
         in_copy("inspect").ok().shows("no worker is running").shows("1 died");
-        in_copy("wait 1 --wait-timeout 0s").exits(75).says("job 1 was running when this database was copied");
+        in_copy("wait 1 --wait-timeout 0s").exits(75).says("job 1 has started, but its worker works on");
         in_copy("doctor").ok().shows("0 alive, 1 dead").shows(&format!("1 job was running in {original}"));
 
         in_copy("work --drain").ok();
@@ -67,8 +67,12 @@ fn a_job_that_ran_when_its_database_was_copied_can_be_cancelled_in_the_copy() {
     let _worker = sandbox.worker("-j1");
     sandbox.until_logged(1);
     sandbox.run("backup copy.db").ok();
-    let said = "job 1: it was running when this database was copied: the next runner work records it here as cancelled\n";
-    sandbox.run("--db copy.db cancel 1").ok().prints(said);
+    let said = "of which this database is a copy; the next runner work records the attempt here as lost";
+    sandbox
+        .run("--db copy.db cancel 1")
+        .ok()
+        .shows("job 1: running, asked to end, but its worker")
+        .shows(said);
     sandbox.run("--db copy.db work --drain").ok();
     assert_eq!(sandbox.run("--db copy.db inspect 1 --json").ok().json()["state"], "cancelled");
     assert_eq!(sandbox.job(1)["state"], "running");
@@ -86,7 +90,7 @@ fn what_a_dead_worker_left_is_ended_where_its_database_was_moved_to() {
     shell(&sandbox, "mkdir -m 700 new; mv runner.db runner.db-wal runner.db-shm new");
     assert!(is_alive(left));
     let said = sandbox.run("--db new/runner.db inspect 1").ok();
-    said.shows("that worker died; the next runner work ends what is left of the attempt");
+    said.shows("its worker died; the next runner work ends what is left of the attempt");
     sandbox.run("--db new/runner.db work --drain").ok();
     assert!(!is_alive(left));
     assert_eq!(sandbox.log().len(), 2);

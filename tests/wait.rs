@@ -117,8 +117,10 @@ fn ctrl_c_ends_the_waiting_and_the_job_goes_on() {
             .wait()
             .exits(exit)
             .prints("1\n2\n")
-            .says("jobs 1 2 have not finished: job 1 has not started: no worker is running for queue default")
-            .says("runner cancel 1 2 cancels them");
+            .says(
+                "job 1 has not started: no worker is running for queue default; 1 further job not waited for",
+            )
+            .says("runner cancel ID ends a job");
         assert_eq!(sandbox.job(1)["state"], "pending");
     }
 }
@@ -145,7 +147,7 @@ fn the_patience_may_end_before_the_job() {
         .exits(75)
         .prints("")
         .says("gave up waiting after 10ms; job 1 has not started: no worker is running for queue default")
-        .says("runner cancel 1 cancels it");
+        .says("runner cancel ID ends a job");
     sandbox.drain();
     sandbox.run("enqueue good --wait --wait-timeout 0s --idempotency-key k").exits(75);
     sandbox.drain();
@@ -176,10 +178,10 @@ fn a_wait_that_is_given_up_says_whether_the_job_has_started() {
     sandbox.run("pause net").ok();
     given_up(4, "has not started: queue net is paused");
     worker.kill();
-    given_up(1, "has started, and its worker died: the next runner work deals with it");
+    given_up(1, "has started, but its worker died; the next runner work ends what is left of the attempt");
     given_up(2, "has not started: no worker is running for queue default");
     let ran = sandbox.run("wait 1 2 --wait-timeout 0s").exits(75);
-    ran.says("jobs 1 2 have not finished: job 2 has not started: no worker is running for queue default");
+    ran.says("job 1 has started, but its worker died").says("; 1 further job not waited for");
     sandbox.run("cancel 1 3").ok();
     let ran = sandbox.run("wait 2 --wait-timeout 50ms").exits(75);
     assert_eq!(ran.stderr.matches("waiting for job 2, but no worker is running").count(), 1, "{ran}");

@@ -43,16 +43,10 @@ pub fn expiry_text(job: &JobRow, now: Timestamp) -> Option<String> {
 pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> String {
     let (id, queue) = (job.id, &job.spec.queue);
     if job.state == JobState::Running {
-        let how = match holder(job, workers).map(|worker| worker.liveness) {
-            Some(Liveness::Alive | Liveness::Suspended) => "is still running",
-            Some(Liveness::OfOriginal) => {
-                "was running when this database was copied: the next runner work deals with it"
-            }
-            Some(Liveness::Dead) | None => {
-                "has started, and its worker died: the next runner work deals with it"
-            }
+        return match worker_trouble(job, workers) {
+            None => format!("job {id} is still running"),
+            Some(trouble) => format!("job {id} has started, but {trouble}"),
         };
-        return format!("job {id} {how}");
     }
     let why = if job.hold == Some(Hold::Paused) {
         format!("queue {queue} is paused")
@@ -116,32 +110,35 @@ fn running(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String
     let worker = job.worker_id.as_deref().unwrap_or("unknown");
     let run = format!("run {} of {}", job.last_of_budget(), job.spec.policy.runs());
     let since = job.running_since().unwrap_or(now);
-    let status = holder(job, workers);
-    let mut lines = vec![match status.map(|status| status.liveness) {
-        Some(Liveness::Alive | Liveness::Suspended) => {
-            let span = human_duration(now.since(since));
-            format!("{run} has taken {span} so far, in worker {worker}")
-        }
-        _ => format!("{run} started {} in worker {worker}", relative_time(since, now)),
+    let mut lines = vec![if holder(job, workers).is_some_and(WorkerStatus::is_alive) {
+        format!("{run} has taken {} so far, in worker {worker}", human_duration(now.since(since)))
+    } else {
+        format!("{run} started {} in worker {worker}", relative_time(since, now))
     }];
     if job.cancel_requested_at.is_some() {
         lines.push("it has been asked to end, and will be cancelled".to_owned());
     }
-    lines.extend(match status.map(|status| (status.liveness, &status.row.db)) {
+    lines.extend(worker_trouble(job, workers));
+    lines
+}
+
+/// The trouble with the worker of a running job; none if it is alive and well.
+pub fn worker_trouble(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
+    let holder = holder(job, workers);
+    match holder.map(|worker| (worker.liveness, &worker.row.db)) {
         Some((Liveness::Alive, _)) => None,
         Some((Liveness::Suspended, _)) => {
-            Some("that worker is suspended: timeouts and cancels wait for it".to_owned())
+            Some("its worker is suspended: timeouts and cancels wait for it".to_owned())
         }
         Some((Liveness::OfOriginal, original)) => Some(format!(
-            "that worker works on {}, of which this database is a copy; the next runner work records the attempt \
+            "its worker works on {}, of which this database is a copy; the next runner work records the attempt \
              here as lost and leaves its processes alone",
             safe_line(&original.display().to_string()),
         )),
         Some((Liveness::Dead, _)) | None => {
-            Some("that worker died; the next runner work ends what is left of the attempt".to_owned())
+            Some("its worker died; the next runner work ends what is left of the attempt".to_owned())
         }
-    });
-    lines
+    }
 }
 
 fn dead(job: &JobRow, now: Timestamp) -> Vec<String> {

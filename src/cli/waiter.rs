@@ -13,10 +13,7 @@ use super::worker_status::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
 use crate::store::{JobRow, Store, StoreError};
-use crate::text::Millis;
-
-/// Unfinished jobs that are named when the waiting ends without them.
-const MAX_NAMED: usize = 5;
+use crate::text::{Millis, counted};
 
 /// How a job ended, on a line.
 pub fn final_text(job: &JobRow) -> String {
@@ -62,20 +59,20 @@ impl Waiter {
         on_final: &mut OnFinal<'_>,
     ) -> Result<ExitStatus> {
         let mut exit = ExitStatus::SUCCESS;
-        let mut done = HashSet::new();
-        let single = ids.iter().all(|id| Some(id) == ids.first());
-        for (index, id) in ids.iter().enumerate().filter(|(_, id)| done.insert(**id)) {
-            let job = self.until_final(store, *id, &ids[index..])?;
+        let mut seen = HashSet::new();
+        let ids: Vec<i64> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+        for (index, id) in ids.iter().enumerate() {
+            let job = self.until_final(store, *id, ids.len() - index - 1)?;
             let last = store.attempt(*id, job.attempts)?;
             let own = exit_status(&job, last.as_ref());
-            exit = if single { own } else { exit.max(own.min(ExitStatus::NO)) };
+            exit = if ids.len() == 1 { own } else { exit.max(own.min(ExitStatus::NO)) };
             on_final(store, &job, last.as_ref())?;
         }
         Ok(exit)
     }
 
-    /// Waits for one job. The error of a wait that ends early names the jobs that are left.
-    fn until_final(&mut self, store: &mut Store, id: i64, left: &[i64]) -> Result<JobRow> {
+    /// Waits for one job, with so many to be waited for after it.
+    fn until_final(&mut self, store: &mut Store, id: i64, others: usize) -> Result<JobRow> {
         loop {
             let now = clock::now();
             let Some(job) = store.job(id, now)? else {
@@ -88,14 +85,14 @@ impl Waiter {
             }
             if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 let what = format!("gave up waiting after {}", self.timeout.unwrap_or_default());
-                bail!(unfinished(store, left, ExitStatus::LATER, &what)?);
+                bail!(unfinished(store, &job, others, ExitStatus::LATER, &what)?);
             }
             self.warn_of_missing_worker(store, &job)?;
             let expiry = job.expires_at.filter(|_| job.state == JobState::Pending);
             let expiry = expiry.and_then(|at| Instant::now().checked_add(at.since(now).into()));
             let until = self.deadline.into_iter().chain(expiry).min();
             if let Some(status) = self.poller.wait(store, until)? {
-                bail!(unfinished(store, left, status, "stopped waiting")?);
+                bail!(unfinished(store, &job, others, status, "stopped waiting")?);
             }
         }
     }
@@ -125,32 +122,22 @@ fn record_expiry(store: &mut Store, job: &JobRow) -> Result<()> {
     }
 }
 
-/// The waiting ends before these jobs do.
-fn unfinished(store: &Store, ids: &[i64], status: ExitStatus, what: &str) -> Result<CliError> {
-    let now = clock::now();
-    let mut jobs = Vec::new();
-    let mut seen = HashSet::new();
-    for id in ids.iter().filter(|id| seen.insert(**id)) {
-        jobs.extend(store.job(*id, now)?.filter(|job| !job.state.is_final()));
-        if jobs.len() > MAX_NAMED {
-            break;
-        }
-    }
-    let named: Vec<_> = jobs.iter().take(MAX_NAMED).map(|job| job.id.to_string()).collect();
-    let named = named.join(" ");
-    // Of several the first that has not started: mostly all of them have the same reason.
-    let first = jobs.iter().find(|job| job.state == JobState::Pending).or(jobs.first());
-    let workers = worker_statuses(store)?;
-    let why = first.map(|job| unfinished_text(job, &workers, now)).unwrap_or_default();
-    let (which, pronoun) = match jobs.as_slice() {
-        [] | [_] => (why, "it"),
-        [..] if jobs.len() > MAX_NAMED => {
-            (format!("jobs {named} and others have not finished: {why}"), "these")
-        }
-        [..] => (format!("jobs {named} have not finished: {why}"), "them"),
+/// The waiting ends before this job and some others do.
+fn unfinished(
+    store: &Store,
+    job: &JobRow,
+    others: usize,
+    status: ExitStatus,
+    what: &str,
+) -> Result<CliError> {
+    let why = unfinished_text(job, &worker_statuses(store)?, clock::now());
+    let others = if others == 0 {
+        String::new()
+    } else {
+        format!("; {} not waited for", counted(others, "further job"))
     };
-    Ok(CliError::new(status, format!("{what}; {which}"))
-        .hint(format!("the waiting has ended, not the work; runner cancel {named} cancels {pronoun}")))
+    Ok(CliError::new(status, format!("{what}; {why}{others}"))
+        .hint("the waiting has ended, not the work; runner cancel ID ends a job"))
 }
 
 /// The exit status that stands for a job: its command's own, as `timeout` and a shell would give it.

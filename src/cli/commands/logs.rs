@@ -35,7 +35,10 @@ pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus>
     let output = Reader::new(out, args, &store, which, number).print(&job, true)?;
     let nothing = (args.stderr || output.stdout.is_empty()) && (args.stdout || output.stderr.is_empty());
     if nothing && !out.json && !out.quiet && io::stderr().is_terminal() {
-        warn(&nothing_text(&job, which.1, number, args));
+        let id = job.id;
+        warn(&format!(
+            "nothing was written here yet; runner inspect {id}.{number} tells more about the attempt"
+        ));
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -63,24 +66,6 @@ fn not_started(job: &JobRow) -> CliError {
     let what = format!("job {id} has not been started yet: {}, due {due}", job.status());
     CliError::new(ExitStatus::NOT_FOUND, what)
         .hint(format!("runner explain {id} says why; runner logs -f {id} waits for it"))
-}
-
-/// An empty log looks like a mistake to a person.
-fn nothing_text(job: &JobRow, attempt: Option<u32>, number: u32, args: &Logs) -> String {
-    let id = job.id;
-    let subject = match attempt {
-        Some(number) => format!("attempt {number} of job {id}"),
-        None => format!("job {id}"),
-    };
-    let what = match (args.stdout, args.stderr) {
-        (true, _) => "nothing on standard output",
-        (_, true) => "nothing on standard error",
-        _ => "no output",
-    };
-    if number > job.attempts {
-        return format!("{subject} has written {what} so far");
-    }
-    format!("{subject} wrote {what}; runner inspect {id}.{number} tells how it ended")
 }
 
 /// Follows the job from its last attempt on, or only the named attempt.
