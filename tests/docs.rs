@@ -12,6 +12,9 @@ use crate::support::{Sandbox, redacted};
 /// Stands before a block that starts with a new folder and database; the blocks after it go on there.
 const NEW_FOLDER: &str = "<!-- in a new folder -->";
 
+/// Stands before the job file of a new folder and database, for the blocks after it.
+const NEW_JOB_FILE: &str = "<!-- jobs.toml of a new folder -->";
+
 /// Stands before the transcript of `examples/main-job.sh`, which has its own test.
 const MAIN_JOB: &str = "This is what it prints:";
 
@@ -60,6 +63,10 @@ fn console_blocks_show_what_is_printed() {
         let mut now = text.clone();
         let mut sandbox = Sandbox::empty();
         for (before, language, block) in blocks(&text) {
+            if before == NEW_JOB_FILE {
+                sandbox = Sandbox::empty();
+                sandbox.write("demo/jobs.toml", block);
+            }
             if language != "console" || before.ends_with(MAIN_JOB) {
                 continue;
             }

@@ -213,10 +213,41 @@ fn every(span: &str) -> Result<Millis, String> {
     Err("the pace of a schedule is from 1s to 10 years".to_owned())
 }
 
+/// The fields of a line of cron, and what may stand there.
+const FIELDS: [(&str, &str); 5] = [
+    ("minute", "0-59"),
+    ("hour", "0-23"),
+    ("day of the month", "1-31"),
+    ("month", "1-12 or jan-dec"),
+    ("weekday", "0-7 or sun-sat"),
+];
+
 fn cron(text: &str) -> Result<Cron, String> {
-    let allowed = "write five fields (minute hour day month weekday) such as \"0 2 * * *\", or @hourly, @daily, @weekly, @monthly, or \"every 15m\"";
     let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
-    parser.parse(text).map_err(|error| format!("{text:?} is not a schedule ({error}); {allowed}"))
+    parser.parse(text).map_err(|error| {
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        if text.trim() == "@reboot" {
+            return "a schedule has times, and @reboot is none; let the init system run `runner enqueue`".to_owned();
+        }
+        if fields.len() != FIELDS.len() {
+            return format!(
+                "{text:?} is not a schedule; write five fields (minute hour day month weekday) such as \"0 2 * * *\", \
+                 or @hourly, @daily, @weekly, @monthly, or \"every 15m\""
+            );
+        }
+        let is_wrong = |index: &usize| {
+            let mut alone = ["*"; FIELDS.len()];
+            alone[*index] = fields[*index];
+            parser.parse(&alone.join(" ")).is_err()
+        };
+        match (0..FIELDS.len()).find(is_wrong) {
+            Some(index) => {
+                let (name, allowed) = FIELDS[index];
+                format!("{:?} cannot be the {name} of a schedule: {allowed}, *, steps such as */5, ranges and lists", fields[index])
+            }
+            None => format!("{text:?} is not a schedule: {error}"),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -274,9 +305,11 @@ mod tests {
     fn schedules_that_are_refused() {
         for (text, why) in [
             ("0 0 30 2 *", "never comes"),
-            ("@reboot", "five fields"),
+            ("@reboot", "init system"),
+            ("0 2 * * * root", "five fields"),
+            ("02:00", "five fields"),
             ("* * * * * *", "five fields"),
-            ("61 * * * *", "out of bounds"),
+            ("61 * * * *", "\"61\" cannot be the minute"),
             ("every 999ms", "from 1s"),
             ("every 11y", "ten years"),
             ("every", "five fields"),

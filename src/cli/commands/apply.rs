@@ -9,8 +9,9 @@ use serde_json::json;
 use crate::cli::args::{Apply, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::{Output, Written};
+use crate::cli::output::{Output, Written, warn};
 use crate::cli::plan::check_limits;
+use crate::cli::worker_status::{WorkerStatus, worker_statuses};
 use crate::clock;
 use crate::jobfile::JobFile;
 use crate::store::{Applied, ApplySchedule, Change, Declarations, Kind, ScheduleRow, Store};
@@ -27,12 +28,14 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
     }
     let declared = Declarations { file: &path, schedules: &wanted, queues: &file.queues };
     let now = clock::now();
+    let mut has_worker = true;
     let applied = if args.dry_run {
         Store::plan_apply(locate::open_if_there(global)?.as_ref(), declared, now)?
     } else {
         let mut store = locate::open_or_create(global)?;
         let applied = store.apply(declared, &clock::now)?;
         wake::wake_workers(&store.file().run_dir());
+        has_worker = worker_statuses(&store)?.iter().any(WorkerStatus::is_alive);
         applied
     };
     if out.quiet {
@@ -43,6 +46,10 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
     }
     if applied.iter().all(|applied| applied.change == Change::Unchanged) && !out.json {
         out.line("nothing changes: the database has what the file declares")?;
+    }
+    if !has_worker && !wanted.is_empty() {
+        out.flush()?;
+        warn("no worker is running: nothing fires until runner work does");
     }
     Ok(ExitStatus::SUCCESS)
 }
