@@ -2,7 +2,7 @@
 
 use toml::de::DeValue;
 
-use super::diagnostics::{Mistakes, Span};
+use super::diagnostics::Mistakes;
 use super::keys::{Section, unknown};
 use super::read::{Entry, Value};
 use super::suggest::nearest;
@@ -43,41 +43,63 @@ pub(super) fn read(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backoff>
     Some(Backoff { strategy, jitter: Jitter::DEFAULT })
 }
 
-/// The values of the table, key by key.
-#[derive(Default)]
-struct Table {
-    initial: Option<Delay>,
-    delay: Option<Delay>,
-    max: Option<Delay>,
-    multiplier: Option<f64>,
-    delays: Option<Vec<Millis>>,
-    repeat_last: Option<bool>,
-    jitter: Option<Jitter>,
-}
-
-/// A duration that the table gives.
-struct Delay {
-    at: Span,
-    /// None if it cannot be read.
-    length: Option<Millis>,
-}
-
 fn table(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backoff> {
     let entries = value.table("a table", mistakes)?;
     let given = entries.iter().find(|entry| entry.key == "strategy");
-    let strategy = given.map_or(Some("exponential"), |entry| strategy_name(entry.value, mistakes));
-    let mut table = Table::default();
+    let name = given.map_or(Some("exponential"), |entry| strategy_name(entry.value, mistakes));
     for entry in &entries {
         if !Section::Backoff.has(entry.key) {
             unknown(Section::Backoff, entry, mistakes);
-        } else if strategy.is_none_or(|strategy| has_key(strategy, entry.key)) {
-            table.take(entry, mistakes);
-        } else if let Some(strategy) = strategy {
-            wrong_strategy(strategy, given.is_some(), entry, mistakes);
+        } else if let Some(name) = name.filter(|name| !has_key(name, entry.key)) {
+            wrong_strategy(name, given.is_some(), entry, mistakes);
         }
     }
-    let jitter = table.jitter.unwrap_or(Jitter::DEFAULT);
-    Some(Backoff { jitter, strategy: table.strategy(strategy?, &value.at(), mistakes)? })
+    let get = |key: &str| {
+        let fits = name.is_none_or(|name| has_key(name, key));
+        entries.iter().find(|entry| fits && entry.key == key).map(|entry| entry.value)
+    };
+    // All values are read before any is missed: each may be a mistake.
+    let [initial, delay, max] =
+        ["initial", "delay", "max"].map(|key| get(key).map(|value| value.duration(mistakes)));
+    let multiplier = get("multiplier").and_then(|value| multiplier(value, mistakes));
+    let delays = get("delays").map(|value| delays(value, mistakes).unwrap_or_default());
+    // Unreadable, it may mean true: then the list is not too short.
+    let repeat_last = get("repeat_last").is_some_and(|value| value.boolean(mistakes) != Some(false));
+    let jitter = get("jitter").and_then(|value| jitter(value, mistakes)).unwrap_or(Jitter::DEFAULT);
+    let strategy = match name? {
+        "exponential" => Strategy::Exponential {
+            initial: initial.unwrap_or(Some(Strategy::EXPONENTIAL_INITIAL))?,
+            multiplier: multiplier.unwrap_or(Strategy::EXPONENTIAL_MULTIPLIER),
+            max: max.unwrap_or(Some(Strategy::MAX))?,
+        },
+        "linear" => Strategy::Linear {
+            delay: delay.unwrap_or(Some(Strategy::LINEAR_DELAY))?,
+            max: max.unwrap_or(Some(Strategy::MAX))?,
+        },
+        "constant" => Strategy::Constant { delay: delay.unwrap_or(Some(Strategy::CONSTANT_DELAY))? },
+        _ => {
+            if delays.is_none() {
+                mistakes
+                    .add(&value.at(), "the strategy \"list\" needs its `delays`")
+                    .hint("write delays = [\"5s\", \"1m\"]");
+            }
+            Strategy::List { delays: delays?, repeat_last }
+        }
+    };
+    check_max(&strategy, get("initial").or(get("delay")), get("max"), mistakes);
+    Some(Backoff { strategy, jitter })
+}
+
+/// Records a `max` below the first delay. What is not given has its default.
+fn check_max(strategy: &Strategy, first: Option<Value<'_>>, max: Option<Value<'_>>, mistakes: &mut Mistakes) {
+    let Some((delay, longest)) = strategy.first_above_max() else { return };
+    let Some(at) = max.or(first).map(Value::at) else { return };
+    let key = if let Strategy::Exponential { .. } = strategy { "initial" } else { "delay" };
+    let by_default = |given: Option<Value<'_>>| if given.is_none() { " by default" } else { "" };
+    let (max_default, first_default) = (by_default(max), by_default(first));
+    mistakes
+        .add(&at, format!("`max` is {longest}{max_default}, below `{key}`, which is {delay}{first_default}"))
+        .hint(format!("give a `max` of at least \"{delay}\", or lower `{key}` to \"{longest}\""));
 }
 
 fn strategy_name(value: Value<'_>, mistakes: &mut Mistakes) -> Option<&'static str> {
@@ -114,70 +136,6 @@ fn wrong_strategy(strategy: &str, is_named: bool, entry: &Entry<'_>, mistakes: &
         .add(&entry.at, format!("the strategy {strategy:?}{by_default} has no `{key}`"))
         .hint(format!("write strategy = {}, which has `{key}`", owners.join(" or ")))
         .allowed(format!("strategy, {}, jitter", keys_of(strategy).join(", ")));
-}
-
-impl Table {
-    fn take(&mut self, entry: &Entry<'_>, mistakes: &mut Mistakes) {
-        let value = entry.value;
-        let delay =
-            |mistakes: &mut Mistakes| Some(Delay { at: value.at(), length: value.duration(mistakes) });
-        match entry.key {
-            "initial" => self.initial = delay(mistakes),
-            "delay" => self.delay = delay(mistakes),
-            "max" => self.max = delay(mistakes),
-            "multiplier" => self.multiplier = multiplier(value, mistakes),
-            "delays" => self.delays = delays(value, mistakes).or(Some(Vec::new())),
-            // Unreadable, it may mean true: then the list is not too short.
-            "repeat_last" => self.repeat_last = value.boolean(mistakes).or(Some(true)),
-            "jitter" => self.jitter = jitter(value, mistakes),
-            _ => {} // `strategy`, which is read first
-        }
-    }
-
-    fn strategy(mut self, name: &str, at: &Span, mistakes: &mut Mistakes) -> Option<Strategy> {
-        let or_default = |given: Option<&Delay>, default| given.map_or(Some(default), |it| it.length);
-        let max = or_default(self.max.as_ref(), Strategy::MAX);
-        let strategy = match name {
-            "exponential" => Strategy::Exponential {
-                initial: or_default(self.initial.as_ref(), Strategy::EXPONENTIAL_INITIAL)?,
-                multiplier: self.multiplier.unwrap_or(Strategy::EXPONENTIAL_MULTIPLIER),
-                max: max?,
-            },
-            "linear" => Strategy::Linear {
-                delay: or_default(self.delay.as_ref(), Strategy::LINEAR_DELAY)?,
-                max: max?,
-            },
-            "constant" => {
-                Strategy::Constant { delay: or_default(self.delay.as_ref(), Strategy::CONSTANT_DELAY)? }
-            }
-            _ => {
-                if self.delays.is_none() {
-                    mistakes
-                        .add(at, "the strategy \"list\" needs its `delays`")
-                        .hint("write delays = [\"5s\", \"1m\"]");
-                }
-                let repeat_last = self.repeat_last.unwrap_or(false);
-                Strategy::List { delays: self.delays.take()?, repeat_last }
-            }
-        };
-        self.check_max(&strategy, mistakes);
-        Some(strategy)
-    }
-
-    /// Records a `max` below the first delay. What is not given has its default.
-    fn check_max(&self, strategy: &Strategy, mistakes: &mut Mistakes) {
-        let Some((first, max)) = strategy.first_above_max() else { return };
-        let (key, given) = match strategy {
-            Strategy::Exponential { .. } => ("initial", self.initial.as_ref()),
-            _ => ("delay", self.delay.as_ref()),
-        };
-        let Some(Delay { at, .. }) = self.max.as_ref().or(given) else { return };
-        let by_default = |given: Option<&Delay>| if given.is_none() { " by default" } else { "" };
-        let (max_default, first_default) = (by_default(self.max.as_ref()), by_default(given));
-        mistakes
-            .add(at, format!("`max` is {max}{max_default}, below `{key}`, which is {first}{first_default}"))
-            .hint(format!("give a `max` of at least \"{first}\", or lower `{key}` to \"{max}\""));
-    }
 }
 
 fn multiplier(value: Value<'_>, mistakes: &mut Mistakes) -> Option<f64> {
