@@ -95,7 +95,7 @@ fn an_unfinished_job_is_never_meant() {
     let sandbox = sandbox();
     for state in ["pending", "running", "ready", "scheduled", "retrying"] {
         let ran = sandbox.run(&format!("prune --older-than 0s --state {state}")).exits(2);
-        ran.says(&format!("a {state} job is not finished")).says("runner cancel");
+        ran.says("succeeded, cancelled or dead");
     }
     sandbox.run("prune --older-than 0s --state zombie").exits(2).says("succeeded, cancelled or dead");
     assert_eq!(left(&sandbox).len(), 4);

@@ -295,7 +295,7 @@ pub struct Resolve {
     #[arg(value_name = "ID|NAME", required = true, value_parser = JobRef::parse)]
     pub jobs: Vec<JobRef>,
     /// How it was dealt with
-    #[arg(long, value_name = "TEXT", value_parser = values::note)]
+    #[arg(long, value_name = "TEXT", value_parser = values::nonempty)]
     pub note: Option<String>,
 }
 

@@ -1,7 +1,5 @@
 //! The pages of help: one of the whole program, and the frame of each verb's own page. And the tips under the error for
-//! a verb or an option that does not exist.
-
-use std::ffi::OsString;
+//! a verb that does not exist.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -80,45 +78,14 @@ const VERB: &str = "\
 
 Also --db --file --json -q --color --utc: see runner --help";
 
-/// Words that are farther apart are not suggested for each other: `validate` does not mean `wait`.
-const MAX_SLIPS: usize = 2;
-
-/// The error, with a tip in place of clap's where the word is known from another program, and without far suggestions.
-pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
-    let (unknown, suggested) = match error.kind() {
-        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
-        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
-        _ => return error,
-    };
-    let Some(ContextValue::String(typed)) = error.get(unknown) else { return error };
-    let typed = typed.split('=').next().unwrap_or_default().to_owned();
-    let tip = if unknown == ContextKind::InvalidSubcommand {
-        tip_for_verb(&typed)
-    } else {
-        let given = |verb: &&str| args.iter().any(|arg| arg == verb);
-        ["enqueue", "work"].into_iter().find(given).and_then(|verb| tip_for_option(verb, &typed))
-    };
-    if let Some(tip) = tip {
-        error.remove(suggested);
+/// The error, with a tip in place of clap's where the verb is known from another program.
+pub fn with_tip(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(tip) = tip_for_verb(typed)
+    {
+        error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
-        return error;
-    }
-    if !args.iter().any(|arg| arg == "enqueue") {
-        // "use '-- --option'": no other verb takes words of a command.
-        error.remove(ContextKind::Suggested);
-    }
-    let near = |word: &String| strsim::osa_distance(&typed, word) <= MAX_SLIPS;
-    match error.remove(suggested) {
-        Some(ContextValue::String(word)) if near(&word) => {
-            error.insert(suggested, ContextValue::String(word));
-        }
-        Some(ContextValue::Strings(mut words)) => {
-            words.retain(near);
-            if !words.is_empty() {
-                error.insert(suggested, ContextValue::Strings(words));
-            }
-        }
-        _ => {}
     }
     error
 }
@@ -138,23 +105,6 @@ fn tip_for_verb(typed: &str) -> Option<&'static str> {
             "`runner inspect schedules` lists them; `runner apply` takes the job file's"
         }
         "unpause" => "`runner resume QUEUE` lets a queue go on",
-        _ => return None,
-    })
-}
-
-fn tip_for_option(verb: &str, typed: &str) -> Option<&'static str> {
-    Some(match (verb, typed) {
-        ("enqueue", "--retry" | "--retries" | "--max-retries") => {
-            "write `--max-attempts N`: the number counts every attempt, the first included"
-        }
-        ("enqueue", "--retry-delay") => "write `--backoff DUR`",
-        ("enqueue", "--delay" | "--after") => "write `--in DUR`, or `--at TIME`",
-        ("enqueue", "--cron" | "--schedule" | "--every") => {
-            "write `schedule` in the job file, and `runner apply`"
-        }
-        ("enqueue", "--command" | "--cmd") => "write `-c 'LINE'`, or `-- CMD ARG...`",
-        ("work", "--concurrency" | "--workers" | "--slots") => "write `-j N`",
-        ("work", "--once") => "write `--until-idle`",
         _ => return None,
     })
 }

@@ -29,8 +29,7 @@ pub fn main() -> ExitStatus {
     let cli = match parse() {
         Ok(cli) => cli,
         Err(answer) => {
-            let args: Vec<_> = env::args_os().collect();
-            let answer = help::with_tip(answer, &args);
+            let answer = help::with_tip(answer);
             return match answer.print() {
                 _ if answer.use_stderr() => ExitStatus::USAGE,
                 // Help and version end here too, and their reader may go away.

@@ -39,10 +39,10 @@ pub struct JobOptions {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::priority)]
     pub priority: Option<i32>,
     /// Due after this time
-    #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, value_parser = values::delay, conflicts_with = "at")]
+    #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse, conflicts_with = "at")]
     pub delay: Option<Millis>,
     /// HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = values::at)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
     pub at: Option<At>,
     /// Number of attempts, the first included
     #[arg(long, value_name = "N", value_parser = values::max_attempts)]
@@ -78,13 +78,13 @@ pub struct JobOptions {
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
     /// At most one unfinished job may hold the key
-    #[arg(long, value_name = "K", value_parser = values::key)]
+    #[arg(long, value_name = "K", value_parser = values::nonempty)]
     pub unique_key: Option<String>,
     /// If it is held: skip, replace or error
     #[arg(long, value_name = "ACTION", value_parser = values::on_conflict)]
     pub on_conflict: Option<OnConflict>,
     /// Never enqueue twice with this key
-    #[arg(long, value_name = "K", value_parser = values::key)]
+    #[arg(long, value_name = "K", value_parser = values::nonempty)]
     pub idempotency_key: Option<String>,
 }
 
@@ -142,8 +142,8 @@ impl JobOptions {
             "args" => self.args = read(value, bytes)?.unwrap_or_default(),
             "queue" => self.queue = text(value, values::name)?,
             "priority" => self.priority = number(value, values::priority)?,
-            "in" => self.delay = text(value, values::delay)?,
-            "at" => self.at = text(value, values::at)?,
+            "in" => self.delay = text(value, Millis::parse)?,
+            "at" => self.at = text(value, At::parse)?,
             "max_attempts" => self.max_attempts = number(value, values::max_attempts)?,
             "retryable" => self.retryable = read(value, Ok)?,
             "backoff" => self.backoff = backoff(value)?,
@@ -155,9 +155,9 @@ impl JobOptions {
             "expires_in" => self.expires_in = text(value, values::above_zero)?,
             "env" => self.env = read(value, environment)?.unwrap_or_default(),
             "cwd" => self.cwd = read(value, without_nul)?.map(PathBuf::from),
-            "unique_key" => self.unique_key = text(value, values::key)?,
+            "unique_key" => self.unique_key = text(value, values::nonempty)?,
             "on_conflict" => self.on_conflict = text(value, values::on_conflict)?,
-            "idempotency_key" => self.idempotency_key = text(value, values::key)?,
+            "idempotency_key" => self.idempotency_key = text(value, values::nonempty)?,
             _ => return Ok(false),
         }
         Ok(true)

@@ -3,25 +3,18 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use crate::model::{
-    self, Backoff, Bytes, Jitter, JobSpec, JobState, OWNED_VARIABLES, Phase, RetryPolicy, Strategy,
-};
+use crate::model::{self, Backoff, Bytes, Jitter, JobSpec, JobState, RetryPolicy, Strategy};
 use crate::store::OnConflict;
-use crate::text::{At, Millis};
+use crate::text::Millis;
 
 /// The name of a job or queue.
 pub fn name(text: &str) -> Result<String, String> {
     model::check_name(text).map(|()| text.to_owned())
 }
 
-/// A key: any nonempty text.
-pub fn key(text: &str) -> Result<String, String> {
-    if text.is_empty() { Err("a key is not empty".to_owned()) } else { Ok(text.to_owned()) }
-}
-
-/// A note about a job: any text with a visible character.
-pub fn note(text: &str) -> Result<String, String> {
-    if text.trim().is_empty() { Err("a note is not empty".to_owned()) } else { Ok(text.to_owned()) }
+/// A key or a note: any text with a visible character.
+pub fn nonempty(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("it must not be empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 pub fn priority(text: &str) -> Result<i32, String> {
@@ -53,18 +46,6 @@ pub fn slots(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(fits).ok_or_else(|| "it is a whole number from 1 to 4096".to_owned())
 }
 
-/// How long until a job is due.
-pub fn delay(text: &str) -> Result<Millis, String> {
-    let is_time = || At::parse(text).is_ok();
-    Millis::parse(text).map_err(|why| if is_time() { format!("{why}; a time goes to --at") } else { why })
-}
-
-/// When a job is due.
-pub fn at(text: &str) -> Result<At, String> {
-    let is_delay = || Millis::parse(text).is_ok();
-    At::parse(text).map_err(|why| if is_delay() { format!("{why}; a delay goes to --in") } else { why })
-}
-
 /// A duration that must not be zero.
 pub fn above_zero(text: &str) -> Result<Millis, String> {
     match Millis::parse(text)? {
@@ -90,8 +71,7 @@ pub fn signal(text: &str) -> Result<i32, String> {
 pub fn finished_state(text: &str) -> Result<JobState, String> {
     match JobState::parse(text) {
         Some(state) if state.is_final() => Ok(state),
-        None if Phase::parse(text).is_none() => Err("it is succeeded, cancelled or dead".to_owned()),
-        _ => Err(format!("a {text} job is not finished; runner cancel ends it first")),
+        _ => Err("it is succeeded, cancelled or dead".to_owned()),
     }
 }
 
@@ -182,13 +162,7 @@ pub fn variable(entry: OsString) -> Result<(Bytes, Bytes), String> {
 pub fn variable_name(name: Vec<u8>) -> Result<Bytes, String> {
     // The definition of a job is kept as JSON, whose keys are text.
     let text = String::from_utf8(name).map_err(|_| "the name of a variable is not UTF-8".to_owned())?;
-    if text.is_empty() || text.contains(['=', '\0']) {
-        return Err(format!("{text:?} cannot be the name of a variable"));
-    }
-    if OWNED_VARIABLES.contains(&text.as_str()) {
-        return Err(format!("the variable {text} is set by runner itself"));
-    }
-    Ok(Bytes(text.into_bytes()))
+    model::check_variable(&text).map(|()| Bytes(text.into_bytes()))
 }
 
 /// A job as it is typed.
@@ -312,7 +286,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_value_panics(text in mutated(&TYPED), n in any::<u32>(), roll in 0.0..1.0_f64) {
-            let _ = (priority(&text), max_attempts(&text), slots(&text), signal(&text), id(&text), key(&text));
+            let _ = (priority(&text), max_attempts(&text), slots(&text), signal(&text), id(&text), nonempty(&text));
             let _ = (name(&text), on_conflict(&text), JobOrAttempt::parse(&text), variable(text.clone().into()));
             let jitter = jitter(&text).unwrap_or(Jitter::DEFAULT);
             if let Ok(Backoff { strategy, .. }) = backoff(&text) {

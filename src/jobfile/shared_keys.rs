@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::diagnostics::Mistakes;
 use super::read::{Entry, Value, distinct};
 use super::retry::RetryKeys;
-use crate::model::{Bytes, Command, JobSpec, OWNED_VARIABLES, check_name};
+use crate::model::{Bytes, Command, JobSpec, check_name, check_variable};
 use crate::text::human_size;
 
 /// A job or `[defaults]`, laid over the farther levels. The retry policy is resolved later, from all levels.
@@ -95,15 +95,8 @@ fn environment(value: Value<'_>, mistakes: &mut Mistakes) -> BTreeMap<Bytes, Byt
     let mut variables = BTreeMap::new();
     for entry in entries.unwrap_or_default() {
         let name = entry.key;
-        if name.is_empty() || name.contains(['=', '\0']) {
-            let what = format!(
-                "{name:?} cannot be the name of a variable: it is empty, or holds \"=\" or a NUL byte"
-            );
-            mistakes.add(&entry.at, what);
-        } else if OWNED_VARIABLES.contains(&name) {
-            mistakes
-                .add(&entry.at, format!("runner itself sets `{name}` for every attempt"))
-                .hint("choose another name");
+        if let Err(why) = check_variable(name) {
+            mistakes.add(&entry.at, why);
         }
         let text = entry.value.string(mistakes);
         if let Some(text) = text.and_then(|text| entry.value.passed_on(text, name.len() + 1, mistakes)) {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{Bytes, ExitRules, RetryPolicy};
 use crate::text::Millis;
 
-/// The variables that runner itself sets for every attempt; a definition may not set them.
-pub const OWNED_VARIABLES: [&str; 11] = [
+/// The variables that runner itself sets for every attempt.
+const OWNED_VARIABLES: [&str; 11] = [
     "RUNNER_JOB_ID",
     "RUNNER_JOB_NAME",
     "RUNNER_ATTEMPT",
@@ -113,6 +113,19 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Err(format!(
         "{name:?} is not a name: names are 1 to 128 ASCII letters, digits, dots, underscores and dashes, and do not start with a dash"
     ))
+}
+
+/// Checks the name of a variable that a definition sets. The error says why it cannot be set.
+pub fn check_variable(name: &str) -> Result<(), String> {
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return Err(format!(
+            "{name:?} cannot be the name of a variable: it is empty, or holds \"=\" or a NUL byte"
+        ));
+    }
+    if OWNED_VARIABLES.contains(&name) {
+        return Err(format!("runner itself sets {name} for every attempt; choose another name"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -88,8 +88,7 @@ env = { PORT = 8080, RUNNER_DB = "x", "A=B" = "", C = "\u0000" }
     6:14 `unique_key`: it is empty
     7:13 `retryable` must be true or false, not "no"
     8:16 `PORT` must be a string, not 8080
-    8:22 runner itself sets `RUNNER_DB` for every attempt
-        hint: choose another name
+    8:22 runner itself sets RUNNER_DB for every attempt; choose another name
     8:39 "A=B" cannot be the name of a variable: it is empty, or holds "=" or a NUL byte
     8:55 `C`: it holds a NUL byte, which the system cannot pass on
     "##);
