@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use serde_json::{Map, Value, json};
+
 use super::args::Global;
 use super::locate;
 use super::output::warn;
 use crate::jobfile::JobFile;
-use crate::model::{Bytes, JobSpec, JobState, RetryPolicy};
+use crate::model::{Bytes, JobSpec, JobState};
 use crate::store::JobRow;
 use crate::text::{Timestamp, counted};
 
@@ -17,7 +19,7 @@ use crate::text::{Timestamp, counted};
 pub fn warn_of_stale(global: &Global, jobs: &[JobRow], dry_run: bool) {
     let Ok(file) = locate::job_file(global) else { return };
     let Some(changed_at) = changed_at(&file) else { return };
-    let mut of_name: BTreeMap<&str, (Vec<&JobRow>, Vec<&'static str>)> = BTreeMap::new();
+    let mut of_name: BTreeMap<&str, (Vec<&JobRow>, Vec<String>)> = BTreeMap::new();
     // A job that is newer than the file can differ from it only by its own options.
     for job in jobs.iter().filter(|job| job.enqueued_at <= changed_at && may_run_again(job)) {
         let Some(declared) = file.job(&job.spec.name) else { continue };
@@ -67,40 +69,26 @@ fn changed_at(file: &JobFile) -> Option<Timestamp> {
 }
 
 /// The keys of the job file in which two definitions differ.
-fn differences(old: &JobSpec, new: &JobSpec) -> Vec<&'static str> {
-    let JobSpec {
-        name: _,
-        ad_hoc: _,
-        command,
-        launcher,
-        cwd,
-        env,
-        queue,
-        priority,
-        timeout,
-        grace_period,
-        ..
-    } = old;
-    let JobSpec { expires_in, policy, exit, output_limit, unique_key, .. } = old;
-    let RetryPolicy { retryable, max_attempts, backoff, auto_retry_for, never_retry_for } = policy;
-    let differs = [
-        ("command", *command != new.command),
-        ("cwd", *cwd != new.cwd),
-        ("launcher", *launcher != new.launcher),
-        ("env", *env != new.env),
-        ("queue", *queue != new.queue),
-        ("priority", *priority != new.priority),
-        ("timeout", *timeout != new.timeout),
-        ("grace_period", *grace_period != new.grace_period),
-        ("expires_in", *expires_in != new.expires_in),
-        ("retryable", *retryable != new.policy.retryable),
-        ("max_attempts", *max_attempts != new.policy.max_attempts),
-        ("backoff", *backoff != new.policy.backoff),
-        ("auto_retry_for", *auto_retry_for != new.policy.auto_retry_for),
-        ("never_retry_for", *never_retry_for != new.policy.never_retry_for),
-        ("exit_codes", *exit != new.exit),
-        ("output_limit", *output_limit != new.output_limit),
-        ("unique_key", *unique_key != new.unique_key),
+fn differences(old: &JobSpec, new: &JobSpec) -> Vec<String> {
+    let (old, new) = (keys(old), keys(new));
+    old.keys().chain(new.keys()).filter(|key| old.get(*key) != new.get(*key)).cloned().collect()
+}
+
+/// The values of a definition by their keys in the job file.
+fn keys(spec: &JobSpec) -> Map<String, Value> {
+    let Ok(Value::Object(mut keys)) = serde_json::to_value(spec) else { return Map::new() };
+    if let Some(Value::Object(policy)) = keys.remove("policy") {
+        keys.extend(policy);
+    }
+    let exit = keys.remove("exit").unwrap_or_default();
+    // Columns of the job's row, which its definition leaves out.
+    let columns = [
+        ("queue", json!(spec.queue)),
+        ("priority", json!(spec.priority)),
+        ("unique_key", json!(spec.unique_key)),
     ];
-    differs.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
+    keys.extend(
+        columns.into_iter().chain([("exit_codes", exit)]).map(|(key, value)| (key.to_owned(), value)),
+    );
+    keys
 }
