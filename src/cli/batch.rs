@@ -1,7 +1,5 @@
 //! `enqueue --batch`: one JSON object a line.
 
-use std::collections::HashSet;
-use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::mem;
@@ -9,8 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::args::Global;
 use super::error::{CliError, ExitStatus};
@@ -137,47 +134,15 @@ impl Batch<'_> {
 
 fn options(line: &[u8]) -> Result<JobOptions> {
     let invalid = |message: String| CliError::new(ExitStatus::DATA, message);
-    if std::str::from_utf8(line).is_err() {
-        bail!(invalid("it is not UTF-8".to_owned()));
-    }
-    let Fields(fields) = serde_json::from_slice(line)
+    let fields: Map<String, Value> = serde_json::from_slice(line)
         .map_err(|error| invalid(format!("{error}; a JSON object is expected")))?;
     let mut options = JobOptions::default();
-    let mut seen = HashSet::new();
     for (key, value) in fields {
         if !options.set(&key, value).map_err(|why| invalid(format!("{key:?}: {why}")))? {
             bail!(invalid(unknown_key(&key)));
         }
-        if let Some(key) = seen.replace(key) {
-            bail!(invalid(format!("the key {key:?} is given twice")));
-        }
     }
     Ok(options)
-}
-
-/// The keys and values of a JSON object in their order, repeated keys included.
-struct Fields(Vec<(String, Value)>);
-
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> std::result::Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Fields;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> std::result::Result<Fields, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = object.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
-            }
-        }
-        json.deserialize_map(Object)
-    }
 }
 
 #[cfg(test)]

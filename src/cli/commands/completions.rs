@@ -9,11 +9,10 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use clap::{Arg, Command, CommandFactory, ValueHint};
+use clap::{Arg, Command, CommandFactory, FromArgMatches, ValueHint};
 use clap_complete::env::{EnvCompleter, Shells};
 use clap_complete::{ArgValueCandidates, CompletionCandidate, Shell};
 
@@ -70,13 +69,14 @@ fn shell(name: &str) -> Option<&'static dyn EnvCompleter> {
 fn complete(shell: &dyn EnvCompleter) -> Option<Vec<u8>> {
     let words: Vec<OsString> = env::args_os().skip_while(|word| word != "--").skip(1).collect();
     words.first()?;
+    let words = joined(words);
     let mut command = command(&Arc::new(Typed::new(&words)));
     if words.last().is_none_or(|word| word.is_empty()) {
         command = without_options(command).disable_help_flag(true).disable_version_flag(true);
     }
     let mut answer = Vec::new();
     let here = env::current_dir().ok();
-    shell.write_complete(&mut command, joined(words), here.as_deref(), &mut answer).ok()?;
+    shell.write_complete(&mut command, words, here.as_deref(), &mut answer).ok()?;
     Some(answer)
 }
 
@@ -123,7 +123,8 @@ struct Typed {
 
 impl Typed {
     fn new(words: &[OsString]) -> Self {
-        let global = Global { db: path("--db", words), file: path("--file", words), ..Global::default() };
+        let typed = Cli::command().ignore_errors(true).try_get_matches_from(words);
+        let global = typed.and_then(|typed| Global::from_arg_matches(&typed)).unwrap_or_default();
         Self { words: words.to_vec(), global }
     }
 
@@ -142,21 +143,6 @@ impl Typed {
     fn store(&self) -> Option<Store> {
         locate::open_if_there(&self.global).ok().flatten()
     }
-}
-
-/// The path after an option. bash splits `--db=x` into three words.
-fn path(option: &str, words: &[OsString]) -> Option<PathBuf> {
-    let with_value = format!("{option}=");
-    let at =
-        words.iter().position(|word| word == option || word.to_string_lossy().starts_with(&with_value))?;
-    let path = match words[at].to_str().and_then(|word| word.strip_prefix(&with_value)) {
-        Some(path) => Path::new(path),
-        None => Path::new(words[at + 1..].iter().find(|word| *word != "=")?),
-    };
-    Some(match (path.strip_prefix("~"), env::var_os("HOME")) {
-        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
-        _ => path.to_owned(),
-    })
 }
 
 type Candidates = fn(&Typed) -> Vec<CompletionCandidate>;
