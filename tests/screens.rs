@@ -10,7 +10,7 @@ fn screens_of_one_job() {
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(seen("inspect 1"), @"
         job 1 push: dead
-          HTTP_ERROR, attempts_exhausted: all 2 attempts of its budget failed, [AGO]
+          HTTP_ERROR, attempts_exhausted: its attempts are used up, [AGO]
           no route
 
           command  echo trying; echo broken >&2; echo message=no route >> $RUNNER_REPORT; exit 22

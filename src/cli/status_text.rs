@@ -144,13 +144,8 @@ pub fn worker_trouble(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> 
 fn dead(job: &JobRow, now: Timestamp) -> Vec<String> {
     let reason = job.dead_reason.unwrap_or(DeadReason::AttemptsExhausted);
     let code = job.error_code.as_ref().map_or("", ErrorCode::as_str);
-    let because = match reason {
-        DeadReason::AttemptsExhausted if job.budget_used == 1 => "its only attempt failed".to_owned(),
-        DeadReason::AttemptsExhausted => format!("all {} attempts of its budget failed", job.budget_used),
-        DeadReason::Expired if job.attempts == 0 => "no worker started it before it expired".to_owned(),
-        other => other.because().to_owned(),
-    };
-    let mut lines = vec![format!("{code}, {reason}: {because}, {}", relative_time(job.changed_at, now))];
+    let (because, when) = (reason.because(), relative_time(job.changed_at, now));
+    let mut lines = vec![format!("{code}, {reason}: {because}, {when}")];
     lines.extend(job.last_message.as_deref().map(safe_line));
     lines.extend(resolution(job, now));
     lines

@@ -120,7 +120,7 @@ pub fn decision_text(attempt: &Attempt, runs: u32) -> String {
         JobState::Cancelled => format!("{code} after a cancel: cancelled"),
         JobState::Dead => {
             let reason = attempt.dead_reason.unwrap_or(DeadReason::AttemptsExhausted);
-            format!("{code} is final: {}", why(reason, attempt, runs))
+            format!("{code} is final: {}", final_because(reason, attempt.budget_number, runs))
         }
         JobState::Pending | JobState::Running if !attempt.counted() => {
             format!("{code} is not counted: attempt {} of {runs} again at once", attempt.budget_number)
@@ -133,12 +133,10 @@ pub fn decision_text(attempt: &Attempt, runs: u32) -> String {
     }
 }
 
-/// The reason with its numbers.
-fn why(reason: DeadReason, attempt: &Attempt, runs: u32) -> String {
+/// The reason why this attempt of a budget is the last.
+pub fn final_because(reason: DeadReason, attempt: u32, runs: u32) -> String {
     match reason {
-        DeadReason::AttemptsExhausted => {
-            format!("attempt {} of {runs} was the last", attempt.budget_number)
-        }
+        DeadReason::AttemptsExhausted => format!("attempt {attempt} of {runs} was the last"),
         DeadReason::Expired => "the retry would fall at or after its expiry".to_owned(),
         other => other.because().to_owned(),
     }

@@ -24,7 +24,7 @@ pub use attempt::{Attempt, Exit, Outcome, SpawnFailure, Status, StopReason, Stre
 pub use backoff::{Backoff, Jitter, Strategy};
 pub use bytes::{Bytes, MAX_ARG_STRLEN};
 pub use classify::{ExitRules, Verdict, classify};
-pub use decide::{Circumstances, Decision, decide, decision_text};
+pub use decide::{Circumstances, Decision, decide, decision_text, final_because};
 pub use error_code::{
     CANCELLED, CodePattern, EXPIRED, ErrorCode, ExitCodes, ExitEntry, ExitKey, INTERRUPTED,
     LISTABLE_RESERVED, RESERVED, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED,

@@ -13,7 +13,7 @@ use crate::cli::worker_status::worker_statuses;
 use crate::clock;
 use crate::model::{
     Circumstances, DeadReason, Decision, ErrorCode, Exit, ExitCodes, ExitRules, JobSpec, SelfReport, Status,
-    StopReason, classify, decide, signal,
+    StopReason, classify, decide, final_because, signal,
 };
 use crate::text::{Millis, Timestamp, human_duration};
 
@@ -91,13 +91,9 @@ fn explain_exit(out: &mut Output, subject: &Subject, exit: Exit, attempt: u32) -
     let code = verdict.code.as_ref().map_or("success", ErrorCode::as_str);
     let sentence = match (decision, window) {
         (Decision::Succeeded, _) => "succeeded".to_owned(),
-        (Decision::Dead(DeadReason::AttemptsExhausted), _) => {
-            format!("{code} is final: attempt {attempt} of {runs} was the last")
+        (Decision::Dead(reason), _) => {
+            format!("{code} is final: {}", final_because(reason, attempt, runs))
         }
-        (Decision::Dead(DeadReason::Expired), _) => {
-            format!("{code} is final: the retry would fall at or after its expiry")
-        }
-        (Decision::Dead(reason), _) => format!("{code} is final: {}", reason.because()),
         (_, window) => {
             let (low, high) = window.unwrap_or_default();
             let span = if low == high { String::new() } else { format!(" to {}", human_duration(high)) };
