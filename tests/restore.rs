@@ -73,8 +73,8 @@ fn a_database_in_use_can_be_the_source_and_the_target_need_not_exist() {
 fn only_a_sound_copy_of_this_version_is_taken() {
     type Harm = fn(&Sandbox);
     let cases: [(&str, i32, &str, Harm); 8] = [
-        ("no-such.db", 66, "there is no database at no-such.db", |_| {}),
-        ("empty.db", 66, "there is no database at empty.db", |sandbox| sandbox.write("empty.db", "")),
+        ("no-such.db", 66, "there is no database yet", |_| {}),
+        ("empty.db", 66, "there is no database yet", |sandbox| sandbox.write("empty.db", "")),
         ("text", 74, "is not a runner database", |sandbox| sandbox.write("text", "Dear reader")),
         ("runner.db", 2, "is the database itself", |_| {}),
         ("link.db", 2, "is the database itself", |sandbox| {

@@ -18,31 +18,19 @@ const DAY: u64 = 24 * HOUR;
 /// A year as `systemd.time(7)` counts it: 365.25 days.
 const YEAR: u64 = 8_766 * HOUR;
 
-/// Unit names and their length in milliseconds.
-const UNITS: [(&str, u64); 22] = [
-    ("ms", 1),
-    ("msec", 1),
-    ("s", SECOND),
-    ("sec", SECOND),
-    ("second", SECOND),
-    ("seconds", SECOND),
-    ("m", MINUTE),
-    ("min", MINUTE),
-    ("minute", MINUTE),
-    ("minutes", MINUTE),
-    ("h", HOUR),
-    ("hr", HOUR),
-    ("hour", HOUR),
-    ("hours", HOUR),
-    ("d", DAY),
-    ("day", DAY),
-    ("days", DAY),
-    ("w", 7 * DAY),
-    ("week", 7 * DAY),
-    ("weeks", 7 * DAY),
-    ("y", YEAR),
-    ("year", YEAR),
-];
+/// A unit in milliseconds.
+fn unit_length(unit: &str) -> Option<u64> {
+    Some(match unit {
+        "ms" | "msec" => 1,
+        "s" | "sec" | "second" | "seconds" => SECOND,
+        "m" | "min" | "minute" | "minutes" => MINUTE,
+        "h" | "hr" | "hour" | "hours" => HOUR,
+        "d" | "day" | "days" => DAY,
+        "w" | "week" | "weeks" => 7 * DAY,
+        "y" | "year" | "years" => YEAR,
+        _ => return None,
+    })
+}
 
 impl Millis {
     /// The longest duration that is taken: ten years.
@@ -91,7 +79,7 @@ fn total(text: &str) -> Result<u64, String> {
                 "{text:?} has no unit; write \"{number}s\" for seconds, \"{number}ms\" for milliseconds or \"{number}m\" for minutes"
             ));
         }
-        let Some(&(_, length)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+        let Some(length) = unit_length(unit) else {
             return Err(format!("{text:?} has the unknown unit {unit:?}; units are ms, s, m, h, d, w, y"));
         };
         let part = scaled(number, length)

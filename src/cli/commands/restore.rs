@@ -22,7 +22,7 @@ pub fn run(global: &Global, args: &Restore, out: &mut Output) -> Result<ExitStat
                 .hint(OTHER_COPY)
         );
     }
-    let copy = Store::open(source).map_err(|error| no_copy(error, &shown_source))?;
+    let copy = Store::open(source).map_err(no_copy)?;
     if worker::is_any_alive(&db) {
         bail!(
             CliError::new(
@@ -35,7 +35,7 @@ pub fn run(global: &Global, args: &Restore, out: &mut Output) -> Result<ExitStat
     let mut bar = Bar::new(global, "{percent}% copied");
     let kept =
         copy.restore_to(&db, &mut |copied, all| bar.set(copied, all)).map_err(|error| match error {
-            StoreError::Damaged(..) => no_copy(error, &shown_source),
+            StoreError::Damaged(..) => no_copy(error),
             other => other.into(),
         })?;
     drop(bar);
@@ -47,19 +47,8 @@ pub fn run(global: &Global, args: &Restore, out: &mut Output) -> Result<ExitStat
 }
 
 /// The file cannot be restored.
-fn no_copy(error: StoreError, shown: &str) -> anyhow::Error {
-    let hint = match error {
-        StoreError::NotWritable(_) => {
-            "copy it, with what lies beside it, to a directory of your own, and restore that"
-        }
-        StoreError::Newer(..) => "use the runner that wrote it, or a newer one",
-        _ => OTHER_COPY,
-    };
-    let failure = match error {
-        StoreError::Missing(_) => {
-            CliError::new(ExitStatus::NOT_FOUND, format!("there is no database at {shown}"))
-        }
-        other => describe(&other.into()),
-    };
-    failure.hint(hint).into()
+fn no_copy(error: StoreError) -> anyhow::Error {
+    let is_newer = matches!(error, StoreError::Newer(..));
+    let failure = describe(&error.into());
+    if is_newer { failure.into() } else { failure.hint(OTHER_COPY).into() }
 }
