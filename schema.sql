@@ -48,6 +48,7 @@ CREATE TABLE jobs (
     resolved_at         INTEGER,                    -- a dead letter that was dealt with, or a job that was replaced
     resolution          TEXT,                       -- a note about that
     replaced_by         INTEGER CHECK (replaced_by > id),   -- the job that was enqueued in its place
+    waiting_for         INTEGER NOT NULL DEFAULT 0 CHECK (waiting_for >= 0),     -- dependencies that have not succeeded
     scheduled_for       INTEGER,                    -- the time of the schedule that made the job
     scheduled_offset    INTEGER,                    -- how far its zone was ahead of UTC then, in seconds
     claimed_at          INTEGER AS (CASE WHEN state = 'running' THEN changed_at END) VIRTUAL,
@@ -63,11 +64,15 @@ CREATE TABLE jobs (
     CHECK (resolution IS NULL OR resolved_at IS NOT NULL),
     CHECK (replaced_by IS NULL OR resolved_at IS NOT NULL),
     CHECK (expires_at >= run_at),                   -- an expired job is past due, too
+    CHECK (waiting_for = 0 OR (state <> 'running' AND state <> 'succeeded')),
     CHECK ((scheduled_for IS NULL) = (scheduled_offset IS NULL))
 ) STRICT;
 
--- Waiting jobs in the order of claims, with every column that a claim's search or a count reads.
-CREATE INDEX jobs_waiting ON jobs (queue, priority DESC, run_at, id, attempts, expires_at) WHERE state = 'pending';
+-- Waiting jobs in the order of claims, with every column that a claim's search or a count reads. A blocked job is
+-- not among them.
+CREATE INDEX jobs_waiting ON jobs (queue, priority DESC, run_at, id, attempts, expires_at)
+    WHERE state = 'pending' AND waiting_for = 0;
+CREATE INDEX jobs_blocked ON jobs (queue, expires_at, waiting_for) WHERE state = 'pending' AND waiting_for > 0;
 CREATE INDEX jobs_running ON jobs (worker_id, id, queue) WHERE state = 'running';
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'pending' AND expires_at IS NOT NULL;
 -- OR, not IN: SQLite uses a partial index only where it can prove the condition.
@@ -78,6 +83,14 @@ CREATE INDEX jobs_by_name ON jobs (name);
 CREATE UNIQUE INDEX jobs_unique_key ON jobs (unique_key)
     WHERE unique_key IS NOT NULL AND state IN ('pending', 'running');
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs (idempotency_key) WHERE idempotency_key IS NOT NULL;
+
+-- One row for each job that another job is after.
+CREATE TABLE dependencies (
+    job_id   INTEGER NOT NULL,
+    after_id INTEGER NOT NULL CHECK (after_id <> job_id),           -- must succeed before job_id starts
+    PRIMARY KEY (job_id, after_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX dependencies_by_after ON dependencies (after_id);
 
 -- One row an ended attempt, written once, in the transaction that moves its job on.
 CREATE TABLE attempts (
@@ -163,7 +176,7 @@ CREATE INDEX workers_open ON workers (id) WHERE ended_at IS NULL;
 -- What `apply` took from job files: a job that is enqueued again and again, frozen.
 CREATE TABLE schedules (
     name          TEXT PRIMARY KEY,                 -- the name of the job
-    job           TEXT NOT NULL CHECK (json_valid(job)),            -- its definition, queue, priority and unique key
+    job           TEXT NOT NULL CHECK (json_valid(job)),            -- what it is after and the job itself: definitions, queues, priorities, keys
     schedule      TEXT NOT NULL,
     timezone      TEXT,                             -- null: the zone of the machine
     missed        TEXT NOT NULL CHECK (missed IN ('once', 'all', 'skip')),
@@ -226,12 +239,30 @@ BEGIN SELECT RAISE(ABORT, 'a job cannot change its state in this way'); END;
 CREATE TRIGGER jobs_are_finished_before_they_go BEFORE DELETE ON jobs
 WHEN OLD.state IN ('pending', 'running')
 BEGIN SELECT RAISE(ABORT, 'an unfinished job cannot be deleted: cancel it first'); END;
+CREATE TRIGGER jobs_stay_while_others_wait BEFORE DELETE ON jobs
+WHEN EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
+             WHERE d.after_id = OLD.id AND j.state IN ('pending', 'running'))
+BEGIN SELECT RAISE(ABORT, 'an unfinished job is after this one'); END;
+CREATE TRIGGER jobs_wait_for_one_less BEFORE UPDATE OF waiting_for ON jobs
+WHEN NEW.waiting_for <> OLD.waiting_for - 1
+BEGIN SELECT RAISE(ABORT, 'a job waits for one dependency less when one succeeds'); END;
+-- Only a job that takes the place of a dead or cancelled one takes over what waits for it.
+CREATE TRIGGER dependencies_move_to_a_replacement BEFORE UPDATE ON dependencies
+WHEN NEW.job_id <> OLD.job_id OR NOT EXISTS
+     (SELECT 1 FROM jobs WHERE id = OLD.after_id AND (state = 'dead' OR state = 'cancelled'))
+BEGIN SELECT RAISE(ABORT, 'what a job is after was fixed when it was enqueued'); END;
+CREATE TRIGGER dependencies_go_with_a_job BEFORE DELETE ON dependencies
+WHEN EXISTS (SELECT 1 FROM jobs WHERE id = OLD.job_id) AND EXISTS (SELECT 1 FROM jobs WHERE id = OLD.after_id)
+BEGIN SELECT RAISE(ABORT, 'a dependency is kept as long as both of its jobs'); END;
 -- A trigger, not a foreign key: the sqlite3 shell turns foreign keys off.
 CREATE TRIGGER jobs_take_their_history_with_them AFTER DELETE ON jobs
 BEGIN
     DELETE FROM attempts WHERE job_id = OLD.id;
     DELETE FROM outputs WHERE job_id = OLD.id;
     DELETE FROM inputs WHERE job_id = OLD.id;
+    DELETE FROM dependencies WHERE job_id = OLD.id;
+    -- A row that is left says that its job waits for one that will never succeed.
+    DELETE FROM dependencies WHERE after_id = OLD.id AND OLD.state = 'succeeded';
 END;
 
 -- For people with sqlite3 in hand.

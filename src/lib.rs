@@ -55,6 +55,7 @@
 //! | a message or an exit status | `cli/error.rs` |
 //! | which job is claimed next | `store/claim.rs`, `store/queues.rs` |
 //! | a limit of a queue | `model/limits.rs`, `jobfile/queues.rs`, `store/queues.rs` (what it holds back), `store/limits.rs` (who set it) |
+//! | what a job waits for | `store/dependencies.rs`; who calls an alert, `store/expire.rs` |
 //! | when a schedule fires | `model/schedule.rs`; what follows, `store/schedules.rs` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
 //! | an event | `report/event.rs`, then each reporter |

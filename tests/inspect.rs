@@ -220,7 +220,7 @@ fn a_running_attempt_has_no_outcome_yet() {
 #[test]
 fn the_overview_counts() {
     let overview = sandbox().run("inspect --json").ok().json();
-    let expected = json!({"ready": 0, "scheduled": 1, "retrying": 1, "running": 0, "succeeded": 1, "dead": 1, "resolved": 0, "cancelled": 1});
+    let expected = json!({"ready": 0, "scheduled": 1, "retrying": 1, "blocked": 0, "running": 0, "succeeded": 1, "dead": 1, "resolved": 0, "cancelled": 1});
     assert_eq!(overview["counts"], expected);
     assert_eq!(overview["dead_by_error_code"], json!({"EXIT_3": 1}));
     assert_ne!(overview["next_run_at"], json!(null));

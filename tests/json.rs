@@ -6,7 +6,7 @@ use crate::support::{Sandbox, Value, json};
 
 const JOB: &str = "id name queue state dead_reason error_code priority attempts budget_used max_attempts retryable \
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
-    cancel_requested_at result worker_id scheduled_for resolved_at resolution history";
+    cancel_requested_at result worker_id after scheduled_for resolved_at resolution history";
 
 const ATTEMPT: &str = "job_id name number outcome error_code exit_code signal message started_at finished_at duration_ms \
     will_retry decision counted nominal_delay_ms delay_ms next_retry_at worker_id leaked stdout stderr \
@@ -66,11 +66,11 @@ fn the_fields_of_the_overview() {
     assert_only_fields(&overview, "db counts queues workers dead_by_error_code next_run_at oldest_due_at");
     assert_only_fields(
         &overview["counts"],
-        "ready scheduled retrying running succeeded dead resolved cancelled",
+        "ready scheduled retrying blocked running succeeded dead resolved cancelled",
     );
     assert_only_fields(
         &overview["queues"][0],
-        "name paused max_running rate ready scheduled retrying running",
+        "name paused max_running rate ready scheduled retrying blocked running",
     );
     let worker = &overview["workers"][0];
     assert_only_fields(worker, "id pid alive started_at slots running queues");

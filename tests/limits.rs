@@ -113,7 +113,7 @@ fn limit_sets_what_is_given_keeps_the_rest_and_shows_the_queue() {
     assert_eq!(limit("net"), "queue net: max_running 4, rate 5/m; 0 running, 1 ready\n");
     let row = json!({
         "name": "net", "paused": false, "max_running": 4, "rate": "5/m",
-        "ready": 1, "scheduled": 0, "retrying": 0, "running": 0,
+        "ready": 1, "scheduled": 0, "retrying": 0, "blocked": 0, "running": 0,
     });
     assert_eq!(sandbox.run("limit net --json").ok().json(), row);
     assert_eq!(sandbox.run("inspect queues --json").ok().json(), row);

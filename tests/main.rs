@@ -9,6 +9,7 @@ mod background_processes;
 mod backup;
 mod batch;
 mod cancel;
+mod chains;
 mod completions;
 mod container;
 mod copy;

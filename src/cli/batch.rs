@@ -14,7 +14,7 @@ use super::error::{CliError, ExitStatus};
 use super::locate;
 use super::options::{JobOptions, unknown_key};
 use super::output::Bar;
-use super::plan::Planner;
+use super::plan::{Call, Planner};
 use crate::clock;
 use crate::model::JobSpec;
 use crate::store::NewJob;
@@ -46,8 +46,12 @@ pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Vec<N
 
 fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> Result<Vec<NewJob>> {
     let mut bar = Bar::new(global, "{pos} of {len} bytes read");
-    let mut batch = Batch { planner: Planner::new(global, clock::now()), defaults, shared: Vec::new() };
-    let mut jobs = Vec::new();
+    let mut batch = Batch {
+        planner: Planner::new(global, clock::now()),
+        defaults,
+        shared: Vec::new(),
+        call: Call::default(),
+    };
     let mut bad = BadLines::default();
     let mut done = 0;
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -56,14 +60,14 @@ fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> 
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match batch.job(line).map_err(anyhow::Error::downcast) {
-            Ok(job) => jobs.push(job),
+        match batch.add(line).map_err(anyhow::Error::downcast) {
+            Ok(()) => {}
             Err(Ok(error)) => bad.add(index + 1, error),
             // Every line would fail of this.
             Err(Err(error)) => return Err(error.context("nothing was enqueued")),
         }
     }
-    bad.check(source).map(|()| jobs)
+    bad.check(source).map(|()| batch.call.jobs)
 }
 
 #[derive(Default)]
@@ -103,10 +107,11 @@ struct Batch<'a> {
     defaults: &'a JobOptions,
     /// The definitions of the last different lines: a million lines of few definitions need no million copies.
     shared: Vec<(JobOptions, Arc<JobSpec>)>,
+    call: Call,
 }
 
 impl Batch<'_> {
-    fn job(&mut self, line: &[u8]) -> Result<NewJob> {
+    fn add(&mut self, line: &[u8]) -> Result<()> {
         let mut line = options(line)?;
         line.check()?;
         // These options belong to one job, not to its definition.
@@ -116,6 +121,8 @@ impl Batch<'_> {
             at: line.at.take(),
             on_conflict: line.on_conflict.take(),
             idempotency_key: line.idempotency_key.take(),
+            after: mem::take(&mut line.after),
+            no_deps: mem::take(&mut line.no_deps),
             ..JobOptions::default()
         };
         let spec = if let Some((_, spec)) = self.shared.iter().find(|(seen, _)| *seen == line) {
@@ -128,7 +135,7 @@ impl Batch<'_> {
             self.shared.push((line, Arc::clone(&spec)));
             spec
         };
-        self.planner.job(spec, &[&own, self.defaults])
+        self.planner.add(&mut self.call, spec, &[&own, self.defaults])
     }
 }
 

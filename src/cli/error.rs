@@ -140,6 +140,9 @@ fn of_store(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::Busy => (ExitStatus::LATER, "try again; runner inspect workers shows who works on it"),
         StoreError::Full => (ExitStatus::IO, "make room on its disk and try again"),
         StoreError::CommitUnknown(_) => (ExitStatus::IO, "look with runner inspect before you do it again"),
+        StoreError::NoDependency(_) => {
+            (ExitStatus::NOT_FOUND, "runner inspect jobs lists the jobs that there are")
+        }
         StoreError::AppliedElsewhere { .. } => {
             (ExitStatus::DATA, "rename the job, or take it out of the other file and apply that one first")
         }

@@ -86,6 +86,12 @@ pub struct JobOptions {
     /// Never enqueue twice with this key
     #[arg(long, value_name = "K", value_parser = values::nonempty)]
     pub idempotency_key: Option<String>,
+    /// Start it only when these jobs have succeeded
+    #[arg(long, value_name = "ID,ID", value_delimiter = ',', value_parser = values::id)]
+    pub after: Vec<i64>,
+    /// Without the jobs that the file says it is after
+    #[arg(long)]
+    pub no_deps: bool,
 }
 
 impl JobOptions {
@@ -158,6 +164,8 @@ impl JobOptions {
             "unique_key" => self.unique_key = text(value, values::nonempty)?,
             "on_conflict" => self.on_conflict = text(value, values::on_conflict)?,
             "idempotency_key" => self.idempotency_key = text(value, values::nonempty)?,
+            "after" => self.after = read(value, Ok)?.unwrap_or_default(),
+            "no_deps" => self.no_deps = read(value, Ok)?.unwrap_or_default(),
             _ => return Ok(false),
         }
         Ok(true)

@@ -1,6 +1,7 @@
 //! From options to the jobs that are enqueued.
 
 use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use super::locate;
 use super::options::JobOptions;
 use crate::jobfile::JobFile;
 use crate::model::{Bytes, Command, JobSpec, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, Strategy, check_name};
-use crate::store::{JobRow, NewJob, Replacement};
+use crate::store::{After, JobRow, NewJob, Replacement};
 use crate::text::Timestamp;
 
 /// Makes jobs of options. The options of a job come in levels, the nearest first: a line of a batch over the command line.
@@ -55,16 +56,60 @@ impl<'a> Planner<'a> {
         Ok(spec)
     }
 
+    /// The jobs of one call that names these declared jobs.
+    pub fn declared_jobs(&self, names: Vec<String>, options: &JobOptions) -> Result<Vec<NewJob>> {
+        let mut call = Call { named: names.iter().cloned().collect(), ..Call::default() };
+        for name in names {
+            // A job that an earlier one is after went in front of that one.
+            if !call.early.remove(&name) {
+                let options = JobOptions { name: Some(name), ..options.clone() };
+                let spec = Arc::new(self.spec(&[&options])?);
+                self.add(&mut call, spec, &[&options])?;
+            }
+        }
+        Ok(call.jobs)
+    }
+
+    /// Adds a job to a call, and before it what the job file says it is after, unless the call has that already.
+    pub fn add(&self, call: &mut Call, spec: Arc<JobSpec>, options: &[&JobOptions]) -> Result<()> {
+        let job = self.job(spec, options)?;
+        let no_deps = options.iter().any(|level| level.no_deps);
+        let declared = if job.spec.ad_hoc { None } else { self.file()?.job(&job.spec.name) };
+        let Some(declared) = declared.filter(|_| !no_deps) else {
+            call.push(job, &[]);
+            return Ok(());
+        };
+        for before in self.file()?.in_order(declared) {
+            let name = &before.spec.name;
+            if *name == job.spec.name || call.index.contains_key(name) {
+                continue;
+            }
+            let dependency = if call.named.contains(name) {
+                call.early.insert(name.clone());
+                let own = JobOptions { name: Some(name.clone()), ..options[0].clone() };
+                self.job(Arc::new(self.spec(&[&own])?), &[&own])?
+            } else {
+                let job = self.job(Arc::new(before.spec.clone()), &[])?;
+                NewJob { is_dependency: true, ..job }
+            };
+            call.push(dependency, &before.after);
+        }
+        call.push(job, &declared.after);
+        Ok(())
+    }
+
     /// One job of a definition.
     pub fn job(&self, spec: Arc<JobSpec>, options: &[&JobOptions]) -> Result<NewJob> {
         let args = options.iter().map(|level| &level.args).find(|args| !args.is_empty());
         let args = args.cloned().unwrap_or_default();
+        let after = options.iter().map(|level| &level.after).find(|after| !after.is_empty());
         check_limits(&spec, &args)?;
         Ok(NewJob {
             args,
             run_at: options.iter().find_map(|level| level.run_at(self.now)),
             idempotency_key: options.iter().find_map(|level| level.idempotency_key.clone()),
             on_conflict: options.iter().find_map(|level| level.on_conflict).unwrap_or_default(),
+            after: after.into_iter().flatten().copied().map(After::Job).collect(),
             ..NewJob::new(spec)
         })
     }
@@ -92,6 +137,29 @@ impl<'a> Planner<'a> {
         let [near, far] = &job.layers;
         let policy = RetryPolicy::resolve(policies, &[near, far], &RetryPolicy::default());
         Ok(JobSpec { policy, ..job.spec.clone() })
+    }
+}
+
+/// The jobs of one call.
+#[derive(Default)]
+pub struct Call {
+    pub jobs: Vec<NewJob>,
+    /// The first job of each declared name.
+    index: HashMap<String, usize>,
+    /// The names that were typed. Options are theirs.
+    named: HashSet<String>,
+    /// Those of them that an earlier one is after.
+    early: HashSet<String>,
+}
+
+impl Call {
+    /// Adds a job that is after these, which the call has.
+    fn push(&mut self, mut job: NewJob, after: &[String]) {
+        job.after.extend(after.iter().filter_map(|name| self.index.get(name)).copied().map(After::InCall));
+        if !job.spec.ad_hoc {
+            self.index.entry(job.spec.name.clone()).or_insert(self.jobs.len());
+        }
+        self.jobs.push(job);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::worker_status::{WorkerStatus, holder};
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
-use crate::store::{Hold, JobRow};
+use crate::store::{Awaited, AwaitedJob, Hold, JobRow};
 use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
 use crate::worker::Liveness;
 
@@ -16,6 +16,7 @@ pub fn status_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Ve
         JobState::Cancelled => vec![format!("cancelled {}", relative_time(job.changed_at, now))],
         JobState::Dead => dead(job, now),
         JobState::Running => running(job, workers, now),
+        JobState::Pending if job.phase == Some(Phase::Blocked) => vec![awaited_text(job)],
         JobState::Pending => {
             let mut lines = vec![due(job, now)];
             lines.extend(blocker(job, workers, now));
@@ -48,7 +49,9 @@ pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -
             Some(trouble) => format!("job {id} has started, but {trouble}"),
         };
     }
-    let why = if job.hold == Some(Hold::Paused) {
+    let why = if job.phase == Some(Phase::Blocked) {
+        format!("it {}", awaited_text(job))
+    } else if job.hold == Some(Hold::Paused) {
         format!("queue {queue} is paused")
     } else if job.phase != Some(Phase::Ready) {
         due(job, now)
@@ -61,6 +64,27 @@ pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -
     };
     let started = if job.attempts == 0 { "has not started" } else { "has not started again" };
     format!("job {id} {started}: {why}")
+}
+
+/// What a blocked job waits for, and how to go on if that will never succeed by itself.
+pub fn awaited_text(job: &JobRow) -> String {
+    let id = job.id;
+    match &job.awaited {
+        None => "waits for other jobs".to_owned(),
+        Some(Awaited { id: before, job: None }) => {
+            format!("waits for job {before}, which was removed: runner cancel {id} gives up")
+        }
+        Some(Awaited { id: before, job: Some(AwaitedJob { name, state, retryable }) }) => {
+            let waits = format!("waits for job {before} {name}, which is {state}");
+            let force = if *retryable { "" } else { " --force" };
+            match state {
+                JobState::Pending | JobState::Running | JobState::Succeeded => waits,
+                JobState::Dead | JobState::Cancelled => {
+                    format!("{waits}: runner retry {before}{force} goes on, runner cancel {id} gives up")
+                }
+            }
+        }
+    }
 }
 
 fn due(job: &JobRow, now: Timestamp) -> String {

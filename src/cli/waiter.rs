@@ -8,12 +8,13 @@ use anyhow::{Result, bail};
 use super::error::{CliError, ExitStatus};
 use super::output::{Written, warn};
 use super::poll::Poller;
-use super::status_text::{no_worker, unfinished_text};
+use super::status_text::{awaited_text, no_worker, unfinished_text};
 use super::worker_status::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
 use crate::store::{JobRow, Store, StoreError};
 use crate::text::{Millis, counted};
+use crate::wake;
 
 /// How a job ended, on a line.
 pub fn final_text(job: &JobRow) -> String {
@@ -33,6 +34,8 @@ pub struct Waiter {
     quiet: bool,
     /// Queues without a worker that were warned of.
     warned: HashSet<String>,
+    /// Jobs that were warned of as they wait for others without end.
+    stuck: HashSet<i64>,
 }
 
 /// Takes a job that has ended, with its last attempt.
@@ -47,6 +50,7 @@ impl Waiter {
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout.into())),
             quiet,
             warned: HashSet::new(),
+            stuck: HashSet::new(),
         })
     }
 
@@ -87,6 +91,7 @@ impl Waiter {
                 let what = format!("gave up waiting after {}", self.timeout.unwrap_or_default());
                 bail!(unfinished(store, &job, others, ExitStatus::LATER, &what)?);
             }
+            self.warn_of_endless_wait(&job);
             self.warn_of_missing_worker(store, &job)?;
             let expiry = job.expires_at.filter(|_| job.state == JobState::Pending);
             let expiry = expiry.and_then(|at| Instant::now().checked_add(at.since(now).into()));
@@ -94,6 +99,14 @@ impl Waiter {
             if let Some(status) = self.poller.wait(store, until)? {
                 bail!(unfinished(store, &job, others, status, "stopped waiting")?);
             }
+        }
+    }
+
+    /// Warns once for each job that waits for others that will not succeed by themselves.
+    fn warn_of_endless_wait(&mut self, job: &JobRow) {
+        let endless = job.awaited.as_ref().is_some_and(|awaited| !awaited.may_succeed());
+        if endless && !self.quiet && self.stuck.insert(job.id) {
+            warn(&format!("job {} {}", job.id, awaited_text(job)));
         }
     }
 
@@ -116,7 +129,10 @@ fn record_expiry(store: &mut Store, job: &JobRow) -> Result<()> {
     if job.dead_reason != Some(DeadReason::Expired) {
         return Ok(());
     }
-    match store.record_expiry(job.id, &clock::now) {
+    let recorded = store.record_expiry(job.id, &clock::now);
+    // Its alert may be due.
+    wake::wake_workers(&store.file().run_dir());
+    match recorded {
         Err(error) if !StoreError::is_passing(&error) => Err(error.into()),
         _ => Ok(()),
     }

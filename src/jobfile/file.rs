@@ -5,6 +5,7 @@ use std::path::{self, Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
+use super::chains;
 use super::checks;
 use super::codes::Codes;
 use super::diagnostics::{InvalidFile, JobFileError, Mistakes};
@@ -15,7 +16,7 @@ use super::read::{Entry, entries, text_of};
 use super::shared_keys::Level;
 use super::suggest::near_names;
 use super::syntax;
-use crate::model::Limits;
+use crate::model::{Chain, Limits, Link};
 
 /// A job file without a mistake.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +58,31 @@ impl JobFile {
         self.jobs.iter().find(|job| job.spec.name == name)
     }
 
+    /// What this job is after, what that is after, and the job itself: dependencies first, each once.
+    pub fn in_order<'f>(&'f self, job: &'f Declared) -> Vec<&'f Declared> {
+        fn add<'f>(file: &'f JobFile, job: &'f Declared, jobs: &mut Vec<&'f Declared>) {
+            if jobs.iter().all(|known| known.spec.name != job.spec.name) {
+                job.after.iter().filter_map(|name| file.job(name)).for_each(|before| add(file, before, jobs));
+                jobs.push(job);
+            }
+        }
+        let mut jobs = Vec::new();
+        add(self, job, &mut jobs);
+        jobs
+    }
+
+    /// This job with what it is after.
+    pub fn chain(&self, job: &Declared) -> Chain {
+        let jobs = self.in_order(job);
+        let index = |name: &String| jobs.iter().position(|job| job.spec.name == *name);
+        let link = |job: &Declared| Link {
+            spec: job.spec.clone(),
+            after: job.after.iter().filter_map(index).collect(),
+        };
+        let before = jobs.iter().take(jobs.len() - 1).map(|job| link(job)).collect();
+        Chain { before, last: link(job) }
+    }
+
     /// The names near a misspelt one, the nearest first, at most three.
     pub fn near(&self, name: &str) -> Vec<&str> {
         near_names(name, self.jobs.iter().map(|job| job.spec.name.as_str()))
@@ -93,7 +119,12 @@ fn read_tables<'t>(
     let jobs: Vec<Job> =
         headers.iter().filter_map(|header| Job::read(header, &defaults, dir, mistakes)).collect();
     checks::check(&jobs, &defaults, &codes, mistakes);
-    (jobs.into_iter().map(|job| job.declare(&defaults, &codes)).collect(), queues)
+    let names: Vec<&str> = headers.iter().map(|header| header.key).collect();
+    chains::check(&jobs, &defaults, &names, mistakes);
+    let alerts = chains::alerts(&jobs, &defaults);
+    let mut declared: Vec<Declared> = jobs.into_iter().map(|job| job.declare(&defaults, &codes)).collect();
+    chains::freeze_alerts(&mut declared, &alerts);
+    (declared, queues)
 }
 
 fn job_headers<'t>(entry: &Entry<'t>, mistakes: &mut Mistakes) -> Vec<Entry<'t>> {

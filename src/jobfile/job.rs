@@ -5,9 +5,9 @@ use std::path::Path;
 use toml::de::DeValue;
 
 use super::codes::Codes;
-use super::diagnostics::Mistakes;
+use super::diagnostics::{Mistakes, Span};
 use super::keys::{Section, is_job, unknown};
-use super::read::{Entry, Value};
+use super::read::{Entry, Value, distinct};
 use super::schedule::Schedule;
 use super::shared_keys::{Level, argv};
 use crate::model::{Bytes, Command, ExitRules, JobSpec, PolicyLayer, RetryPolicy, ScheduleText, check_name};
@@ -23,6 +23,8 @@ pub struct Declared {
     /// options of `enqueue` put in front.
     pub layers: [PolicyLayer; 2],
     pub schedule: Option<ScheduleText>,
+    /// The names of the jobs that must succeed before this one starts.
+    pub after: Vec<String>,
 }
 
 /// The statements of the file about one job.
@@ -31,6 +33,8 @@ pub(super) struct Job {
     pub codes: Codes,
     description: Option<String>,
     schedule: Schedule,
+    /// The names of the jobs that this one is after.
+    pub after: Vec<(String, Span)>,
 }
 
 impl Job {
@@ -58,6 +62,7 @@ impl Job {
             codes: Codes::default(),
             description: None,
             schedule: Schedule::default(),
+            after: Vec::new(),
         };
         let mut has_command = false;
         for entry in &entries {
@@ -92,6 +97,12 @@ impl Job {
             "unique_key" => self.level.spec.unique_key = value.text(mistakes).map(str::to_owned),
             "exit_codes" | "default_error_code" | "reports" => self.codes.take(entry, mistakes),
             "schedule" | "timezone" | "missed" => self.schedule.take(entry, mistakes),
+            "after" => {
+                let names = value.list("an array of names of jobs, such as [\"extract\"]", mistakes);
+                self.after = distinct(&names.unwrap_or_default(), mistakes, |name, mistakes| {
+                    name.string(mistakes).map(str::to_owned)
+                });
+            }
             _ => self.level.take(entry, dir, mistakes),
         }
     }
@@ -112,7 +123,8 @@ impl Job {
         let policy = RetryPolicy::resolve(&[], &[&layers[0], &layers[1]], &RetryPolicy::default());
         let exit = self.exit_rules(file);
         let spec = JobSpec { policy, exit, ..self.level.spec };
-        Declared { spec, description: self.description, layers, schedule: self.schedule.text() }
+        let after = self.after.into_iter().map(|(name, _)| name).collect();
+        Declared { spec, description: self.description, layers, schedule: self.schedule.text(), after }
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) enum Section {
 const FILE_KEYS: [&str; 5] = ["default_error_code", "exit_codes", "defaults", "jobs", "queues"];
 
 /// The keys that a job shares with `[defaults]`.
-const SHARED_KEYS: [&str; 15] = [
+const SHARED_KEYS: [&str; 16] = [
     "launcher",
     "cwd",
     "env",
@@ -35,10 +35,11 @@ const SHARED_KEYS: [&str; 15] = [
     "auto_retry_for",
     "never_retry_for",
     "output_limit",
+    "on_dead",
 ];
 
 /// The keys that only a job has.
-const JOB_KEYS: [&str; 9] = [
+const JOB_KEYS: [&str; 10] = [
     "command",
     "description",
     "unique_key",
@@ -48,6 +49,7 @@ const JOB_KEYS: [&str; 9] = [
     "schedule",
     "timezone",
     "missed",
+    "after",
 ];
 
 /// The keys of `backoff`, of any strategy.
@@ -79,11 +81,10 @@ const RENAMED: &[(&str, &str)] = &[
     ("max_concurrency", "max_running"),
     ("rate_limit", "rate"),
     ("throttle", "rate"),
+    ("depends_on", "after"),
+    ("needs", "after"),
+    ("on_failure", "on_dead"),
 ];
-
-/// Keys of other systems for what runner leaves to others, and how to do without.
-const ABSENT: &[(&str, &str)] =
-    &[("depends_on", "jobs do not depend on each other: let the first job's command enqueue the next")];
 
 impl Section {
     const ALL: [Self; 5] = [Self::File, Self::Defaults, Self::Job, Self::Backoff, Self::Queue];
@@ -163,7 +164,7 @@ fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
         let runs = retries.map_or("N".to_owned(), |retries| (retries + 1).to_string());
         return Some(format!("write `max_attempts = {runs}`: it counts every attempt, the first included"));
     }
-    look_up(ABSENT, &key).map(str::to_owned)
+    None
 }
 
 /// Is this a table with a `command`, and so meant as a job, wherever it stands?

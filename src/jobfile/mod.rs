@@ -6,14 +6,16 @@
 //! ```
 //!
 //! `file` walks the parsed table. `shared_keys` reads the keys that `[defaults]` and a job have in common, with `retry`
-//! and `backoff`; `job` reads the keys of a job alone; `queues` the limits of queues; `codes` reads the keys that name error codes. `checks` compares
-//! the levels. All of them take typed values from `read`, ask `keys` about unknown keys, and record mistakes in
+//! and `backoff`; `job` reads the keys of a job alone; `queues` the limits of queues; `codes` reads the keys that name
+//! error codes. `checks` compares the levels, `chains` the jobs that name each other. All of them take typed values from
+//! `read`, ask `keys` about unknown keys, and record mistakes in
 //! `diagnostics`.
 //!
 //! A new key that `[defaults]` and jobs share needs a line in `keys`, an arm in `shared_keys`, a field of
 //! [`crate::model::JobSpec`], and its place in `jobs.schema.json` and `jobs.example.toml`.
 
 mod backoff;
+mod chains;
 mod checks;
 mod codes;
 mod diagnostics;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::diagnostics::Mistakes;
+use super::diagnostics::{Mistakes, Span};
 use super::read::{Entry, Value, distinct};
 use super::retry::RetryKeys;
 use crate::model::{Bytes, Command, JobSpec, check_name, check_variable};
@@ -16,6 +16,8 @@ pub(super) struct Level {
     pub retry: RetryKeys,
     /// `success_exit_codes` of this level; empty if it is given and cannot be read.
     pub success: Option<Vec<u8>>,
+    /// The name of the alert.
+    pub on_dead: Option<(String, Span)>,
 }
 
 impl Level {
@@ -26,13 +28,14 @@ impl Level {
             spec: JobSpec::new("", no_command, joined(dir, "")),
             retry: RetryKeys::default(),
             success: None,
+            on_dead: None,
         }
     }
 
     /// The level of the job `name`, which says nothing yet and takes everything over from this level.
     pub(super) fn job(&self, name: &str) -> Self {
         let spec = JobSpec { name: name.to_owned(), ..self.spec.clone() };
-        Self { spec, retry: RetryKeys::default(), success: None }
+        Self { spec, retry: RetryKeys::default(), success: None, on_dead: None }
     }
 
     /// Reads one of the shared keys. `dir` holds the file.
@@ -56,6 +59,7 @@ impl Level {
                 spec.exit.success.clone_from(&statuses);
                 self.success = Some(statuses);
             }
+            "on_dead" => self.on_dead = value.text(mistakes).map(|name| (name.to_owned(), value.at())),
             "output_limit" => replace(&mut spec.output_limit, output_limit(value, mistakes)),
             _ => self.retry.take(entry, mistakes),
         }

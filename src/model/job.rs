@@ -1,6 +1,7 @@
 //! A job definition, resolved and ready to be frozen into a job.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,52 @@ pub struct JobSpec {
     /// At most one unfinished job may hold this key.
     #[serde(skip)]
     pub unique_key: Option<String>,
+    /// The alert: a job of this definition is enqueued when the job dies. It has no alert of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_dead: Option<Box<FrozenJob>>,
+}
+
+/// A definition that is stored on its own, with the values that a job keeps in columns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrozenJob {
+    spec: JobSpec,
+    queue: String,
+    priority: i32,
+    unique_key: Option<String>,
+}
+
+impl FrozenJob {
+    pub fn freeze(mut spec: JobSpec) -> Self {
+        let (queue, priority) = (mem::take(&mut spec.queue), mem::take(&mut spec.priority));
+        let unique_key = spec.unique_key.take();
+        Self { spec, queue, priority, unique_key }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// The definition as it was frozen.
+    pub fn thaw(self) -> JobSpec {
+        let Self { spec, queue, priority, unique_key } = self;
+        JobSpec { queue, priority, unique_key, ..spec }
+    }
+}
+
+/// A job with what it is after, ready to be enqueued together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chain {
+    /// What the last job is after, and what that is after, dependencies first.
+    pub before: Vec<Link>,
+    pub last: Link,
+}
+
+/// A job of a [`Chain`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    pub spec: JobSpec,
+    /// What the job is after: indexes of [`Chain::before`].
+    pub after: Vec<usize>,
 }
 
 impl JobSpec {
@@ -98,6 +145,7 @@ impl JobSpec {
             exit: ExitRules::default(),
             output_limit: Self::DEFAULT_OUTPUT_LIMIT,
             unique_key: None,
+            on_dead: None,
         }
     }
 }

@@ -29,7 +29,7 @@ pub use error_code::{
     CANCELLED, CodePattern, EXPIRED, ErrorCode, ExitCodes, ExitEntry, ExitKey, INTERRUPTED,
     LISTABLE_RESERVED, RESERVED, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED,
 };
-pub use job::{Command, JobSpec, check_name, check_variable};
+pub use job::{Chain, Command, FrozenJob, JobSpec, Link, check_name, check_variable};
 pub use limits::{Limits, Rate};
 pub use percentiles::Percentiles;
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};

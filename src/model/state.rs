@@ -60,6 +60,8 @@ words! {
         Scheduled = "scheduled",
         /// Due in the future, started before.
         Retrying = "retrying",
+        /// After jobs that have not all succeeded, due or not.
+        Blocked = "blocked",
     }
 }
 

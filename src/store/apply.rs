@@ -108,7 +108,7 @@ fn apply_schedules(
             Change::Unchanged => {}
             Change::Removed => schedules::remove(tx, name)?,
             Change::Added | Change::Changed => {
-                let found = wanted.iter().find(|schedule| schedule.spec.name == *name);
+                let found = wanted.iter().find(|schedule| schedule.name() == name);
                 found.map_or(Ok(()), |schedule| schedules::put(tx, file, schedule, *next_at))?;
             }
         }
@@ -125,10 +125,10 @@ fn plan_schedules(
 ) -> Result<Vec<Applied>> {
     let mut applied = Vec::new();
     for schedule in wanted {
-        let name = &schedule.spec.name;
-        let row = present.iter().find(|row| row.spec.name == *name);
+        let name = schedule.name();
+        let row = present.iter().find(|row| row.name() == name);
         if let Some(row) = row.filter(|row| row.file != file) {
-            return Err(StoreError::AppliedElsewhere { name: name.clone(), file: row.file.clone() });
+            return Err(StoreError::AppliedElsewhere { name: name.to_owned(), file: row.file.clone() });
         }
         let change = match row {
             None => Change::Added,
@@ -142,11 +142,11 @@ fn plan_schedules(
             Some(row) => row.next_at,
             None => schedule.text.parse().ok().and_then(|parsed| parsed.first(begins)),
         };
-        applied.push(Applied { name: name.clone(), change, kind: Kind::Schedule { next_at } });
+        applied.push(Applied { name: name.to_owned(), change, kind: Kind::Schedule { next_at } });
     }
-    let is_wanted = |name: &str| wanted.iter().any(|schedule| schedule.spec.name == name);
-    for row in present.iter().filter(|row| row.file == file && !is_wanted(&row.spec.name)) {
-        let name = row.spec.name.clone();
+    let is_wanted = |name: &str| wanted.iter().any(|schedule| schedule.name() == name);
+    for row in present.iter().filter(|row| row.file == file && !is_wanted(row.name())) {
+        let name = row.name().to_owned();
         applied.push(Applied { name, change: Change::Removed, kind: Kind::Schedule { next_at: None } });
     }
     Ok(applied)

@@ -17,7 +17,7 @@ struct Rule {
     violations: &'static str,
 }
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
         violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
@@ -59,6 +59,16 @@ const RULES: [Rule; 12] = [
                      FROM attempts AS a JOIN jobs AS j ON j.id = a.job_id
                      JOIN definitions AS d ON d.id = j.definition_id
                      WHERE a.next_state = 'pending' AND NOT d.spec ->> '$.policy.retryable'",
+    },
+    Rule {
+        name: "a job waits for each dependency that has not succeeded",
+        violations: "SELECT 'job ' || id || ' waits for ' || waiting_for || ' job' || iif(waiting_for = 1, '', 's') || ', not ' || unfinished
+                     FROM (SELECT id, waiting_for, (SELECT count(*) FROM dependencies AS d LEFT JOIN jobs AS a ON a.id = d.after_id
+                                                    WHERE d.job_id = j.id AND a.state IS NOT 'succeeded') AS unfinished FROM jobs AS j)
+                     WHERE waiting_for <> unfinished
+                     UNION ALL
+                     SELECT 'a dependency of job ' || job_id || ' has no job' FROM dependencies
+                     WHERE job_id NOT IN (SELECT id FROM jobs)",
     },
     Rule {
         name: "every job has its definition",

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rusqlite::{Connection, params};
 
 use super::definition::Definitions;
-use super::enqueue::{self, Scheduled, unpack_args};
 use super::error::{Result, StoreError};
+use super::insert::{self, Scheduled, unpack_args};
 use super::queues::{self, Gate};
 use crate::model::{Bytes, ErrorCode, JobSpec};
 use crate::text::Timestamp;
@@ -88,7 +88,7 @@ fn due_jobs(
 ) -> Result<Vec<Candidate>> {
     let mut statement = tx.prepare_cached(
         "SELECT id, run_at FROM jobs
-         WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at <= ?3
+         WHERE state = 'pending' AND waiting_for = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
            AND (expires_at IS NULL OR expires_at > ?3)
          ORDER BY run_at, id LIMIT ?4",
     )?;
@@ -143,6 +143,6 @@ fn read(tx: &Connection, definitions: &mut Definitions, worker: i64, id: i64) ->
         stdin: row.get(6)?,
         last_error_code: last_code.and_then(|code| ErrorCode::parse(&code).ok()),
         last_worker: row.get(8)?,
-        scheduled: enqueue::scheduled(row.get(9)?, row.get(10)?),
+        scheduled: insert::scheduled(row.get(9)?, row.get(10)?),
     })
 }

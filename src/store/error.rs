@@ -50,6 +50,8 @@ pub enum StoreError {
         /// Which of the jobs to be enqueued, from 0.
         index: usize,
     },
+    /// A job to be enqueued is after this one, which does not exist.
+    NoDependency(i64),
     /// Another job file has applied a schedule of this name.
     AppliedElsewhere { name: String, file: String },
     /// Any other error of SQLite.
@@ -77,7 +79,14 @@ impl StoreError {
 
     /// May the file be damaged?
     pub(super) const fn may_be_damage(&self) -> bool {
-        !matches!(self, Self::Busy | Self::Full | Self::KeyHeld { .. } | Self::AppliedElsewhere { .. })
+        !matches!(
+            self,
+            Self::Busy
+                | Self::Full
+                | Self::KeyHeld { .. }
+                | Self::NoDependency(_)
+                | Self::AppliedElsewhere { .. }
+        )
     }
 }
 
@@ -161,6 +170,7 @@ impl fmt::Display for StoreError {
                 write!(f, "the unique key {key:?} is held by job {holder}")?;
                 if *started { f.write_str(", which has started and cannot be replaced") } else { Ok(()) }
             }
+            Self::NoDependency(id) => write!(f, "nothing was enqueued: there is no job {id} to wait for"),
             Self::AppliedElsewhere { name, file } => {
                 write!(f, "nothing was applied: {file} has applied a schedule of the name {name:?}")
             }

@@ -34,9 +34,14 @@ impl StateFilter {
                 "(j.state = 'dead' OR j.state = 'pending' AND j.expires_at <= ?1)".to_owned()
             }
             Self::State(state) => format!("j.state = '{state}'"),
-            Self::Phase(Phase::Ready) => format!("{waits} AND j.run_at <= ?1"),
-            Self::Phase(Phase::Scheduled) => format!("{waits} AND j.run_at > ?1 AND j.attempts = 0"),
-            Self::Phase(Phase::Retrying) => format!("{waits} AND j.run_at > ?1 AND j.attempts > 0"),
+            Self::Phase(Phase::Blocked) => format!("{waits} AND j.waiting_for > 0"),
+            Self::Phase(Phase::Ready) => format!("{waits} AND j.waiting_for = 0 AND j.run_at <= ?1"),
+            Self::Phase(Phase::Scheduled) => {
+                format!("{waits} AND j.waiting_for = 0 AND j.run_at > ?1 AND j.attempts = 0")
+            }
+            Self::Phase(Phase::Retrying) => {
+                format!("{waits} AND j.waiting_for = 0 AND j.run_at > ?1 AND j.attempts > 0")
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::definition::Definitions;
 use super::error::{Result, StoreError};
 use super::outputs::{self, Output};
+use super::{dependencies, expire};
 use crate::model::{
     Attempt, Circumstances, Decision, Exit, JobState, SelfReport, SpawnFailure, Status, classify, decide,
 };
@@ -49,15 +50,18 @@ pub enum Recorded {
         queue: String,
         /// The number of runs in the job's budget.
         runs: u32,
+        /// A job that was after this one waits for nothing more.
+        goes_on: bool,
     },
     /// The job is no longer this worker's, or this attempt was recorded before: nothing was changed.
     Late { job_id: i64, number: u32 },
 }
 
 impl Recorded {
-    /// Did the job go back to its queue?
-    pub fn is_retry(&self) -> bool {
-        matches!(self, Self::Written { attempt, .. } if attempt.next_state == JobState::Pending)
+    /// May a worker have more to start: the job again, one that was after it, or its alert?
+    pub fn makes_work(&self) -> bool {
+        matches!(self, Self::Written { attempt, goes_on, .. }
+            if *goes_on || matches!(attempt.next_state, JobState::Pending | JobState::Dead))
     }
 }
 
@@ -128,8 +132,12 @@ pub(super) fn finish(
         _ => expiry.0,
     });
     update_job(tx, worker, &attempt, run_at, expires_at, ended.report.result.as_deref())?;
+    if attempt.next_state == JobState::Dead && spec.on_dead.is_some() {
+        expire::call_alert(tx, attempt.job_id, attempt.finished_at)?;
+    }
+    let goes_on = attempt.next_state == JobState::Succeeded && dependencies::release(tx, attempt.job_id)?;
     let runs = spec.policy.runs();
-    Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, queue: held.queue, runs })
+    Ok(Recorded::Written { attempt: Box::new(attempt), name: held.name, queue: held.queue, runs, goes_on })
 }
 
 /// The fence: the job, if the job still runs exactly this attempt for exactly this worker.

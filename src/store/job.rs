@@ -5,8 +5,9 @@ use std::sync::Arc;
 use rusqlite::{OptionalExtension, Row};
 
 use super::definition;
-use super::enqueue::{self, Scheduled, unpack_args};
+use super::dependencies::{self, Awaited};
 use super::error::{Result, StoreError};
+use super::insert::{self, Scheduled, unpack_args};
 use super::open::Store;
 use super::outputs::Output;
 use super::queues::{Hold, Settings};
@@ -58,6 +59,12 @@ pub struct JobRow {
     pub hold: Option<Hold>,
     /// The schedule's time for this job.
     pub scheduled: Option<Scheduled>,
+    /// The jobs that it is after.
+    pub after: Vec<i64>,
+    /// The number of those that have not succeeded.
+    pub waiting_for: u32,
+    /// What a blocked job waits for; not read for lists.
+    pub awaited: Option<Awaited>,
 }
 
 /// Everything about one job, at one moment.
@@ -85,7 +92,12 @@ impl Store {
     pub fn job(&self, id: i64, now: Timestamp) -> Result<Option<JobRow>> {
         let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.id = ?1");
         self.read(|tx| {
-            Ok(tx.prepare_cached(&sql)?.query_row([id], |row| JobRow::read(row, now)).optional()?)
+            let job = tx.prepare_cached(&sql)?.query_row([id], |row| JobRow::read(row, now)).optional()?;
+            let Some(mut job) = job else { return Ok(None) };
+            if job.phase == Some(Phase::Blocked) {
+                job.awaited = dependencies::awaited(tx, id, now)?;
+            }
+            Ok(Some(job))
         })
     }
 
@@ -119,7 +131,8 @@ pub(super) const COLUMNS: &str =
     j.resolved_at, coalesce(j.resolution, 'replaced by job ' || j.replaced_by), j.scheduled_for, j.scheduled_offset,
     q.paused, q.max_running, q.rate, q.last_start_at,
     CASE WHEN q.max_running IS NOT NULL AND j.state = 'pending'
-         THEN (SELECT count(*) FROM jobs AS r WHERE r.state = 'running' AND r.queue = j.queue) ELSE 0 END";
+         THEN (SELECT count(*) FROM jobs AS r WHERE r.state = 'running' AND r.queue = j.queue) ELSE 0 END,
+    j.waiting_for, (SELECT json_group_array(after_id) FROM dependencies AS x WHERE x.job_id = j.id)";
 
 /// The tables that [`COLUMNS`] come from.
 pub(super) const TABLES: &str = "jobs AS j JOIN definitions AS d ON d.id = j.definition_id
@@ -166,8 +179,11 @@ impl JobRow {
             last_message: row.get(21)?,
             resolved_at: time(22)?,
             resolution: row.get(23)?,
-            scheduled: enqueue::scheduled(row.get(24)?, row.get(25)?),
+            scheduled: insert::scheduled(row.get(24)?, row.get(25)?),
             hold: Settings::read(row, 26)?.hold(row.get(30)?, now),
+            waiting_for: row.get(31)?,
+            after: serde_json::from_str(&row.get::<_, String>(32)?).unwrap_or_default(),
+            awaited: None,
         };
         job.apply_time(now);
         Ok(job)
@@ -185,6 +201,10 @@ impl JobRow {
             self.dead_reason = Some(DeadReason::Expired);
             self.error_code = Some(ErrorCode::built_in(EXPIRED));
             self.changed_at = self.changed_at.max(expiry);
+            return;
+        }
+        if self.waiting_for > 0 {
+            self.phase = Some(Phase::Blocked);
             return;
         }
         self.phase = Some(match (self.run_at <= now, self.attempts) {

@@ -17,6 +17,7 @@ pub struct Counts {
     pub ready: u64,
     pub scheduled: u64,
     pub retrying: u64,
+    pub blocked: u64,
     pub running: u64,
     pub succeeded: u64,
     /// Without the resolved ones.
@@ -51,7 +52,7 @@ pub struct Overview {
 
 impl Counts {
     pub fn unfinished(&self) -> u64 {
-        self.ready + self.scheduled + self.retrying + self.running
+        self.ready + self.scheduled + self.retrying + self.blocked + self.running
     }
 }
 
@@ -86,7 +87,7 @@ fn unfinished(tx: &Connection, now: Timestamp, overview: &mut Overview) -> Resul
     let mut waiting = tx.prepare_cached(
         "SELECT queue, count(*), sum(run_at > ?1), sum(run_at > ?1 AND attempts > 0),
                 coalesce(sum(expires_at <= ?1), 0)
-         FROM jobs WHERE state = 'pending' GROUP BY queue",
+         FROM jobs WHERE state = 'pending' AND waiting_for = 0 GROUP BY queue",
     )?;
     let mut rows = waiting.query([now.0])?;
     while let Some(row) = rows.next()? {
@@ -96,6 +97,17 @@ fn unfinished(tx: &Connection, now: Timestamp, overview: &mut Overview) -> Resul
         let (ready, scheduled) = (all.saturating_sub(later + dead), later.saturating_sub(retrying));
         queues.insert(row.get(0)?, Counts { ready, scheduled, retrying, dead, ..Counts::default() });
     }
+    let mut blocked = tx.prepare_cached(
+        "SELECT queue, count(*), coalesce(sum(expires_at <= ?1), 0)
+         FROM jobs WHERE state = 'pending' AND waiting_for > 0 GROUP BY queue",
+    )?;
+    let mut rows = blocked.query([now.0])?;
+    while let Some(row) = rows.next()? {
+        let (all, dead): (u64, u64) = (row.get(1)?, row.get(2)?);
+        let counts = queues.entry(row.get(0)?).or_default();
+        counts.blocked = all.saturating_sub(dead);
+        counts.dead += dead;
+    }
     for (queue, running) in queues::running(tx)? {
         queues.entry(queue).or_default().running = running;
     }
@@ -104,6 +116,7 @@ fn unfinished(tx: &Connection, now: Timestamp, overview: &mut Overview) -> Resul
         all.ready += counts.ready;
         all.scheduled += counts.scheduled;
         all.retrying += counts.retrying;
+        all.blocked += counts.blocked;
         all.running += counts.running;
         all.dead += counts.dead;
     }

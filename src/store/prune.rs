@@ -30,6 +30,8 @@ pub struct PruneFilter {
     pub queue: Option<String>,
     /// Finished at this time or before.
     pub until: Timestamp,
+    /// The time of the prune.
+    pub now: Timestamp,
 }
 
 /// The number of jobs of each state that was asked for.
@@ -37,6 +39,19 @@ pub type PruneCounts = Vec<(JobState, u64)>;
 
 /// When a finished job finished, and its id. Jobs are removed in this order.
 type Position = (i64, i64);
+
+/// The condition that no unfinished job is after a job.
+const UNNEEDED: &str = "NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
+                        WHERE d.after_id = jobs.id AND j.state IN ('pending', 'running'))";
+
+/// The same, if the waiting jobs that have expired are dead by then.
+fn unneeded(filter: &PruneFilter) -> String {
+    if filter.states.contains(&JobState::Dead) {
+        let waits = "(j.state = 'running' OR j.state = 'pending' AND coalesce(j.expires_at > ?1, 1))";
+        return UNNEEDED.replace("j.state IN ('pending', 'running')", waits);
+    }
+    UNNEEDED.to_owned()
+}
 
 /// The conditions of a filter besides the state.
 const SELECTED: &str = "changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
@@ -47,7 +62,10 @@ impl Store {
         let PruneFilter { name, queue, until, .. } = filter;
         self.read(|tx| {
             let count = |condition: &str| -> Result<u64> {
-                let sql = format!("SELECT count(*) FROM jobs WHERE {condition} AND {SELECTED}");
+                let sql = format!(
+                    "SELECT count(*) FROM jobs WHERE {condition} AND {SELECTED} AND {}",
+                    unneeded(filter)
+                );
                 Ok(tx.prepare_cached(&sql)?.query_row(params![until.0, name, queue], |row| row.get(0))?)
             };
             let of_state = |state: &JobState| {
@@ -70,7 +88,9 @@ impl Store {
     pub fn prune(&mut self, filter: &PruneFilter, go_on: &mut dyn FnMut(u64) -> bool) -> Result<PruneCounts> {
         let mut counts: PruneCounts = filter.states.iter().map(|state| (*state, 0)).collect();
         if filter.states.contains(&JobState::Dead) {
-            while !self.write(|tx| expire::expire_due(tx, filter.until, PAGE))?.is_empty() && go_on(0) {
+            while !self.write(|tx| expire::expire_due(tx, filter.until, PAGE, filter.now))?.is_empty()
+                && go_on(0)
+            {
                 thread::sleep(GAP);
             }
         }
@@ -124,8 +144,9 @@ fn remove_for_a_while(
     until: Timestamp,
 ) -> Result<(usize, u64)> {
     // A trigger removes the history.
-    let mut delete =
-        tx.prepare_cached("DELETE FROM jobs WHERE id = ?1 AND state = ?2 AND changed_at <= ?3")?;
+    let mut delete = tx.prepare_cached(&format!(
+        "DELETE FROM jobs WHERE id = ?1 AND state = ?2 AND changed_at <= ?3 AND {UNNEEDED}"
+    ))?;
     let begun = Instant::now();
     let mut removed = 0;
     for (index, (_, id)) in found.iter().enumerate() {

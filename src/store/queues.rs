@@ -100,7 +100,10 @@ impl Store {
     pub fn count_unfinished(&self, selected: Option<&[String]>) -> Result<u64> {
         self.read(|tx| {
             let mut count = tx.prepare_cached(
-                "SELECT (SELECT count(*) FROM jobs WHERE state = 'pending' AND (?1 IS NULL OR queue = ?1))
+                "SELECT (SELECT count(*) FROM jobs
+                         WHERE state = 'pending' AND waiting_for = 0 AND (?1 IS NULL OR queue = ?1))
+                      + (SELECT count(*) FROM jobs
+                         WHERE state = 'pending' AND waiting_for > 0 AND (?1 IS NULL OR queue = ?1))
                       + (SELECT count(*) FROM jobs WHERE state = 'running' AND (?1 IS NULL OR queue = ?1))",
             )?;
             let Some(queues) = selected else {
@@ -196,7 +199,7 @@ pub(super) fn open_levels(tx: &Connection, selected: Option<&[String]>, gate: &G
 /// All levels, found by leaps over the index.
 pub(super) fn levels(tx: &Connection) -> Result<Vec<Level>> {
     let mut next = tx.prepare_cached(
-        "SELECT queue FROM jobs WHERE state = 'pending' AND queue > ?1 ORDER BY queue LIMIT 1",
+        "SELECT queue FROM jobs WHERE state = 'pending' AND waiting_for = 0 AND queue > ?1 ORDER BY queue LIMIT 1",
     )?;
     let (mut levels, mut last) = (Vec::new(), String::new());
     while let Some(queue) = next.query_row([&last], |row| row.get::<_, String>(0)).optional()? {
@@ -212,7 +215,7 @@ pub(super) fn levels(tx: &Connection) -> Result<Vec<Level>> {
 /// The levels of one queue, the highest priority first.
 fn levels_of(tx: &Connection, queue: &str) -> Result<Vec<Level>> {
     let mut next = tx.prepare_cached(
-        "SELECT priority FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority < ?2
+        "SELECT priority FROM jobs WHERE state = 'pending' AND waiting_for = 0 AND queue = ?1 AND priority < ?2
          ORDER BY priority DESC LIMIT 1",
     )?;
     let (mut levels, mut below) = (Vec::new(), i32::MAX);
@@ -238,10 +241,10 @@ pub(super) fn due_times(
     now: Timestamp,
 ) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
     let mut statement = tx.prepare_cached(
-        "SELECT (SELECT run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at <= ?3
-                 AND (expires_at IS NULL OR expires_at > ?3) ORDER BY run_at LIMIT 1),
-                (SELECT run_at FROM jobs WHERE state = 'pending' AND queue = ?1 AND priority = ?2 AND run_at > ?3
-                 ORDER BY run_at LIMIT 1)",
+        "SELECT (SELECT run_at FROM jobs WHERE state = 'pending' AND waiting_for = 0 AND queue = ?1 AND priority = ?2
+                 AND run_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3) ORDER BY run_at LIMIT 1),
+                (SELECT run_at FROM jobs WHERE state = 'pending' AND waiting_for = 0 AND queue = ?1 AND priority = ?2
+                 AND run_at > ?3 ORDER BY run_at LIMIT 1)",
     )?;
     let (mut due, mut later) = (None, None);
     for (queue, priority) in levels {

@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, params};
 
-use super::enqueue::{self, NewJob};
 use super::error::Result;
+use super::insert::{self, NewJob};
 use super::open::Store;
 use super::retry::{Answer, Refusal};
-use super::{definition, expire};
+use super::{definition, dependencies, expire};
 use crate::model::JobState;
 use crate::text::Timestamp;
 
@@ -69,22 +69,23 @@ fn refusal<'a>(
         return Ok(Err(Refusal::NotRetryable));
     }
     if let Some(key) = &new.spec.unique_key
-        && let Some(holder) = enqueue::key_holder(tx, key, now)?
+        && let Some(holder) = expire::key_holder(tx, key, now)?
     {
         return Ok(Err(Refusal::KeyTaken(holder.id)));
     }
     Ok(Ok(new))
 }
 
-/// Enqueues the new job in place of the old one. Gives its id.
+/// Enqueues the new job in place of the old one: after the same jobs, and before those that wait. Gives its id.
 fn replace(tx: &Connection, old: i64, new: &NewJob, now: Timestamp) -> Result<i64> {
     tx.prepare_cached(
         "UPDATE jobs SET resolved_at = ?2, resolution = NULL, idempotency_key = NULL WHERE id = ?1",
     )?
     .execute(params![old, now.0])?;
     let definition = definition::intern(tx, &new.spec)?;
-    let mut insert = tx.prepare_cached(enqueue::INSERT)?;
-    let id = enqueue::insert(&mut insert, tx, new, definition, now)?;
+    let mut insert = tx.prepare_cached(insert::INSERT)?;
+    let id = insert::insert(&mut insert, tx, new, definition, &dependencies::after(tx, old)?, now)?;
+    dependencies::replace(tx, old, id)?;
     tx.prepare_cached("INSERT INTO inputs (job_id, stdin) SELECT ?2, stdin FROM inputs WHERE job_id = ?1")?
         .execute([old, id])?;
     tx.prepare_cached("UPDATE jobs SET replaced_by = ?2 WHERE id = ?1")?.execute([old, id])?;

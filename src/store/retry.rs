@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::error::Result;
 use super::open::Store;
-use super::{definition, enqueue, expire};
+use super::{definition, expire};
 use crate::model::JobState;
 use crate::text::Timestamp;
 
@@ -70,7 +70,7 @@ fn retry_one(tx: &Connection, id: i64, force: bool, now: Timestamp) -> Result<An
         return refused(Refusal::NotRetryable);
     }
     if let Some(key) = &unique_key
-        && let Some(holder) = enqueue::key_holder(tx, key, now)?
+        && let Some(holder) = expire::key_holder(tx, key, now)?
     {
         return refused(Refusal::KeyTaken(holder.id));
     }

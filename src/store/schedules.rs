@@ -7,10 +7,11 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
-use super::enqueue::{self, NewJob, Scheduled};
+use super::enqueue;
 use super::error::{Result, StoreError};
+use super::insert::{After, NewJob, Scheduled};
 use super::open::Store;
-use crate::model::{JobSpec, Missed, ScheduleText};
+use crate::model::{Chain, FrozenJob, Link, Missed, ScheduleText};
 use crate::text::Timestamp;
 
 /// Schedules that fire in one turn; the rest waits for the next.
@@ -19,15 +20,22 @@ const MAX_SCHEDULES: usize = 100;
 /// A schedule as a job file declares it.
 #[derive(Clone, Debug)]
 pub struct ApplySchedule {
-    pub spec: JobSpec,
+    pub chain: Chain,
     pub text: ScheduleText,
+}
+
+impl ApplySchedule {
+    /// The name of the job.
+    pub fn name(&self) -> &str {
+        &self.chain.last.spec.name
+    }
 }
 
 /// An applied schedule.
 #[derive(Clone, Debug)]
 pub struct ScheduleRow {
-    /// The definition, frozen.
-    pub spec: JobSpec,
+    /// The job and what it is after, frozen.
+    pub chain: Chain,
     pub text: ScheduleText,
     /// The canonical path of the job file.
     pub file: String,
@@ -41,9 +49,14 @@ pub struct ScheduleRow {
 }
 
 impl ScheduleRow {
+    /// The name of the job.
+    pub fn name(&self) -> &str {
+        &self.chain.last.spec.name
+    }
+
     /// Is this what the job file declares?
     pub fn is(&self, declared: &ApplySchedule) -> bool {
-        self.spec == declared.spec && self.text == declared.text
+        self.chain == declared.chain && self.text == declared.text
     }
 }
 
@@ -56,32 +69,33 @@ pub struct Fired {
     pub job_id: Option<i64>,
 }
 
-/// A definition with the values that a job keeps in columns.
+/// A job of a chain, as it is stored.
 #[derive(Serialize, Deserialize)]
-struct FrozenJob {
-    spec: JobSpec,
-    queue: String,
-    priority: i32,
-    unique_key: Option<String>,
+struct FrozenLink {
+    job: FrozenJob,
+    /// Indexes of earlier links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    after: Vec<usize>,
 }
 
-impl FrozenJob {
-    fn to_text(spec: &JobSpec) -> Result<String> {
-        let frozen = Self {
-            spec: spec.clone(),
-            queue: spec.queue.clone(),
-            priority: spec.priority,
-            unique_key: spec.unique_key.clone(),
-        };
-        serde_json::to_string(&frozen).map_err(|error| StoreError::InvalidData(error.to_string()))
-    }
+fn freeze(chain: &Chain) -> Result<String> {
+    let freeze =
+        |link: &Link| FrozenLink { job: FrozenJob::freeze(link.spec.clone()), after: link.after.clone() };
+    let links: Vec<_> = chain.before.iter().chain([&chain.last]).map(freeze).collect();
+    serde_json::to_string(&links).map_err(|error| StoreError::InvalidData(error.to_string()))
+}
 
-    fn parse(text: &str) -> Result<JobSpec> {
-        let frozen: Self = serde_json::from_str(text)
-            .map_err(|error| StoreError::InvalidData(format!("a schedule: {error}")))?;
-        let Self { spec, queue, priority, unique_key } = frozen;
-        Ok(JobSpec { queue, priority, unique_key, ..spec })
+fn thaw(text: &str) -> Result<Chain> {
+    let links: serde_json::Result<Vec<FrozenLink>> = serde_json::from_str(text);
+    let links = links.map_err(|error| StoreError::InvalidData(format!("a schedule: {error}")))?;
+    let mut before: Vec<_> =
+        links.into_iter().map(|link| Link { spec: link.job.thaw(), after: link.after }).collect();
+    let last = before.pop().ok_or_else(|| StoreError::InvalidData("a schedule without a job".to_owned()))?;
+    let is_in_order = |(index, link): (usize, &Link)| link.after.iter().all(|after| *after < index);
+    if !before.iter().chain([&last]).enumerate().all(is_in_order) {
+        return Err(StoreError::InvalidData("a schedule whose chain is out of order".to_owned()));
     }
+    Ok(Chain { before, last })
 }
 
 impl Store {
@@ -141,8 +155,8 @@ fn read(row: &Row) -> rusqlite::Result<Result<ScheduleRow>> {
     };
     let (file, next_at, skipped, paused) =
         (row.get(4)?, row.get::<_, Option<i64>>(5)?, row.get(8)?, row.get(9)?);
-    Ok(FrozenJob::parse(&job).map(|spec| ScheduleRow {
-        spec,
+    Ok(thaw(&job).map(|chain| ScheduleRow {
+        chain,
         text,
         file,
         next_at: next_at.map(Timestamp),
@@ -159,15 +173,15 @@ pub(super) fn put(
     schedule: &ApplySchedule,
     next_at: Option<Timestamp>,
 ) -> Result<()> {
-    let ApplySchedule { spec, text } = schedule;
+    let ApplySchedule { chain, text } = schedule;
     tx.prepare_cached(
         "INSERT INTO schedules (name, job, schedule, timezone, missed, file, next_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT DO UPDATE SET job = ?2, schedule = ?3, timezone = ?4, missed = ?5, next_at = ?7",
     )?
     .execute(params![
-        spec.name,
-        FrozenJob::to_text(spec)?,
+        schedule.name(),
+        freeze(chain)?,
         text.schedule,
         text.timezone,
         text.missed.as_str(),
@@ -216,26 +230,33 @@ fn fire(tx: &Connection, row: &ScheduleRow, now: Timestamp, fired: &mut Vec<Fire
         Some((next, schedule)) => schedule.due(next, now, row.text.missed),
         None => (Vec::new(), None),
     };
-    let spec = Arc::new(row.spec.clone());
+    let links = row.chain.before.iter().map(|link| (link, true)).chain([(&row.chain.last, false)]);
+    let jobs = links.map(|(link, is_dependency)| NewJob {
+        after: link.after.iter().copied().map(After::InCall).collect(),
+        is_dependency,
+        ..NewJob::new(Arc::new(link.spec.clone()))
+    });
+    let mut jobs: Vec<NewJob> = jobs.collect();
     let (mut last, mut skipped) = (None, 0_u64);
     for at in times {
         let offset = schedule.as_ref().map_or(0, |schedule| schedule.offset_at(at));
-        let scheduled = Some(Scheduled { at, offset });
-        let job = NewJob { scheduled, ..NewJob::new(Arc::clone(&spec)) };
-        let enqueued = enqueue::insert_all(tx, &[job], now, &mut |_| ())?;
+        for job in &mut jobs {
+            job.scheduled = Some(Scheduled { at, offset });
+        }
+        let enqueued = enqueue::insert_all(tx, &jobs, now, &mut |_| ())?;
         let job_id = enqueued.last().filter(|job| job.created).map(|job| job.id);
         match job_id {
             Some(id) => last = Some((at, id)),
             None => skipped += 1,
         }
-        fired.push(Fired { name: spec.name.clone(), at, job_id });
+        fired.push(Fired { name: row.name().to_owned(), at, job_id });
     }
     tx.prepare_cached(
         "UPDATE schedules SET next_at = ?2, last_fired_at = coalesce(?3, last_fired_at),
                               last_job_id = coalesce(?4, last_job_id), skipped = skipped + ?5 WHERE name = ?1",
     )?
     .execute(params![
-        spec.name,
+        row.name(),
         next.map(|at| at.0),
         last.map(|(at, _)| at.0),
         last.map(|(_, id)| id),

@@ -68,7 +68,7 @@ impl Store {
             }
             // A job whose time was missed may have expired already.
             turn.fired = schedules::fire_due(tx, now)?;
-            turn.expired = expire::expire_due(tx, now, MAX_EXPIRED)?;
+            turn.expired = expire::expire_due(tx, now, MAX_EXPIRED, now)?;
             let mut gate = Gate::read(tx, now)?;
             turn.claims =
                 claim::claim(tx, definitions, request.worker, request.queues, request.idle_slots, &mut gate)?;

@@ -23,10 +23,10 @@ use crate::model::{JobState, StopReason, signal};
 use crate::process::{Inherited, ZombieReaper};
 use crate::report::{self, EventKind, Reporter};
 use crate::store::{
-    Backlog, Definitions, DroppedJob, Ended, Fired, Output, Recorded, Store, StoreError, Turn, TurnRequest,
-    Waiting,
+    Backlog, Blocked, Definitions, DroppedJob, Ended, Fired, Output, Recorded, Store, StoreError, Turn,
+    TurnRequest, Waiting,
 };
-use crate::text::{Millis, Timestamp};
+use crate::text::{Millis, Timestamp, counted};
 use crate::wake;
 
 /// The interval at which a worker polls other workers' locks and the database, for work that no wake-up announced.
@@ -68,6 +68,7 @@ pub(super) async fn run(
         trouble: StoreTrouble::default(),
         zombies: ZombieReaper::default(),
         backlog: Backlog::default(),
+        blocked: Blocked::default(),
         summary: Summary::default(),
         claimed: 0,
         ended: Vec::new(),
@@ -91,6 +92,7 @@ pub(super) async fn run(
     dispatcher.serve(&mut inbox).await?;
     dispatcher.summary.stopped_by = dispatcher.summary.stopped_by.filter(|_| !dispatcher.has_done_enough());
     registration.end(&mut dispatcher.store)?;
+    dispatcher.note_stuck();
     let Summary { attempts, succeeded, dead, .. } = dispatcher.summary;
     dispatcher.report(EventKind::WorkerStopped { attempts, succeeded, dead });
     Ok(dispatcher.summary)
@@ -112,6 +114,8 @@ struct Dispatcher<'a> {
     zombies: ZombieReaper,
     /// As of the last turn.
     backlog: Backlog,
+    /// Read when nothing else is left to do, by a worker that drains.
+    blocked: Blocked,
     summary: Summary,
     /// Claims that became attempts, or are about to.
     claimed: u64,
@@ -176,21 +180,42 @@ impl Dispatcher<'_> {
                     self.report(EventKind::Notice("the database can be written again".to_owned()));
                 }
                 let returned = !std::mem::take(&mut self.returned).is_empty();
-                let has_requeued = returned || turn.recorded.iter().any(Recorded::is_retry);
+                let makes_work = returned || turn.recorded.iter().any(Recorded::makes_work);
+                let has_expired = !turn.expired.is_empty();
                 let place_freed = turn.backlog.place_freed;
-                let has_ended = !turn.recorded.is_empty() || !turn.expired.is_empty();
+                let has_ended = !turn.recorded.is_empty();
                 let has_enqueued = turn.fired.iter().any(|fired| fired.job_id.is_some());
                 self.apply(turn);
-                // Another worker may have an idle slot for a new or requeued job, or for a place that came free in a full queue, or
-                // may wait for the last job so that it can end. Nothing else may wake the others: two idle workers would wake
-                // each other for ever.
-                if has_requeued || has_enqueued || place_freed || has_ended && self.slots.busy() == 0 {
+                // Another worker may have an idle slot for a new or requeued job, one that goes on, an alert, or a place that came
+                // free in a full queue, or may wait for the last job so that it can end. Nothing else may wake the others: two
+                // idle workers would wake each other for ever.
+                if makes_work
+                    || has_expired
+                    || has_enqueued
+                    || place_freed
+                    || has_ended && self.slots.busy() == 0
+                {
                     self.wake_others();
                 }
-                Ok(())
+                self.look_for_blocked()
             }
             Err(error) => self.handle_store_error(error),
         }
+    }
+
+    /// A drain whose last jobs are blocked goes on as long as one of them can still become ready.
+    fn look_for_blocked(&mut self) -> Result<()> {
+        self.blocked = Blocked::default();
+        if self.options.until == Until::Drained
+            && !self.backlog.running
+            && self.backlog.waiting == Waiting::Nothing
+        {
+            match self.store.blocked(self.options.queues.as_deref()) {
+                Ok(blocked) => self.blocked = blocked,
+                Err(error) => return self.handle_store_error(error),
+            }
+        }
+        Ok(())
     }
 
     /// The number of attempts that can start once the ended ones are on disk.
@@ -229,6 +254,19 @@ impl Dispatcher<'_> {
         }
     }
 
+    /// Says how many jobs the drain left, which nothing but a person can help on.
+    fn note_stuck(&mut self) {
+        self.summary.stuck = self.blocked.stuck;
+        if self.blocked.stuck > 0 {
+            let (jobs, wait) =
+                (counted(self.blocked.stuck, "job"), if self.blocked.stuck == 1 { "waits" } else { "wait" });
+            self.report(EventKind::Notice(format!(
+                "{jobs} still {wait} for jobs that are dead or cancelled; runner inspect jobs --state blocked lists them, \
+                 runner explain ID tells what goes on"
+            )));
+        }
+    }
+
     fn wake_others(&self) {
         wake::wake_others(&self.store.file().run_dir(), &self.worker_id);
     }
@@ -241,7 +279,7 @@ impl Dispatcher<'_> {
 
     fn report_recorded(&mut self, recorded: Recorded) {
         match recorded {
-            Recorded::Written { attempt, name, queue, runs } => {
+            Recorded::Written { attempt, name, queue, runs, .. } => {
                 // A dead worker may have worked on other queues.
                 if self.options.takes_from(&queue) {
                     self.summary.attempts += 1;
@@ -512,7 +550,9 @@ impl Dispatcher<'_> {
     fn has_done_enough(&self) -> bool {
         let left = match self.options.until {
             Until::Stopped => true,
-            Until::Drained => self.backlog.running || self.backlog.waiting > Waiting::Nothing,
+            Until::Drained => {
+                self.backlog.running || self.backlog.waiting > Waiting::Nothing || self.blocked.goes_on
+            }
             Until::Idle => self.backlog.running || self.backlog.waiting >= Waiting::HeldBack,
         };
         !left || self.options.max_jobs.is_some_and(|most| self.claimed >= most)

@@ -24,7 +24,9 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
     let path = canonical(&file.path)?;
     let wanted = schedules(&file);
     for schedule in &wanted {
-        check_limits(&schedule.spec, &[])?;
+        for link in schedule.chain.before.iter().chain([&schedule.chain.last]) {
+            check_limits(&link.spec, &[])?;
+        }
     }
     let declared = Declarations { file: &path, schedules: &wanted, queues: &file.queues };
     let now = clock::now();
@@ -63,14 +65,14 @@ pub fn canonical(path: &Path) -> Result<String> {
 /// The schedules that a job file declares.
 pub fn schedules(file: &JobFile) -> Vec<ApplySchedule> {
     let scheduled = file.jobs.iter().filter_map(|job| Some((job, job.schedule.clone()?)));
-    scheduled.map(|(job, text)| ApplySchedule { spec: job.spec.clone(), text }).collect()
+    scheduled.map(|(job, text)| ApplySchedule { chain: file.chain(job), text }).collect()
 }
 
 /// The names of the applied schedules that differ from what their file declares now.
 pub fn stale<'r>(rows: &[&'r ScheduleRow], file: &JobFile) -> Vec<&'r str> {
     let declared = schedules(file);
     let differs = |row: &&&ScheduleRow| !declared.iter().any(|schedule| row.is(schedule));
-    rows.iter().filter(differs).map(|row| row.spec.name.as_str()).collect()
+    rows.iter().filter(differs).map(|row| row.name()).collect()
 }
 
 fn show(out: &mut Output, Applied { name, change, kind }: &Applied, now: Timestamp) -> Written {

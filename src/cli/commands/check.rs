@@ -113,6 +113,12 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     if !codes.is_empty() {
         out.fact("codes", &codes.join(", "))?;
     }
+    if !job.after.is_empty() {
+        out.fact("after", &job.after.join(", "))?;
+    }
+    if let Some(alert) = &spec.on_dead {
+        out.fact("on_dead", alert.name())?;
+    }
     if let Some(schedule) = &job.schedule {
         show_schedule(out, schedule)?;
     }

@@ -148,10 +148,14 @@ impl Typed {
 type Candidates = fn(&Typed) -> Vec<CompletionCandidate>;
 
 /// Verb, argument, and its candidates.
-const VALUES: [(&str, &str, Candidates); 26] = [
+const VALUES: [(&str, &str, Candidates); 27] = [
     ("enqueue", "names", declared),
     ("enqueue", "queue", queues),
     ("enqueue", "on_conflict", |_| words(["skip", "replace", "error"])),
+    ("enqueue", "after", |typed| {
+        let is_id = |word: &CompletionCandidate| word.get_value().as_encoded_bytes()[0].is_ascii_digit();
+        jobs(typed, &[]).into_iter().filter(is_id).collect()
+    }),
     ("work", "queue", queues),
     ("inspect", "what", |typed| {
         let lists = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
@@ -220,7 +224,7 @@ fn paused(typed: &Typed) -> BTreeSet<String> {
 /// The schedules that are paused, or that are not.
 fn schedules(typed: &Typed, paused: bool) -> Vec<String> {
     let rows = typed.store().and_then(|store| store.schedules().ok()).unwrap_or_default();
-    rows.into_iter().filter(|row| row.paused == paused).map(|row| row.spec.name).collect()
+    rows.into_iter().filter(|row| row.paused == paused).map(|row| row.name().to_owned()).collect()
 }
 
 fn dead_codes(typed: &Typed) -> Vec<CompletionCandidate> {

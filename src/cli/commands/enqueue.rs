@@ -19,7 +19,7 @@ use crate::cli::waiter::{Waiter, final_text};
 use crate::cli::{batch, locate};
 use crate::clock;
 use crate::model::{Attempt, Command, JobState};
-use crate::store::{Enqueued, JobRow, NewJob, Store, StoreError};
+use crate::store::{After, Enqueued, JobRow, NewJob, Store, StoreError};
 use crate::text::{Timestamp, counted, local_time, safe_line};
 use crate::wake;
 
@@ -32,7 +32,8 @@ const MAX_NAMED: usize = 5;
 pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStatus> {
     let mut jobs = plan(global, args)?;
     if args.stdin {
-        let [job] = jobs.as_mut_slice() else {
+        let mut named = jobs.iter_mut().filter(|job| !job.is_dependency);
+        let (Some(job), None) = (named.next(), named.next()) else {
             bail!(CliError::usage("--stdin is for a single job"));
         };
         job.stdin = Some(read_input()?);
@@ -60,7 +61,9 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
     }
     print_ids(out, &store, &enqueued)?;
     if args.waiting.wait {
-        return wait(out, &mut store, &enqueued, args.waiting);
+        let named = enqueued.iter().filter(|enqueued| !jobs[enqueued.index].is_dependency);
+        let ids: Vec<_> = named.map(|enqueued| enqueued.id).collect();
+        return wait(out, &mut store, &ids, args.waiting);
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -78,9 +81,8 @@ fn enqueue_failure(store: &Store, error: StoreError) -> anyhow::Error {
 }
 
 /// Waits for the jobs, also for earlier jobs that hold a key.
-fn wait(out: &mut Output, store: &mut Store, enqueued: &[Enqueued], args: WaitOptions) -> Result<ExitStatus> {
-    let ids: Vec<_> = enqueued.iter().map(|job| job.id).collect();
-    Waiter::new(args.wait_timeout, out.quiet)?.wait_for(store, &ids, &mut |store, job, last| {
+fn wait(out: &mut Output, store: &mut Store, ids: &[i64], args: WaitOptions) -> Result<ExitStatus> {
+    Waiter::new(args.wait_timeout, out.quiet)?.wait_for(store, ids, &mut |store, job, last| {
         // A person cancelled the job and knows; cron need not mail it.
         if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && out.quiet) {
             return Ok(());
@@ -135,12 +137,11 @@ fn plan(global: &Global, args: &Enqueue) -> Result<Vec<NewJob>> {
         return batch::read(global, path, &options);
     }
     let planner = Planner::new(global, clock::now());
-    let plan = |options: &JobOptions| planner.job(Arc::new(planner.spec(&[options])?), &[options]);
     if args.names.is_empty() && !args.all && options.command.is_none() && !options.args.is_empty() {
         options.command = Some(Command::Argv(std::mem::take(&mut options.args)));
     }
     if options.command.is_some() {
-        return Ok(vec![plan(&options)?]);
+        return Ok(vec![planner.job(Arc::new(planner.spec(&[&options])?), &[&options])?]);
     }
     if let Some(name) = &options.name {
         bail!(
@@ -170,7 +171,7 @@ fn plan(global: &Global, args: &Enqueue) -> Result<Vec<NewJob>> {
         bail!(CliError::usage("arguments after -- go to a single job, and several are named"));
     }
     check_keys(&options, names.len() == 1)?;
-    names.into_iter().map(|name| plan(&JobOptions { name: Some(name), ..options.clone() })).collect()
+    planner.declared_jobs(names, &options)
 }
 
 /// A key belongs to one job.
@@ -189,11 +190,11 @@ fn check_keys(options: &JobOptions, single: bool) -> Result<()> {
 /// Warns of earlier jobs that hold a key, whose ids are printed in place of new ones.
 fn warn_of_held_keys(store: &Store, args: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     let mut held = 0;
-    for (args, Enqueued { id, .. }) in args.iter().zip(enqueued).filter(|(_, job)| !job.created) {
+    for Enqueued { index, id, .. } in enqueued.iter().filter(|job| !job.created) {
         let Some(job) = store.job(*id, clock::now())? else { continue };
         held += 1;
         if held <= MAX_NAMED {
-            warn(&held_key(args, &job));
+            warn(&held_key(&args[*index], &job));
         }
     }
     if held > MAX_NAMED {
@@ -247,8 +248,17 @@ fn show_plan(out: &mut Output, jobs: &[NewJob], now: Timestamp) -> Written {
         }
         let due = job.run_at.filter(|at| *at > now).map_or_else(|| "at once".to_owned(), local_time);
         let attempts = counted(job.spec.policy.runs(), "attempt");
+        let after: Vec<String> = job
+            .after
+            .iter()
+            .map(|after| match *after {
+                After::Job(id) => format!("job {id}"),
+                After::InCall(index) => jobs[index].spec.name.clone(),
+            })
+            .collect();
+        let after = if after.is_empty() { after.join("") } else { format!(", after {}", after.join(", ")) };
         out.line(format!(
-            "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {attempts}",
+            "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {attempts}{after}",
             job.spec.name,
             safe_line(&command_line(&job.spec.command, &job.args)),
             job.spec.queue,

@@ -12,6 +12,7 @@ use crate::clock;
 use crate::model::JobState;
 use crate::store::{PruneCounts, PruneFilter};
 use crate::text::{Timestamp, counted};
+use crate::wake;
 
 /// Removed where no state is named: a dead letter is kept until `--state dead`.
 const DEFAULT_STATES: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
@@ -38,6 +39,8 @@ pub fn run(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStatus
         poller.stopped().is_none()
     })?;
     drop(bar);
+    // It records expiries, and an alert may be due.
+    wake::wake_workers(&store.file().run_dir());
     out.done(&json!({ "removed": sum(&counts) }), words("removed", &counts, args))?;
     if let Some(exit) = poller.stopped() {
         warn("stopped before all was done; prune again to go on");
@@ -60,6 +63,7 @@ fn filter(args: &Prune) -> PruneFilter {
         name: args.name.clone(),
         queue: args.queue.clone(),
         until: Timestamp(now.0.saturating_sub_unsigned(age)),
+        now,
     }
 }
 

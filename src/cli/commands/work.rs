@@ -67,7 +67,7 @@ fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, 
 fn exit_status(summary: Summary, bounded: bool) -> ExitStatus {
     match summary.stopped_by {
         Some(number) if bounded => ExitStatus(128 + u8::try_from(number).unwrap_or(0)),
-        None if bounded && summary.dead > 0 => ExitStatus::NO,
+        None if bounded && summary.dead + summary.stuck > 0 => ExitStatus::NO,
         _ => ExitStatus::SUCCESS,
     }
 }

@@ -6,13 +6,15 @@ use serde_json::{Value, json};
 
 use crate::cli::worker_status::WorkerStatus;
 use crate::model::{Attempt, Bytes, Command, JobSpec, JobState, Outcome, Status, decision_text, signal};
-use crate::store::{self, Counts, JobRow, NameStats, NewJob, Overview, QueueRow, ScheduleRow, StoreFile};
+use crate::store::{
+    self, After, Counts, JobRow, NameStats, NewJob, Overview, QueueRow, ScheduleRow, StoreFile,
+};
 use crate::text::{Millis, Timestamp, rfc3339};
 
 /// A job without its history.
 pub fn job_json(job: &JobRow) -> Value {
     let key = job.idempotency_key.as_deref();
-    job_fields(Some(job), &job.spec, &job.args, job.run_at, key, job.expires_at)
+    job_fields(Some(job), &job.spec, &job.args, job.run_at, key, job.expires_at, &job.after)
 }
 
 /// A job with its ended attempts.
@@ -27,7 +29,12 @@ pub fn job_with_history_json(job: &JobRow, history: &[Attempt]) -> Value {
 pub fn planned_job_json(job: &NewJob, now: Timestamp) -> Value {
     let run_at = job.due_at(now);
     let expires_at = job.spec.expires_in.map(|span| run_at.plus(span));
-    job_fields(None, &job.spec, &job.args, run_at, job.idempotency_key.as_deref(), expires_at)
+    let after = job.after.iter().filter_map(|after| match after {
+        After::Job(id) => Some(*id),
+        After::InCall(_) => None,
+    });
+    let after: Vec<i64> = after.collect();
+    job_fields(None, &job.spec, &job.args, run_at, job.idempotency_key.as_deref(), expires_at, &after)
 }
 
 fn job_fields(
@@ -37,6 +44,7 @@ fn job_fields(
     run_at: Timestamp,
     idempotency_key: Option<&str>,
     expires_at: Option<Timestamp>,
+    after: &[i64],
 ) -> Value {
     let at = |time: fn(&JobRow) -> Option<Timestamp>| row.and_then(time).map(rfc3339);
     json!({
@@ -68,6 +76,7 @@ fn job_fields(
         "cancel_requested_at": at(|job| job.cancel_requested_at),
         "result": row.map(|job| &job.result),
         "worker_id": row.map(|job| &job.worker_id),
+        "after": after,
         "scheduled_for": at(|job| job.scheduled.map(|scheduled| scheduled.at)),
         "resolved_at": at(|job| job.resolved_at),
         "resolution": row.map(|job| &job.resolution),
@@ -145,7 +154,7 @@ pub fn with_output(mut attempt: Value, output: &store::Output) -> Value {
 
 pub fn schedule_json(row: &ScheduleRow) -> Value {
     json!({
-        "name": row.spec.name,
+        "name": row.name(),
         "schedule": row.text.schedule,
         "timezone": row.text.timezone,
         "missed": row.text.missed.as_str(),
@@ -159,7 +168,7 @@ pub fn schedule_json(row: &ScheduleRow) -> Value {
 }
 
 pub fn overview_json(file: &StoreFile, overview: &Overview, workers: &[WorkerStatus]) -> Value {
-    let Counts { ready, scheduled, retrying, running, succeeded, dead, resolved, cancelled } =
+    let Counts { ready, scheduled, retrying, blocked, running, succeeded, dead, resolved, cancelled } =
         overview.counts;
     json!({
         "db": file.path().display().to_string(),
@@ -167,6 +176,7 @@ pub fn overview_json(file: &StoreFile, overview: &Overview, workers: &[WorkerSta
             "ready": ready,
             "scheduled": scheduled,
             "retrying": retrying,
+            "blocked": blocked,
             "running": running,
             "succeeded": succeeded,
             "dead": dead,
@@ -190,6 +200,7 @@ pub fn queue_json(QueueRow { name, paused, limits, counts }: &QueueRow) -> Value
         "ready": counts.ready,
         "scheduled": counts.scheduled,
         "retrying": counts.retrying,
+        "blocked": counts.blocked,
         "running": counts.running,
     })
 }

@@ -41,7 +41,7 @@ impl Style {
             "dead" | "failed" | "timed_out" | "spawn_failed" | "worker_crashed" => Self::Bad,
             "retrying" | "interrupted" => Self::Warn,
             "running" => Self::Busy,
-            "cancelled" | "resolved" | "scheduled" => Self::Faint,
+            "cancelled" | "resolved" | "scheduled" | "blocked" => Self::Faint,
             _ => return None,
         })
     }

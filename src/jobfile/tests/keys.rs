@@ -33,7 +33,7 @@ backoff = { base = "1s", max_delay = "5m" }
     8:1 there is no key `cron` in a job
         hint: write `schedule`
     9:1 there is no key `depends_on` in a job
-        hint: jobs do not depend on each other: let the first job's command enqueue the next
+        hint: write `after`
     10:1 there is no key `concurrency` in a job
         hint: `max_running` belongs in [queues.NAME]
     13:13 there is no key `base` in `backoff`

@@ -92,7 +92,7 @@ fn job_files_without_a_mistake_are_taken() {
 }
 
 /// Values that may stand after `KEY = `, with bars between them; the parser decides.
-const VALUES: [(&str, &str); 23] = [
+const VALUES: [(&str, &str); 25] = [
     (
         "timeout",
         "'30s' | '1h 30m' | '1h30m' | ' 1.5 h ' | '0s' | 30 | '30' | '5 parsecs' | '.5s' | '' | \
@@ -145,6 +145,8 @@ const VALUES: [(&str, &str); 23] = [
     ("timezone", "'Europe/Berlin'\nschedule = '@daily' | '' | 1"),
     ("missed", "'once'\nschedule = '@daily' | 'skip'\nschedule = '@daily' | 'never' | true"),
     ("launcher", "['nice', '-n', '10'] | [] | [1] | 'nice'"),
+    ("after", "[] | ['x y'] | 'b' | [1] | ['', '']"),
+    ("on_dead", "'' | 'a b' | 1 | ['b']"),
     ("reports", "['A', 'B'] | ['TIMEOUT'] | ['A', 'A'] | 'A'"),
     (
         "backoff",

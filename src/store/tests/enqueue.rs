@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::fixture::{Place, Scene, failed, new_job, spec, unsynced};
 use crate::model::{Bytes, JobSpec};
-use crate::store::{NewJob, OnConflict, StoreError, Waiting};
+use crate::store::{Enqueued, NewJob, OnConflict, StoreError, Waiting};
 use crate::text::{Millis, Timestamp};
 
 const HOUR: i64 = 3_600_000;
@@ -32,7 +32,8 @@ fn many_at_once_are_what_they_are_one_by_one() {
     assert_eq!(told, (0..100).collect::<Vec<_>>());
     let one_by_one: Vec<_> =
         jobs.iter().flat_map(|job| alone.add(std::slice::from_ref(job), &clock).unwrap()).collect();
-    assert_eq!(ids, one_by_one);
+    let told = |all: &[Enqueued]| all.iter().map(|job| (job.id, job.created)).collect::<Vec<_>>();
+    assert_eq!(told(&ids), told(&one_by_one));
     assert!(ids.iter().filter(|job| job.created).map(|job| job.id).eq(1..=99));
     for id in 1..=99 {
         let [left, right] = [&together, &alone].map(|store| store.job(id, Timestamp(1_000)).unwrap());

@@ -125,7 +125,8 @@ fn flow(store: &mut Store) {
     store.worker_ended(worker, Timestamp(9)).unwrap();
     store.data_version().unwrap();
     let states = vec![JobState::Succeeded, JobState::Dead];
-    let filter = PruneFilter { states, name: None, queue: None, until: Timestamp(9_000) };
+    let filter =
+        PruneFilter { states, name: None, queue: None, until: Timestamp(9_000), now: Timestamp(9_000) };
     store.count_prunable(&filter).unwrap();
     store.prune(&filter, &mut |_| true).unwrap();
 }
@@ -222,6 +223,8 @@ fn no_screen_walks_or_sorts_jobs_or_attempts_and_each_index_is_used() {
         "SCAN r USING COVERING INDEX jobs_running:",
         "SCAN jobs USING COVERING INDEX jobs_waiting: SELECT queue, count(*)",
         "SCAN jobs USING COVERING INDEX jobs_waiting: SELECT (SELECT count(*)",
+        "SCAN jobs USING COVERING INDEX jobs_blocked: SELECT queue, count(*)",
+        "SCAN jobs USING COVERING INDEX jobs_blocked: SELECT (SELECT count(*)",
         "SCAN jobs USING COVERING INDEX jobs_dead: SELECT error_code, count(*)",
         "SCAN jobs USING INDEX jobs_running:",
         "SCAN jobs USING COVERING INDEX jobs_running:",

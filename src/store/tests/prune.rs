@@ -8,7 +8,7 @@ use crate::text::{Millis, Timestamp};
 /// Everything that has finished.
 fn all() -> PruneFilter {
     let states = vec![JobState::Succeeded, JobState::Dead, JobState::Cancelled];
-    PruneFilter { states, name: None, queue: None, until: Timestamp(100_000) }
+    PruneFilter { states, name: None, queue: None, until: Timestamp(100_000), now: Timestamp(100_000) }
 }
 
 fn of_name(name: &str) -> PruneFilter {
@@ -101,7 +101,8 @@ fn jobs_whose_expiry_nobody_recorded_are_counted_as_they_would_go() {
     scene.store.connection.execute("UPDATE jobs SET changed_at = 3000 WHERE id = 1", []).unwrap();
     let count = |name: Option<&str>, queue: Option<&str>, until| {
         let (name, queue) = (name.map(str::to_owned), queue.map(str::to_owned));
-        let filter = PruneFilter { states: vec![JobState::Dead], name, queue, until: Timestamp(until) };
+        let until = Timestamp(until);
+        let filter = PruneFilter { states: vec![JobState::Dead], name, queue, until, now: until };
         scene.store.count_prunable(&filter).unwrap()[0].1
     };
     assert_eq!([1_004, 1_005, 2_999, 3_000].map(|until| count(None, None, until)), [0, 3, 3, 4]);

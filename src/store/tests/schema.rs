@@ -47,6 +47,25 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     ("jobs_move_by_the_rules", &["UPDATE jobs SET state = 'succeeded' WHERE id = 4"]),
     ("jobs_are_finished_before_they_go", &["DELETE FROM jobs WHERE id = 1", "DELETE FROM jobs WHERE id = 2"]),
+    ("jobs_stay_while_others_wait", &["DELETE FROM jobs WHERE id = 6"]),
+    (
+        "jobs_wait_for_one_less",
+        &["UPDATE jobs SET waiting_for = 1 WHERE id = 1", "UPDATE jobs SET waiting_for = 0 WHERE id = 5"],
+    ),
+    (
+        "dependencies_move_to_a_replacement",
+        &[
+            "UPDATE dependencies SET job_id = 4 WHERE after_id = 6",
+            "UPDATE dependencies SET after_id = 4 WHERE after_id = 7",
+        ],
+    ),
+    ("dependencies_go_with_a_job", &["DELETE FROM dependencies WHERE after_id = 6"]),
+    ("after_id <> job_id", &["INSERT INTO dependencies VALUES (4, 4)"]),
+    ("waiting_for >= 0", &["UPDATE jobs SET waiting_for = -1 WHERE id = 1"]),
+    (
+        "waiting_for = 0 OR (state <> 'running' AND state <> 'succeeded')",
+        &["UPDATE jobs SET state = 'running', worker_id = 1 WHERE id = 5"],
+    ),
     ("CREATE UNIQUE INDEX jobs_unique_key", &["JOB unique_key = 'k'; JOB unique_key = 'k'"]),
     ("CREATE UNIQUE INDEX jobs_idempotency_key", &["JOB idempotency_key = 'k'; JOB idempotency_key = 'k'"]),
     ("UNIQUE (job_id, number)", &["INSERT INTO outputs VALUES (3, 1, x'61', 0, 0, x'', 0, 0)"]),
@@ -156,14 +175,17 @@ const MAY_BE_NULL: [&str; 5] = [
     "workers: queues ended_at",
 ];
 
-/// Job 1 waits with input, job 2 runs, job 3 is dead after one attempt with input and output, job 4 waits for its retry.
+/// Job 1 waits with input, job 2 runs, job 3 is dead after one attempt with input and output, job 4 waits for its retry,
+/// job 5 is after jobs 6 and 7, job 6 is cancelled, job 7 waits.
 const ROWS: &str = "
     INSERT INTO definitions VALUES (1, 7, '{}'), (2, 8, '{}');
     INSERT INTO workers VALUES (1, 'one', x'2f64', 1, 'boot', 1, 1, 4, NULL, NULL), (2, 'two', x'2f64', 2, 'boot', 1, 1, 4, NULL, NULL);
     INSERT INTO schedules (name, job, schedule, missed, file) VALUES ('a', '{}', '@daily', 'once', '/jobs.toml');
     JOB id = 1; JOB id = 2; JOB id = 3; JOB id = 4;
+    JOB id = 5, waiting_for = 2; JOB id = 6, state = 'cancelled'; JOB id = 7;
+    INSERT INTO dependencies VALUES (5, 6), (5, 7);
     INSERT INTO inputs VALUES (1, x'61'), (3, x'61');
-    UPDATE jobs SET state = 'running', worker_id = 1, changed_at = 2 WHERE id > 1;
+    UPDATE jobs SET state = 'running', worker_id = 1, changed_at = 2 WHERE id IN (2, 3, 4);
     ATTEMPT job_id = 3, next_state = 'dead', dead_reason = 'attempts_exhausted';
     ATTEMPT job_id = 4, next_state = 'pending', nominal_delay_ms = 5, delay_ms = 5;
     INSERT INTO outputs VALUES (3, 1, x'', 0, 0, x'', 0, 0);
@@ -292,7 +314,7 @@ fn a_deleted_job_takes_its_history_with_it_and_its_id_is_not_used_again() {
     let connection = furnished(SCHEMA);
     let sql = "UPDATE jobs SET state = 'cancelled' WHERE id = 4; DELETE FROM jobs WHERE id = 4; JOB";
     assert_eq!(refusal(&connection, sql), None);
-    assert_eq!(connection.last_insert_rowid(), 5);
+    assert_eq!(connection.last_insert_rowid(), 8);
 }
 
 #[test]

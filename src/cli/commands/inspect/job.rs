@@ -80,6 +80,13 @@ fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     if let Some(timeout) = spec.timeout {
         out.fact("timeout", &format!("{timeout}, then SIGTERM, {} later SIGKILL", spec.grace_period))?;
     }
+    if !job.after.is_empty() {
+        let ids: Vec<_> = job.after.iter().map(ToString::to_string).collect();
+        out.fact("after", &format!("job {}", ids.join(", job ")))?;
+    }
+    if let Some(alert) = &spec.on_dead {
+        out.fact("on_dead", alert.name())?;
+    }
     let due = job.phase.map(|_| job.run_at);
     for (word, at) in [("enqueued", Some(job.enqueued_at)), ("due", due), ("expires", job.expires_at)] {
         if let Some(at) = at {

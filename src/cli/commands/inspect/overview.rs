@@ -47,11 +47,13 @@ pub(super) fn show_empty(out: &mut Output, file: &StoreFile) -> Written {
 }
 
 fn draw_counts(out: &mut Output, counts: Counts) -> Written {
-    let Counts { ready, scheduled, retrying, running, succeeded, dead, resolved, cancelled } = counts;
+    let Counts { ready, scheduled, retrying, blocked, running, succeeded, dead, resolved, cancelled } =
+        counts;
     let all = [
         ("ready", ready),
         ("scheduled", scheduled),
         ("retrying", retrying),
+        ("blocked", blocked),
         ("running", running),
         ("succeeded", succeeded),
         ("dead", dead),
@@ -101,26 +103,35 @@ pub(super) fn queues(out: &mut Output, store: &Store, name: Option<&str>, now: T
 }
 
 fn draw_queues(out: &mut Output, queues: &[QueueRow]) -> Written {
-    let mut table = Table::new(&[
+    let is_one_blocked = queues.iter().any(|queue| queue.counts.blocked > 0);
+    let mut columns = vec![
         Column::new("queue").name(),
         Column::new("ready").right(),
         Column::new("scheduled").right().dropped(1),
         Column::new("retrying").right().dropped(2),
         Column::new("running").right(),
         Column::new(""),
-    ]);
+    ];
+    if is_one_blocked {
+        columns.insert(4, Column::new("blocked").right().dropped(3));
+    }
+    let mut table = Table::new(&columns);
     for QueueRow { name, paused, limits, counts } in queues {
         let most = limits.max_running.map(|most| format!(" of {most}")).unwrap_or_default();
         let rate = limits.rate.map(|rate| format!("rate {rate}"));
         let notes: Vec<_> = paused.then(|| "paused".to_owned()).into_iter().chain(rate).collect();
-        table.row(vec![
+        let mut row = vec![
             name.clone(),
             counts.ready.to_string(),
             counts.scheduled.to_string(),
             counts.retrying.to_string(),
             format!("{}{most}", counts.running),
             notes.join(", "),
-        ]);
+        ];
+        if is_one_blocked {
+            row.insert(4, counts.blocked.to_string());
+        }
+        table.row(row);
     }
     table.print(out)
 }

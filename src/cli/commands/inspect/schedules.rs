@@ -16,7 +16,7 @@ use crate::text::{Timestamp, local_time, relative_time, safe_line};
 /// Lists schedules by name, and those that their job file has changed since.
 pub(super) fn show(out: &mut Output, store: &Store, name: Option<&str>, now: Timestamp) -> Result<bool> {
     let mut schedules = store.schedules()?;
-    schedules.retain(|row| name.is_none_or(|name| name == row.spec.name));
+    schedules.retain(|row| name.is_none_or(|name| name == row.name()));
     let nothing = "there is no schedule; runner apply takes them from the job file";
     lists::show_whole(out, &schedules, schedule_json, nothing, |out, rows| draw(out, store, rows, now))
 }
@@ -45,7 +45,7 @@ fn draw(out: &mut Output, store: &Store, schedules: &[ScheduleRow], now: Timesta
         let last = row.last.map(|(at, _)| at);
         let next = row.next_at.filter(|_| !row.paused);
         table.row(vec![
-            row.spec.name.clone(),
+            row.name().to_owned(),
             safe_line(&times),
             if row.next_at.is_none() { "never".to_owned() } else { relative(next) },
             local(next),

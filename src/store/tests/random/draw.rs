@@ -7,11 +7,11 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 
 use crate::model::{
-    Backoff, Bytes, CodePattern, ErrorCode, Exit, ExitCodes, ExitEntry, ExitKey, Jitter, JobSpec, Limits,
-    Rate, RetryPolicy, SelfReport, Status, StopReason, Strategy, StreamBytes,
+    Backoff, Bytes, CodePattern, ErrorCode, Exit, ExitCodes, ExitEntry, ExitKey, FrozenJob, Jitter, JobSpec,
+    Limits, Rate, RetryPolicy, SelfReport, Status, StopReason, Strategy, StreamBytes,
 };
 use crate::store::tests::fixture::spec;
-use crate::store::{Ended, NewJob, OnConflict, Output};
+use crate::store::{After, Ended, NewJob, OnConflict, Output};
 use crate::text::{Millis, Timestamp};
 
 pub(super) const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -19,7 +19,16 @@ pub(super) const QUEUES: [&str; 3] = ["p", "q", "r"];
 
 /// The definitions of a job file, as random as they may be.
 pub(super) fn specs(rng: &mut SmallRng) -> Vec<JobSpec> {
-    NAMES.iter().flat_map(|name| [name, name]).map(|name| one_spec(rng, name)).collect()
+    let mut specs: Vec<JobSpec> =
+        NAMES.iter().flat_map(|name| [name, name]).map(|name| one_spec(rng, name)).collect();
+    let alert = FrozenJob::freeze(JobSpec {
+        unique_key: rng.random_bool(0.5).then(|| "u0".to_owned()),
+        ..one_spec(rng, "alert")
+    });
+    for spec in specs.iter_mut().filter(|_| rng.random_bool(0.4)) {
+        spec.on_dead = Some(Box::new(alert.clone()));
+    }
+    specs
 }
 
 fn one_spec(rng: &mut SmallRng, name: &str) -> JobSpec {
@@ -74,6 +83,25 @@ pub(super) fn new_job(rng: &mut SmallRng, specs: &[JobSpec], now: Timestamp) -> 
         on_conflict: *[OnConflict::Skip, OnConflict::Replace, OnConflict::Error].choose(rng).unwrap(),
         ..NewJob::new(Arc::new(spec))
     }
+}
+
+/// Jobs of one call. Some are after earlier ones of the call, or after one that was enqueued before, or never was.
+pub(super) fn call(rng: &mut SmallRng, specs: &[JobSpec], last_id: i64, now: Timestamp) -> Vec<NewJob> {
+    let number = *[1, 1, 1, 3, 4].choose(rng).unwrap();
+    let mut jobs: Vec<_> = (0..number).map(|_| new_job(rng, specs, now)).collect();
+    for index in 0..number {
+        if rng.random_bool(0.2) {
+            let last_id = last_id + i64::from(rng.random_bool(0.1));
+            jobs[index].after.push(After::Job(rng.random_range(1..=last_id)));
+        }
+        for before in 0..index {
+            if rng.random_bool(0.4) {
+                jobs[index].after.push(After::InCall(before));
+                jobs[before].is_dependency |= rng.random_bool(0.7);
+            }
+        }
+    }
+    jobs
 }
 
 /// An end of this attempt. Sometimes its clock was ahead of the one that the store sees.

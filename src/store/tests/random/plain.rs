@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::plain_schedules::Schedule;
 use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Limits};
 use crate::store::{
-    Applied, CancelOutcome, Change, Declarations, Enqueued, Hold, Kind, LimitChange, NewJob, OnConflict,
-    Output, PruneCounts, PruneFilter, Refusal, Replacement, Result, Scheduled, StoreError, WorkerRow,
+    After, Applied, CancelOutcome, Change, Declarations, Enqueued, Hold, Kind, LimitChange, NewJob,
+    OnConflict, Output, PruneCounts, PruneFilter, Refusal, Replacement, Result, Scheduled, StoreError,
+    WorkerRow,
 };
 use crate::text::Timestamp;
 
@@ -54,6 +55,7 @@ pub(super) struct Job {
     pub outputs: BTreeMap<u32, Output>,
     pub live: Option<(u32, Output)>,
     pub scheduled: Option<Scheduled>,
+    pub after: BTreeSet<i64>,
 }
 
 /// The job that was changed, or the reason why it was left.
@@ -88,21 +90,83 @@ impl Plain {
     /// The unfinished job that holds the key, after an expiry that is due.
     fn holder(&mut self, key: &str, now: Timestamp) -> Option<&mut Job> {
         let holds = |job: &&mut Job| job.is_unfinished() && job.spec.unique_key.as_deref() == Some(key);
-        let holder = self.jobs.values_mut().find(holds)?;
-        if holder.has_expired(now) {
-            holder.expire();
-            return None;
+        let id = self.jobs.values_mut().find(holds)?.id;
+        if self.expire(id, now) {
+            return self.holder(key, now);
         }
-        Some(holder)
+        self.jobs.get_mut(&id)
+    }
+
+    /// Records an expiry that is due, and calls the alert. True if there was one.
+    fn expire(&mut self, id: i64, now: Timestamp) -> bool {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.has_expired(now)) else { return false };
+        job.expire();
+        self.call_alert(id, now);
+        true
+    }
+
+    /// Enqueues the alert of a job that has died.
+    pub fn call_alert(&mut self, id: i64, now: Timestamp) {
+        let job = &self.jobs[&id];
+        let Some(alert) = job.spec.on_dead.clone() else { return };
+        let mut alert = alert.thaw();
+        let (reason, code) = job.dead.clone().unwrap();
+        let message = job.attempts.last().and_then(|attempt| attempt.message.clone());
+        for (name, value) in [
+            ("RUNNER_DEAD_JOB_ID", id.to_string()),
+            ("RUNNER_DEAD_JOB_NAME", job.spec.name.clone()),
+            ("RUNNER_DEAD_ERROR_CODE", code.to_string()),
+            ("RUNNER_DEAD_REASON", reason.to_string()),
+            ("RUNNER_DEAD_MESSAGE", message.unwrap_or_default()),
+        ] {
+            alert.env.insert(Bytes::from(name), Bytes::from(value.as_str()));
+        }
+        self.enqueue_one(&NewJob::new(Arc::new(alert)), BTreeSet::new(), 0, now).unwrap();
+    }
+
+    /// The number of jobs that this one still waits for.
+    pub fn waiting_for(&self, job: &Job) -> u32 {
+        let has_succeeded = |id: &&i64| self.jobs.get(id).is_some_and(|job| job.state == JobState::Succeeded);
+        u32::try_from(job.after.iter().filter(|id| !has_succeeded(id)).count()).unwrap()
+    }
+
+    pub fn is_blocked(&self, job: &Job) -> bool {
+        job.state == JobState::Pending && self.waiting_for(job) > 0
+    }
+
+    /// Is an unfinished job after this one?
+    pub fn is_needed(&self, id: i64) -> bool {
+        self.jobs.values().any(|job| job.is_unfinished() && job.after.contains(&id))
+    }
+
+    pub fn remove(&mut self, id: i64) {
+        let gone = self.jobs.remove(&id);
+        if gone.is_some_and(|job| job.state == JobState::Succeeded) {
+            self.jobs.values_mut().for_each(|job| _ = job.after.remove(&id));
+        }
     }
 
     /// All or none.
     pub fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>> {
         let before = self.clone();
         let mut done = Vec::new();
+        let wanted: Vec<bool> = (0..jobs.len()).map(|index| self.is_wanted(jobs, index, now)).collect();
+        let mut ids = Vec::new();
         for (index, job) in jobs.iter().enumerate() {
-            match self.enqueue_one(job, index, now) {
-                Ok(enqueued) => done.push(enqueued),
+            let known = |after: &After| match *after {
+                After::Job(id) => id,
+                After::InCall(index) => ids[index],
+            };
+            let after = job.after.iter().map(known).collect();
+            if !wanted[index] {
+                ids.push(0);
+                continue;
+            }
+            match self.enqueue_one(job, after, index, now) {
+                Ok(enqueued) => {
+                    ids.push(enqueued.id);
+                    done.push(enqueued);
+                }
                 Err(refused) => {
                     *self = before;
                     return Err(refused);
@@ -112,11 +176,31 @@ impl Plain {
         Ok(done)
     }
 
-    fn enqueue_one(&mut self, new: &NewJob, index: usize, now: Timestamp) -> Result<Enqueued> {
+    /// Is the job looked at? A dependency only if a job that is new is after it.
+    fn is_wanted(&mut self, jobs: &[NewJob], index: usize, now: Timestamp) -> bool {
+        !jobs[index].is_dependency
+            || (index + 1..jobs.len()).any(|later| {
+                let job = &jobs[later];
+                job.after.contains(&After::InCall(index)) && self.is_wanted(jobs, later, now) && {
+                    let key = job.spec.unique_key.as_ref().filter(|_| job.on_conflict == OnConflict::Skip);
+                    let held = key.is_some_and(|key| self.holder(key, now).is_some());
+                    let first = |earlier: &Job| earlier.idempotency_key == job.idempotency_key;
+                    !held && (job.idempotency_key.is_none() || !self.jobs.values().any(first))
+                }
+            })
+    }
+
+    fn enqueue_one(
+        &mut self,
+        new: &NewJob,
+        after: BTreeSet<i64>,
+        index: usize,
+        now: Timestamp,
+    ) -> Result<Enqueued> {
         if new.idempotency_key.is_some()
             && let Some(first) = self.jobs.values().find(|job| job.idempotency_key == new.idempotency_key)
         {
-            return Ok(Enqueued { id: first.id, created: false });
+            return Ok(Enqueued { index, id: first.id, created: false });
         }
         if let Some(key) = &new.spec.unique_key
             && let Some(holder) = self.holder(key, now)
@@ -124,13 +208,16 @@ impl Plain {
             let replaceable = holder.state == JobState::Pending && holder.attempts.is_empty();
             let started = new.on_conflict == OnConflict::Replace;
             match new.on_conflict {
-                OnConflict::Skip => return Ok(Enqueued { id: holder.id, created: false }),
+                OnConflict::Skip => return Ok(Enqueued { index, id: holder.id, created: false }),
                 OnConflict::Replace if replaceable => holder.cancel_waiting(now),
                 OnConflict::Replace | OnConflict::Error => {
                     let (key, holder) = (key.clone(), holder.id);
                     return Err(StoreError::KeyHeld { key, holder, started, index });
                 }
             }
+        }
+        if let Some(gone) = after.iter().find(|id| !self.jobs.contains_key(id)) {
+            return Err(StoreError::NoDependency(*gone));
         }
         self.last_id += 1;
         let run_at = new.scheduled.map_or_else(|| new.run_at.map_or(now, |at| at.max(now)), |it| it.at);
@@ -158,18 +245,17 @@ impl Plain {
             outputs: BTreeMap::new(),
             live: None,
             scheduled: new.scheduled,
+            after,
         };
         self.jobs.insert(job.id, job);
-        Ok(Enqueued { id: self.last_id, created: true })
+        Ok(Enqueued { index, id: self.last_id, created: true })
     }
 
     pub fn cancel(&mut self, id: i64, now: Timestamp) -> CancelOutcome {
+        self.expire(id, now);
         let Some(job) = self.jobs.get_mut(&id) else {
             return CancelOutcome::Unknown;
         };
-        if job.has_expired(now) {
-            job.expire();
-        }
         match job.state {
             JobState::Pending => {
                 job.cancel_waiting(now);
@@ -184,12 +270,9 @@ impl Plain {
     }
 
     /// The job of this id, after an expiry that is due.
-    fn at(&mut self, id: i64, now: Timestamp) -> std::result::Result<&mut Job, Refusal> {
-        let job = self.jobs.get_mut(&id).ok_or(Refusal::Unknown)?;
-        if job.has_expired(now) {
-            job.expire();
-        }
-        Ok(job)
+    pub fn at(&mut self, id: i64, now: Timestamp) -> std::result::Result<&mut Job, Refusal> {
+        self.expire(id, now);
+        self.jobs.get_mut(&id).ok_or(Refusal::Unknown)
     }
 
     pub fn retry(&mut self, id: i64, force: bool, now: Timestamp) -> Asked {
@@ -234,13 +317,18 @@ impl Plain {
         if !old.spec.policy.retryable && !force {
             return Err(Refusal::NotRetryable);
         }
-        let stdin = old.stdin.clone();
+        let (stdin, after) = (old.stdin.clone(), old.after.clone());
         if let Some(holder) = new.spec.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
             return Err(Refusal::KeyTaken(holder.id));
         }
         let old = self.jobs.get_mut(id).unwrap();
         (old.resolved_at, old.resolution, old.idempotency_key) = (Some(now), None, None);
-        let new = self.enqueue_one(&NewJob { stdin, ..new.clone() }, 0, now).unwrap().id;
+        let new = self.enqueue_one(&NewJob { stdin, ..new.clone() }, BTreeSet::new(), 0, now).unwrap().id;
+        self.jobs.get_mut(&new).unwrap().after = after;
+        for job in self.jobs.values_mut().filter(|job| job.after.contains(id)) {
+            job.after.remove(id);
+            job.after.insert(new);
+        }
         self.jobs.get_mut(id).unwrap().replaced_by = Some(new);
         Ok(new)
     }
@@ -370,12 +458,15 @@ impl Plain {
         (next > now).then_some(Hold::Paced(rate?, next))
     }
 
-    /// Records what has expired, and gives those jobs.
-    pub fn expire_due(&mut self, now: Timestamp) -> Vec<&Job> {
-        let mut expired = Vec::new();
-        for job in self.jobs.values_mut().filter(|job| job.has_expired(now)) {
-            job.expire();
-            expired.push(&*job);
+    /// Records what had expired by a time, and gives those jobs.
+    pub fn expire_due(&mut self, until: Timestamp, now: Timestamp) -> Vec<i64> {
+        let expired = self.jobs.values().filter(|job| job.has_expired(until)).map(|job| job.id);
+        let expired: Vec<_> = expired.collect();
+        for id in &expired {
+            self.jobs.get_mut(id).unwrap().expire();
+        }
+        for id in &expired {
+            self.call_alert(*id, now);
         }
         expired
     }
@@ -383,18 +474,22 @@ impl Plain {
     /// Removes what finished long ago; what expired by then has finished, too.
     pub fn prune(&mut self, filter: &PruneFilter) -> PruneCounts {
         if filter.states.contains(&JobState::Dead) {
-            self.expire_due(filter.until);
+            self.expire_due(filter.until, filter.now);
         }
-        let PruneFilter { states, name, queue, until } = filter;
+        let PruneFilter { states, name, queue, until, now: _ } = filter;
         let of_state = |state: &JobState| {
-            let before = self.jobs.len();
-            self.jobs.retain(|_, job| {
-                job.state != *state
-                    || job.changed_at > *until
-                    || name.as_ref().is_some_and(|name| *name != job.spec.name)
-                    || queue.as_ref().is_some_and(|queue| *queue != job.spec.queue)
-            });
-            (*state, (before - self.jobs.len()) as u64)
+            let goes = |job: &&Job| {
+                job.state == *state
+                    && job.changed_at <= *until
+                    && name.as_ref().is_none_or(|name| *name == job.spec.name)
+                    && queue.as_ref().is_none_or(|queue| *queue == job.spec.queue)
+                    && !self.is_needed(job.id)
+            };
+            let gone: Vec<i64> = self.jobs.values().filter(goes).map(|job| job.id).collect();
+            for id in &gone {
+                self.remove(*id);
+            }
+            (*state, gone.len() as u64)
         };
         states.iter().map(of_state).collect()
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::plain::Plain;
-use crate::model::{JobSpec, Missed, ScheduleText};
+use crate::model::{Chain, Link, Missed, ScheduleText};
 use crate::store::{
-    Applied, ApplySchedule, Change, Declarations, Fired, Kind, NewJob, Result, ScheduleRow, Scheduled,
+    After, Applied, ApplySchedule, Change, Declarations, Fired, Kind, NewJob, Result, ScheduleRow, Scheduled,
     StoreError,
 };
 use crate::text::{Millis, Timestamp};
@@ -18,10 +18,10 @@ pub(super) struct Schedule {
 }
 
 /// A schedule of a job file that comes every so many milliseconds.
-pub(super) fn every_millis(spec: JobSpec, every: u64, missed: Missed) -> ApplySchedule {
+pub(super) fn every_millis(chain: Chain, every: u64, missed: Missed) -> ApplySchedule {
     let text =
         ScheduleText { schedule: format!("every {every}ms"), timezone: Some("UTC".to_owned()), missed };
-    ApplySchedule { spec, text }
+    ApplySchedule { chain, text }
 }
 
 impl Plain {
@@ -37,7 +37,7 @@ impl Plain {
         wanted: &[ApplySchedule],
         now: Timestamp,
     ) -> Result<Vec<Applied>> {
-        let name = |schedule: &ApplySchedule| schedule.spec.name.clone();
+        let name = |schedule: &ApplySchedule| schedule.name().to_owned();
         for schedule in wanted {
             if let Some(other) = self.schedules.get(&name(schedule)).filter(|other| other.row.file != file) {
                 let file = other.row.file.clone();
@@ -51,7 +51,7 @@ impl Plain {
             let old = self.schedules.get(&name(schedule)).cloned();
             let mut row = old.as_ref().map_or_else(
                 || ScheduleRow {
-                    spec: schedule.spec.clone(),
+                    chain: schedule.chain.clone(),
                     text: schedule.text.clone(),
                     file: file.to_owned(),
                     next_at: None,
@@ -63,7 +63,7 @@ impl Plain {
             );
             let change = match &old {
                 None => Change::Added,
-                Some(old) if old.row.spec == schedule.spec && old.row.text == schedule.text => {
+                Some(old) if old.row.chain == schedule.chain && old.row.text == schedule.text => {
                     Change::Unchanged
                 }
                 Some(_) => Change::Changed,
@@ -71,7 +71,7 @@ impl Plain {
             if old.as_ref().is_none_or(|old| old.every != every) {
                 row.next_at = Some(row.last.map_or(now, |(at, _)| at.max(now)).plus(every));
             }
-            (row.spec, row.text) = (schedule.spec.clone(), schedule.text.clone());
+            (row.chain, row.text) = (schedule.chain.clone(), schedule.text.clone());
             let kind = Kind::Schedule { next_at: row.next_at };
             applied.push(Applied { name: name(schedule), change, kind });
             self.schedules.insert(name(schedule), Schedule { row, every });
@@ -79,7 +79,7 @@ impl Plain {
         let gone: Vec<String> = self
             .schedules
             .iter()
-            .filter(|(name, old)| old.row.file == file && wanted.iter().all(|new| new.spec.name != **name))
+            .filter(|(name, old)| old.row.file == file && wanted.iter().all(|new| new.name() != *name))
             .map(|(name, _)| name.clone())
             .collect();
         for name in gone {
@@ -105,7 +105,7 @@ impl Plain {
     pub fn fire_due(&mut self, now: Timestamp) -> Vec<Fired> {
         let due = |schedule: &&mut Schedule| !schedule.row.paused && schedule.row.next_at.unwrap() <= now;
         let mut due: Vec<Schedule> = self.schedules.values_mut().filter(due).map(|it| it.clone()).collect();
-        due.sort_by_key(|schedule| (schedule.row.next_at, schedule.row.spec.name.clone()));
+        due.sort_by_key(|schedule| (schedule.row.next_at, schedule.row.name().to_owned()));
         let mut fired = Vec::new();
         for Schedule { mut row, every } in due {
             let mut times = Vec::new();
@@ -122,16 +122,23 @@ impl Plain {
             let missed = times.split_off(times.len().saturating_sub(kept));
             for at in missed.into_iter().chain(in_time) {
                 let scheduled = Some(Scheduled { at, offset: 0 });
-                let job = NewJob { scheduled, ..NewJob::new(Arc::new(row.spec.clone())) };
-                let enqueued = self.enqueue(&[job], now).unwrap()[0];
+                let job = |link: &Link, is_dependency| NewJob {
+                    scheduled,
+                    after: link.after.iter().map(|index| After::InCall(*index)).collect(),
+                    is_dependency,
+                    ..NewJob::new(Arc::new(link.spec.clone()))
+                };
+                let mut jobs: Vec<_> = row.chain.before.iter().map(|link| job(link, true)).collect();
+                jobs.push(job(&row.chain.last, false));
+                let enqueued = *self.enqueue(&jobs, now).unwrap().last().unwrap();
                 let job_id = enqueued.created.then_some(enqueued.id);
                 match job_id {
                     Some(id) => row.last = Some((at, id)),
                     None => row.skipped += 1,
                 }
-                fired.push(Fired { name: row.spec.name.clone(), at, job_id });
+                fired.push(Fired { name: row.name().to_owned(), at, job_id });
             }
-            self.schedules.insert(row.spec.name.clone(), Schedule { row, every });
+            self.schedules.insert(row.name().to_owned(), Schedule { row, every });
         }
         fired
     }

@@ -23,17 +23,20 @@ impl Plain {
         let recorded = request.ended.iter().map(|ended| self.finish(request.worker, ended)).collect();
         let given = request.give_back.iter();
         let cancelled = given.filter_map(|id| self.give_back(request.worker, *id, now)).collect();
-        let expired = |job: &Job| DroppedJob {
+        let fired = self.fire_due(now);
+        let expired = self.expire_due(now, now);
+        let expired = expired.iter().map(|id| &self.jobs[id]).map(|job| DroppedJob {
             id: job.id,
             name: job.spec.name.clone(),
             attempts: job.next_number() - 1,
             queue: job.spec.queue.clone(),
-        };
+        });
+        let expired = expired.collect();
         Turn {
             recorded,
             cancelled,
-            fired: self.fire_due(now),
-            expired: self.expire_due(now).into_iter().map(expired).collect(),
+            fired,
+            expired,
             claims: self.claim(request, now),
             backlog: self.backlog(request.queues, &full, now),
             cancels: self
@@ -64,7 +67,7 @@ impl Plain {
             .jobs
             .values()
             .filter(|job| job.state == JobState::Pending && job.run_at <= now && !job.has_expired(now))
-            .filter(|job| self.is_open(job, request.queues))
+            .filter(|job| self.is_open(job, request.queues) && !self.is_blocked(job))
             .collect();
         due.sort_by_key(|job| (-job.spec.priority, job.run_at, job.id));
         let due: Vec<(i64, String)> = due.into_iter().map(|job| (job.id, job.spec.queue.clone())).collect();
@@ -106,7 +109,7 @@ impl Plain {
 
     fn backlog(&self, selected: Option<&[String]>, full: &[String], now: Timestamp) -> Backlog {
         let pending = || self.jobs.values().filter(|job| job.state == JobState::Pending);
-        let open = || pending().filter(|job| self.is_open(job, selected));
+        let open = || pending().filter(|job| self.is_open(job, selected) && !self.is_blocked(job));
         let later = open().map(|job| job.run_at).filter(|at| *at > now);
         let running = self.schedules.values().filter(|schedule| !schedule.row.paused);
         let next_times = running.filter_map(|schedule| schedule.row.next_at);
@@ -202,7 +205,14 @@ impl Plain {
         job.outputs.extend(kept.map(|output| (ended.number, output)));
         Rc::make_mut(&mut job.attempts).push(attempt.clone());
         let (name, queue, runs) = (job.spec.name.clone(), job.spec.queue.clone(), job.spec.policy.runs());
-        Recorded::Written { attempt: Box::new(attempt), name, queue, runs }
+        let id = job.id;
+        let succeeded = job.state == JobState::Succeeded;
+        if job.state == JobState::Dead {
+            self.call_alert(id, ended.finished_at);
+        }
+        let goes_on =
+            succeeded && self.jobs.values().any(|job| job.after.contains(&id) && self.waiting_for(job) == 0);
+        Recorded::Written { attempt: Box::new(attempt), name, queue, runs, goes_on }
     }
 
     fn give_back(&mut self, worker: i64, id: i64, now: Timestamp) -> Option<DroppedJob> {

@@ -6,10 +6,9 @@ use rand::RngExt;
 use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 
 use super::history::History;
-use super::plain::Job;
 use super::plain_schedules::every_millis;
 use super::{draw, whole};
-use crate::model::{JobSpec, JobState, Missed};
+use crate::model::{Chain, JobSpec, JobState, Link, Missed, Phase};
 use crate::store::{
     Answer, Cancelled, Declarations, Ended, LimitChange, NewJob, PruneFilter, Recorded, Recovered,
     Replacement, Store, TurnRequest,
@@ -19,8 +18,7 @@ use crate::text::Timestamp;
 impl History {
     pub fn enqueue(&mut self) {
         let now = self.now;
-        let number = *[1, 1, 1, 3].choose(&mut self.rng).unwrap();
-        let jobs: Vec<_> = (0..number).map(|_| draw::new_job(&mut self.rng, &self.specs, now)).collect();
+        let jobs = draw::call(&mut self.rng, &self.specs, self.plain.last_id.max(1), now);
         self.log(format!("enqueue {jobs:?}"));
         let answer = self.store().0.add(&jobs, &|| now);
         let expected = self.plain.enqueue(&jobs, now);
@@ -186,7 +184,11 @@ impl History {
             let spec = JobSpec { name: name.to_owned(), unique_key, ..spec.clone() };
             let missed = *[Missed::Once, Missed::All, Missed::Skip].choose(&mut self.rng).unwrap();
             if self.rng.random_bool(0.6) {
-                wanted.push(every_millis(spec, every, missed));
+                let number = self.rng.random_range(0..=2);
+                let before = self.specs.sample(&mut self.rng, number).cloned();
+                let before: Vec<_> = before.map(|spec| Link { spec, after: Vec::new() }).collect();
+                let last = Link { spec, after: (0..before.len()).collect() };
+                wanted.push(every_millis(Chain { before, last }, every, missed));
             }
         }
         let number = self.rng.random_range(0..=2);
@@ -228,8 +230,12 @@ impl History {
         store.record_expiry(id, &|| now).unwrap();
         let last = store.history(id, 1).unwrap().pop();
         let number = last.as_ref().map_or(1, |attempt| attempt.number);
-        let answer = (store.job(id, now).unwrap(), store.attempt(id, number).unwrap(), last);
-        self.plain.jobs.get_mut(&id).filter(|job| job.has_expired(now)).map(Job::expire);
+        let mut job = store.job(id, now).unwrap();
+        if let Some(job) = &mut job {
+            assert_eq!(job.awaited.take().is_some(), job.phase == Some(Phase::Blocked));
+        }
+        let answer = (job, store.attempt(id, number).unwrap(), last);
+        let _ = self.plain.at(id, now);
         let job = self.plain.jobs.get(&id);
         let last = job.and_then(|job| job.attempts.last().cloned());
         let expected = (job.map(|job| whole::shown(&self.plain, job, now)), last.clone(), last);
@@ -338,11 +344,11 @@ impl History {
         let Some(&id) = self.some_ids().first() else { return };
         self.log(format!("delete {id}"));
         let result = self.store().0.connection.execute("DELETE FROM jobs WHERE id = ?1", [id]);
-        let unfinished = self.plain.jobs.get(&id).is_some_and(Job::is_unfinished);
-        assert_eq!(result.is_err(), unfinished, "{result:?}");
-        if !unfinished {
-            let gone = self.plain.jobs.remove(&id);
-            assert!(gone.is_none_or(|job| !matches!(job.state, JobState::Pending | JobState::Running)));
+        let stays =
+            self.plain.jobs.get(&id).is_some_and(|job| job.is_unfinished() || self.plain.is_needed(id));
+        assert_eq!(result.is_err(), stays, "{result:?}");
+        if !stays {
+            self.plain.remove(id);
         }
     }
 
@@ -361,6 +367,7 @@ impl History {
                 .filter(|_| self.rng.random_bool(0.3))
                 .map(|&name| name.into()),
             until: Timestamp(now.0 - self.rng.random_range(0..20_000)),
+            now,
         };
         self.log(format!("prune {filter:?}"));
         let counted = self.store().0.count_prunable(&filter).unwrap();

@@ -127,15 +127,19 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         job.expire();
     }
     let waiting = job.state == JobState::Pending;
-    let phase = match (job.run_at > now, job.attempts.is_empty()) {
-        (false, _) => Phase::Ready,
-        (true, true) => Phase::Scheduled,
-        (true, false) => Phase::Retrying,
+    let phase = match (plain.is_blocked(&job), job.run_at > now, job.attempts.is_empty()) {
+        (true, ..) => Phase::Blocked,
+        (false, false, _) => Phase::Ready,
+        (false, true, true) => Phase::Scheduled,
+        (false, true, false) => Phase::Retrying,
     };
     let worker = plain.workers.iter().find(|(row, _)| Some(row.id) == job.worker);
     let last = job.attempts.last();
     JobRow {
         scheduled: job.scheduled,
+        after: job.after.iter().copied().collect(),
+        waiting_for: plain.waiting_for(&job),
+        awaited: None,
         id: job.id,
         state: job.state,
         phase: waiting.then_some(phase),
@@ -173,6 +177,7 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
         ready: count("ready"),
         scheduled: count("scheduled"),
         retrying: count("retrying"),
+        blocked: count("blocked"),
         running: count("running"),
         succeeded: count("succeeded"),
         dead: count("dead") - resolved,
@@ -189,7 +194,11 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
         *by_code.entry(code.to_string()).or_default() += 1;
     }
     assert_eq!(overview.dead_by_error_code, by_code);
-    let waiting = || rows.iter().filter(|row| row.state == JobState::Pending).map(|row| row.run_at);
+    let waiting = || {
+        rows.iter()
+            .filter(|row| row.state == JobState::Pending && row.phase != Some(Phase::Blocked))
+            .map(|row| row.run_at)
+    };
     assert_eq!(overview.next_run_at, waiting().filter(|at| *at > now).min());
     assert_eq!(overview.oldest_due_at, waiting().filter(|at| *at <= now).min());
     let unfinished = plain.jobs.values().filter(|job| job.is_unfinished()).count() as u64;

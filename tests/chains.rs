@@ -1,0 +1,292 @@
+//! Jobs that are after other jobs, and alerts of jobs that die.
+
+use serde_json::Value;
+
+use crate::support::{Sandbox, Signal, json};
+
+/// `report` is after `load` and `clean`, both are after `extract`. `extract` fails as long as there is a file `broken`.
+const CHAIN: &str = r#"
+[defaults]
+max_attempts = 1
+[jobs.report]
+command = "echo report $RUNNER_SCHEDULED_FOR >> log"
+after = ["load", "clean"]
+unique_key = "report"
+[jobs.load]
+command = "echo load >> log"
+after = ["extract"]
+[jobs.clean]
+command = "echo clean >> log"
+after = ["extract"]
+[jobs.extract]
+command = "echo extract >> log; test ! -e broken"
+"#;
+
+fn states(sandbox: &Sandbox) -> Vec<String> {
+    let mut jobs = sandbox.run("inspect jobs --json").ok().json_lines();
+    jobs.reverse();
+    jobs.iter()
+        .map(|job| format!("{} {}", job["name"].as_str().unwrap(), job["state"].as_str().unwrap()))
+        .collect()
+}
+
+fn after(sandbox: &Sandbox, id: u64) -> Value {
+    sandbox.job(id)["after"].clone()
+}
+
+#[test]
+fn a_job_is_enqueued_with_what_it_is_after_and_starts_after_that() {
+    let sandbox = Sandbox::new(CHAIN);
+    let blocked = || sandbox.run("inspect --json").ok().json()["counts"]["blocked"].clone();
+    assert_eq!(sandbox.run("enqueue report --priority 9").ok().ids(), [1, 2, 3, 4]);
+    assert_eq!(states(&sandbox), ["extract pending", "load pending", "clean pending", "report pending"]);
+    assert_eq!(
+        [1, 2, 3, 4].map(|id| after(&sandbox, id)),
+        [json!([]), json!([1]), json!([1]), json!([2, 3])]
+    );
+    assert_eq!(blocked(), 3);
+    assert_eq!(sandbox.job(4)["priority"], 9);
+    assert_eq!(sandbox.job(1)["priority"], 0, "options are for the named job alone");
+    sandbox
+        .run("inspect 4")
+        .ok()
+        .shows("job 4 report: blocked")
+        .shows("waits for job 1 extract, which is pending");
+    sandbox.run("inspect jobs --state blocked --json").ok().shows("\"id\":4");
+    sandbox.run("inspect queues").ok().shows("blocked");
+    sandbox.run("work -j4 --drain").ok();
+    assert_eq!(sandbox.log()[0], "extract");
+    assert_eq!(sandbox.log()[3].trim_end(), "report");
+    assert_eq!(blocked(), 0);
+}
+
+#[test]
+fn one_call_enqueues_each_job_once_and_dependencies_first() {
+    let names = |line: &str| {
+        let sandbox = Sandbox::new(CHAIN);
+        let jobs = sandbox.run(&format!("enqueue --json {line}")).ok().json_lines();
+        jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    for (line, expected) in [
+        ("--all", "extract load clean report"),
+        ("report load", "extract load clean report"),
+        ("load extract", "extract load"),
+        ("extract load", "extract load"),
+        ("load load", "extract load load"),
+        ("report --no-deps", "report"),
+    ] {
+        assert_eq!(names(line), expected, "{line}");
+    }
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.run("enqueue load extract --queue q").ok();
+    assert_eq!([1, 2].map(|id| sandbox.job(id)["queue"].clone()), ["q", "q"], "both are named");
+    sandbox.run("enqueue report --dry-run").ok().shows("at most 1 attempt, after load, clean\n");
+    assert_eq!(sandbox.count_jobs(), 2);
+}
+
+#[test]
+fn a_held_key_keeps_the_chain_out_or_stands_for_a_dependency() {
+    let sandbox = Sandbox::new(&CHAIN.replace("[jobs.load]", "[jobs.load]\nunique_key = 'load'"));
+    assert_eq!(sandbox.run("enqueue load").ok().ids(), [1, 2]);
+    assert_eq!(sandbox.run("enqueue report").ok().says("job 2 already holds").ids(), [3, 2, 4, 5]);
+    assert_eq!(after(&sandbox, 5), json!([2, 4]));
+    assert_eq!(sandbox.run("enqueue report").ok().says("job 5 already holds").ids(), [5]);
+    sandbox.run("enqueue report --on-conflict error").exits(75);
+    assert_eq!(sandbox.count_jobs(), 5);
+    assert_eq!(sandbox.run("enqueue clean --idempotency-key k").ok().ids(), [6, 7]);
+    assert_eq!(sandbox.run("enqueue clean --idempotency-key k").ok().ids(), [7]);
+}
+
+#[test]
+fn a_job_can_be_after_jobs_that_exist() {
+    let sandbox = Sandbox::new(CHAIN);
+    let done = sandbox.finish("extract")["id"].as_u64().unwrap();
+    let ready = sandbox.run(&format!("enqueue --after {done} -- true")).ok().id();
+    sandbox.run(&format!("inspect {ready}")).ok().shows(": ready");
+    let waiting = sandbox.run(&format!("enqueue load --after {ready},{done}")).ok().ids();
+    assert_eq!(after(&sandbox, waiting[1]), json!([done, ready, waiting[0]]));
+    let jobs = sandbox.count_jobs();
+    sandbox.run("enqueue --after 1,99 -- true").exits(66).says("there is no job 99 to wait for");
+    assert_eq!(sandbox.count_jobs(), jobs);
+    let batch =
+        "{\"command\":\"true\",\"after\":[1]}\n{\"name\":\"load\"}\n{\"name\":\"clean\",\"no_deps\":true}\n";
+    let ids = sandbox.call("enqueue --batch -").stdin(batch).run().ok().ids();
+    assert_eq!(
+        ids.iter().map(|id| after(&sandbox, *id)).collect::<Vec<_>>(),
+        [json!([1]), json!([]), json!([ids[1]]), json!([])]
+    );
+    let bad = "{\"command\":\"true\",\"after\":\"1\"}\n";
+    sandbox.call("enqueue --batch -").stdin(bad).run().exits(65).says("line 1: \"after\"");
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn a_chain_stops_at_a_death_and_goes_on_with_a_replay() {
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.write("broken", "");
+    sandbox.run("enqueue report").ok();
+    let stuck = "waits for job 1 extract, which is dead: runner retry 1 goes on, runner cancel 4 gives up";
+    sandbox.run("work --drain").exits(1).says("3 jobs still wait for jobs that are dead or cancelled");
+    sandbox.run("work --drain").exits(1).says("3 jobs still wait");
+    sandbox.run("work --until-idle").ok();
+    sandbox.run("explain 4").ok().shows(stuck);
+    sandbox.run("wait 4 --wait-timeout 100ms").exits(75).says(stuck);
+    sandbox.run("prune --state dead,cancelled --older-than 0s").ok();
+    assert_eq!(sandbox.count_jobs(), 4, "what is waited for stays");
+    sandbox.run("cancel 2").ok();
+    std::fs::remove_file(sandbox.path("broken")).unwrap();
+    sandbox.run("retry 1").ok();
+    sandbox.run("work --drain").exits(1).says("1 job still waits");
+    sandbox.run("inspect 4").ok().shows("waits for job 2 load, which is cancelled");
+    sandbox.run("retry 2").ok();
+    sandbox.run("work --drain").ok();
+    let done = ["extract succeeded", "load succeeded", "clean succeeded", "report succeeded"];
+    assert_eq!(states(&sandbox), done);
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn a_job_that_is_redefined_takes_what_waits_with_it() {
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.write("broken", "");
+    sandbox.run("enqueue load").ok();
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.run("retry 1 --redefine").ok().ids(), [3]);
+    assert_eq!(after(&sandbox, 2), json!([3]));
+    sandbox.run("cancel 2").ok();
+    assert_eq!(sandbox.run("retry 2 --redefine").ok().ids(), [4], "what it is after is not enqueued again");
+    assert_eq!(after(&sandbox, 4), json!([3]));
+    std::fs::remove_file(sandbox.path("broken")).unwrap();
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.log(), ["extract", "extract", "load"]);
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn a_drain_of_one_queue_waits_for_a_job_of_another() {
+    let sandbox = Sandbox::new(&CHAIN.replace("[jobs.load]", "[jobs.load]\nqueue = 'q'"));
+    sandbox.run("enqueue load").ok();
+    let mut drain = sandbox.worker("--queue q --drain");
+    sandbox.run("work --queue default --drain").ok();
+    drain.wait().ok();
+    assert_eq!(sandbox.log(), ["extract", "load"]);
+}
+
+#[test]
+fn a_blocked_job_expires_all_the_same() {
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.run("enqueue load --expires-in 1ms --wait").exits(1).says("EXPIRED");
+    sandbox.run("inspect 2").ok().shows("no worker started it before it expired");
+}
+
+#[test]
+fn a_schedule_fires_the_whole_chain_or_none_of_it() {
+    let sandbox = Sandbox::new(&CHAIN.replace("[jobs.report]", "[jobs.report]\nschedule = 'every 1h'"));
+    sandbox.run("apply").ok();
+    let due = || {
+        sandbox.sql().run("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) - 9");
+    };
+    due();
+    sandbox.run("work --until-idle").ok();
+    assert_eq!((sandbox.log().len(), sandbox.count_jobs()), (4, 4));
+    assert!(sandbox.log()[3].starts_with("report 20"), "{:?}", sandbox.log());
+    assert_eq!(sandbox.run("inspect schedules --json").ok().json()["last_job_id"], 4);
+    sandbox.run("enqueue report --no-deps --in 1h").ok();
+    due();
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.count_jobs(), 5, "the key is held: nothing is enqueued");
+    assert_eq!(sandbox.run("inspect schedules --json").ok().json()["skipped"], 1);
+    let file = sandbox.read("jobs.toml");
+    sandbox.write("jobs.toml", file.replace("echo extract", "echo other"));
+    sandbox.run("inspect schedules").ok().shows("report: ").shows("has changed since");
+    sandbox.run("apply").ok().shows("~ schedule report changed");
+}
+
+const ALERTED: &str = r#"
+[defaults]
+max_attempts = 1
+on_dead = "alert"
+[jobs.alert]
+command = 'echo "$RUNNER_DEAD_JOB_ID $RUNNER_DEAD_JOB_NAME $RUNNER_DEAD_ERROR_CODE $RUNNER_DEAD_REASON $RUNNER_DEAD_MESSAGE" >> log; false'
+[jobs.bad]
+command = 'echo message=why >> $RUNNER_REPORT; exit 3'
+[jobs.late]
+command = 'true'
+expires_in = '1ms'
+[jobs.killed]
+command = 'echo >> log; sleep 100'
+[jobs.good]
+command = 'true'
+"#;
+
+#[test]
+fn a_death_calls_the_alert_and_a_dead_alert_calls_nobody() {
+    let sandbox = Sandbox::new(ALERTED);
+    sandbox.run("enqueue bad good").ok();
+    // The alert was frozen with the job.
+    sandbox.write("jobs.toml", "[jobs.alert]\ncommand = 'echo other >> log'");
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.log(), ["1 bad EXIT_3 attempts_exhausted why"]);
+    assert_eq!(states(&sandbox), ["bad dead", "good succeeded", "alert dead"]);
+    sandbox.run("retry 1").ok();
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.log().len(), 2, "a death after a replay counts, too");
+}
+
+#[test]
+fn an_expiry_and_a_crash_call_the_alert_and_a_held_key_stands_for_it() {
+    let sandbox = Sandbox::new(ALERTED);
+    sandbox.run("enqueue late --wait").exits(1);
+    assert_eq!(states(&sandbox), ["late dead", "alert pending"], "whoever records the expiry");
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.log(), ["1 late EXPIRED expired "]);
+
+    let sandbox = Sandbox::new(&ALERTED.replace("[jobs.alert]", "[jobs.alert]\nunique_key = 'alert'"));
+    sandbox.run("enqueue killed").ok();
+    let worker = sandbox.worker("-j1");
+    sandbox.until_logged(1);
+    worker.kill();
+    sandbox.run("enqueue bad").ok();
+    sandbox.run("work --max-jobs 1").exits(1);
+    assert_eq!(states(&sandbox).iter().filter(|state| state.starts_with("alert")).count(), 1);
+}
+
+#[test]
+fn mistakes_about_other_jobs_are_told_with_their_places() {
+    let sandbox = Sandbox::new(
+        "[defaults]\non_dead = 'alarm'\n[jobs.a]\ncommand = 'x'\nafter = ['b', 'lod', 'b']\n[jobs.b]\ncommand = 'x'\nafter = ['a']\n\
+         [jobs.load]\ncommand = 'x'\nafter = ['load']\non_dead = 'load'\n",
+    );
+    let ran = sandbox.run("check").exits(65);
+    for words in [
+        "there is no job `alarm` in this file",
+        "\"b\" is entered twice",
+        "there is no job `lod` in this file",
+        "did you mean \"load\"?",
+        "a job would wait for itself: `a` is after `b` is after `a`",
+        "a job would wait for itself: `load` is after `load`",
+        "the job `load` cannot be its own alert",
+        "jobs.toml:8:10",
+        "6 mistakes",
+    ] {
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    }
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.run("check").ok().shows("after     load, clean");
+}
+
+#[test]
+fn a_worker_that_dies_forgets_no_chain() {
+    let sandbox = Sandbox::new(&CHAIN.replace("echo extract >> log", "echo extract >> log; sleep 0.2"));
+    sandbox.run("enqueue report --max-attempts 1").ok();
+    let worker = sandbox.worker("-j2");
+    sandbox.until_logged(1);
+    worker.signal(Signal::KILL);
+    drop(worker);
+    sandbox.run("work --drain").exits(1);
+    sandbox.run("inspect 1").ok().shows("WORKER_CRASHED");
+    sandbox.run("retry 1").ok();
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.log().len(), 5);
+    sandbox.run("doctor").ok();
+}
