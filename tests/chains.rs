@@ -176,7 +176,7 @@ fn a_drain_of_one_queue_waits_for_a_job_of_another() {
 fn a_blocked_job_expires_all_the_same() {
     let sandbox = Sandbox::new(CHAIN);
     sandbox.run("enqueue load --expires-in 1ms --wait").exits(1).says("EXPIRED");
-    sandbox.run("inspect 2").ok().shows("no worker started it before it expired");
+    sandbox.run("inspect 2").ok().shows("EXPIRED, expired: it expired");
 }
 
 #[test]
