@@ -27,7 +27,7 @@ fn unit_length(unit: &str) -> Option<u64> {
         "h" | "hr" | "hour" | "hours" => HOUR,
         "d" | "day" | "days" => DAY,
         "w" | "week" | "weeks" => 7 * DAY,
-        "y" | "year" | "years" => YEAR,
+        "y" | "year" => YEAR,
         _ => return None,
     })
 }
