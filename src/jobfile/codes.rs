@@ -98,7 +98,7 @@ impl Codes {
         } else {
             format!("`{}` and `{key}` overlap and are equally wide", other.key)
         };
-        mistakes.add(at, what).see("the other entry stands", other_at);
+        mistakes.add(at, what).see("the other entry", other_at);
         false
     }
 }

@@ -38,7 +38,7 @@ impl Mistake {
         self
     }
 
-    /// Points at another place: "`what` at LINE:COLUMN".
+    /// Shows another place, too, and says `what` stands there.
     pub(super) fn see(&mut self, what: &str, at: &Span) -> &mut Self {
         self.other_place = Some((what.to_owned(), at.clone()));
         self
@@ -85,12 +85,16 @@ impl fmt::Display for InvalidFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = safe_line(&self.path.to_string_lossy());
         let mut shown: Vec<&str> = Vec::new(); // a long list of keys is shown once, where there is a hint beside it
+        let text = printable(&self.text);
         for mistake in &self.mistakes {
-            let line = Line::at(&self.text, &mistake.at);
-            let snippet = Snippet::source(printable(line.text))
+            let other_place = mistake
+                .other_place
+                .iter()
+                .map(|(what, at)| AnnotationKind::Context.span(in_first_line(&text, at)).label(what));
+            let snippet = Snippet::source(&text)
                 .path(&*path)
-                .line_start(line.number)
-                .annotation(AnnotationKind::Primary.span(line.span.clone()));
+                .annotation(AnnotationKind::Primary.span(in_first_line(&text, &mistake.at)))
+                .annotations(other_place);
             let mut notes = Vec::new();
             if let Some(hint) = &mistake.hint {
                 notes.push(note("hint", hint));
@@ -100,10 +104,6 @@ impl fmt::Display for InvalidFile {
             {
                 shown.push(allowed);
                 notes.push(note("allowed", allowed));
-            }
-            if let Some((what, at)) = &mistake.other_place {
-                let other = Line::at(&self.text, at);
-                notes.push(note("note", &format!("{what} at {}:{}", other.number, other.column())));
             }
             let title = Level::ERROR.primary_title(safe_line(&mistake.what));
             let drawn = Renderer::plain().render(&[title.element(snippet).elements(notes)]);
@@ -121,39 +121,20 @@ fn note<'a>(label: &'a str, text: &str) -> Message<'a> {
     Level::NOTE.with_name(label).message(lines.join("\n"))
 }
 
-/// The line in which a span begins.
-struct Line<'t> {
-    /// From 1.
-    number: usize,
-    text: &'t str,
-    /// The span within `text`, to the end of the line at most.
-    span: Span,
-}
-
-impl<'t> Line<'t> {
-    fn at(text: &'t str, span: &Span) -> Self {
-        let start = text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line = text[start..].lines().next().unwrap_or_default();
-        let first = (span.start - start).min(line.len());
-        let last = span.end.saturating_sub(start).clamp(first, line.len());
-        let number = 1 + text[..start].lines().count();
-        Self { number, text: line, span: first..last }
-    }
-
-    /// Where the span begins, in characters from 1.
-    fn column(&self) -> usize {
-        1 + self.text[..self.span.start].chars().count()
-    }
+/// The span, to the end of its first line at most.
+fn in_first_line(text: &str, span: &Span) -> Span {
+    let line = text[span.clone()].lines().next().unwrap_or_default();
+    span.start..span.start + line.len()
 }
 
 /// Replaces the control and formatting characters that `annotate-snippets` lets through. Every byte keeps its place.
-fn printable(line: &str) -> String {
+fn printable(text: &str) -> String {
     let replace = |c| match c {
         '\u{80}'..='\u{9f}' => '¿',                         // two bytes each
         '\u{200b}'..='\u{200f}' | '\u{feff}' => '\u{fffd}', // three bytes each
         other => other,
     };
-    line.chars().map(replace).collect()
+    text.chars().map(replace).collect()
 }
 
 /// Why there is no job file to work with.

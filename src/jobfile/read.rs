@@ -245,7 +245,7 @@ pub(super) fn distinct<'t, T: PartialEq>(
         };
         if let Some((_, first)) = taken.iter().find(|(other, _)| *other == item) {
             let why = format!("{} is entered twice", value.described());
-            value.refused(mistakes, &why).see("it stands first", first);
+            value.refused(mistakes, &why).see("the first", first);
         } else {
             taken.push((item, value.at()));
         }

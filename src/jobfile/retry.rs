@@ -71,14 +71,14 @@ impl RetryKeys {
         let codes = self.auto_retry_for.as_ref().map(|(_, at)| at);
         for contradiction in self.layer().contradictions() {
             let drop_one = || "drop one of the two".to_owned();
-            let not_retryable = ("`retryable = false` stands", retryable);
+            let not_retryable = ("forbids retries", retryable);
             let (at, hint, other) = match contradiction {
                 Contradiction::AttemptsWithoutRetry { .. } => (max_attempts, drop_one(), Some(not_retryable)),
                 Contradiction::CodesWithoutRetry => (codes, drop_one(), Some(not_retryable)),
                 Contradiction::ListLength { max_attempts: runs, list_runs } => {
                     let or_repeat = if runs > list_runs { ", or set `repeat_last = true`" } else { "" };
                     let hint = format!("leave it out, or write `max_attempts = {list_runs}`{or_repeat}");
-                    (max_attempts, hint, Some(("the delays begin", backoff)))
+                    (max_attempts, hint, Some(("the delays", backoff)))
                 }
                 Contradiction::NoCodes => {
                     let hint = "leave it out to retry every failure, or write `retryable = false`";
@@ -115,7 +115,7 @@ impl RetryKeys {
                 .hint(
                     "list more delays, or set `repeat_last = true` there, or give this job its own `backoff`",
                 )
-                .see("the delays begin", delays);
+                .see("the delays", delays);
         }
     }
 }

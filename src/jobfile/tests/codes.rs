@@ -48,9 +48,9 @@ success_exit_codes = [0, 3]
     1:16 exit status 0 is a success, so it has no error code
         hint: take it out here, or out of `success_exit_codes` ([0] by default)
     7:1 `22` is entered twice
-        note: the other entry stands at 6:1
+        the other entry: line 6
     9:1 `3-9` and `5-11` overlap and are equally wide
-        note: the other entry stands at 8:1
+        the other entry: line 8
     10:1 exit status 3 is a success, so it has no error code
         hint: take it out here, or out of `success_exit_codes` ([0] by default)
     ");
@@ -71,7 +71,7 @@ reports = ["X", "X", "A_*"]
     4:34 `2`: "http_error" is not an error code: codes are UPPER_SNAKE_CASE, such as "HTTP_ERROR"
     4:52 `3` must be a string, not 4
     5:17 an entry of `reports`: "X" is entered twice
-        note: it stands first at 5:12
+        the first: line 5
     5:22 an entry of `reports`: "A_*" is a family of codes; write a single code, such as "HTTP_ERROR"
     "##);
 }
@@ -91,7 +91,7 @@ never_retry_for = "TIMEOUT"
     3:33 an entry of `never_retry_for`: "http_error" is not an error code: codes are UPPER_SNAKE_CASE, such as "HTTP_ERROR"
     3:47 an entry of `never_retry_for`: "HTTP_*" is not a family of codes; the families are "EXIT_*", "SIGNAL_*" and "*"
     3:67 an entry of `never_retry_for`: "EXIT_1" is entered twice
-        note: it stands first at 3:57
+        the first: line 3
     3:77 an entry of `never_retry_for` must be a string, not 75
         hint: write "EXIT_75", or the name that `exit_codes` gives it
     6:19 `never_retry_for` must be an array of error codes, such as ["TIMEOUT"], not "TIMEOUT"

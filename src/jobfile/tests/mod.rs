@@ -23,18 +23,30 @@ fn drawn(text: &str) -> String {
     JobFile::parse(Path::new("/srv/jobs.toml"), text).unwrap_err().to_string()
 }
 
-/// The mistakes of `text` in short: `LINE:COLUMN message`, then its notes without the list of allowed keys.
+/// The mistakes of `text` in short: `LINE:COLUMN message`, then the other place that is shown, and the
+/// notes without the list of allowed keys.
 fn told(text: &str) -> String {
     let drawn = drawn(text);
     let mut told = String::new();
     let mut message = "";
     let mut in_note = false;
+    let mut number = "";
     for line in drawn.lines() {
         let trimmed = line.trim();
         if let Some(error) = line.strip_prefix("error: ") {
             message = error;
         } else if let Some((_, place)) = line.split_once("--> /srv/jobs.toml:") {
             let _ = writeln!(told, "{place} {message}");
+        } else if let Some((margin, drawn)) =
+            line.split_once('|').filter(|(_, drawn)| !in_note || drawn.is_empty())
+        {
+            in_note = false;
+            let label = drawn.trim_start_matches([' ', '.', '-', '^', '|']);
+            if !margin.trim().is_empty() {
+                number = margin.trim();
+            } else if !label.is_empty() {
+                let _ = writeln!(told, "    {label}: line {number}");
+            }
         } else if let Some(note) = trimmed.strip_prefix("= ") {
             in_note = !note.starts_with("allowed: ");
             if in_note {

@@ -32,17 +32,17 @@ auto_retry_for = []
     5:16 `max_attempts`: 0 makes a job that can never run
         hint: it counts every attempt, the first included: 1 means no retry
     9:16 `max_attempts = 3` contradicts `retryable = false`, which means exactly one attempt
+        forbids retries: line 8
         hint: drop one of the two
-        note: `retryable = false` stands at 8:13
     10:18 `auto_retry_for` contradicts `retryable = false`, under which nothing is retried
+        forbids retries: line 8
         hint: drop one of the two
-        note: `retryable = false` stands at 8:13
     13:16 `max_attempts = 5`, but the delays of `backoff` ask for 3 attempts
+        the delays: line 14
         hint: leave it out, or write `max_attempts = 3`, or set `repeat_last = true`
-        note: the delays begin at 14:11
     17:16 `max_attempts = 2`, but the delays of `backoff` ask for 3 attempts
+        the delays: line 18
         hint: leave it out, or write `max_attempts = 3`
-        note: the delays begin at 18:11
     21:18 `auto_retry_for` is empty, so nothing would be retried
         hint: leave it out to retry every failure, or write `retryable = false`
     ");
@@ -63,8 +63,8 @@ backoff = 3
 "#;
     insta::assert_snapshot!(told(text), @r##"
     5:16 `max_attempts = 5`, but the delays in [defaults] are enough for 3 attempts
+        the delays: line 2
         hint: list more delays, or set `repeat_last = true` there, or give this job its own `backoff`
-        note: the delays begin at 2:11
     9:11 `backoff` must be a duration with a unit, such as "30s", not 3
         hint: write "3s" for seconds, "3m" for minutes or "3ms" for milliseconds
     "##);

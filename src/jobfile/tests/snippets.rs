@@ -90,3 +90,21 @@ fn a_large_file_with_a_mistake_in_every_line() {
     let text = (0..2_000).fold(String::new(), |text, n| text + &n.to_string() + " = 1\n");
     assert!(drawn(&text).ends_with("/srv/jobs.toml: 2000 mistakes"));
 }
+
+#[test]
+fn a_contradiction_shows_both_places() {
+    insta::assert_snapshot!(drawn("[jobs.a]\nretryable = false\ncommand = 'make'\npriority = 1\nqueue = 'q'\nmax_attempts = 3\n"), @r"
+    error: `max_attempts = 3` contradicts `retryable = false`, which means exactly one attempt
+     --> /srv/jobs.toml:6:16
+      |
+    2 | retryable = false
+      |             ----- forbids retries
+    ...
+    6 | max_attempts = 3
+      |                ^
+      |
+      = hint: drop one of the two
+
+    /srv/jobs.toml: 1 mistake
+    ");
+}

@@ -107,7 +107,7 @@ success_exit_codes = [0, 0, 256, "1"]
     2:22 `success_exit_codes`: with an empty list no run could succeed
         hint: write [0], or leave it out
     5:26 an entry of `success_exit_codes`: 0 is entered twice
-        note: it stands first at 5:23
+        the first: line 5
     5:29 an entry of `success_exit_codes` must be a whole number from 0 to 255, not 256
     5:34 an entry of `success_exit_codes` must be a whole number from 0 to 255, not "1"
     "##);
