@@ -290,3 +290,12 @@ fn a_worker_that_dies_forgets_no_chain() {
     assert_eq!(sandbox.log().len(), 5);
     sandbox.run("doctor").ok();
 }
+
+#[test]
+fn a_wait_for_nothing_is_found_and_does_not_hold_up_a_drain() {
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.run("enqueue extract").ok();
+    sandbox.sql().run("DROP TRIGGER jobs_wait_for_one_less; UPDATE jobs SET waiting_for = 2");
+    sandbox.run("work --drain").exits(1).says("1 job still waits");
+    sandbox.run("doctor").exits(1).shows("job 1 waits for 2 jobs, not 0");
+}

@@ -102,7 +102,7 @@ fn take(tx: &Connection, worker: i64, claim: &Claim, now: Timestamp) -> Result<(
     let taken = tx
         .prepare_cached(
             "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
-             WHERE id = ?1 AND state = 'pending'",
+             WHERE id = ?1 AND state = 'pending' AND waiting_for = 0",
         )?
         .execute(params![claim.job_id, worker, now.0])?;
     if taken == 0 {

@@ -37,7 +37,7 @@ pub struct AwaitedJob {
 pub struct Blocked {
     /// The wait of some job can end by itself.
     pub goes_on: bool,
-    /// Jobs that wait for dead, cancelled or removed ones.
+    /// Jobs that wait for dead, cancelled or removed ones, or in a damaged file for none at all.
     pub stuck: u64,
 }
 
@@ -50,6 +50,9 @@ impl Store {
                        (SELECT id FROM blocked WHERE EXISTS
                             (SELECT 1 FROM dependencies AS d LEFT JOIN jobs AS a ON a.id = d.after_id
                              WHERE d.job_id = blocked.id AND coalesce(a.state, 'dead') IN ('dead', 'cancelled'))
+                        OR NOT EXISTS
+                            (SELECT 1 FROM dependencies AS d JOIN jobs AS a ON a.id = d.after_id
+                             WHERE d.job_id = blocked.id AND a.state IN ('pending', 'running'))
                         UNION SELECT d.job_id FROM stuck JOIN dependencies AS d ON d.after_id = stuck.id)
                    SELECT queue, count(*), sum(id IN (SELECT id FROM stuck)) FROM blocked
                    WHERE queue NOT IN (SELECT name FROM queues WHERE paused) GROUP BY queue";
