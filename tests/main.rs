@@ -35,6 +35,7 @@ mod main_job;
 mod monitoring;
 mod names;
 mod output;
+mod page;
 mod pause;
 mod printed;
 mod prune;

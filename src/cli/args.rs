@@ -217,6 +217,9 @@ pub struct Inspect {
     /// Exit 1 if anything is listed
     #[arg(long)]
     pub fail_if_any: bool,
+    /// A page for a browser about the last 24 h, or since --since
+    #[arg(long, conflicts_with_all = ["what", "json"])]
+    pub html: bool,
 }
 
 #[derive(Debug, Args)]

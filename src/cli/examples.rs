@@ -27,7 +27,8 @@ Examples:
   runner inspect dead   dead letters by error code
   runner inspect jobs --since today --state retrying
   runner inspect stats --since 1d
-  runner inspect dead --fail-if-any --since 1d";
+  runner inspect dead --fail-if-any --since 1d
+  runner inspect --html > night.html   a page for a browser";
 
 pub const WAIT: &str = "\
 Examples:

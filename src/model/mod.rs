@@ -33,6 +33,6 @@ pub use job::{Chain, Command, FrozenJob, JobSpec, Link, check_name, check_variab
 pub use limits::{Limits, Rate};
 pub use percentiles::Percentiles;
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};
-pub use schedule::{Missed, Schedule, ScheduleText};
+pub use schedule::{MISSED_AFTER, Missed, Schedule, ScheduleText};
 pub use self_report::SelfReport;
 pub use state::{DeadReason, JobState, Phase};

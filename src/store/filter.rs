@@ -95,6 +95,11 @@ impl Store {
 }
 
 impl Filter {
+    /// The first moment of the period, and the first after it.
+    pub(super) fn period(&self) -> (i64, i64) {
+        (self.since.map_or(i64::MIN, |at| at.0), self.until.map_or(i64::MAX, |at| at.0))
+    }
+
     /// The whole filter as conditions on `jobs AS j`; `?1` is now.
     pub(super) fn conditions(&self, now: Timestamp) -> Conditions {
         let mut wanted = Conditions::new(now.0.into());

@@ -38,6 +38,7 @@ mod restore;
 mod retry;
 mod schedules;
 mod stats;
+mod timeline;
 mod turn;
 mod workers;
 
@@ -72,5 +73,6 @@ pub use redefine::Replacement;
 pub use retry::{Answer, Refusal};
 pub use schedules::{ApplySchedule, Fired, ScheduleRow};
 pub use stats::{NameStats, Stats};
+pub use timeline::{DueJob, Stage, TimelineAttempt};
 pub use turn::{Turn, TurnRequest};
 pub use workers::{OpenWorker, WorkerRow};

@@ -101,7 +101,7 @@ fn gather_jobs(tx: &Connection, filter: &Filter, now: Timestamp, names: &mut Nam
            AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
            AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)",
     )?;
-    let (since, until) = period(filter);
+    let (since, until) = filter.period();
     let mut rows = statement.query(params![since, filter.name, filter.queue, until, now.0])?;
     while let Some(row) = rows.next()? {
         let numbers = &mut names.entry(row.get(0)?).or_default().stats;
@@ -129,7 +129,7 @@ fn gather_attempts(tx: &Connection, filter: &Filter, names: &mut Names) -> Resul
          FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
          WHERE a.finished_at >= ?1 AND a.finished_at < ?4 AND (?2 IS NULL OR j.name = ?2) AND (?3 IS NULL OR j.queue = ?3)",
     )?;
-    let (since, until) = period(filter);
+    let (since, until) = filter.period();
     let mut rows = statement.query(params![since, filter.name, filter.queue, until])?;
     while let Some(row) = rows.next()? {
         names.entry(row.get(0)?).or_default().add_attempt(row)?;
@@ -159,9 +159,4 @@ impl Gathered {
         }
         Ok(())
     }
-}
-
-/// The first moment of the period, and the first after it.
-fn period(filter: &Filter) -> (i64, i64) {
-    (filter.since.map_or(i64::MIN, |at| at.0), filter.until.map_or(i64::MAX, |at| at.0))
 }

@@ -15,5 +15,8 @@ pub use mutated::mutated;
 pub use prose::{columns_of, counted, hanging_indent};
 pub use safe::{last_lines, safe_block, safe_line};
 pub use size::{human_size, parse_size};
-pub use time::{Timestamp, clock_time, local_time, relative_time, rfc3339, rfc3339_with_offset, show_utc};
+pub use time::{
+    Timestamp, clock_time, day_time, local_offset, local_time, relative_time, rfc3339, rfc3339_with_offset,
+    show_utc,
+};
 pub use typed_time::{At, PastTime};

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use jiff::Zoned;
 use jiff::tz::{Offset, TimeZone};
 use serde::{Deserialize, Serialize};
 
@@ -44,13 +45,24 @@ pub fn show_utc() {
 
 /// A point in time in the local time zone: `2026-11-21 14:03:07`; after [`show_utc`] in UTC, with a `Z`.
 pub fn local_time(at: Timestamp) -> String {
-    let Ok(instant) = jiff::Timestamp::from_millisecond(at.0) else {
-        return format!("{} ms", at.0);
-    };
-    if IN_UTC.load(Ordering::Relaxed) {
-        return instant.strftime("%Y-%m-%d %H:%M:%SZ").to_string();
-    }
-    instant.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+    let form = if IN_UTC.load(Ordering::Relaxed) { "%Y-%m-%d %H:%M:%SZ" } else { "%Y-%m-%d %H:%M:%S" };
+    local(at).map_or_else(|| format!("{} ms", at.0), |at| at.strftime(form).to_string())
+}
+
+/// The local day of the week, and the time to the minute: `Sat 2026-11-21 14:03`; after [`show_utc`] in UTC.
+pub fn day_time(at: Timestamp) -> String {
+    local(at).map_or_else(|| format!("{} ms", at.0), |at| at.strftime("%a %Y-%m-%d %H:%M").to_string())
+}
+
+/// How many seconds local clocks are ahead of UTC at this time; none after [`show_utc`].
+pub fn local_offset(at: Timestamp) -> i32 {
+    local(at).map_or(0, |at| at.offset().seconds())
+}
+
+/// By local clocks; after [`show_utc`] by UTC. None of a time that the calendar lacks.
+fn local(at: Timestamp) -> Option<Zoned> {
+    let zone = if IN_UTC.load(Ordering::Relaxed) { TimeZone::UTC } else { TimeZone::system() };
+    Some(jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone))
 }
 
 /// A point in time as RFC 3339 with milliseconds, UTC.
@@ -104,6 +116,11 @@ mod tests {
         assert_eq!(relative_time(Timestamp(1_005_000), now), "in 5.0 s");
         assert_eq!(relative_time(Timestamp(999_500), now), "now");
         assert_eq!(relative_time(Timestamp(800_000), now), "3m 20s ago");
+    }
+
+    #[test]
+    fn a_day_has_its_name() {
+        assert!(day_time(Timestamp(1_000_000_000_000)).starts_with("Sun 2001-09-09 "));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod assert;
 mod background;
+mod browser;
 mod call;
 pub mod fixture;
 pub mod poll;
@@ -14,6 +15,7 @@ mod terminal;
 
 pub use assert::assert_fields;
 pub use background::Background;
+pub use browser::browse;
 pub use call::{Call, Finished};
 pub use poll::{eventually, wait_until};
 pub use processes::{is_alive, signal};

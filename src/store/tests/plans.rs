@@ -138,6 +138,8 @@ fn screens(store: &mut Store) {
     let name = Some("a".to_owned());
     let filter = Filter { name: name.clone(), queue: name, since: Some(Timestamp(1)), ..Filter::default() };
     store.stats(&filter, now).unwrap();
+    store.timeline(&filter).unwrap();
+    store.due_jobs(&filter, now).unwrap();
     store.count_unfinished(None).unwrap();
     let code = Some("EXIT_1".to_owned());
     let filters = [
@@ -227,6 +229,7 @@ fn no_screen_walks_or_sorts_jobs_or_attempts_and_each_index_is_used() {
         "SCAN jobs USING COVERING INDEX jobs_blocked: SELECT (SELECT count(*)",
         "SCAN jobs USING COVERING INDEX jobs_dead: SELECT error_code, count(*)",
         "SCAN jobs USING INDEX jobs_running:",
+        "SCAN jobs USING INDEX jobs_waiting: SELECT name, run_at",
         "SCAN jobs USING COVERING INDEX jobs_running:",
         "SCAN a USING COVERING INDEX attempts_by_time:",
         "SCAN a USING INDEX attempts_by_time:",

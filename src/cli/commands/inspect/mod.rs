@@ -2,6 +2,7 @@
 
 mod attempt;
 mod dead;
+mod html;
 mod job;
 mod lists;
 mod overview;
@@ -21,21 +22,22 @@ use crate::cli::output::Output;
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
 use crate::jobfile::near_names;
-use crate::store::{Store, StoreError};
+use crate::store::{Filter, Store, StoreError};
 use crate::text::Timestamp;
 
 /// Runs the verb.
 pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStatus> {
-    let subject = Subject::parse(args.what.as_deref());
+    let subject = Subject::parse(args);
     check_filters(subject, args)?;
     let now = clock::now();
     let filter = filter(subject, args, now)?;
     let Some(store) = locate::open_if_there(global)? else {
-        return without_store(out, global, subject, args);
+        return without_store(out, global, subject, args, &filter, now);
     };
     let query = Query { store: &store, filter, limit: limit(args, out), now };
     let found = match subject {
         Subject::Overview => overview::show(out, &store, now)?,
+        Subject::Page => html::show(out, &store, &query.filter, now)?,
         Subject::One => match one(&store, args, now)? {
             (job, None) => job::show(out, &store, job, now)?,
             (job, Some(number)) => attempt::show(out, &store, job, number, now)?,
@@ -70,16 +72,24 @@ fn one(store: &Store, args: &Inspect, now: Timestamp) -> Result<(i64, Option<u32
 }
 
 /// There is no database yet: lists are empty, and a job that is named cannot be found.
-fn without_store(out: &mut Output, global: &Global, subject: Subject, args: &Inspect) -> Result<ExitStatus> {
+fn without_store(
+    out: &mut Output,
+    global: &Global,
+    subject: Subject,
+    args: &Inspect,
+    filter: &Filter,
+    now: Timestamp,
+) -> Result<ExitStatus> {
     let file = locate::store_file(global)?;
     let missing = StoreError::Missing(file.path().to_owned());
     if subject == Subject::One || args.fail_if_any {
         return Err(missing.into());
     }
-    if subject == Subject::Overview {
-        overview::show_empty(out, &file)?;
-    } else if !out.json {
-        out.line(missing.to_string())?;
+    match subject {
+        Subject::Overview => overview::show_empty(out, &file)?,
+        Subject::Page => html::show_empty(out, &file, filter, now)?,
+        _ if out.json => {}
+        _ => out.line(missing.to_string())?,
     }
     Ok(ExitStatus::SUCCESS)
 }

@@ -37,11 +37,14 @@ pub(super) enum Subject {
     Queues,
     Schedules,
     Stats,
+    /// `--html`
+    Page,
 }
 
 impl Subject {
-    pub(super) fn parse(text: Option<&str>) -> Self {
-        match text {
+    pub(super) fn parse(args: &Inspect) -> Self {
+        match args.what.as_deref() {
+            None if args.html => Self::Page,
             None => Self::Overview,
             Some("jobs") => Self::Jobs,
             Some("attempts") => Self::Attempts,
@@ -63,14 +66,15 @@ impl Subject {
 pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
     let list = subject.is_list();
     let rows = list || subject == Subject::Stats;
+    let period = rows || subject == Subject::Page;
     let any = rows || matches!(subject, Subject::Workers | Subject::Queues | Subject::Schedules);
     let given = [
         ("--state", !args.state.is_empty(), matches!(subject, Subject::Jobs | Subject::Attempts)),
-        ("--name", args.name.is_some(), rows || matches!(subject, Subject::Queues | Subject::Schedules)),
-        ("--queue", args.queue.is_some(), rows),
+        ("--name", args.name.is_some(), period || matches!(subject, Subject::Queues | Subject::Schedules)),
+        ("--queue", args.queue.is_some(), period),
         ("--error-code", args.error_code.is_some(), list),
-        ("--since", args.since.is_some(), rows),
-        ("--until", args.until.is_some(), rows),
+        ("--since", args.since.is_some(), period),
+        ("--until", args.until.is_some(), period),
         ("--limit", args.limit.is_some(), rows),
         ("--resolved", args.resolved, subject == Subject::Dead),
         ("--fail-if-any", args.fail_if_any, any),
@@ -78,7 +82,7 @@ pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
         Some((option, ..)) => bail!(
             CliError::usage(format!("{option} has no effect here"))
-                .hint("it narrows the lists: jobs, attempts, dead, stats")
+                .hint("it narrows the lists: jobs, attempts, dead, stats; --name, --queue, --since and --until also the page of --html")
         ),
         None => Ok(()),
     }

@@ -1,0 +1,293 @@
+//! The timeline: a row for each name, all on one clock axis.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use maud::{Markup, html};
+
+use super::words::{MAX_NAMES, shown};
+use crate::model::Outcome;
+use crate::store::{DueJob, Stage, TimelineAttempt};
+use crate::text::{Timestamp, counted, day_time, human_duration, local_offset, local_time};
+
+/// The length of the axis in the units of the drawing.
+const UNITS: i64 = 10_000;
+
+/// The shortest mark that a telephone shows.
+const MIN_UNITS: i64 = 30;
+
+/// Marks of a fold begin and end at multiples of this, so that a page has a limited size.
+const GRID: i64 = 20;
+
+/// Above this, jobs that succeeded are drawn folded.
+const MAX_JOBS: usize = 5_000;
+const MAX_ATTEMPTS: usize = 10_000;
+
+/// The height of a row. Failures take all of it, so that colour is not all that tells them.
+const HEIGHT: i64 = 12;
+
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 24 * 60 * MINUTE;
+
+/// The distances of ticks, in minutes.
+const STEPS: [i64; 15] =
+    [1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 10_080, 43_200, 525_600, 5_256_000];
+const MAX_TICKS: i64 = 13;
+
+/// The shown period.
+#[derive(Clone, Copy)]
+pub(super) struct Axis {
+    pub since: Timestamp,
+    pub until: Timestamp,
+}
+
+impl Axis {
+    fn x(self, at: Timestamp) -> i64 {
+        let at = at.clamp(self.since, self.until).0 - self.since.0;
+        at.saturating_mul(UNITS) / (self.until.0 - self.since.0).max(1)
+    }
+
+    /// Round times of the local clock, with what stands at each.
+    fn ticks(self) -> Vec<(i64, String)> {
+        let span = self.until.0 - self.since.0;
+        let mut steps = STEPS.into_iter().map(|minutes| minutes * MINUTE);
+        let step = steps.find(|step| span / step < MAX_TICKS).unwrap_or(span);
+        let offset = |at: i64| i64::from(local_offset(Timestamp(at))) * 1_000;
+        let first = (self.since.0 + offset(self.since.0)).div_euclid(step) * step + step;
+        let clocks = (0..=MAX_TICKS).map(|n| first + n * step);
+        // The offset at the time that the clock shows, not at the time that UTC would call so.
+        let times = clocks.map(|clock| Timestamp(clock - offset(clock - offset(clock))));
+        // `Sat 2026-11-21 00:00` is `Sat 21`; where ticks are weeks apart `11-21`, and where they are years apart `2026-11`.
+        let label = |at: Timestamp| {
+            let text = day_time(at);
+            let part = |range| text.get(range).unwrap_or_default();
+            match part(15..20) {
+                _ if step > 30 * DAY => part(4..11).to_owned(),
+                _ if step > DAY => part(9..14).to_owned(),
+                "00:00" => format!("{} {}", part(0..3), part(12..14)),
+                clock => clock.to_owned(),
+            }
+        };
+        times.filter(|at| *at < self.until).map(|at| (self.x(at), label(at))).collect()
+    }
+}
+
+/// A stretch of a row.
+struct Mark {
+    class: &'static str,
+    from: i64,
+    to: i64,
+    /// None: it is folded.
+    title: Option<String>,
+}
+
+/// What is drawn folded, because there is much of it.
+#[derive(Clone, Copy)]
+struct Folding {
+    successes: bool,
+    failures: bool,
+}
+
+const fn is_failure(stage: Stage) -> bool {
+    !matches!(
+        stage,
+        Stage::Running | Stage::Ended(Outcome::Succeeded | Outcome::Cancelled | Outcome::Interrupted)
+    )
+}
+
+/// Draws everything that ran or waited.
+pub(super) fn draw(attempts: &[TimelineAttempt], waiting: &[DueJob], axis: Axis) -> Markup {
+    let mut names: BTreeMap<&str, Row> = BTreeMap::new();
+    for attempt in attempts {
+        names.entry(&attempt.name).or_default().add(attempt);
+    }
+    for job in waiting.iter().filter(|job| job.run_at < axis.until) {
+        names.entry(&job.name).or_default().add_waiting(job.run_at);
+    }
+    let jobs = attempts.iter().map(|attempt| attempt.job_id).collect::<BTreeSet<_>>().len();
+    let failures = attempts.iter().filter(|attempt| is_failure(attempt.stage)).count();
+    let successes = jobs > MAX_JOBS || attempts.len() > MAX_ATTEMPTS;
+    let folding = Folding { successes, failures: successes && failures > MAX_JOBS };
+    let mut rows: Vec<_> = names.into_iter().collect();
+    let left_out = rows.len().saturating_sub(MAX_NAMES);
+    rows.sort_by_key(|(_, row)| Reverse((row.failures, row.attempts.len())));
+    rows.truncate(MAX_NAMES);
+    rows.sort_by_key(|(_, row)| row.begin);
+    let ticks = axis.ticks();
+    let jobs = counted(jobs, "job");
+    html! {
+        @if rows.is_empty() {
+            p.quiet { "Nothing ran in this time." }
+        } @else {
+            p.legend {
+                @for (class, word) in [("o", "succeeded"), ("f", "failed"), ("n", "running"), ("i", "cut short"), ("w", "waited"), ("r", "waits for a retry")] {
+                    span { svg viewBox="0 0 14 12" width="14" height="12" aria-hidden="true" { (rect(class, 0, 14, None)) } " " (word) " " }
+                }
+            }
+            @if folding.failures {
+                p.note { "These are " (jobs) ": all are drawn folded by name, so a mark may stand for several." }
+            } @else if folding.successes {
+                p.note { "These are " (jobs) ": what succeeded is drawn folded by name, and each failure on its own." }
+            }
+            div.lines {
+                div.axis aria-hidden="true" {
+                    div { @for (x, label) in ticks.iter().filter(|(x, _)| (300..9_700).contains(x)) {
+                        span style={ "left:" (x / 100) "." (x % 100 / 10) "%" } { (label) }
+                    } }
+                }
+                @for (name, row) in &rows { (row.draw(name, axis, folding, &ticks)) }
+            }
+            @if left_out > 0 {
+                p.note { (counted(left_out, "more name")) " with fewer failures and attempts left out; " code { "--name" } " shows one." }
+            }
+        }
+    }
+}
+
+/// What ran and waited under one name.
+#[derive(Default)]
+struct Row<'a> {
+    attempts: Vec<&'a TimelineAttempt>,
+    failures: usize,
+    waiting: usize,
+    /// The due time of the job that has been waiting longest.
+    waits_since: Option<Timestamp>,
+    begin: Option<Timestamp>,
+}
+
+impl<'a> Row<'a> {
+    fn add(&mut self, attempt: &'a TimelineAttempt) {
+        self.failures += usize::from(is_failure(attempt.stage));
+        self.begin_at(attempt.due_at.or(attempt.started_at).or(attempt.finished_at));
+        self.attempts.push(attempt);
+    }
+
+    fn add_waiting(&mut self, due: Timestamp) {
+        self.waiting += 1;
+        self.waits_since = self.waits_since.into_iter().chain([due]).min();
+        self.begin_at(Some(due));
+    }
+
+    fn begin_at(&mut self, at: Option<Timestamp>) {
+        self.begin = self.begin.into_iter().chain(at).min();
+    }
+
+    fn draw(&self, name: &str, axis: Axis, folding: Folding, ticks: &[(i64, String)]) -> Markup {
+        let marks = self.marks(axis, folding);
+        let grid: Vec<_> = ticks.iter().map(|(x, _)| format!("M{x} 0v{HEIGHT}")).collect();
+        let parts = [
+            (self.attempts.len(), counted(self.attempts.len(), "attempt")),
+            (self.failures, format!("{} failed", self.failures)),
+            (self.waiting, format!("{} waiting", self.waiting)),
+        ];
+        let parts: Vec<_> =
+            parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, part)| part).collect();
+        let summary = parts.join(", ");
+        html! {
+            div.line {
+                h3 { (shown(name)) " " small .bad[self.failures > 0] { (summary) } }
+                svg viewBox={ "0 0 " (UNITS) " " (HEIGHT) } height=(HEIGHT) preserveAspectRatio="none" role="img"
+                    aria-label={ (shown(name)) ": " (summary) } {
+                    path.g d=(grid.concat()) {}
+                    @for (class, path) in folded(&marks) { path class=(class) d=(path) {} }
+                    @for mark in marks.iter().filter(|mark| mark.title.is_some()) {
+                        (rect(mark.class, mark.from, mark.to, mark.title.as_deref()))
+                    }
+                }
+            }
+        }
+    }
+
+    /// All marks of the row, failures last so that nothing hides them.
+    fn marks(&self, axis: Axis, folding: Folding) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        for attempt in &self.attempts {
+            add(&mut marks, attempt, axis, folding);
+        }
+        if let Some(since) = self.waits_since {
+            let title = Some(format!("{} waiting since {}", self.waiting, local_time(since)));
+            marks.push(Mark { class: "w", from: axis.x(since), to: UNITS, title });
+        }
+        marks.sort_by_key(|mark| mark.class == "f");
+        marks
+    }
+}
+
+/// Adds the marks of an attempt: its wait, its run, and the wait for the retry after it.
+fn add(marks: &mut Vec<Mark>, attempt: &TimelineAttempt, axis: Axis, folding: Folding) {
+    let end = attempt.finished_at.unwrap_or(axis.until);
+    let start = attempt.started_at.unwrap_or(end).min(end);
+    let fold = if is_failure(attempt.stage) { folding.failures } else { folding.successes };
+    let (class, word) = match attempt.stage {
+        Stage::Running => ("n", "running"),
+        Stage::Ended(Outcome::Succeeded) => ("o", "succeeded"),
+        Stage::Ended(outcome @ (Outcome::Cancelled | Outcome::Interrupted)) => ("i", outcome.as_str()),
+        Stage::Ended(_) => ("f", "failed"),
+        Stage::Expired => ("f", "not started in time"),
+    };
+    let title = || {
+        let code = attempt.error_code.as_deref().filter(|_| class == "f");
+        let code = code.map(|code| format!(" {}", shown(code))).unwrap_or_default();
+        let ran = attempt.duration.map(|span| format!(" after {}", human_duration(span))).unwrap_or_default();
+        format!("{}.{} {word}{code}{ran}, {}", attempt.job_id, attempt.number, local_time(start))
+    };
+    let mut mark = |class, from: Timestamp, to: Timestamp, least, title| {
+        let (from, to) = (axis.x(from).min(UNITS - least), axis.x(to));
+        if to - from >= GRID || least > 0 {
+            marks.push(Mark { class, from, to: to.max(from + least), title });
+        }
+    };
+    let part = |word: &str| (!fold).then(|| format!("{}.{} {word}", attempt.job_id, attempt.number));
+    if let Some(due) = attempt.due_at.filter(|due| *due < start) {
+        mark("w", due, start, 0, part("waited"));
+    }
+    mark(class, start, end, MIN_UNITS, (!fold).then(title));
+    if let Some(retry) = attempt.retry_at {
+        mark("r", end, retry, 0, part("waits for a retry"));
+    }
+}
+
+/// The marks that are folded, by their class: overlapping ones become one, and each class one path.
+fn folded(marks: &[Mark]) -> Vec<(&'static str, String)> {
+    let mut classes: BTreeMap<&'static str, Vec<(i64, i64)>> = BTreeMap::new();
+    for mark in marks.iter().filter(|mark| mark.title.is_none()) {
+        let (from, to) = (mark.from / GRID * GRID, (mark.to + GRID - 1) / GRID * GRID);
+        classes.entry(mark.class).or_default().push((from, to));
+    }
+    let mut paths = Vec::new();
+    // Waits lie below runs, and runs below failures.
+    for class in ["w", "r", "i", "o", "n", "f"] {
+        let Some(mut spans) = classes.remove(class) else { continue };
+        spans.sort_unstable();
+        let (top, height) = shape(class);
+        let mut path = String::new();
+        let mut spans = spans.into_iter().peekable();
+        while let Some((from, mut to)) = spans.next() {
+            while let Some((_, end)) = spans.next_if(|(next, _)| *next <= to) {
+                to = to.max(end);
+            }
+            let _ = write!(path, "M{from} {top}h{}v{height}H{from}z", to - from);
+        }
+        paths.push((class, path));
+    }
+    paths
+}
+
+/// The top and the height of a mark.
+fn shape(class: &str) -> (i64, i64) {
+    match class {
+        "w" | "r" => (5, 2),
+        "f" => (0, HEIGHT),
+        _ => (2, 8),
+    }
+}
+
+fn rect(class: &str, from: i64, to: i64, title: Option<&str>) -> Markup {
+    let (top, height) = shape(class);
+    html! {
+        rect class=(class) x=(from) y=(top) width=(to - from) height=(height) {
+            @if let Some(title) = title { title { (title) } }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! `inspect --html`: what stands on the page, and that a browser shows it and nothing else.
+
+use std::path::Path;
+
+use crate::support::{Call, Finished, Sandbox, browse, fixture::many_kinds};
+
+/// What a job may say, and how it must stand on the page.
+const HOSTILE: [(&str, &str); 9] = [
+    ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+    ("\"><img src=x onerror=alert(1)>", "&quot;&gt;&lt;img src=x onerror=alert(1)&gt;"),
+    ("</title></style></svg><hr>", "&lt;/title&gt;&lt;/style&gt;&lt;/svg&gt;&lt;hr&gt;"),
+    ("<![CDATA[ x ]]>", "&lt;![CDATA[ x ]]&gt;"),
+    ("<!-- x", "&lt;!-- x"),
+    ("&lt;b&gt;", "&amp;lt;b&amp;gt;"),
+    ("\u{1b}[31mred\u{7}", "\\e[31mred\\u{7}"),
+    ("pay \u{202e}001\u{2069} now", "pay \\u{202e}001\\u{2069} now"),
+    ("zero\u{85}width", "zero\\u{85}width"),
+];
+
+fn page(sandbox: &Sandbox, options: &str) -> Finished {
+    sandbox.run(&format!("inspect --html {options}")).ok().quietly()
+}
+
+/// A database with the history of a night.
+fn night(options: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/night.py");
+    let call = sandbox.program("python3").arg(script).arg(sandbox.dir());
+    options.iter().fold(call.with_runner_on_path(), Call::arg).run().ok();
+    sandbox
+}
+
+/// These texts stand on the page in this order.
+#[track_caller]
+fn assert_order(page: &str, texts: &[&str]) {
+    let mut rest = page;
+    for text in texts {
+        let at =
+            rest.find(text).unwrap_or_else(|| panic!("{text:?} is missing, or in another place: {page}"));
+        rest = &rest[at + text.len()..];
+    }
+}
+
+#[test]
+fn what_needs_attention_comes_first_with_what_to_type() {
+    let sandbox = many_kinds();
+    let shown = page(&sandbox, "").stdout;
+    let order = [
+        "things need attention</h1>",
+        "No worker is running",
+        "runner work",
+        "<b>push</b>",
+        "HTTP_ERROR",
+        "no route",
+        "runner logs 1",
+        "runner retry 1\n",
+        "runner resolve 1",
+        "<h2>Timeline",
+        "1.1 failed HTTP_ERROR after",
+        "1.2 failed",
+        "<h2>Names",
+    ];
+    assert_order(&shown, &order);
+    assert_order(
+        &shown,
+        &["<b>once</b>", "SIGNAL_KILL", "runner logs 4", "runner retry 4 --force", "<h2>Timeline"],
+    );
+    assert_order(&shown, &["<h2>Timeline", "2.1 succeeded after", "<h2>Names"]);
+    for never in ["<script", "src=", "href=", "http://", "https://", "url(", "@import"] {
+        assert!(!shown.contains(never), "{never} is on the page");
+    }
+    sandbox.run("resolve 1 4").ok();
+    let shown = page(&sandbox, "").stdout;
+    assert!(!shown.contains("runner retry"), "{shown}");
+}
+
+#[test]
+fn dead_letters_that_are_alike_are_one() {
+    let sandbox =
+        Sandbox::new("[jobs.bad]\ncommand = 'echo no route to host >&2; exit 1'\nmax_attempts = 1\n");
+    sandbox.run("enqueue bad bad bad").ok();
+    sandbox.run("work -j1 --drain").exits(1);
+    page(&sandbox, "").shows("×3").shows("runner retry 3 2 1\nrunner resolve 3 2 1<");
+    sandbox.run(&format!("enqueue {}", "bad ".repeat(8))).ok();
+    sandbox.run("work -j1 --drain").exits(1);
+    let shown =
+        page(&sandbox, "").shows("×11").shows("runner retry --dead --name bad --error-code EXIT_1<").stdout;
+    assert_eq!(shown.matches("no route to host").count(), 1);
+}
+
+#[test]
+fn what_keeps_jobs_from_running() {
+    let sandbox = Sandbox::new("[jobs.hourly]\ncommand = 'true'\nschedule = 'every 1h'\nqueue = 'net'\n");
+    page(&sandbox, "").shows("Nothing ran, and nothing needs attention</h1>").shows("UTC+00:00");
+    sandbox.run("apply").ok();
+    sandbox.add("--queue img --name picture -- true");
+    page(&sandbox, "").shows("1 schedule without a worker").shows("1 waiting</small>");
+    let worker = sandbox.worker("--queue net");
+    let shown =
+        page(&sandbox, "").shows("No worker takes jobs of queue img").shows("runner work --queue img").stdout;
+    assert!(!shown.contains("No worker is running"), "{shown}");
+    sandbox.run("pause img").ok();
+    sandbox.run("pause --schedule hourly").ok();
+    let both = [
+        "2 things need attention",
+        "Queue img is paused",
+        "runner resume img",
+        "Schedule hourly is paused",
+        "runner resume --schedule hourly",
+    ];
+    assert_order(&page(&sandbox, "").stdout, &both);
+    sandbox.run("cancel 1").ok();
+    sandbox.run("resume img").ok();
+    sandbox.run("resume --schedule hourly").ok();
+    page(&sandbox, "").shows("<b>1</b> cancelled").shows("<h2>Schedules").shows("every 1h");
+    drop(worker);
+    sandbox.sql().run("UPDATE schedules SET next_at = next_at - 7200000");
+    page(&sandbox, "").shows("Schedule hourly has missed its time");
+}
+
+#[test]
+fn filters_narrow_the_page_and_nothing_else_does() {
+    let sandbox = many_kinds();
+    let by_name = page(&sandbox, "--name push").shows("name push").stdout;
+    assert!(by_name.contains("runner retry 1") && !by_name.contains("runner retry 4"), "{by_name}");
+    let by_queue = page(&sandbox, "--queue default").stdout;
+    assert!(by_queue.contains("runner retry 4") && !by_queue.contains("runner retry 1"), "{by_queue}");
+    // A dead letter needs attention however old it is.
+    let later = page(&sandbox, "--since 2099-01-01T00:00:00Z --until 2099-02-01T00:00:00Z");
+    later.shows("Nothing ran in this time").shows("runner retry 1");
+    page(&sandbox, "--since 2099-01-01T00:00:00Z").shows("Nothing ran in this time");
+    page(&sandbox, "--until 1970-01-01T00:00:00Z").shows("Thu 1970-01-01 00:00");
+    page(&sandbox, "--since 2001-01-01T00:00:00Z").shows("4.1 failed").shows("\">2009-12<");
+    for wrong in ["--html jobs", "--html --json", "--html --limit 3", "--html --state dead"] {
+        sandbox.run(&format!("inspect {wrong}")).exits(2);
+    }
+}
+
+#[test]
+fn times_are_local_with_their_zone_also_when_clocks_change() {
+    // In the night before noon UTC of this day, Berlin went from UTC+02:00 to UTC+01:00.
+    let sandbox = night(&["--end", "1761480000"]);
+    let times = "--since 2025-10-25T12:00:00Z --until 2025-10-26T12:00:00Z";
+    let shown = sandbox.call(&format!("inspect --html {times}")).env("TZ", "Europe/Berlin").run().ok().stdout;
+    let period = [
+        "<time datetime=\"2025-10-25T14:00:00+02:00\">Sat 2025-10-25 14:00",
+        "<time datetime=\"2025-10-26T13:00:00+01:00\">Sun 2025-10-26 13:00",
+        "<span style=\"left:41.6%\">Sun 26<",
+        "<span style=\"left:62.5%\">04:00<",
+    ];
+    assert_order(&shown, &period);
+    page(&sandbox, &format!("--utc {times}")).shows("Sat 2025-10-25 12:00").shows("left:50.0%\">Sun 26<");
+}
+
+#[test]
+fn text_from_jobs_is_only_text() {
+    let sandbox = Sandbox::empty();
+    for (index, (said, _)) in HOSTILE.iter().enumerate() {
+        sandbox.write(&format!("said-{index}"), said);
+        sandbox.add_line("", &format!("cat said-{index} >&2; exit 1"));
+        sandbox.add_line(
+            "",
+            &format!("printf 'message=%s' \"$(cat said-{index})\" > \"$RUNNER_REPORT\"; exit 2"),
+        );
+    }
+    sandbox.add_line("", "printf 'bad \\377 bytes' >&2; exit 3");
+    sandbox.add_line("", "head -c 60000 /dev/zero | tr '\\0' w >&2; exit 4");
+    sandbox.run("work -j2 --drain").exits(1);
+    // No name of runner's is like this, but anybody may write into the file.
+    for (name, code) in [("<script>alert(2)</script>", "<b>"), ("\"><img src=y>", "'\"\u{1b}[2J\u{202e}")] {
+        let name = name.replace('\'', "''");
+        let code = code.replace('\'', "''");
+        sandbox.sql().run(&format!(
+            "INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, error_code, dead_reason)
+             SELECT definition_id, '{name}', '{name}', 0, 'dead', enqueued_at, run_at, changed_at, '{code}', 'expired'
+             FROM jobs WHERE id = 1"
+        ));
+    }
+    sandbox.sql().run("INSERT INTO queues (name, paused) VALUES ('$(reboot)', 1)");
+    let shown = page(&sandbox, "").shows("Queue $(reboot) is paused").stdout;
+    assert!(!shown.contains("resume $("), "a command to paste that does more than it says: {shown}");
+    for (_, safe) in HOSTILE {
+        assert!(shown.contains(safe), "{safe} is missing: {shown}");
+    }
+    for never in ["<script", "<img", "<hr", "<![", "<!--", "\u{1b}", "\u{202e}", "\u{85}", "\u{7}"] {
+        assert!(!shown.contains(never), "{never:?} is on the page: {shown}");
+    }
+    assert!(
+        shown.contains("bad \u{fffd} bytes") && shown.contains(&format!("{}…", "w".repeat(400))),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("<title>").count(), shown.matches("</title>").count());
+    assert!(shown.len() < 100_000, "{} bytes", shown.len());
+    if let Some((frames, console)) = browse(&sandbox, &shown) {
+        assert_eq!(console, "");
+        for frame in frames {
+            assert_eq!((frame["alien"].as_u64(), frame["requests"].as_u64()), (Some(0), Some(0)), "{frame}");
+            assert_eq!(frame["width"], frame["needs"], "{frame}");
+        }
+    }
+}
+
+#[test]
+fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
+    let night = night(&[]);
+    night.run("doctor").ok();
+    let shown = page(&night, "").shows("upload-offsite").shows("×3").shows("No route to host").stdout;
+    assert!(!shown.contains("folded"));
+    for page in [shown, page(&Sandbox::empty(), "").stdout, page(&many_kinds(), "").stdout] {
+        let Some((frames, console)) = browse(&night, &page) else { return };
+        assert_eq!(console, "", "the console of the browser is not empty");
+        assert_eq!(
+            frames.iter().map(|frame| frame["width"].as_u64()).collect::<Vec<_>>(),
+            [Some(1280), Some(390)]
+        );
+        for frame in &frames {
+            assert_eq!((frame["alien"].as_u64(), frame["requests"].as_u64()), (Some(0), Some(0)), "{frame}");
+            assert_eq!(frame["width"], frame["needs"], "the page is wider than the screen: {frame}");
+            assert!(frame["text"].as_str().is_some_and(|text| text.contains("Timeline")), "{frame}");
+        }
+    }
+    // The browser tells of a page that is not as it must be.
+    let bad =
+        "<title>bad</title><p style='width:5000px'>x<script>nothing()</script><img src='data:image/png,x'>";
+    let (frames, console) = browse(&night, bad).expect("the same browser");
+    assert!(console.contains("nothing is not defined"), "{console}");
+    assert!(frames.iter().all(|frame| frame["needs"] != frame["width"] && frame["alien"] == 2), "{frames:?}");
+}
+
+#[test]
+fn a_page_over_5000_jobs_folds_what_succeeded_and_stays_small() {
+    let few = page(&night(&["--jobs", "400"]), "").stdout;
+    assert!(!few.contains("folded") && few.matches("succeeded after").count() > 300);
+    let many = page(&night(&["--jobs", "5200"]), "");
+    let many = many.shows("jobs: what succeeded is drawn folded by name, and each failure on its own").stdout;
+    assert_eq!(many.matches("succeeded after").count(), 0);
+    assert!(many.matches("failed CURL_TIMEOUT").count() > 100);
+    assert!(many.len() < 200_000, "{} bytes", many.len());
+}
