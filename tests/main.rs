@@ -34,6 +34,7 @@ mod logs;
 mod main_job;
 mod monitoring;
 mod names;
+mod openmetrics;
 mod output;
 mod page;
 mod pause;

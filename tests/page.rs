@@ -131,7 +131,9 @@ fn filters_narrow_the_page_and_nothing_else_does() {
     page(&sandbox, "--since 2099-01-01T00:00:00Z").shows("Nothing ran in this time");
     page(&sandbox, "--until 1970-01-01T00:00:00Z").shows("Thu 1970-01-01 00:00");
     page(&sandbox, "--since 2001-01-01T00:00:00Z").shows("4.1 failed").shows("\">2009-12<");
-    for wrong in ["--html jobs", "--html --json", "--html --limit 3", "--html --state dead"] {
+    for wrong in
+        ["--html jobs", "--html --json", "--html --limit 3", "--html --state dead", "--html --openmetrics"]
+    {
         sandbox.run(&format!("inspect {wrong}")).exits(2);
     }
 }

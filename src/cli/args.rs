@@ -186,6 +186,7 @@ pub enum LogFormat {
 }
 
 #[derive(Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option")]
 pub struct Inspect {
     /// ID, NAME, either with .N, jobs, attempts, dead, workers, queues, schedules or stats
     #[arg(value_name = "WHAT")]
@@ -220,6 +221,9 @@ pub struct Inspect {
     /// A page for a browser about the last 24 h, or since --since
     #[arg(long, conflicts_with_all = ["what", "json"])]
     pub html: bool,
+    /// Numbers for Prometheus
+    #[arg(long, conflicts_with_all = ["what", "json", "html"])]
+    pub openmetrics: bool,
 }
 
 #[derive(Debug, Args)]

@@ -28,7 +28,8 @@ Examples:
   runner inspect jobs --since today --state retrying
   runner inspect stats --since 1d
   runner inspect dead --fail-if-any --since 1d
-  runner inspect --html > night.html   a page for a browser";
+  runner inspect --html > night.html   a page for a browser
+  runner inspect --openmetrics         for Prometheus";
 
 pub const WAIT: &str = "\
 Examples:

@@ -26,6 +26,7 @@ mod insert;
 mod job;
 mod jobs;
 mod limits;
+mod metrics;
 mod open;
 mod outputs;
 mod overview;

@@ -5,6 +5,7 @@ mod dead;
 mod html;
 mod job;
 mod lists;
+mod openmetrics;
 mod overview;
 mod query;
 mod schedules;
@@ -38,6 +39,7 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
     let found = match subject {
         Subject::Overview => overview::show(out, &store, now)?,
         Subject::Page => html::show(out, &store, &query.filter, now)?,
+        Subject::Metrics => openmetrics::show(out, &store, now)?,
         Subject::One => match one(&store, args, now)? {
             (job, None) => job::show(out, &store, job, now)?,
             (job, Some(number)) => attempt::show(out, &store, job, number, now)?,
@@ -88,6 +90,7 @@ fn without_store(
     match subject {
         Subject::Overview => overview::show_empty(out, &file)?,
         Subject::Page => html::show_empty(out, &file, filter, now)?,
+        Subject::Metrics => openmetrics::show_empty(out)?,
         _ if out.json => {}
         _ => out.line(missing.to_string())?,
     }

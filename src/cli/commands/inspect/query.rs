@@ -39,12 +39,15 @@ pub(super) enum Subject {
     Stats,
     /// `--html`
     Page,
+    /// `--openmetrics`
+    Metrics,
 }
 
 impl Subject {
     pub(super) fn parse(args: &Inspect) -> Self {
         match args.what.as_deref() {
             None if args.html => Self::Page,
+            None if args.openmetrics => Self::Metrics,
             None => Self::Overview,
             Some("jobs") => Self::Jobs,
             Some("attempts") => Self::Attempts,
