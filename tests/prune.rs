@@ -79,7 +79,7 @@ fn an_age_is_required_unless_nothing_goes() {
     let sandbox = sandbox();
     sandbox.run("prune").exits(2).says("--older-than");
     sandbox.run("prune --state dead").exits(2).says("--older-than");
-    sandbox.run("prune --older-than 30").exits(2).says("30s");
+    sandbox.run("prune --older-than 30").exits(2).says("30d");
     sandbox.run("prune --dry-run").ok().prints("would remove 2 jobs: 1 succeeded, 1 cancelled\n");
     sandbox.run("prune --dry-run --state dead --json").ok().prints("{\"removed\":1}\n");
     sandbox.run("prune --dry-run --older-than 1d --json").ok().prints("{\"removed\":0}\n");

@@ -74,6 +74,22 @@ fn the_note_is_kept_until_there_is_a_new_one() {
 }
 
 #[test]
+fn dead_selects_by_name_and_code_what_is_not_resolved() {
+    let sandbox = sandbox();
+    sandbox.add_line("--name other", "exit 4");
+    sandbox.run("work --until-idle").exits(1);
+    sandbox.run("resolve 1 --note before").ok();
+    sandbox.run("resolve --dead --name none").ok().prints("").says("no dead letter is selected");
+    sandbox.run("resolve --dead --error-code EXIT_4").ok().prints("job 5: resolved\n").quietly();
+    let rest = sandbox.run("resolve --dead --name bad --note now --json").ok().json_lines();
+    assert_eq!(rest.len(), 1, "job 1 keeps its note");
+    assert_fields(&rest[0], &json!({"id": 2, "resolution": "now"}));
+    for line in ["resolve --dead 1", "resolve --name bad", "resolve --error-code EXIT_3 1"] {
+        sandbox.run(line).exits(2);
+    }
+}
+
+#[test]
 fn a_retry_takes_it_back_and_the_retry_of_all_passes_it_over() {
     let sandbox = sandbox();
     sandbox.run("resolve 1 --note done").ok();

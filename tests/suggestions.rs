@@ -27,10 +27,22 @@ fn verbs_of_other_programs_get_a_tip() {
         ("ack 7", "`runner resolve ID`"),
         ("schedules", "`runner inspect schedules`"),
         ("unpause net", "`runner resume QUEUE`"),
+        ("jobs", "`runner inspect jobs`"),
+        ("queues", "`runner inspect WHAT`"),
+        ("work -d", "`--drain`"),
+        ("inspect --dead", "`runner inspect dead`"),
+        ("inspect job 7", "`runner inspect ID`"),
+        ("--quiet wait 7 --timeout=2s", "`--wait-timeout DUR`"),
+        ("logs 7 --tail 5", "`-n N`"),
+        ("pause --queue x", "`runner pause QUEUE`"),
+        ("cancel --all", "write the ids"),
+        ("retry --all", "`--dead`"),
+        ("doctor --fix", "changes nothing"),
     ] {
         let tips = tips(sandbox.run(line));
         assert!(tips.contains(tip) && !tips.contains("similar"), "{line}: {tips}");
     }
+    assert!(tips(sandbox.call("resolve 1").arg("fixed by hand").run()).contains("`--note 'TEXT'`"));
 }
 
 #[test]
@@ -54,9 +66,29 @@ fn errors_show_what_is_required_and_what_may_stand_there() {
         ("enqueue x --in 14:30", "\"14:30\" is not a duration"),
         ("enqueue x --at 5m", "\"5m\" is not a time"),
         ("enqueue x --in 3", "write \"3s\" for seconds"),
+        ("prune --older-than 30", "write \"30d\" for days"),
     ] {
         sandbox.run(line).exits(2).prints("").says(said);
     }
+}
+
+#[test]
+fn a_word_that_names_no_job_is_told_what_it_may_be_instead() {
+    let sandbox = Sandbox::new("[jobs.killed]\ncommand = 'exit 3'\nmax_attempts = 1\n");
+    sandbox.run("enqueue killed killed").ok();
+    sandbox.drain();
+    for (line, said) in [
+        ("inspect faild", "hint: runner inspect jobs lists them"),
+        ("inspect kiled", "did you mean killed?"),
+        ("retry 2.1", "would be an attempt; write the id of its job, 2"),
+        ("resolve 1 fixed by hand", "write --note 'fixed by hand'"),
+    ] {
+        sandbox.run(line).exits(66).says(said);
+    }
+    let command = sandbox.call("enqueue").arg("echo hi").run();
+    command.exits(66).prints("").says("write a command as -c 'echo hi', or -- echo hi");
+    let ran = sandbox.run("resolve 1 2 hand").exits(66);
+    assert!(!ran.stderr.contains("--note"), "{ran}");
 }
 
 #[test]

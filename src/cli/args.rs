@@ -74,7 +74,7 @@ pub enum Verb {
     #[command(after_help = examples::RETRY, override_usage = examples::RETRY_USAGE)]
     Retry(Retry),
     /// Mark dead letters as dealt with: they stay in the history and need no more attention
-    #[command(after_help = examples::RESOLVE)]
+    #[command(after_help = examples::RESOLVE, override_usage = examples::RESOLVE_USAGE)]
     Resolve(Resolve),
     /// Check a job file, and show each job's retry policy and delays
     #[command(after_help = "Examples:\n  runner check\n  runner check deploy/jobs.toml --json")]
@@ -262,8 +262,9 @@ pub struct Wait {
     pub wait_timeout: Option<Millis>,
 }
 
+/// Jobs, or the dead letters that filters select.
 #[derive(Debug, Args)]
-pub struct Retry {
+pub struct Selection {
     /// Jobs; a name stands for the newest dead job of that name
     #[arg(value_name = "ID|NAME", required_unless_present = "dead", value_parser = JobRef::parse)]
     pub jobs: Vec<JobRef>,
@@ -276,6 +277,12 @@ pub struct Retry {
     /// With --dead: only with this error code
     #[arg(long, requires = "dead", conflicts_with = "jobs", value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
+}
+
+#[derive(Debug, Args)]
+pub struct Retry {
+    #[command(flatten)]
+    pub which: Selection,
     #[command(flatten)]
     pub how: HowToRetry,
     /// Show what would be put back, and change nothing
@@ -298,9 +305,8 @@ pub struct HowToRetry {
 
 #[derive(Debug, Args)]
 pub struct Resolve {
-    /// Dead jobs; a name stands for the newest dead job of that name
-    #[arg(value_name = "ID|NAME", required = true, value_parser = JobRef::parse)]
-    pub jobs: Vec<JobRef>,
+    #[command(flatten)]
+    pub which: Selection,
     /// How it was dealt with
     #[arg(long, value_name = "TEXT", value_parser = values::nonempty)]
     pub note: Option<String>,
@@ -390,7 +396,7 @@ pub struct Explain {
 #[derive(Debug, Args)]
 pub struct Prune {
     /// Finished at least this long ago (30d); required
-    #[arg(long, value_name = "DUR", required_unless_present = "dry_run", allow_hyphen_values = true, value_parser = Millis::parse)]
+    #[arg(long, value_name = "DUR", required_unless_present = "dry_run", allow_hyphen_values = true, value_parser = values::age)]
     pub older_than: Option<Millis>,
     /// succeeded, cancelled or dead [default: the first two]
     #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = values::finished_state)]

@@ -52,10 +52,14 @@ Examples:
   runner retry --dead --error-code CURL_TIMEOUT --dry-run
   runner retry 7 --redefine   with its definition of today";
 
+pub const RESOLVE_USAGE: &str = "runner resolve [OPTIONS] <ID|NAME>...
+       runner resolve [OPTIONS] --dead";
+
 pub const RESOLVE: &str = "\
 Examples:
   runner resolve 7
   runner resolve 7 8 --note 'the server was replaced'
+  runner resolve --dead --error-code CURL_TIMEOUT
   runner inspect dead --resolved   lists them
   runner retry 7                   puts job 7 back";
 

@@ -1,5 +1,7 @@
 //! The pages of help: one of the whole program, and the frame of each verb's own page. And the tips under the error for
-//! a verb that does not exist.
+//! words of other programs.
+
+use std::ffi::OsString;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -78,33 +80,63 @@ const VERB: &str = "\
 
 Also --db --file --json -q --color --utc: see runner --help";
 
-/// The error, with a tip in place of clap's where the verb is known from another program.
-pub fn with_tip(mut error: clap::Error) -> clap::Error {
-    if error.kind() == ErrorKind::InvalidSubcommand
-        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some(tip) = tip_for_verb(typed)
-    {
-        error.remove(ContextKind::SuggestedSubcommand);
+/// The error, with a tip in place of clap's where the words are known from other programs.
+pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    let (unknown, suggested) = match error.kind() {
+        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        ErrorKind::ValueValidation => (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+        _ => return error,
+    };
+    let Some(ContextValue::String(typed)) = error.get(unknown) else { return error };
+    let program = Cli::command();
+    let verb = args.iter().find_map(|arg| program.find_subcommand(arg)).map_or("", Command::get_name);
+    if let Some(tip) = tip_for(verb, typed) {
+        error.remove(suggested);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
     error
 }
 
-fn tip_for_verb(typed: &str) -> Option<&'static str> {
-    Some(match typed {
-        "run" | "start" => "`runner work` runs jobs; `runner enqueue -- CMD` enqueues a command",
-        "add" | "submit" => "`runner enqueue NAME` enqueues a job; `runner enqueue -- CMD` any command",
-        "list" | "ls" | "ps" => "`runner inspect jobs` lists jobs; `runner inspect` is the overview",
-        "status" | "show" => "`runner inspect` is the overview; `runner inspect ID` shows one job",
-        "kill" | "stop" => "`runner cancel ID` cancels a job; a worker stops on SIGTERM or Ctrl-C",
-        "rm" | "delete" => "`runner prune --older-than 30d` removes finished jobs",
-        "tail" | "watch" => "`runner logs -f ID` follows the output of a job",
-        "rerun" => "`runner retry ID` puts a dead or cancelled job back",
-        "ack" => "`runner resolve ID` notes that a dead job was dealt with",
-        "schedule" | "schedules" => {
+/// The tip for a word that this verb does not take, or without a verb for a word that is none.
+fn tip_for(verb: &str, typed: &str) -> Option<&'static str> {
+    Some(match (verb, typed.split('=').next()?) {
+        ("", "run" | "start") => "`runner work` runs jobs; `runner enqueue -- CMD` enqueues a command",
+        ("", "add" | "submit") => "`runner enqueue NAME` enqueues a job; `runner enqueue -- CMD` any command",
+        ("", "list" | "ls" | "ps" | "jobs") => {
+            "`runner inspect jobs` lists jobs; `runner inspect` is the overview"
+        }
+        ("", "status" | "show") => "`runner inspect` is the overview; `runner inspect ID` shows one job",
+        ("", "kill" | "stop") => "`runner cancel ID` cancels a job; a worker stops on SIGTERM or Ctrl-C",
+        ("", "rm" | "delete") => "`runner prune --older-than 30d` removes finished jobs",
+        ("", "tail" | "watch") => "`runner logs -f ID` follows the output of a job",
+        ("", "rerun") => "`runner retry ID` puts a dead or cancelled job back",
+        ("", "ack") => "`runner resolve ID` notes that a dead job was dealt with",
+        ("", "schedule" | "schedules") => {
             "`runner inspect schedules` lists them; `runner apply` takes the job file's"
         }
-        "unpause" => "`runner resume QUEUE` lets a queue go on",
+        ("", "attempts" | "dead" | "queues" | "stats" | "workers") => {
+            "`runner inspect WHAT` takes attempts, dead, queues, stats and workers"
+        }
+        ("", "unpause") => "`runner resume QUEUE` lets a queue go on",
+        ("work", "-d" | "--daemon" | "--detach") => {
+            "a worker stays in the foreground, for systemd or `&`; `--drain` ends it after the last job"
+        }
+        ("wait", "--timeout") => "write `--wait-timeout DUR`",
+        ("logs", "--tail") => "write `-n N` for the last lines, or `-f` to follow them",
+        ("inspect", "--dead" | "--failed") => "write `runner inspect dead`",
+        ("inspect", id) if id.starts_with(|c: char| c.is_ascii_digit()) => {
+            "write `runner inspect ID` for a job, `runner inspect ID.N` for an attempt"
+        }
+        ("pause" | "resume", "--queue") => "write the name of the queue alone: `runner pause QUEUE`",
+        ("cancel", "--all") => {
+            "write the ids; `runner inspect jobs --state ready,scheduled,retrying` lists what waits"
+        }
+        ("retry" | "resolve", "--all") => {
+            "write `--dead`: every unresolved dead letter, narrowed by --name and --error-code"
+        }
+        ("resolve", note) if note.trim().contains(' ') => "write `--note 'TEXT'`",
+        ("doctor", "--fix") => "`runner doctor` changes nothing; it says what to do",
         _ => return None,
     })
 }

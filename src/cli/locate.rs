@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::args::Global;
+use super::args::{Global, Selection};
 use super::error::{CliError, ExitStatus};
 use super::output::print_error;
 use super::values::{JobOrAttempt, JobRef};
@@ -101,6 +101,30 @@ pub fn job_ids(
     Ok((ids, exit))
 }
 
+/// The unresolved dead letters that the filters select, oldest first.
+pub fn dead_letters(store: &Store, which: &Selection, now: Timestamp) -> Result<Vec<JobRow>> {
+    /// Read at once: a long read would hold up a checkpoint.
+    const PAGE: usize = 500;
+    let filter = Filter {
+        name: which.name.clone(),
+        error_code: which.error_code.as_ref().map(ToString::to_string),
+        dead_by_time: true,
+        resolved: Some(false),
+        ..Filter::default()
+    };
+    let (mut jobs, mut last): (Vec<JobRow>, _) = (Vec::new(), None);
+    loop {
+        let (page, next) = store.jobs_page(&filter, last, PAGE, now)?;
+        jobs.extend(page);
+        if next.is_none() {
+            break;
+        }
+        last = next;
+    }
+    jobs.sort_unstable_by_key(|job| job.id);
+    Ok(jobs)
+}
+
 /// The job and the attempt that this stands for. A whole name goes before `NAME.N`.
 pub fn job_or_attempt(store: &Store, what: &JobOrAttempt, now: Timestamp) -> Result<(i64, Option<u32>)> {
     let found = job_id(store, &what.job, Named::Any, now);
@@ -115,6 +139,9 @@ pub fn job_or_attempt(store: &Store, what: &JobOrAttempt, now: Timestamp) -> Res
 fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
     let db = display(store.file().path());
     let failure = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} in {db}"));
+    if let Ok(JobOrAttempt { job: JobRef::Id(id), attempt: Some(_) }) = JobOrAttempt::parse(name) {
+        return Ok(failure.hint(format!("{name} would be an attempt; write the id of its job, {id}")));
+    }
     let known = store.distinct_values(FilterColumn::Name)?;
     Ok(match near_names(name, known.iter().map(String::as_str)).as_slice() {
         [] => failure.hint("runner inspect jobs lists them"),
@@ -176,6 +203,9 @@ pub fn not_declared(file: &JobFile, name: &str) -> CliError {
     let failure =
         CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {name:?} in {}", display(&file.path)));
     match file.near(name).as_slice() {
+        _ if name.contains(char::is_whitespace) => {
+            failure.hint(format!("write a command as -c '{name}', or -- {name}"))
+        }
         [] if file.jobs.is_empty() => failure.hint("the file declares no job"),
         [] => match check_name(name) {
             Err(why) => failure.hint(why),

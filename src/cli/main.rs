@@ -29,7 +29,7 @@ pub fn main() -> ExitStatus {
     let cli = match parse() {
         Ok(cli) => cli,
         Err(answer) => {
-            let answer = help::with_tip(answer);
+            let answer = help::with_tip(answer, &env::args_os().collect::<Vec<_>>());
             return match answer.print() {
                 _ if answer.use_stderr() => ExitStatus::USAGE,
                 // Help and version end here too, and their reader may go away.

@@ -1,6 +1,7 @@
 //! Values of options: from text to typed values. The errors list the allowed values.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::os::unix::ffi::OsStringExt;
 
 use crate::model::{self, Backoff, Bytes, Jitter, JobSpec, JobState, RetryPolicy, Strategy};
@@ -44,6 +45,14 @@ pub fn count(text: &str) -> Result<usize, String> {
 pub fn slots(text: &str) -> Result<usize, String> {
     let fits = |slots: &usize| (1..=4_096).contains(slots);
     text.parse().ok().filter(fits).ok_or_else(|| "it is a whole number from 1 to 4096".to_owned())
+}
+
+/// How long ago a job has finished, which is most often told in days.
+pub fn age(text: &str) -> Result<Millis, String> {
+    if is_digits(text) {
+        return Err(format!("{text:?} has no unit; write \"{text}d\" for days or \"{text}h\" for hours"));
+    }
+    Millis::parse(text)
 }
 
 /// A duration that must not be zero.
@@ -171,6 +180,15 @@ pub enum JobRef {
     Id(i64),
     /// One of the jobs of this name.
     Name(String),
+}
+
+impl fmt::Display for JobRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
 }
 
 impl JobRef {

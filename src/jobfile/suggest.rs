@@ -3,6 +3,9 @@
 /// Names below this likeness are not suggested; clap uses the same threshold.
 const MIN_LIKENESS: f64 = 0.7;
 
+/// Names that keep less than this of the word are not suggested, whatever letters they share: `faild` is not `killed`.
+const MIN_KEPT: f64 = 0.4;
+
 const MAX_SUGGESTIONS: usize = 3;
 
 /// The names that are like `word`, the most alike first, at most three.
@@ -38,12 +41,15 @@ pub(super) fn snake_case(name: &str) -> String {
 
 /// From 0 to 1; a name that contains the word counts as alike.
 fn likeness(word: &str, name: &str) -> f64 {
+    let kept = strsim::normalized_damerau_levenshtein(word, name);
     if word.len() < 3 {
         // Jaro finds two letters in almost every name.
-        return strsim::normalized_damerau_levenshtein(word, name);
+        return kept;
     }
     let of_part = if name.contains(word) { 0.75 } else { 0.0 };
-    strsim::jaro(word, name).max(of_part)
+    // Jaro finds the letters of a short name in almost every word.
+    let of_letters = if kept < MIN_KEPT { 0.0 } else { strsim::jaro(word, name) };
+    of_letters.max(of_part)
 }
 
 #[cfg(test)]
@@ -57,6 +63,7 @@ mod tests {
         assert_eq!(near_names("backup", names), ["backup", "nightly-backup"]);
         assert_eq!(near_names("Push_Metrics", names), ["push-metrics"]);
         assert_eq!(near_names("zzz", names), [""; 0]);
+        assert_eq!(near_names("faild", ["a", "killed"]), [""; 0]);
         assert_eq!(["maxRetries", "MAX-RETRIES"].map(snake_case), ["max_retries", "max_retries"]);
     }
 }

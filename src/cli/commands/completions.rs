@@ -148,7 +148,7 @@ impl Typed {
 type Candidates = fn(&Typed) -> Vec<CompletionCandidate>;
 
 /// Verb, argument, and its candidates.
-const VALUES: [(&str, &str, Candidates); 27] = [
+const VALUES: [(&str, &str, Candidates); 29] = [
     ("enqueue", "names", declared),
     ("enqueue", "queue", queues),
     ("enqueue", "on_conflict", |_| words(["skip", "replace", "error"])),
@@ -175,6 +175,8 @@ const VALUES: [(&str, &str, Candidates); 27] = [
     ("resolve", "jobs", |typed| jobs(typed, &[JobState::Dead])),
     ("retry", "name", declared),
     ("retry", "error_code", dead_codes),
+    ("resolve", "name", declared),
+    ("resolve", "error_code", dead_codes),
     ("explain", "what", |typed| {
         let mut all: Vec<_> = declared(typed).into_iter().chain(jobs(typed, &[])).collect();
         let mut seen = BTreeSet::new();

@@ -13,12 +13,9 @@ use crate::cli::plan::Planner;
 use crate::cli::stale_definition;
 use crate::clock;
 use crate::model::JobState;
-use crate::store::{self, Answer, Filter, JobRow, Refusal, Replacement, Store};
+use crate::store::{self, Answer, JobRow, Refusal, Replacement, Store};
 use crate::text::{Timestamp, counted};
 use crate::wake;
-
-/// Dead letters read at once: a long read would hold up a checkpoint.
-const PAGE: usize = 500;
 
 /// Replays dead and cancelled jobs, replaces them, or makes waiting ones due.
 pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
@@ -53,7 +50,7 @@ pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus
         show(out, args, *id, job)?;
     }
     out.flush()?;
-    if args.dead {
+    if args.which.dead {
         if !out.quiet {
             warn_of_skipped(&answers);
         }
@@ -82,12 +79,12 @@ fn show(out: &mut Output, args: &Retry, id: i64, job: &JobRow) -> Written {
 
 /// The ids that are to be retried, the jobs that have them, and the exit status for names that no such job has.
 fn selected(store: &Store, args: &Retry, now: Timestamp) -> Result<(Vec<i64>, Vec<JobRow>, ExitStatus)> {
-    if args.dead {
-        let jobs = dead_letters(store, args, now)?;
+    if args.which.dead {
+        let jobs = locate::dead_letters(store, &args.which, now)?;
         return Ok((jobs.iter().map(|job| job.id).collect(), jobs, ExitStatus::SUCCESS));
     }
     let named = if args.how.now { Named::Any } else { Named::Dead };
-    let (ids, missing) = locate::job_ids(store, &args.jobs, named, now)?;
+    let (ids, missing) = locate::job_ids(store, &args.which.jobs, named, now)?;
     let jobs = ids.iter().map(|id| store.job(*id, now)).collect::<store::Result<Vec<_>>>()?;
     Ok((ids, jobs.into_iter().flatten().collect(), missing))
 }
@@ -101,28 +98,6 @@ fn replacements(global: &Global, ids: &[i64], jobs: &[JobRow]) -> Result<Vec<Rep
         None => Ok(Replacement { id: *id, job: None }),
     };
     ids.iter().map(replacement).collect()
-}
-
-/// The unresolved dead letters that the filters select, oldest first.
-fn dead_letters(store: &Store, args: &Retry, now: Timestamp) -> Result<Vec<JobRow>> {
-    let filter = Filter {
-        name: args.name.clone(),
-        error_code: args.error_code.as_ref().map(ToString::to_string),
-        dead_by_time: true,
-        resolved: Some(false),
-        ..Filter::default()
-    };
-    let (mut jobs, mut last): (Vec<JobRow>, _) = (Vec::new(), None);
-    loop {
-        let (page, next) = store.jobs_page(&filter, last, PAGE, now)?;
-        jobs.extend(page);
-        if next.is_none() {
-            break;
-        }
-        last = next;
-    }
-    jobs.sort_unstable_by_key(|job| job.id);
-    Ok(jobs)
 }
 
 /// Names every job that was left, with the reason.
