@@ -42,8 +42,8 @@ fn apply_makes_the_limits_those_of_the_file_and_leaves_what_others_set() {
     let apply = |options: &str| sandbox.run(&format!("apply {options}")).ok().stdout;
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(apply("--dry-run"), @"
-        + queue img added: max_running 1
-        + queue net added: max_running 4, rate 10/s
+        + queue img would be added: max_running 1
+        + queue net would be added: max_running 4, rate 10/s
         ");
         assert!(!sandbox.db().exists());
         insta::assert_snapshot!(apply(""), @"

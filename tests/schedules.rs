@@ -35,7 +35,7 @@ fn names(sandbox: &Sandbox) -> Vec<String> {
 #[test]
 fn apply_says_what_changes_and_changes_that() {
     let sandbox = Sandbox::new(FILE);
-    sandbox.run("apply --dry-run").ok().shows("+ schedule hourly added, next ");
+    sandbox.run("apply --dry-run").ok().shows("+ schedule hourly would be added, next ");
     assert!(!sandbox.db().exists());
     sandbox.run("apply --file other.toml").exits(66);
     let lines = |line: &str| sandbox.run(line).ok().json_lines();
@@ -67,7 +67,7 @@ fn files_share_a_database_but_not_a_name() {
     sandbox.write("sub/jobs.toml", "[jobs.other]\ncommand = 'true'\nschedule = '@daily'\n");
     sandbox.write("sub/clash.toml", "[jobs.mine]\ncommand = 'true'\nschedule = '@daily'\n[jobs.hourly]\ncommand = 'true'\nschedule = '@daily'\n");
     sandbox.run("apply").ok();
-    sandbox.run("apply --file sub/jobs.toml").ok();
+    sandbox.run("apply sub/jobs.toml").ok();
     assert_eq!(names(&sandbox), ["hourly", "nightly", "other"]);
     sandbox
         .run("apply --file sub/clash.toml")
@@ -126,6 +126,32 @@ fn a_time_is_skipped_while_the_unique_key_is_held() {
     assert_eq!(events, ["schedule_fired", "schedule_skipped"]);
     let schedule = sandbox.run("inspect schedules --json").ok().json();
     assert_eq!((&schedule["skipped"], &schedule["last_job_id"]), (&json!(1), &json!(1)));
+}
+
+#[test]
+fn a_name_that_only_a_schedule_has_is_told_as_that() {
+    let sandbox = Sandbox::new(&format!("{FILE}[jobs.fetch]\ncommand = 'true'\nqueue = 'net'\n"));
+    sandbox.run("apply").ok();
+    for verb in ["inspect", "wait", "logs", "explain", "cancel"] {
+        let told = sandbox.run(&format!("{verb} hourly")).exits(66).prints("").stderr;
+        assert!(told.contains("its schedule fires next 20") && told.contains("(in "), "{told}");
+        sandbox.run(&format!("{verb} fetch")).exits(66).says("runner enqueue fetch enqueues it");
+    }
+    for (line, said) in [
+        ("pause hourly", "the schedule hourly goes on; runner pause --schedule hourly holds it"),
+        ("resume nosuch", "no job is in queue nosuch\n"),
+        ("pause nett", "no job is in queue nett; did you mean net?"),
+    ] {
+        sandbox.run(line).ok().says(said);
+    }
+    sandbox.run("pause net").ok().quietly();
+    sandbox.run("pause other -q").ok().quietly();
+    sandbox.run("pause --schedule nightly").ok().quietly();
+    sandbox
+        .run("resume nightly")
+        .ok()
+        .says("the schedule nightly stays paused; runner resume --schedule nightly");
+    sandbox.run("inspect nightly").exits(66).says("its schedule is paused; runner resume --schedule nightly");
 }
 
 #[test]

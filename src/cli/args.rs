@@ -342,6 +342,9 @@ pub struct Restore {
 
 #[derive(Debug, Args)]
 pub struct Apply {
+    /// The job file [default: as for every verb]
+    #[arg(value_name = "FILE")]
+    pub path: Option<PathBuf>,
     /// Only print what would change
     #[arg(long)]
     pub dry_run: bool,

@@ -12,7 +12,7 @@ use crate::jobfile::{self, Declared, JobFile, near_names};
 use crate::model::JobState;
 use crate::model::check_name;
 use crate::store::{self, Filter, FilterColumn, JobRow, StateFilter, Store, StoreError, StoreFile};
-use crate::text::Timestamp;
+use crate::text::{Timestamp, local_time, relative_time};
 use crate::worker;
 
 /// The database file, whether it exists or not.
@@ -54,7 +54,7 @@ pub enum Named {
 }
 
 /// The id that this stands for: an id itself, whether a job has it or not; a name for the newest such job of that name.
-pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Result<i64> {
+pub fn job_id(global: &Global, store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Result<i64> {
     let name = match job {
         JobRef::Id(id) => return Ok(*id),
         JobRef::Name(name) => name,
@@ -74,13 +74,14 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Resu
             CliError::new(ExitStatus::NOT_FOUND, what)
                 .hint(format!("runner explain {id} says why; to name another job, give its id"))
         }
-        None => no_job_named(store, name)?,
+        None => no_job_named(global, store, name, now)?,
     }
     .into())
 }
 
 /// The ids that these stand for. A name that no such job has is warned of, and gives the exit status.
 pub fn job_ids(
+    global: &Global,
     store: &Store,
     jobs: &[JobRef],
     named: Named,
@@ -89,7 +90,7 @@ pub fn job_ids(
     let mut exit = ExitStatus::SUCCESS;
     let mut ids = Vec::with_capacity(jobs.len());
     for job in jobs {
-        match job_id(store, job, named, now).map_err(anyhow::Error::downcast::<CliError>) {
+        match job_id(global, store, job, named, now).map_err(anyhow::Error::downcast::<CliError>) {
             Ok(id) => ids.push(id),
             Err(Ok(CliError { status, message, hint })) => {
                 print_error(&message, hint.as_deref());
@@ -126,27 +127,62 @@ pub fn dead_letters(store: &Store, which: &Selection, now: Timestamp) -> Result<
 }
 
 /// The job and the attempt that this stands for. A whole name goes before `NAME.N`.
-pub fn job_or_attempt(store: &Store, what: &JobOrAttempt, now: Timestamp) -> Result<(i64, Option<u32>)> {
-    let found = job_id(store, &what.job, Named::Any, now);
+pub fn job_or_attempt(
+    global: &Global,
+    store: &Store,
+    what: &JobOrAttempt,
+    now: Timestamp,
+) -> Result<(i64, Option<u32>)> {
+    let found = job_id(global, store, &what.job, Named::Any, now);
     if let (Err(_), Some(JobOrAttempt { job, attempt })) = (&found, what.as_attempt_of_name())
-        && let Ok(id) = job_id(store, &job, Named::Any, now)
+        && let Ok(id) = job_id(global, store, &job, Named::Any, now)
     {
         return Ok((id, attempt));
     }
     Ok((found?, what.attempt))
 }
 
-fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
+fn no_job_named(global: &Global, store: &Store, name: &str, now: Timestamp) -> Result<CliError> {
     let db = display(store.file().path());
     let failure = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} in {db}"));
     if let Ok(JobOrAttempt { job: JobRef::Id(id), attempt: Some(_) }) = JobOrAttempt::parse(name) {
         return Ok(failure.hint(format!("{name} would be an attempt; write the id of its job, {id}")));
+    }
+    if let Some(hint) = not_enqueued_yet(global, store, name, now)? {
+        return Ok(failure.hint(hint));
     }
     let known = store.distinct_values(FilterColumn::Name)?;
     Ok(match near_names(name, known.iter().map(String::as_str)).as_slice() {
         [] => failure.hint("runner inspect jobs lists them"),
         near => failure.hint(format!("did you mean {}?", near.join(" or "))),
     })
+}
+
+/// What will enqueue the first job of this name, or can.
+fn not_enqueued_yet(global: &Global, store: &Store, name: &str, now: Timestamp) -> Result<Option<String>> {
+    let is_declared = || declared_job(global, name).is_ok();
+    let Some(row) = store.schedules()?.into_iter().find(|row| row.name() == name) else {
+        return Ok(is_declared().then(|| format!("runner enqueue {name} enqueues it")));
+    };
+    Ok(match row.next_at {
+        _ if row.paused => Some(format!("its schedule is paused; runner resume --schedule {name} ends that")),
+        Some(at) => {
+            let (at, span) = (local_time(at), relative_time(at, now));
+            Some(format!("its schedule fires next {at} ({span}), if a worker runs"))
+        }
+        None => Some("its schedule never comes again".to_owned()),
+    })
+}
+
+/// The values that the job file declares, where there is one that can be read.
+pub fn declared_values(global: &Global, column: FilterColumn) -> Vec<String> {
+    let Ok(file) = job_file(global) else { return Vec::new() };
+    let specs = file.jobs.iter().map(|job| &job.spec);
+    match column {
+        FilterColumn::Name => specs.map(|spec| spec.name.clone()).collect(),
+        FilterColumn::Queue => specs.map(|spec| &spec.queue).chain(file.queues.keys()).cloned().collect(),
+        FilterColumn::ErrorCode => Vec::new(),
+    }
 }
 
 /// The job of this id, with the start of an attempt that runs now.
@@ -177,6 +213,14 @@ pub fn add_start(store: &Store, job: &mut JobRow) {
         && let Some(at) = worker::started_at(&store.file().run_dir(), worker, job.id, number)
     {
         job.set_attempt_start(at);
+    }
+}
+
+/// The job file at this path, else the one of every verb.
+pub fn named_job_file(global: &Global, path: Option<&Path>) -> Result<JobFile> {
+    match path {
+        Some(path) => Ok(JobFile::read(path)?),
+        None => job_file(global),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::wake;
 
 /// Makes the schedules and queue limits of the database those of the job file.
 pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus> {
-    let file = locate::job_file(global)?;
+    let file = locate::named_job_file(global, args.path.as_deref())?;
     let path = canonical(&file.path)?;
     let wanted = schedules(&file);
     for schedule in &wanted {
@@ -44,7 +44,7 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
         return Ok(ExitStatus::SUCCESS);
     }
     for change in &applied {
-        show(out, change, now)?;
+        show(out, change, args.dry_run, now)?;
     }
     if applied.iter().all(|applied| applied.change == Change::Unchanged) && !out.json {
         out.line("nothing changes: the database has what the file declares")?;
@@ -75,7 +75,12 @@ pub fn stale<'r>(rows: &[&'r ScheduleRow], file: &JobFile) -> Vec<&'r str> {
     rows.iter().filter(differs).map(|row| row.name()).collect()
 }
 
-fn show(out: &mut Output, Applied { name, change, kind }: &Applied, now: Timestamp) -> Written {
+fn show(
+    out: &mut Output,
+    Applied { name, change, kind }: &Applied,
+    dry_run: bool,
+    now: Timestamp,
+) -> Written {
     let (word, told) = match kind {
         Kind::Schedule { next_at } => {
             let told = |at| format!(", next {} ({})", local_time(at), relative_time(at, now));
@@ -88,10 +93,11 @@ fn show(out: &mut Output, Applied { name, change, kind }: &Applied, now: Timesta
     if out.json {
         return out.object(&json!({ "kind": word, "name": name, "change": change }));
     }
+    let done = if dry_run { "would be " } else { "" };
     match change {
-        Change::Added => out.line(format!("+ {word} {name} added{told}")),
-        Change::Changed => out.line(format!("~ {word} {name} changed{told}")),
-        Change::Removed => out.line(format!("- {word} {name} removed{told}")),
+        Change::Added => out.line(format!("+ {word} {name} {done}added{told}")),
+        Change::Changed => out.line(format!("~ {word} {name} {done}changed{told}")),
+        Change::Removed => out.line(format!("- {word} {name} {done}removed{told}")),
         Change::Unchanged => Ok(()),
     }
 }

@@ -15,7 +15,7 @@ use crate::wake;
 /// Cancels waiting jobs and asks running ones to end.
 pub fn run(global: &Global, args: &Jobs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let (ids, mut exit) = locate::job_ids(&store, &args.jobs, Named::Any, clock::now())?;
+    let (ids, mut exit) = locate::job_ids(global, &store, &args.jobs, Named::Any, clock::now())?;
     let done = store.cancel(&ids, &clock::now)?;
     wake::wake_workers(&store.file().run_dir());
     let workers = worker_statuses(&store)?;

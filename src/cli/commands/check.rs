@@ -30,11 +30,7 @@ const MAX_DELAYS: usize = 1_000;
 
 /// Validates a job file; prints the resolved policy and the delays of each job.
 pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus> {
-    let path = match &args.path {
-        Some(path) => path.clone(),
-        None => locate::job_file_path(global)?,
-    };
-    let file = JobFile::read(&path)?;
+    let file = locate::named_job_file(global, args.path.as_deref())?;
     if out.json && !out.quiet {
         for job in &file.jobs {
             out.object(&job_json(&job.spec))?;

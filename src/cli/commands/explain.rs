@@ -152,7 +152,8 @@ fn code_words(rules: &ExitRules, exit: Exit, code: Option<&ErrorCode>) -> String
 fn hint_at_endings(global: &Global, what: &str, error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<CliError>() {
         Ok(error) if locate::declared_job(global, what).is_ok() => {
-            error.hint(format!("runner explain {what} --exit N says what would follow")).into()
+            let enqueue = error.hint.clone().map(|hint| hint + "; ").unwrap_or_default();
+            error.hint(format!("{enqueue}runner explain {what} --exit N says what would follow")).into()
         }
         Ok(error) => error.into(),
         Err(other) => other,
@@ -162,7 +163,7 @@ fn hint_at_endings(global: &Global, what: &str, error: anyhow::Error) -> anyhow:
 fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
     let now = clock::now();
     let store = locate::open(global)?;
-    let id = locate::job_id(&store, &JobRef::parse(what).map_err(CliError::usage)?, Named::Any, now)
+    let id = locate::job_id(global, &store, &JobRef::parse(what).map_err(CliError::usage)?, Named::Any, now)
         .map_err(|error| hint_at_endings(global, what, error))?;
     let job = locate::job(&store, id, now)?;
     let mut lines = status_text::status_text(&job, &worker_statuses(&store)?, now);

@@ -20,7 +20,7 @@ pub fn run(global: &Global, args: &Resolve, out: &mut Output) -> Result<ExitStat
         }
         (jobs.iter().map(|job| job.id).collect(), ExitStatus::SUCCESS)
     } else {
-        locate::job_ids(&store, &args.which.jobs, Named::Dead, clock::now())?
+        locate::job_ids(global, &store, &args.which.jobs, Named::Dead, clock::now())?
     };
     for answer in store.resolve(&ids, args.note.as_deref(), &clock::now)? {
         let id = answer.id;

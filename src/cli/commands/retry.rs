@@ -20,7 +20,7 @@ use crate::wake;
 /// Replays dead and cancelled jobs, replaces them, or makes waiting ones due.
 pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let (ids, jobs, missing) = selected(&store, args, clock::now())?;
+    let (ids, jobs, missing) = selected(global, &store, args, clock::now())?;
     if !out.quiet && !args.how.redefine {
         stale_definition::warn_of_stale(global, &jobs, args.dry_run);
     }
@@ -78,13 +78,18 @@ fn show(out: &mut Output, args: &Retry, id: i64, job: &JobRow) -> Written {
 }
 
 /// The ids that are to be retried, the jobs that have them, and the exit status for names that no such job has.
-fn selected(store: &Store, args: &Retry, now: Timestamp) -> Result<(Vec<i64>, Vec<JobRow>, ExitStatus)> {
+fn selected(
+    global: &Global,
+    store: &Store,
+    args: &Retry,
+    now: Timestamp,
+) -> Result<(Vec<i64>, Vec<JobRow>, ExitStatus)> {
     if args.which.dead {
         let jobs = locate::dead_letters(store, &args.which, now)?;
         return Ok((jobs.iter().map(|job| job.id).collect(), jobs, ExitStatus::SUCCESS));
     }
     let named = if args.how.now { Named::Any } else { Named::Dead };
-    let (ids, missing) = locate::job_ids(store, &args.which.jobs, named, now)?;
+    let (ids, missing) = locate::job_ids(global, store, &args.which.jobs, named, now)?;
     let jobs = ids.iter().map(|id| store.job(*id, now)).collect::<store::Result<Vec<_>>>()?;
     Ok((ids, jobs.into_iter().flatten().collect(), missing))
 }

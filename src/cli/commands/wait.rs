@@ -13,7 +13,7 @@ use crate::model::JobState;
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let (ids, mut exit) = locate::job_ids(&store, &args.which.jobs, Named::Any, clock::now())?;
+    let (ids, mut exit) = locate::job_ids(global, &store, &args.which.jobs, Named::Any, clock::now())?;
     for id in &ids {
         if store.job(*id, clock::now())?.is_none() {
             warn(&format!("there is no job {id}"));

@@ -40,7 +40,7 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
         Subject::Overview => overview::show(out, &store, now)?,
         Subject::Page => html::show(out, &store, &query.filter, now)?,
         Subject::Metrics => openmetrics::show(out, &store, now)?,
-        Subject::One => match one(&store, args, now)? {
+        Subject::One => match one(global, &store, args, now)? {
             (job, None) => job::show(out, &store, job, now)?,
             (job, Some(number)) => attempt::show(out, &store, job, number, now)?,
         },
@@ -61,14 +61,16 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
 }
 
 /// The job and the attempt that are named. A word that no job is named by is most often meant for a list.
-fn one(store: &Store, args: &Inspect, now: Timestamp) -> Result<(i64, Option<u32>)> {
+fn one(global: &Global, store: &Store, args: &Inspect, now: Timestamp) -> Result<(i64, Option<u32>)> {
     let word = args.what.as_deref().unwrap_or_default();
     let what = JobOrAttempt::parse(word).map_err(CliError::usage)?;
-    locate::job_or_attempt(store, &what, now).map_err(|error| match near_names(word, LISTS).as_slice() {
-        [] => error,
-        near => {
-            let CliError { status, message, .. } = describe(&error);
-            CliError::new(status, message).hint(format!("did you mean {}?", near.join(" or "))).into()
+    locate::job_or_attempt(global, store, &what, now).map_err(|error| {
+        match near_names(word, LISTS).as_slice() {
+            [] => error,
+            near => {
+                let CliError { status, message, .. } = describe(&error);
+                CliError::new(status, message).hint(format!("did you mean {}?", near.join(" or "))).into()
+            }
         }
     })
 }

@@ -22,7 +22,7 @@ pub(super) fn warn_of(global: &Global, store: &Store, args: &Inspect) -> Result<
         if known.contains(value) {
             continue;
         }
-        known.extend(declared(global, column));
+        known.extend(locate::declared_values(global, column));
         let near = near_names(value, known.iter().map(String::as_str));
         let suggestion = match near.as_slice() {
             [] => String::new(),
@@ -33,14 +33,4 @@ pub(super) fn warn_of(global: &Global, store: &Store, args: &Inspect) -> Result<
         warn(&safe_line(&format!("{words} {value}{suggestion}")));
     }
     Ok(())
-}
-
-/// The values in the job file, where there is one that can be read.
-fn declared(global: &Global, column: FilterColumn) -> Vec<String> {
-    let Ok(file) = locate::job_file(global) else { return Vec::new() };
-    match column {
-        FilterColumn::Name => file.jobs.iter().map(|job| job.spec.name.clone()).collect(),
-        FilterColumn::Queue => file.jobs.iter().map(|job| job.spec.queue.clone()).collect(),
-        FilterColumn::ErrorCode => Vec::new(),
-    }
 }
