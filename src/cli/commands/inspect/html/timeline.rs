@@ -15,7 +15,7 @@ use crate::text::{Timestamp, counted, day_time, human_duration, local_offset, lo
 const UNITS: i64 = 10_000;
 
 /// The shortest mark that a telephone shows.
-const MIN_UNITS: i64 = 30;
+const MIN_UNITS: i64 = 45;
 
 /// Marks of a fold begin and end at multiples of this, so that a page has a limited size.
 const GRID: i64 = 20;
