@@ -41,7 +41,7 @@ fn age(sandbox: &Sandbox, id: u64, days: u64) {
 #[test]
 fn succeeded_and_cancelled_jobs_go() {
     let sandbox = sandbox();
-    sandbox.run("prune --older-than 0s").ok().quietly().prints("removed 2 jobs: 1 succeeded, 1 cancelled\n");
+    sandbox.run("prune --older-than 0s").ok().quietly().prints("removed 2 jobs\n");
     assert_eq!(left(&sandbox), [4, 2]);
     sandbox.run("inspect 1").exits(66);
     sandbox.run("doctor").ok();
@@ -51,9 +51,9 @@ fn succeeded_and_cancelled_jobs_go() {
 fn dead_letters_go_only_when_they_are_named() {
     let sandbox = sandbox();
     let prune = |states: &str| sandbox.run(&format!("prune --older-than 0s --state {states}")).ok();
-    prune("dead").prints("removed 1 job: 1 dead\n");
+    prune("dead").prints("removed 1 job\n");
     assert_eq!(left(&sandbox), [4, 3, 1]);
-    prune("dead").prints("nothing to remove: no dead job finished 0s ago or earlier\n");
+    prune("dead").prints("removed 0 jobs\n");
     prune("cancelled,dead --state succeeded").shows("removed 2 jobs");
     assert_eq!(left(&sandbox), [4]);
 }
@@ -65,10 +65,7 @@ fn the_age_counts_from_the_end() {
     age(&sandbox, 3, 29);
     // Enqueued, due and started long ago, and finished just now.
     sandbox.sql().run("UPDATE jobs SET run_at = 1, started_at = 1 WHERE id = 2");
-    sandbox
-        .run("prune --older-than 30d --state succeeded,cancelled,dead")
-        .ok()
-        .prints("removed 1 job: 1 succeeded\n");
+    sandbox.run("prune --older-than 30d --state succeeded,cancelled,dead").ok().prints("removed 1 job\n");
     assert_eq!(left(&sandbox), [4, 3, 2]);
     sandbox.run("prune --older-than 28d --json").ok().prints("{\"removed\":1}\n");
     assert_eq!(left(&sandbox), [4, 2]);
@@ -80,13 +77,10 @@ fn an_age_is_required_unless_nothing_goes() {
     sandbox.run("prune").exits(2).says("--older-than");
     sandbox.run("prune --state dead").exits(2).says("--older-than");
     sandbox.run("prune --older-than 30").exits(2).says("30d");
-    sandbox.run("prune --dry-run").ok().prints("would remove 2 jobs: 1 succeeded, 1 cancelled\n");
+    sandbox.run("prune --dry-run").ok().prints("would remove 2 jobs\n");
     sandbox.run("prune --dry-run --state dead --json").ok().prints("{\"removed\":1}\n");
     sandbox.run("prune --dry-run --older-than 1d --json").ok().prints("{\"removed\":0}\n");
-    sandbox
-        .run("prune --dry-run --older-than 1d")
-        .ok()
-        .shows("no succeeded or cancelled job finished 1d ago");
+    sandbox.run("prune --dry-run --older-than 1d").ok().prints("would remove 0 jobs\n");
     assert_eq!(left(&sandbox).len(), 4);
 }
 
@@ -105,9 +99,9 @@ fn an_unfinished_job_is_never_meant() {
 fn by_name_and_by_queue() {
     let sandbox = sandbox();
     let prune = |options: &str| sandbox.run(&format!("prune --older-than 0s {options}")).ok();
-    prune("--state succeeded,dead --name bad").prints("removed 1 job: 1 dead\n");
+    prune("--state succeeded,dead --name bad").prints("removed 1 job\n");
     assert_eq!(left(&sandbox), [4, 3, 1]);
-    prune("--queue net").shows("nothing to remove");
+    prune("--queue net").prints("removed 0 jobs\n");
     sandbox.run("prune --dry-run --queue default --json").ok().prints("{\"removed\":2}\n");
     prune("--queue default -q").quietly().prints("");
     assert_eq!(left(&sandbox), [4]);

@@ -67,7 +67,7 @@ pub use limits::LimitChange;
 pub use open::Store;
 pub use outputs::Output;
 pub use overview::{Counts, Overview, QueueRow};
-pub use prune::{PruneCounts, PruneFilter};
+pub use prune::PruneFilter;
 pub use queues::{Backlog, Hold, Waiting};
 pub use recover::{HeldClaim, Recovered};
 pub use redefine::Replacement;

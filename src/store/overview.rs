@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
+use serde::Serialize;
 
 use super::error::Result;
 use super::open::Store;
@@ -12,7 +13,7 @@ use crate::model::{EXPIRED, Limits};
 use crate::text::Timestamp;
 
 /// Jobs by their state; pending ones by their phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     pub ready: u64,
     pub scheduled: u64,

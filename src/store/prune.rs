@@ -34,9 +34,6 @@ pub struct PruneFilter {
     pub now: Timestamp,
 }
 
-/// The number of jobs of each state that was asked for.
-pub type PruneCounts = Vec<(JobState, u64)>;
-
 /// When a finished job finished, and its id. Jobs are removed in this order.
 type Position = (i64, i64);
 
@@ -58,7 +55,7 @@ const SELECTED: &str = "changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 I
 
 impl Store {
     /// How many jobs [`Store::prune`] would remove, counting waiting jobs whose expiry nobody has recorded yet.
-    pub fn count_prunable(&self, filter: &PruneFilter) -> Result<PruneCounts> {
+    pub fn count_prunable(&self, filter: &PruneFilter) -> Result<u64> {
         let PruneFilter { name, queue, until, .. } = filter;
         self.read(|tx| {
             let count = |condition: &str| -> Result<u64> {
@@ -77,16 +74,15 @@ impl Store {
                     }
                     _ => 0,
                 };
-                Ok((*state, recorded + unrecorded))
+                Ok(recorded + unrecorded)
             };
-            filter.states.iter().map(of_state).collect()
+            filter.states.iter().map(of_state).sum()
         })
     }
 
     /// Removes the selected jobs, the oldest of a state first, and then the definitions and workers that nothing needs any
-    /// more. `go_on` is told how many jobs are gone; its `false` ends the prune.
-    pub fn prune(&mut self, filter: &PruneFilter, go_on: &mut dyn FnMut(u64) -> bool) -> Result<PruneCounts> {
-        let mut counts: PruneCounts = filter.states.iter().map(|state| (*state, 0)).collect();
+    /// more. `go_on` is told how many jobs are gone; its `false` ends the prune. Gives how many jobs are gone in the end.
+    pub fn prune(&mut self, filter: &PruneFilter, go_on: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
         if filter.states.contains(&JobState::Dead) {
             while !self.write(|tx| expire::expire_due(tx, filter.until, PAGE, filter.now))?.is_empty()
                 && go_on(0)
@@ -95,7 +91,7 @@ impl Store {
             }
         }
         let mut gone = 0;
-        for (state, count) in &mut counts {
+        for state in &filter.states {
             let mut after = (i64::MIN, 0);
             loop {
                 let found = self.read(|tx| page(tx, filter, *state, after))?;
@@ -106,10 +102,9 @@ impl Store {
                     let (tried, removed) =
                         self.write(|tx| remove_for_a_while(tx, left, *state, filter.until))?;
                     left = &left[tried..];
-                    *count += removed;
                     gone += removed;
                     if !go_on(gone) {
-                        return Ok(counts);
+                        return Ok(gone);
                     }
                     thread::sleep(GAP);
                 }
@@ -118,7 +113,7 @@ impl Store {
         if gone > 0 {
             gc::collect(self, filter.until, &mut || go_on(gone))?;
         }
-        Ok(counts)
+        Ok(gone)
     }
 }
 

@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cli::worker_status::WorkerStatus;
 use crate::model::{Attempt, Bytes, Command, JobSpec, JobState, Outcome, Status, decision_text, signal};
-use crate::store::{
-    self, After, Counts, JobRow, NameStats, NewJob, Overview, QueueRow, ScheduleRow, StoreFile,
-};
+use crate::store::{self, After, JobRow, NameStats, NewJob, Overview, QueueRow, ScheduleRow, StoreFile};
 use crate::text::{Millis, Timestamp, rfc3339};
 
 /// A job without its history.
@@ -168,21 +166,9 @@ pub fn schedule_json(row: &ScheduleRow) -> Value {
 }
 
 pub fn overview_json(file: &StoreFile, overview: &Overview, workers: &[WorkerStatus]) -> Value {
-    let Counts { ready, scheduled, retrying, blocked, running, succeeded, dead, resolved, cancelled } =
-        overview.counts;
     json!({
         "db": file.path().display().to_string(),
-        "counts": {
-            "ready": ready,
-            "scheduled": scheduled,
-            "retrying": retrying,
-            "blocked": blocked,
-            "running": running,
-            "succeeded": succeeded,
-            "dead": dead,
-            "resolved": resolved,
-            "cancelled": cancelled,
-        },
+        "counts": overview.counts,
         "queues": overview.queues.iter().map(queue_json).collect::<Value>(),
         "workers": workers.iter().map(worker_json).collect::<Value>(),
         "dead_by_error_code": overview.dead_by_error_code,

@@ -39,7 +39,7 @@ fn pages_leave_none_out_if_many_finished_at_once() {
         true
     };
     let removed = scene.store.prune(&of_name("this"), &mut go_on).unwrap();
-    assert_eq!(removed[2], (JobState::Cancelled, 1_666));
+    assert_eq!(removed, 1_666);
     assert_eq!((jobs(&scene), told.last()), (834, Some(&1_666)));
     assert!(told.is_sorted() && told[0] > 0 && told[0] < 1_666, "in several transactions: {told:?}");
 }
@@ -47,11 +47,11 @@ fn pages_leave_none_out_if_many_finished_at_once() {
 #[test]
 fn a_prune_that_is_stopped_leaves_whole_jobs() {
     let mut scene = cancelled(&vec!["a"; 1_500]);
-    let removed = scene.store.prune(&all(), &mut |_| false).unwrap()[2].1;
+    let removed = scene.store.prune(&all(), &mut |_| false).unwrap();
     let left = jobs(&scene);
     assert!(removed > 0 && left > 0 && removed + left == 1_500, "{removed} removed, {left} left");
     assert_eq!(scene.store.audit().unwrap(), []);
-    assert_eq!(scene.store.prune(&all(), &mut |_| true).unwrap()[2].1, left);
+    assert_eq!(scene.store.prune(&all(), &mut |_| true).unwrap(), left);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn only_one_name_or_one_queue_is_counted_and_removed() {
     {
         let filter = PruneFilter { name: name.map(str::to_owned), queue: queue.map(str::to_owned), ..all() };
         let counted = scene.store.count_prunable(&filter).unwrap();
-        assert_eq!(counted[2], (JobState::Cancelled, expected));
+        assert_eq!(counted, expected);
         assert_eq!(scene.store.prune(&filter, &mut |_| true).unwrap(), counted);
     }
     assert_eq!(jobs(&scene), 0);
@@ -103,7 +103,7 @@ fn jobs_whose_expiry_nobody_recorded_are_counted_as_they_would_go() {
         let (name, queue) = (name.map(str::to_owned), queue.map(str::to_owned));
         let until = Timestamp(until);
         let filter = PruneFilter { states: vec![JobState::Dead], name, queue, until, now: until };
-        scene.store.count_prunable(&filter).unwrap()[0].1
+        scene.store.count_prunable(&filter).unwrap()
     };
     assert_eq!([1_004, 1_005, 2_999, 3_000].map(|until| count(None, None, until)), [0, 3, 3, 4]);
     assert_eq!((count(Some("a"), None, 2_000), count(None, Some("one"), 2_000)), (2, 2));
@@ -148,7 +148,7 @@ fn a_definition_that_is_used_again_meanwhile_stays() {
             }
             true
         };
-        assert_eq!(scene.store.prune(&all(), &mut go_on).unwrap()[0], (JobState::Succeeded, 1));
+        assert_eq!(scene.store.prune(&all(), &mut go_on).unwrap(), 1);
         assert_eq!(scene.store.audit().unwrap(), [], "enqueued at moment {moment}");
         if calls < moment {
             assert!(moment > 3, "only {calls} moments");

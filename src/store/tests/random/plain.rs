@@ -8,8 +8,7 @@ use super::plain_schedules::Schedule;
 use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Limits};
 use crate::store::{
     After, Applied, CancelOutcome, Change, Declarations, Enqueued, Hold, Kind, LimitChange, NewJob,
-    OnConflict, Output, PruneCounts, PruneFilter, Refusal, Replacement, Result, Scheduled, StoreError,
-    WorkerRow,
+    OnConflict, Output, PruneFilter, Refusal, Replacement, Result, Scheduled, StoreError, WorkerRow,
 };
 use crate::text::Timestamp;
 
@@ -472,7 +471,7 @@ impl Plain {
     }
 
     /// Removes what finished long ago; what expired by then has finished, too.
-    pub fn prune(&mut self, filter: &PruneFilter) -> PruneCounts {
+    pub fn prune(&mut self, filter: &PruneFilter) -> u64 {
         if filter.states.contains(&JobState::Dead) {
             self.expire_due(filter.until, filter.now);
         }
@@ -489,8 +488,8 @@ impl Plain {
             for id in &gone {
                 self.remove(*id);
             }
-            (*state, gone.len() as u64)
+            gone.len() as u64
         };
-        states.iter().map(of_state).collect()
+        states.iter().map(of_state).sum()
     }
 }

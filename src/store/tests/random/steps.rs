@@ -373,6 +373,6 @@ impl History {
         let counted = self.store().0.count_prunable(&filter).unwrap();
         let answer = self.store().0.prune(&filter, &mut |_| true).unwrap();
         let expected = self.plain.prune(&filter);
-        self.agree(&(counted, answer), &(expected.clone(), expected));
+        self.agree(&(counted, answer), &(expected, expected));
     }
 }
