@@ -39,7 +39,10 @@ fn a_copy_leaves_the_workers_and_processes_of_the_original_alone() {
         assert_eq!(in_copy("inspect workers --json").ok().json()["alive"], false);
         in_copy("inspect").ok().shows("no worker is running").shows("1 died");
         in_copy("wait 1 --wait-timeout 0s").exits(75).says("job 1 has started, but its worker works on");
-        in_copy("doctor").ok().shows("0 alive, 1 dead").shows(&format!("1 job was running in {original}"));
+        in_copy("doctor")
+            .ok()
+            .shows("0 alive, 1 dead")
+            .shows(&format!("copied from {original}, which was running 1 job"));
 
         in_copy("work --drain").ok();
         let copied = in_copy("inspect 1 --json").ok().json();

@@ -43,11 +43,11 @@ fn jobs_that_wait_and_have_no_worker_are_noted_and_wrong_only_where_that_is_aske
     let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\n[jobs.b]\ncommand = 'true'\nqueue = 'net'\n");
     let notes = |line: &str| sandbox.run(line).ok().json()["notes"].clone();
     sandbox.run("doctor --strict -q").ok().prints("").quietly();
-    let none = "in queue default, and no worker is running for it; runner work starts one";
+    let none = "no worker is running for queue default; runner work starts one";
     sandbox.add("a --in 1h");
-    assert_eq!(notes("doctor --json"), json!([format!("1 job is scheduled {none}")]));
+    assert_eq!(notes("doctor --json"), json!([format!("0 jobs due, 1 later: {none}")]));
     sandbox.run("enqueue a a b").ok();
-    let said = format!("2 jobs are due and 1 job is scheduled {none}");
+    let said = format!("2 jobs due, 1 later: {none}");
     assert_eq!(notes("doctor --json")[0], said);
     sandbox.run("doctor").ok().shows(&format!("note      {said}")).shows("nothing is wrong");
     sandbox.run("doctor -q").ok().prints("").quietly();
@@ -56,8 +56,7 @@ fn jobs_that_wait_and_have_no_worker_are_noted_and_wrong_only_where_that_is_aske
     assert_eq!(sandbox.run("doctor --strict --json").exits(1).json()["notes"][0], said);
     sandbox.run("pause default").ok();
     let worker = sandbox.worker("--queue other");
-    let said = "1 job is due in queue net, and the workers that run take from others; \
-                runner work --queue net starts one for it";
+    let said = "1 job due, 0 later: no worker is running for queue net; runner work starts one";
     assert_eq!(notes("doctor --json"), json!([said]));
     worker.kill();
 }
@@ -66,7 +65,7 @@ fn jobs_that_wait_and_have_no_worker_are_noted_and_wrong_only_where_that_is_aske
 fn schedules_that_no_worker_fires_are_noted() {
     let sandbox = Sandbox::new("[jobs.hourly]\ncommand = 'true'\nschedule = '@hourly'\n");
     sandbox.run("apply").ok();
-    let note = "note      1 schedule is applied, and no worker is running to fire it; runner work starts one";
+    let note = "note      1 schedule to fire, and no worker is running; runner work starts one";
     sandbox.run("doctor").ok().shows(note);
     sandbox.run("doctor --strict -q").exits(1).shows(note);
     let worker = sandbox.worker("--queue other");

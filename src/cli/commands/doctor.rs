@@ -11,6 +11,7 @@ use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written};
+use crate::cli::status_text::no_worker;
 use crate::cli::worker_status::{WorkerStatus, worker_statuses};
 use crate::clock;
 use crate::jobfile::JobFile;
@@ -138,11 +139,10 @@ fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
         let jobs = counted(worker.running, "job");
         match worker.liveness {
             Liveness::OfOriginal => {
-                let was = if worker.running == 1 { "was" } else { "were" };
                 let original = worker.row.db.display();
                 report.notes.push(format!(
-                    "{jobs} {was} running in {original} when this database was copied from there; runner work \
-                     records the attempts here as lost"
+                    "this database was copied from {original}, which was running {jobs}; runner work records the \
+                     attempts here as lost"
                 ));
             }
             Liveness::Dead if report.workers_alive == 0 => {
@@ -157,22 +157,10 @@ fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
 /// Notes jobs that wait, and that no worker would take. A paused queue is meant to wait.
 fn note_waiting_jobs(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
     for QueueRow { name, paused, counts, .. } in store.overview(clock::now())?.queues {
-        let jobs = [(counts.ready, "due"), (counts.scheduled + counts.retrying, "scheduled")];
-        let jobs = jobs.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| {
-            let are = if count == 1 { "is" } else { "are" };
-            format!("{} {are} {word}", counted(count, "job"))
-        });
-        let jobs = jobs.collect::<Vec<_>>().join(" and ");
-        if jobs.is_empty() || paused || workers.iter().any(|worker| worker.takes_from(&name)) {
-            continue;
+        let (due, later) = (counts.ready, counts.scheduled + counts.retrying);
+        if due + later > 0 && !paused && !workers.iter().any(|worker| worker.takes_from(&name)) {
+            report.notes.push(format!("{} due, {later} later: {}", counted(due, "job"), no_worker(&name)));
         }
-        let start = match report.workers_alive {
-            0 => "no worker is running for it; runner work starts one".to_owned(),
-            _ => {
-                format!("the workers that run take from others; runner work --queue {name} starts one for it")
-            }
-        };
-        report.notes.push(format!("{jobs} in queue {name}, and {start}"));
     }
     Ok(())
 }
@@ -182,11 +170,8 @@ fn note_schedules(store: &Store, report: &mut Report) -> Result<()> {
     let schedules = store.schedules()?;
     let waiting = schedules.iter().filter(|row| row.next_at.is_some() && !row.paused).count();
     if waiting > 0 && report.workers_alive == 0 {
-        let (is, them) = if waiting == 1 { ("is", "it") } else { ("are", "them") };
         let schedules = counted(waiting, "schedule");
-        report.notes.push(format!(
-            "{schedules} {is} applied, and no worker is running to fire {them}; runner work starts one"
-        ));
+        report.notes.push(format!("{schedules} to fire, and no worker is running; runner work starts one"));
     }
     Ok(())
 }
