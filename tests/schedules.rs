@@ -49,7 +49,7 @@ fn apply_says_what_changes_and_changes_that() {
 
     // A new definition keeps the phase; a new pace does not.
     sandbox.write("jobs.toml", FILE.replace("command", "timeout = '1m'\ncommand").replace("0 2", "0 3"));
-    sandbox.run("inspect schedules").ok().shows("has changed since");
+    sandbox.run("inspect schedules").ok().shows("has changed since").shows(" next at ").shows(" last at ");
     assert_eq!(lines("apply --json --dry-run"), [line("hourly", "changed"), line("nightly", "changed")]);
     assert_eq!(lines("apply --json"), [line("hourly", "changed"), line("nightly", "changed")]);
     assert_eq!(next("hourly"), hourly);
