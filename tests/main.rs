@@ -59,5 +59,6 @@ mod terminal;
 mod timeouts;
 mod unique_keys;
 mod wait;
+mod watch;
 mod work;
 mod worker_crash;

@@ -224,6 +224,9 @@ pub struct Inspect {
     /// Numbers for Prometheus
     #[arg(long, conflicts_with_all = ["what", "json", "html"])]
     pub openmetrics: bool,
+    /// Redraw it as it changes, until q or Ctrl-C
+    #[arg(long, conflicts_with_all = ["json", "fail_if_any", "html", "openmetrics"])]
+    pub watch: bool,
 }
 
 #[derive(Debug, Args)]

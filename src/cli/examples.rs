@@ -21,7 +21,7 @@ Workers do not read job files: apply the file again after an edit.";
 
 pub const INSPECT: &str = "\
 Examples:
-  runner inspect        the overview
+  runner inspect        the overview; --watch redraws it
   runner inspect 7      job 7 and all its attempts
   runner inspect 7.2    its second attempt, with output
   runner inspect dead   dead letters by error code

@@ -18,10 +18,12 @@ use crate::store::Store;
 const VERSION_INTERVAL: Duration = Duration::from_millis(40);
 
 /// The longest time without a poll while the version stays the same: time passes, and workers die.
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
+pub const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 pub struct Poller {
     stops: Vec<(i32, Arc<AtomicBool>)>,
+    /// Raised to end a wait early.
+    hurry: Arc<AtomicBool>,
     version: Option<i64>,
     polled_at: Instant,
 }
@@ -31,7 +33,12 @@ impl Poller {
     pub fn start() -> Result<Self> {
         let caught = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).map(catch);
         let stops = caught.collect::<io::Result<_>>().context("could not listen for signals")?;
-        Ok(Self { stops, version: None, polled_at: Instant::now() })
+        Ok(Self { stops, ..Self::hurried_by(Arc::default()) })
+    }
+
+    /// Listens to no signal. Whoever raises the flag ends a wait early.
+    pub fn hurried_by(hurry: Arc<AtomicBool>) -> Self {
+        Self { stops: Vec::new(), hurry, version: None, polled_at: Instant::now() }
     }
 
     /// The exit status, if a signal has said stop.
@@ -40,7 +47,7 @@ impl Poller {
         Some(exit_status(*signal))
     }
 
-    /// Waits until there may be something new, at most until `until`. Gives the exit status if a signal says stop.
+    /// Waits until there may be something new, at most until `until`; the first time not at all. Gives the exit status if a signal says stop.
     pub fn wait(&mut self, store: &Store, until: Option<Instant>) -> Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = self.stopped() {
@@ -50,7 +57,7 @@ impl Poller {
             let now = Instant::now();
             let left = until.map(|until| until.saturating_duration_since(now));
             let is_time = left == Some(Duration::ZERO) || now.duration_since(self.polled_at) >= LONGEST_WAIT;
-            if is_time || self.version != version {
+            if is_time || self.version != version || self.is_hurried() {
                 store.check_path()?;
                 (self.version, self.polled_at) = (version, now);
                 return Ok(None);
@@ -58,10 +65,22 @@ impl Poller {
             thread::sleep(left.map_or(VERSION_INTERVAL, |left| left.min(VERSION_INTERVAL)));
         }
     }
+
+    /// Sleeps for this long, whatever changes.
+    pub fn rest(&self, span: Duration) {
+        let began = Instant::now();
+        while let Some(left) = span.checked_sub(began.elapsed()).filter(|_| !self.is_hurried()) {
+            thread::sleep(left.min(VERSION_INTERVAL));
+        }
+    }
+
+    fn is_hurried(&self) -> bool {
+        self.hurry.load(Ordering::Relaxed)
+    }
 }
 
 /// The exit status of a program that ends on this signal.
-fn exit_status(signal: i32) -> ExitStatus {
+pub fn exit_status(signal: i32) -> ExitStatus {
     ExitStatus(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }
 

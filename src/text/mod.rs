@@ -12,7 +12,7 @@ mod typed_time;
 pub use duration::{Millis, human_duration};
 #[cfg(test)]
 pub use mutated::mutated;
-pub use prose::{columns_of, counted, hanging_indent};
+pub use prose::{columns_of, counted, hanging_indent, rows_of};
 pub use safe::{last_lines, safe_block, safe_line};
 pub use size::{human_size, parse_size};
 pub use time::{

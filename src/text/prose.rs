@@ -8,6 +8,9 @@ use unicode_width::UnicodeWidthStr;
 /// The width of a terminal whose size is unknown.
 const DEFAULT_COLUMNS: usize = 80;
 
+/// The height of a terminal whose size is unknown.
+const DEFAULT_ROWS: usize = 24;
+
 /// Text is not wrapped into fewer columns than this: it would be harder to read, not easier.
 const MIN_COLUMNS: usize = 20;
 
@@ -22,6 +25,12 @@ pub fn counted(number: impl TryInto<u64>, one: &str) -> String {
 pub fn columns_of(terminal: impl AsFd) -> usize {
     let size = tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col));
     size.filter(|columns| *columns > 0).unwrap_or(DEFAULT_COLUMNS)
+}
+
+/// The rows of a terminal.
+pub fn rows_of(terminal: impl AsFd) -> usize {
+    let size = tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_row));
+    size.filter(|rows| *rows > 0).unwrap_or(DEFAULT_ROWS)
 }
 
 /// Breaks `prefix` and `text` into lines of at most `width` columns; further lines start under the first word. A word

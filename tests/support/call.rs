@@ -77,6 +77,13 @@ impl Call {
         self.command.spawn().expect("the program starts")
     }
 
+    /// Starts it at a terminal and leaves it running.
+    pub fn spawn_at(mut self, screen: &File) -> Child {
+        let screen = || screen.try_clone().expect("a screen");
+        self.command.stdin(screen()).stdout(screen()).stderr(screen());
+        self.command.spawn().expect("the program starts")
+    }
+
     /// Runs it with standard output going to `file`.
     pub fn run_into(mut self, file: File) -> Finished {
         self.command.stdout(file);

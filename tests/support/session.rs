@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, Termios, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
 use super::terminal::{Terminal, shown};
 use super::{Call, eventually, wait_until};
@@ -17,6 +17,8 @@ pub struct Session {
     child: Child,
     columns: u16,
     keys: File,
+    /// The modes of the terminal at the start.
+    modes: Termios,
     /// All that came on the terminal so far, as it came.
     seen: Arc<Mutex<Vec<u8>>>,
     reader: Option<thread::JoinHandle<()>>,
@@ -30,8 +32,8 @@ impl Session {
         modes.local_modes |= LocalModes::NOFLSH;
         tcsetattr(&screen, OptionalActions::Now, &modes).expect("its modes can be set");
         let keys = side.try_clone().expect("the keyboard");
-        let other = screen.try_clone().expect("a screen");
-        let child = call.spawn(Stdio::from(screen), Stdio::from(other));
+        let child = call.spawn_at(&screen);
+        drop(screen);
         let seen = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&seen);
         let reader = thread::spawn(move || {
@@ -41,7 +43,7 @@ impl Session {
                 sink.lock().expect("no reader panics").extend_from_slice(&piece[..length]);
             }
         });
-        Self { child, columns, keys, seen, reader: Some(reader) }
+        Self { child, columns, keys, modes, seen, reader: Some(reader) }
     }
 
     /// The lines that stand on the screen, and what has scrolled off it.
@@ -54,6 +56,27 @@ impl Session {
         wait_until(&format!("{text:?} is shown"), || self.lines().iter().any(|line| line.contains(text)));
     }
 
+    #[track_caller]
+    pub fn until_gone(&self, text: &str) {
+        wait_until(&format!("{text:?} is gone"), || !self.lines().iter().any(|line| line.contains(text)));
+    }
+
+    pub fn press(&mut self, key: &str) {
+        self.keys.write_all(key.as_bytes()).expect("a key can be pressed");
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("the program is there");
+    }
+
+    /// Gives the terminal another size.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        let window = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.keys, window).expect("a size");
+        self.columns = columns;
+        self.signal(Signal::WINCH);
+    }
+
     /// The terminal shows `^C` where the cursor is, and the program gets the signal.
     pub fn press_ctrl_c(&mut self) {
         let echoes = |session: &Self| {
@@ -63,7 +86,25 @@ impl Session {
         let before = echoes(self);
         self.keys.write_all(b"\x03").expect("a key can be pressed");
         wait_until("the terminal shows ^C", || echoes(self) > before);
-        kill_process(Pid::from_child(&self.child), Signal::INT).expect("the program is there");
+        self.signal(Signal::INT);
+    }
+
+    /// Waits for its end with this status, and gives what it has left on the screen. It must have left the terminal as it was.
+    #[track_caller]
+    pub fn exits(mut self, status: i32) -> Vec<String> {
+        let ended = eventually("the program ends", || self.child.try_wait().expect("a child"));
+        assert_eq!(ended.code(), Some(status), "{:#?}", self.lines());
+        let modes = tcgetattr(&self.keys).expect("a terminal").local_modes;
+        assert_eq!(modes, self.modes.local_modes);
+        let seen = Arc::clone(&self.seen);
+        let left = self.end();
+        let seen = String::from_utf8_lossy(&seen.lock().expect("no reader panics")).into_owned();
+        for mode in ["?25", "?7", "?1049"] {
+            let last = |end: &str| seen.rfind(&format!("\u{1b}[{mode}{end}"));
+            let (on, off) = if mode == "?1049" { ("l", "h") } else { ("h", "l") };
+            assert!(last(on) > last(off), "{mode} is not as it was");
+        }
+        left
     }
 
     /// Waits for its end, and gives what it has left on the screen.

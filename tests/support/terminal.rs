@@ -39,6 +39,8 @@ impl Terminal {
 /// What stands on a terminal after all this was written on it, trailing blanks left out.
 pub fn shown(written: &[u8], columns: u16) -> Vec<String> {
     let (mut lines, mut row, mut column) = (vec![Vec::new()], 0_usize, 0);
+    // What stood there before the alternate screen.
+    let mut before = None;
     let text = String::from_utf8_lossy(written);
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -47,14 +49,22 @@ pub fn shown(written: &[u8], columns: u16) -> Vec<String> {
             '\n' => row += 1,
             '\u{1b}' if rest.next_if_eq(&'[').is_some() => {
                 let mut number = String::new();
-                while let Some(digit) = rest.next_if(|c| c.is_ascii_digit() || *c == ';') {
+                while let Some(digit) = rest.next_if(|c| c.is_ascii_digit() || [';', '?'].contains(c)) {
                     number.push(digit);
                 }
                 let by = number.parse().unwrap_or(1);
                 match rest.next() {
                     Some('A') => row = row.saturating_sub(by),
                     Some('B') => row += by,
+                    Some('H') => (row, column) = (0, 0),
+                    Some('J') => lines.truncate(if number == "2" { 0 } else { row + 1 }),
                     Some('K') => lines[row].clear(),
+                    Some('h') if number == "?1049" => {
+                        before = Some((std::mem::take(&mut lines), row, column));
+                    }
+                    Some('l') if number == "?1049" => {
+                        (lines, row, column) = before.take().expect("an alternate screen");
+                    }
                     _ => {}
                 }
             }

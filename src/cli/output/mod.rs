@@ -3,6 +3,7 @@
 mod bar;
 mod captured;
 mod json;
+mod screen;
 mod stdout;
 mod style;
 mod table;
@@ -14,6 +15,7 @@ pub use json::{
     attempt_json, job_json, job_with_history_json, overview_json, planned_job_json, queue_json,
     running_attempt_json, schedule_json, stats_json, with_output, worker_json,
 };
+pub use screen::Screen;
 pub use stdout::{Output, Written};
 pub use style::{Style, ascii_only, color_of_help};
 pub use table::{Column, Table, note_left_out};

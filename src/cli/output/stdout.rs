@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::style::{self, Style};
 use crate::cli::args::Global;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::text::{columns_of, hanging_indent};
+use crate::text::{columns_of, hanging_indent, rows_of};
 
 pub struct Output {
     /// None once the reader has closed the pipe.
@@ -23,28 +23,38 @@ pub struct Output {
     terminal: Option<Terminal>,
     /// Bytes that were written since the last flush.
     unflushed: usize,
+    /// Takes what would be written.
+    captured: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Terminal {
     columns: usize,
+    rows: usize,
     ascii_only: bool,
 }
 
 /// The result of a write. A pipe that its reader has closed is no failure.
 pub type Written = Result<()>;
 
+impl Terminal {
+    fn of(stdout: &Stdout) -> Option<Self> {
+        let (columns, rows, ascii_only) = (columns_of(stdout), rows_of(stdout), style::ascii_only());
+        stdout.is_terminal().then_some(Self { columns, rows, ascii_only })
+    }
+}
+
 impl Output {
     pub fn new(global: &Global) -> Self {
         let stdout = io::stdout();
-        let (columns, ascii_only) = (columns_of(&stdout), style::ascii_only());
         Self {
-            terminal: stdout.is_terminal().then_some(Terminal { columns, ascii_only }),
+            terminal: Terminal::of(&stdout),
             out: Some(BufWriter::new(stdout)),
             json: global.json,
             quiet: global.quiet,
             color: style::is_colored(global.color),
             unflushed: 0,
+            captured: None,
         }
     }
 
@@ -55,6 +65,16 @@ impl Output {
     /// The columns of a line; no limit if standard output is no terminal.
     pub fn width(&self) -> usize {
         self.terminal.map_or(usize::MAX, |terminal| terminal.columns)
+    }
+
+    /// The rows of the screen; no limit if standard output is no terminal.
+    pub fn height(&self) -> usize {
+        self.terminal.map_or(usize::MAX, |terminal| terminal.rows)
+    }
+
+    /// Looks at the size of the terminal again.
+    pub fn resize(&mut self) {
+        self.terminal = Terminal::of(&io::stdout());
     }
 
     /// Is standard output a terminal that shows only ASCII?
@@ -115,9 +135,21 @@ impl Output {
 
     /// Writes bytes as they are.
     pub fn bytes(&mut self, bytes: &[u8]) -> Written {
+        if let Some(captured) = &mut self.captured {
+            captured.extend_from_slice(bytes);
+            return Ok(());
+        }
         self.unflushed += bytes.len();
         let done = self.out.as_mut().map_or(Ok(()), |out| out.write_all(bytes));
         self.written(done)
+    }
+
+    /// The lines that `draw` would write.
+    pub fn lines_of(&mut self, draw: impl FnOnce(&mut Self) -> Written) -> Result<Vec<String>> {
+        self.captured = Some(Vec::new());
+        let drawn = draw(self);
+        let captured = self.captured.take().unwrap_or_default();
+        drawn.map(|()| String::from_utf8_lossy(&captured).lines().map(str::to_owned).collect())
     }
 
     /// Writes a line of JSON.

@@ -12,6 +12,7 @@ mod schedules;
 mod stats;
 mod timeline;
 mod unknown_filter;
+mod watch;
 
 use anyhow::Result;
 
@@ -30,34 +31,49 @@ use crate::text::Timestamp;
 pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStatus> {
     let subject = Subject::parse(args);
     check_filters(subject, args)?;
-    let now = clock::now();
-    let filter = filter(subject, args, now)?;
-    let Some(store) = locate::open_if_there(global)? else {
-        return without_store(out, global, subject, args, &filter, now);
-    };
-    let query = Query { store: &store, filter, limit: limit(args, out), now };
-    let found = match subject {
-        Subject::Overview => overview::show(out, &store, now)?,
-        Subject::Page => html::show(out, &store, &query.filter, now)?,
-        Subject::Metrics => openmetrics::show(out, &store, now)?,
-        Subject::One => match one(global, &store, args, now)? {
-            (job, None) => job::show(out, &store, job, now)?,
-            (job, Some(number)) => attempt::show(out, &store, job, number, now)?,
-        },
-        Subject::Jobs => lists::jobs(out, &query)?,
-        Subject::Attempts => lists::attempts(out, &query)?,
-        Subject::Dead if args.resolved => lists::resolved(out, &query)?,
-        Subject::Dead => dead::show(out, &query)?,
-        Subject::Workers => overview::workers(out, &store, now)?,
-        Subject::Queues => overview::queues(out, &store, args.name.as_deref(), now)?,
-        Subject::Schedules => schedules::show(out, &store, args.name.as_deref(), now)?,
-        Subject::Stats => stats::show(out, &query)?,
-    };
+    let open = || locate::open_if_there(global);
+    let draw = |out: &mut Output, store: Option<&Store>| draw(out, store, global, subject, args);
+    if args.watch {
+        return watch::watch(out, open, |out, store| draw(out, store).map(drop));
+    }
+    let store = open()?;
+    let found = draw(out, store.as_ref())?;
     out.flush()?;
-    if subject.is_list() && !found && !out.json && !out.quiet {
+    if let Some(store) = store.filter(|_| subject.is_list() && !found && !out.json && !out.quiet) {
         unknown_filter::warn_of(global, &store, args)?;
     }
     Ok(if args.fail_if_any && found { ExitStatus::NO } else { ExitStatus::SUCCESS })
+}
+
+/// Draws what is there now. True if a list has a row.
+fn draw(
+    out: &mut Output,
+    store: Option<&Store>,
+    global: &Global,
+    subject: Subject,
+    args: &Inspect,
+) -> Result<bool> {
+    let now = clock::now();
+    let filter = filter(subject, args, now)?;
+    let Some(store) = store else { return without_store(out, global, subject, args, &filter, now) };
+    let query = Query { store, filter, limit: limit(args, out), now };
+    match subject {
+        Subject::Overview => overview::show(out, store, now),
+        Subject::Page => html::show(out, store, &query.filter, now),
+        Subject::Metrics => openmetrics::show(out, store, now),
+        Subject::One => match one(global, store, args, now)? {
+            (job, None) => job::show(out, store, job, now),
+            (job, Some(number)) => attempt::show(out, store, job, number, now),
+        },
+        Subject::Jobs => lists::jobs(out, &query),
+        Subject::Attempts => lists::attempts(out, &query),
+        Subject::Dead if args.resolved => lists::resolved(out, &query),
+        Subject::Dead => dead::show(out, &query),
+        Subject::Workers => overview::workers(out, store, now),
+        Subject::Queues => overview::queues(out, store, args.name.as_deref(), now),
+        Subject::Schedules => schedules::show(out, store, args.name.as_deref(), now),
+        Subject::Stats => stats::show(out, &query),
+    }
 }
 
 /// The job and the attempt that are named. A word that no job is named by is most often meant for a list.
@@ -83,7 +99,7 @@ fn without_store(
     args: &Inspect,
     filter: &Filter,
     now: Timestamp,
-) -> Result<ExitStatus> {
+) -> Result<bool> {
     let file = locate::store_file(global)?;
     let missing = StoreError::Missing(file.path().to_owned());
     if subject == Subject::One || args.fail_if_any {
@@ -96,5 +112,5 @@ fn without_store(
         _ if out.json => {}
         _ => out.line(missing.to_string())?,
     }
-    Ok(ExitStatus::SUCCESS)
+    Ok(false)
 }
