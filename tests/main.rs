@@ -36,6 +36,7 @@ mod monitoring;
 mod names;
 mod openmetrics;
 mod output;
+mod overview;
 mod page;
 mod pause;
 mod printed;

@@ -130,16 +130,21 @@ fn screens_of_lists() {
         sandbox.run("pause net").ok();
         insta::assert_snapshot!(seen("inspect"), @r"
         [DIR]/runner.db
-        jobs  1 scheduled, 1 succeeded, 2 dead, 1 cancelled
+        dead  1 HTTP_ERROR, 1 SIGNAL_KILL
+                  runner inspect dead shows them, and what to type next
+        paused  net: nothing starts there until runner resume QUEUE
         workers  no worker is running: nothing starts until runner work does
+        jobs  1 scheduled, 1 succeeded, 2 dead, 1 cancelled
         next  in [DURATION]
 
         queue  ready  scheduled  retrying  running
         files  0  1  0  0
         net  0  0  0  0  paused
 
-        dead  1 HTTP_ERROR, 1 SIGNAL_KILL
-                  runner inspect dead shows them, and what to type next
+        ran lately  last 20 runs  last success  next
+        once  ✗  none lately
+        push  ✗✗  none lately
+        fine  ✓  [AGO]
         ");
         insta::assert_snapshot!(seen("inspect queues"), @r"
         queue  ready  scheduled  retrying  running

@@ -22,6 +22,13 @@ words! {
     }
 }
 
+impl Outcome {
+    /// Neither a success, nor ended by a person or a stop of its worker.
+    pub const fn is_failure(&self) -> bool {
+        !matches!(self, Self::Succeeded | Self::Interrupted | Self::Cancelled)
+    }
+}
+
 words! {
     /// Why a command could not be started.
     SpawnFailure {

@@ -144,8 +144,7 @@ impl Gathered {
         let outcome = Outcome::parse(&outcome);
         match outcome {
             Some(Outcome::Succeeded) => self.stats.successes += 1,
-            // A person ended the attempt, which is no failure of the job.
-            Some(Outcome::Cancelled | Outcome::Interrupted) => {}
+            Some(outcome) if !outcome.is_failure() => {}
             _ => self.stats.add_failure(Timestamp(row.get(1)?), row.get(3)?),
         }
         let duration: Option<u64> = row.get(4)?;

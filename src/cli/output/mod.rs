@@ -16,7 +16,7 @@ pub use json::{
     running_attempt_json, schedule_json, stats_json, with_output, worker_json,
 };
 pub use screen::Screen;
-pub use stdout::{Output, Written};
+pub use stdout::{Output, Written, mark};
 pub use style::{Style, ascii_only, color_of_help};
 pub use table::{Column, Table, note_left_out};
 pub use warn::{print_error, warn};

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::style::{self, Style};
 use crate::cli::args::Global;
 use crate::cli::error::{CliError, ExitStatus};
+use crate::model::Outcome;
 use crate::text::{columns_of, hanging_indent, rows_of};
 
 pub struct Output {
@@ -25,6 +26,20 @@ pub struct Output {
     unflushed: usize,
     /// Takes what would be written.
     captured: Option<Vec<u8>>,
+    lines: usize,
+}
+
+/// The marks of outcomes.
+const GOOD: char = '✓';
+const BAD: char = '✗';
+
+/// The mark of an outcome.
+pub const fn mark(outcome: Outcome) -> char {
+    match outcome {
+        Outcome::Succeeded => GOOD,
+        Outcome::Interrupted | Outcome::Cancelled => '-',
+        _ => BAD,
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +70,7 @@ impl Output {
             color: style::is_colored(global.color),
             unflushed: 0,
             captured: None,
+            lines: 0,
         }
     }
 
@@ -70,6 +86,11 @@ impl Output {
     /// The rows of the screen; no limit if standard output is no terminal.
     pub fn height(&self) -> usize {
         self.terminal.map_or(usize::MAX, |terminal| terminal.rows)
+    }
+
+    /// The rows of the screen that no line has taken yet.
+    pub fn rows_left(&self) -> usize {
+        self.height().saturating_sub(self.lines)
     }
 
     /// Looks at the size of the terminal again.
@@ -92,8 +113,22 @@ impl Output {
         Style::of_status(status).map_or_else(|| status.to_owned(), |style| self.paint(style, status))
     }
 
+    /// Marks of outcomes, each in its style.
+    pub fn paint_marks(&self, marks: &str) -> String {
+        let paint = |mark: char| {
+            let style = match mark {
+                GOOD => Style::Good,
+                BAD => Style::Bad,
+                _ => Style::Faint,
+            };
+            self.paint(style, &mark.to_string())
+        };
+        marks.chars().map(paint).collect()
+    }
+
     /// Writes a line.
     pub fn line(&mut self, text: impl AsRef<str>) -> Written {
+        self.lines += 1;
         let text = text.as_ref();
         if self.ascii_only() {
             self.bytes(in_ascii(text).as_bytes())?;
@@ -146,7 +181,7 @@ impl Output {
 
     /// The lines that `draw` would write.
     pub fn lines_of(&mut self, draw: impl FnOnce(&mut Self) -> Written) -> Result<Vec<String>> {
-        self.captured = Some(Vec::new());
+        (self.captured, self.lines) = (Some(Vec::new()), 0);
         let drawn = draw(self);
         let captured = self.captured.take().unwrap_or_default();
         drawn.map(|()| String::from_utf8_lossy(&captured).lines().map(str::to_owned).collect())
@@ -202,7 +237,8 @@ fn in_ascii(text: &str) -> String {
             '…' if ascii.ends_with(|before| before != ' ' && before != '[') => ascii.push('~'),
             '…' => ascii.push_str("..."),
             '±' => ascii.push_str("+-"),
-            '×' => ascii.push('x'),
+            '×' | BAD => ascii.push('x'),
+            GOOD => ascii.push('+'),
             c => ascii.push(c),
         }
     }
@@ -220,6 +256,7 @@ mod tests {
             ("cut te…", "cut te~"),
             ("  … 3 more lines", "  ... 3 more lines"),
             ("[… 2 B left out …]", "[... 2 B left out ...]"),
+            ("✓✗-", "+x-"),
             ("é", "é"),
         ] {
             assert_eq!(in_ascii(text), shown);

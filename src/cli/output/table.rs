@@ -22,14 +22,14 @@ enum Shorten {
 pub struct Column {
     heading: &'static str,
     right: bool,
-    status: bool,
+    paint: Option<fn(&Output, &str) -> String>,
     shorten: Option<Shorten>,
     drop_rank: Option<u8>,
 }
 
 impl Column {
     pub const fn new(heading: &'static str) -> Self {
-        Self { heading, right: false, status: false, shorten: None, drop_rank: None }
+        Self { heading, right: false, paint: None, shorten: None, drop_rank: None }
     }
 
     /// Aligned to the right.
@@ -41,7 +41,13 @@ impl Column {
     /// States or outcomes, in their colours.
     #[must_use]
     pub const fn status(self) -> Self {
-        Self { status: true, ..self }
+        Self { paint: Some(Output::paint_status), ..self }
+    }
+
+    /// Marks of outcomes, in their colours.
+    #[must_use]
+    pub const fn marks(self) -> Self {
+        Self { paint: Some(Output::paint_marks), ..self }
     }
 
     /// Names: shortened in the middle.
@@ -104,7 +110,7 @@ impl Table {
         out.line(out.paint(Style::Faint, heading.trim_end()))?;
         for row in &self.rows {
             let paint = |column: &Column, text: &str| {
-                if column.status { out.paint_status(text) } else { text.to_owned() }
+                column.paint.map_or_else(|| text.to_owned(), |paint| paint(out, text))
             };
             let line = self.line(row, &widths, paint);
             out.line(line.trim_end())?;

@@ -135,6 +135,7 @@ fn flow(store: &mut Store) {
 fn screens(store: &mut Store) {
     let now = Timestamp(2_000);
     store.overview(now).unwrap();
+    store.recent_names(["b"].into_iter(), 10, now).unwrap();
     let name = Some("a".to_owned());
     let filter = Filter { name: name.clone(), queue: name, since: Some(Timestamp(1)), ..Filter::default() };
     store.stats(&filter, now).unwrap();

@@ -6,11 +6,20 @@ use anyhow::Result;
 
 use super::lists;
 use crate::cli::locate;
-use crate::cli::output::{Column, Output, Style, Table, Written, overview_json, queue_json, worker_json};
+use crate::cli::output::{
+    Column, Output, Style, Table, Written, mark, overview_json, queue_json, worker_json,
+};
 use crate::cli::worker_status::{WorkerStatus, with_liveness, worker_statuses};
-use crate::store::{Counts, Overview, QueueRow, Store, StoreFile};
-use crate::text::{Timestamp, relative_time};
+use crate::store::{Counts, Overview, QueueRow, RecentName, ScheduleRow, Store, StoreFile};
+use crate::text::{Millis, Timestamp, counted, relative_time};
 use crate::worker::Liveness;
+
+/// Names in the overview, whatever the height of the screen.
+const MIN_NAMES: usize = 3;
+const MAX_NAMES: usize = 50;
+
+/// A worker fires a schedule within this time.
+const LATE: Millis = Millis::from_secs(5);
 
 /// Shows everything in a few lines. Gives false: the overview is no list of matches.
 pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bool> {
@@ -21,8 +30,18 @@ pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bo
         return Ok(false);
     }
     out.line(out.paint(Style::Faint, &locate::display(store.file().path())))?;
+    draw_dead(out, &overview)?;
+    draw_paused(out, &overview.queues)?;
+    let schedules = store.schedules()?;
+    let is_needed = overview.counts.unfinished() > 0 || schedules.iter().any(|schedule| !schedule.paused);
+    let are_well = workers.iter().all(WorkerStatus::is_alive) && !(workers.is_empty() && is_needed);
+    if !are_well {
+        draw_number_of_workers(out, &workers, is_needed)?;
+    }
     draw_counts(out, overview.counts)?;
-    draw_number_of_workers(out, &workers, overview.counts)?;
+    if are_well {
+        draw_number_of_workers(out, &workers, is_needed)?;
+    }
     if let Some(due) = overview.oldest_due_at {
         out.line(format!("waiting   the oldest was due {}", relative_time(due, now)))?;
     }
@@ -33,7 +52,7 @@ pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bo
         out.line("")?;
         draw_queues(out, &overview.queues)?;
     }
-    draw_dead(out, &overview)?;
+    draw_names(out, store, &schedules, now)?;
     Ok(false)
 }
 
@@ -66,11 +85,11 @@ fn draw_counts(out: &mut Output, counts: Counts) -> Written {
     out.prose("jobs      ", &if shown.is_empty() { "none".to_owned() } else { shown.join(", ") })
 }
 
-fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], counts: Counts) -> Written {
+fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed: bool) -> Written {
     let alive = workers.iter().filter(|worker| worker.is_alive()).count();
-    let words = match (alive, counts.unfinished()) {
-        (0, 0) => "none".to_owned(),
-        (0, _) => out.paint(Style::Warn, "no worker is running: nothing starts until runner work does"),
+    let words = match (alive, is_needed) {
+        (0, false) => "none".to_owned(),
+        (0, true) => out.paint(Style::Warn, "no worker is running: nothing starts until runner work does"),
         (alive, _) => alive.to_string(),
     };
     out.prose("workers   ", &words)?;
@@ -89,9 +108,60 @@ fn draw_dead(out: &mut Output, overview: &Overview) -> Written {
     let mut codes: Vec<_> = overview.dead_by_error_code.iter().collect();
     codes.sort_by_key(|(_, number)| Reverse(**number));
     let codes: Vec<_> = codes.iter().map(|(code, number)| format!("{number} {code}")).collect();
-    out.line("")?;
     out.prose(&format!("{}      ", out.paint_status("dead")), &codes.join(", "))?;
     out.prose("          ", "runner inspect dead shows them, and what to type next")
+}
+
+fn draw_paused(out: &mut Output, queues: &[QueueRow]) -> Written {
+    let paused: Vec<_> =
+        queues.iter().filter(|queue| queue.paused).map(|queue| queue.name.as_str()).collect();
+    if paused.is_empty() {
+        return Ok(());
+    }
+    let words = format!("{}: nothing starts there until runner resume QUEUE", paused.join(", "));
+    out.prose("paused    ", &out.paint(Style::Warn, &words))
+}
+
+/// Draws a line for each name that ran lately, as many as the screen has room for.
+fn draw_names(out: &mut Output, store: &Store, schedules: &[ScheduleRow], now: Timestamp) -> Written {
+    // Besides the names: a blank, the heading, the number of further names, and the prompt of the shell.
+    let room = out.rows_left().saturating_sub(4).clamp(MIN_NAMES, MAX_NAMES);
+    let with_schedule = schedules.iter().map(ScheduleRow::name);
+    let (names, all) = store.recent_names(with_schedule, room, now)?;
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        Column::new("ran lately").name(),
+        Column::new("last 20 runs").right().marks(),
+        Column::new("last success"),
+        Column::new("next"),
+    ]);
+    for RecentName { name, outcomes, last_success } in &names {
+        let next = schedules.iter().find(|row| row.name() == name);
+        table.row(vec![
+            name.clone(),
+            outcomes.iter().copied().map(mark).collect(),
+            match last_success {
+                Some(at) => relative_time(*at, now),
+                None if outcomes.is_empty() => String::new(),
+                None => "none lately".to_owned(),
+            },
+            match next {
+                Some(row) if row.paused => "paused".to_owned(),
+                Some(row) if row.next_at.is_some_and(|at| at.plus(LATE) < now) => "overdue".to_owned(),
+                Some(row) => row.next_at.map(|at| relative_time(at, now)).unwrap_or_default(),
+                None => String::new(),
+            },
+        ]);
+    }
+    out.line("")?;
+    table.print(out)?;
+    if all > names.len() {
+        let more = format!("… {}; runner inspect stats", counted(all - names.len(), "more name"));
+        out.line(out.paint(Style::Faint, &more))?;
+    }
+    Ok(())
 }
 
 /// Lists queues with unfinished jobs, and paused and limited ones.
