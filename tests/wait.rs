@@ -118,7 +118,7 @@ fn ctrl_c_ends_the_waiting_and_the_job_goes_on() {
             .exits(exit)
             .prints("1\n2\n")
             .says(
-                "job 1 has not started: no worker is running for queue default; 1 further job not waited for",
+                "job 1 has not started: no worker is running for queue default; runner work starts one; 1 further job not waited for",
             )
             .says("runner cancel ID ends a job");
         assert_eq!(sandbox.job(1)["state"], "pending");
@@ -171,7 +171,7 @@ fn a_wait_that_is_given_up_says_whether_the_job_has_started() {
     sandbox.until_logged(1);
     given_up(1, "is still running");
     sandbox.add("good");
-    given_up(2, "has not started: no worker has a free slot for queue default");
+    given_up(2, "has not started: it starts as soon as a worker has a free slot for queue default");
     sandbox.add("good --in 1h");
     given_up(3, "has not started: due in ");
     sandbox.add("good --queue net");

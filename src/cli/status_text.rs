@@ -42,7 +42,7 @@ pub fn expiry_text(job: &JobRow, now: Timestamp) -> Option<String> {
 
 /// Whether an unfinished job has started, and if not, why: `job 1 has not started: no worker is running …`.
 pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> String {
-    let (id, queue) = (job.id, &job.spec.queue);
+    let id = job.id;
     if job.state == JobState::Running {
         return match worker_trouble(job, workers) {
             None => format!("job {id} is still running"),
@@ -51,16 +51,8 @@ pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -
     }
     let why = if job.phase == Some(Phase::Blocked) {
         format!("it {}", awaited_text(job))
-    } else if job.hold == Some(Hold::Paused) {
-        format!("queue {queue} is paused")
-    } else if job.phase != Some(Phase::Ready) {
-        due(job, now)
-    } else if !workers.iter().any(|worker| worker.takes_from(queue)) {
-        format!("no worker is running for queue {queue}")
-    } else if let Some(limit) = limit_text(job, now) {
-        limit
     } else {
-        format!("no worker has a free slot for queue {queue}")
+        blocker(job, workers, now).unwrap_or_else(|| due(job, now))
     };
     let started = if job.attempts == 0 { "has not started" } else { "has not started again" };
     format!("job {id} {started}: {why}")
