@@ -93,17 +93,16 @@ pub fn relative_time(at: Timestamp, now: Timestamp) -> String {
 
 /// The hours and minutes of a local time, with the date unless that is today: `14:03`, `11-20 14:03`, `2025-11-20 14:03`.
 pub fn clock_time(at: Timestamp, now: Timestamp) -> String {
-    let (at, now) = (local_time(at), local_time(now));
-    let (day, year) = ("2026-11-21".len(), "2026".len());
-    let from = if at.get(..day) == now.get(..day) {
-        day + 1
-    } else if at.get(..year) == now.get(..year) {
-        year + 1
+    let (Some(local_at), Some(now)) = (local(at), local(now)) else { return local_time(at) };
+    let form = if local_at.date() == now.date() {
+        "%H:%M"
+    } else if local_at.year() == now.year() {
+        "%m-%d %H:%M"
     } else {
-        0
+        "%Y-%m-%d %H:%M"
     };
-    let zone = if at.ends_with('Z') { "Z" } else { "" };
-    at.get(from.."2026-11-21 14:03".len()).map_or_else(|| at.clone(), |short| format!("{short}{zone}"))
+    let zone = if IN_UTC.load(Ordering::Relaxed) { "Z" } else { "" };
+    local_at.strftime(form).to_string() + zone
 }
 
 #[cfg(test)]
