@@ -67,8 +67,8 @@ fn apply_makes_the_limits_those_of_the_file_and_leaves_what_others_set() {
         changed since it was applied: queue img, queue net; runner apply takes the file as it is
         ");
         insta::assert_snapshot!(apply("--dry-run"), @"
-        ~ queue img changed from max_running 1 to rate 5/m
-        ~ queue net changed from max_running 2, rate 10/s to max_running 2
+        ~ queue img would be changed from max_running 1 to rate 5/m
+        ~ queue net would be changed from max_running 2, rate 10/s to max_running 2
         ");
         insta::assert_snapshot!(apply(""), @"
         ~ queue img changed from max_running 1 to rate 5/m
