@@ -21,7 +21,7 @@ fn an_expiry_is_shown_before_it_is_recorded() {
     assert_eq!((&job["attempts"], &job["history"]), (&json!(0), &json!([])));
     assert_eq!(sandbox.sql().text("SELECT state FROM jobs"), "pending", "nobody has recorded it");
     sandbox.run("inspect dead --json").ok().shows("EXPIRED");
-    sandbox.run("inspect dead").ok().shows("EXPIRED: 1 job\n");
+    sandbox.run("inspect dead").ok().shows("EXPIRED: 1 job, expired\n");
     sandbox.run("inspect jobs --state dead --json").ok().shows("EXPIRED");
     sandbox.run("inspect jobs --state pending --json").ok().prints("");
     let overview = sandbox.run("inspect --json").ok().json();

@@ -305,46 +305,46 @@ fn dead_letters_are_counted_whole_and_folded_by_name_and_last_words() {
     let seen = |options: &str| sandbox.run(&format!("inspect dead {options}")).ok().quietly().stdout;
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(seen(""), @"
-        EXIT_1: 33 jobs
-          id  name  jobs  runs  first  last  why  what it said
-          33  report  1/1  2001-09-09 02:19  attempts_exhausted  row 3 is bad
-          32  report  1/1  2001-09-09 02:18  attempts_exhausted  row 2 is bad
-          31  report  1/1  2001-09-09 02:17  attempts_exhausted  row 1 is bad
-          30  nightly-backup  ×30  1/1  2001-09-09 01:47  2001-09-09 02:16  attempts_exhausted  no route to host
+        EXIT_1: 33 jobs, attempts_exhausted
+          id  name  jobs  runs  first  last  what it said
+          33  report  1/1  2001-09-09 02:19  row 3 is bad
+          32  report  1/1  2001-09-09 02:18  row 2 is bad
+          31  report  1/1  2001-09-09 02:17  row 1 is bad
+          30  nightly-backup  ×30  1/1  2001-09-09 01:47  2001-09-09 02:16  no route to host
           look  runner logs 33
           replay  runner retry --dead --error-code EXIT_1
 
-        EXIT_2: 2 jobs
-          id  name  jobs  runs  first  last  why  what it said
-          35  upload  ×2  1/1  2001-09-09 02:20  2001-09-09 02:21  attempts_exhausted  disk full
+        EXIT_2: 2 jobs, attempts_exhausted
+          id  name  jobs  runs  first  last  what it said
+          35  upload  ×2  1/1  2001-09-09 02:20  2001-09-09 02:21  disk full
           look  runner logs 35
           replay  runner retry --dead --error-code EXIT_2
 
         runner resolve ID takes off this list what was dealt with
         ");
         insta::assert_snapshot!(seen("--limit 2"), @"
-        EXIT_1: 33 jobs
-          id  name  runs  died  why  what it said
-          33  report  1/1  [AGO]  attempts_exhausted  row 3 is bad
+        EXIT_1: 33 jobs, attempts_exhausted
+          id  name  runs  died  what it said
+          33  report  1/1  [AGO]  row 3 is bad
           … 32 jobs in older rows
           look  runner logs 33
           replay  runner retry --dead --error-code EXIT_1
 
-        EXIT_2: 2 jobs
-          id  name  jobs  runs  first  last  why  what it said
-          35  upload  ×2  1/1  2001-09-09 02:20  2001-09-09 02:21  attempts_exhausted  disk full
+        EXIT_2: 2 jobs, attempts_exhausted
+          id  name  jobs  runs  first  last  what it said
+          35  upload  ×2  1/1  2001-09-09 02:20  2001-09-09 02:21  disk full
           look  runner logs 35
           replay  runner retry --dead --error-code EXIT_2
 
         runner resolve ID takes off this list what was dealt with
-        the newest 2 rows; --limit 0 shows all
+        at most 1 row of each code; --limit 0 shows all
         ");
         insta::assert_snapshot!(seen("--error-code EXIT_1 --name report --since 2001-09-09"), @"
-        EXIT_1: 3 jobs
-          id  name  runs  died  why  what it said
-          33  report  1/1  [AGO]  attempts_exhausted  row 3 is bad
-          32  report  1/1  [AGO]  attempts_exhausted  row 2 is bad
-          31  report  1/1  [AGO]  attempts_exhausted  row 1 is bad
+        EXIT_1: 3 jobs, attempts_exhausted
+          id  name  runs  died  what it said
+          33  report  1/1  [AGO]  row 3 is bad
+          32  report  1/1  [AGO]  row 2 is bad
+          31  report  1/1  [AGO]  row 1 is bad
           look  runner logs 33
           replay  runner retry 31 32 33
 
@@ -355,4 +355,61 @@ fn dead_letters_are_counted_whole_and_folded_by_name_and_last_words() {
     assert_eq!(ids(&sandbox, "dead --limit 2"), [35, 34]);
     let screen = sandbox.call("inspect dead").env("LANG", "C").env("TERM", "xterm").at_terminal(140).ok();
     screen.shows("x30").shows("no route to host");
+}
+
+#[test]
+fn a_code_with_many_different_words_leaves_rows_to_the_others() {
+    let sandbox = Sandbox::empty();
+    let job = |code: u8, n: u32| {
+        let command = format!("echo row {n} is bad >&2; exit {code}");
+        format!("{}\n", json!({ "name": "report", "command": command }))
+    };
+    let batch: String =
+        [(4, 0), (4, 1)].into_iter().chain((0..9).map(|n| (3, n))).map(|(c, n)| job(c, n)).collect();
+    sandbox.call("enqueue -q --batch -").stdin(batch).run().ok();
+    sandbox.drain();
+    let shown = |limit: u32| {
+        let screen = sandbox.run(&format!("inspect dead --limit {limit}")).ok().stdout;
+        let groups = ["EXIT_3: 9 jobs, attempts_exhausted", "EXIT_4: 2 jobs, attempts_exhausted"];
+        assert!(groups.iter().all(|group| screen.contains(group)), "{screen}");
+        (screen.matches(" is bad").count(), screen.lines().last().unwrap_or_default().to_owned())
+    };
+    let told = |rows: &str| format!("at most {rows} of each code; --limit 0 shows all");
+    assert_eq!(shown(1), (2, told("1 row")));
+    assert_eq!(shown(6), (6, told("4 rows")));
+    assert_eq!(shown(0), (11, "runner resolve ID takes off this list what was dealt with".to_owned()));
+}
+
+#[test]
+fn the_advice_fits_the_job() {
+    let sandbox = Sandbox::new(
+        "[jobs.lost]\ncommand = 'nosuchprogram'\nmax_attempts = 1\n[jobs.slow]\ncommand = 'sleep 60'\ntimeout = '10ms'\nmax_attempts = 1\n",
+    );
+    sandbox.run("enqueue lost slow").ok();
+    sandbox.drain();
+    let seen = || sandbox.run("inspect dead").ok().stdout;
+    let dead = seen();
+    assert!(dead.contains("fix     a command of lost was not found"), "{dead}");
+    assert!(
+        dead.contains("raise timeout (10ms) of slow in the job file") && dead.contains("add --redefine)"),
+        "{dead}"
+    );
+    sandbox.write("jobs.toml", sandbox.read("jobs.toml").replace("10ms", "20ms"));
+    assert!(
+        seen().contains("runner retry 2 --redefine   with its definition of today, which has changed"),
+        "{}",
+        seen()
+    );
+    sandbox.run("resolve 1 2").ok();
+    sandbox.add("--timeout 10ms -- sleep 60");
+    sandbox.add("--expires-in 1ms -- true");
+    sandbox.add_line("--auto-retry-for TIMEOUT", "exit 3");
+    sandbox.drain();
+    let dead = seen();
+    for advice in
+        ["with a longer --timeout (10ms)", "with a longer --expires-in", "with --auto-retry-for EXIT_3 too"]
+    {
+        assert!(dead.contains(&format!("enqueue it anew {advice}")), "{advice}: {dead}");
+    }
+    assert!(!dead.contains("redefine") && !dead.contains("job file"), "{dead}");
 }

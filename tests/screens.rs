@@ -98,15 +98,15 @@ fn screens_of_lists() {
     let seen = |line: &str| sandbox.run(line).ok().quietly().stdout;
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(seen("inspect dead"), @"
-        HTTP_ERROR: 1 job
-          id  name  runs  died  why  what it said
-           1  push  2/2  [AGO]  attempts_exhausted  no route
+        HTTP_ERROR: 1 job, attempts_exhausted
+          id  name  runs  died  what it said
+           1  push  2/2  [AGO]  no route
           look  runner logs 1
           replay  runner retry 1
 
-        SIGNAL_KILL: 1 job
-          id  name  runs  died  why  what it said
-           4  once  1/1  [AGO]  not_retryable
+        SIGNAL_KILL: 1 job, not_retryable
+          id  name  runs  died  what it said
+           4  once  1/1  [AGO]
           look  runner logs 4
           replay  runner retry 4 --force
 

@@ -282,7 +282,7 @@ fn tables_fit_the_screen_and_name_the_columns_that_there_is_no_room_for() {
     for (line, all) in [
         ("inspect attempts", "attempt name outcome ended took when decision"),
         ("inspect stats", "name jobs ok tries p50 p95 max wait50 wait95 success"),
-        ("inspect dead", "id name runs died why what"),
+        ("inspect dead", "id name runs died what"),
         ("inspect jobs", "id name queue state runs when what"),
         ("inspect queues", "queue ready scheduled retrying running"),
     ] {

@@ -17,14 +17,11 @@ use crate::text::{Timestamp, counted};
 /// Warns of jobs that are about to run with a definition that the job file has changed since, and says how to get the
 /// present one. Silent if the job file cannot be read.
 pub fn warn_of_stale(global: &Global, jobs: &[JobRow], dry_run: bool) {
-    let Ok(file) = locate::job_file(global) else { return };
-    let Some(changed_at) = changed_at(&file) else { return };
+    let Some(present) = Present::read(global) else { return };
     let mut of_name: BTreeMap<&str, (Vec<&JobRow>, Vec<String>)> = BTreeMap::new();
-    // A job that is newer than the file can differ from it only by its own options.
-    for job in jobs.iter().filter(|job| job.enqueued_at <= changed_at && may_run_again(job)) {
-        let Some(declared) = file.job(&job.spec.name) else { continue };
-        let keys = differences(&job.spec, &declared.spec);
-        if belongs_to(&file, job, &declared.spec) && !keys.is_empty() {
+    for job in jobs {
+        let keys = present.changed_keys(job);
+        if !keys.is_empty() {
             let (stale, all) = of_name.entry(&job.spec.name).or_default();
             stale.push(job);
             all.extend(keys);
@@ -43,10 +40,39 @@ pub fn warn_of_stale(global: &Global, jobs: &[JobRow], dry_run: bool) {
         // A job that waits by then cannot be replaced.
         let waits = !dry_run || stale.iter().any(|job| !job.state.is_final());
         let cancel = if waits { format!("runner cancel {id}, then ") } else { String::new() };
-        let (keys, path) = (keys.join(", "), locate::display(&file.path));
+        let (keys, path) = (keys.join(", "), locate::display(&present.file.path));
         warn(&format!(
             "{subject}; {name} in {path} has changed since ({keys}); to take the present one: {cancel}runner retry {id} --redefine"
         ));
+    }
+}
+
+/// The present job file.
+pub struct Present {
+    file: JobFile,
+    changed_at: Timestamp,
+}
+
+impl Present {
+    /// None if the job file cannot be read.
+    pub fn read(global: &Global) -> Option<Self> {
+        let file = locate::job_file(global).ok()?;
+        Some(Self { changed_at: changed_at(&file)?, file })
+    }
+
+    /// The keys in which the definition of a job that may run again has changed since its enqueue.
+    pub fn changed_keys(&self, job: &JobRow) -> Vec<String> {
+        match self.file.job(&job.spec.name) {
+            // A job that is newer than the file can differ from it only by its own options.
+            Some(declared)
+                if job.enqueued_at <= self.changed_at
+                    && may_run_again(job)
+                    && belongs_to(&self.file, job, &declared.spec) =>
+            {
+                differences(&job.spec, &declared.spec)
+            }
+            _ => Vec::new(),
+        }
     }
 }
 

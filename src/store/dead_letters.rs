@@ -6,6 +6,7 @@ use super::error::Result;
 use super::filter::Filter;
 use super::jobs;
 use super::open::Store;
+use crate::model::DeadReason;
 use crate::text::{Timestamp, last_lines, safe_line};
 
 /// A dead job, as far as dead jobs resemble each other.
@@ -15,6 +16,7 @@ pub struct DeadLetter {
     pub died_at: Timestamp,
     pub name: String,
     pub error_code: String,
+    pub reason: Option<DeadReason>,
     /// The message of the last attempt, else the last line of its standard error, else of its standard output, made safe.
     pub last_words: String,
 }
@@ -31,7 +33,8 @@ impl Store {
         // The length of a stream is read without the stream.
         let columns =
             ", j.name, coalesce(j.error_code, 'EXPIRED'), a.message, iif(a.message IS NULL, o.stderr, NULL),
-                       iif(a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL)";
+                       iif(a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL),
+                       coalesce(j.dead_reason, 'expired')";
         let joins = "LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
                      LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts";
         let sql = jobs::dead_letters(columns, joins, |_| wanted.sql.clone());
@@ -57,6 +60,7 @@ fn read(row: &Row) -> rusqlite::Result<DeadLetter> {
         id: row.get(1)?,
         name: row.get(2)?,
         error_code: row.get(3)?,
+        reason: DeadReason::parse(row.get_ref(7)?.as_str()?),
         last_words,
     })
 }

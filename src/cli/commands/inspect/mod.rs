@@ -68,7 +68,7 @@ fn draw(
         Subject::Jobs => lists::jobs(out, &query),
         Subject::Attempts => lists::attempts(out, &query),
         Subject::Dead if args.resolved => lists::resolved(out, &query),
-        Subject::Dead => dead::show(out, &query),
+        Subject::Dead => dead::show(out, global, &query),
         Subject::Workers => overview::workers(out, store, now),
         Subject::Queues => overview::queues(out, store, args.name.as_deref(), now),
         Subject::Schedules => schedules::show(out, store, args.name.as_deref(), now),
