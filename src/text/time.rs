@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jiff::Zoned;
-use jiff::tz::{Offset, TimeZone};
+use ::time::format_description::StaticFormatDescription;
+use ::time::macros::format_description;
+use ::time::{OffsetDateTime, UtcOffset};
 use serde::{Deserialize, Serialize};
 
 use super::{Millis, human_duration};
@@ -14,8 +15,8 @@ use super::{Millis, human_duration};
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Almost the end of the year 9999: RFC 3339 has no later time, in any time zone.
-    pub const MAX: Self = Self(253_402_207_200_999);
+    /// The end of the year 9999: RFC 3339 has no later time.
+    pub const MAX: Self = Self(253_402_300_799_999);
 
     /// This much later, at most [`Timestamp::MAX`].
     #[must_use]
@@ -35,6 +36,22 @@ impl Timestamp {
     }
 }
 
+const UTC: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]Z");
+const LOCAL: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
+const CLOCK: StaticFormatDescription = format_description!("[hour]:[minute]");
+const DAY_CLOCK: StaticFormatDescription = format_description!("[month]-[day] [hour]:[minute]");
+const YEAR_CLOCK: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]");
+
+const DAY_TIME: StaticFormatDescription =
+    format_description!("[weekday repr:short] [year]-[month]-[day] [hour]:[minute]");
+
+const RFC3339: StaticFormatDescription =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+
+const WITH_OFFSET: StaticFormatDescription = format_description!(
+    "[year]-[month]-[day]T[hour]:[minute]:[second][offset_hour sign:mandatory]:[offset_minute]"
+);
+
 /// Set once, before anything is shown.
 static IN_UTC: AtomicBool = AtomicBool::new(false);
 
@@ -45,39 +62,49 @@ pub fn show_utc() {
 
 /// A point in time in the local time zone: `2026-11-21 14:03:07`; after [`show_utc`] in UTC, with a `Z`.
 pub fn local_time(at: Timestamp) -> String {
-    let form = if IN_UTC.load(Ordering::Relaxed) { "%Y-%m-%d %H:%M:%SZ" } else { "%Y-%m-%d %H:%M:%S" };
-    local(at).map_or_else(|| format!("{} ms", at.0), |at| at.strftime(form).to_string())
+    let form = if IN_UTC.load(Ordering::Relaxed) { UTC } else { LOCAL };
+    formatted(at, form)
 }
 
 /// The local day of the week, and the time to the minute: `Sat 2026-11-21 14:03`; after [`show_utc`] in UTC.
 pub fn day_time(at: Timestamp) -> String {
-    local(at).map_or_else(|| format!("{} ms", at.0), |at| at.strftime("%a %Y-%m-%d %H:%M").to_string())
+    formatted(at, DAY_TIME)
+}
+
+fn formatted(at: Timestamp, form: StaticFormatDescription) -> String {
+    local(at).and_then(|at| at.format(form).ok()).unwrap_or_else(|| format!("{} ms", at.0))
 }
 
 /// How many seconds local clocks are ahead of UTC at this time; none after [`show_utc`].
 pub fn local_offset(at: Timestamp) -> i32 {
-    local(at).map_or(0, |at| at.offset().seconds())
+    local(at).map_or(0, |at| at.offset().whole_seconds())
 }
 
 /// By local clocks; after [`show_utc`] by UTC. None of a time that the calendar lacks.
-fn local(at: Timestamp) -> Option<Zoned> {
-    let zone = if IN_UTC.load(Ordering::Relaxed) { TimeZone::UTC } else { TimeZone::system() };
-    Some(jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone))
+fn local(at: Timestamp) -> Option<OffsetDateTime> {
+    let utc = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000).ok()?;
+    if IN_UTC.load(Ordering::Relaxed) {
+        return Some(utc);
+    }
+    let offset = UtcOffset::local_offset_at(utc).unwrap_or(UtcOffset::UTC);
+    // The last hours of the year 9999 are in the year 10000 elsewhere, which cannot be written.
+    Some(utc.checked_to_offset(offset).unwrap_or(utc))
 }
 
 /// A point in time as RFC 3339 with milliseconds, UTC.
 pub fn rfc3339(at: Timestamp) -> String {
-    let instant = jiff::Timestamp::from_millisecond(at.0);
-    instant.map_or_else(|_| at.0.to_string(), |instant| format!("{instant:.3}"))
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000)
+        .ok()
+        .and_then(|utc| utc.format(RFC3339).ok())
+        .unwrap_or_else(|| at.0.to_string())
 }
 
 /// A point in time as RFC 3339 with whole seconds, by clocks that are this many seconds ahead of UTC.
 pub fn rfc3339_with_offset(at: Timestamp, offset: i32) -> String {
-    let instant = jiff::Timestamp::from_second(at.0.div_euclid(1_000));
-    match (instant, Offset::from_seconds(offset)) {
-        (Ok(instant), Ok(offset)) => instant.display_with_offset(offset).to_string(),
-        _ => rfc3339(at),
-    }
+    let local = UtcOffset::from_whole_seconds(offset).ok().and_then(|offset| {
+        OffsetDateTime::from_unix_timestamp(at.0.div_euclid(1_000)).ok()?.checked_to_offset(offset)
+    });
+    local.and_then(|local| local.format(WITH_OFFSET).ok()).unwrap_or_else(|| rfc3339(at))
 }
 
 /// A point in time seen from now: `3m 20s ago`, `in 5 s`, `now`.
@@ -95,14 +122,14 @@ pub fn relative_time(at: Timestamp, now: Timestamp) -> String {
 pub fn clock_time(at: Timestamp, now: Timestamp) -> String {
     let (Some(local_at), Some(now)) = (local(at), local(now)) else { return local_time(at) };
     let form = if local_at.date() == now.date() {
-        "%H:%M"
+        CLOCK
     } else if local_at.year() == now.year() {
-        "%m-%d %H:%M"
+        DAY_CLOCK
     } else {
-        "%Y-%m-%d %H:%M"
+        YEAR_CLOCK
     };
     let zone = if IN_UTC.load(Ordering::Relaxed) { "Z" } else { "" };
-    local_at.strftime(form).to_string() + zone
+    formatted(at, form) + zone
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! Points in time as they are typed, in local time unless they carry an offset.
 
-use jiff::civil::{Date, DateTime, Time};
-use jiff::tz::TimeZone;
-use jiff::{ToSpan, Zoned};
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+use time::{Date, Duration, OffsetDateTime, PrimitiveDateTime, Time, UtcOffset};
 
 use super::{Millis, Timestamp};
 
 /// A point in time as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum At {
-    Instant(jiff::Timestamp),
+    Instant(OffsetDateTime),
     /// Local time.
-    Local(DateTime),
+    Local(PrimitiveDateTime),
     /// The next time of day, in local time.
     Next(Time),
 }
@@ -20,13 +20,14 @@ impl At {
     /// Reads `2026-11-21T14:00:00Z`, `2026-11-21 14:00` or `14:00`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        if let Ok(instant) = text.parse() {
+        if let Ok(instant) = OffsetDateTime::parse(text, &Rfc3339) {
             return Ok(Self::Instant(instant));
         }
+        let date = format_description!("[year]-[month]-[day]");
         if let Some((day, clock)) = text.split_once([' ', 'T'])
-            && let (Some(day), Some(clock)) = (date(day), time_of_day(clock))
+            && let (Ok(day), Some(clock)) = (Date::parse(day, date), time_of_day(clock))
         {
-            return Ok(Self::Local(day.to_datetime(clock)));
+            return Ok(Self::Local(day.with_time(clock)));
         }
         time_of_day(text).map(Self::Next).ok_or_else(|| {
             format!("{text:?} is not a time; write 14:30, '2026-11-21 14:30' or 2026-11-21T14:30:00Z")
@@ -37,40 +38,53 @@ impl At {
     pub fn resolve(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Instant(instant) => stamp(instant),
-            Self::Local(local) => at_local(local).unwrap_or(now),
+            Self::Local(local) => at_local(local).first().copied().map_or(now, stamp),
             Self::Next(clock) => around(now, clock).into_iter().find(|at| *at > now).unwrap_or(now),
         }
     }
 }
 
-fn date(text: &str) -> Option<Date> {
-    Date::strptime("%Y-%m-%d", text).ok()
-}
-
 fn time_of_day(text: &str) -> Option<Time> {
-    Time::strptime("%H:%M", text).or_else(|_| Time::strptime("%H:%M:%S", text)).ok()
+    let minutes = format_description!("[hour padding:none]:[minute]");
+    let seconds = format_description!("[hour padding:none]:[minute]:[second]");
+    Time::parse(text, minutes).or_else(|_| Time::parse(text, seconds)).ok()
 }
 
-fn stamp(instant: jiff::Timestamp) -> Timestamp {
-    Timestamp(instant.as_millisecond()).min(Timestamp::MAX)
+fn stamp(instant: OffsetDateTime) -> Timestamp {
+    let ms = instant.unix_timestamp_nanos() / 1_000_000;
+    Timestamp(i64::try_from(ms).unwrap_or(i64::MAX)).min(Timestamp::MAX)
 }
 
-fn today(now: Timestamp) -> Date {
-    let now = jiff::Timestamp::from_millisecond(now.0).unwrap_or_default();
-    Zoned::new(now, TimeZone::system()).date()
+fn local(at: Timestamp) -> OffsetDateTime {
+    let utc = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000)
+        .unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    utc.checked_to_offset(offset_at(utc)).unwrap_or(utc)
 }
 
-/// The instant of this local time: the earlier of two when the clocks go back. A time that the clocks skip means the
-/// instant just as long after the gap as the time is after its start.
-fn at_local(local: DateTime) -> Option<Timestamp> {
-    Some(stamp(local.to_zoned(TimeZone::system()).ok()?.timestamp()))
+fn offset_at(instant: OffsetDateTime) -> UtcOffset {
+    UtcOffset::local_offset_at(instant).unwrap_or(UtcOffset::UTC)
 }
 
-/// The instants of this local time of day yesterday, today and tomorrow.
+/// The instants of this local time, the earliest first: two when the clocks go back. A time that the clocks skip
+/// means the instant just after the gap.
+fn at_local(local: PrimitiveDateTime) -> Vec<OffsetDateTime> {
+    let about = local.assume_utc();
+    // A day before and a day after, the offsets are those on both sides of any change.
+    let around = [about.checked_sub(Duration::DAY), about.checked_add(Duration::DAY)];
+    let guesses = around.into_iter().flatten().map(|day| local.assume_offset(offset_at(day)));
+    let mut instants: Vec<_> = guesses.collect();
+    let skipped = instants.first().copied().unwrap_or(about);
+    instants.retain(|instant| offset_at(*instant) == instant.offset());
+    instants.sort();
+    instants.dedup();
+    if instants.is_empty() { vec![skipped] } else { instants }
+}
+
+/// The instants of this local time of day yesterday, today and tomorrow, the earliest first.
 fn around(now: Timestamp, clock: Time) -> Vec<Timestamp> {
-    let today = today(now);
-    let days = [today.yesterday().ok(), Some(today), today.tomorrow().ok()];
-    days.into_iter().flatten().filter_map(|day| at_local(day.to_datetime(clock))).collect()
+    let today = local(now).date();
+    let days = [today.previous_day(), Some(today), today.next_day()];
+    days.into_iter().flatten().flat_map(|day| at_local(day.with_time(clock))).map(stamp).collect()
 }
 
 /// A point in time in the past as it was typed: a period begins or ends there.
@@ -88,11 +102,12 @@ pub enum PastTime {
 impl PastTime {
     /// Reads a duration, a time, a date, `today` or `yesterday`.
     pub fn parse(text: &str) -> Result<Self, String> {
+        let date = format_description!("[year]-[month]-[day]");
         match text.trim() {
             "today" => return Ok(Self::DaysBack(0)),
             "yesterday" => return Ok(Self::DaysBack(1)),
             other => {
-                if let Some(day) = date(other) {
+                if let Ok(day) = Date::parse(other, date) {
                     return Ok(Self::Day(day));
                 }
             }
@@ -109,14 +124,14 @@ impl PastTime {
     /// The instant that this means at `now`.
     pub fn resolve(self, now: Timestamp) -> Timestamp {
         match self {
-            Self::Ago(span) => now.minus(span),
+            Self::Ago(span) => Timestamp(now.0.saturating_sub_unsigned(span.0)),
             // Here a time of day means the last one, not the next.
             Self::At(At::Next(clock)) => around(now, clock).into_iter().rfind(|at| *at <= now).unwrap_or(now),
             Self::At(at) => at.resolve(now),
             Self::Day(day) => start_of(day).unwrap_or(now),
             Self::DaysBack(days) => {
-                let day = today(now).checked_sub(i64::from(days).days());
-                day.ok().and_then(start_of).unwrap_or(now)
+                let day = local(now).date().checked_sub(Duration::days(days.into()));
+                day.and_then(start_of).unwrap_or(now)
             }
         }
     }
@@ -124,7 +139,7 @@ impl PastTime {
 
 /// The first instant of this day, in local time.
 fn start_of(day: Date) -> Option<Timestamp> {
-    at_local(day.to_datetime(Time::midnight()))
+    at_local(day.midnight()).first().copied().map(stamp)
 }
 
 #[cfg(test)]

@@ -183,7 +183,10 @@ fn nobody_takes_over_from_a_worker_whose_clock_was_set() {
 fn an_expiry_and_a_given_time_are_those_of_the_wall_clock() {
     let clock = Clock::new(JOBS);
     let (expiring, kept) = (clock.add("quick --expires-in 1h"), clock.add("quick --expires-in 2d"));
-    let time = |seconds: i64| jiff::Timestamp::from_second(seconds).expect("a time");
+    let time = |seconds: i64| {
+        let at = time::OffsetDateTime::from_unix_timestamp(seconds).expect("a time");
+        at.format(&time::format_description::well_known::Rfc3339).expect("a time")
+    };
     let due = clock.add(&format!("quick --at {}", time(clock.now() + 3 * 3_600)));
     let later = clock.add(&format!("quick --at {}", time(clock.now() + 30 * 3_600)));
     let state = |id: u64| clock.run(&format!("inspect {id} --json")).ok().json()["state"].clone();
