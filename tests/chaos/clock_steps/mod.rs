@@ -4,6 +4,7 @@
 //! `STEPS` is the number of steps under running workers (40), `SEED` the seed of all dice.
 
 mod clock;
+mod crontab;
 
 use rand::RngExt;
 
@@ -112,7 +113,7 @@ fn steps_under_running_workers_run_nothing_twice_and_leave_nothing_stuck() {
     }
     wait_until("every job ends though the clock stays where it was set last", || {
         let counts = clock.run("inspect --json").ok().json()["counts"].clone();
-        ["ready", "scheduled", "retrying", "running"].iter().all(|state| counts[state] == 0)
+        ["ready", "scheduled", "retrying", "blocked", "running"].iter().all(|state| counts[state] == 0)
     });
     println!("{steps} steps, {} jobs", clock.run("inspect jobs --json").ok().json_lines().len());
     for worker in &mut workers {

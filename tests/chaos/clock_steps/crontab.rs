@@ -1,0 +1,142 @@
+//! A whole crontab as one job file, over nights that pass in seconds: clocks that step, workers that are killed, a night
+//! without a worker, a backup that dies.
+
+use std::collections::BTreeMap;
+
+use super::clock::Clock;
+use crate::support::{Background, Value, json, wait_until};
+
+const DAY: i64 = 24 * 3_600;
+
+const CRONTAB: &str = r#"
+[defaults]
+on_dead = "alert"
+max_attempts = 2
+backoff = "10ms"
+
+[jobs.backup]
+command = "echo backup start >> log; [ ! -e broken ] || exit 3; sleep 0.2; echo backup end >> log"
+unique_key = "backup"
+
+[jobs.sync]
+command = "echo sync start >> log; sleep 0.1; echo sync end >> log"
+schedule = "*/15 * * * *"
+unique_key = "sync"
+missed = "skip"
+
+[jobs.report]
+command = "echo report $RUNNER_SCHEDULED_FOR >> log"
+schedule = "0 2 * * *"
+timezone = "UTC"
+after = ["backup", "sync"]
+
+[jobs.prune]
+command = '"$RUNNER" prune --older-than 30d -q; echo prune >> log'
+schedule = "@weekly"
+timezone = "UTC"
+
+[jobs.alert]
+command = "echo alert $RUNNER_DEAD_JOB_NAME $RUNNER_DEAD_ERROR_CODE >> log"
+"#;
+
+/// Nights from the midnight before the test began.
+struct Nights {
+    clock: Clock,
+    /// By the clock of the machine, in seconds.
+    midnight: i64,
+}
+
+impl Nights {
+    fn new() -> Self {
+        let clock = Clock::new(CRONTAB);
+        let now = clock.now();
+        Self { clock, midnight: now - now.rem_euclid(DAY) }
+    }
+
+    /// Two o'clock of this night, in seconds.
+    fn two(&self, night: i64) -> i64 {
+        self.midnight + night * DAY + 2 * 3_600
+    }
+
+    /// Sets the clock so many seconds after two o'clock of this night.
+    fn set(&self, night: i64, seconds: i64) {
+        self.clock.set(0);
+        self.clock.set((self.two(night) + seconds - self.clock.now()) * 1_000);
+    }
+
+    /// Has the report of this night succeeded?
+    fn is_reported(&self, night: i64) -> bool {
+        let at = time::OffsetDateTime::from_unix_timestamp(self.two(night)).expect("a time");
+        let day = at.date().to_string();
+        let is_of_night =
+            |job: &&Value| job["scheduled_for"].as_str().is_some_and(|time| time.starts_with(&day));
+        jobs(&self.clock, "report").iter().filter(is_of_night).any(|job| job["state"] == "succeeded")
+    }
+}
+
+fn jobs(clock: &Clock, name: &str) -> Vec<Value> {
+    clock.run(&format!("inspect jobs --name {name} --json")).ok().json_lines()
+}
+
+fn count(clock: &Clock, name: &str, state: &str) -> usize {
+    jobs(clock, name).iter().filter(|job| job["state"] == state).count()
+}
+
+#[test]
+fn a_crontab_runs_each_night_once_whatever_happens_to_clock_and_workers() {
+    let nights = Nights::new();
+    let clock = &nights.clock;
+    let worker = || {
+        let call = clock.call("work -j3").env("RUNNER", env!("CARGO_BIN_EXE_runner"));
+        Background::worker(clock.sandbox(), call)
+    };
+    nights.set(2, -3_600);
+    clock.run("apply").ok();
+    // A quiet night, with two workers.
+    let workers = [worker(), worker()];
+    nights.set(2, -1);
+    wait_until("the first report", || nights.is_reported(2));
+    // The clock goes back over two o'clock and forward again: nothing comes twice.
+    nights.set(2, -1_800);
+    nights.set(2, 5);
+    // The next night the workers are killed in the midst of the backup.
+    nights.set(3, -1);
+    wait_until("the second backup", || count(clock, "backup", "running") == 1);
+    for killed in workers {
+        killed.kill();
+    }
+    // After a night without a worker what was cut short is done again, and the later night is made up for.
+    nights.set(5, 3_600);
+    let last = worker();
+    wait_until("both reports", || nights.is_reported(3) && nights.is_reported(5));
+    // A night in which the backup dies: its report waits for the backup, and somebody is told.
+    clock.sandbox().write("broken", "");
+    nights.set(6, -1);
+    wait_until("the alert", || count(clock, "alert", "succeeded") == 1);
+    assert_eq!(count(clock, "report", "pending"), 1);
+    std::fs::remove_file(clock.sandbox().path("broken")).expect("it was there");
+    clock.run("retry backup").ok();
+    wait_until("the report goes on", || nights.is_reported(6));
+    // A week later the old is pruned.
+    nights.set(14, -1);
+    wait_until("the last report, and a prune", || {
+        nights.is_reported(14) && count(clock, "prune", "succeeded") > 0
+    });
+    last.kill();
+    clock.run("work --drain").ok();
+
+    let mut reports: BTreeMap<String, usize> = BTreeMap::new();
+    for report in jobs(clock, "report") {
+        *reports.entry(report["scheduled_for"].as_str().expect("a time").to_owned()).or_default() += 1;
+        assert_eq!(report["after"].as_array().map(Vec::len), Some(2), "{report}");
+    }
+    let days: Vec<_> = reports.keys().collect();
+    assert!(reports.len() == 6 && reports.values().all(|times| *times == 1), "{days:?}");
+    assert_eq!(jobs(clock, "alert").len(), 1);
+    let log = clock.sandbox().log();
+    assert!(log.contains(&"alert backup EXIT_3".to_owned()), "{log:?}");
+    // No overlap: between the start and the end of a sync there is no other sync, but what was killed has no end.
+    let syncs: Vec<&String> = log.iter().filter(|line| line.starts_with("sync")).collect();
+    assert!(syncs.windows(2).all(|pair| pair[0] != pair[1] || pair[1] == "sync start"), "{syncs:?}");
+    assert_eq!(clock.run("doctor --json").ok().json()["problems"], json!([]));
+}
