@@ -138,10 +138,12 @@ fn running(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String
     lines
 }
 
-/// The trouble with the worker of a running job; none if it is alive and well.
+/// The trouble with the worker of a job; none if it is alive and well, or the job does not run.
 pub fn worker_trouble(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
-    let holder = holder(job, workers);
-    match holder.map(|worker| (worker.liveness, &worker.row.db)) {
+    if job.state != JobState::Running {
+        return None;
+    }
+    match holder(job, workers).map(|worker| (worker.liveness, &worker.row.db)) {
         Some((Liveness::Alive, _)) => None,
         Some((Liveness::Suspended, _)) => {
             Some("its worker is suspended: timeouts and cancels wait for it".to_owned())
