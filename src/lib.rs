@@ -52,6 +52,7 @@
 //! | an option of `enqueue` | `cli/options.rs` |
 //! | a column of a list | `cli/commands/inspect/lists.rs`, of dead letters `dead.rs`; of its JSON `cli/output/json.rs` |
 //! | the page of `inspect --html` | `cli/commands/inspect/html/`; its look, `style.css` there |
+//! | the overview | `cli/commands/inspect/overview.rs`, `store/overview.rs`; how names have fared, `store/recent.rs` |
 //! | a verb | `cli/args.rs`, `cli/commands/`, `cli/examples.rs`, `cli/help.rs` |
 //! | a message or an exit status | `cli/error.rs` |
 //! | which job is claimed next | `store/claim.rs`, `store/queues.rs` |

@@ -25,13 +25,26 @@ fn a_change_is_shown_and_the_end_leaves_the_terminal_as_it_was() {
         session.until_shown("1 ready");
         sandbox.drain();
         session.until_shown("1 succeeded");
-        assert!(session.lines().iter().all(|line| !line.contains("ready")), "the old frame is gone");
+        session.until_gone("ready");
         match end {
             None => session.press("xq"),
             Some(signal) => session.signal(signal),
         }
         assert_eq!(session.exits(status), [""], "the screen is as it was");
     }
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back_until_the_program_goes_on() {
+    let sandbox = many_kinds();
+    let mut session = watch(&sandbox, "jobs");
+    session.until_shown("push");
+    session.signal(Signal::TSTP);
+    session.until_gone("push");
+    session.signal(Signal::CONT);
+    session.until_shown("push");
+    session.press("q");
+    session.exits(0);
 }
 
 #[test]
@@ -124,6 +137,7 @@ fn what_cannot_be_drawn_again_is_refused() {
     call(&sandbox, "").run().exits(2).says(said).prints("");
     call(&sandbox, "").env("TERM", "dumb").at_terminal(80).exits(2).shows(said);
     call(&sandbox, "").env_remove("TERM").at_terminal(80).exits(2).shows(said);
-    call(&sandbox, "--json").at_terminal(80).exits(2);
-    call(&sandbox, "dead --fail-if-any").at_terminal(80).exits(2);
+    for other in ["--json", "--html", "--openmetrics", "dead --fail-if-any"] {
+        call(&sandbox, other).at_terminal(80).exits(2);
+    }
 }
