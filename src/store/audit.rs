@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
+use serde::Serialize;
 
 use super::create::SCHEMA;
 use super::error::Result;
@@ -108,7 +109,7 @@ const RULES: [Rule; 13] = [
 const FINDINGS_PER_RULE: usize = 10;
 
 /// A violation of a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub rule: &'static str,
     /// A sentence.

@@ -33,16 +33,9 @@ struct Report {
     workers_dead: usize,
     sqlite: &'static str,
     rules: usize,
-    problems: Vec<Problem>,
+    problems: Vec<Finding>,
     /// Worth knowing, but not wrong.
     notes: Vec<String>,
-}
-
-/// A broken rule.
-#[derive(Debug, Serialize)]
-struct Problem {
-    rule: String,
-    what: String,
 }
 
 /// Checks everything; exit 1 if a rule is broken, or, if strict, if a note stands.
@@ -61,9 +54,7 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
         note_waiting_jobs(&store, &workers, &mut report)?;
         note_schedules(&store, &mut report)?;
         report.rules = Store::audit_rules().count();
-        for Finding { rule, what } in store.audit()? {
-            report.problem(rule, what);
-        }
+        report.problems.extend(store.audit()?);
     }
     let is_well = report.problems.is_empty() && (report.notes.is_empty() || !args.strict);
     if out.json {
@@ -76,8 +67,8 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
 }
 
 impl Report {
-    fn problem(&mut self, rule: &str, what: impl Into<String>) {
-        self.problems.push(Problem { rule: rule.to_owned(), what: what.into() });
+    fn problem(&mut self, rule: &'static str, what: String) {
+        self.problems.push(Finding { rule, what });
     }
 }
 
@@ -200,7 +191,7 @@ fn show(out: &mut Output, report: &Report) -> Written {
     }
     let problems = counted(report.problems.len(), "problem");
     out.line(format!("checks    {} rules looked at, {problems}", report.rules))?;
-    for Problem { rule, what } in &report.problems {
+    for Finding { rule, what } in &report.problems {
         out.prose(&format!("  {} ", out.paint(Style::Bad, "wrong:")), &safe_line(what))?;
         out.prose("         ", &format!("the rule: {rule}"))?;
     }

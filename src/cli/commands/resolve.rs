@@ -36,11 +36,11 @@ pub fn run(global: &Global, args: &Resolve, out: &mut Output) -> Result<ExitStat
                 warn(&format!("there is no job {id}"));
                 exit = ExitStatus::NOT_FOUND;
             }
-            Err(refusal) => {
-                let Refusal::State(state) = refusal else { continue };
+            Err(Refusal::State(state)) => {
                 warn(&format!("job {id} is {state}; only dead jobs are resolved"));
                 exit = exit.max(ExitStatus::NO);
             }
+            Err(_) => {}
         }
     }
     if let ([JobRef::Id(_), words @ ..], [_]) = (args.which.jobs.as_slice(), ids.as_slice())
