@@ -5,7 +5,6 @@ use toml::de::DeValue;
 use super::diagnostics::Mistakes;
 use super::keys::{Section, unknown};
 use super::read::{Entry, Value};
-use super::suggest::nearest;
 use crate::model::{Backoff, Jitter, RetryPolicy, Strategy};
 use crate::text::Millis;
 
@@ -103,18 +102,13 @@ fn check_max(strategy: &Strategy, first: Option<Value<'_>>, max: Option<Value<'_
 }
 
 fn strategy_name(value: Value<'_>, mistakes: &mut Mistakes) -> Option<&'static str> {
-    let name = value.string(mistakes)?;
-    let mut known = STRATEGIES.iter().map(|(known, _)| *known);
-    if let Some(strategy) = known.clone().find(|strategy| *strategy == name) {
-        return Some(strategy);
+    if value.data().as_str() == Some("fixed") {
+        value
+            .wrong(mistakes, "one of exponential, linear, constant, list")
+            .hint("write \"constant\" for the same delay each time, or \"list\" for given delays");
+        return None;
     }
-    let mistake = value.wrong(mistakes, "one of exponential, linear, constant, list");
-    if name == "fixed" {
-        mistake.hint("write \"constant\" for the same delay each time, or \"list\" for given delays");
-    } else if let Some(near) = nearest(name, known.by_ref()) {
-        mistake.hint(format!("did you mean {near:?}?"));
-    }
-    None
+    value.one_of(&STRATEGIES.map(|(name, _)| name), mistakes)
 }
 
 fn keys_of(strategy: &str) -> &'static [&'static str] {

@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostics::{InvalidFile, JobFileError, Mistake, Mistakes, Span};
+use super::suggest::nearest;
 use crate::model::MAX_ARG_STRLEN;
 use crate::text::{Millis, parse_size};
 
@@ -111,6 +112,19 @@ impl<'t> Value<'t> {
         }
         self.wrong(mistakes, "a string");
         None
+    }
+
+    /// A string that is one of these words.
+    pub(super) fn one_of<'w>(self, words: &[&'w str], mistakes: &mut Mistakes) -> Option<&'w str> {
+        let text = self.string(mistakes)?;
+        let word = words.iter().copied().find(|word| *word == text);
+        if word.is_none() {
+            let mistake = self.wrong(mistakes, &format!("one of {}", words.join(", ")));
+            if let Some(near) = nearest(text, words.iter().copied()) {
+                mistake.hint(format!("did you mean \"{near}\"?"));
+            }
+        }
+        word
     }
 
     /// A string that is neither empty nor holds a NUL, which no path, command or variable can.

@@ -2,7 +2,6 @@
 
 use super::diagnostics::{Mistakes, Span};
 use super::read::Entry;
-use super::suggest::nearest;
 use crate::model::{self, Missed, ScheduleText};
 
 /// The statements of a job about its schedule.
@@ -17,19 +16,13 @@ impl Schedule {
     /// Reads one of the three keys.
     pub(super) fn take(&mut self, entry: &Entry<'_>, mistakes: &mut Mistakes) {
         let value = entry.value;
-        let Some(text) = value.text(mistakes) else { return };
+        let text = |mistakes: &mut Mistakes| Some((value.text(mistakes)?.to_owned(), value.at()));
         match entry.key {
-            "schedule" => self.text = Some((text.to_owned(), value.at())),
-            "timezone" => self.timezone = Some((text.to_owned(), value.at())),
+            "schedule" => self.text = text(mistakes),
+            "timezone" => self.timezone = text(mistakes),
             _ => {
-                let words = Missed::ALL.map(Missed::as_str);
-                self.missed = Missed::parse(text).map(|missed| (missed, entry.at.clone()));
-                if self.missed.is_none() {
-                    let mistake = value.wrong(mistakes, "\"once\", \"all\" or \"skip\"");
-                    if let Some(near) = nearest(text, words) {
-                        mistake.hint(format!("did you mean \"{near}\"?"));
-                    }
-                }
+                let word = value.one_of(&Missed::ALL.map(Missed::as_str), mistakes);
+                self.missed = word.and_then(Missed::parse).map(|missed| (missed, entry.at.clone()));
             }
         }
     }
