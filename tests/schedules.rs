@@ -220,7 +220,7 @@ fn mistakes_in_a_schedule_are_told_with_their_line() {
     for mistake in [
         "\"0 0 30 2 *\" never comes",
         "jobs.toml:3:12",
-        "`missed` must be \"once\", \"all\" or \"skip\"",
+        "`missed` must be one of once, all, skip, not \"twice\"",
         "\"Europe/Berlyn\" is not a time zone",
         "`timezone` has no effect without `schedule`",
         "4 mistakes",
