@@ -169,7 +169,8 @@ CREATE TABLE workers (
     started_at  INTEGER NOT NULL,
     slots       INTEGER NOT NULL CHECK (slots > 0),
     queues      TEXT CHECK (queues IS NULL OR json_valid(queues)),   -- a JSON array; null: every queue
-    ended_at    INTEGER                             -- null until it stopped, or until it was recovered
+    ended_at    INTEGER,                            -- null until it stopped, or until it was recovered
+    stopping_at INTEGER                             -- since then it starts nothing more; null if that could not be written
 ) STRICT;
 CREATE INDEX workers_open ON workers (id) WHERE ended_at IS NULL;
 

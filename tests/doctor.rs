@@ -42,7 +42,7 @@ fn a_sound_database_is_sound() {
 fn jobs_that_wait_and_have_no_worker_are_noted_and_wrong_only_where_that_is_asked() {
     let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\n[jobs.b]\ncommand = 'true'\nqueue = 'net'\n");
     let notes = |line: &str| sandbox.run(line).ok().json()["notes"].clone();
-    sandbox.run("doctor --strict -q").ok().prints("").quietly();
+    sandbox.run("doctor -q").ok().prints("").quietly();
     let none = "no worker is running for queue default; runner work starts one";
     sandbox.add("a --in 1h");
     assert_eq!(notes("doctor --json"), json!([format!("0 jobs due, 1 later: {none}")]));
@@ -76,7 +76,7 @@ fn schedules_that_no_worker_fires_are_noted() {
 }
 
 #[test]
-fn a_note_comes_exactly_where_no_worker_is_alive() {
+fn a_note_comes_exactly_where_no_worker_takes_jobs() {
     let sandbox = Sandbox::empty();
     let is_noted = || sandbox.run("doctor").ok().stdout.lines().any(|line| line.starts_with("note "));
     let workers_listed = || sandbox.run("inspect workers -q --fail-if-any").status();
@@ -89,7 +89,7 @@ fn a_note_comes_exactly_where_no_worker_is_alive() {
     worker.signal(Signal::STOP);
     wait_until("it is suspended", || sandbox.run("inspect workers").ok().stdout.contains("suspended"));
     sandbox.add("-- true");
-    assert!(!is_noted() && workers_listed() == Some(1), "a suspended worker is alive");
+    assert!(is_noted() && workers_listed() == Some(1), "a suspended worker is listed, and takes nothing");
     worker.kill();
     assert!(is_noted() && workers_listed() == Some(1), "a dead one is listed, and is no worker");
     sandbox.run("cancel 1").ok();
@@ -229,4 +229,46 @@ fn a_worker_whose_database_is_taken_away_ends_and_says_so() {
     fs::rename(sandbox.db(), sandbox.path("elsewhere.db")).unwrap();
     wait_until("the worker notices", || worker.stderr().contains("moved or removed"));
     worker.wait().exits(74);
+}
+
+#[test]
+fn a_worker_that_stops_or_is_suspended_takes_no_jobs() {
+    let sandbox = Sandbox::empty();
+    let mut worker = sandbox.worker("-j1");
+    // Once this job has ended the worker writes nothing more: suspended while it writes, it would hold up everybody.
+    let first = sandbox.add("-- true");
+    sandbox.until_state(first, "succeeded");
+    let told = |state: &str, what: &str| {
+        wait_until(what, || sandbox.run("inspect workers").ok().stdout.contains(state));
+        let waiting = sandbox.add("-- true");
+        sandbox.run("doctor --strict -q").exits(1).shows(what);
+        sandbox.run(&format!("explain {waiting}")).ok().shows(what);
+        sandbox.run(&format!("wait {waiting} --wait-timeout 1ms")).exits(75).says(what);
+        assert_eq!(sandbox.run("inspect workers --json").ok().json()["alive"], true);
+        waiting
+    };
+    worker.signal(Signal::STOP);
+    let second = told("suspended", "the worker of queue default is suspended and starts nothing; kill -CONT");
+    worker.signal(Signal::CONT);
+    sandbox.until_state(second, "succeeded");
+    let line =
+        "trap '' TERM; echo started >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done";
+    sandbox.add_line("", line);
+    sandbox.until_logged(1);
+    sandbox.run("doctor --strict -q").ok().prints("");
+    worker.ask_to_stop(Signal::TERM);
+    told(
+        "stopping",
+        "the worker of queue default is stopping and starts nothing; runner work starts another",
+    );
+    sandbox.write("go", "");
+    worker.wait().ok();
+}
+
+#[test]
+fn a_database_that_is_not_there_is_noted() {
+    let sandbox = Sandbox::empty();
+    sandbox.run("doctor -q").ok().prints("");
+    sandbox.run("doctor --strict -q").exits(1).shows("note").shows("runner.db");
+    assert!(!sandbox.db().exists());
 }

@@ -149,8 +149,9 @@ fn a_dry_run_says_what_would_happen_and_changes_nothing() {
         sandbox.run(&format!("{line} --dry-run")).exits(status).prints(expected);
     }
     sandbox.run("retry --dead --dry-run").ok().says("left 1 job declared retryable = false");
+    sandbox.run("retry --dead --dry-run").ok().says("3 jobs would change; nothing is done yet");
     let job = sandbox.run("retry 2 --dry-run --json").ok().json();
-    assert_fields(&job, &json!({"id": 2, "state": "pending", "error_code": null}));
+    assert_fields(&job, &json!({"id": 2, "state": "dead", "error_code": "EXIT_4"}));
     let job = sandbox.run("retry 2 --redefine --dry-run --json").ok().json();
     assert_fields(&job, &json!({"id": null, "state": "pending", "attempts": 0}));
     assert_eq!(sandbox.run("inspect jobs --json").ok().stdout, before);

@@ -95,8 +95,8 @@ fn blocker(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Option<Str
     if job.hold == Some(Hold::Paused) {
         return Some(format!("queue {queue} is paused; runner resume {queue} opens it"));
     }
-    if !workers.iter().any(|worker| worker.takes_from(queue)) {
-        return Some(no_worker(queue));
+    if let Some(why) = no_worker(queue, workers) {
+        return Some(why);
     }
     let slot = || format!("it starts as soon as a worker has a free slot for queue {queue}");
     (job.phase == Some(Phase::Ready)).then(|| limit_text(job, now).unwrap_or_else(slot))
@@ -117,9 +117,18 @@ fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
     }
 }
 
-/// Nothing starts the jobs of this queue.
-pub fn no_worker(queue: &str) -> String {
-    format!("no worker is running for queue {queue}; runner work starts one")
+/// Why nothing starts the jobs of this queue, and what to do; none if a worker takes them.
+pub fn no_worker(queue: &str, workers: &[WorkerStatus]) -> Option<String> {
+    let mut serving = workers.iter().filter(|worker| worker.serves(queue));
+    let (what, next) = match serving.clone().find(|worker| worker.liveness == Liveness::Suspended) {
+        _ if serving.clone().any(|worker| worker.takes_from(queue)) => return None,
+        Some(suspended) => ("suspended", format!("kill -CONT {} lets it go on", suspended.row.pid)),
+        None if serving.next().is_some() => ("stopping", "runner work starts another".to_owned()),
+        None => {
+            return Some(format!("no worker is running for queue {queue}; runner work starts one"));
+        }
+    };
+    Some(format!("the worker of queue {queue} is {what} and starts nothing; {next}"))
 }
 
 fn running(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String> {

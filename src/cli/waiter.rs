@@ -116,8 +116,8 @@ impl Waiter {
         if self.quiet || self.warned.contains(queue) {
             return Ok(());
         }
-        if !worker_statuses(store)?.iter().any(|worker| worker.takes_from(queue)) {
-            warn(&format!("waiting for job {}, but {}", job.id, no_worker(queue)));
+        if let Some(why) = no_worker(queue, &worker_statuses(store)?) {
+            warn(&format!("waiting for job {}, but {why}", job.id));
             self.warned.insert(queue.clone());
         }
         Ok(())

@@ -19,10 +19,20 @@ impl WorkerStatus {
         matches!(self.liveness, Liveness::Alive | Liveness::Suspended)
     }
 
-    /// Is the worker alive, and does it take jobs from this queue?
+    /// Does the worker start jobs now?
+    pub fn takes_jobs(&self) -> bool {
+        self.liveness == Liveness::Alive && !self.row.is_stopping
+    }
+
+    /// Does the worker start jobs of this queue now?
     pub fn takes_from(&self, queue: &str) -> bool {
-        let looks = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));
-        self.is_alive() && looks
+        self.takes_jobs() && self.serves(queue)
+    }
+
+    /// Is the worker alive, and are the jobs of this queue among its own?
+    pub fn serves(&self, queue: &str) -> bool {
+        let selects = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));
+        self.is_alive() && selects
     }
 }
 

@@ -29,6 +29,8 @@ pub struct WorkerRow {
     pub slots: usize,
     /// The selected queues; none: all.
     pub queues: Option<Vec<String>>,
+    /// A signal has told the worker to stop: it starts nothing more.
+    pub is_stopping: bool,
 }
 
 /// A worker, and the number of jobs that it holds.
@@ -61,6 +63,14 @@ impl Store {
         })
     }
 
+    /// Notes that a worker starts nothing more.
+    pub fn worker_stopping(&mut self, id: i64, at: Timestamp) -> Result<()> {
+        self.write(|tx| {
+            tx.execute("UPDATE workers SET stopping_at = ?2 WHERE id = ?1", params![id, at.0])?;
+            Ok(())
+        })
+    }
+
     /// Closes the row of a worker that stopped, unless the worker still holds jobs and must be recovered.
     pub fn worker_ended(&mut self, id: i64, at: Timestamp) -> Result<()> {
         self.write(|tx| close(tx, id, at)).map(|_| ())
@@ -70,7 +80,7 @@ impl Store {
     pub fn open_workers(&self) -> Result<Vec<WorkerRow>> {
         self.read(|tx| {
             let mut statement = tx.prepare_cached(
-                "SELECT id, name, db, pid, boot_id, start_ticks, started_at, slots, queues
+                "SELECT id, name, db, pid, boot_id, start_ticks, started_at, slots, queues, stopping_at
                  FROM workers WHERE ended_at IS NULL ORDER BY id",
             )?;
             let rows = statement.query_map([], from_row)?;
@@ -104,5 +114,6 @@ fn from_row(row: &Row) -> rusqlite::Result<WorkerRow> {
         started_at: Timestamp(row.get("started_at")?),
         slots: row.get("slots")?,
         queues: queues.and_then(|json| serde_json::from_str(&json).ok()),
+        is_stopping: row.get::<_, Option<i64>>("stopping_at")?.is_some(),
     })
 }

@@ -410,6 +410,10 @@ impl Dispatcher<'_> {
             Step::Kill => format!("{name} once more: killing what is running"),
         };
         self.shut_down(step, reason);
+        if step == Step::Wait {
+            // Only for people who look: a stop does not fail for that.
+            let _ = self.store.worker_stopping(self.worker_row, clock::now());
+        }
     }
 
     fn shut_down(&mut self, step: Step, reason: String) {

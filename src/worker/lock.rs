@@ -190,6 +190,7 @@ mod tests {
             started_at: Timestamp(0),
             slots: 1,
             queues: None,
+            is_stopping: false,
         }
     }
 

@@ -39,6 +39,7 @@ impl Registration {
             started_at: clock::now(),
             slots: options.slots,
             queues: options.queues.clone(),
+            is_stopping: false,
         };
         let file = lock::create(&run_dir, &row.name, options.slots).context(TASK)?;
         let reports = reports_dir(&run_dir, &row.name);

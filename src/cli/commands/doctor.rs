@@ -15,7 +15,7 @@ use crate::cli::status_text::no_worker;
 use crate::cli::worker_status::{WorkerStatus, worker_statuses};
 use crate::clock;
 use crate::jobfile::JobFile;
-use crate::store::{Finding, QueueRow, Store};
+use crate::store::{Finding, QueueRow, Store, StoreError};
 use crate::text::{counted, human_size, safe_line};
 use crate::worker::Liveness;
 
@@ -52,9 +52,11 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
         report.workers_dead = workers.len() - report.workers_alive;
         check_held_jobs(&workers, &mut report);
         note_waiting_jobs(&store, &workers, &mut report)?;
-        note_schedules(&store, &mut report)?;
+        note_schedules(&store, &workers, &mut report)?;
         report.rules = Store::audit_rules().count();
         report.problems.extend(store.audit()?);
+    } else {
+        report.notes.push(StoreError::Missing(file.path().to_owned()).to_string());
     }
     let is_well = report.problems.is_empty() && (report.notes.is_empty() || !args.strict);
     if out.json {
@@ -149,18 +151,21 @@ fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
 fn note_waiting_jobs(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
     for QueueRow { name, paused, counts, .. } in store.overview(clock::now())?.queues {
         let (due, later) = (counts.ready, counts.scheduled + counts.retrying);
-        if due + later > 0 && !paused && !workers.iter().any(|worker| worker.takes_from(&name)) {
-            report.notes.push(format!("{} due, {later} later: {}", counted(due, "job"), no_worker(&name)));
+        if due + later > 0
+            && !paused
+            && let Some(why) = no_worker(&name, workers)
+        {
+            report.notes.push(format!("{} due, {later} later: {why}", counted(due, "job")));
         }
     }
     Ok(())
 }
 
 /// Notes schedules that no worker fires. Any worker fires all of them.
-fn note_schedules(store: &Store, report: &mut Report) -> Result<()> {
+fn note_schedules(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
     let schedules = store.schedules()?;
     let waiting = schedules.iter().filter(|row| row.next_at.is_some() && !row.paused).count();
-    if waiting > 0 && report.workers_alive == 0 {
+    if waiting > 0 && !workers.iter().any(WorkerStatus::takes_jobs) {
         let schedules = counted(waiting, "schedule");
         report.notes.push(format!("{schedules} to fire, and no worker is running; runner work starts one"));
     }

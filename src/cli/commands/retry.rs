@@ -47,9 +47,14 @@ pub fn run(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus
         done
     };
     for (id, job) in &changed {
-        show(out, args, *id, job)?;
+        // Nothing is done yet: the job stays as it is.
+        let now = jobs.iter().find(|job| args.dry_run && !args.how.redefine && job.id == *id);
+        show(out, args, *id, now.unwrap_or(job))?;
     }
     out.flush()?;
+    if args.dry_run && !out.quiet && changed.len() > 1 {
+        warn(&format!("{} would change; nothing is done yet", counted(changed.len(), "job")));
+    }
     if args.which.dead {
         if !out.quiet {
             warn_of_skipped(&answers);

@@ -122,6 +122,7 @@ pub(super) fn worker_row(name: &str) -> WorkerRow {
         started_at: Timestamp(1),
         slots: 4,
         queues: None,
+        is_stopping: false,
     }
 }
 

@@ -172,14 +172,14 @@ const MAY_BE_NULL: [&str; 5] = [
     "jobs: args unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset",
     "queues: max_running max_running_file rate rate_file last_start_at",
     "schedules: timezone next_at last_fired_at last_job_id",
-    "workers: queues ended_at",
+    "workers: queues ended_at stopping_at",
 ];
 
 /// Job 1 waits with input, job 2 runs, job 3 is dead after one attempt with input and output, job 4 waits for its retry,
 /// job 5 is after jobs 6 and 7, job 6 is cancelled, job 7 waits.
 const ROWS: &str = "
     INSERT INTO definitions VALUES (1, 7, '{}'), (2, 8, '{}');
-    INSERT INTO workers VALUES (1, 'one', x'2f64', 1, 'boot', 1, 1, 4, NULL, NULL), (2, 'two', x'2f64', 2, 'boot', 1, 1, 4, NULL, NULL);
+    INSERT INTO workers VALUES (1, 'one', x'2f64', 1, 'boot', 1, 1, 4, NULL, NULL, NULL), (2, 'two', x'2f64', 2, 'boot', 1, 1, 4, NULL, NULL, NULL);
     INSERT INTO schedules (name, job, schedule, missed, file) VALUES ('a', '{}', '@daily', 'once', '/jobs.toml');
     JOB id = 1; JOB id = 2; JOB id = 3; JOB id = 4;
     JOB id = 5, waiting_for = 2; JOB id = 6, state = 'cancelled'; JOB id = 7;

@@ -228,6 +228,7 @@ fn draw_workers(out: &mut Output, workers: &[WorkerStatus], now: Timestamp) -> W
             row.name.clone(),
             row.pid.to_string(),
             match liveness {
+                Liveness::Alive if row.is_stopping => "stopping",
                 Liveness::Alive => "alive",
                 Liveness::Suspended => "suspended",
                 Liveness::Dead | Liveness::OfOriginal => "dead",
