@@ -18,6 +18,7 @@ pub fn everything(sandbox: &Sandbox, books: &Books, seen: &mut Seen, evidence: &
     no_queue_exceeds_its_limit(books, evidence);
     a_cancel_on_record_holds(books, evidence);
     each_time_of_a_schedule_made_one_job(sandbox, books);
+    no_job_starts_before_what_it_is_after(sandbox, books);
     the_doctor_finds_nothing(sandbox, books);
 }
 
@@ -101,6 +102,22 @@ fn no_queue_exceeds_its_limit(books: &Books, evidence: &Evidence) {
         });
     }
     books.expect(spans.len() > MAX_RUNNING, || "hardly any attempt ran in the limited queue".to_owned());
+}
+
+fn no_job_starts_before_what_it_is_after(sandbox: &Sandbox, books: &Books) {
+    let sql = sandbox.sql();
+    let early = "SELECT a.job_id, a.number FROM dependencies AS d JOIN attempts AS a ON a.job_id = d.job_id
+                 WHERE NOT EXISTS (SELECT 1 FROM attempts AS before WHERE before.job_id = d.after_id
+                                   AND before.outcome = 'succeeded'
+                                   AND before.finished_at <= coalesce(a.started_at, a.finished_at))";
+    for (job, attempt) in sql.all(early, |row| Ok((row.get::<_, u64>(0)?, row.get::<_, u32>(1)?))) {
+        books.expect(false, || {
+            format!("attempt {attempt} of job {job} came before what it is after had succeeded")
+        });
+    }
+    let chained =
+        sql.number("SELECT count(*) FROM dependencies AS d JOIN attempts AS a ON a.job_id = d.job_id");
+    books.expect(chained > 0, || "no chained job has run".to_owned());
 }
 
 fn a_cancel_on_record_holds(books: &Books, evidence: &Evidence) {

@@ -24,6 +24,9 @@ pub const SCHEDULES: [&str; 3] = ["tick-1", "tick-2", "tick-3"];
 pub const LIMITED: [&str; 2] = ["slow", "once"];
 pub const MAX_RUNNING: usize = 3;
 
+/// A chain: the job that is enqueued, and the one before it, in the order of their ids.
+pub const CHAIN: [&str; 2] = ["first", "last"];
+
 /// Sourced by each job.
 pub const LINES: &str = r#"
 say() { echo "$1 $RUNNER_JOB_ID $RUNNER_ATTEMPT $RUNNER_WORKER_ID" >> log; }
@@ -88,6 +91,13 @@ description = "Cannot be started, and is tried again all the same"
 command = ["./no-such-program"]
 max_attempts = 2
 auto_retry_for = ["*"]
+
+[jobs.first]
+command = ". ./lines.sh; say start; beats 2 beat; say end"
+
+[jobs.last]
+command = ". ./lines.sh; say start; say end"
+after = ["first"]
 
 [jobs.tick-1]
 command = ". ./lines.sh; say start; say end"

@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
 use super::books::{Acknowledged, Books};
-use super::jobs::KINDS;
+use super::jobs::{CHAIN, KINDS};
 use crate::support::Sandbox;
 use crate::tools::pause;
 
@@ -16,6 +16,9 @@ const MOST_WAITING: usize = 80;
 
 /// One call of `runner enqueue`, thrown by the dice.
 pub struct Order {
+    /// The names that are called.
+    called: Vec<&'static str>,
+    /// The names of the jobs, in the order of their ids.
     names: Vec<&'static str>,
     options: String,
     unique_key: Option<String>,
@@ -27,6 +30,7 @@ impl Order {
     pub fn throw(dice: &mut StdRng) -> Self {
         let lot = dice.random_range(0..u64::MAX >> 1);
         let mut order = Self {
+            called: Vec::new(),
             names: vec![any_kind(dice)],
             options: format!("--env LOT={lot}"),
             unique_key: None,
@@ -49,14 +53,19 @@ impl Order {
             40..50 => order.options += " --in 50ms",
             50..55 => order.options += " --expires-in 200ms",
             55..65 => order.options = format!("{} --priority {}", order.options, dice.random_range(-3..=3)),
+            65..72 => order.names = CHAIN.to_vec(),
             _ => {}
+        }
+        order.called.clone_from(&order.names);
+        if order.names == CHAIN {
+            order.called = vec![CHAIN[1]];
         }
         order
     }
 
     /// Everything that stands after `runner`.
     pub fn line(&self) -> String {
-        let mut line = format!("enqueue {} {}", self.names.join(" "), self.options);
+        let mut line = format!("enqueue {} {}", self.called.join(" "), self.options);
         for (option, key) in [("unique-key", &self.unique_key), ("idempotency-key", &self.idempotency_key)] {
             if let Some(key) = key {
                 line = format!("{line} --{option} {key}");
@@ -80,7 +89,7 @@ impl Order {
             }
         }
         if self.unique_key.is_none() && self.idempotency_key.is_none() {
-            books.open().lots.push((self.lot, self.names.len()));
+            books.open().lots.push((self.lot, self.called.len()));
         }
     }
 }
