@@ -47,6 +47,7 @@ pub fn all() -> Vec<Scene> {
         enqueue("create", "enqueue good", 1, NOTHING),
         Scene { in_full: true, ..enqueue("enqueue", "enqueue good", 1, WAITING) },
         Scene { stdin: Some(lines.into()), ..enqueue("batch", "enqueue --batch -", 3, WAITING) },
+        enqueue("chain", "enqueue after", 2, WAITING),
         Scene { stdin: Some(input()), ..enqueue("input", "enqueue reader --stdin", 1, WAITING) },
         work("work", "work -j1 --until-idle --log json --shutdown-timeout 2s", WORK),
         work("work of four", "work -j4 --drain --shutdown-timeout 2s", WAITING),
@@ -81,7 +82,7 @@ impl Starts {
         let starts = Self { sandbox: Sandbox::new(JOBS) };
         fs::create_dir(starts.folder(NOTHING)).expect("a folder");
         starts.run(WAITING, "enqueue good once");
-        starts.run(WORK, "enqueue good flaky once once-bad bad good");
+        starts.run(WORK, "enqueue good flaky once once-bad bad good after");
         starts.call(WORK, "enqueue reader --stdin").stdin(input()).run().ok();
         starts.run(FINISHED, "enqueue good bad");
         starts.call(FINISHED, "work -j1 --drain -q").run().exits(1);

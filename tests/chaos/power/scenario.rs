@@ -39,6 +39,11 @@ retryable = false
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; while [ -e "$HOLD" ]; do sleep 0.01; done'
 [jobs.loud]
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; yes loud | head -c 550000'
+[jobs.before]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
+[jobs.after]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
+after = ["before"]
 [jobs.tick]
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
 schedule = "every 1s"
@@ -180,6 +185,7 @@ impl Day {
     fn is_scheduled(&self) {
         self.run("apply").ok();
         let applied = Instant::now();
+        assert_eq!(self.run("enqueue after").ok().ids().len(), 2);
         wait_until("the schedule is due", || applied.elapsed() > Duration::from_millis(1_100));
         self.run("work -j1 --drain --log json").ok().shows("schedule_fired");
         self.run("pause --schedule tick").ok();
