@@ -41,8 +41,9 @@ pub struct JobOptions {
     /// Due after this time
     #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse, conflicts_with = "at")]
     pub delay: Option<Millis>,
-    /// HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339
+    /// Due at this time.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
+    #[arg(help = "HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339")]
     pub at: Option<At>,
     /// Number of attempts, the first included
     #[arg(long, value_name = "N", value_parser = values::max_attempts)]
