@@ -172,6 +172,15 @@ fn times_that_pass_during_a_pause_are_gone() {
 }
 
 #[test]
+fn a_schedule_that_lost_its_next_time_gets_one_from_apply() {
+    let sandbox = due(0, "");
+    sandbox.sql().run("UPDATE schedules SET next_at = NULL");
+    sandbox.run("doctor").exits(1).shows("a schedule is past its last time, and has a next one");
+    sandbox.run("apply").ok().shows("~ schedule hourly changed, next ");
+    sandbox.run("doctor").ok();
+}
+
+#[test]
 fn a_worker_sleeps_until_the_next_time_and_hears_of_new_ones() {
     let sandbox =
         Sandbox::new("[jobs.often]\ncommand = 'echo $RUNNER_JOB_ID >> log'\nschedule = 'every 1s'\n");

@@ -73,7 +73,7 @@ fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> 
 #[derive(Default)]
 struct BadLines {
     count: usize,
-    /// Of the first.
+    /// The exit status for the first bad line.
     status: Option<ExitStatus>,
     told: Vec<String>,
 }

@@ -158,7 +158,7 @@ fn no_job_named(global: &Global, store: &Store, name: &str, now: Timestamp) -> R
     })
 }
 
-/// What will enqueue the first job of this name, or can.
+/// Names the schedule or the command that enqueues the first job of this name.
 fn not_enqueued_yet(global: &Global, store: &Store, name: &str, now: Timestamp) -> Result<Option<String>> {
     let is_declared = || declared_job(global, name).is_ok();
     let Some(row) = store.schedules()?.into_iter().find(|row| row.name() == name) else {

@@ -63,7 +63,7 @@ pub struct JobOptions {
     /// Never retry these error codes
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = CodePattern::parse)]
     pub never_retry_for: Option<Vec<CodePattern>>,
-    /// Of each attempt
+    /// The limit of each attempt
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::above_zero)]
     pub timeout: Option<Millis>,
     /// Between SIGTERM and SIGKILL

@@ -146,9 +146,9 @@ pub struct Call {
     pub jobs: Vec<NewJob>,
     /// The first job of each declared name.
     index: HashMap<String, usize>,
-    /// The names that were typed. Options are theirs.
+    /// The names that were typed; options are for these alone.
     named: HashSet<String>,
-    /// Those of them that an earlier one is after.
+    /// Typed names that an earlier typed name is after.
     early: HashSet<String>,
 }
 

@@ -58,7 +58,7 @@ pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -
     format!("job {id} {started}: {why}")
 }
 
-/// What a blocked job waits for, and how to go on if that will never succeed by itself.
+/// Says which job a blocked job waits for, and how to go on if that job will never succeed by itself.
 pub fn awaited_text(job: &JobRow) -> String {
     let id = job.id;
     match &job.awaited {

@@ -58,7 +58,7 @@ impl JobFile {
         self.jobs.iter().find(|job| job.spec.name == name)
     }
 
-    /// What this job is after, what that is after, and the job itself: dependencies first, each once.
+    /// This job and all jobs that must succeed before: dependencies first, each once.
     pub fn in_order<'f>(&'f self, job: &'f Declared) -> Vec<&'f Declared> {
         fn add<'f>(file: &'f JobFile, job: &'f Declared, jobs: &mut Vec<&'f Declared>) {
             if jobs.iter().all(|known| known.spec.name != job.spec.name) {

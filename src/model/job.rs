@@ -106,7 +106,7 @@ impl FrozenJob {
 /// A job with what it is after, ready to be enqueued together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// What the last job is after, and what that is after, dependencies first.
+    /// The jobs that the last one is after, and those that these are after: dependencies first.
     pub before: Vec<Link>,
     pub last: Link,
 }
@@ -115,7 +115,7 @@ pub struct Chain {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     pub spec: JobSpec,
-    /// What the job is after: indexes of [`Chain::before`].
+    /// The jobs that this one is after: indexes of [`Chain::before`].
     pub after: Vec<usize>,
 }
 

@@ -53,7 +53,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// What the attempts of a queue may do at most, over all workers. By default there is no limit.
+/// The limits of a queue, over all workers. By default there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Attempts at once.

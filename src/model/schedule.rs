@@ -13,7 +13,7 @@ pub const MISSED_AFTER: Millis = Millis::from_secs(60);
 /// The newest missed times that `all` makes up for.
 const MAX_MISSED: usize = 100;
 
-/// What to do about times that no worker saw.
+/// The answer to times that no worker saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Missed {
     /// One run, for the latest of them.

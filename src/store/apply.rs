@@ -22,7 +22,7 @@ pub struct Declarations<'a> {
     pub queues: &'a BTreeMap<String, Limits>,
 }
 
-/// What a job file declares, with what `apply` tells of that.
+/// A thing that a job file declares, with the facts that `apply` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// When a schedule that stays fires next, unless it is paused.
@@ -69,7 +69,7 @@ impl Store {
         })
     }
 
-    /// What [`Store::apply`] would change; without a database, everything is new.
+    /// The changes that [`Store::apply`] would make; without a database, everything is new.
     pub fn plan_apply(store: Option<&Self>, declared: Declarations, now: Timestamp) -> Result<Vec<Applied>> {
         let (schedules, rows) = match store {
             Some(store) => store.read(|tx| Ok((schedules::all(tx)?, limits::rows(tx)?)))?,
@@ -132,16 +132,16 @@ fn plan_schedules(
         }
         let change = match row {
             None => Change::Added,
-            Some(row) if row.is(schedule) => Change::Unchanged,
+            Some(row) if row.matches(schedule) && row.next_at.is_some() => Change::Unchanged,
             Some(_) => Change::Changed,
         };
         // A schedule keeps its next time and its phase as long as its pace stays.
-        // Not before the last time: the clock may have been set back since.
-        let begins = row.and_then(|row| row.last).map_or(now, |(at, _)| at.max(now));
-        let next_at = match row.filter(|row| row.text.has_pace_of(&schedule.text)) {
-            Some(row) => row.next_at,
-            None => schedule.text.parse().ok().and_then(|parsed| parsed.first(begins)),
-        };
+        let kept = row.filter(|row| row.text.has_pace_of(&schedule.text)).and_then(|row| row.next_at);
+        let next_at = kept.or_else(|| {
+            // Not before the last time: the clock may have been set back since.
+            let begins = row.and_then(|row| row.last).map_or(now, |(at, _)| at.max(now));
+            schedule.text.parse().ok()?.first(begins)
+        });
         applied.push(Applied { name: name.to_owned(), change, kind: Kind::Schedule { next_at } });
     }
     let is_wanted = |name: &str| wanted.iter().any(|schedule| schedule.name() == name);

@@ -10,7 +10,7 @@ use super::open::Store;
 use crate::model::JobState;
 use crate::text::Timestamp;
 
-/// What a blocked job waits for, directly or through other blocked jobs.
+/// A job that a blocked job waits for, directly or through other blocked jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Awaited {
     pub id: i64,
@@ -72,7 +72,7 @@ impl Store {
     }
 }
 
-/// What this job waits for, the first that will not succeed by itself before others; none unless the job is blocked.
+/// The job that this job waits for: one that will not succeed by itself before others. None unless the job is blocked.
 pub(super) fn awaited(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<Awaited>> {
     let sql = "WITH RECURSIVE before (id) AS
                    (SELECT after_id FROM dependencies WHERE job_id = ?1
@@ -144,7 +144,7 @@ pub(super) fn release(tx: &Connection, job: i64) -> Result<bool> {
     Ok(is_one_free)
 }
 
-/// Has what is after the old job wait for the new one.
+/// Lets the jobs that are after the old job wait for the new one.
 pub(super) fn replace(tx: &Connection, old: i64, new: i64) -> Result<()> {
     tx.prepare_cached("UPDATE dependencies SET after_id = ?2 WHERE after_id = ?1")?.execute([old, new])?;
     Ok(())

@@ -68,7 +68,7 @@ pub(super) fn state_at(tx: &Connection, id: i64, now: Timestamp) -> Result<Optio
 /// Records the expiry of this job, which is waiting and known to have expired.
 fn expire_one(tx: &Connection, id: i64, now: Timestamp) -> Result<()> {
     if record(tx, "id = ?1", [id], now)?.is_empty() {
-        // Who looks for it again would find it again.
+        // Otherwise the next look would find the job again.
         return Err(StoreError::contradiction(format!("an index calls job {id} waiting, its row does not")));
     }
     Ok(())

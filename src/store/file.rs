@@ -12,7 +12,7 @@ use super::error::{Result, StoreError};
 /// The longest path: SQLite takes 512 bytes (`MAX_PATHNAME`), less the longest suffix that is appended.
 const MAX_PATH_BYTES: usize = 512 - "-journal".len() - ".run/new.db".len() - 1;
 
-/// What SQLite puts beside a database.
+/// The endings of the files that SQLite puts beside a database.
 pub(super) const BESIDE: [&str; 3] = ["-journal", "-wal", "-shm"];
 
 /// The path of a database: canonical, so that all processes mean the same file.

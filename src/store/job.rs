@@ -55,7 +55,7 @@ pub struct JobRow {
     pub last_error_code: Option<ErrorCode>,
     /// The message of the last attempt.
     pub last_message: Option<String>,
-    /// What holds the queue back; none unless the job is pending.
+    /// The reason why the queue starts nothing; none unless the job is pending.
     pub hold: Option<Hold>,
     /// The schedule's time for this job.
     pub scheduled: Option<Scheduled>,
@@ -63,7 +63,7 @@ pub struct JobRow {
     pub after: Vec<i64>,
     /// The number of those that have not succeeded.
     pub waiting_for: u32,
-    /// What a blocked job waits for; not read for lists.
+    /// The job that a blocked job waits for; not read for lists.
     pub awaited: Option<Awaited>,
 }
 

@@ -52,6 +52,23 @@ pub struct Overview {
 }
 
 impl Counts {
+    /// Each state or phase with its number.
+    pub const fn by_state(self) -> [(&'static str, u64); 9] {
+        let Self { ready, scheduled, retrying, blocked, running, succeeded, dead, resolved, cancelled } =
+            self;
+        [
+            ("ready", ready),
+            ("scheduled", scheduled),
+            ("retrying", retrying),
+            ("blocked", blocked),
+            ("running", running),
+            ("succeeded", succeeded),
+            ("dead", dead),
+            ("resolved", resolved),
+            ("cancelled", cancelled),
+        ]
+    }
+
     pub fn unfinished(&self) -> u64 {
         self.ready + self.scheduled + self.retrying + self.blocked + self.running
     }

@@ -11,7 +11,7 @@ use super::schedules;
 use crate::model::{Limits, Rate};
 use crate::text::Timestamp;
 
-/// What keeps a queue from starting its due jobs.
+/// The reason why a queue does not start its due jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     Paused,
@@ -41,7 +41,7 @@ impl Settings {
         })
     }
 
-    /// What holds the queue back while it runs so many attempts.
+    /// The reason why the queue starts nothing while it runs so many attempts.
     pub fn hold(&self, running: u64, now: Timestamp) -> Option<Hold> {
         let Limits { max_running, rate } = self.limits;
         if self.paused {
@@ -115,7 +115,7 @@ impl Store {
     }
 }
 
-/// What the queues may start at one moment.
+/// The starts that the queues allow at one moment.
 #[derive(Debug)]
 pub(super) struct Gate {
     settings: BTreeMap<String, Settings>,

@@ -23,7 +23,7 @@ const MAX_JOBS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecentName {
     pub name: String,
-    /// Those of the last attempts, oldest first.
+    /// The outcomes of the last attempts, oldest first.
     pub outcomes: Vec<Outcome>,
     /// None if none is among the newest jobs of the name.
     pub last_success: Option<Timestamp>,

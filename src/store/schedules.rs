@@ -55,7 +55,7 @@ impl ScheduleRow {
     }
 
     /// Is this what the job file declares?
-    pub fn is(&self, declared: &ApplySchedule) -> bool {
+    pub fn matches(&self, declared: &ApplySchedule) -> bool {
         self.chain == declared.chain && self.text == declared.text
     }
 }
@@ -166,7 +166,7 @@ fn read(row: &Row) -> rusqlite::Result<Result<ScheduleRow>> {
     }))
 }
 
-/// Writes a schedule that is new or changed. The next time stays if the schedule and its zone do.
+/// Writes a schedule that is new or changed.
 pub(super) fn put(
     tx: &Connection,
     file: &str,

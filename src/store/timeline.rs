@@ -1,4 +1,4 @@
-//! What ran in a period, what runs, and what waits: the rows of a timeline.
+//! The rows of a timeline: attempts that ended in a period, that run, and that wait.
 
 use rusqlite::{Row, params};
 

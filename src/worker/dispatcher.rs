@@ -550,7 +550,7 @@ impl Dispatcher<'_> {
         !self.turn_needed && !self.recovery.is_under_way() && self.has_done_enough()
     }
 
-    /// Has the worker reached the end that its options ask for? As of the last turn.
+    /// True if the worker has reached the end that its options ask for, as of the last turn.
     fn has_done_enough(&self) -> bool {
         let left = match self.options.until {
             Until::Stopped => true,

@@ -71,7 +71,7 @@ pub fn schedules(file: &JobFile) -> Vec<ApplySchedule> {
 /// The names of the applied schedules that differ from what their file declares now.
 pub fn stale<'r>(rows: &[&'r ScheduleRow], file: &JobFile) -> Vec<&'r str> {
     let declared = schedules(file);
-    let differs = |row: &&&ScheduleRow| !declared.iter().any(|schedule| row.is(schedule));
+    let differs = |row: &&&ScheduleRow| !declared.iter().any(|schedule| row.matches(schedule));
     rows.iter().filter(differs).map(|row| row.name()).collect()
 }
 

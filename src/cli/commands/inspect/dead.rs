@@ -235,7 +235,7 @@ fn selection(code: &str, group: &Group, filter: &Filter) -> Option<String> {
     Some(format!("--dead --error-code {code}{name}"))
 }
 
-/// What would have helped, where there is something typical.
+/// A fix for typical causes.
 fn fix(code: &str, job: &JobRow) -> Option<String> {
     let name = &job.spec.name;
     let ad_hoc = job.spec.ad_hoc;

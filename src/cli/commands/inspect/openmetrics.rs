@@ -32,7 +32,7 @@ pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bo
 
     let mut family = Families::of(store.file(), out);
     let jobs = queues.iter().flat_map(|(queue, (_, counts))| {
-        by_state(*counts).map(|(state, jobs)| Sample::of(jobs).label("queue", queue).label("state", state))
+        counts.by_state().map(|(state, jobs)| Sample::of(jobs).label("queue", queue).label("state", state))
     });
     family.write("jobs", "Jobs by queue and state; dead ones without those that were resolved.", jobs)?;
     let dead = overview.dead_by_error_code.iter();
@@ -66,22 +66,6 @@ pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bo
 /// There is no database yet: no numbers.
 pub(super) fn show_empty(out: &mut Output) -> Written {
     out.line("# EOF")
-}
-
-const fn by_state(counts: Counts) -> [(&'static str, u64); 9] {
-    let Counts { ready, scheduled, retrying, blocked, running, succeeded, dead, resolved, cancelled } =
-        counts;
-    [
-        ("ready", ready),
-        ("scheduled", scheduled),
-        ("retrying", retrying),
-        ("blocked", blocked),
-        ("running", running),
-        ("succeeded", succeeded),
-        ("dead", dead),
-        ("resolved", resolved),
-        ("cancelled", cancelled),
-    ]
 }
 
 /// A value with its labels.

@@ -66,20 +66,7 @@ pub(super) fn show_empty(out: &mut Output, file: &StoreFile) -> Written {
 }
 
 fn draw_counts(out: &mut Output, counts: Counts) -> Written {
-    let Counts { ready, scheduled, retrying, blocked, running, succeeded, dead, resolved, cancelled } =
-        counts;
-    let all = [
-        ("ready", ready),
-        ("scheduled", scheduled),
-        ("retrying", retrying),
-        ("blocked", blocked),
-        ("running", running),
-        ("succeeded", succeeded),
-        ("dead", dead),
-        ("resolved", resolved),
-        ("cancelled", cancelled),
-    ];
-    let shown = all.iter().filter(|(_, number)| *number > 0);
+    let shown = counts.by_state().into_iter().filter(|(_, number)| *number > 0);
     let shown: Vec<_> =
         shown.map(|(status, number)| format!("{number} {}", out.paint_status(status))).collect();
     out.prose("jobs      ", &if shown.is_empty() { "none".to_owned() } else { shown.join(", ") })

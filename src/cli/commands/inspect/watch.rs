@@ -62,7 +62,7 @@ fn draw_frame(
     out.resize();
     let began = Instant::now();
     let drawn = open().and_then(|store| {
-        // What changes from now on ends the wait below.
+        // A change from now on ends the wait below.
         store.as_ref().map_or(Ok(None), |store| poller.wait(store, None))?;
         let lines = out.lines_of(|out| draw(out, store.as_ref()))?;
         Ok((store, lines))
@@ -72,7 +72,7 @@ fn draw_frame(
             screen.draw(cut(out, lines)?)?;
             poller.rest(MIN_PAUSE.max(began.elapsed() * PAUSE_PER_READING));
             match store {
-                // What goes wrong here goes wrong again in the next frame, or has passed.
+                // A failure comes again in the next frame, or has passed.
                 Some(store) => drop(poller.wait(&store, None)),
                 None => poller.rest(LONGEST_WAIT),
             }

@@ -1,4 +1,4 @@
-//! What needs attention: dead letters, and what keeps jobs from running.
+//! Everything that needs attention: dead letters, and whatever keeps jobs from running.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const MAX_IDS: usize = 10;
 /// Something to look at.
 pub(super) struct Notice {
     heading: Markup,
-    /// What the job said last.
+    /// The last line of the job's output.
     last_words: String,
     details: Markup,
     commands: Vec<String>,
@@ -94,7 +94,7 @@ pub(super) fn dead_letters(store: &Store, filter: &Filter, now: Timestamp) -> Re
     Ok((letters.collect::<Result<_>>()?, beyond))
 }
 
-/// What to type: the log, the replay, and the tick.
+/// The commands to type: `logs`, `retry` and `resolve`.
 fn letter_commands(name: &str, code: &str, fold: &Fold, has_log: bool, force: &str) -> Vec<String> {
     let ids = fold.ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     let mut lines = Vec::new();
@@ -111,7 +111,7 @@ fn letter_commands(name: &str, code: &str, fold: &Fold, has_log: bool, force: &s
     lines
 }
 
-/// What keeps jobs from running: no worker, paused queues, and schedules that do not fire.
+/// Causes that keep jobs from running: no worker, paused queues, and schedules that do not fire.
 pub(super) fn hindrances(
     overview: &Overview,
     workers: &[WorkerStatus],

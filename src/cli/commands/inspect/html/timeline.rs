@@ -82,7 +82,7 @@ struct Mark {
     title: Option<String>,
 }
 
-/// What is drawn folded, because there is much of it.
+/// The attempts that are drawn folded, because there are many.
 #[derive(Clone, Copy)]
 struct Folding {
     successes: bool,
@@ -145,7 +145,7 @@ pub(super) fn draw(attempts: &[TimelineAttempt], waiting: &[DueJob], axis: Axis)
     }
 }
 
-/// What ran and waited under one name.
+/// The attempts of one name.
 #[derive(Default)]
 struct Row<'a> {
     attempts: Vec<&'a TimelineAttempt>,
