@@ -1,23 +1,24 @@
 -- The whole schema of a runner database, version 1; `runner` creates databases from this file. Times are integer
 -- milliseconds since the Unix epoch, UTC; durations are integer milliseconds. Read everything here with the sqlite3 shell
--- as you like. Change things with runner: the triggers protect the history, not a running worker from surprises.
+-- as you like. Change things with `runner` only: the triggers protect the history from a mistake in the shell, but they do
+-- not protect a running worker from a job that changes under it.
 
--- "runj" in ASCII marks our files.
+-- These bytes are "runj" in ASCII: the mark by which runner knows its own files.
 PRAGMA application_id = 0x72756e6a;
 PRAGMA user_version = 1;
 
 -- Resolved job definitions, frozen at enqueue. Jobs of the same definition share one row.
-CREATE TABLE definitions (
-    id   INTEGER PRIMARY KEY,
-    hash INTEGER NOT NULL,                          -- of spec, to find an equal definition; not unique
-    spec TEXT NOT NULL CHECK (json_valid(spec))     -- command, environment, retry policy, exit codes …
+CREATE TABLE job_definitions (
+    id         INTEGER PRIMARY KEY,
+    hash       INTEGER NOT NULL,                    -- of the definition, to find an equal one; not unique
+    definition TEXT NOT NULL CHECK (json_valid(definition))         -- command, environment, retry policy, exit codes …
 ) STRICT;
-CREATE INDEX definitions_by_hash ON definitions (hash);
+CREATE INDEX job_definitions_by_hash ON job_definitions (hash);
 
-CREATE TRIGGER definitions_are_frozen BEFORE UPDATE ON definitions
+CREATE TRIGGER job_definitions_are_frozen BEFORE UPDATE ON job_definitions
 BEGIN SELECT RAISE(ABORT, 'a definition is frozen: it cannot be updated'); END;
 
--- One row a job. Ids count up and are never reused. The CHECKs on states use OR because every write evaluates them: SQLite
+-- One row for each job. Ids count up and are never reused. The CHECKs on states use OR because every write evaluates them: SQLite
 -- would build a temporary table for an IN list of more than two values, which halves the speed of enqueueing.
 CREATE TABLE jobs (
     id                  INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -27,7 +28,7 @@ CREATE TABLE jobs (
     priority            INTEGER NOT NULL CHECK (priority BETWEEN -1000 AND 1000),
     state               TEXT NOT NULL CHECK (state = 'pending' OR state = 'running' OR state = 'succeeded'
                             OR state = 'dead' OR state = 'cancelled'),
-    args                BLOB,                       -- appended to the command, each ended by a NUL
+    args_nul            BLOB,                       -- appended to the command, each ended by a NUL
     unique_key          TEXT,                       -- held by at most one unfinished job
     idempotency_key     TEXT,                       -- refers to one job for as long as the job is kept
     enqueued_at         INTEGER NOT NULL,
@@ -36,7 +37,7 @@ CREATE TABLE jobs (
     changed_at          INTEGER NOT NULL,           -- the last change of state
     started_at          INTEGER,                    -- the first known start
     attempts            INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),        -- ended attempts, over all budgets
-    budget_used         INTEGER NOT NULL DEFAULT 0 CHECK (budget_used >= 0),     -- counted attempts of this budget
+    attempts_used       INTEGER NOT NULL DEFAULT 0 CHECK (attempts_used >= 0),     -- counted attempts of this budget
     worker_id           INTEGER,                    -- workers.id, set exactly while running
     cancel_requested_at INTEGER,                    -- a person cancelled it while it was running
     error_code          TEXT,                       -- set, with dead_reason, exactly when dead
@@ -45,11 +46,11 @@ CREATE TABLE jobs (
                             OR dead_reason = 'code_not_listed' OR dead_reason = 'spawn_failed'
                             OR dead_reason = 'attempts_exhausted' OR dead_reason = 'expired'),
     result              TEXT,                       -- the last result that an attempt reported
-    resolved_at         INTEGER,                    -- a dead letter that was dealt with, or a job that was replaced
+    resolved_at         INTEGER,                    -- when a dead job was resolved, or a job was replaced
     resolution          TEXT,                       -- a note about that
     replaced_by         INTEGER CHECK (replaced_by > id),   -- the job that was enqueued in its place
-    waiting_for         INTEGER NOT NULL DEFAULT 0 CHECK (waiting_for >= 0),     -- dependencies that have not succeeded
-    scheduled_for       INTEGER,                    -- the time of the schedule that made the job
+    unmet_dependencies  INTEGER NOT NULL DEFAULT 0 CHECK (unmet_dependencies >= 0),     -- dependencies that have not succeeded
+    scheduled_for       INTEGER,                    -- the time of the schedule that enqueued the job
     scheduled_offset    INTEGER,                    -- how far its zone was ahead of UTC then, in seconds
     claimed_at          INTEGER AS (CASE WHEN state = 'running' THEN changed_at END) VIRTUAL,
     finished_at         INTEGER AS (CASE state WHEN 'succeeded' THEN changed_at WHEN 'dead' THEN changed_at
@@ -59,20 +60,20 @@ CREATE TABLE jobs (
     CHECK ((state = 'dead') = (error_code IS NOT NULL)),
     CHECK (state <> 'pending' OR cancel_requested_at IS NULL),
     CHECK (state <> 'succeeded' OR attempts > 0),
-    CHECK (budget_used <= attempts),
+    CHECK (attempts_used <= attempts),
     CHECK (resolved_at IS NULL OR state = 'dead' OR state = 'cancelled'),
     CHECK (resolution IS NULL OR resolved_at IS NOT NULL),
     CHECK (replaced_by IS NULL OR resolved_at IS NOT NULL),
     CHECK (expires_at >= run_at),                   -- an expired job is past due, too
-    CHECK (waiting_for = 0 OR (state <> 'running' AND state <> 'succeeded')),
+    CHECK (unmet_dependencies = 0 OR (state <> 'running' AND state <> 'succeeded')),
     CHECK ((scheduled_for IS NULL) = (scheduled_offset IS NULL))
 ) STRICT;
 
--- Waiting jobs in the order of claims, with every column that a claim's search or a count reads. A blocked job is
--- not among them.
-CREATE INDEX jobs_waiting ON jobs (queue, priority DESC, run_at, id, attempts, expires_at)
-    WHERE state = 'pending' AND waiting_for = 0;
-CREATE INDEX jobs_blocked ON jobs (queue, expires_at, waiting_for) WHERE state = 'pending' AND waiting_for > 0;
+-- Pending jobs that are not blocked, in the order of claims. The index has every column that the search of a claim or a
+-- count reads, so that neither reads the jobs themselves.
+CREATE INDEX jobs_claimable ON jobs (queue, priority DESC, run_at, id, attempts, expires_at)
+    WHERE state = 'pending' AND unmet_dependencies = 0;
+CREATE INDEX jobs_blocked ON jobs (queue, expires_at, unmet_dependencies) WHERE state = 'pending' AND unmet_dependencies > 0;
 CREATE INDEX jobs_running ON jobs (worker_id, id, queue) WHERE state = 'running';
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'pending' AND expires_at IS NOT NULL;
 -- OR, not IN: SQLite uses a partial index only where it can prove the condition.
@@ -84,19 +85,19 @@ CREATE UNIQUE INDEX jobs_unique_key ON jobs (unique_key)
     WHERE unique_key IS NOT NULL AND state IN ('pending', 'running');
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs (idempotency_key) WHERE idempotency_key IS NOT NULL;
 
--- One row for each job that another job is after.
+-- One row for each dependency of each job.
 CREATE TABLE dependencies (
-    job_id   INTEGER NOT NULL,
-    after_id INTEGER NOT NULL CHECK (after_id <> job_id),           -- must succeed before job_id starts
-    PRIMARY KEY (job_id, after_id)
+    job_id        INTEGER NOT NULL,                                 -- the dependent
+    dependency_id INTEGER NOT NULL CHECK (dependency_id <> job_id), -- must succeed before job_id starts
+    PRIMARY KEY (job_id, dependency_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX dependencies_by_after ON dependencies (after_id);
+CREATE INDEX dependencies_by_dependency ON dependencies (dependency_id);
 
--- One row an ended attempt, written once, in the transaction that moves its job on.
+-- One row for each ended attempt, written once, in the transaction that changes the state of its job.
 CREATE TABLE attempts (
     job_id           INTEGER NOT NULL,
     number           INTEGER NOT NULL CHECK (number >= 1),          -- without gaps, over all budgets
-    budget_number    INTEGER NOT NULL CHECK (budget_number >= 1),   -- its number within its budget
+    attempt_in_budget INTEGER NOT NULL CHECK (attempt_in_budget >= 1),   -- its number within its budget
     outcome          TEXT NOT NULL CHECK (outcome IN ('succeeded', 'failed', 'timed_out', 'spawn_failed', 'worker_crashed',
                          'interrupted', 'cancelled')),
     error_code       TEXT,
@@ -108,7 +109,7 @@ CREATE TABLE attempts (
     started_at       INTEGER,                                       -- null: unknown whether it started
     finished_at      INTEGER NOT NULL,
     duration_ms      INTEGER CHECK (duration_ms >= 0),              -- by the monotonic clock
-    leaked           INTEGER NOT NULL CHECK (leaked IN (0, 1)),     -- a background child held its output open
+    output_held_open INTEGER NOT NULL CHECK (output_held_open IN (0, 1)), -- a background child held its output open
     next_state       TEXT NOT NULL CHECK (next_state IN ('succeeded', 'pending', 'dead', 'cancelled')),
     dead_reason      TEXT,
     nominal_delay_ms INTEGER CHECK (nominal_delay_ms >= 0),
@@ -157,12 +158,12 @@ CREATE TABLE live_outputs (
     stderr_omitted INTEGER NOT NULL
 ) STRICT;
 
--- One row a worker process, dead ones included. Its lock file, not this table, tells whether it is alive.
+-- One row for each worker process, dead ones included. Its lock file, not this table, shows whether it is alive.
 -- In a copy of a database the workers of the original are dead, and their processes belong to the original.
 CREATE TABLE workers (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     name        TEXT NOT NULL UNIQUE,               -- random and never reused: the worker_id that people see
-    db          BLOB NOT NULL,                      -- the canonical path of the database that it registered in
+    db_path     BLOB NOT NULL,                      -- the canonical path of the database that it registered in
     pid         INTEGER NOT NULL,
     boot_id     TEXT NOT NULL,
     start_ticks INTEGER NOT NULL,                   -- field 22 of /proc/PID/stat: tells it from a later process with this pid
@@ -174,16 +175,16 @@ CREATE TABLE workers (
 ) STRICT;
 CREATE INDEX workers_open ON workers (id) WHERE ended_at IS NULL;
 
--- What `apply` took from job files: a job that is enqueued again and again, frozen.
+-- The schedules that `apply` took from job files, each with the definition of its job as it was then.
 CREATE TABLE schedules (
     name          TEXT PRIMARY KEY,                 -- the name of the job
-    job           TEXT NOT NULL CHECK (json_valid(job)),            -- what it is after and the job itself: definitions, queues, priorities, keys
+    chain_json    TEXT NOT NULL CHECK (json_valid(chain_json)),     -- the job and its dependencies: definitions, queues, priorities, keys
     schedule      TEXT NOT NULL,
     timezone      TEXT,                             -- null: the zone of the machine
     missed        TEXT NOT NULL CHECK (missed IN ('once', 'all', 'skip')),
     file          TEXT NOT NULL,                    -- the job file, by canonical path
-    next_at       INTEGER,                          -- null: it never comes again
-    last_fired_at INTEGER,                          -- the time that last made a job
+    next_at       INTEGER,                          -- null: it never fires again
+    last_fired_at INTEGER,                          -- the last time for which a job was enqueued
     last_job_id   INTEGER,
     skipped       INTEGER NOT NULL DEFAULT 0 CHECK (skipped >= 0),  -- times at which the unique key was held
     paused        INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
@@ -204,7 +205,7 @@ CREATE TABLE queues (
     CHECK (rate_file IS NULL OR rate IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
--- The history cannot be rewritten.
+-- These triggers keep the history as it was written.
 CREATE TRIGGER attempts_are_numbered_without_gaps BEFORE INSERT ON attempts
 WHEN NEW.number IS NOT 1 + (SELECT coalesce(max(number), 0) FROM attempts WHERE job_id = NEW.job_id)
 BEGIN SELECT RAISE(ABORT, 'attempts of a job are numbered from 1 without gaps, each once'); END;
@@ -221,11 +222,11 @@ BEGIN SELECT RAISE(ABORT, 'the output of an attempt is immutable'); END;
 CREATE TRIGGER inputs_are_immutable BEFORE UPDATE ON inputs
 BEGIN SELECT RAISE(ABORT, 'the input of a job is immutable'); END;
 
--- No job is forgotten, and none changes its past.
-CREATE TRIGGER jobs_keep_what_they_are BEFORE UPDATE OF id, rowid, oid, _rowid_, definition_id, name, args, unique_key,
+-- These triggers let jobs change only as runner changes them, and none disappear before it is finished.
+CREATE TRIGGER jobs_keep_what_they_are BEFORE UPDATE OF id, rowid, oid, _rowid_, definition_id, name, args_nul, unique_key,
                                                          enqueued_at, scheduled_for, scheduled_offset ON jobs
 BEGIN SELECT RAISE(ABORT, 'what a job is was fixed when it was enqueued'); END;
--- A job that is replaced gives its key to the new one.
+-- A job that is replaced gives up its key, because the new job takes it.
 CREATE TRIGGER jobs_keep_their_key_until_they_are_resolved BEFORE UPDATE OF idempotency_key ON jobs
 WHEN NEW.idempotency_key IS NOT NULL OR NEW.resolved_at IS NULL
 BEGIN SELECT RAISE(ABORT, 'a job keeps its idempotency key until it is resolved'); END;
@@ -242,31 +243,31 @@ WHEN OLD.state IN ('pending', 'running')
 BEGIN SELECT RAISE(ABORT, 'an unfinished job cannot be deleted: cancel it first'); END;
 CREATE TRIGGER jobs_stay_while_others_wait BEFORE DELETE ON jobs
 WHEN EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
-             WHERE d.after_id = OLD.id AND j.state IN ('pending', 'running'))
+             WHERE d.dependency_id = OLD.id AND j.state IN ('pending', 'running'))
 BEGIN SELECT RAISE(ABORT, 'an unfinished job is after this one'); END;
-CREATE TRIGGER jobs_wait_for_one_less BEFORE UPDATE OF waiting_for ON jobs
-WHEN NEW.waiting_for <> OLD.waiting_for - 1
+CREATE TRIGGER jobs_count_dependencies_down BEFORE UPDATE OF unmet_dependencies ON jobs
+WHEN NEW.unmet_dependencies <> OLD.unmet_dependencies - 1
 BEGIN SELECT RAISE(ABORT, 'a job waits for one dependency less when one succeeds'); END;
--- Only a job that takes the place of a dead or cancelled one takes over what waits for it.
+-- The dependents of a dead or cancelled job may be given to the job that replaces it; otherwise dependencies are fixed.
 CREATE TRIGGER dependencies_move_to_a_replacement BEFORE UPDATE ON dependencies
 WHEN NEW.job_id <> OLD.job_id OR NOT EXISTS
-     (SELECT 1 FROM jobs WHERE id = OLD.after_id AND (state = 'dead' OR state = 'cancelled'))
+     (SELECT 1 FROM jobs WHERE id = OLD.dependency_id AND (state = 'dead' OR state = 'cancelled'))
 BEGIN SELECT RAISE(ABORT, 'what a job is after was fixed when it was enqueued'); END;
 CREATE TRIGGER dependencies_go_with_a_job BEFORE DELETE ON dependencies
-WHEN EXISTS (SELECT 1 FROM jobs WHERE id = OLD.job_id) AND EXISTS (SELECT 1 FROM jobs WHERE id = OLD.after_id)
+WHEN EXISTS (SELECT 1 FROM jobs WHERE id = OLD.job_id) AND EXISTS (SELECT 1 FROM jobs WHERE id = OLD.dependency_id)
 BEGIN SELECT RAISE(ABORT, 'a dependency is kept as long as both of its jobs'); END;
--- A trigger, not a foreign key: the sqlite3 shell turns foreign keys off.
+-- This is a trigger and not a foreign key, because the sqlite3 shell does not enforce foreign keys by default.
 CREATE TRIGGER jobs_take_their_history_with_them AFTER DELETE ON jobs
 BEGIN
     DELETE FROM attempts WHERE job_id = OLD.id;
     DELETE FROM outputs WHERE job_id = OLD.id;
     DELETE FROM inputs WHERE job_id = OLD.id;
     DELETE FROM dependencies WHERE job_id = OLD.id;
-    -- A row that is left says that its job waits for one that will never succeed.
-    DELETE FROM dependencies WHERE after_id = OLD.id AND OLD.state = 'succeeded';
+    -- The others stay: they show that their jobs wait for a job that will never succeed.
+    DELETE FROM dependencies WHERE dependency_id = OLD.id AND OLD.state = 'succeeded';
 END;
 
--- For people with sqlite3 in hand.
+-- Views for people who look into the file with the sqlite3 shell.
 CREATE VIEW dead_letters AS
 SELECT id, name, queue, error_code, dead_reason, attempts,
        strftime('%Y-%m-%dT%H:%M:%fZ', finished_at / 1000.0, 'unixepoch') AS died_at,

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Runs five real jobs with two workers in a temporary folder: a web server that is overloaded at first, a backup, a crash,
-# a timeout and a rate limit. Needs cargo, curl and tar. Fails unless every job ends as it should.
+# a timeout and a rate limit. Builds what it needs: cargo, a C compiler, curl and tar must be there. Fails unless every job
+# ends as it should.
 #
 # To use programs that are built already, set both RUNNER and SERVER.
 set -eu
 home=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "${RUNNER:-}" ] || [ -z "${SERVER:-}" ]; then
     target=${CARGO_TARGET_DIR:-$home/target}
-    cargo build --quiet --release --manifest-path "$home/Cargo.toml" --target-dir "$target" \
+    cargo build --quiet --release --locked --manifest-path "$home/Cargo.toml" --target-dir "$target" \
         --bin runner --example flaky_server
     RUNNER=$target/release/runner
     SERVER=$target/release/examples/flaky_server

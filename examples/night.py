@@ -69,7 +69,7 @@ class Night:
         rows = self.sql.execute("SELECT name, definition_id, queue, priority FROM jobs")
         self.jobs = {name: rest for name, *rest in rows}
         self.worker = self.sql.execute(
-            "INSERT INTO workers (name, db, pid, boot_id, start_ticks, started_at, slots, ended_at) "
+            "INSERT INTO workers (name, db_path, pid, boot_id, start_ticks, started_at, slots, ended_at) "
             "VALUES ('00000000000000aa', ?, 1, 'night', 1, ?, 4, ?)",
             (os.fsencode(os.path.realpath(db)), end - 96 * HOUR, end)).lastrowid
 
@@ -89,8 +89,8 @@ class Night:
             end = "pending" if delay else "dead" if code else "succeeded"
             reason = ("not_retryable" if name == "renew-certs" else "attempts_exhausted") if end == "dead" else None
             self.sql.execute(
-                "INSERT INTO attempts (job_id, number, budget_number, outcome, error_code, exit_code, worker_id, started_at, "
-                "finished_at, duration_ms, leaked, next_state, dead_reason, nominal_delay_ms, delay_ms) "
+                "INSERT INTO attempts (job_id, number, attempt_in_budget, outcome, error_code, exit_code, worker_id, started_at, "
+                "finished_at, duration_ms, output_held_open, next_state, dead_reason, nominal_delay_ms, delay_ms) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
                 (job, number, number, "failed" if code else "succeeded", code, status, self.worker, started, finished, span,
                  end, reason, delay, delay))
@@ -100,7 +100,7 @@ class Night:
                 run_at = finished + delay
         self.sql.execute(
             "UPDATE jobs SET state = ?, worker_id = NULL, run_at = ?, changed_at = ?, started_at = ?, attempts = ?, "
-            "budget_used = ?, error_code = ?, dead_reason = ? WHERE id = ?",
+            "attempts_used = ?, error_code = ?, dead_reason = ? WHERE id = ?",
             (end, run_at, finished, first, number, number, code if end == "dead" else None, reason, job))
         self.sql.execute("UPDATE schedules SET last_fired_at = ?, last_job_id = ? WHERE name = ?", (due, job, name))
 

@@ -52,9 +52,9 @@ fn every_option_has_a_key() {
     assert_fields(&job, &expected);
     assert_ne!(job["run_at"], job["enqueued_at"]);
     assert_ne!(job["expires_at"], json!(null));
-    let spec = sandbox.sql().text("SELECT spec FROM definitions");
+    let definition = sandbox.sql().text("SELECT definition FROM job_definitions");
     for part in ["\"A\"", "5000", "1000", "60000"] {
-        assert!(spec.contains(part), "{part}: {spec}");
+        assert!(definition.contains(part), "{part}: {definition}");
     }
     let again = json!({"name": "job", "unique_key": "u", "on_conflict": "error"});
     sandbox.call("enqueue --batch -").stdin(again.to_string()).run().exits(75).prints("");
@@ -175,7 +175,7 @@ fn a_bad_line_that_begins_like_the_line_before_is_reported() {
         "{\"\\u006eame\":\"job\",\"args\":null,\"queue\":null}\n{\"args\":[\"\"],\"name\":\"j\\u006fb\"}";
     assert_eq!(sandbox.call("enqueue --batch -").stdin(same).run().ok().ids(), [1, 2]);
     assert_eq!(
-        sandbox.sql().text("SELECT count(*) || hex(group_concat(args)) FROM jobs, definitions"),
+        sandbox.sql().text("SELECT count(*) || hex(group_concat(args_nul)) FROM jobs, job_definitions"),
         "200"
     );
 }

@@ -234,6 +234,26 @@ fn a_death_calls_the_alert_and_a_dead_alert_calls_nobody() {
 }
 
 #[test]
+fn no_message_makes_the_alert_too_long_to_start() {
+    // What replaces a NUL in a variable takes three bytes.
+    let sandbox = Sandbox::new(
+        r#"
+[jobs.alert]
+command = 'printf %s "$RUNNER_DEAD_MESSAGE" | wc -c >> log'
+[jobs.bad]
+command = '{ printf message=; head -c 60000 /dev/zero; } >> $RUNNER_REPORT; exit 3'
+max_attempts = 1
+on_dead = "alert"
+"#,
+    );
+    sandbox.add("bad");
+    sandbox.drain();
+    assert_eq!(sandbox.job(2)["state"], "succeeded");
+    let bytes: usize = sandbox.log()[0].trim().parse().unwrap();
+    assert!((60_000..=64 << 10).contains(&bytes), "{bytes}");
+}
+
+#[test]
 fn an_expiry_and_a_crash_call_the_alert_and_a_held_key_stands_for_it() {
     let sandbox = Sandbox::new(ALERTED);
     sandbox.run("enqueue late --wait").exits(1);
@@ -295,7 +315,7 @@ fn a_worker_that_dies_forgets_no_chain() {
 fn a_wait_for_nothing_is_found_and_does_not_hold_up_a_drain() {
     let sandbox = Sandbox::new(CHAIN);
     sandbox.run("enqueue extract").ok();
-    sandbox.sql().run("DROP TRIGGER jobs_wait_for_one_less; UPDATE jobs SET waiting_for = 2");
+    sandbox.sql().run("DROP TRIGGER jobs_count_dependencies_down; UPDATE jobs SET unmet_dependencies = 2");
     sandbox.run("work --drain").exits(1).says("1 job still waits");
     sandbox.run("doctor").exits(1).shows("job 1 waits for 2 jobs, not 0");
 }

@@ -124,16 +124,16 @@ fn a_broken_rule_is_found() {
             "a job that succeeded has an attempt that did",
         ),
         (
-            "DROP TRIGGER definitions_are_frozen; UPDATE definitions \
-             SET spec = json_set(spec, '$.policy.max_attempts', 1) WHERE id = 1",
+            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
+             SET definition = json_set(definition, '$.policy.max_attempts', 1) WHERE id = 1",
             "no budget is overdrawn",
         ),
         (
-            "DROP TRIGGER definitions_are_frozen; UPDATE definitions \
-             SET spec = json_set(spec, '$.policy.retryable', json('false'), '$.policy.max_attempts', 9) WHERE id = 1",
+            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
+             SET definition = json_set(definition, '$.policy.retryable', json('false'), '$.policy.max_attempts', 9) WHERE id = 1",
             "what is not retryable is not retried",
         ),
-        ("DELETE FROM definitions WHERE id = 2", "every job has its definition"),
+        ("DELETE FROM job_definitions WHERE id = 2", "every job has its definition"),
         (
             "DROP TRIGGER jobs_take_their_history_with_them; DELETE FROM jobs WHERE id = 2",
             "attempts, inputs and outputs belong to a job",
@@ -150,8 +150,12 @@ fn a_broken_rule_is_found() {
             "a job died of what its last attempt says",
         ),
         ("UPDATE jobs SET error_code = 'EXIT_4' WHERE id = 1", "a job died of what its last attempt says"),
+        (
+            "UPDATE workers SET name = '../../x' WHERE id = 1",
+            "names, codes, keys and ids of workers are as runner writes them",
+        ),
         ("DROP TRIGGER attempts_are_immutable", GIVEN),
-        ("DROP INDEX jobs_waiting", GIVEN),
+        ("DROP INDEX jobs_claimable", GIVEN),
         ("DROP VIEW dead_letters; CREATE VIEW dead_letters AS SELECT id FROM jobs", GIVEN),
     ] {
         let sandbox = sandbox();
@@ -175,9 +179,17 @@ fn files_that_others_may_read_and_mistakes_of_the_job_file_are_found() {
 }
 
 #[test]
-fn added_tables_and_views_are_not_wrong() {
+fn added_tables_and_views_are_reported_and_not_restored() {
     let sandbox = sandbox();
-    sandbox.sql().run("CREATE VIEW mine AS SELECT id FROM jobs; CREATE TABLE notes (text)");
+    sandbox.sql().run("CREATE INDEX mine ON jobs (name)");
+    sandbox.run("doctor").ok();
+    for (kind, text) in [("view", "extra AS SELECT id FROM jobs"), ("table", "extra (text)")] {
+        sandbox.sql().run(&format!("CREATE {kind} {text}"));
+        let said = format!("the {kind} extra is not of runner");
+        sandbox.run("doctor").exits(1).shows(&said);
+        sandbox.run("--db new.db restore runner.db").exits(74).says(&said);
+        sandbox.sql().run(&format!("DROP {kind} extra"));
+    }
     sandbox.run("doctor").ok();
     sandbox.sql().run("DROP TRIGGER outputs_are_immutable");
     sandbox

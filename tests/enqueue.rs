@@ -53,6 +53,11 @@ fn a_dry_run_shows_the_job_and_writes_nothing() {
     assert_eq!(job["priority"], 3);
     assert!(!sandbox.db().exists(), "a dry run does not even create the database");
     sandbox.run("enqueue backup nothing --dry-run").exits(66);
+    sandbox.run("enqueue backup --unique-key k").ok();
+    sandbox.run("enqueue backup --unique-key k --dry-run").ok().prints("").says("job 1 already holds");
+    sandbox.run("enqueue backup --unique-key k --on-conflict error --dry-run").exits(75);
+    sandbox.run("enqueue backup --after 7 --dry-run").exits(66);
+    assert_eq!(sandbox.count_jobs(), 1);
 }
 
 #[test]

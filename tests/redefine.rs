@@ -139,7 +139,7 @@ fn what_cannot_be_redefined_is_left_and_named_and_the_rest_goes_on() {
         runner: job 1 was left: the job file does not declare bad any more
         runner: job 3 is declared retryable = false; runner retry 3 --redefine --force runs it again
         runner: job 4 was left: it is ad hoc, and no job file has a definition of it
-        runner: job 6 is waiting; runner cancel 6, then runner retry 6 --redefine
+        runner: job 6 is pending; runner cancel 6, then runner retry 6 --redefine
         runner: job 7 was left: job 8 has replaced it before
         ");
     });

@@ -94,12 +94,6 @@ fn reasons_to_give_up() {
 }
 
 #[test]
-fn a_retry_may_help() {
-    let job = Sandbox::empty().finish_line("--backoff 1ms,1ms", "[ $RUNNER_ATTEMPT -eq 2 ]");
-    assert_fields(&job, &json!({"state": "succeeded", "attempts": 2}));
-}
-
-#[test]
 fn a_crash_by_signal_is_retried_unless_its_code_is_listed() {
     for (options, attempts, reason) in
         [("", 2, "attempts_exhausted"), ("--never-retry-for SIGNAL_SEGV,SIGNAL_ABRT", 1, "never_retry")]

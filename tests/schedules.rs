@@ -129,14 +129,9 @@ fn a_time_is_skipped_while_the_unique_key_is_held() {
 }
 
 #[test]
-fn a_name_that_only_a_schedule_has_is_told_as_that() {
+fn a_queue_that_no_job_has_may_be_meant_as_a_schedule() {
     let sandbox = Sandbox::new(&format!("{FILE}[jobs.fetch]\ncommand = 'true'\nqueue = 'net'\n"));
     sandbox.run("apply").ok();
-    for verb in ["inspect", "wait", "logs", "explain", "cancel"] {
-        let told = sandbox.run(&format!("{verb} hourly")).exits(66).prints("").stderr;
-        assert!(told.contains("its schedule fires next 20") && told.contains("(in "), "{told}");
-        sandbox.run(&format!("{verb} fetch")).exits(66).says("runner enqueue fetch enqueues it");
-    }
     for (line, said) in [
         ("pause hourly", "the schedule hourly goes on; runner pause --schedule hourly holds it"),
         ("resume nosuch", "no job is in queue nosuch\n"),
@@ -151,7 +146,6 @@ fn a_name_that_only_a_schedule_has_is_told_as_that() {
         .run("resume nightly")
         .ok()
         .says("the schedule nightly stays paused; runner resume --schedule nightly");
-    sandbox.run("inspect nightly").exits(66).says("its schedule is paused; runner resume --schedule nightly");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! What a person sees.
 
-use crate::support::fixture::{MANY_KINDS, many_kinds};
-use crate::support::{Sandbox, assert_screen};
+use crate::support::{MANY_KINDS, Sandbox, assert_screen, many_kinds};
 
 #[test]
 fn screens_of_one_job() {

@@ -1,5 +1,7 @@
 //! SIGTERM, SIGINT, SIGHUP: running attempts may end, then they are ended.
 
+use std::fs;
+
 use crate::support::{Background, Sandbox, Signal, assert_fields, is_alive, json, wait_until};
 
 const JOBS: &str = r#"
@@ -140,6 +142,26 @@ fn an_idle_worker_stops_at_once() {
     let words: Vec<_> = ran.json_lines().iter().map(|event| event["event"].clone()).collect();
     assert_eq!(words, ["worker_started", "worker_stopping", "worker_stopped"]);
     sandbox.run("inspect workers --json").ok().prints("");
+}
+
+#[test]
+fn a_signal_before_the_worker_has_registered_ends_it_in_order() {
+    let sandbox = Sandbox::empty();
+    let id = sandbox.add("-- true");
+    let sql = sandbox.sql();
+    sql.run("BEGIN IMMEDIATE");
+    let mut worker = Background::start(&sandbox, sandbox.call("work -j1"));
+    // The last of the worker's files: next comes its row, which it cannot write yet.
+    let has_socket = || {
+        let files = fs::read_dir(sandbox.path("runner.db.run")).into_iter().flatten().flatten();
+        files.map(|file| file.path()).any(|path| path.extension().is_some_and(|end| end == "sock"))
+    };
+    wait_until("the worker is about to register", has_socket);
+    worker.signal(Signal::TERM);
+    sql.run("COMMIT");
+    worker.wait().ok().says("stopping: SIGTERM");
+    assert_eq!(sandbox.job(id)["attempts"], 0, "nothing was claimed");
+    assert_eq!(sandbox.sql().number("SELECT count(*) FROM workers WHERE ended_at IS NULL"), 0);
 }
 
 #[test]

@@ -13,10 +13,6 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// The columns of `attempts`, for a copy of a row with another number.
-const COLUMNS: &str = "budget_number, outcome, error_code, exit_code, signal, spawn_failure, message, worker_id, started_at, \
-    finished_at, duration_ms, leaked, next_state, dead_reason, nominal_delay_ms, delay_ms";
-
 #[test]
 fn attempts_cannot_be_changed_or_deleted_while_their_job_exists() {
     let sandbox = sandbox();
@@ -37,60 +33,13 @@ fn attempts_cannot_be_changed_or_deleted_while_their_job_exists() {
 }
 
 #[test]
-fn attempts_cannot_be_written_twice() {
-    let sandbox = sandbox();
-    let sql = sandbox.sql();
-    let copy = |verb: &str, number: u32| {
-        format!(
-            "{verb} INTO attempts (job_id, number, {COLUMNS}) SELECT job_id, {number}, {COLUMNS} FROM attempts WHERE job_id = 1 AND number = 1"
-        )
-    };
-    for verb in ["INSERT", "INSERT OR REPLACE", "INSERT OR IGNORE", "REPLACE"] {
-        for number in [0, 1, 2, 3, 9] {
-            sql.refused(&copy(verb, number));
-        }
-    }
-    assert_eq!(sql.number("SELECT count(*) FROM attempts"), 3);
-}
-
-#[test]
-fn a_running_job_cannot_be_deleted() {
-    let sandbox = Sandbox::empty();
-    sandbox.add_line("", "echo start >> log; exec sleep 20");
-    let _worker = sandbox.worker("-j1");
-    sandbox.until_logged(1);
-    sandbox.sql().refused("DELETE FROM jobs");
-}
-
-#[test]
-fn a_deleted_job_takes_its_attempts_with_it() {
-    let sandbox = sandbox();
-    let sql = sandbox.sql();
-    assert_eq!(sql.number("PRAGMA foreign_keys"), 0);
-    sql.run("DELETE FROM jobs WHERE id = 1");
-    assert_eq!(sql.number("SELECT count(*) FROM attempts WHERE job_id = 1"), 0);
-    assert_eq!(sql.number("SELECT count(*) FROM outputs WHERE job_id = 1"), 0);
-    assert_eq!(sql.number("SELECT count(*) FROM attempts"), 1);
-    sandbox.run("inspect 1").exits(66);
-    sandbox.run("inspect 2").ok();
-}
-
-#[test]
-fn ids_are_never_reused() {
-    let sandbox = sandbox();
-    sandbox.run("cancel 3").ok();
-    sandbox.sql().run("DELETE FROM jobs");
-    assert_eq!(sandbox.add("good"), 4);
-}
-
-#[test]
 fn the_identity_of_a_job_cannot_be_changed() {
     let sandbox = sandbox();
     let sql = sandbox.sql();
     for sets in ["id = 30", "name = 'other'", "args = x'00'", "idempotency_key = 'k'", "enqueued_at = 0"] {
         sql.refused(&format!("UPDATE jobs SET {sets} WHERE id = 3"));
     }
-    sql.refused("UPDATE definitions SET spec = '{}'");
+    sql.refused("UPDATE job_definitions SET definition = '{}'");
     sql.refused("UPDATE jobs SET state = 'succeeded' WHERE id = 1");
     sql.refused("UPDATE jobs SET state = 'pending' WHERE id = 2");
     sql.refused("UPDATE jobs SET state = 'asleep' WHERE id = 3");

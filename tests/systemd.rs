@@ -65,6 +65,20 @@ fn a_worker_reports_its_readiness_its_work_and_its_stop() {
 }
 
 #[test]
+fn the_status_counts_what_runs_here_although_another_start_failed() {
+    let sandbox = Sandbox::empty();
+    let manager = manager(&sandbox);
+    let _worker = service(&sandbox);
+    sandbox.add_line("", "until [ -e go ]; do sleep 0.02; done");
+    until_heard(&manager, "STATUS=1 running here, 1 unfinished in all");
+    let failed = sandbox.add("--max-attempts 1 -- ./nowhere");
+    sandbox.until_state(failed, "dead");
+    sandbox.add("--in 1h -- true");
+    until_heard(&manager, "STATUS=1 running here, 2 unfinished in all");
+    sandbox.write("go", "");
+}
+
+#[test]
 fn a_manager_may_listen_at_an_abstract_name() {
     let sandbox = Sandbox::empty();
     let name = sandbox.dir().display().to_string();

@@ -1,7 +1,6 @@
 //! What a person at a terminal sees: as wide as it is, in the colours and letters that it can show.
 
-use crate::support::fixture::many_kinds;
-use crate::support::{Call, Finished, Sandbox, Session, assert_screen, wait_until};
+use crate::support::{Call, Finished, Sandbox, Session, assert_screen, many_kinds, wait_until};
 
 /// A terminal that can show everything.
 const ABLE: [(&str, &str); 2] = [("TERM", "xterm-256color"), ("LANG", "C.UTF-8")];
@@ -78,92 +77,6 @@ fn a_name_of_100_characters_pushes_nothing_else_out() {
             assert!(ran.stdout.lines().all(|line| line.chars().count() <= columns.into()), "{ran}");
         }
     }
-}
-
-#[test]
-fn a_bar_for_each_attempt_shows_waits_and_runs() {
-    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 3'\nbackoff = ['200ms', '200ms']\n");
-    sandbox.add("job");
-    sandbox.drain();
-    // The times are made to be known.
-    sandbox.sql().run(
-        "DROP TRIGGER attempts_are_immutable; DROP TRIGGER jobs_keep_what_they_are;
-         UPDATE jobs SET enqueued_at = 1000000, changed_at = 1100000;
-         UPDATE attempts SET started_at = 1000000 + (number - 1) * 45000, finished_at = 1010000 + (number - 1) * 45000,
-             duration_ms = 10000",
-    );
-    let bars = |ran: Finished| {
-        let ran = ran.ok();
-        let drawn = ran.stdout.lines().skip_while(|line| !line.starts_with("  time"));
-        drawn.take_while(|line| !line.is_empty()).fold(String::new(), |all, line| all + line + "\n")
-    };
-    insta::assert_snapshot!(bars(look(&sandbox, "inspect 1 --color never", 80)), @"
-    time      1m 40s from 1970-01-01 00:16:40: ░ waits, █ runs
-      1  ███████
-      2         ░░░░░░░░░░░░░░░░░░░░░░░██████
-      3                                      ░░░░░░░░░░░░░░░░░░░░░░░███████
-    ");
-    insta::assert_snapshot!(bars(look(&sandbox, "inspect 1 --color never", 40)), @"
-    time      1m 40s from 1970-01-01
-              00:16:40: ░ waits, █ runs
-      1  ███
-      2     ░░░░░░░░░░░████
-      3                    ░░░░░░░░░░░███
-    ");
-    let plain = with(sandbox.call("inspect 1"), &[("TERM", "dumb"), ("LANG", "C.UTF-8")]).at_terminal(40);
-    insta::assert_snapshot!(bars(plain), @"
-    time      1m 40s from 1970-01-01
-              00:16:40: . waits, # runs
-      1  ###
-      2     ...........####
-      3                    ...........###
-    ");
-    for ran in [sandbox.run("inspect 1").ok(), look(&sandbox, "inspect 1 --color never", 24).ok()] {
-        assert!(!ran.stdout.contains("waits"), "{ran}");
-    }
-}
-
-#[test]
-fn a_bar_tells_waiting_from_being_dead_and_shows_what_is_to_come() {
-    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 3'\nbackoff = '1h'\nmax_attempts = 2\n");
-    sandbox.add("job");
-    sandbox.run("work -j1 --until-idle").ok();
-    sandbox.run("retry 1 --now").ok();
-    sandbox.drain();
-    sandbox.run("retry 1").ok();
-    sandbox.run("work -j1 --until-idle").ok();
-    // Ten seconds each; it waits 10 s, is dead for 60 s, then waits for a time that has long been.
-    sandbox.sql().run(
-        "DROP TRIGGER attempts_are_immutable; DROP TRIGGER jobs_keep_what_they_are;
-         UPDATE jobs SET enqueued_at = 1000000, changed_at = 1110000, run_at = 1120000;
-         UPDATE attempts SET duration_ms = 10000, started_at = 1000000 + CASE number WHEN 1 THEN 0 WHEN 2 THEN 20000
-             ELSE 90000 END;
-         UPDATE attempts SET finished_at = started_at + 10000",
-    );
-    let ran = look(&sandbox, "inspect 1 --color never", 80).ok();
-    let rows: Vec<_> = ran.stdout.lines().skip_while(|line| !line.starts_with("  time")).collect();
-    // The scale ends now, which is years later, and the runs are not squeezed to nothing.
-    insta::assert_snapshot!(rows[1..5].join("\n"), @"
-    1  ██████
-    2        ░░░░░██████
-    3                                        ~█████
-    4                                              ░░░░░░░░░░░~░░░░░░░░░░
-    ");
-    assert!(rows[0].ends_with("from 1970-01-01 00:16:40: ░ waits, █ runs, ~ cut short"), "{ran}");
-    let done = "UPDATE jobs SET state = 'cancelled', changed_at = 1110000";
-    sandbox.sql().run(done);
-    let ran = look(&sandbox, "inspect 1 --color never", 87).ok();
-    let rows: Vec<_> = ran.stdout.lines().skip_while(|line| !line.starts_with("  time")).collect();
-    insta::assert_snapshot!(rows[1..4].join("\n"), @"
-    1  ████████
-    2          ░░░░░░░░░████████
-    3                                                           ~████████
-    ");
-}
-
-#[test]
-fn a_single_attempt_needs_no_bar() {
-    assert!(!look(&many_kinds(), "inspect 4", 80).ok().stdout.contains("waits"));
 }
 
 #[test]
@@ -332,7 +245,7 @@ fn nothing_that_was_drawn_is_left_after_ctrl_c() {
         }
         let mut session = session(&sandbox, "--drain -j2", columns);
         let spinners = |session: &Session| {
-            let is_spinner = |line: &&String| line.contains(", run 1 of 1");
+            let is_spinner = |line: &&String| line.contains(", attempt 1 of 1");
             session.lines().iter().filter(is_spinner).count()
         };
         wait_until("both are drawn", || spinners(&session) >= 2);

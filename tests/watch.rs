@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::support::fixture::many_kinds;
-use crate::support::{Call, Sandbox, Session, Signal, wait_until};
+use crate::support::{Call, Sandbox, Session, Signal, many_kinds, wait_until};
 
 fn call(sandbox: &Sandbox, what: &str) -> Call {
     sandbox.call(&format!("inspect {what} --watch --color never")).env("TERM", "xterm").env("LANG", "C.UTF-8")

@@ -212,14 +212,6 @@ fn the_log_as_json_goes_to_standard_output() {
 }
 
 #[test]
-fn the_log_as_text_goes_to_standard_error() {
-    let sandbox = Sandbox::new("[jobs.job]\ncommand = 'true'\n");
-    sandbox.add("job");
-    sandbox.run("work --drain").ok().prints("").says("job 1 job: succeeded");
-    sandbox.run("work --drain -q").ok().prints("").quietly();
-}
-
-#[test]
 fn bad_options_are_usage_errors() {
     let sandbox = Sandbox::empty();
     for options in [

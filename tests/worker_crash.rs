@@ -120,6 +120,8 @@ fn little_of_the_output_is_lost() {
     sandbox.add("talk");
     let worker = sandbox.worker("-j1");
     wait_until("its output is saved", || sandbox.run("logs 1").stdout == "half\n");
+    let attempt = sandbox.attempt(1, 1);
+    assert_eq!((&attempt["outcome"], &attempt["stdout"]), (&json!(null), &json!("half\n")));
     worker.kill();
     sandbox.run("logs 1").ok().prints("half\n");
     sandbox.run("work --drain").exits(1);

@@ -3,14 +3,15 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use super::examples;
+use super::help;
 use super::options::JobOptions;
+use super::typed_time::PastTime;
 use super::values::{self, JobRef};
 use crate::model::{ErrorCode, JobState, Limits, Rate};
-use crate::text::{Millis, PastTime};
+use crate::text::Millis;
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
 #[derive(Debug, Parser)]
@@ -22,7 +23,12 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-/// Options of every verb; `help` lists them.
+/// The command line with its pages of help.
+pub fn command() -> Command {
+    help::with_help(Cli::command())
+}
+
+/// The options of every verb. They are hidden here, because `help` lists them once for all verbs.
 #[derive(Debug, Default, Args)]
 pub struct Global {
     /// The database [default: $RUNNER_DB, else runner/runner.db in $XDG_STATE_HOME or ~/.local/state]
@@ -51,69 +57,69 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  runner init\n  runner init && runner check")]
     Init,
     /// Put jobs on disk, all or none, and print their ids
-    #[command(after_help = examples::ENQUEUE, override_usage = examples::ENQUEUE_USAGE)]
+    #[command(after_help = help::ENQUEUE, override_usage = help::ENQUEUE_USAGE)]
     Enqueue(Box<Enqueue>),
     /// Run jobs, until told to stop
-    #[command(after_help = examples::WORK)]
+    #[command(after_help = help::WORK)]
     Work(Work),
     /// Show what ran, what failed and why, and what happens next
-    #[command(after_help = examples::INSPECT)]
+    #[command(after_help = help::INSPECT)]
     Inspect(Inspect),
     /// Print the output of a job
-    #[command(after_help = examples::LOGS)]
+    #[command(after_help = help::LOGS)]
     Logs(Logs),
     /// Wait until jobs have ended, and print them; exit 0 if all succeeded
-    #[command(after_help = examples::WAIT)]
+    #[command(after_help = help::WAIT)]
     Wait(Wait),
-    /// Cancel jobs: a waiting one at once; a running one is asked to end
+    /// Cancel jobs: a pending one at once; a running one is asked to end
     #[command(
         after_help = "Examples:\n  runner cancel 7 8 9\n  runner cancel nightly-backup    its newest job"
     )]
     Cancel(Jobs),
     /// Put dead or cancelled jobs back, with a fresh budget of attempts
-    #[command(after_help = examples::RETRY, override_usage = examples::RETRY_USAGE)]
+    #[command(after_help = help::RETRY, override_usage = help::RETRY_USAGE)]
     Retry(Retry),
     /// Mark dead letters as dealt with: they stay in the history and need no more attention
-    #[command(after_help = examples::RESOLVE, override_usage = examples::RESOLVE_USAGE)]
+    #[command(after_help = help::RESOLVE, override_usage = help::RESOLVE_USAGE)]
     Resolve(Resolve),
     /// Check a job file, and show each job's retry policy and delays
     #[command(after_help = "Examples:\n  runner check\n  runner check deploy/jobs.toml --json")]
     Check(Check),
-    /// Say what would happen after an ending, or why a job is in its state
-    #[command(after_help = examples::EXPLAIN)]
+    /// Explain why a job is in its state, or what a given exit would lead to
+    #[command(after_help = help::EXPLAIN)]
     Explain(Explain),
     /// Check the database and its workers; exit 1 if something is wrong
-    #[command(after_help = examples::DOCTOR)]
+    #[command(after_help = help::DOCTOR)]
     Doctor(Doctor),
-    /// Make the schedules of the database those of the job file
-    #[command(after_help = examples::APPLY)]
+    /// Take the schedules and queue limits of the job file into the database
+    #[command(after_help = help::APPLY)]
     Apply(Apply),
     /// Copy the database while workers go on, never over an existing file
     #[command(after_help = "Examples:\n  runner backup runner-$(date +%F).db")]
     Backup(Backup),
-    /// Put a copy in the place of the database, and keep the old one beside it
-    #[command(after_help = examples::RESTORE)]
+    /// Replace the database by a copy, and keep the old one beside it
+    #[command(after_help = help::RESTORE)]
     Restore(Restore),
     /// Remove finished jobs, with their attempts and output
-    #[command(after_help = examples::PRUNE, override_usage = examples::PRUNE_USAGE)]
+    #[command(after_help = help::PRUNE, override_usage = help::PRUNE_USAGE)]
     Prune(Prune),
-    /// Claim nothing more from a queue, or fire a schedule no more
+    /// Pause a queue or a schedule: nothing more starts from it
     #[command(after_help = "Examples:\n  runner pause net\n  runner pause --schedule nightly-backup")]
     Pause(Paused),
-    /// Claim from a paused queue again, or fire a paused schedule again
+    /// Resume a paused queue or schedule
     #[command(after_help = "Examples:\n  runner resume net\n  runner resume --schedule nightly-backup")]
     Resume(Paused),
     /// Limit what a queue runs and starts, or show its limits
-    #[command(after_help = examples::LIMIT)]
+    #[command(after_help = help::LIMIT)]
     Limit(Limit),
     /// Print completions for a shell
-    #[command(after_help = examples::COMPLETIONS)]
+    #[command(after_help = help::COMPLETIONS)]
     Completions(Completions),
     /// Print the manual page
-    #[command(after_help = examples::MAN)]
+    #[command(after_help = help::MAN)]
     Man,
     /// Print the JSON Schema of the job file
-    #[command(after_help = examples::SCHEMA)]
+    #[command(after_help = help::SCHEMA)]
     Schema,
 }
 
@@ -145,7 +151,7 @@ pub struct WaitOptions {
     /// Wait for the job, and exit as it did
     #[arg(long)]
     pub wait: bool,
-    /// After this, exit 75; the job goes on
+    /// Wait no longer than this; then exit 75, and the job goes on
     #[arg(long, value_name = "DUR", requires = "wait", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub wait_timeout: Option<Millis>,
     /// If the job dies, print its last output
@@ -170,10 +176,10 @@ pub struct Work {
     /// End after this many attempts were started
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_jobs: Option<u64>,
-    /// Grace for running attempts after a signal to stop
+    /// Time for running attempts to end after a signal to stop
     #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub shutdown_timeout: Millis,
-    /// To standard error, or as JSON to standard output
+    /// text to standard error, or json to standard output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub log: LogFormat,
 }
@@ -191,7 +197,7 @@ pub struct Inspect {
     /// ID, NAME, either with .N, jobs, attempts, dead, workers, queues, schedules or stats
     #[arg(value_name = "WHAT")]
     pub what: Option<String>,
-    /// Such as dead, ready, retrying, timed_out; repeatable
+    /// Only these, such as dead, ready, timed_out; repeatable
     #[arg(long, value_name = "STATE", value_delimiter = ',')]
     pub state: Vec<String>,
     /// Only jobs of this name
@@ -209,7 +215,7 @@ pub struct Inspect {
     /// Changed before then
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = PastTime::parse)]
     pub until: Option<PastTime>,
-    /// 0 for all, as with --json [default: 50]
+    /// Rows to show; 0 for all, as with --json [default: 50]
     #[arg(long, value_name = "N", value_parser = values::count)]
     pub limit: Option<usize>,
     /// With dead: those that were resolved
@@ -218,13 +224,13 @@ pub struct Inspect {
     /// Exit 1 if anything is listed
     #[arg(long)]
     pub fail_if_any: bool,
-    /// A page for a browser about the last 24 h, or since --since
+    /// Print an HTML page about the last 24 h, or since --since
     #[arg(long, conflicts_with_all = ["what", "json"])]
     pub html: bool,
-    /// Numbers for Prometheus
+    /// Print metrics for Prometheus
     #[arg(long, conflicts_with_all = ["what", "json", "html"])]
     pub openmetrics: bool,
-    /// Redraw it as it changes, until q or Ctrl-C
+    /// Redraw the screen as it changes, until q or Ctrl-C
     #[arg(long, conflicts_with_all = ["json", "fail_if_any", "html", "openmetrics"])]
     pub watch: bool,
 }
@@ -240,7 +246,7 @@ pub struct Logs {
     /// Only standard error
     #[arg(long)]
     pub stderr: bool,
-    /// Follow it, through retries, until the job has ended
+    /// Follow the output, through retries, until the job has ended
     #[arg(short, long)]
     pub follow: bool,
     /// Only the last lines of each stream
@@ -248,7 +254,7 @@ pub struct Logs {
     pub lines: Option<usize>,
 }
 
-/// Verbs that take jobs alone.
+/// The jobs of a verb that takes nothing else.
 #[derive(Debug, Args)]
 pub struct Jobs {
     /// Jobs; a name stands for the newest job of that name
@@ -266,7 +272,7 @@ pub struct Wait {
 }
 
 /// Jobs, or the dead letters that filters select.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Selection {
     /// Jobs; a name stands for the newest dead job of that name
     #[arg(value_name = "ID|NAME", required_unless_present = "dead", value_parser = JobRef::parse)]
@@ -295,13 +301,13 @@ pub struct Retry {
 
 #[derive(Debug, Args)]
 pub struct HowToRetry {
-    /// Also jobs that are declared retryable = false
+    /// Also retry jobs that are declared retryable = false
     #[arg(long, conflicts_with = "now")]
     pub force: bool,
-    /// As a new job, with the job file's present definition
+    /// As a new job, with the file's present definition
     #[arg(long, conflicts_with = "now")]
     pub redefine: bool,
-    /// Make waiting jobs due now; budget and numbers stay
+    /// Make pending jobs due now; budget and numbers stay
     #[arg(long, conflicts_with = "dead")]
     pub now: bool,
 }
@@ -310,7 +316,7 @@ pub struct HowToRetry {
 pub struct Resolve {
     #[command(flatten)]
     pub which: Selection,
-    /// How it was dealt with
+    /// A note on how it was dealt with
     #[arg(long, value_name = "TEXT", value_parser = values::nonempty)]
     pub note: Option<String>,
 }
@@ -324,21 +330,21 @@ pub struct Check {
 
 #[derive(Debug, Args)]
 pub struct Backup {
-    /// The copy
+    /// The file to write
     #[arg(value_name = "FILE")]
     pub target: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Exit 1 also if a note stands: jobs wait, and no worker is running that takes them
+    /// Exit 1 also on a note, such as jobs that no running worker takes
     #[arg(long)]
     pub strict: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Restore {
-    /// The copy; it stays as it is
+    /// The copy to restore; it is not changed
     #[arg(value_name = "FILE")]
     pub source: PathBuf,
 }
@@ -359,7 +365,7 @@ pub struct Paused {
     /// The queue
     #[arg(value_name = "QUEUE", value_parser = values::name)]
     pub queue: Option<String>,
-    /// The schedule of the job of this name
+    /// The schedule of the job with this name
     #[arg(long, value_name = "NAME", value_parser = values::name)]
     pub schedule: Option<String>,
 }
@@ -375,14 +381,14 @@ pub struct Limit {
     /// At most this many starts: 10/s, 30/m or 100/h
     #[arg(long, value_name = "R", value_parser = Rate::parse)]
     pub rate: Option<Rate>,
-    /// Take both limits away
+    /// Remove both limits
     #[arg(long, conflicts_with_all = ["max_running", "rate"])]
     pub none: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// A job: without an ending the newest of its name, with one as the job file declares it
+    /// A job id or name; with --exit, --signal or --timeout a name means the declared job
     #[arg(value_name = "NAME|ID")]
     pub what: String,
     /// It exits with this status

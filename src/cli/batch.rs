@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,21 +11,22 @@ use serde_json::{Map, Value};
 use super::args::Global;
 use super::error::{CliError, ExitStatus};
 use super::locate;
-use super::options::{JobOptions, unknown_key};
+use super::options::JobOptions;
 use super::output::Bar;
-use super::plan::{Call, Planner};
+use super::plan::{EnqueueRequest, Planner};
 use crate::clock;
-use crate::model::JobSpec;
+use crate::model::JobDefinition;
 use crate::store::NewJob;
 use crate::text::counted;
 
-/// Bad lines that are told; the others are counted.
-const MAX_TOLD: usize = 20;
+/// The message describes at most this many bad lines and counts the others.
+const MAX_DESCRIBED: usize = 20;
 
-/// Definitions that are remembered to be shared.
+/// The number of different definitions that are kept for later lines to share.
 const MAX_SHARED: usize = 16;
 
-/// Reads every line before anything is enqueued; `-` is standard input. Every bad line is named by its number.
+/// Reads the jobs of a batch; the path `-` means standard input. All lines are read before anything is enqueued,
+/// because one bad line makes the whole batch fail.
 pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Vec<NewJob>> {
     let (bytes, source) = if path == Path::new("-") {
         let mut bytes = Vec::new();
@@ -50,7 +50,7 @@ fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> 
         planner: Planner::new(global, clock::now()),
         defaults,
         shared: Vec::new(),
-        call: Call::default(),
+        request: EnqueueRequest::default(),
     };
     let mut bad = BadLines::default();
     let mut done = 0;
@@ -63,11 +63,11 @@ fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> 
         match batch.add(line).map_err(anyhow::Error::downcast) {
             Ok(()) => {}
             Err(Ok(error)) => bad.add(index + 1, error),
-            // Every line would fail of this.
+            // Other errors do not come from the line, so every line would fail in the same way.
             Err(Err(error)) => return Err(error.context("nothing was enqueued")),
         }
     }
-    bad.check(source).map(|()| batch.call.jobs)
+    bad.check(source).map(|()| batch.request.jobs)
 }
 
 #[derive(Default)]
@@ -75,29 +75,29 @@ struct BadLines {
     count: usize,
     /// The exit status for the first bad line.
     status: Option<ExitStatus>,
-    told: Vec<String>,
+    described: Vec<String>,
 }
 
 impl BadLines {
     fn add(&mut self, number: usize, error: CliError) {
         self.count += 1;
-        // A value that would be a wrong command line is wrong data here.
+        // A usage error counts as bad data here, because it stands in a file and not on the command line.
         let status = if error.status == ExitStatus::USAGE { ExitStatus::DATA } else { error.status };
         self.status.get_or_insert(status);
-        if self.told.len() < MAX_TOLD {
+        if self.described.len() < MAX_DESCRIBED {
             let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-            self.told.push(format!("line {number}: {}{hint}", error.message));
+            self.described.push(format!("line {number}: {}{hint}", error.message));
         }
     }
 
     fn check(mut self, source: &str) -> Result<()> {
         let Some(status) = self.status else { return Ok(()) };
-        if self.count > MAX_TOLD {
-            self.told.push(format!("… and {}", counted(self.count - MAX_TOLD, "more bad line")));
+        if self.count > MAX_DESCRIBED {
+            self.described.push(format!("… and {}", counted(self.count - MAX_DESCRIBED, "more bad line")));
         }
-        let told = self.told.join("\n  ");
+        let described = self.described.join("\n  ");
         let between = if self.count == 1 { " " } else { ":\n  " };
-        bail!(CliError::new(status, format!("nothing was enqueued: {source}{between}{told}")))
+        bail!(CliError::new(status, format!("nothing was enqueued: {source}{between}{described}")))
     }
 }
 
@@ -105,58 +105,40 @@ struct Batch<'a> {
     planner: Planner<'a>,
     /// The options of the command line.
     defaults: &'a JobOptions,
-    /// The definitions of the last different lines: a million lines of few definitions need no million copies.
-    shared: Vec<(JobOptions, Arc<JobSpec>)>,
-    call: Call,
+    /// The definitions of earlier lines by their options, because a million lines often share a few definitions.
+    shared: Vec<(JobOptions, Arc<JobDefinition>)>,
+    request: EnqueueRequest,
 }
 
 impl Batch<'_> {
     fn add(&mut self, line: &[u8]) -> Result<()> {
-        let mut line = options(line)?;
+        let invalid = |message: String| CliError::new(ExitStatus::DATA, message);
+        let keys: Map<String, Value> = serde_json::from_slice(line)
+            .map_err(|error| invalid(format!("{error}; a JSON object is expected")))?;
+        let line = JobOptions::from_line(keys).map_err(invalid)?;
         line.check()?;
-        // These options belong to one job, not to its definition.
-        let own = JobOptions {
-            args: mem::take(&mut line.args),
-            delay: line.delay.take(),
-            at: line.at.take(),
-            on_conflict: line.on_conflict.take(),
-            idempotency_key: line.idempotency_key.take(),
-            after: mem::take(&mut line.after),
-            no_deps: mem::take(&mut line.no_deps),
-            ..JobOptions::default()
-        };
-        let spec = if let Some((_, spec)) = self.shared.iter().find(|(seen, _)| *seen == line) {
-            Arc::clone(spec)
+        let part = line.definition_part();
+        let definition = if let Some((_, definition)) = self.shared.iter().find(|(seen, _)| *seen == part) {
+            Arc::clone(definition)
         } else {
-            let spec = Arc::new(self.planner.spec(&[&line, self.defaults])?);
+            let definition = Arc::new(self.planner.definition(&[&part, self.defaults])?);
             if self.shared.len() == MAX_SHARED {
                 self.shared.clear();
             }
-            self.shared.push((line, Arc::clone(&spec)));
-            spec
+            self.shared.push((part, Arc::clone(&definition)));
+            definition
         };
-        self.planner.add(&mut self.call, spec, &[&own, self.defaults])
+        self.planner.add(&mut self.request, definition, &[&line, self.defaults])
     }
-}
-
-fn options(line: &[u8]) -> Result<JobOptions> {
-    let invalid = |message: String| CliError::new(ExitStatus::DATA, message);
-    let fields: Map<String, Value> = serde_json::from_slice(line)
-        .map_err(|error| invalid(format!("{error}; a JSON object is expected")))?;
-    let mut options = JobOptions::default();
-    for (key, value) in fields {
-        if !options.set(&key, value).map_err(|why| invalid(format!("{key:?}: {why}")))? {
-            bail!(invalid(unknown_key(&key)));
-        }
-    }
-    Ok(options)
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Args;
     use proptest::prelude::proptest;
 
     use super::*;
+    use crate::cli::args::Enqueue;
     use crate::cli::error::describe;
     use crate::text::mutated;
 
@@ -168,6 +150,20 @@ mod tests {
         r#"{"name":"good","on_conflict":"replace","idempotency_key":"k","backoff":["1s","2s"],"retryable":false}"#,
         r#"{"name":"good","name":"good"}"#,
     ];
+
+    /// A flag that is not listed here is an option of one job, so it belongs in [`JobOptions`], where it is a key of a
+    /// line.
+    #[test]
+    fn flags_that_are_no_keys_are_for_the_whole_call() {
+        let options = JobOptions::keys();
+        let enqueue = Enqueue::augment_args(clap::Command::new("enqueue"));
+        let flags = enqueue.get_arguments().map(|flag| flag.get_id().as_str());
+        let is_key = |flag: &str| options.iter().any(|key| key == if flag == "delay" { "in" } else { flag });
+        let others: Vec<_> = flags.filter(|flag| !is_key(flag)).collect();
+        let expected =
+            ["names", "all", "batch", "stdin", "dry_run", "wait", "wait_timeout", "output_on_failure"];
+        assert_eq!(others, expected);
+    }
 
     proptest! {
         #[test]

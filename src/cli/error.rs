@@ -1,11 +1,11 @@
-//! Errors in words: what was tried, what was found, what to do next, and the exit status.
+//! Turns every error into a message (what was tried, what was found), a hint (what to do next) and an exit status.
 
-use std::fmt;
 use std::io;
 use std::process::{ExitCode, Termination};
 
 use crate::jobfile::JobFileError;
-use crate::store::StoreError;
+use crate::store::{StoreError, Untrusted};
+use crate::text::shell_word;
 
 /// The exit status of a verb. The numbers above 63 come from `sysexits.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,23 +13,29 @@ pub struct ExitStatus(pub u8);
 
 impl ExitStatus {
     pub const SUCCESS: Self = Self(0);
-    /// The answer is no, or a job failed.
-    pub const NO: Self = Self(1);
+    /// A check failed, or a job failed.
+    pub const FAILED: Self = Self(1);
     pub const USAGE: Self = Self(2);
     /// The job file or other input is invalid.
     pub const DATA: Self = Self(65);
     /// No such job, id or file.
     pub const NOT_FOUND: Self = Self(66);
-    /// A defect of runner.
+    /// A bug in runner.
     pub const INTERNAL: Self = Self(70);
     /// A file would be overwritten.
     pub const EXISTS: Self = Self(73);
     /// I/O error, disk full, or a file that cannot be used.
     pub const IO: Self = Self(74);
+    /// The same call may succeed later, or a wait was given up.
     pub const LATER: Self = Self(75);
     /// The database is from a newer runner.
     pub const NEWER: Self = Self(76);
     pub const PERMISSION: Self = Self(77);
+
+    /// The status of a program that ends on this signal, as a shell gives it.
+    pub fn of_signal(signal: i32) -> Self {
+        Self(u8::try_from(signal.saturating_add(128)).unwrap_or(u8::MAX))
+    }
 }
 
 impl Termination for ExitStatus {
@@ -38,8 +44,9 @@ impl Termination for ExitStatus {
     }
 }
 
-/// An error of the command line itself. Every other error becomes a `CliError` before it is printed.
-#[derive(Debug, PartialEq, Eq)]
+/// An error that is ready to be printed. The verbs return their own errors in this form; [`describe`] makes it of all others.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct CliError {
     pub status: ExitStatus,
     /// Says what was tried and what was found.
@@ -53,7 +60,7 @@ impl CliError {
         Self { status, message: message.into(), hint: None }
     }
 
-    /// A command line that makes no sense.
+    /// The error for arguments that are invalid or do not go together.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(ExitStatus::USAGE, message)
     }
@@ -65,15 +72,8 @@ impl CliError {
     }
 }
 
-impl fmt::Display for CliError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for CliError {}
-
-/// The message, the hint and the exit status of an error, from all its contexts and its cause.
+/// Makes the printable form of any error. The message has all contexts; the hint and the status are those of the first cause
+/// that has any.
 pub fn describe(error: &anyhow::Error) -> CliError {
     let known = error.chain().find_map(status_and_hint);
     let (status, hint) = known.unwrap_or((ExitStatus::INTERNAL, None));
@@ -85,15 +85,15 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
         return Some((*status, hint.clone()));
     }
     if let Some(error) = error.downcast_ref() {
-        return Some(of_store(error));
+        return Some(describe_store_error(error));
     }
     if let Some(error) = error.downcast_ref() {
-        return Some(of_job_file(error));
+        return Some(describe_job_file_error(error));
     }
-    error.downcast_ref().map(|error| (of_io(error), None))
+    error.downcast_ref().map(|error| (io_status(error), None))
 }
 
-fn of_job_file(error: &JobFileError) -> (ExitStatus, Option<String>) {
+fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>) {
     let (status, hint) = match error {
         JobFileError::NotFound { .. } => {
             (ExitStatus::NOT_FOUND, "check the path, or write a job file with `runner init`")
@@ -102,15 +102,20 @@ fn of_job_file(error: &JobFileError) -> (ExitStatus, Option<String>) {
             ExitStatus::NOT_FOUND,
             "`runner init` writes one here; `--file PATH` or $RUNNER_FILE names another",
         ),
+        JobFileError::Untrusted { path, .. } => {
+            let word = shell_word(&path.to_string_lossy());
+            let hint = format!("if you trust what it says: export RUNNER_FILE={word}");
+            return (ExitStatus::PERMISSION, Some(hint));
+        }
         JobFileError::Unreadable { error, .. } => {
-            (of_io(error), "make it a file that you may read, or name another with `--file PATH`")
+            (io_status(error), "make it a file that you may read, or name another with `--file PATH`")
         }
         JobFileError::Mistakes(_) => return (ExitStatus::DATA, None),
     };
     (status, Some(hint.to_owned()))
 }
 
-fn of_store(error: &StoreError) -> (ExitStatus, Option<String>) {
+fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
     let (status, hint) = match error {
         StoreError::KeyHeld { holder, .. } => {
             let hint = format!("runner inspect {holder} shows it; --on-conflict skip takes it as it is");
@@ -136,7 +141,8 @@ fn of_store(error: &StoreError) -> (ExitStatus, Option<String>) {
             ExitStatus::PERMISSION,
             "copy it, with what lies beside it, to a directory of your own, and name the copy with --db",
         ),
-        StoreError::Io(_, error) => (of_io(error), "see --db and $RUNNER_DB for another place"),
+        StoreError::Untrusted(untrusted) => return (ExitStatus::PERMISSION, Some(advice(untrusted))),
+        StoreError::Io(_, error) => (io_status(error), "see --db and $RUNNER_DB for another place"),
         StoreError::Busy => (ExitStatus::LATER, "try again; runner inspect workers shows who works on it"),
         StoreError::Full => (ExitStatus::IO, "make room on its disk and try again"),
         StoreError::CommitUnknown(_) => (ExitStatus::IO, "look with runner inspect before you do it again"),
@@ -146,12 +152,43 @@ fn of_store(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::AppliedElsewhere { .. } => {
             (ExitStatus::DATA, "rename the job, or take it out of the other file and apply that one first")
         }
-        StoreError::Sqlite(error) => (of_sqlite(error), "see --db and $RUNNER_DB for another place"),
+        StoreError::Sqlite(error) => (sqlite_status(error), "see --db and $RUNNER_DB for another place"),
     };
     (status, Some(hint.to_owned()))
 }
 
-fn of_sqlite(error: &rusqlite::Error) -> ExitStatus {
+/// The ways to use a database that other users cannot write, or to become the user who may use this one.
+fn advice(untrusted: &Untrusted) -> String {
+    // A folder in which everybody may create files is where the caller wanted the database to lie.
+    let folder = untrusted.path.parent().filter(|_| untrusted.is_folder_shared);
+    let folder = folder.map_or_else(|| "~".to_owned(), |path| shell_word(&path.to_string_lossy()));
+    let own = format!("use one in a folder that is made for you alone: --db {folder}/runner/runner.db");
+    match untrusted.owner {
+        Some((uid, gid)) if rustix::process::geteuid().is_root() => {
+            format!("act as its owner: {} runner ...; or {own}", become_user(uid, gid))
+        }
+        _ => own,
+    }
+}
+
+/// The start of a command line by which root runs a program as this user.
+fn become_user(uid: u32, gid: u32) -> String {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then_some(name)
+    });
+    let has_runuser = ["/usr/sbin/runuser", "/sbin/runuser", "/usr/bin/runuser"]
+        .iter()
+        .any(|program| std::path::Path::new(program).exists());
+    match name {
+        Some(name) if has_runuser => format!("runuser -u {} --", shell_word(name)),
+        _ => format!("setpriv --reuid={uid} --regid={gid} --clear-groups --"),
+    }
+}
+
+fn sqlite_status(error: &rusqlite::Error) -> ExitStatus {
     use rusqlite::ErrorCode as Code;
     match error.sqlite_error_code() {
         Some(Code::PermissionDenied | Code::ReadOnly | Code::CannotOpen) => ExitStatus::PERMISSION,
@@ -160,7 +197,7 @@ fn of_sqlite(error: &rusqlite::Error) -> ExitStatus {
     }
 }
 
-fn of_io(error: &io::Error) -> ExitStatus {
+fn io_status(error: &io::Error) -> ExitStatus {
     match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ExitStatus::PERMISSION,
         _ => ExitStatus::IO,

@@ -1,17 +1,15 @@
-//! The pages of help: one of the whole program, and the frame of each verb's own page. And the tips under the error for
-//! words of other programs.
+//! The texts of help: the page of the whole program, the frame of each verb's page, and the examples of the longer
+//! verbs. The options themselves are in `args`, whose doc comments are their help.
 
 use std::ffi::OsString;
 
+use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory};
 
-use super::args::Cli;
-
-/// The command line with its help.
-pub fn command() -> Command {
-    Cli::command()
+/// Adds the program's own pages of help to the command line.
+pub fn with_help(command: Command) -> Command {
+    command
         .help_template(PROGRAM)
         .override_usage("runner VERB [OPTIONS] [ARGUMENTS]")
         .after_help(NEXT)
@@ -19,10 +17,9 @@ pub fn command() -> Command {
         .mut_subcommands(|verb| verb.help_template(VERB))
 }
 
-/// With `NEXT` at most 24 lines, of 60 columns.
+/// With `NEXT` it has at most 23 lines of 60 columns, because the prompt takes the last of a terminal's 24 lines.
 const PROGRAM: &str = "\
-Durable shell commands with retries and an attempt history.
-One program, one SQLite file, no daemon.
+Durable shell jobs with retries: one SQLite file, no daemon.
 
 {usage-heading} {usage}
 
@@ -32,7 +29,7 @@ Jobs:
   inspect  what ran, what failed and why, what happens next
   logs     the output of a job; -f follows it
   wait     wait for jobs, and exit as they did
-  cancel   cancel waiting or running jobs
+  cancel   cancel pending or running jobs
 When a job failed:
   explain  why a job is in its state, or what would follow
   retry    put dead or cancelled jobs back
@@ -71,7 +68,7 @@ Examples:
 runner VERB --help has the options and examples of a verb,
 runner man the environment, files and exit statuses.";
 
-/// The common options take the last line.
+/// The page of a verb. Its last line names the options that every verb takes, without their descriptions.
 const VERB: &str = "\
 {about-with-newline}
 {usage-heading} {usage}
@@ -80,63 +77,178 @@ const VERB: &str = "\
 
 Also --db --file --json -q --color --utc: see runner --help";
 
-/// The error, with a tip in place of clap's where the words are known from other programs.
-pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
-    let (unknown, suggested) = match error.kind() {
-        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
-        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
-        ErrorKind::ValueValidation => (ContextKind::InvalidValue, ContextKind::SuggestedValue),
-        _ => return error,
-    };
-    let Some(ContextValue::String(typed)) = error.get(unknown) else { return error };
-    let program = Cli::command();
-    let verb = args.iter().find_map(|arg| program.find_subcommand(arg)).map_or("", Command::get_name);
-    if let Some(tip) = tip_for(verb, typed) {
-        error.remove(suggested);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+/// Explains below an unknown option of `enqueue` how to pass it to the job. This replaces the tip of clap, which also
+/// suggests `--` but does not say that the job gets the argument then.
+pub fn with_hint(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    let is_enqueue = args.iter().any(|arg| arg == "enqueue");
+    if error.kind() == ErrorKind::UnknownArgument
+        && is_enqueue
+        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
+    {
+        let hint = format!("arguments for the job go after `--`: `-- {typed}`");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(hint)]));
     }
     error
 }
 
-/// The tip for a word that this verb does not take, or without a verb for a word that is none.
-fn tip_for(verb: &str, typed: &str) -> Option<&'static str> {
-    Some(match (verb, typed.split('=').next()?) {
-        ("", "run" | "start") => "`runner work` runs jobs; `runner enqueue -- CMD` enqueues a command",
-        ("", "add" | "submit") => "`runner enqueue NAME` enqueues a job; `runner enqueue -- CMD` any command",
-        ("", "list" | "ls" | "ps" | "jobs") => {
-            "`runner inspect jobs` lists jobs; `runner inspect` is the overview"
-        }
-        ("", "status" | "show") => "`runner inspect` is the overview; `runner inspect ID` shows one job",
-        ("", "kill" | "stop") => "`runner cancel ID` cancels a job; a worker stops on SIGTERM or Ctrl-C",
-        ("", "rm" | "delete") => "`runner prune --older-than 30d` removes finished jobs",
-        ("", "tail" | "watch") => "`runner logs -f ID` follows the output of a job",
-        ("", "rerun") => "`runner retry ID` puts a dead or cancelled job back",
-        ("", "ack") => "`runner resolve ID` notes that a dead job was dealt with",
-        ("", "schedule" | "schedules") => {
-            "`runner inspect schedules` lists them; `runner apply` takes the job file's"
-        }
-        ("", "attempts" | "dead" | "queues" | "stats" | "workers") => {
-            "`runner inspect WHAT` takes attempts, dead, queues, stats and workers"
-        }
-        ("", "unpause") => "`runner resume QUEUE` lets a queue go on",
-        ("work", "-d" | "--daemon" | "--detach") => {
-            "a worker stays in the foreground, for systemd or `&`; `--drain` ends it after the last job"
-        }
-        ("wait", "--timeout") => "write `--wait-timeout DUR`",
-        ("logs", "--tail") => "write `-n N` for the last lines, or `-f` to follow them",
-        ("inspect", "--dead" | "--failed") => "write `runner inspect dead`",
-        ("inspect", id) if id.starts_with(|c: char| c.is_ascii_digit()) => {
-            "write `runner inspect ID` for a job, `runner inspect ID.N` for an attempt"
-        }
-        ("pause" | "resume", "--queue") => "write the name of the queue alone: `runner pause QUEUE`",
-        ("cancel", "--all") => {
-            "write the ids; `runner inspect jobs --state ready,scheduled,retrying` lists what waits"
-        }
-        ("retry" | "resolve", "--all") => {
-            "write `--dead`: every unresolved dead letter, narrowed by --name and --error-code"
-        }
-        ("resolve", note) if note.trim().contains(' ') => "write `--note 'TEXT'`",
-        ("doctor", "--fix") => "`runner doctor` changes nothing; it says what to do",
-        _ => return None,
-    })
-}
+pub const WORK: &str = "\
+Examples:
+  runner work                    until SIGTERM or Ctrl-C
+  runner work -j 4 --queue net   four at once, of one queue
+  runner work --drain            until nothing waits or runs
+  runner work --until-idle       until nothing is due";
+
+pub const APPLY: &str = "\
+Examples:
+  runner apply               take what jobs.toml declares
+  runner apply --dry-run     only print what would change
+  runner inspect schedules   when each fires next
+
+
+This sets schedules, and the limits of queues. What the file
+had set and no longer declares is removed. What other files or
+runner limit have set stays.
+Workers do not read job files: apply the file again after an edit.";
+
+pub const INSPECT: &str = "\
+Examples:
+  runner inspect        the overview; --watch redraws it
+  runner inspect 7      job 7 and all its attempts
+  runner inspect 7.2    its second attempt, with output
+  runner inspect dead   dead letters by error code
+  runner inspect jobs --since today --state retrying
+  runner inspect stats --since 1d
+  runner inspect dead --fail-if-any --since 1d
+  runner inspect --html > night.html   a page for a browser
+  runner inspect --openmetrics         for Prometheus";
+
+pub const WAIT: &str = "\
+Examples:
+  runner wait 7       exits as the job did
+  runner wait 7 8 9   0 if all succeeded, else 1
+  runner wait push    the newest job named push
+  runner wait 7 --wait-timeout 1h
+  runner wait 7 --json | jq .result
+
+Exit status for a single job that did not succeed: its last attempt's own; 128 \
+and the number of a signal; 124 after a timeout; 127 or 126 if the command could \
+not be started; else 1. Ctrl-C ends the waiting (130), and the job goes on.";
+
+pub const RETRY_USAGE: &str = "runner retry [OPTIONS] <ID|NAME>...
+       runner retry [OPTIONS] --dead";
+
+pub const RETRY: &str = "\
+Examples:
+  runner retry 7
+  runner retry --dead --error-code CURL_TIMEOUT --dry-run
+  runner retry 7 --redefine   with its definition of today";
+
+pub const RESOLVE_USAGE: &str = "runner resolve [OPTIONS] <ID|NAME>...
+       runner resolve [OPTIONS] --dead";
+
+pub const RESOLVE: &str = "\
+Examples:
+  runner resolve 7
+  runner resolve 7 8 --note 'the server was replaced'
+  runner resolve --dead --error-code CURL_TIMEOUT
+  runner inspect dead --resolved   lists them
+  runner retry 7                   puts job 7 back";
+
+pub const LIMIT: &str = "\
+Examples:
+  runner limit net --max-running 4   four attempts at once
+  runner limit net --rate 10/s       one start every 100 ms
+  runner limit net                   what the limits are
+  runner limit net --none            no limits
+
+A limit that is not given keeps its value. Nothing that runs is
+ended. runner apply sets the limits of a job file.";
+
+pub const LOGS: &str = "\
+Examples:
+  runner logs 7              the last attempt of job 7
+  runner logs 7.2 --stderr   of its second attempt
+  runner logs push -f        follow the newest push
+  runner logs 7 -n 20        the last 20 lines
+
+The output of a running job is saved about once a second. Ctrl-C ends the \
+following (130), and the job goes on.";
+
+pub const ENQUEUE_USAGE: &str = "runner enqueue [OPTIONS] NAME... [-- ARG...]
+       runner enqueue [OPTIONS] --all
+       runner enqueue [OPTIONS] -- CMD [ARG...]
+       runner enqueue [OPTIONS] -c 'LINE' [-- ARG...]
+       runner enqueue [OPTIONS] --batch FILE";
+
+pub const ENQUEUE: &str = "\
+Examples:
+  runner enqueue nightly-backup
+  runner enqueue report --in 10m -- --month 2026-11
+  runner enqueue --max-attempts 5 --backoff 30s -- curl URL
+  runner enqueue -c 'pg_dump shop | gzip > shop.sql.gz'
+  mysqldump shop | runner enqueue upload --stdin
+  runner enqueue sync --idempotency-key sync-$(date +%F)
+  runner enqueue report --wait --output-on-failure -q
+  generate-jobs | runner enqueue --batch -
+
+With an idempotency key a doubled cron line enqueues once. With --wait \
+--output-on-failure -q cron mails only if a job dies.
+--backoff takes 30s (constant), 5s,1m,10m (list), linear:DELAY[:MAX] or \
+exponential:INITIAL[:MULTIPLIER[:MAX]]. Without --max-attempts an ad hoc job runs once.";
+
+pub const EXPLAIN: &str = "\
+Examples:
+  runner explain push-metrics --exit 22
+  runner explain push-metrics --signal SIGKILL --attempt 3
+  runner explain push-metrics --timeout
+  runner explain 7          why job 7 is in its state
+  runner explain push-metrics    the same of its newest job";
+
+pub const COMPLETIONS: &str = "\
+Examples:
+  source <(runner completions bash)   in ~/.bashrc
+  source <(runner completions zsh)    in ~/.zshrc
+  runner completions fish > ~/.config/fish/completions/runner.fish
+  eval (runner completions elvish | slurp)
+  runner completions powershell | Out-String | Invoke-Expression
+
+In ~/.zshrc the line stands after compinit. The shell then also completes names of jobs and queues, and ids.";
+
+pub const MAN: &str = "\
+Examples:
+  runner man | man -l -
+  runner man > ~/.local/share/man/man1/runner.1";
+
+pub const SCHEMA: &str = "\
+Examples:
+  runner schema > jobs.schema.json
+
+An editor with a TOML language server then completes and checks the keys of a job \
+file that begins with #:schema ./jobs.schema.json";
+
+pub const PRUNE_USAGE: &str = "runner prune [OPTIONS] --older-than <DUR>
+       runner prune [OPTIONS] --dry-run";
+
+pub const PRUNE: &str = "\
+Examples:
+  runner prune --older-than 30d   for cron
+  runner prune --dry-run          how many could go
+  runner prune --older-than 1d --name push-metrics
+  runner prune --older-than 90d --state dead
+
+A job goes with its attempts, output, input and idempotency key. The file does not \
+shrink, its space is used again; sqlite3 FILE VACUUM shrinks it, without workers.";
+
+pub const DOCTOR: &str = "\
+Examples:
+  runner doctor
+  runner doctor --strict -q    cron: silent if all is well";
+
+pub const RESTORE: &str = "\
+Examples:
+  runner restore runner-2026-11-22.db
+  runner --db runner.db.replaced-1 inspect   the old one
+
+Stop the workers first. The copy is checked, and stays.
+Jobs that waited or ran when it was made run again once a
+worker starts, even if they have ended since.";

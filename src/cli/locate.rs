@@ -1,4 +1,4 @@
-//! Finds the database and the job file.
+//! Finds the database, the job file, and the jobs that an id or a name stands for.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,10 @@ use super::args::{Global, Selection};
 use super::error::{CliError, ExitStatus};
 use super::output::print_error;
 use super::values::{JobOrAttempt, JobRef};
-use crate::jobfile::{self, Declared, JobFile, near_names};
-use crate::model::JobState;
-use crate::model::check_name;
+use crate::jobfile::{self, Declared, JobFile};
+use crate::model::{JobState, check_name};
 use crate::store::{self, Filter, FilterColumn, JobRow, StateFilter, Store, StoreError, StoreFile};
-use crate::text::{Timestamp, local_time, relative_time};
+use crate::text::{Timestamp, near_names};
 use crate::worker;
 
 /// The database file, whether it exists or not.
@@ -27,12 +26,17 @@ pub fn store_file(global: &Global) -> Result<StoreFile> {
     Ok(StoreFile::new(&path)?)
 }
 
-/// Opens the database, and creates it where there is none.
+/// Opens the database, and creates it if it is missing.
 pub fn open_or_create(global: &Global) -> Result<Store> {
     Ok(Store::open_or_create(store_file(global)?)?)
 }
 
-/// Opens the database; none where there is none yet.
+/// Opens the database for a dry run, which creates nothing.
+pub fn open_to_rehearse(global: &Global) -> Result<Store> {
+    Ok(Store::open_to_rehearse(store_file(global)?)?)
+}
+
+/// Opens the database; `None` if it is missing.
 pub fn open_if_there(global: &Global) -> Result<Option<Store>> {
     match Store::open(store_file(global)?) {
         Ok(store) => Ok(Some(store)),
@@ -41,20 +45,21 @@ pub fn open_if_there(global: &Global) -> Result<Option<Store>> {
     }
 }
 
-/// Opens the database; an error where there is none.
+/// Opens the database; an error if it is missing.
 pub fn open(global: &Global) -> Result<Store> {
     Ok(Store::open(store_file(global)?)?)
 }
 
-/// The jobs that a name may stand for.
+/// Which jobs count when a name is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     Any,
     Dead,
 }
 
-/// The id that this stands for: an id itself, whether a job has it or not; a name for the newest such job of that name.
-pub fn job_id(global: &Global, store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Result<i64> {
+/// The id of the job that is meant. A name stands for the newest job of that name. A typed id is returned as it is, and the
+/// caller finds out whether such a job exists.
+pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Result<i64> {
     let name = match job {
         JobRef::Id(id) => return Ok(*id),
         JobRef::Name(name) => name,
@@ -62,7 +67,7 @@ pub fn job_id(global: &Global, store: &Store, job: &JobRef, named: Named, now: T
     let newest = |states: &[JobState]| -> Result<Option<JobRow>> {
         let states = states.iter().copied().map(StateFilter::State).collect();
         let filter = Filter { states, name: Some(name.clone()), ..Filter::default() };
-        Ok(store.jobs_page(&filter, None, 1, now)?.0.pop())
+        Ok(store.jobs(&filter, 1, now)?.next().transpose()?)
     };
     let states: &[JobState] = if named == Named::Dead { &[JobState::Dead] } else { &[] };
     if let Some(job) = newest(states)? {
@@ -74,14 +79,14 @@ pub fn job_id(global: &Global, store: &Store, job: &JobRef, named: Named, now: T
             CliError::new(ExitStatus::NOT_FOUND, what)
                 .hint(format!("runner explain {id} says why; to name another job, give its id"))
         }
-        None => no_job_named(global, store, name, now)?,
+        None => no_job_named(store, name)?,
     }
     .into())
 }
 
-/// The ids that these stand for. A name that no such job has is warned of, and gives the exit status.
+/// The ids of the jobs that are meant, and the exit status. For a name without such a job this prints an error, and goes on
+/// with the others.
 pub fn job_ids(
-    global: &Global,
     store: &Store,
     jobs: &[JobRef],
     named: Named,
@@ -90,7 +95,7 @@ pub fn job_ids(
     let mut exit = ExitStatus::SUCCESS;
     let mut ids = Vec::with_capacity(jobs.len());
     for job in jobs {
-        match job_id(global, store, job, named, now).map_err(anyhow::Error::downcast::<CliError>) {
+        match job_id(store, job, named, now).map_err(anyhow::Error::downcast::<CliError>) {
             Ok(id) => ids.push(id),
             Err(Ok(CliError { status, message, hint })) => {
                 print_error(&message, hint.as_deref());
@@ -104,8 +109,6 @@ pub fn job_ids(
 
 /// The unresolved dead letters that the filters select, oldest first.
 pub fn dead_letters(store: &Store, which: &Selection, now: Timestamp) -> Result<Vec<JobRow>> {
-    /// Read at once: a long read would hold up a checkpoint.
-    const PAGE: usize = 500;
     let filter = Filter {
         name: which.name.clone(),
         error_code: which.error_code.as_ref().map(ToString::to_string),
@@ -113,43 +116,27 @@ pub fn dead_letters(store: &Store, which: &Selection, now: Timestamp) -> Result<
         resolved: Some(false),
         ..Filter::default()
     };
-    let (mut jobs, mut last): (Vec<JobRow>, _) = (Vec::new(), None);
-    loop {
-        let (page, next) = store.jobs_page(&filter, last, PAGE, now)?;
-        jobs.extend(page);
-        if next.is_none() {
-            break;
-        }
-        last = next;
-    }
+    let mut jobs: Vec<JobRow> = store.jobs(&filter, usize::MAX, now)?.collect::<store::Result<_>>()?;
     jobs.sort_unstable_by_key(|job| job.id);
     Ok(jobs)
 }
 
-/// The job and the attempt that this stands for. A whole name goes before `NAME.N`.
-pub fn job_or_attempt(
-    global: &Global,
-    store: &Store,
-    what: &JobOrAttempt,
-    now: Timestamp,
-) -> Result<(i64, Option<u32>)> {
-    let found = job_id(global, store, &what.job, Named::Any, now);
+/// The job and the attempt that are meant. A job whose whole name is `NAME.N` wins over attempt N of job NAME.
+pub fn job_or_attempt(store: &Store, what: &JobOrAttempt, now: Timestamp) -> Result<(i64, Option<u32>)> {
+    let found = job_id(store, &what.job, Named::Any, now);
     if let (Err(_), Some(JobOrAttempt { job, attempt })) = (&found, what.as_attempt_of_name())
-        && let Ok(id) = job_id(global, store, &job, Named::Any, now)
+        && let Ok(id) = job_id(store, &job, Named::Any, now)
     {
         return Ok((id, attempt));
     }
     Ok((found?, what.attempt))
 }
 
-fn no_job_named(global: &Global, store: &Store, name: &str, now: Timestamp) -> Result<CliError> {
+fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
     let db = display(store.file().path());
     let failure = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} in {db}"));
     if let Ok(JobOrAttempt { job: JobRef::Id(id), attempt: Some(_) }) = JobOrAttempt::parse(name) {
         return Ok(failure.hint(format!("{name} would be an attempt; write the id of its job, {id}")));
-    }
-    if let Some(hint) = not_enqueued_yet(global, store, name, now)? {
-        return Ok(failure.hint(hint));
     }
     let known = store.distinct_values(FilterColumn::Name)?;
     Ok(match near_names(name, known.iter().map(String::as_str)).as_slice() {
@@ -158,39 +145,25 @@ fn no_job_named(global: &Global, store: &Store, name: &str, now: Timestamp) -> R
     })
 }
 
-/// Names the schedule or the command that enqueues the first job of this name.
-fn not_enqueued_yet(global: &Global, store: &Store, name: &str, now: Timestamp) -> Result<Option<String>> {
-    let is_declared = || declared_job(global, name).is_ok();
-    let Some(row) = store.schedules()?.into_iter().find(|row| row.name() == name) else {
-        return Ok(is_declared().then(|| format!("runner enqueue {name} enqueues it")));
-    };
-    Ok(match row.next_at {
-        _ if row.paused => Some(format!("its schedule is paused; runner resume --schedule {name} ends that")),
-        Some(at) => {
-            let (at, span) = (local_time(at), relative_time(at, now));
-            Some(format!("its schedule fires next {at} ({span}), if a worker runs"))
-        }
-        None => Some("its schedule never comes again".to_owned()),
-    })
-}
-
-/// The values that the job file declares, where there is one that can be read.
+/// The names or queues in the job file; none if it cannot be read.
 pub fn declared_values(global: &Global, column: FilterColumn) -> Vec<String> {
     let Ok(file) = job_file(global) else { return Vec::new() };
-    let specs = file.jobs.iter().map(|job| &job.spec);
+    let definitions = file.jobs.iter().map(|job| &job.definition);
     match column {
-        FilterColumn::Name => specs.map(|spec| spec.name.clone()).collect(),
-        FilterColumn::Queue => specs.map(|spec| &spec.queue).chain(file.queues.keys()).cloned().collect(),
+        FilterColumn::Name => definitions.map(|definition| definition.name.clone()).collect(),
+        FilterColumn::Queue => {
+            definitions.map(|definition| &definition.queue).chain(file.queues.keys()).cloned().collect()
+        }
         FilterColumn::ErrorCode => Vec::new(),
     }
 }
 
-/// The job of this id, with the start of an attempt that runs now.
+/// The job with this id, with the start of its running attempt.
 pub fn job(store: &Store, id: i64, now: Timestamp) -> Result<JobRow> {
     find_job(store, id, now)?.ok_or_else(|| no_such_job(store, id).into())
 }
 
-/// [`job`], where it may have been removed in the meantime.
+/// The same as [`job`], for a job that may have been removed in the meantime.
 pub fn find_job(store: &Store, id: i64, now: Timestamp) -> Result<Option<JobRow>> {
     let mut job = store.job(id, now)?;
     if let Some(job) = &mut job {
@@ -206,7 +179,8 @@ pub fn no_such_job(store: &Store, id: i64) -> CliError {
         .hint("runner inspect jobs lists them")
 }
 
-/// Adds the start of the attempt that runs now, which only its worker knows.
+/// Adds the start of the running attempt. It comes from the start log of the worker, because the worker writes it to the
+/// database only when the attempt has ended.
 pub fn add_start(store: &Store, job: &mut JobRow) {
     if let Some(worker) = &job.worker_id
         && let Some(number) = job.attempts.checked_add(1)
@@ -216,7 +190,7 @@ pub fn add_start(store: &Store, job: &mut JobRow) {
     }
 }
 
-/// The job file at this path, else the one of every verb.
+/// The job file at this path, else the one that every verb would read.
 pub fn named_job_file(global: &Global, path: Option<&Path>) -> Result<JobFile> {
     match path {
         Some(path) => Ok(JobFile::read(path)?),
@@ -242,11 +216,12 @@ pub fn current_dir() -> Result<PathBuf> {
     std::env::current_dir().context("could not find the current directory")
 }
 
-/// The error for a name that the job file lacks: which file was read, and near names.
+/// The error for a name that the job file does not declare. It names the file that was read, and near names.
 pub fn not_declared(file: &JobFile, name: &str) -> CliError {
     let failure =
         CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {name:?} in {}", display(&file.path)));
-    match file.near(name).as_slice() {
+    let declared = file.jobs.iter().map(|job| job.definition.name.as_str());
+    match near_names(name, declared).as_slice() {
         _ if name.contains(char::is_whitespace) => {
             failure.hint(format!("write a command as -c '{name}', or -- {name}"))
         }

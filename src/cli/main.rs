@@ -1,4 +1,4 @@
-//! Parses, runs, and reports the result.
+//! Parses the command line, runs its verb, and turns the result into an exit status.
 
 use std::env;
 use std::io::ErrorKind;
@@ -10,15 +10,12 @@ use clap::FromArgMatches;
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
 
-use super::args::{Cli, Verb};
-use super::commands::{
-    apply, backup, cancel, check, completions, doctor, enqueue, explain, init, inspect, limit, logs, man,
-    pause, prune, resolve, restore, retry, schema, wait, work,
-};
+use super::args::{self, Cli};
+use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe};
 use super::help;
 use super::output::{self, Output};
-use crate::text::{safe_block, show_utc};
+use crate::text::show_utc;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitStatus {
@@ -28,40 +25,38 @@ pub fn main() -> ExitStatus {
     turn_size_limits_into_errors();
     let cli = match parse() {
         Ok(cli) => cli,
-        Err(answer) => {
-            let answer = help::with_tip(answer, &env::args_os().collect::<Vec<_>>());
-            return match answer.print() {
-                _ if answer.use_stderr() => ExitStatus::USAGE,
-                // Help and version end here too, and their reader may go away.
-                Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                    output::warn(&format!("could not print to standard output: {error}"));
-                    ExitStatus::IO
-                }
-                _ => ExitStatus::SUCCESS,
-            };
-        }
+        Err(answer) => return print_answer(answer),
     };
-    // A panic has already printed its message.
     match panic::catch_unwind(AssertUnwindSafe(|| run(&cli))) {
-        Err(_) => ExitStatus::INTERNAL,
         Ok(Ok(status)) => status,
-        Ok(Err(error)) => {
-            let CliError { status, message, hint } = describe(&error);
-            // The words may hold names and paths from anywhere.
-            output::print_error(&safe_block(&message), hint.map(|hint| safe_block(&hint)).as_deref());
-            status
-        }
+        Ok(Err(error)) => print_error(&error),
+        // The panic has already printed its message.
+        Err(_) => ExitStatus::INTERNAL,
     }
 }
 
-/// Turns SIGXFSZ (`ulimit -f`) into EFBIG. A handler, because jobs would inherit an ignored signal.
+/// Makes a write beyond `ulimit -f` fail with EFBIG: SIGXFSZ would end the program. The signal gets a handler and is
+/// not ignored, because jobs would inherit that.
 fn turn_size_limits_into_errors() {
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 fn parse() -> clap::error::Result<Cli> {
-    let command = help::command().color(output::color_of_help(env::args_os()));
+    let command = args::command().color(output::color_of_help(env::args_os()));
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
+}
+
+/// Prints the help, the version or a usage error, which clap returns in place of arguments.
+fn print_answer(answer: clap::Error) -> ExitStatus {
+    let answer = help::with_hint(answer, &env::args_os().collect::<Vec<_>>());
+    match answer.print() {
+        _ if answer.use_stderr() => ExitStatus::USAGE,
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            output::warn(&format!("could not print to standard output: {error}"));
+            ExitStatus::IO
+        }
+        _ => ExitStatus::SUCCESS,
+    }
 }
 
 fn run(cli: &Cli) -> Result<ExitStatus> {
@@ -69,37 +64,15 @@ fn run(cli: &Cli) -> Result<ExitStatus> {
         show_utc();
     }
     let mut out = Output::new(&cli.global);
-    let done = run_verb(cli, &mut out);
-    // The output comes before the error message.
+    let done = commands::run(cli, &mut out);
+    // The output is flushed first, so that the error message comes after it.
     let flushed = out.flush();
     let status = done?;
     flushed.map(|()| status)
 }
 
-fn run_verb(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
-    let global = &cli.global;
-    match &cli.verb {
-        Verb::Init => init::run(global, out),
-        Verb::Enqueue(args) => enqueue::run(global, args, out),
-        Verb::Work(args) => work::run(global, args),
-        Verb::Inspect(args) => inspect::run(global, args, out),
-        Verb::Logs(args) => logs::run(global, args, out),
-        Verb::Wait(args) => wait::run(global, args, out),
-        Verb::Cancel(args) => cancel::run(global, args, out),
-        Verb::Retry(args) => retry::run(global, args, out),
-        Verb::Resolve(args) => resolve::run(global, args, out),
-        Verb::Check(args) => check::run(global, args, out),
-        Verb::Explain(args) => explain::run(global, args, out),
-        Verb::Prune(args) => prune::run(global, args, out),
-        Verb::Doctor(args) => doctor::run(global, args, out),
-        Verb::Backup(args) => backup::run(global, args, out),
-        Verb::Restore(args) => restore::run(global, args, out),
-        Verb::Pause(args) => pause::run(global, args, true, out),
-        Verb::Apply(args) => apply::run(global, args, out),
-        Verb::Limit(args) => limit::run(global, args, out),
-        Verb::Resume(args) => pause::run(global, args, false, out),
-        Verb::Completions(args) => completions::run(args, out),
-        Verb::Man => man::run(out),
-        Verb::Schema => schema::run(out),
-    }
+fn print_error(error: &anyhow::Error) -> ExitStatus {
+    let CliError { status, message, hint } = describe(error);
+    output::print_error(&message, hint.as_deref());
+    status
 }

@@ -1,22 +1,20 @@
-//! The command line: one file a verb. Errors become words, a hint and an exit status in `error` alone.
+//! The command line. Start with `main`, which shows a call from its arguments to its exit status. `args` and `options`
+//! declare what can be typed, and `commands` has a file for each verb. Only `error` turns errors into messages and exit
+//! statuses.
 
 mod args;
 mod batch;
 mod commands;
-mod definition_text;
+mod definition;
 pub mod error;
-mod examples;
 mod help;
 mod locate;
 mod main;
 mod options;
 mod output;
 mod plan;
-mod poll;
-mod stale_definition;
-mod status_text;
+mod status;
+mod typed_time;
 mod values;
-mod waiter;
-mod worker_status;
 
 pub use main::main;

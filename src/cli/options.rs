@@ -1,61 +1,74 @@
-//! The options of one job: flags of `enqueue`, and keys of a line of its `--batch`.
+//! The options of one job. The flags of `enqueue` and the keys of a `--batch` line are one type, so that a new option
+//! works in both places.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
 use std::env;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use serde::de::DeserializeOwned;
-use serde_json::{Number, Value};
+use serde::Deserialize;
+use serde::de::value::MapDeserializer;
+use serde_json::{Map, Value};
 
 use super::error::CliError;
+use super::typed_time::At;
 use super::values;
-use crate::jobfile::near_names;
-use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, JobSpec, PolicyLayer};
+use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, JobDefinition, PolicyLayer};
 use crate::store::OnConflict;
-use crate::text::{At, Millis, Timestamp};
+use crate::text::{Millis, Timestamp, near_names};
 
-/// Options of one job. A flag and the key of the same name have the same meaning and the same value parser.
-#[derive(Clone, Debug, Default, PartialEq, Args)]
+/// The options of one job. Each field is a flag, and a key of a batch line with the same meaning and the same values.
+#[derive(Clone, Debug, Default, PartialEq, Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[command(next_help_heading = "Options of the job (they override the job file)")]
 pub struct JobOptions {
     /// The name of an ad hoc job
     #[arg(long, value_name = "NAME", value_parser = values::name, help_heading = None::<&'static str>)]
+    #[serde(deserialize_with = "line::name")]
     pub name: Option<String>,
     /// An ad hoc job: a line for /bin/sh
     #[arg(short = 'c', value_name = "LINE", conflicts_with_all = ["names", "batch"], help_heading = None::<&'static str>)]
     #[arg(value_parser = OsStringValueParser::new().map(|line| Command::Shell(Bytes::from(line.as_os_str()))))]
+    #[serde(deserialize_with = "line::command")]
     pub command: Option<Command>,
     /// Appended to the command of NAME; without a name the command
     #[arg(last = true, value_name = "ARG", help_heading = None::<&'static str>)]
     #[arg(value_parser = OsStringValueParser::new().map(|arg| Bytes::from(arg.as_os_str())))]
+    #[serde(deserialize_with = "line::args")]
     pub args: Vec<Bytes>,
     /// The queue it waits in
     #[arg(long, value_name = "QUEUE", value_parser = values::name)]
+    #[serde(deserialize_with = "line::name")]
     pub queue: Option<String>,
     /// Higher first, -1000 to 1000
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::priority)]
+    #[serde(deserialize_with = "line::priority")]
     pub priority: Option<i32>,
     /// Due after this time
     #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse, conflicts_with = "at")]
+    #[serde(rename = "in", deserialize_with = "line::duration")]
     pub delay: Option<Millis>,
     /// Due at this time.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
     #[arg(help = "HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339")]
+    #[serde(deserialize_with = "line::at")]
     pub at: Option<At>,
     /// Number of attempts, the first included
     #[arg(long, value_name = "N", value_parser = values::max_attempts)]
+    #[serde(deserialize_with = "line::max_attempts")]
     pub max_attempts: Option<u32>,
     /// true, or false for exactly one attempt
     #[arg(long, value_name = "BOOL", hide_possible_values = true)]
     pub retryable: Option<bool>,
-    /// The delays between runs
+    /// The delays between attempts
     #[arg(long, value_name = "SPEC", allow_hyphen_values = true, value_parser = values::backoff)]
+    #[serde(deserialize_with = "line::backoff")]
     pub backoff: Option<Backoff>,
     /// Variation of delays: BOOL, a fraction 0 to 1, or DUR
     #[arg(long, value_name = "J", allow_hyphen_values = true, value_parser = values::jitter)]
+    #[serde(deserialize_with = "line::jitter")]
     pub jitter: Option<Jitter>,
     /// Retry only these error codes
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = CodePattern::parse)]
@@ -65,37 +78,71 @@ pub struct JobOptions {
     pub never_retry_for: Option<Vec<CodePattern>>,
     /// The limit of each attempt
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::above_zero)]
+    #[serde(deserialize_with = "line::above_zero")]
     pub timeout: Option<Millis>,
     /// Between SIGTERM and SIGKILL
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse)]
+    #[serde(deserialize_with = "line::duration")]
     pub grace_period: Option<Millis>,
     /// Give up this long after the due time
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::above_zero)]
+    #[serde(deserialize_with = "line::above_zero")]
     pub expires_in: Option<Millis>,
     /// A variable of its environment; repeatable
     #[arg(long, value_name = "K=V", value_parser = OsStringValueParser::new().try_map(values::variable))]
+    #[serde(deserialize_with = "line::env")]
     pub env: Vec<(Bytes, Bytes)>,
     /// The directory it runs in
     #[arg(long, value_name = "DIR")]
+    #[serde(deserialize_with = "line::cwd")]
     pub cwd: Option<PathBuf>,
     /// At most one unfinished job may hold the key
-    #[arg(long, value_name = "K", value_parser = values::nonempty)]
+    #[arg(long, value_name = "K", value_parser = values::key)]
+    #[serde(deserialize_with = "line::key")]
     pub unique_key: Option<String>,
     /// If it is held: skip, replace or error
     #[arg(long, value_name = "ACTION", value_parser = values::on_conflict)]
+    #[serde(deserialize_with = "line::on_conflict")]
     pub on_conflict: Option<OnConflict>,
     /// Never enqueue twice with this key
-    #[arg(long, value_name = "K", value_parser = values::nonempty)]
+    #[arg(long, value_name = "K", value_parser = values::key)]
+    #[serde(deserialize_with = "line::key")]
     pub idempotency_key: Option<String>,
     /// Start it only when these jobs have succeeded
     #[arg(long, value_name = "ID,ID", value_delimiter = ',', value_parser = values::id)]
+    #[serde(deserialize_with = "line::after")]
     pub after: Vec<i64>,
     /// Without the jobs that the file says it is after
     #[arg(long)]
+    #[serde(deserialize_with = "line::no_deps")]
     pub no_deps: bool,
 }
 
 impl JobOptions {
+    /// Reads the keys of a batch line. The error names the key.
+    pub fn from_line(keys: Map<String, Value>) -> Result<Self, String> {
+        let last = RefCell::new(String::new());
+        let keys = keys.into_iter().inspect(|(key, _)| last.borrow_mut().clone_from(key));
+        Self::deserialize(MapDeserializer::new(keys)).map_err(|why: serde_json::Error| {
+            let key = last.borrow();
+            let known = Self::keys();
+            if known.contains(&key) {
+                return format!("{key:?}: {why}");
+            }
+            match near_names(&key, known.iter().map(String::as_str)).first() {
+                Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
+                None => format!("unknown key {key:?}; keys are {}", known.join(", ")),
+            }
+        })
+    }
+
+    /// The keys of a batch line: the names of the flags.
+    pub fn keys() -> Vec<String> {
+        let flags = Self::augment_args(clap::Command::new("line"));
+        let name = |flag: &clap::Arg| flag.get_long().unwrap_or(flag.get_id().as_str()).replace('-', "_");
+        flags.get_arguments().map(name).collect()
+    }
+
     pub fn policy(&self) -> PolicyLayer {
         PolicyLayer {
             retryable: self.retryable,
@@ -106,7 +153,7 @@ impl JobOptions {
         }
     }
 
-    /// Contradictions between options of one level are errors, as they are in the job file.
+    /// Refuses options that contradict each other, as the job file does.
     pub fn check(&self) -> Result<()> {
         if let Some(contradiction) = self.policy().contradictions().first() {
             return Err(CliError::usage(contradiction.to_string()).into());
@@ -118,58 +165,70 @@ impl JobOptions {
     }
 
     /// Lays these options over a definition whose policy is resolved.
-    pub fn apply(&self, spec: &mut JobSpec) -> Result<()> {
-        if let Some(jitter) = self.jitter {
-            spec.policy.backoff.jitter = jitter;
+    pub fn apply(&self, definition: &mut JobDefinition) -> Result<()> {
+        // All fields are named here, so that a new option is not forgotten.
+        let Self {
+            queue,
+            priority,
+            jitter,
+            timeout,
+            grace_period,
+            expires_in,
+            env,
+            cwd,
+            unique_key,
+            // `Planner` has resolved these already, together with the policy of the file.
+            max_attempts: _,
+            retryable: _,
+            backoff: _,
+            auto_retry_for: _,
+            never_retry_for: _,
+            // These belong to the job and not to its definition, or select the definition.
+            name: _,
+            command: _,
+            args: _,
+            delay: _,
+            at: _,
+            on_conflict: _,
+            idempotency_key: _,
+            after: _,
+            no_deps: _,
+        } = self;
+        if let Some(jitter) = jitter {
+            definition.policy.backoff.jitter = *jitter;
         }
-        if let Some(queue) = &self.queue {
-            spec.queue.clone_from(queue);
+        if let Some(queue) = queue {
+            definition.queue.clone_from(queue);
         }
-        spec.priority = self.priority.unwrap_or(spec.priority);
-        spec.timeout = self.timeout.or(spec.timeout);
-        spec.grace_period = self.grace_period.unwrap_or(spec.grace_period);
-        spec.expires_in = self.expires_in.or(spec.expires_in);
-        spec.env.extend(self.env.iter().cloned());
-        if let Some(cwd) = &self.cwd {
+        definition.priority = priority.unwrap_or(definition.priority);
+        definition.timeout = timeout.or(definition.timeout);
+        definition.grace_period = grace_period.unwrap_or(definition.grace_period);
+        definition.expires_in = expires_in.or(definition.expires_in);
+        definition.env.extend(env.iter().cloned());
+        if let Some(cwd) = cwd {
             let here = env::current_dir().context("could not find the current directory")?;
-            spec.cwd = Bytes::from(here.join(cwd).as_os_str());
+            definition.cwd = Bytes::from(here.join(cwd).as_os_str());
         }
-        if self.unique_key.is_some() {
-            spec.unique_key.clone_from(&self.unique_key);
+        if unique_key.is_some() {
+            definition.unique_key.clone_from(unique_key);
         }
         Ok(())
     }
 
-    /// Sets the option of a key of a batch line: a value has the parser of its flag, and null is as if the key were absent.
-    /// False if there is no such key; the error says what is allowed.
-    pub fn set(&mut self, key: &str, value: Value) -> Result<bool, String> {
-        match key {
-            "name" => self.name = text(value, values::name)?,
-            "command" => self.command = command(value)?,
-            "args" => self.args = read(value, bytes)?.unwrap_or_default(),
-            "queue" => self.queue = text(value, values::name)?,
-            "priority" => self.priority = number(value, values::priority)?,
-            "in" => self.delay = text(value, Millis::parse)?,
-            "at" => self.at = text(value, At::parse)?,
-            "max_attempts" => self.max_attempts = number(value, values::max_attempts)?,
-            "retryable" => self.retryable = read(value, Ok)?,
-            "backoff" => self.backoff = backoff(value)?,
-            "jitter" => self.jitter = jitter(value)?,
-            "auto_retry_for" => self.auto_retry_for = read(value, Ok)?,
-            "never_retry_for" => self.never_retry_for = read(value, Ok)?,
-            "timeout" => self.timeout = text(value, values::above_zero)?,
-            "grace_period" => self.grace_period = text(value, Millis::parse)?,
-            "expires_in" => self.expires_in = text(value, values::above_zero)?,
-            "env" => self.env = read(value, environment)?.unwrap_or_default(),
-            "cwd" => self.cwd = read(value, without_nul)?.map(PathBuf::from),
-            "unique_key" => self.unique_key = text(value, values::nonempty)?,
-            "on_conflict" => self.on_conflict = text(value, values::on_conflict)?,
-            "idempotency_key" => self.idempotency_key = text(value, values::nonempty)?,
-            "after" => self.after = read(value, Ok)?.unwrap_or_default(),
-            "no_deps" => self.no_deps = read(value, Ok)?.unwrap_or_default(),
-            _ => return Ok(false),
+    /// These options without those that do not change the definition: lines for which this is equal share one
+    /// definition.
+    #[must_use]
+    pub fn definition_part(&self) -> Self {
+        Self {
+            args: Vec::new(),
+            delay: None,
+            at: None,
+            on_conflict: None,
+            idempotency_key: None,
+            after: Vec::new(),
+            no_deps: false,
+            ..self.clone()
         }
-        Ok(true)
     }
 
     /// The due time, if these options give one.
@@ -178,72 +237,96 @@ impl JobOptions {
     }
 }
 
-/// The error for an unknown key.
-pub fn unknown_key(key: &str) -> String {
-    let known = JobOptions::augment_args(clap::Command::new("line"));
-    let known =
-        known.get_arguments().map(|arg| arg.get_long().unwrap_or(arg.get_id().as_str()).replace('-', "_"));
-    let known: Vec<String> = known.collect();
-    match near_names(key, known.iter().map(String::as_str)).first() {
-        Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
-        None => format!("unknown key {key:?}; keys are {}", known.join(", ")),
+/// Readers of the keys of a batch line. Each reads one JSON type, and then accepts the same values as the flag. A null
+/// counts as an absent key.
+mod line {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer};
+    use serde_json::{Number, Value};
+
+    use crate::cli::typed_time::At;
+    use crate::cli::values;
+    use crate::model::{Backoff, Bytes, Command, Jitter};
+    use crate::store::OnConflict;
+    use crate::text::Millis;
+
+    macro_rules! readers {
+        ($($name:ident($json:ty) -> $value:ty: $parse:expr;)+) => {$(
+            pub fn $name<'de, D: Deserializer<'de>>(json: D) -> Result<$value, D::Error> {
+                let Some(json) = Option::<$json>::deserialize(json)? else { return Ok(<$value>::default()) };
+                let parse: fn($json) -> Result<_, String> = $parse;
+                parse(json).map(Into::into).map_err(D::Error::custom)
+            }
+        )+};
+    }
+
+    readers! {
+        name(String) -> Option<String>: |text| values::name(&text);
+        key(String) -> Option<String>: |text| values::key(&text);
+        command(TextOrTexts) -> Option<Command>: |command| match command {
+            TextOrTexts::One(line) => Ok(Command::Shell(bytes(line)?)),
+            TextOrTexts::Many(words) => Ok(Command::Argv(all_bytes(words)?)),
+        };
+        args(Vec<String>) -> Vec<Bytes>: all_bytes;
+        priority(Number) -> Option<i32>: |number| values::priority(&number.to_string());
+        max_attempts(Number) -> Option<u32>: |number| values::max_attempts(&number.to_string());
+        duration(String) -> Option<Millis>: |text| Millis::parse(&text);
+        above_zero(String) -> Option<Millis>: |text| values::above_zero(&text);
+        at(String) -> Option<At>: |text| At::parse(&text);
+        backoff(TextOrTexts) -> Option<Backoff>: |backoff| match backoff {
+            TextOrTexts::One(text) => values::backoff(&text),
+            TextOrTexts::Many(delays) => values::delays(delays.iter().map(String::as_str)),
+        };
+        jitter(Value) -> Option<Jitter>: |jitter| match jitter {
+            Value::String(text) => values::jitter(&text),
+            Value::Bool(_) | Value::Number(_) => values::jitter(&jitter.to_string()),
+            _ => Err("expected true, false, a fraction or a duration".to_owned()),
+        };
+        env(BTreeMap<String, String>) -> Vec<(Bytes, Bytes)>: variables;
+        cwd(String) -> Option<PathBuf>: |path| Ok(PathBuf::from(bytes(path)?.as_os_str()));
+        on_conflict(String) -> Option<OnConflict>: |text| values::on_conflict(&text);
+        after(Vec<i64>) -> Vec<i64>: Ok;
+        no_deps(bool) -> bool: Ok;
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a string or an array of strings")]
+    enum TextOrTexts {
+        One(String),
+        Many(Vec<String>),
+    }
+
+    /// Text without a NUL byte, which the kernel could not pass to a command.
+    fn bytes(text: String) -> Result<Bytes, String> {
+        if text.contains('\0') { Err("it holds a NUL byte".to_owned()) } else { Ok(Bytes(text.into_bytes())) }
+    }
+
+    fn variables(entries: BTreeMap<String, String>) -> Result<Vec<(Bytes, Bytes)>, String> {
+        let entry =
+            |(name, value): (String, String)| Ok((values::variable_name(name.into_bytes())?, bytes(value)?));
+        entries.into_iter().map(entry).collect()
+    }
+
+    fn all_bytes(texts: Vec<String>) -> Result<Vec<Bytes>, String> {
+        texts.into_iter().map(bytes).collect()
     }
 }
 
-/// Reads a JSON value of the type that `parse` takes.
-fn read<Json: DeserializeOwned, T>(
-    value: Value,
-    parse: impl FnOnce(Json) -> Result<T, String>,
-) -> Result<Option<T>, String> {
-    let json: Option<Json> = serde_json::from_value(value).map_err(|error| error.to_string())?;
-    json.map(parse).transpose()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn text<T>(value: Value, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, String> {
-    read(value, |text: String| parse(&text))
-}
-
-fn number<T>(value: Value, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, String> {
-    read(value, |number: Number| parse(&number.to_string()))
-}
-
-/// A string that the kernel can be given.
-fn without_nul(text: String) -> Result<String, String> {
-    if text.contains('\0') { Err("it holds a NUL byte".to_owned()) } else { Ok(text) }
-}
-
-fn bytes(texts: Vec<String>) -> Result<Vec<Bytes>, String> {
-    texts.into_iter().map(|text| Ok(Bytes(without_nul(text)?.into_bytes()))).collect()
-}
-
-fn environment(entries: BTreeMap<String, String>) -> Result<Vec<(Bytes, Bytes)>, String> {
-    let entry = |(name, value): (String, String)| {
-        Ok((values::variable_name(name.into_bytes())?, Bytes(without_nul(value)?.into_bytes())))
-    };
-    entries.into_iter().map(entry).collect()
-}
-
-fn command(value: Value) -> Result<Option<Command>, String> {
-    match value {
-        Value::Array(_) => read(value, |words| Ok(Command::Argv(bytes(words)?))),
-        _ => read(value, |line| Ok(Command::Shell(Bytes(without_nul(line)?.into_bytes())))),
-    }
-}
-
-fn backoff(value: Value) -> Result<Option<Backoff>, String> {
-    match value {
-        Value::Array(_) => {
-            read(value, |delays: Vec<String>| values::delays(delays.iter().map(String::as_str)))
-        }
-        _ => text(value, values::backoff),
-    }
-}
-
-fn jitter(value: Value) -> Result<Option<Jitter>, String> {
-    match value {
-        Value::Null => Ok(None),
-        Value::String(text) => values::jitter(&text).map(Some),
-        Value::Bool(_) | Value::Number(_) => values::jitter(&value.to_string()).map(Some),
-        _ => Err("expected true, false, a fraction or a duration".to_owned()),
+    #[test]
+    fn every_flag_is_a_key_of_a_batch_line() {
+        let unknown = serde_json::from_str::<JobOptions>(r#"{"?": 0}"#).unwrap_err().to_string();
+        // unknown field `?`, expected one of `name`, `command`, …
+        let mut keys: Vec<&str> = unknown.split('`').skip(3).step_by(2).collect();
+        let mut flags = JobOptions::keys();
+        keys.sort_unstable();
+        flags.sort_unstable();
+        assert_eq!(keys, flags);
     }
 }

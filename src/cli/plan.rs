@@ -1,4 +1,4 @@
-//! From options to the jobs that are enqueued.
+//! Builds jobs from options and the job file, for `enqueue` and `retry --redefine`.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -13,15 +13,17 @@ use super::error::CliError;
 use super::locate;
 use super::options::JobOptions;
 use crate::jobfile::JobFile;
-use crate::model::{Bytes, Command, JobSpec, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, Strategy, check_name};
-use crate::store::{After, JobRow, NewJob, Replacement};
+use crate::model::{
+    Bytes, Command, JobDefinition, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, Strategy, check_name,
+};
+use crate::store::{Dependency, JobRow, NewJob};
 use crate::text::Timestamp;
 
-/// Makes jobs of options. The options of a job come in levels, the nearest first: a line of a batch over the command line.
+/// Builds jobs from layers of options. The first layer wins: a batch line comes before the command line.
 pub struct Planner<'a> {
     global: &'a Global,
     now: Timestamp,
-    /// Read when the first job needs the file.
+    /// Read only when a job needs it, because ad hoc jobs work without a job file.
     file: OnceCell<JobFile>,
 }
 
@@ -40,85 +42,93 @@ impl<'a> Planner<'a> {
     }
 
     /// The definition of a job: a declared or an ad hoc one, with the options laid over it.
-    pub fn spec(&self, options: &[&JobOptions]) -> Result<JobSpec> {
-        let policies: Vec<PolicyLayer> = options.iter().map(|level| level.policy()).collect();
+    pub fn definition(&self, options: &[&JobOptions]) -> Result<JobDefinition> {
+        let policies: Vec<PolicyLayer> = options.iter().map(|layer| layer.policy()).collect();
         let policies: Vec<&PolicyLayer> = policies.iter().collect();
-        let command = options.iter().find_map(|level| level.command.as_ref());
-        let name = options.iter().find_map(|level| level.name.as_deref());
-        let mut spec = match (command, name) {
+        let command = options.iter().find_map(|layer| layer.command.as_ref());
+        let name = options.iter().find_map(|layer| layer.name.as_deref());
+        let mut definition = match (command, name) {
             (Some(command), name) => ad_hoc(command, name, &policies)?,
             (None, Some(name)) => self.declared(name, &policies)?,
             (None, None) => bail!(CliError::usage("a \"name\" or a \"command\" is needed")),
         };
-        for level in options.iter().rev() {
-            level.apply(&mut spec)?;
+        for layer in options.iter().rev() {
+            layer.apply(&mut definition)?;
         }
-        Ok(spec)
+        Ok(definition)
     }
 
-    /// The jobs of one call that names these declared jobs.
+    /// The jobs for these names of the job file, with their dependencies.
     pub fn declared_jobs(&self, names: Vec<String>, options: &JobOptions) -> Result<Vec<NewJob>> {
-        let mut call = Call { named: names.iter().cloned().collect(), ..Call::default() };
+        let mut request =
+            EnqueueRequest { named: names.iter().cloned().collect(), ..EnqueueRequest::default() };
         for name in names {
-            // A job that an earlier one is after went in front of that one.
-            if !call.early.remove(&name) {
+            // It was added already if an earlier name depends on it.
+            if !request.early.remove(&name) {
                 let options = JobOptions { name: Some(name), ..options.clone() };
-                let spec = Arc::new(self.spec(&[&options])?);
-                self.add(&mut call, spec, &[&options])?;
+                let definition = Arc::new(self.definition(&[&options])?);
+                self.add(&mut request, definition, &[&options])?;
             }
         }
-        Ok(call.jobs)
+        Ok(request.jobs)
     }
 
-    /// Adds a job to a call, and before it what the job file says it is after, unless the call has that already.
-    pub fn add(&self, call: &mut Call, spec: Arc<JobSpec>, options: &[&JobOptions]) -> Result<()> {
-        let job = self.job(spec, options)?;
-        let no_deps = options.iter().any(|level| level.no_deps);
-        let declared = if job.spec.ad_hoc { None } else { self.file()?.job(&job.spec.name) };
+    /// Adds a job to a request. Those of its dependencies in the job file that the request does not have yet are added
+    /// before it.
+    pub fn add(
+        &self,
+        request: &mut EnqueueRequest,
+        definition: Arc<JobDefinition>,
+        options: &[&JobOptions],
+    ) -> Result<()> {
+        let job = self.job(definition, options)?;
+        let no_deps = options.iter().any(|layer| layer.no_deps);
+        let declared = if job.definition.ad_hoc { None } else { self.file()?.job(&job.definition.name) };
         let Some(declared) = declared.filter(|_| !no_deps) else {
-            call.push(job, &[]);
+            request.push(job, &[]);
             return Ok(());
         };
-        for before in self.file()?.in_order(declared) {
-            let name = &before.spec.name;
-            if *name == job.spec.name || call.index.contains_key(name) {
+        for before in self.file()?.with_dependencies(declared) {
+            let name = &before.definition.name;
+            if *name == job.definition.name || request.index.contains_key(name) {
                 continue;
             }
-            let dependency = if call.named.contains(name) {
-                call.early.insert(name.clone());
+            let dependency = if request.named.contains(name) {
+                request.early.insert(name.clone());
                 let own = JobOptions { name: Some(name.clone()), ..options[0].clone() };
-                self.job(Arc::new(self.spec(&[&own])?), &[&own])?
+                self.job(Arc::new(self.definition(&[&own])?), &[&own])?
             } else {
-                let job = self.job(Arc::new(before.spec.clone()), &[])?;
+                let job = self.job(Arc::new(before.definition.clone()), &[])?;
                 NewJob { is_dependency: true, ..job }
             };
-            call.push(dependency, &before.after);
+            request.push(dependency, &before.after);
         }
-        call.push(job, &declared.after);
+        request.push(job, &declared.after);
         Ok(())
     }
 
     /// One job of a definition.
-    pub fn job(&self, spec: Arc<JobSpec>, options: &[&JobOptions]) -> Result<NewJob> {
-        let args = options.iter().map(|level| &level.args).find(|args| !args.is_empty());
+    pub fn job(&self, definition: Arc<JobDefinition>, options: &[&JobOptions]) -> Result<NewJob> {
+        let args = options.iter().map(|layer| &layer.args).find(|args| !args.is_empty());
         let args = args.cloned().unwrap_or_default();
-        let after = options.iter().map(|level| &level.after).find(|after| !after.is_empty());
-        check_limits(&spec, &args)?;
+        let after = options.iter().map(|layer| &layer.after).find(|after| !after.is_empty());
+        check_limits(&definition, &args)?;
         Ok(NewJob {
             args,
-            run_at: options.iter().find_map(|level| level.run_at(self.now)),
-            idempotency_key: options.iter().find_map(|level| level.idempotency_key.clone()),
-            on_conflict: options.iter().find_map(|level| level.on_conflict).unwrap_or_default(),
-            after: after.into_iter().flatten().copied().map(After::Job).collect(),
-            ..NewJob::new(spec)
+            run_at: options.iter().find_map(|layer| layer.run_at(self.now)),
+            idempotency_key: options.iter().find_map(|layer| layer.idempotency_key.clone()),
+            on_conflict: options.iter().find_map(|layer| layer.on_conflict).unwrap_or_default(),
+            dependencies: after.into_iter().flatten().copied().map(Dependency::Job).collect(),
+            ..NewJob::new(definition)
         })
     }
 
-    /// A job of the present definition in place of this one, with its arguments and keys. A declared unique key goes first.
-    pub fn replacement(&self, old: &JobRow) -> Result<Replacement> {
-        let (id, name) = (old.id, &old.spec.name);
-        if old.spec.ad_hoc || self.file()?.job(name).is_none() {
-            return Ok(Replacement { id, job: None });
+    /// A job to replace this one: the definition of the job file, with the arguments and keys of the old job. A unique
+    /// key that the job file declares wins over the old one. None if the file does not declare the job.
+    pub fn replacement(&self, old: &JobRow) -> Result<Option<NewJob>> {
+        let name = &old.definition.name;
+        if old.definition.ad_hoc || self.file()?.job(name).is_none() {
+            return Ok(None);
         }
         let options = JobOptions {
             name: Some(name.clone()),
@@ -126,45 +136,48 @@ impl<'a> Planner<'a> {
             idempotency_key: old.idempotency_key.clone(),
             ..JobOptions::default()
         };
-        let mut spec = self.spec(&[&options])?;
-        spec.unique_key = spec.unique_key.or_else(|| old.spec.unique_key.clone());
-        Ok(Replacement { id, job: Some(self.job(Arc::new(spec), &[&options])?) })
+        let mut definition = self.definition(&[&options])?;
+        definition.unique_key = definition.unique_key.or_else(|| old.definition.unique_key.clone());
+        Ok(Some(self.job(Arc::new(definition), &[&options])?))
     }
 
-    fn declared(&self, name: &str, policies: &[&PolicyLayer]) -> Result<JobSpec> {
+    fn declared(&self, name: &str, policies: &[&PolicyLayer]) -> Result<JobDefinition> {
         let file = self.file()?;
         let job = file.job(name).ok_or_else(|| locate::not_declared(file, name))?;
-        let [near, far] = &job.layers;
-        let policy = RetryPolicy::resolve(policies, &[near, far], &RetryPolicy::default());
-        Ok(JobSpec { policy, ..job.spec.clone() })
+        let [own, defaults] = &job.layers;
+        let policy = RetryPolicy::resolve(policies, &[own, defaults], &RetryPolicy::default());
+        Ok(JobDefinition { policy, ..job.definition.clone() })
     }
 }
 
-/// The jobs of one call.
+/// The jobs that one call enqueues in one transaction.
 #[derive(Default)]
-pub struct Call {
+pub struct EnqueueRequest {
     pub jobs: Vec<NewJob>,
     /// The first job of each declared name.
     index: HashMap<String, usize>,
-    /// The names that were typed; options are for these alone.
+    /// The names that were typed. The options of the command line apply only to these, even where one of them is also a
+    /// dependency of another.
     named: HashSet<String>,
-    /// Typed names that an earlier typed name is after.
+    /// The typed names that were added before their turn, because an earlier typed name depends on them.
     early: HashSet<String>,
 }
 
-impl Call {
-    /// Adds a job that is after these, which the call has.
+impl EnqueueRequest {
+    /// Adds a job that depends on these names, which the request has already.
     fn push(&mut self, mut job: NewJob, after: &[String]) {
-        job.after.extend(after.iter().filter_map(|name| self.index.get(name)).copied().map(After::InCall));
-        if !job.spec.ad_hoc {
-            self.index.entry(job.spec.name.clone()).or_insert(self.jobs.len());
+        job.dependencies
+            .extend(after.iter().filter_map(|name| self.index.get(name)).copied().map(Dependency::InCall));
+        if !job.definition.ad_hoc {
+            self.index.entry(job.definition.name.clone()).or_insert(self.jobs.len());
         }
         self.jobs.push(job);
     }
 }
 
-/// A job that no file declares: it runs once unless the options say otherwise, in the caller's directory.
-fn ad_hoc(command: &Command, name: Option<&str>, policies: &[&PolicyLayer]) -> Result<JobSpec> {
+/// The definition of a job that no file declares: one attempt unless the options ask for more, in the caller's
+/// directory.
+fn ad_hoc(command: &Command, name: Option<&str>, policies: &[&PolicyLayer]) -> Result<JobDefinition> {
     let is_empty = match command {
         Command::Shell(line) => line.0.iter().all(u8::is_ascii_whitespace),
         Command::Argv(words) => words.first().is_none_or(|program| program.0.is_empty()),
@@ -172,9 +185,9 @@ fn ad_hoc(command: &Command, name: Option<&str>, policies: &[&PolicyLayer]) -> R
     if is_empty {
         bail!(CliError::usage("the command is empty"));
     }
-    let backoff = policies.iter().find_map(|level| level.backoff.as_ref());
+    let backoff = policies.iter().find_map(|layer| layer.backoff.as_ref());
     let is_list = backoff.is_some_and(|backoff| matches!(backoff.strategy, Strategy::List { .. }));
-    if backoff.is_some() && !is_list && policies.iter().all(|level| level.max_attempts.is_none()) {
+    if backoff.is_some() && !is_list && policies.iter().all(|layer| layer.max_attempts.is_none()) {
         bail!(
             CliError::usage("--backoff has no effect on an ad hoc job, which runs once")
                 .hint("add --max-attempts N")
@@ -182,13 +195,14 @@ fn ad_hoc(command: &Command, name: Option<&str>, policies: &[&PolicyLayer]) -> R
     }
     let name = name.map_or_else(|| name_of(command), str::to_owned);
     let once = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
-    let mut spec = JobSpec::new(&name, command.clone(), Bytes::from(locate::current_dir()?.as_os_str()));
-    spec.ad_hoc = true;
-    spec.policy = RetryPolicy::resolve(policies, &[], &once);
-    Ok(spec)
+    let mut definition =
+        JobDefinition::new(&name, command.clone(), Bytes::from(locate::current_dir()?.as_os_str()));
+    definition.ad_hoc = true;
+    definition.policy = RetryPolicy::resolve(policies, &[], &once);
+    Ok(definition)
 }
 
-/// The program of the command, if it can serve as a name.
+/// The name of the command's program if that is a valid name, else `adhoc`.
 fn name_of(command: &Command) -> String {
     let first = match command {
         Command::Shell(line) => line.to_text().split_whitespace().next().unwrap_or_default().to_owned(),
@@ -198,18 +212,23 @@ fn name_of(command: &Command) -> String {
     if check_name(&program).is_ok() { program.into_owned() } else { "adhoc".to_owned() }
 }
 
-/// Refuses a command that the kernel could never execute (execve(2)) before the job is on disk.
-pub fn check_limits(spec: &JobSpec, args: &[Bytes]) -> Result<()> {
-    /// Bytes of all strings with a pointer each: three quarters of 8 MiB, the usual limit of the stack. A smaller limit
-    /// shows when the command is started.
+/// Refuses a command that the kernel could never execute (execve(2)), before the job is on disk.
+pub fn check_limits(definition: &JobDefinition, args: &[Bytes]) -> Result<()> {
+    /// The limit for all strings together, each with its pointer. The kernel allows at most 6 MiB, which is three
+    /// quarters of the usual stack limit of 8 MiB. With a lower stack limit the job is enqueued, and its start fails.
     const MAX_COMMAND_BYTES: usize = 6 << 20;
-    let command = match &spec.command {
+    let command = match &definition.command {
         Command::Shell(line) => std::slice::from_ref(line),
         Command::Argv(words) => words.as_slice(),
     };
-    let words =
-        spec.launcher.iter().chain(command).chain(args).map(|word| ("argument", word, word.0.len() + 1));
-    let variables = spec.env.iter().map(|(key, value)| ("variable", key, key.0.len() + value.0.len() + 2));
+    let words = definition
+        .launcher
+        .iter()
+        .chain(command)
+        .chain(args)
+        .map(|word| ("argument", word, word.0.len() + 1));
+    let variables =
+        definition.env.iter().map(|(key, value)| ("variable", key, key.0.len() + value.0.len() + 2));
     let mut total = 0;
     for (what, text, length) in words.chain(variables) {
         if length > MAX_ARG_STRLEN {

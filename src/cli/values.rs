@@ -1,10 +1,9 @@
-//! Values of options: from text to typed values. The errors list the allowed values.
+//! Parses the values of options and of batch lines. The errors list the allowed values.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::os::unix::ffi::OsStringExt;
 
-use crate::model::{self, Backoff, Bytes, Jitter, JobSpec, JobState, RetryPolicy, Strategy};
+use crate::model::{self, Backoff, Bytes, Jitter, JobDefinition, JobState, RetryPolicy, Strategy};
 use crate::store::OnConflict;
 use crate::text::Millis;
 
@@ -13,13 +12,18 @@ pub fn name(text: &str) -> Result<String, String> {
     model::check_name(text).map(|()| text.to_owned())
 }
 
-/// A key or a note: any text with a visible character.
+/// A note: any text that is not blank.
 pub fn nonempty(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("it must not be empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
+/// A unique or idempotency key.
+pub fn key(text: &str) -> Result<String, String> {
+    model::check_key(text).map(|()| text.to_owned())
+}
+
 pub fn priority(text: &str) -> Result<i32, String> {
-    let max = JobSpec::MAX_PRIORITY;
+    let max = JobDefinition::MAX_PRIORITY;
     text.parse()
         .ok()
         .filter(|priority| (-max..=max).contains(priority))
@@ -33,7 +37,7 @@ pub fn max_attempts(text: &str) -> Result<u32, String> {
             Err("0 would be a job that can never run; the first attempt counts, so 1 means no retry"
                 .to_owned())
         }
-        Ok(runs) if runs <= max => Ok(runs),
+        Ok(attempts) if attempts <= max => Ok(attempts),
         _ => Err(format!("it is the number of attempts, a whole number from 1 to {max}")),
     }
 }
@@ -47,7 +51,7 @@ pub fn slots(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(fits).ok_or_else(|| "it is a whole number from 1 to 4096".to_owned())
 }
 
-/// How long ago a job has finished, which is most often told in days.
+/// How long ago a job finished. The hint for a bare number offers days first, because most people mean days.
 pub fn age(text: &str) -> Result<Millis, String> {
     if is_digits(text) {
         return Err(format!("{text:?} has no unit; write \"{text}d\" for days or \"{text}h\" for hours"));
@@ -76,7 +80,7 @@ pub fn signal(text: &str) -> Result<i32, String> {
         .ok_or_else(|| "a signal is a name such as SIGKILL, or a number from 1 to 64".to_owned())
 }
 
-/// A state that a job does not leave by itself.
+/// A final state.
 pub fn finished_state(text: &str) -> Result<JobState, String> {
     match JobState::parse(text) {
         Some(state) if state.is_final() => Ok(state),
@@ -145,7 +149,7 @@ fn multiplier(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| format!("the multiplier {text:?} is not a number from 1 to 1000"))
 }
 
-/// Delays, each used once.
+/// A list of delays, each used once.
 pub fn delays<'a>(delays: impl Iterator<Item = &'a str>) -> Result<Backoff, String> {
     Ok(Backoff { strategy: list(delays)?, jitter: Jitter::DEFAULT })
 }
@@ -158,7 +162,7 @@ fn list<'a>(delays: impl Iterator<Item = &'a str>) -> Result<Strategy, String> {
     Ok(Strategy::List { delays, repeat_last: false })
 }
 
-/// `K=V`, a variable for the environment of a job.
+/// A variable for the environment of a job, as `K=V`.
 pub fn variable(entry: OsString) -> Result<(Bytes, Bytes), String> {
     let bytes = entry.into_vec();
     let Some(at) = bytes.iter().position(|byte| *byte == b'=') else {
@@ -169,26 +173,17 @@ pub fn variable(entry: OsString) -> Result<(Bytes, Bytes), String> {
 
 /// The name of a variable that a job can be given.
 pub fn variable_name(name: Vec<u8>) -> Result<Bytes, String> {
-    // The definition of a job is kept as JSON, whose keys are text.
+    // Definitions are stored as JSON, whose keys must be text.
     let text = String::from_utf8(name).map_err(|_| "the name of a variable is not UTF-8".to_owned())?;
     model::check_variable(&text).map(|()| Bytes(text.into_bytes()))
 }
 
-/// A job as it is typed.
+/// A job as a person names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobRef {
     Id(i64),
     /// One of the jobs of this name.
     Name(String),
-}
-
-impl fmt::Display for JobRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Id(id) => id.fmt(f),
-            Self::Name(name) => f.write_str(name),
-        }
-    }
 }
 
 impl JobRef {
@@ -202,7 +197,8 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A job, or one of its attempts, as it is typed. A name may end like the number of an attempt: `locate` knows the names.
+/// A job, or one of its attempts, as a person names it. `NAME.N` is read as the name of a job, because names may
+/// contain dots; `locate` tries it as attempt N of job NAME if no job has that name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOrAttempt {
     pub job: JobRef,
@@ -239,7 +235,8 @@ mod tests {
     use proptest::prelude::{any, prop_assert, proptest};
 
     use super::*;
-    use crate::text::mutated;
+    use crate::cli::typed_time::{At, PastTime};
+    use crate::text::{Timestamp, mutated};
 
     #[test]
     fn backoffs_as_they_are_typed() {
@@ -276,7 +273,7 @@ mod tests {
         }
     }
 
-    const TYPED: [&str; 22] = [
+    const TYPED: [&str; 34] = [
         "30s",
         "5s,1m,10m",
         "exponential:2s:3:5m",
@@ -299,11 +296,29 @@ mod tests {
         "a.b-c_D",
         "K=V",
         "inf",
+        "1h 30m",
+        "yesterday",
+        "2026-11-20",
+        "4:5",
+        "23:59:60",
+        "2026-11-21 14:30",
+        "2026-02-29T00:00",
+        "2026-11-21T14:30:00.5+23:59",
+        "9999-12-31 23:59:59",
+        "-9999-01-01T00:00:00Z",
+        "-9999-01-01",
+        "0000-00-00 24:00",
     ];
 
     proptest! {
         #[test]
-        fn no_value_panics(text in mutated(&TYPED), n in any::<u32>(), roll in 0.0..1.0_f64) {
+        fn no_value_panics(
+            text in mutated(&TYPED),
+            n in any::<u32>(),
+            jitter_sample in 0.0..1.0_f64,
+            now in any::<i64>(),
+            soon in 0..4_102_444_800_000_i64,
+        ) {
             let _ = (priority(&text), max_attempts(&text), slots(&text), signal(&text), id(&text), nonempty(&text));
             let _ = (name(&text), on_conflict(&text), JobOrAttempt::parse(&text), variable(text.clone().into()));
             let jitter = jitter(&text).unwrap_or(Jitter::DEFAULT);
@@ -311,8 +326,16 @@ mod tests {
                 let backoff = Backoff { strategy, jitter };
                 let nominal = backoff.strategy.nominal(n);
                 let (low, high) = backoff.window(nominal);
-                let drawn = backoff.draw(nominal, roll);
+                let drawn = backoff.draw(nominal, jitter_sample);
                 prop_assert!(low <= nominal && nominal <= high && low <= drawn && drawn <= high);
+            }
+            for now in [now, soon].map(Timestamp) {
+                if let Ok(at) = At::parse(&text) {
+                    prop_assert!(at.resolve(now) <= Timestamp::MAX.max(now));
+                }
+                if let Ok(past) = PastTime::parse(&text) {
+                    prop_assert!(past.resolve(now) <= Timestamp::MAX.max(now));
+                }
             }
         }
     }

@@ -1,68 +1,125 @@
-//! Mistakes that show only when the levels are seen together: successes with an error code, and codes in
-//! `auto_retry_for` and `never_retry_for` that their job can never end with.
+//! Finds mistakes between several values: retry keys that contradict each other, exit statuses that count as a success
+//! and have an error code, error codes that their job can never end with, and names of jobs that do not exist.
+//!
+//! The checks leave out values that could not be read, because those have a mistake already.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::codes::Codes;
 use super::diagnostics::{Mistakes, Span};
-use super::job::Job;
-use super::shared_keys::Level;
-use super::suggest::nearest;
-use crate::model::{CodePattern, ErrorCode, ExitRules, LISTABLE_RESERVED, Status, signal};
+use super::job::{ConfigLayer, Job};
+use crate::model::{
+    CodePattern, Contradiction, ErrorCode, ExitKey, ExitRules, LISTABLE_RESERVED, Status, signal,
+};
+use crate::text::nearest;
 
-/// Records every mistake between the levels; `file` holds the codes of the whole file.
-pub(super) fn check(jobs: &[Job], defaults: &Level, file: &Codes, mistakes: &mut Mistakes) {
-    defaults.retry.check(mistakes);
+/// Records the contradictions of the retry keys of each layer, and those of a job with `[defaults]`.
+pub(super) fn check_retries(jobs: &[Job], defaults: &ConfigLayer, mistakes: &mut Mistakes) {
+    check_contradictions(defaults, mistakes);
     for job in jobs {
-        job.level.retry.check(mistakes);
-        job.level.retry.check_against(&defaults.retry, mistakes);
+        check_contradictions(&job.layer, mistakes);
+        check_attempts(&job.layer, defaults, mistakes);
     }
-    check_successes(jobs, defaults, file, mistakes);
-    check_code_lists(jobs, defaults, file, mistakes);
 }
 
-/// Records exit statuses that have an error code and are a success at the same level.
-fn check_successes(jobs: &[Job], defaults: &Level, file: &Codes, mistakes: &mut Mistakes) {
-    let built_in = ExitRules::default().success;
-    for job in jobs {
-        // The successes in [defaults] are another level: a job may map them without a contradiction.
-        let same_level = match (&job.level.success, &defaults.success) {
-            (Some(own), _) => own,
-            (None, Some(_)) => continue,
-            (None, None) => &built_in,
+fn check_contradictions(layer: &ConfigLayer, mistakes: &mut Mistakes) {
+    let drop_one = || "drop one of the two".to_owned();
+    for contradiction in layer.policy.contradictions() {
+        let (key, hint, other) = match contradiction {
+            Contradiction::AttemptsWithoutRetry { .. } => {
+                ("max_attempts", drop_one(), Some(("forbids retries", "retryable")))
+            }
+            Contradiction::CodesWithoutRetry => {
+                ("auto_retry_for", drop_one(), Some(("forbids retries", "retryable")))
+            }
+            Contradiction::ListLength { max_attempts, list_attempts } => {
+                let or_repeat =
+                    if max_attempts > list_attempts { ", or set `repeat_last = true`" } else { "" };
+                let hint = format!("leave it out, or write `max_attempts = {list_attempts}`{or_repeat}");
+                ("max_attempts", hint, Some(("the delays", "backoff")))
+            }
+            Contradiction::NoCodes => {
+                let hint = "leave it out to retry every failure, or write `retryable = false`";
+                ("auto_retry_for", hint.to_owned(), None)
+            }
         };
-        job.codes.check_successes(|status| same_level.contains(&status), mistakes);
+        let Some(at) = layer.place(key) else { continue };
+        let mistake = mistakes.add(at, contradiction.to_string()).hint(hint);
+        if let Some((label, place)) = other.and_then(|(label, key)| Some((label, layer.place(key)?))) {
+            mistake.see(label, place);
+        }
     }
-    let for_all = defaults.success.as_ref().unwrap_or(&built_in);
+}
+
+/// Records a `max_attempts` that asks for more attempts than the list of delays in `[defaults]` is long enough for.
+fn check_attempts(layer: &ConfigLayer, defaults: &ConfigLayer, mistakes: &mut Mistakes) {
+    // A job that is not retryable, or has its own `backoff`, does not use the list.
+    if layer.policy.retryable == Some(false) || layer.place("backoff").is_some() {
+        return;
+    }
+    if let (Some(attempts), Some(most)) = (layer.policy.max_attempts, defaults.policy.list_attempts())
+        && attempts > most
+        && let (Some(at), Some(delays)) = (layer.place("max_attempts"), defaults.place("backoff"))
+    {
+        let what = format!(
+            "`max_attempts = {attempts}`, but the delays in [defaults] are enough for {most} attempts"
+        );
+        let hint = "list more delays, or set `repeat_last = true` there, or give this job its own `backoff`";
+        mistakes.add(at, what).hint(hint).see("the delays", delays);
+    }
+}
+
+/// Records exit statuses that have an error code although their layer counts them as a success: such a code is never
+/// used.
+pub(super) fn check_successes(jobs: &[Job], defaults: &ConfigLayer, file: &Codes, mistakes: &mut Mistakes) {
+    let own = |layer: &ConfigLayer| layer.place("success_exit_codes").is_some();
+    for job in jobs {
+        // If only [defaults] calls a status a success, a job may give it a code.
+        if own(&job.layer) || !own(defaults) {
+            let success = &job.layer.definition.exit.success;
+            check_exits(&job.codes, |status| success.contains(&status), mistakes);
+        }
+    }
+    let for_all = &defaults.definition.exit.success;
     let everywhere = |status: u8| {
-        let mut own = jobs.iter().filter_map(|job| job.level.success.as_ref());
+        let mut own = jobs.iter().filter(|job| own(&job.layer)).map(|job| &job.layer.definition.exit.success);
         for_all.contains(&status) && own.all(|list| list.contains(&status))
     };
-    file.check_successes(everywhere, mistakes);
+    check_exits(file, everywhere, mistakes);
 }
 
-/// Records each listed code that cannot occur. One in `[defaults]` is recorded once, not once a job.
-fn check_code_lists(jobs: &[Job], defaults: &Level, file: &Codes, mistakes: &mut Mistakes) {
-    let certain: Vec<(&Job, PossibleCodes)> = jobs
-        .iter()
-        .filter(|job| job.level.retry.has_code_lists() || defaults.retry.has_code_lists())
-        .filter(|job| !job.codes.incomplete && !file.incomplete)
-        .map(|job| (job, PossibleCodes::of(job, file)))
-        .collect();
-    for (job, possible) in &certain {
-        for (pattern, at) in job.level.retry.code_lists().into_iter().flatten().flatten() {
+fn check_exits(codes: &Codes, is_success: impl Fn(u8) -> bool, mistakes: &mut Mistakes) {
+    for (entry, at) in &codes.mapped {
+        if let ExitKey::Exact(status) = entry.key
+            && is_success(status)
+        {
+            mistakes
+                .add(at, format!("exit status {status} is a success, so it has no error code"))
+                .hint("take it out here, or out of `success_exit_codes` ([0] by default)");
+        }
+    }
+}
+
+/// Records each listed code that cannot occur; one in `[defaults]` is recorded once, not for each job.
+///
+/// A job is left out if its codes could not be read, because then it is unknown which codes can occur.
+pub(super) fn check_code_lists(jobs: &[Job], defaults: &ConfigLayer, file: &Codes, mistakes: &mut Mistakes) {
+    let has_lists = |job: &&Job| !job.layer.listed_codes.is_empty() || !defaults.listed_codes.is_empty();
+    let is_known = |job: &&Job| !job.codes.is_incomplete && !file.is_incomplete;
+    let known = jobs.iter().filter(has_lists).filter(is_known);
+    let known: Vec<_> = known.map(|job| (job, PossibleCodes::of(job, file))).collect();
+    for (job, possible) in &known {
+        for (_, pattern, at) in &job.layer.listed_codes {
             if !possible.include(pattern) {
                 possible.refuse(pattern, at, job, mistakes);
             }
         }
     }
-    for (index, list) in defaults.retry.code_lists().into_iter().enumerate() {
-        let inherits = |job: &Job| job.level.retry.code_lists()[index].is_none();
-        for (pattern, at) in list.into_iter().flatten() {
-            let misfit = certain.iter().find(|(job, possible)| inherits(job) && !possible.include(pattern));
-            if let Some((job, possible)) = misfit {
-                possible.refuse(pattern, at, job, mistakes);
-            }
+    for (key, pattern, at) in &defaults.listed_codes {
+        let inherits = |job: &Job| job.layer.place(key).is_none();
+        let misfit = known.iter().find(|(job, possible)| inherits(job) && !possible.include(pattern));
+        if let Some((job, possible)) = misfit {
+            possible.refuse(pattern, at, job, mistakes);
         }
     }
 }
@@ -81,7 +138,7 @@ impl PossibleCodes {
         let mut codes: BTreeSet<ErrorCode> =
             exits.chain(signals).map(|status| rules.code_of(status)).collect();
         codes.extend(LISTABLE_RESERVED.map(ErrorCode::built_in));
-        codes.extend(job.codes.others.iter().chain(&file.others).cloned());
+        codes.extend(job.codes.others.iter().cloned());
         Self { rules, codes }
     }
 
@@ -91,7 +148,7 @@ impl PossibleCodes {
 
     fn refuse(&self, pattern: &CodePattern, at: &Span, job: &Job, mistakes: &mut Mistakes) {
         let mistake =
-            mistakes.add(at, format!("`{pattern}` cannot occur in the job `{}`", job.level.spec.name));
+            mistakes.add(at, format!("`{pattern}` cannot occur in the job `{}`", job.layer.definition.name));
         let text = pattern.to_string();
         if let Some(name) = self.name_of(pattern) {
             mistake.hint(format!("this job calls that ending {name}"));
@@ -107,11 +164,87 @@ impl PossibleCodes {
         mistake.allowed(format!("{named}, and unmapped endings: EXIT_n, SIGNAL_NAME, EXIT_*, SIGNAL_*, *"));
     }
 
-    /// The code that an ending has here, in place of the built-in one.
+    /// The error code that this job gives to the ending that a built-in code stands for.
     fn name_of(&self, pattern: &CodePattern) -> Option<ErrorCode> {
         let CodePattern::Code(code) = pattern else { return self.rules.default.clone() };
         let exit = code.as_exit().and_then(|exit| i32::try_from(exit).ok()).map(Status::Exited);
         let status = exit.or_else(|| code.as_signal().map(Status::Signaled))?;
         Some(self.rules.code_of(status)).filter(|name| name != code)
+    }
+}
+
+/// Records names in `after` and `on_dead` that no job has. `names` has all jobs, also those that could not be read.
+pub(super) fn check_names(jobs: &[Job], defaults: &ConfigLayer, names: &[&str], mistakes: &mut Mistakes) {
+    for job in jobs {
+        let own = &job.layer.definition.name;
+        for (name, at) in &job.after {
+            check_is_declared(name, at, names, mistakes);
+        }
+        if job.layer.on_dead.as_ref() == Some(own)
+            && let Some(at) = job.layer.place("on_dead")
+        {
+            let what = format!("the job `{own}` cannot be its own alert");
+            mistakes.add(at, what).hint("name another job, or leave `on_dead` out");
+        }
+    }
+    for layer in jobs.iter().map(|job| &job.layer).chain([defaults]) {
+        if let (Some(name), Some(at)) = (&layer.on_dead, layer.place("on_dead")) {
+            check_is_declared(name, at, names, mistakes);
+        }
+    }
+}
+
+fn check_is_declared(name: &str, at: &Span, names: &[&str], mistakes: &mut Mistakes) {
+    if names.contains(&name) {
+        return;
+    }
+    let mistake = mistakes.add(at, format!("there is no job `{name}` in this file"));
+    if let Some(near) = nearest(name, names.iter().copied()) {
+        mistake.hint(format!("did you mean \"{near}\"?"));
+    }
+}
+
+/// Records jobs that depend on themselves, directly or through others.
+pub(super) fn check_circles(jobs: &[Job], mistakes: &mut Mistakes) {
+    let mut circles = Circles {
+        jobs,
+        index: jobs
+            .iter()
+            .enumerate()
+            .map(|(index, job)| (job.layer.definition.name.as_str(), index))
+            .collect(),
+        seen: vec![false; jobs.len()],
+        path: Vec::new(),
+    };
+    (0..jobs.len()).for_each(|job| circles.visit(job, mistakes));
+}
+
+/// A depth-first search for jobs that depend on themselves.
+struct Circles<'j> {
+    jobs: &'j [Job],
+    index: HashMap<&'j str, usize>,
+    seen: Vec<bool>,
+    /// The jobs from the start of the search to the present one. Each depends on the next.
+    path: Vec<usize>,
+}
+
+impl Circles<'_> {
+    fn visit(&mut self, job: usize, mistakes: &mut Mistakes) {
+        if std::mem::replace(&mut self.seen[job], true) {
+            return;
+        }
+        self.path.push(job);
+        for (name, at) in &self.jobs[job].after {
+            let Some(next) = self.index.get(name.as_str()).copied() else { continue };
+            if let Some(start) = self.path.iter().position(|job| *job == next) {
+                let circle = self.path[start..].iter().chain([&next]);
+                let circle: Vec<_> =
+                    circle.map(|job| format!("`{}`", self.jobs[*job].layer.definition.name)).collect();
+                mistakes.add(at, format!("a job would wait for itself: {}", circle.join(" is after ")));
+            } else {
+                self.visit(next, mistakes);
+            }
+        }
+        self.path.pop();
     }
 }

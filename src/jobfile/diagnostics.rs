@@ -1,4 +1,4 @@
-//! Mistakes of a job file: collected while it is read, shown all together.
+//! The mistakes in a job file. They are collected while it is read, and shown together.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::{fmt, io};
 
 use annotate_snippets::{AnnotationKind, Level, Message, Renderer, Snippet};
 
-use crate::text::{hanging_indent, safe_line};
+use crate::text::{hanging_indent, is_safe, safe_line};
 
 /// A place in the text of the file, in bytes.
 pub(super) type Span = Range<usize>;
 
-/// The columns of a note before it is broken between words.
+/// Notes are wrapped at this width.
 const NOTE_WIDTH: usize = 90;
 
 /// One mistake: where it is, what is wrong, and what to do.
@@ -22,7 +22,7 @@ pub(super) struct Mistake {
     hint: Option<String>,
     /// The keys or values that may stand here.
     allowed: Option<String>,
-    /// Another place that has to do with the mistake, and what stands there.
+    /// What stands at another place that belongs to the mistake, and that place.
     other_place: Option<(String, Span)>,
 }
 
@@ -38,7 +38,7 @@ impl Mistake {
         self
     }
 
-    /// Shows another place, too, and says `what` stands there.
+    /// Also shows another place, labelled with `what` stands there.
     pub(super) fn see(&mut self, what: &str, at: &Span) -> &mut Self {
         self.other_place = Some((what.to_owned(), at.clone()));
         self
@@ -50,7 +50,7 @@ impl Mistake {
 pub(super) struct Mistakes(Vec<Mistake>);
 
 impl Mistakes {
-    /// Records a mistake; hints are added to what is returned.
+    /// Records a mistake. The caller adds hints to the returned value.
     pub(super) fn add(&mut self, at: &Span, what: impl Into<String>) -> &mut Mistake {
         let (at, what) = (at.clone(), what.into());
         self.0.push_mut(Mistake { at, what, hint: None, allowed: None, other_place: None })
@@ -59,9 +59,13 @@ impl Mistakes {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
 }
 
-/// A job file with all its mistakes. Its `Display` shows each with its line and carets under the mistake, without colour.
+/// A job file with all its mistakes. `Display` shows each with its line, and marks the place with carets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidFile {
     path: PathBuf,
@@ -84,7 +88,8 @@ impl std::error::Error for InvalidFile {}
 impl fmt::Display for InvalidFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = safe_line(&self.path.to_string_lossy());
-        let mut shown: Vec<&str> = Vec::new(); // a long list of keys is shown once, where there is a hint beside it
+        // A mistake that has a hint does not repeat a list of allowed keys that was shown before.
+        let mut shown: Vec<&str> = Vec::new();
         let text = printable(&self.text);
         for mistake in &self.mistakes {
             let other_place = mistake
@@ -121,71 +126,50 @@ fn note<'a>(label: &'a str, text: &str) -> Message<'a> {
     Level::NOTE.with_name(label).message(lines.join("\n"))
 }
 
-/// The span, to the end of its first line at most.
+/// The part of the span that is in its first line.
 fn in_first_line(text: &str, span: &Span) -> Span {
     let line = text[span.clone()].lines().next().unwrap_or_default();
     span.start..span.start + line.len()
 }
 
-/// Replaces the control and formatting characters that `annotate-snippets` lets through. Every byte keeps its place.
+/// Replaces the control and formatting characters that `annotate-snippets` prints as they are. Each is replaced by a
+/// character of the same length, so that spans stay right.
 fn printable(text: &str) -> String {
     let replace = |c| match c {
-        '\u{80}'..='\u{9f}' => '¿',                         // two bytes each
-        '\u{200b}'..='\u{200f}' | '\u{feff}' => '\u{fffd}', // three bytes each
+        ascii if ascii.is_ascii() => ascii, // the library shows these as pictures
+        '\u{200c}' | '\u{200d}' => '\u{fffd}',
+        hidden if !is_safe(hidden) && hidden.len_utf8() == 2 => '¿',
+        hidden if !is_safe(hidden) => '\u{fffd}', // three bytes each
         other => other,
     };
     text.chars().map(replace).collect()
 }
 
-/// Why there is no job file to work with.
-#[derive(Debug)]
+/// Why the job file cannot be used.
+#[derive(Debug, thiserror::Error)]
 pub enum JobFileError {
-    /// The file that was named is not there.
-    NotFound {
-        path: PathBuf,
-    },
-    /// No file was named, and none was found.
-    Nowhere {
-        /// The directory where the search began.
-        start_dir: PathBuf,
-        /// The user's own file, where the search ended.
-        user_file: Option<PathBuf>,
-    },
-    Unreadable {
-        path: PathBuf,
-        error: io::Error,
-    },
+    /// The named file does not exist.
+    #[error("there is no job file {}", path.display())]
+    NotFound { path: PathBuf },
+    /// No file was named, and none was found from `start_dir` upwards, nor the user's own file.
+    #[error(
+        "there is no job file: looked for jobs.toml in {} and every directory above it{}",
+        start_dir.display(),
+        user_file.as_ref().map(|path| format!(", and for {}", path.display())).unwrap_or_default()
+    )]
+    Nowhere { start_dir: PathBuf, user_file: Option<PathBuf> },
+    /// The file was found by walking upwards, and somebody else may have written it.
+    #[error("the job file {} was not used, because {why}", path.display())]
+    Untrusted { path: PathBuf, why: String },
+    #[error("cannot read the job file {}: {error}", path.display())]
+    Unreadable { path: PathBuf, error: io::Error },
     /// The file was read, and has mistakes.
+    #[error("the job file cannot be used\n\n{0}")]
     Mistakes(InvalidFile),
 }
 
 impl From<InvalidFile> for JobFileError {
     fn from(invalid: InvalidFile) -> Self {
         Self::Mistakes(invalid)
-    }
-}
-
-impl std::error::Error for JobFileError {}
-
-impl fmt::Display for JobFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFound { path } => write!(f, "there is no job file {}", path.display()),
-            Self::Nowhere { start_dir, user_file } => {
-                let start_dir = start_dir.display();
-                write!(
-                    f,
-                    "there is no job file: looked for jobs.toml in {start_dir} and every directory above it"
-                )?;
-                if let Some(path) = user_file {
-                    write!(f, ", and for {}", path.display())?;
-                }
-                Ok(())
-            }
-            Self::Unreadable { path, error } => {
-                write!(f, "cannot read the job file {}: {error}", path.display())
-            }
-            Self::Mistakes(invalid) => write!(f, "the job file cannot be used\n\n{invalid}"),
-        }
     }
 }

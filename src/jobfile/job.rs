@@ -1,39 +1,128 @@
-//! `[jobs.NAME]`.
+//! `[jobs.NAME]`, and the keys that jobs share with `[defaults]`.
 
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
+use jiff::tz::TimeZone;
 use toml::de::DeValue;
 
 use super::codes::Codes;
 use super::diagnostics::{Mistakes, Span};
-use super::keys::{Section, is_job, unknown};
+use super::keys::{Section, unknown};
 use super::read::{Entry, Value, distinct};
-use super::schedule::Schedule;
-use super::shared_keys::{Level, argv};
-use crate::model::{Bytes, Command, ExitRules, JobSpec, PolicyLayer, RetryPolicy, ScheduleText, check_name};
+use super::retry;
+use crate::model::{
+    Bytes, CodePattern, Command, ExitRules, JobDefinition, Missed, PolicyLayer, RetryPolicy, Schedule,
+    ScheduleText, check_key, check_name, check_variable,
+};
+use crate::text::{human_size, time_zone};
 
-/// One job of the file.
+/// A job that the file declares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declared {
     /// The definition, with `[defaults]` and built-in values.
-    pub spec: JobSpec,
-    /// The author's words on the job's purpose.
+    pub definition: JobDefinition,
+    /// What the job is for, in the words of its author.
     pub description: Option<String>,
     /// The retry policy as the job states it, then as `[defaults]` states it: for [`RetryPolicy::resolve`], with the
     /// options of `enqueue` put in front.
     pub layers: [PolicyLayer; 2],
     pub schedule: Option<ScheduleText>,
-    /// The names of the jobs that must succeed before this one starts.
+    /// The names of its direct dependencies.
     pub after: Vec<String>,
 }
 
-/// The statements of the file about one job.
+/// The shared keys of a job or of `[defaults]`, laid over the outer layer: jobs over `[defaults]`, and that over the
+/// built-in values.
+pub(super) struct ConfigLayer {
+    /// With the values of the outer layers. The retry policy is still the built-in one: it is resolved from all layers.
+    pub definition: JobDefinition,
+    /// The retry keys of this layer alone.
+    pub policy: PolicyLayer,
+    /// The error codes that this layer lists, with the key of the list and their places.
+    pub listed_codes: Vec<(&'static str, CodePattern, Span)>,
+    /// The name of the alert, if this layer gives one.
+    pub on_dead: Option<String>,
+    /// The place of the value of each key that this layer gives, also of values that could not be read.
+    places: HashMap<String, Span>,
+}
+
+impl ConfigLayer {
+    /// The built-in values, the outermost layer. `dir` holds the file.
+    pub(super) fn built_in(dir: &Path) -> Self {
+        Self::over(JobDefinition::new("", Command::Argv(Vec::new()), joined(dir, "")))
+    }
+
+    fn over(outer: JobDefinition) -> Self {
+        Self {
+            definition: outer,
+            policy: PolicyLayer::default(),
+            listed_codes: Vec::new(),
+            on_dead: None,
+            places: HashMap::new(),
+        }
+    }
+
+    /// The place of the value of this key, if this layer gives it.
+    pub(super) fn place(&self, key: &str) -> Option<&Span> {
+        self.places.get(key)
+    }
+
+    /// Reads one of the shared keys. `dir` holds the file.
+    pub(super) fn read_key(&mut self, entry: &Entry<'_>, dir: &Path, mistakes: &mut Mistakes) {
+        let value = entry.value;
+        self.places.insert(entry.key.to_owned(), value.at());
+        let (definition, policy) = (&mut self.definition, &mut self.policy);
+        match entry.key {
+            "launcher" => replace(&mut definition.launcher, argv(value, mistakes)),
+            "cwd" => replace(&mut definition.cwd, value.text(mistakes).map(|cwd| joined(dir, cwd))),
+            "env" => definition.env.extend(environment(value, mistakes)),
+            "queue" => replace(&mut definition.queue, queue(value, mistakes)),
+            "priority" => {
+                let max = JobDefinition::MAX_PRIORITY;
+                replace(&mut definition.priority, value.integer(-max..=max, mistakes));
+            }
+            "timeout" => definition.timeout = value.duration_above_zero(mistakes),
+            "grace_period" => replace(&mut definition.grace_period, value.duration(mistakes)),
+            "expires_in" => definition.expires_in = value.duration_above_zero(mistakes),
+            "success_exit_codes" => definition.exit.success = success_exit_codes(value, mistakes),
+            "on_dead" => self.on_dead = value.text(mistakes).map(str::to_owned),
+            "output_limit" => replace(&mut definition.output_limit, output_limit(value, mistakes)),
+            "retryable" => policy.retryable = value.boolean(mistakes),
+            "max_attempts" => policy.max_attempts = retry::max_attempts(value, mistakes),
+            "backoff" => policy.backoff = retry::backoff(value, mistakes),
+            "auto_retry_for" => {
+                self.policy.auto_retry_for = self.code_list("auto_retry_for", value, mistakes);
+            }
+            "never_retry_for" => {
+                self.policy.never_retry_for = self.code_list("never_retry_for", value, mistakes);
+            }
+            key => unreachable!("the shared key {key} is not read"),
+        }
+    }
+
+    fn code_list(
+        &mut self,
+        key: &'static str,
+        value: Value<'_>,
+        mistakes: &mut Mistakes,
+    ) -> Option<Vec<CodePattern>> {
+        let (codes, is_whole) = retry::codes(value, mistakes)?;
+        self.listed_codes.extend(codes.iter().map(|(code, at)| (key, code.clone(), at.clone())));
+        is_whole.then(|| codes.into_iter().map(|(code, _)| code).collect())
+    }
+}
+
+/// What the file says about one job.
 pub(super) struct Job {
-    pub level: Level,
+    pub layer: ConfigLayer,
     pub codes: Codes,
     description: Option<String>,
-    schedule: Schedule,
-    /// The names of the jobs that this one is after.
+    schedule: Option<String>,
+    timezone: Option<String>,
+    missed: Missed,
+    /// The names of its direct dependencies.
     pub after: Vec<(String, Span)>,
 }
 
@@ -41,7 +130,7 @@ impl Job {
     /// Reads a job, laid over `defaults`. `dir` holds the file.
     pub(super) fn read(
         header: &Entry<'_>,
-        defaults: &Level,
+        defaults: &ConfigLayer,
         dir: &Path,
         mistakes: &mut Mistakes,
     ) -> Option<Self> {
@@ -58,73 +147,116 @@ impl Job {
             _ => header.value.table("a table with a `command`", mistakes)?,
         };
         let mut job = Self {
-            level: defaults.job(name),
+            layer: ConfigLayer::over(JobDefinition { name: name.to_owned(), ..defaults.definition.clone() }),
             codes: Codes::default(),
             description: None,
-            schedule: Schedule::default(),
+            schedule: None,
+            timezone: None,
+            missed: Missed::default(),
             after: Vec::new(),
         };
         let mut has_command = false;
         for entry in &entries {
             let key = if Section::Job.has(entry.key) {
-                job.take(entry, dir, mistakes);
+                job.read_key(entry, dir, mistakes);
                 Some(entry.key)
             } else {
                 let meant = unknown(Section::Job, entry, mistakes);
-                job.codes.may_mean(meant);
+                job.codes.note_misspelt(meant);
                 meant
             };
-            has_command |= key == Some("command") || is_job(entry);
+            has_command |= key == Some("command");
         }
         if !has_command {
             mistakes
                 .add(&header.at, format!("the job `{name}` has no `command`"))
                 .hint("write command = \"…\" for the shell, or an array such as command = [\"tar\", \"-xf\", \"a.tar\"]");
         }
-        job.schedule.check(mistakes);
+        job.check_schedule(mistakes);
         Some(job)
     }
 
-    fn take(&mut self, entry: &Entry<'_>, dir: &Path, mistakes: &mut Mistakes) {
+    fn read_key(&mut self, entry: &Entry<'_>, dir: &Path, mistakes: &mut Mistakes) {
         let value = entry.value;
+        let string = |mistakes: &mut Mistakes| value.text(mistakes).map(str::to_owned);
         match entry.key {
-            "command" => {
-                if let Some(command) = command(value, mistakes) {
-                    self.level.spec.command = command;
-                }
-            }
+            "command" => replace(&mut self.layer.definition.command, command(value, mistakes)),
             "description" => self.description = value.string(mistakes).map(str::to_owned),
-            "unique_key" => self.level.spec.unique_key = value.text(mistakes).map(str::to_owned),
-            "exit_codes" | "default_error_code" | "reports" => self.codes.take(entry, mistakes),
-            "schedule" | "timezone" | "missed" => self.schedule.take(entry, mistakes),
+            "unique_key" => {
+                let key = value.text(mistakes).map(|key| check_key(key).map(|()| key.to_owned()));
+                self.layer.definition.unique_key = key.and_then(|key| value.ok_or_refuse(key, mistakes));
+            }
+            "exit_codes" | "default_error_code" | "reports" => self.codes.read_key(entry, mistakes),
+            "schedule" => self.schedule = string(mistakes),
+            "timezone" => self.timezone = string(mistakes),
+            "missed" => {
+                let words: Vec<_> = Missed::ALL.iter().map(|missed| missed.as_str()).collect();
+                let word = value.one_of(&words, mistakes);
+                self.missed = word.and_then(Missed::parse).unwrap_or_default();
+            }
             "after" => {
                 let names = value.list("an array of names of jobs, such as [\"extract\"]", mistakes);
                 self.after = distinct(&names.unwrap_or_default(), mistakes, |name, mistakes| {
                     name.string(mistakes).map(str::to_owned)
                 });
             }
-            _ => self.level.take(entry, dir, mistakes),
+            _ => return self.layer.read_key(entry, dir, mistakes),
+        }
+        self.layer.places.insert(entry.key.to_owned(), value.at());
+    }
+
+    /// Records an invalid schedule or time zone, and keys that have no effect without a schedule.
+    fn check_schedule(&self, mistakes: &mut Mistakes) {
+        let zone = self.timezone.as_deref().map(|name| time_zone(Some(name)).map(drop));
+        let schedule = self.schedule.as_deref().map(|text| Schedule::parse(text, TimeZone::UTC).map(drop));
+        for (key, checked) in [("timezone", zone), ("schedule", schedule)] {
+            if let (Some(Err(why)), Some(at)) = (checked, self.layer.place(key)) {
+                mistakes.add(at, why);
+            }
+        }
+        if self.layer.place("schedule").is_none() {
+            for key in ["missed", "timezone"] {
+                let Some(at) = self.layer.place(key) else { continue };
+                mistakes
+                    .add(at, format!("`{key}` has no effect without `schedule`"))
+                    .hint("add schedule = \"0 2 * * *\", or leave the key out");
+            }
         }
     }
 
-    /// The rules that name the job's exits; `file` holds the codes of the whole file.
+    /// The rules that give the job's exits their error codes. `file` has the codes for all jobs.
     pub(super) fn exit_rules(&self, file: &Codes) -> ExitRules {
         ExitRules {
-            success: self.level.spec.exit.success.clone(),
+            success: self.layer.definition.exit.success.clone(),
             job: self.codes.exit_codes(),
             file: file.exit_codes(),
             default: self.codes.default.clone().or(file.default.clone()),
         }
     }
 
-    /// The job as it is enqueued.
-    pub(super) fn declare(self, defaults: &Level, file: &Codes) -> Declared {
-        let layers = [self.level.retry.layer(), defaults.retry.layer()];
-        let policy = RetryPolicy::resolve(&[], &[&layers[0], &layers[1]], &RetryPolicy::default());
+    /// The resolved job, still without its alert.
+    pub(super) fn declare(self, defaults: &ConfigLayer, file: &Codes) -> Declared {
         let exit = self.exit_rules(file);
-        let spec = JobSpec { policy, exit, ..self.level.spec };
-        let after = self.after.into_iter().map(|(name, _)| name).collect();
-        Declared { spec, description: self.description, layers, schedule: self.schedule.text(), after }
+        let layers = [self.layer.policy, defaults.policy.clone()];
+        let policy = RetryPolicy::resolve(&[], &[&layers[0], &layers[1]], &RetryPolicy::default());
+        let schedule = self.schedule.map(|schedule| ScheduleText {
+            schedule,
+            timezone: self.timezone,
+            missed: self.missed,
+        });
+        Declared {
+            definition: JobDefinition { policy, exit, ..self.layer.definition },
+            description: self.description,
+            layers,
+            schedule,
+            after: self.after.into_iter().map(|(name, _)| name).collect(),
+        }
+    }
+}
+
+fn replace<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
     }
 }
 
@@ -147,4 +279,69 @@ fn command(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Command> {
             None
         }
     }
+}
+
+/// A program and its arguments.
+fn argv(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Vec<Bytes>> {
+    let words = value.list("an array of strings", mistakes)?;
+    let Some((program, arguments)) = words.split_first() else {
+        value
+            .refused(mistakes, "an empty array names no program")
+            .hint("write the program and its arguments, such as [\"tar\", \"-xf\", \"a.tar\"]");
+        return None;
+    };
+    let program = program.text(mistakes);
+    let arguments: Vec<_> =
+        arguments.iter().map(|word| word.fits_kernel(word.string(mistakes)?, 0, mistakes)).collect();
+    let words = [program].into_iter().chain(arguments);
+    words.map(|word| word.map(Bytes::from)).collect()
+}
+
+/// `path` relative to `dir`, without `.`. A `..` stays, because the directory before it may be a symbolic link.
+fn joined(dir: &Path, path: &str) -> Bytes {
+    let joined: PathBuf = dir.join(path).components().collect();
+    Bytes(joined.as_os_str().as_bytes().to_vec())
+}
+
+fn environment(value: Value<'_>, mistakes: &mut Mistakes) -> BTreeMap<Bytes, Bytes> {
+    let entries = value.table("a table of strings, such as { LANG = \"C\" }", mistakes);
+    let mut variables = BTreeMap::new();
+    for entry in entries.unwrap_or_default() {
+        let name = entry.key;
+        if let Err(why) = check_variable(name) {
+            mistakes.add(&entry.at, why);
+        }
+        let text = entry.value.string(mistakes);
+        if let Some(text) = text.and_then(|text| entry.value.fits_kernel(text, name.len() + 1, mistakes)) {
+            variables.insert(Bytes::from(name), Bytes::from(text));
+        }
+    }
+    variables
+}
+
+fn queue(value: Value<'_>, mistakes: &mut Mistakes) -> Option<String> {
+    let name = value.string(mistakes)?;
+    value.ok_or_refuse(check_name(name), mistakes).map(|()| name.to_owned())
+}
+
+/// The list is empty if it cannot be read. Then `checks` finds no contradiction with it.
+fn success_exit_codes(value: Value<'_>, mistakes: &mut Mistakes) -> Vec<u8> {
+    let list = value.list("an array of exit statuses, such as [0]", mistakes);
+    if list.as_ref().is_some_and(Vec::is_empty) {
+        value
+            .refused(mistakes, "with an empty list no attempt could succeed")
+            .hint("write [0], or leave it out");
+    }
+    let read = |status: Value<'_>, mistakes: &mut Mistakes| status.integer(0..=255_u8, mistakes);
+    let statuses = distinct(&list.unwrap_or_default(), mistakes, read);
+    statuses.into_iter().map(|(status, _)| status).collect()
+}
+
+fn output_limit(value: Value<'_>, mistakes: &mut Mistakes) -> Option<u64> {
+    let bytes = value.size(mistakes)?;
+    if bytes > JobDefinition::MAX_OUTPUT_LIMIT {
+        value.wrong(mistakes, &format!("at most {}", human_size(JobDefinition::MAX_OUTPUT_LIMIT)));
+        return None;
+    }
+    Some(bytes)
 }

@@ -1,14 +1,14 @@
-//! The sections of a job file and their keys, and what to say about an unknown key.
+//! Which keys each section of a job file has, and the hint for an unknown key.
 
 use super::diagnostics::Mistakes;
 use super::read::Entry;
-use super::suggest::{nearest, snake_case};
 use crate::model::RetryPolicy;
+use crate::text::{nearest, snake_case};
 
-/// A kind of table.
+/// A kind of table in a job file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Section {
-    /// The file itself.
+    /// The top level of the file.
     File,
     Defaults,
     Job,
@@ -58,10 +58,10 @@ const BACKOFF_KEYS: [&str; 8] =
 
 const QUEUE_KEYS: [&str; 2] = ["max_running", "rate"];
 
-/// Keys that count the runs after the first.
+/// Keys of other job runners that count the attempts after the first.
 const RETRY_COUNTS: [&str; 3] = ["retries", "max_retries", "retry_count"];
 
-/// Keys of other systems, and ours.
+/// Keys of other job runners, each with the key to use here.
 const RENAMED: &[(&str, &str)] = &[
     ("cron", "schedule"),
     ("tz", "timezone"),
@@ -115,27 +115,28 @@ impl Section {
     }
 }
 
-/// Records that the section has no such key. Returns our key if the hint names one that may stand here.
-pub(super) fn unknown(section: Section, entry: &Entry<'_>, mistakes: &mut Mistakes) -> Option<&'static str> {
+/// Records that the section has no such key. Returns the key of this section that the author probably means.
+pub(super) fn unknown<'k>(section: Section, entry: &Entry<'k>, mistakes: &mut Mistakes) -> Option<&'k str> {
     let key = entry.key;
     let mistake = mistakes.add(&entry.at, format!("there is no key `{key}` {}", section.place()));
     mistake.allowed(section.keys().join(", "));
-    if let Some(hint) = advice(section, entry) {
-        mistake.hint(hint);
-        return None;
-    }
-    let renamed = look_up(RENAMED, &snake_case(key));
+    let renamed = RENAMED.iter().find(|(theirs, _)| *theirs == snake_case(key)).map(|(_, ours)| *ours);
     let wanted = renamed.unwrap_or(key);
-    if let Some(ours) = renamed.filter(|ours| section.has(ours)) {
-        mistake.hint(format!("write `{ours}`"));
-        return Some(ours);
-    }
     let header = |section: Section| match section {
         Section::Job => "in [jobs.NAME]",
         Section::Queue => "in [queues.NAME]",
         other => other.place(),
     };
     let others: Vec<_> = Section::ALL.into_iter().filter(|it| it.has(wanted)).map(header).collect();
+    if let Some(hint) = advice(section, entry) {
+        mistake.hint(hint);
+        // A table with a command is a job, so its command is not missing here.
+        return is_job(entry).then_some("command");
+    }
+    if section.has(wanted) {
+        mistake.hint(format!("write `{wanted}`"));
+        return Some(wanted);
+    }
     if !others.is_empty() {
         mistake.hint(format!("`{wanted}` belongs {}", others.join(" or ")));
         return None;
@@ -145,7 +146,7 @@ pub(super) fn unknown(section: Section, entry: &Entry<'_>, mistakes: &mut Mistak
     Some(near)
 }
 
-/// The hint for keys that need more than another name.
+/// The hint for an unknown key that cannot just be renamed.
 fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
     match section {
         Section::File if entry.key == "queue" && entry.value.data().is_table() => {
@@ -161,17 +162,15 @@ fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
     if RETRY_COUNTS.contains(&key.as_str()) {
         let max = i64::from(RetryPolicy::MAX_ATTEMPTS);
         let retries = entry.value.as_integer().filter(|retries| (0..max).contains(retries));
-        let runs = retries.map_or("N".to_owned(), |retries| (retries + 1).to_string());
-        return Some(format!("write `max_attempts = {runs}`: it counts every attempt, the first included"));
+        let attempts = retries.map_or("N".to_owned(), |retries| (retries + 1).to_string());
+        return Some(format!(
+            "write `max_attempts = {attempts}`: it counts every attempt, the first included"
+        ));
     }
     None
 }
 
-/// Is this a table with a `command`, and so meant as a job, wherever it stands?
-pub(super) fn is_job(entry: &Entry<'_>) -> bool {
+/// Whether the author means this table as a job: it has a `command`.
+fn is_job(entry: &Entry<'_>) -> bool {
     entry.value.data().as_table().is_some_and(|table| table.contains_key("command"))
-}
-
-fn look_up(words: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
-    words.iter().find(|(theirs, _)| theirs == &word).map(|(_, ours)| *ours)
 }

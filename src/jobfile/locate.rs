@@ -1,17 +1,31 @@
-//! Finds the job file.
+//! Finds the job file, and stops at one that somebody else may have written: its commands would run as the caller.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
 
 use super::diagnostics::JobFileError;
 
-/// The name of the job file that the search looks for.
+/// The name of the job file that [`locate`] looks for.
 pub const FILE_NAME: &str = "jobs.toml";
+
+/// As many links as Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// The bit of a mode that lets everybody write.
+const OTHERS_WRITE: u32 = 0o002;
+/// The bit of a folder's mode that lets nobody remove or rename the files of others.
+const STICKY: u32 = 0o1000;
 
 /// The job file to read: `explicit`, else `$RUNNER_FILE`, else the nearest `jobs.toml` from `current_dir` upwards, else
 /// `$XDG_CONFIG_HOME/runner/jobs.toml`.
 ///
-/// A named file need not exist: reading a missing file is the error then. The error here lists the searched places.
+/// A file that is named need not exist: reading it fails later. The error here lists the places that were searched, or says
+/// why the nearest file cannot be trusted.
 pub fn locate(
     explicit: Option<&Path>,
     env: &dyn Fn(&str) -> Option<OsString>,
@@ -21,14 +35,89 @@ pub fn locate(
     if let Some(named) = explicit.map(PathBuf::from).or_else(|| env("RUNNER_FILE").map(PathBuf::from)) {
         return Ok(current_dir.join(named));
     }
-    let upwards = current_dir.ancestors().map(|dir| dir.join(FILE_NAME));
+    let mut upwards = current_dir.ancestors().map(|dir| dir.join(FILE_NAME));
+    if let Some(path) = upwards.find(|candidate| candidate.is_file()) {
+        let caller = Caller::new(env("SUDO_UID").as_deref().and_then(OsStr::to_str));
+        return match caller.check(&path) {
+            Ok(()) => Ok(path),
+            Err(why) => Err(JobFileError::Untrusted { path, why }),
+        };
+    }
     // The XDG base directory specification wants relative paths to be ignored.
     let absolute = |name| env(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
     let user_file = absolute("XDG_CONFIG_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".config")))
         .map(|config| config.join("runner").join(FILE_NAME));
-    upwards
-        .chain(user_file.clone())
-        .find(|candidate| candidate.is_file())
+    user_file
+        .clone()
+        .filter(|candidate| candidate.is_file())
         .ok_or_else(|| JobFileError::Nowhere { start_dir: current_dir.to_owned(), user_file })
+}
+
+/// The users whose files the caller trusts beside those of root.
+struct Caller {
+    uid: u32,
+    /// The user who became root by `sudo`.
+    sudo_uid: Option<u32>,
+}
+
+impl Caller {
+    fn new(sudo_uid: Option<&str>) -> Self {
+        let uid = geteuid().as_raw();
+        Self { uid, sudo_uid: sudo_uid.filter(|_| uid == 0).and_then(|uid| uid.parse().ok()) }
+    }
+
+    fn is_own(&self, file: &Metadata) -> bool {
+        file.uid() == self.uid || Some(file.uid()) == self.sudo_uid
+    }
+
+    /// Looks at the file, at each link that leads to it, and at the folder of each. The error says who may write there.
+    fn check(&self, path: &Path) -> Result<(), String> {
+        let mut path = path.to_owned();
+        for _ in 0..MAX_LINKS {
+            let folder_path = path.parent().unwrap_or(&path).to_owned();
+            let file = look(&path, fs::symlink_metadata(&path))?;
+            let folder = look(&folder_path, fs::metadata(&folder_path))?;
+            self.check_owner(&path, &file)?;
+            self.check_owner(&folder_path, &folder)?;
+            if !file.is_symlink() && others_write(&file) {
+                return Err(format!("{}, and others may write to it", owned(&path, &file)));
+            }
+            let is_kept = folder.mode() & STICKY != 0 && self.is_own(&file);
+            if others_write(&folder) && !is_kept {
+                return Err(format!("{}, and others may put files there", owned(&folder_path, &folder)));
+            }
+            if !file.is_symlink() {
+                return Ok(());
+            }
+            path = folder_path.join(look(&path, fs::read_link(&path))?);
+        }
+        Err(format!("more than {MAX_LINKS} links lead to it"))
+    }
+
+    fn check_owner(&self, path: &Path, found: &Metadata) -> Result<(), String> {
+        if found.uid() == 0 || self.is_own(found) {
+            return Ok(());
+        }
+        let root = if self.uid == 0 { "" } else { " or to root" };
+        Err(format!("{}, and not to you (user {}){root}", owned(path, found), self.uid))
+    }
+}
+
+fn look<T>(path: &Path, found: io::Result<T>) -> Result<T, String> {
+    found.map_err(|error| format!("{} cannot be looked at: {error}", path.display()))
+}
+
+fn others_write(found: &Metadata) -> bool {
+    found.mode() & OTHERS_WRITE != 0
+}
+
+fn owned(path: &Path, found: &Metadata) -> String {
+    let kind = match found.file_type() {
+        kind if kind.is_dir() => "its folder ",
+        kind if kind.is_symlink() => "the link ",
+        _ => "",
+    };
+    let mode = found.mode() & 0o7777;
+    format!("{kind}{} (mode {mode:o}) belongs to user {}", path.display(), found.uid())
 }

@@ -1,38 +1,19 @@
-//! From the disk to text, and from the parsed TOML to typed values with their places.
+//! Reads typed values from the parsed TOML.
 //!
-//! Each getter returns the value, or records a mistake that says what was found and what may stand there.
+//! Each reader returns the value, or records a mistake that says what was found and what is allowed, and returns
+//! `None`.
 
 use std::ops::RangeInclusive;
-use std::path::Path;
-use std::{fs, io};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::diagnostics::{InvalidFile, JobFileError, Mistake, Mistakes, Span};
-use super::suggest::nearest;
+use super::diagnostics::{Mistake, Mistakes, Span};
 use crate::model::MAX_ARG_STRLEN;
-use crate::text::{Millis, parse_size};
+use crate::text::{Millis, nearest, parse_size};
 
 /// The longest string that a message quotes.
 const MAX_QUOTED_CHARS: usize = 60;
-
-/// Reads the file at `path`, which is absolute.
-pub(super) fn text_of(path: &Path) -> Result<String, JobFileError> {
-    let bytes = fs::read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => JobFileError::NotFound { path: path.to_owned() },
-        _ => JobFileError::Unreadable { path: path.to_owned(), error },
-    })?;
-    String::from_utf8(bytes).map_err(|error| {
-        let start = error.utf8_error().valid_up_to();
-        let text = String::from_utf8_lossy(error.as_bytes());
-        let mut mistakes = Mistakes::default();
-        mistakes
-            .add(&(start..start + '\u{fffd}'.len_utf8()), "the file is not UTF-8 text")
-            .hint("save it as UTF-8");
-        InvalidFile::new(path, &text, mistakes).into()
-    })
-}
 
 /// `key = value`, or a table and its header.
 pub(super) struct Entry<'t> {
@@ -42,7 +23,7 @@ pub(super) struct Entry<'t> {
     pub value: Value<'t>,
 }
 
-/// A value, and the key that it was given to.
+/// A value with its key, which messages name.
 #[derive(Clone, Copy)]
 pub(super) struct Value<'t> {
     key: &'t str,
@@ -65,7 +46,7 @@ pub(super) fn entries<'t>(table: &'t DeTable<'t>) -> Vec<Entry<'t>> {
 }
 
 impl<'t> Value<'t> {
-    /// The place of the value; of a table its header, or its first key.
+    /// The place of the value. For a table this is its header or its first key.
     pub(super) fn at(self) -> Span {
         self.node.span()
     }
@@ -79,13 +60,13 @@ impl<'t> Value<'t> {
         mistakes.add(&self.at(), format!("{} must be {allowed}, not {}", self.name(), self.described()))
     }
 
-    /// Records `why` the value cannot be taken.
+    /// Records why the value cannot be used.
     pub(super) fn refused<'m>(self, mistakes: &'m mut Mistakes, why: &str) -> &'m mut Mistake {
         mistakes.add(&self.at(), format!("{}: {why}", self.name()))
     }
 
-    /// The `result` of a rule of the model; an error is recorded.
-    pub(super) fn taken<T>(self, result: Result<T, String>, mistakes: &mut Mistakes) -> Option<T> {
+    /// The value of a `result`; its error is recorded as the reason to refuse this value.
+    pub(super) fn ok_or_refuse<T>(self, result: Result<T, String>, mistakes: &mut Mistakes) -> Option<T> {
         result.map_err(|why| self.refused(mistakes, &why)).ok()
     }
 
@@ -114,7 +95,7 @@ impl<'t> Value<'t> {
         None
     }
 
-    /// A string that is one of these words.
+    /// One of these words.
     pub(super) fn one_of<'w>(self, words: &[&'w str], mistakes: &mut Mistakes) -> Option<&'w str> {
         let text = self.string(mistakes)?;
         let word = words.iter().copied().find(|word| *word == text);
@@ -127,19 +108,25 @@ impl<'t> Value<'t> {
         word
     }
 
-    /// A string that is neither empty nor holds a NUL, which no path, command or variable can.
+    /// A string that is not empty, and that the kernel can pass to a command.
     pub(super) fn text(self, mistakes: &mut Mistakes) -> Option<&'t str> {
         let text = self.string(mistakes)?;
         if text.is_empty() {
             self.refused(mistakes, "it is empty");
             return None;
         }
-        self.passed_on(text, 0, mistakes)
+        self.fits_kernel(text, 0, mistakes)
     }
 
-    /// `text`, unless the kernel could not pass it to a command with so many other bytes in front.
-    pub(super) fn passed_on(self, text: &'t str, before: usize, mistakes: &mut Mistakes) -> Option<&'t str> {
-        let length = before + text.len() + 1; // with the NUL that closes it
+    /// `text`, if the kernel can pass it to a command. `prefix_len` counts bytes that stand in front of it in the same
+    /// string, such as the `NAME=` of a variable.
+    pub(super) fn fits_kernel(
+        self,
+        text: &'t str,
+        prefix_len: usize,
+        mistakes: &mut Mistakes,
+    ) -> Option<&'t str> {
+        let length = prefix_len + text.len() + 1; // with the closing NUL
         if text.contains('\0') {
             self.refused(mistakes, "it holds a NUL byte, which the system cannot pass on");
         } else if length > MAX_ARG_STRLEN {
@@ -159,13 +146,13 @@ impl<'t> Value<'t> {
         value
     }
 
-    /// The integer, if the value is one that fits.
+    /// The value, if it is an integer of at most 64 bits.
     pub(super) fn as_integer(self) -> Option<i64> {
         let number = self.data().as_integer()?;
         i64::from_str_radix(number.as_str(), number.radix()).ok()
     }
 
-    /// The number, if the value is one; never infinite.
+    /// The value, if it is a finite number.
     pub(super) fn as_number(self) -> Option<f64> {
         let number: f64 = match self.data() {
             DeValue::Integer(_) => f64::from(i32::try_from(self.as_integer()?).ok()?),
@@ -201,7 +188,7 @@ impl<'t> Value<'t> {
             }
             return None;
         };
-        self.taken(Millis::parse(text), mistakes)
+        self.ok_or_refuse(Millis::parse(text), mistakes)
     }
 
     pub(super) fn duration_above_zero(self, mistakes: &mut Mistakes) -> Option<Millis> {
@@ -223,10 +210,10 @@ impl<'t> Value<'t> {
             }
             return None;
         };
-        self.taken(parse_size(text), mistakes)
+        self.ok_or_refuse(parse_size(text), mistakes)
     }
 
-    /// The entries of an array of what is `allowed`.
+    /// The entries of an array. `allowed` describes the array, for the message about another value.
     pub(super) fn list(self, allowed: &str, mistakes: &mut Mistakes) -> Option<Vec<Value<'t>>> {
         let DeValue::Array(array) = self.data() else {
             self.wrong(mistakes, allowed);
@@ -236,7 +223,7 @@ impl<'t> Value<'t> {
         Some(array.iter().map(entry).collect())
     }
 
-    /// The entries of a table of what is `allowed`.
+    /// The entries of a table. `allowed` describes the table, for the message about another value.
     pub(super) fn table(self, allowed: &str, mistakes: &mut Mistakes) -> Option<Vec<Entry<'t>>> {
         if let DeValue::Table(table) = self.data() {
             return Some(entries(table));
@@ -246,7 +233,7 @@ impl<'t> Value<'t> {
     }
 }
 
-/// Reads each of `values`, leaving out those that `read` refuses; a repeated one is a mistake.
+/// Reads the entries of a list. Entries that `read` refuses are left out, and a repeated entry is a mistake.
 pub(super) fn distinct<'t, T: PartialEq>(
     values: &[Value<'t>],
     mistakes: &mut Mistakes,
@@ -265,37 +252,4 @@ pub(super) fn distinct<'t, T: PartialEq>(
         }
     }
     taken
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use crate::jobfile::JobFile;
-
-    #[test]
-    fn files_that_cannot_be_read() {
-        // The message for the file `name`, in a folder where `jobs.toml` holds `bytes`.
-        let message = |name: &str, bytes: &[u8]| {
-            let dir = tempfile::tempdir().unwrap();
-            fs::write(dir.path().join("jobs.toml"), bytes).unwrap();
-            let error = JobFile::read(&dir.path().join(name)).unwrap_err();
-            error.to_string().replace(&dir.path().display().to_string(), "DIR")
-        };
-        assert_eq!(message("job.toml", b""), "there is no job file DIR/job.toml");
-        assert_eq!(message("", b""), "cannot read the job file DIR/: Is a directory (os error 21)");
-        insta::assert_snapshot!(message("jobs.toml", b"[jobs.a]\ncommand = 'caf\xe9'\n"), @"
-        the job file cannot be used
-
-        error: the file is not UTF-8 text
-         --> DIR/jobs.toml:2:15
-          |
-        2 | command = 'caf�'
-          |               ^
-          |
-          = hint: save it as UTF-8
-
-        DIR/jobs.toml: 1 mistake
-        ");
-    }
 }

@@ -1,126 +1,23 @@
-//! The keys of the retry policy at one level, and their contradictions.
+//! The keys of the retry policy: `max_attempts`, the lists of error codes, and `backoff`, which is a table, a string
+//! (always that delay) or an array (those delays).
 
-use super::backoff;
+use toml::de::DeValue;
+
 use super::diagnostics::{Mistakes, Span};
+use super::keys::{Section, unknown};
 use super::read::{Entry, Value, distinct};
-use crate::model::{Backoff, CodePattern, Contradiction, PolicyLayer, RetryPolicy};
+use crate::model::{Backoff, CodePattern, Jitter, RetryPolicy, Strategy};
+use crate::text::Millis;
 
-/// The entries of a list of codes, each with its place.
-pub(super) type CodeList = Vec<(CodePattern, Span)>;
+/// The strategies, and the keys that each has besides `strategy` and `jitter`.
+pub(super) const STRATEGIES: [(&str, &[&str]); 4] = [
+    ("exponential", &["initial", "multiplier", "max"]),
+    ("linear", &["delay", "max"]),
+    ("constant", &["delay"]),
+    ("list", &["delays", "repeat_last"]),
+];
 
-/// The retry policy as one level states it, with the place of each value.
-#[derive(Default)]
-pub(super) struct RetryKeys {
-    retryable: Option<(bool, Span)>,
-    max_attempts: Option<(u32, Span)>,
-    backoff: Option<(Backoff, Span)>,
-    auto_retry_for: Option<(CodeList, Span)>,
-    never_retry_for: Option<CodeList>,
-}
-
-impl RetryKeys {
-    /// Reads one of the five keys.
-    pub(super) fn take(&mut self, entry: &Entry<'_>, mistakes: &mut Mistakes) {
-        let value = entry.value;
-        match entry.key {
-            "retryable" => self.retryable = value.boolean(mistakes).map(|it| (it, value.at())),
-            "max_attempts" => self.max_attempts = max_attempts(value, mistakes).map(|it| (it, value.at())),
-            "backoff" => {
-                // An unreadable one counts as given, so the list of a farther level is not compared.
-                let backoff = backoff::read(value, mistakes).unwrap_or(RetryPolicy::default().backoff);
-                self.backoff = Some((backoff, value.at()));
-            }
-            "auto_retry_for" => {
-                let is_empty = value.data().as_array().is_some_and(|list| list.is_empty());
-                let codes = code_list(value, mistakes);
-                // A list whose codes are all unreadable is not empty.
-                if is_empty || !codes.is_empty() {
-                    self.auto_retry_for = Some((codes, value.at()));
-                }
-            }
-            "never_retry_for" => self.never_retry_for = Some(code_list(value, mistakes)),
-            _ => {}
-        }
-    }
-
-    pub(super) fn layer(&self) -> PolicyLayer {
-        let codes = |list: &CodeList| list.iter().map(|(code, _)| code.clone()).collect();
-        PolicyLayer {
-            retryable: self.retryable.as_ref().map(|(it, _)| *it),
-            max_attempts: self.max_attempts.as_ref().map(|(it, _)| *it),
-            backoff: self.backoff.as_ref().map(|(it, _)| it.clone()),
-            auto_retry_for: self.auto_retry_for.as_ref().map(|(list, _)| codes(list)),
-            never_retry_for: self.never_retry_for.as_ref().map(codes),
-        }
-    }
-
-    /// `auto_retry_for` and `never_retry_for`, where this level gives them.
-    pub(super) fn code_lists(&self) -> [Option<&CodeList>; 2] {
-        [self.auto_retry_for.as_ref().map(|(list, _)| list), self.never_retry_for.as_ref()]
-    }
-
-    pub(super) fn has_code_lists(&self) -> bool {
-        self.code_lists().iter().any(Option::is_some)
-    }
-
-    /// Records the contradictions within this level.
-    pub(super) fn check(&self, mistakes: &mut Mistakes) {
-        let retryable = self.retryable.as_ref().map(|(_, at)| at);
-        let max_attempts = self.max_attempts.as_ref().map(|(_, at)| at);
-        let backoff = self.backoff.as_ref().map(|(_, at)| at);
-        let codes = self.auto_retry_for.as_ref().map(|(_, at)| at);
-        for contradiction in self.layer().contradictions() {
-            let drop_one = || "drop one of the two".to_owned();
-            let not_retryable = ("forbids retries", retryable);
-            let (at, hint, other) = match contradiction {
-                Contradiction::AttemptsWithoutRetry { .. } => (max_attempts, drop_one(), Some(not_retryable)),
-                Contradiction::CodesWithoutRetry => (codes, drop_one(), Some(not_retryable)),
-                Contradiction::ListLength { max_attempts: runs, list_runs } => {
-                    let or_repeat = if runs > list_runs { ", or set `repeat_last = true`" } else { "" };
-                    let hint = format!("leave it out, or write `max_attempts = {list_runs}`{or_repeat}");
-                    (max_attempts, hint, Some(("the delays", backoff)))
-                }
-                Contradiction::NoCodes => {
-                    let hint = "leave it out to retry every failure, or write `retryable = false`";
-                    (codes, hint.to_owned(), None)
-                }
-            };
-            let Some(at) = at else { continue };
-            let mistake = mistakes.add(at, contradiction.to_string()).hint(hint);
-            if let Some((what, Some(other))) = other {
-                mistake.see(what, other);
-            }
-        }
-    }
-
-    /// Records a `max_attempts` that asks for more runs than the list of delays in `defaults` is long enough for.
-    pub(super) fn check_against(&self, defaults: &Self, mistakes: &mut Mistakes) {
-        let (Some((runs, at)), None, Some((_, delays))) =
-            (&self.max_attempts, &self.backoff, &defaults.backoff)
-        else {
-            return;
-        };
-        let own_contradiction = matches!(self.retryable, Some((false, _)));
-        if let Some(most) = defaults.layer().list_runs()
-            && *runs > most
-            && !own_contradiction
-        {
-            mistakes
-                .add(
-                    at,
-                    format!(
-                        "`max_attempts = {runs}`, but the delays in [defaults] are enough for {most} attempts"
-                    ),
-                )
-                .hint(
-                    "list more delays, or set `repeat_last = true` there, or give this job its own `backoff`",
-                )
-                .see("the delays", delays);
-        }
-    }
-}
-
-fn max_attempts(value: Value<'_>, mistakes: &mut Mistakes) -> Option<u32> {
+pub(super) fn max_attempts(value: Value<'_>, mistakes: &mut Mistakes) -> Option<u32> {
     if value.as_integer() == Some(0) {
         value
             .refused(mistakes, "0 makes a job that can never run")
@@ -130,9 +27,10 @@ fn max_attempts(value: Value<'_>, mistakes: &mut Mistakes) -> Option<u32> {
     value.integer(1..=RetryPolicy::MAX_ATTEMPTS, mistakes)
 }
 
-fn code_list(value: Value<'_>, mistakes: &mut Mistakes) -> CodeList {
-    let list = value.list("an array of error codes, such as [\"TIMEOUT\"]", mistakes).unwrap_or_default();
-    distinct(&list, mistakes, |entry, mistakes| {
+/// The entries of a list of codes that can be read, each with its place, and whether those are all.
+pub(super) fn codes(value: Value<'_>, mistakes: &mut Mistakes) -> Option<(Vec<(CodePattern, Span)>, bool)> {
+    let list = value.list("an array of error codes, such as [\"TIMEOUT\"]", mistakes)?;
+    let codes = distinct(&list, mistakes, |entry, mistakes| {
         if let Some(status) = entry.as_integer() {
             entry
                 .wrong(mistakes, "a string")
@@ -140,6 +38,162 @@ fn code_list(value: Value<'_>, mistakes: &mut Mistakes) -> CodeList {
             return None;
         }
         let text = entry.string(mistakes)?;
-        entry.taken(CodePattern::parse(text), mistakes)
-    })
+        entry.ok_or_refuse(CodePattern::parse(text), mistakes)
+    });
+    let is_whole = codes.len() == list.len();
+    Some((codes, is_whole))
+}
+
+pub(super) fn backoff(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backoff> {
+    let strategy = match value.data() {
+        DeValue::Table(_) => return table(value, mistakes),
+        DeValue::Array(_) => Strategy::List { delays: delays(value, mistakes)?, repeat_last: false },
+        DeValue::Integer(_) | DeValue::Float(_) => Strategy::Constant { delay: value.duration(mistakes)? },
+        DeValue::String(text) => match Millis::parse(text) {
+            Ok(delay) => Strategy::Constant { delay },
+            Err(why) => {
+                value.refused(mistakes, &why).hint(
+                    "a string is a constant delay; other strategies need an array of delays, or a table such as { strategy = \"linear\", delay = \"1m\" }",
+                );
+                return None;
+            }
+        },
+        _ => {
+            value.wrong(
+                mistakes,
+                "a table with a strategy, a delay (\"30s\") or an array of delays ([\"5s\", \"1m\"])",
+            );
+            return None;
+        }
+    };
+    Some(Backoff { strategy, jitter: Jitter::DEFAULT })
+}
+
+fn table(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backoff> {
+    let earlier = mistakes.count();
+    let entries = value.table("a table", mistakes)?;
+    let given = entries.iter().find(|entry| entry.key == "strategy");
+    let name = given.map_or(Some("exponential"), |entry| strategy_name(entry.value, mistakes));
+    for entry in &entries {
+        if !Section::Backoff.has(entry.key) {
+            unknown(Section::Backoff, entry, mistakes);
+        } else if let Some(name) = name.filter(|name| !has_key(name, entry.key)) {
+            wrong_strategy(name, given.is_some(), entry, mistakes);
+        }
+    }
+    let get = |key: &str| {
+        let fits = name.is_none_or(|name| has_key(name, key));
+        entries.iter().find(|entry| fits && entry.key == key).map(|entry| entry.value)
+    };
+    // All values are read before this returns for a bad one, so that every mistake is recorded.
+    let [initial, delay, max] =
+        ["initial", "delay", "max"].map(|key| get(key).and_then(|value| value.duration(mistakes)));
+    let multiplier = get("multiplier").and_then(|value| multiplier(value, mistakes));
+    let delays = get("delays").and_then(|value| delays(value, mistakes));
+    let repeat_last = get("repeat_last").and_then(|value| value.boolean(mistakes));
+    let jitter = get("jitter").and_then(|value| jitter(value, mistakes));
+    if name == Some("list") && get("delays").is_none() {
+        mistakes
+            .add(&value.at(), "the strategy \"list\" needs its `delays`")
+            .hint("write delays = [\"5s\", \"1m\"]");
+    }
+    if mistakes.count() > earlier {
+        return None;
+    }
+    let strategy = match name? {
+        "exponential" => Strategy::Exponential {
+            initial: initial.unwrap_or(Strategy::EXPONENTIAL_INITIAL),
+            multiplier: multiplier.unwrap_or(Strategy::EXPONENTIAL_MULTIPLIER),
+            max: max.unwrap_or(Strategy::MAX),
+        },
+        "linear" => Strategy::Linear {
+            delay: delay.unwrap_or(Strategy::LINEAR_DELAY),
+            max: max.unwrap_or(Strategy::MAX),
+        },
+        "constant" => Strategy::Constant { delay: delay.unwrap_or(Strategy::CONSTANT_DELAY) },
+        _ => Strategy::List { delays: delays?, repeat_last: repeat_last.unwrap_or_default() },
+    };
+    check_max(&strategy, get("initial").or(get("delay")), get("max"), mistakes);
+    Some(Backoff { strategy, jitter: jitter.unwrap_or(Jitter::DEFAULT) })
+}
+
+/// Records a `max` below the first delay. One of the two may be the built-in value.
+fn check_max(strategy: &Strategy, first: Option<Value<'_>>, max: Option<Value<'_>>, mistakes: &mut Mistakes) {
+    let Some((delay, longest)) = strategy.first_above_max() else { return };
+    let Some(at) = max.or(first).map(Value::at) else { return };
+    let key = if let Strategy::Exponential { .. } = strategy { "initial" } else { "delay" };
+    let by_default = |given: Option<Value<'_>>| if given.is_none() { " by default" } else { "" };
+    let (max_default, first_default) = (by_default(max), by_default(first));
+    mistakes
+        .add(&at, format!("`max` is {longest}{max_default}, below `{key}`, which is {delay}{first_default}"))
+        .hint(format!("give a `max` of at least \"{delay}\", or lower `{key}` to \"{longest}\""));
+}
+
+fn strategy_name(value: Value<'_>, mistakes: &mut Mistakes) -> Option<&'static str> {
+    if value.data().as_str() == Some("fixed") {
+        value
+            .wrong(mistakes, "one of exponential, linear, constant, list")
+            .hint("write \"constant\" for the same delay each time, or \"list\" for given delays");
+        return None;
+    }
+    value.one_of(&STRATEGIES.map(|(name, _)| name), mistakes)
+}
+
+fn keys_of(strategy: &str) -> &'static [&'static str] {
+    STRATEGIES.iter().find(|(name, _)| *name == strategy).map_or(&[], |(_, keys)| keys)
+}
+
+/// Whether a backoff of this strategy has `key`.
+pub(super) fn has_key(strategy: &str, key: &str) -> bool {
+    ["strategy", "jitter"].contains(&key) || keys_of(strategy).contains(&key)
+}
+
+/// Records a key that this strategy does not have.
+fn wrong_strategy(strategy: &str, is_named: bool, entry: &Entry<'_>, mistakes: &mut Mistakes) {
+    let key = entry.key;
+    let by_default = if is_named { "" } else { ", the default strategy," };
+    let owners = STRATEGIES.iter().filter(|(_, keys)| keys.contains(&key));
+    let owners: Vec<String> = owners.map(|(name, _)| format!("{name:?}")).collect();
+    mistakes
+        .add(&entry.at, format!("the strategy {strategy:?}{by_default} has no `{key}`"))
+        .hint(format!("write strategy = {}, which has `{key}`", owners.join(" or ")))
+        .allowed(format!("strategy, {}, jitter", keys_of(strategy).join(", ")));
+}
+
+fn multiplier(value: Value<'_>, mistakes: &mut Mistakes) -> Option<f64> {
+    let taken = value.as_number().filter(|number| Strategy::MULTIPLIERS.contains(number));
+    if taken.is_none() {
+        let range = Strategy::MULTIPLIERS;
+        value.wrong(mistakes, &format!("a number from {} to {}", range.start(), range.end()));
+    }
+    taken
+}
+
+fn delays(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Vec<Millis>> {
+    let list = value.list("an array of delays, such as [\"5s\", \"1m\"]", mistakes)?;
+    if list.is_empty() {
+        value
+            .refused(mistakes, "a list of delays needs at least one")
+            .hint("for a single attempt write `max_attempts = 1`");
+    }
+    if list.len() >= RetryPolicy::MAX_ATTEMPTS as usize {
+        value.refused(mistakes, "the list asks for more than a million attempts");
+    }
+    let durations: Vec<_> = list.iter().map(|delay| delay.duration(mistakes)).collect();
+    durations.into_iter().collect()
+}
+
+fn jitter(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Jitter> {
+    match value.data() {
+        DeValue::Boolean(true) => return Some(Jitter::DEFAULT),
+        DeValue::Boolean(false) => return Some(Jitter::NONE),
+        DeValue::String(_) => return value.duration(mistakes).map(Jitter::Absolute),
+        _ => {}
+    }
+    let taken = value.as_number().filter(|number| (0.0..=1.0).contains(number));
+    if taken.is_none() {
+        let allowed = "true, false, a fraction of the delay from 0 to 1, or a duration such as \"100ms\"";
+        value.wrong(mistakes, allowed);
+    }
+    taken.map(Jitter::Fraction)
 }

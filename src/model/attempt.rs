@@ -1,11 +1,11 @@
-//! One start of a job's command: its exit, its output and its record.
+//! One attempt of a job: how it ended, what it wrote, and the row that the history keeps.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::state::words;
-use super::{DeadReason, ErrorCode, JobState};
+use super::{DeadReason, ErrorCode, JobState, SelfReport};
 use crate::text::{Millis, Timestamp};
 
 words! {
@@ -23,7 +23,7 @@ words! {
 }
 
 impl Outcome {
-    /// Neither a success, nor ended by a person or a stop of its worker.
+    /// True unless the attempt succeeded, or was ended by a person or a stop of its worker.
     pub const fn is_failure(&self) -> bool {
         !matches!(self, Self::Succeeded | Self::Interrupted | Self::Cancelled)
     }
@@ -39,7 +39,7 @@ words! {
     }
 }
 
-/// The end of the process itself, whatever runner did to it.
+/// How the process itself ended, whatever runner did to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// 0 to 255.
@@ -48,36 +48,80 @@ pub enum Status {
     Signaled(i32),
 }
 
-/// Why runner ended an attempt, or why the command never ran. The first reason counts.
+/// Why runner ended an attempt, or why the command never ran. The first cause counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopReason {
+pub enum EndCause {
     Cancelled,
     /// Its worker was told to stop.
     Interrupted,
     WorkerCrashed,
     TimedOut,
-    SpawnFailed,
+    SpawnFailed(SpawnFailure),
 }
 
-/// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
+/// The end of an attempt: all that is known when runner decides about its job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptEnd {
     /// None if the process ended by itself.
-    pub stop_reason: Option<StopReason>,
+    pub cause: Option<EndCause>,
     /// None if the process never ran, or its end was not seen.
     pub status: Option<Status>,
+    /// The job's report about itself.
+    pub report: SelfReport,
+    /// runner's own message.
+    pub message: Option<String>,
+    /// None if it is unknown whether the attempt started.
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Timestamp,
+    /// By the monotonic clock; none if the end was not seen.
+    pub duration: Option<Millis>,
+    /// A background process held the output open after the end.
+    pub output_held_open: bool,
+    /// None: the output saved while the attempt ran is all there is.
+    pub output: Option<AttemptOutput>,
 }
 
-impl Exit {
-    /// A process that ended by itself.
-    pub const fn by_itself(status: Status) -> Self {
-        Self { stop_reason: None, status: Some(status) }
+impl AttemptEnd {
+    /// The end of a process that ended by itself.
+    pub fn by_itself(status: Status, finished_at: Timestamp) -> Self {
+        Self { status: Some(status), ..Self::new(None, finished_at) }
     }
 
-    /// An attempt whose end was not seen, or that never ran.
-    pub const fn unseen(reason: StopReason) -> Self {
-        Self { stop_reason: Some(reason), status: None }
+    /// The end of an attempt that nobody saw.
+    pub fn unseen(cause: EndCause, finished_at: Timestamp) -> Self {
+        Self::new(Some(cause), finished_at)
     }
+
+    /// The end of an attempt whose command could not be started.
+    pub fn spawn_failed(failure: SpawnFailure, message: String, finished_at: Timestamp) -> Self {
+        Self {
+            message: Some(message),
+            duration: Some(Millis(0)),
+            output: Some(AttemptOutput::default()),
+            ..Self::new(Some(EndCause::SpawnFailed(failure)), finished_at)
+        }
+    }
+
+    fn new(cause: Option<EndCause>, finished_at: Timestamp) -> Self {
+        Self {
+            cause,
+            status: None,
+            report: SelfReport::default(),
+            message: None,
+            started_at: None,
+            finished_at,
+            duration: None,
+            output_held_open: false,
+            output: None,
+        }
+    }
+}
+
+/// The kept output of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct AttemptOutput {
+    pub stdout: StreamBytes,
+    pub stderr: StreamBytes,
 }
 
 /// The kept part of one output stream.
@@ -107,7 +151,7 @@ pub struct Attempt {
     pub outcome: Outcome,
     /// None exactly for a success.
     pub error_code: Option<ErrorCode>,
-    /// Also after a timeout.
+    /// What the process did, also if runner ended it.
     pub status: Option<Status>,
     /// From runner or from the job.
     pub message: Option<String>,
@@ -116,10 +160,10 @@ pub struct Attempt {
     pub started_at: Option<Timestamp>,
     /// After a crash, the end of the recovery.
     pub finished_at: Timestamp,
-    /// By the monotonic clock; none of a crash.
+    /// By the monotonic clock; none if the end was not seen.
     pub duration: Option<Millis>,
-    /// Which run of its budget it was, from 1.
-    pub budget_number: u32,
+    /// Which attempt of its budget it was, from 1.
+    pub attempt_in_budget: u32,
     /// The decision.
     pub next_state: JobState,
     pub dead_reason: Option<DeadReason>,
@@ -128,7 +172,7 @@ pub struct Attempt {
     /// The drawn or reported delay, if a retry was decided.
     pub delay: Option<Millis>,
     /// A background process held its output open after its end.
-    pub leaked: bool,
+    pub output_held_open: bool,
     pub spawn_failure: Option<SpawnFailure>,
 }
 

@@ -29,7 +29,7 @@ pub enum Strategy {
     },
 }
 
-/// How far a drawn delay may lie from the nominal delay, to either side.
+/// How far a delay may lie from the nominal delay, to either side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Jitter {
@@ -71,8 +71,8 @@ impl Strategy {
         }
     }
 
-    /// The number of runs that a list fixes: one more than its delays. None for every other strategy.
-    pub fn fixed_runs(&self) -> Option<u32> {
+    /// The number of attempts that a list fixes: one more than its delays. None for every other strategy.
+    pub fn fixed_attempts(&self) -> Option<u32> {
         match self {
             Self::List { delays, .. } => {
                 Some(u32::try_from(delays.len()).map_or(u32::MAX, |n| n.saturating_add(1)))
@@ -81,7 +81,7 @@ impl Strategy {
         }
     }
 
-    /// The first delay and the `max`, if that is the shorter one: a mistake.
+    /// The first delay and the `max`, if the `max` is shorter, which is a mistake.
     pub fn first_above_max(&self) -> Option<(Millis, Millis)> {
         match *self {
             Self::Exponential { initial: first, max, .. } | Self::Linear { delay: first, max } => {
@@ -98,7 +98,7 @@ impl Strategy {
             Self::Exponential { initial, multiplier, max } => exponential(*initial, *multiplier, *max, n),
             Self::Linear { delay, max } => Millis(delay.0.saturating_mul(u64::from(n))).min(*max),
             Self::Constant { delay } => *delay,
-            // An option of `enqueue` may ask for more runs than the list of the file has delays.
+            // `--max-attempts` may ask for more attempts than the list of the file has delays.
             Self::List { delays, .. } => {
                 let index = usize::try_from(n - 1).unwrap_or(usize::MAX);
                 delays.get(index).or(delays.last()).copied().unwrap_or_default()
@@ -110,7 +110,7 @@ impl Strategy {
 /// `min(initial · multiplier^(n−1), max)` in floating point, rounded to whole milliseconds.
 fn exponential(initial: Millis, multiplier: f64, max: Millis, n: u32) -> Millis {
     if initial.0 == 0 {
-        // Zero times an infinite growth is not a number, and `NaN.min(cap)` is the cap.
+        // Zero times infinity is not a number, and `NaN.min(cap)` would be the cap.
         return Millis(0);
     }
     let exponent = i32::try_from(n - 1).unwrap_or(i32::MAX);
@@ -136,13 +136,13 @@ impl Backoff {
         (Millis(nominal.0.saturating_sub(j)), Millis(nominal.0.saturating_add(j)))
     }
 
-    /// The delay that `roll`, uniform in [0, 1), draws from the window round `nominal`.
-    pub fn draw(&self, nominal: Millis, roll: f64) -> Millis {
+    /// The delay at `jitter_sample`, uniform in [0, 1), of the window around `nominal`.
+    pub fn draw(&self, nominal: Millis, jitter_sample: f64) -> Millis {
         let (low, high) = self.window(nominal);
         let width = high.0 - low.0;
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        // at most twenty years in milliseconds, and the roll is not negative
-        let step = ((width as f64 + 1.0) * roll) as u64;
+        // at most twenty years in milliseconds, and the sample is not negative
+        let step = ((width as f64 + 1.0) * jitter_sample) as u64;
         Millis(low.0 + step.min(width))
     }
 }
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(waits(&constant, 3), [30_000, 30_000]);
         let delays = [60_000, 300_000, 900_000].map(Millis).to_vec();
         let list = Strategy::List { delays: delays.clone(), repeat_last: false };
-        assert_eq!(list.fixed_runs(), Some(4));
+        assert_eq!(list.fixed_attempts(), Some(4));
         assert_eq!(waits(&list, 4), [60_000, 300_000, 900_000]);
         let repeated = Strategy::List { delays, repeat_last: true };
         assert_eq!(repeated.nominal(99), Millis(900_000));
@@ -249,12 +249,12 @@ mod tests {
             strategy in strategies(),
             jitter in jitters(),
             n in prop_oneof![0..20_u32, Just(u32::MAX)],
-            roll in 0.0..1.0_f64,
+            jitter_sample in 0.0..1.0_f64,
         ) {
             let backoff = Backoff { strategy, jitter };
             let nominal = backoff.strategy.nominal(n);
             let (low, high) = backoff.window(nominal);
-            let drawn = backoff.draw(nominal, roll);
+            let drawn = backoff.draw(nominal, jitter_sample);
             prop_assert!(low <= nominal && nominal <= high);
             prop_assert!(low <= drawn && drawn <= high);
         }

@@ -1,13 +1,13 @@
-//! From the end of an attempt to one error code: the first rule that matches wins.
+//! Names the end of an attempt: its outcome and its error code. Of several rules the first that matches wins.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CANCELLED, ErrorCode, Exit, ExitCodes, INTERRUPTED, Outcome, SPAWN_FAILED, Status, StopReason, TIMEOUT,
-    WORKER_CRASHED,
+    AttemptEnd, CANCELLED, EndCause, ErrorCode, ExitCodes, INTERRUPTED, Outcome, SPAWN_FAILED, Status,
+    TIMEOUT, WORKER_CRASHED,
 };
 
-/// How a job judges and names exit statuses and signals.
+/// The rules by which a job judges and names exit statuses and signals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitRules {
     /// The exit statuses that are a success.
@@ -45,7 +45,7 @@ impl ExitRules {
         self.success.iter().any(|status| i32::from(*status) == exit)
     }
 
-    /// The code of a failed run that reported none.
+    /// The code of a failed attempt that reported none.
     pub fn code_of(&self, status: Status) -> ErrorCode {
         let mapped = |codes: &ExitCodes| {
             match status {
@@ -63,28 +63,20 @@ impl ExitRules {
     }
 }
 
-/// Judges the end of an attempt. `reported` is the job's own code: it names a failure, and never makes one.
-pub fn classify(rules: &ExitRules, exit: Exit, reported: Option<&ErrorCode>) -> Verdict {
-    let (outcome, code) = match exit {
-        Exit { stop_reason: Some(reason), .. } => {
-            let (outcome, code) = match reason {
-                StopReason::Cancelled => (Outcome::Cancelled, CANCELLED),
-                StopReason::Interrupted => (Outcome::Interrupted, INTERRUPTED),
-                StopReason::WorkerCrashed => (Outcome::WorkerCrashed, WORKER_CRASHED),
-                StopReason::TimedOut => (Outcome::TimedOut, TIMEOUT),
-                StopReason::SpawnFailed => (Outcome::SpawnFailed, SPAWN_FAILED),
-            };
-            (outcome, Some(ErrorCode::built_in(code)))
-        }
-        Exit { status: Some(Status::Exited(status)), .. } if rules.is_success(status) => {
-            (Outcome::Succeeded, None)
-        }
-        Exit { status: Some(status), .. } => {
-            (Outcome::Failed, Some(reported.cloned().unwrap_or_else(|| rules.code_of(status))))
-        }
-        // A lost worker leaves neither.
-        Exit { stop_reason: None, status: None } => {
-            (Outcome::WorkerCrashed, Some(ErrorCode::built_in(WORKER_CRASHED)))
+/// Judges the end of an attempt. A code that the job reported only names a failure: a success with a code stays a success.
+pub fn classify(rules: &ExitRules, end: &AttemptEnd) -> Verdict {
+    let runners = |outcome, code| (outcome, Some(ErrorCode::built_in(code)));
+    let (outcome, code) = match (end.cause, end.status) {
+        (Some(EndCause::Cancelled), _) => runners(Outcome::Cancelled, CANCELLED),
+        (Some(EndCause::Interrupted), _) => runners(Outcome::Interrupted, INTERRUPTED),
+        (Some(EndCause::TimedOut), _) => runners(Outcome::TimedOut, TIMEOUT),
+        (Some(EndCause::SpawnFailed(_)), _) => runners(Outcome::SpawnFailed, SPAWN_FAILED),
+        // Without cause and status: another process reaped the job, so nobody knows its end.
+        (Some(EndCause::WorkerCrashed), _) | (None, None) => runners(Outcome::WorkerCrashed, WORKER_CRASHED),
+        (None, Some(Status::Exited(status))) if rules.is_success(status) => (Outcome::Succeeded, None),
+        (None, Some(status)) => {
+            let reported = end.report.error_code.clone();
+            (Outcome::Failed, Some(reported.unwrap_or_else(|| rules.code_of(status))))
         }
     };
     Verdict { outcome, code }
@@ -93,7 +85,8 @@ pub fn classify(rules: &ExitRules, exit: Exit, reported: Option<&ErrorCode>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ExitEntry, ExitKey};
+    use crate::model::{ExitEntry, ExitKey, SpawnFailure};
+    use crate::text::Timestamp;
 
     fn codes(entries: &[(&str, &str)]) -> ExitCodes {
         let entry = |(key, code): &(&str, &str)| ExitEntry {
@@ -113,7 +106,7 @@ mod tests {
     }
 
     fn code(rules: &ExitRules, status: Status) -> String {
-        let verdict = classify(rules, Exit::by_itself(status), None);
+        let verdict = classify(rules, &AttemptEnd::by_itself(status, Timestamp(0)));
         assert_eq!(verdict.outcome, Outcome::Failed);
         verdict.code.unwrap().to_string()
     }
@@ -136,31 +129,34 @@ mod tests {
         assert_eq!(code(&rules, Status::Exited(75)), "FILE");
     }
 
+    /// An end after which the job reported this code.
+    fn reporting(code: &str, status: i32) -> AttemptEnd {
+        let mut end = AttemptEnd::by_itself(Status::Exited(status), Timestamp(0));
+        end.report.error_code = Some(ErrorCode::parse(code).unwrap());
+        end
+    }
+
     #[test]
     fn success_is_a_matter_of_the_exit_status_alone() {
-        let reported = ErrorCode::parse("RATE_LIMITED").unwrap();
         for status in [0, 3] {
-            let exit = Exit::by_itself(Status::Exited(status));
-            let verdict = classify(&rules(), exit, Some(&reported));
+            let verdict = classify(&rules(), &reporting("RATE_LIMITED", status));
             assert_eq!(verdict, Verdict { outcome: Outcome::Succeeded, code: None });
         }
-        let exit = Exit::by_itself(Status::Exited(22));
-        assert_eq!(classify(&rules(), exit, Some(&reported)).code, Some(reported));
+        let verdict = classify(&rules(), &reporting("RATE_LIMITED", 22));
+        assert_eq!(verdict.code.unwrap().as_str(), "RATE_LIMITED");
     }
 
     #[test]
     fn what_runner_began_names_the_ending_whatever_the_process_did() {
-        for (reason, code) in [
-            (StopReason::Cancelled, "CANCELLED"),
-            (StopReason::Interrupted, "INTERRUPTED"),
-            (StopReason::WorkerCrashed, "WORKER_CRASHED"),
-            (StopReason::TimedOut, "TIMEOUT"),
-            (StopReason::SpawnFailed, "SPAWN_FAILED"),
+        for (cause, code) in [
+            (EndCause::Cancelled, "CANCELLED"),
+            (EndCause::Interrupted, "INTERRUPTED"),
+            (EndCause::WorkerCrashed, "WORKER_CRASHED"),
+            (EndCause::TimedOut, "TIMEOUT"),
+            (EndCause::SpawnFailed(SpawnFailure::NotFound), "SPAWN_FAILED"),
         ] {
-            let exit = Exit { stop_reason: Some(reason), status: Some(Status::Exited(0)) };
-            let reported = ErrorCode::parse("OTHER").unwrap();
-            let verdict = classify(&rules(), exit, Some(&reported));
-            assert_eq!(verdict.code.unwrap().as_str(), code);
+            let end = AttemptEnd { cause: Some(cause), ..reporting("OTHER", 0) };
+            assert_eq!(classify(&rules(), &end).code.unwrap().as_str(), code);
         }
     }
 }

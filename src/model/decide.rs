@@ -1,7 +1,7 @@
-//! The decision about a job after an attempt: the table, row by row.
+//! Decides about a job after an attempt: the decision table, row by row.
 
 use super::{
-    Attempt, CodePattern, DeadReason, ErrorCode, JobState, Outcome, RetryPolicy, SPAWN_FAILED, SelfReport,
+    Attempt, AttemptEnd, CodePattern, DeadReason, ErrorCode, JobState, Outcome, RetryPolicy, SPAWN_FAILED,
     Verdict,
 };
 use crate::text::{Millis, Timestamp, human_duration};
@@ -11,7 +11,7 @@ pub enum Decision {
     Succeeded,
     Cancelled,
     Dead(DeadReason),
-    /// Pending again.
+    /// The job is pending again.
     Retry {
         /// The policy's delay, without jitter.
         nominal: Millis,
@@ -39,24 +39,23 @@ impl Decision {
     }
 }
 
-/// The facts for the decision, besides the policy and the end of the attempt.
+/// The job's facts for the decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances {
-    /// The number of the run in the current budget, from 1.
-    pub budget_number: u32,
+    /// The number of the attempt in the current budget, from 1.
+    pub attempt_in_budget: u32,
     pub cancel_requested: bool,
     /// A retry must be due before this time.
     pub expires_at: Option<Timestamp>,
-    pub finished_at: Timestamp,
-    /// Uniform in [0, 1): the dice for the jitter.
-    pub roll: f64,
+    /// Decides the jitter: uniform in [0, 1).
+    pub jitter_sample: f64,
 }
 
 /// The decision table: the first row that matches decides. The numbers are its rows.
 pub fn decide(
     policy: &RetryPolicy,
+    end: &AttemptEnd,
     verdict: &Verdict,
-    report: &SelfReport,
     circumstances: Circumstances,
 ) -> Decision {
     let Some(code) = &verdict.code else {
@@ -67,17 +66,20 @@ pub fn decide(
     }
     if verdict.outcome == Outcome::Interrupted {
         return if policy.retryable {
-            Decision::Retry { nominal: Millis(0), delay: Millis(0), at: circumstances.finished_at } // 3
+            Decision::Retry { nominal: Millis(0), delay: Millis(0), at: end.finished_at } // 3
         } else {
             Decision::Dead(DeadReason::Interrupted) // 3
         };
     }
-    if let Some(reason) = final_reason(policy, code, report.unrecoverable, circumstances.budget_number) {
+    if let Some(reason) =
+        final_reason(policy, code, end.report.unrecoverable, circumstances.attempt_in_budget)
+    {
         return Decision::Dead(reason); // 4 to 9
     }
-    let nominal = policy.backoff.strategy.nominal(circumstances.budget_number);
-    let delay = report.retry_after.unwrap_or_else(|| policy.backoff.draw(nominal, circumstances.roll));
-    let due = circumstances.finished_at.plus(delay);
+    let nominal = policy.backoff.strategy.nominal(circumstances.attempt_in_budget);
+    let delay =
+        end.report.retry_after.unwrap_or_else(|| policy.backoff.draw(nominal, circumstances.jitter_sample));
+    let due = end.finished_at.plus(delay);
     if circumstances.expires_at.is_some_and(|expiry| due >= expiry) {
         return Decision::Dead(DeadReason::Expired); // 10
     }
@@ -89,7 +91,7 @@ fn final_reason(
     policy: &RetryPolicy,
     code: &ErrorCode,
     unrecoverable: bool,
-    budget_number: u32,
+    attempt_in_budget: u32,
 ) -> Option<DeadReason> {
     let listed = |list: &[CodePattern]| list.iter().any(|pattern| pattern.matches(code));
     if unrecoverable {
@@ -106,13 +108,13 @@ fn final_reason(
         None if code.as_str() == SPAWN_FAILED => return Some(DeadReason::SpawnFailed), // 8
         _ => {}
     }
-    (budget_number >= policy.max_attempts).then_some(DeadReason::AttemptsExhausted) // 9
+    (attempt_in_budget >= policy.max_attempts).then_some(DeadReason::AttemptsExhausted) // 9
 }
 
-/// The decision after an attempt in words: `EXIT_1 is retried: attempt 2 of 3 in 1.9 s`.
+/// Says the decision after an attempt in words: `EXIT_1 is retried: attempt 2 of 3 in 1.9 s`.
 ///
-/// `runs` is the number of runs in the job's budget.
-pub fn decision_text(attempt: &Attempt, runs: u32) -> String {
+/// `max_attempts` is the size of the job's budget.
+pub fn decision_text(attempt: &Attempt, max_attempts: u32) -> String {
     let code = attempt.error_code.as_ref().map_or("success", ErrorCode::as_str);
     match attempt.next_state {
         JobState::Succeeded => "succeeded".to_owned(),
@@ -120,23 +122,26 @@ pub fn decision_text(attempt: &Attempt, runs: u32) -> String {
         JobState::Cancelled => format!("{code} after a cancel: cancelled"),
         JobState::Dead => {
             let reason = attempt.dead_reason.unwrap_or(DeadReason::AttemptsExhausted);
-            format!("{code} is final: {}", final_because(reason, attempt.budget_number, runs))
+            format!("{code} is final: {}", final_because(reason, attempt.attempt_in_budget, max_attempts))
         }
         JobState::Pending | JobState::Running if !attempt.counted() => {
-            format!("{code} is not counted: attempt {} of {runs} again at once", attempt.budget_number)
+            format!(
+                "{code} is not counted: attempt {} of {max_attempts} again at once",
+                attempt.attempt_in_budget
+            )
         }
         JobState::Pending | JobState::Running => format!(
-            "{code} is retried: attempt {} of {runs} in {}",
-            attempt.budget_number.saturating_add(1),
+            "{code} is retried: attempt {} of {max_attempts} in {}",
+            attempt.attempt_in_budget.saturating_add(1),
             human_duration(attempt.delay.unwrap_or_default())
         ),
     }
 }
 
 /// The reason why this attempt of a budget is the last.
-pub fn final_because(reason: DeadReason, attempt: u32, runs: u32) -> String {
+pub fn final_because(reason: DeadReason, attempt: u32, max_attempts: u32) -> String {
     match reason {
-        DeadReason::AttemptsExhausted => format!("attempt {attempt} of {runs} was the last"),
+        DeadReason::AttemptsExhausted => format!("attempt {attempt} of {max_attempts} was the last"),
         DeadReason::Expired => "the retry would fall at or after its expiry".to_owned(),
         other => other.because().to_owned(),
     }

@@ -1,7 +1,7 @@
 //! Every row of the decision table, and their order.
 
 use super::*;
-use crate::model::{Backoff, Exit, ExitRules, Jitter, Status, StopReason, Strategy, classify};
+use crate::model::{Backoff, EndCause, ExitRules, Jitter, SpawnFailure, Status, Strategy, classify};
 
 fn policy() -> RetryPolicy {
     RetryPolicy {
@@ -15,24 +15,23 @@ fn patterns(list: &[&str]) -> Vec<CodePattern> {
     list.iter().map(|text| CodePattern::parse(text).unwrap()).collect()
 }
 
-fn exited(status: i32) -> Verdict {
-    classify(&ExitRules::default(), Exit::by_itself(Status::Exited(status)), None)
+const AT_END: Timestamp = Timestamp(1_000_000);
+
+fn exited(status: i32) -> AttemptEnd {
+    AttemptEnd::by_itself(Status::Exited(status), AT_END)
 }
 
-fn stopped(reason: StopReason) -> Verdict {
-    classify(&ExitRules::default(), Exit::unseen(reason), None)
+fn stopped(cause: EndCause) -> AttemptEnd {
+    AttemptEnd::unseen(cause, AT_END)
 }
 
-const AT: Circumstances = Circumstances {
-    budget_number: 1,
-    cancel_requested: false,
-    expires_at: None,
-    finished_at: Timestamp(1_000_000),
-    roll: 0.5,
-};
+const NOT_STARTED: EndCause = EndCause::SpawnFailed(SpawnFailure::NotFound);
 
-fn after(policy: &RetryPolicy, verdict: &Verdict, at: Circumstances) -> Decision {
-    decide(policy, verdict, &SelfReport::default(), at)
+const AT: Circumstances =
+    Circumstances { attempt_in_budget: 1, cancel_requested: false, expires_at: None, jitter_sample: 0.5 };
+
+fn after(policy: &RetryPolicy, end: &AttemptEnd, at: Circumstances) -> Decision {
+    decide(policy, end, &classify(&ExitRules::default(), end), at)
 }
 
 fn dead(reason: DeadReason) -> Decision {
@@ -43,42 +42,43 @@ const RETRY: Decision =
     Decision::Retry { nominal: Millis(60_000), delay: Millis(60_000), at: Timestamp(1_060_000) };
 const AT_ONCE: Decision = Decision::Retry { nominal: Millis(0), delay: Millis(0), at: Timestamp(1_000_000) };
 
-fn unrecoverable() -> SelfReport {
-    SelfReport { unrecoverable: true, ..SelfReport::default() }
+fn unrecoverable(mut end: AttemptEnd) -> AttemptEnd {
+    end.report.unrecoverable = true;
+    end
 }
 
 #[test]
 fn row_1_success_stays_success_whatever_else_is_on_record() {
-    let at = Circumstances { cancel_requested: true, budget_number: 99, ..AT };
-    assert_eq!(decide(&policy(), &exited(0), &unrecoverable(), at), Decision::Succeeded);
+    let at = Circumstances { cancel_requested: true, attempt_in_budget: 99, ..AT };
+    assert_eq!(after(&policy(), &unrecoverable(exited(0)), at), Decision::Succeeded);
 }
 
 #[test]
 fn row_2_cancelled_is_cancelled_and_so_is_any_failure_after_a_cancel() {
-    assert_eq!(after(&policy(), &stopped(StopReason::Cancelled), AT), Decision::Cancelled);
+    assert_eq!(after(&policy(), &stopped(EndCause::Cancelled), AT), Decision::Cancelled);
     let at = Circumstances { cancel_requested: true, ..AT };
-    for verdict in [
+    for end in [
         exited(1),
-        stopped(StopReason::WorkerCrashed),
-        stopped(StopReason::Interrupted),
-        stopped(StopReason::TimedOut),
+        stopped(EndCause::WorkerCrashed),
+        stopped(EndCause::Interrupted),
+        stopped(EndCause::TimedOut),
     ] {
-        assert_eq!(after(&policy(), &verdict, at), Decision::Cancelled);
+        assert_eq!(after(&policy(), &end, at), Decision::Cancelled);
     }
 }
 
 #[test]
 fn row_3_interrupted_runs_again_at_once_even_at_the_end_of_the_budget() {
-    let at = Circumstances { budget_number: 3, expires_at: Some(Timestamp(0)), ..AT };
-    assert_eq!(decide(&policy(), &stopped(StopReason::Interrupted), &unrecoverable(), at), AT_ONCE);
+    let at = Circumstances { attempt_in_budget: 3, expires_at: Some(Timestamp(0)), ..AT };
+    assert_eq!(after(&policy(), &unrecoverable(stopped(EndCause::Interrupted)), at), AT_ONCE);
     let once = RetryPolicy { retryable: false, ..policy() };
-    assert_eq!(after(&once, &stopped(StopReason::Interrupted), AT), dead(DeadReason::Interrupted));
+    assert_eq!(after(&once, &stopped(EndCause::Interrupted), AT), dead(DeadReason::Interrupted));
 }
 
 #[test]
 fn row_4_unrecoverable_comes_before_the_lists() {
     let policy = RetryPolicy { never_retry_for: patterns(&["*"]), ..policy() };
-    let decision = decide(&policy, &exited(1), &unrecoverable(), AT);
+    let decision = after(&policy, &unrecoverable(exited(1)), AT);
     assert_eq!(decision, dead(DeadReason::Unrecoverable));
 }
 
@@ -97,24 +97,24 @@ fn row_5_never_retry_for_comes_before_auto_retry_for_and_retryable() {
 fn row_6_not_retryable_comes_before_the_budget() {
     let policy = RetryPolicy { retryable: false, max_attempts: 1, ..policy() };
     assert_eq!(after(&policy, &exited(1), AT), dead(DeadReason::NotRetryable));
-    assert_eq!(after(&policy, &stopped(StopReason::SpawnFailed), AT), dead(DeadReason::NotRetryable));
+    assert_eq!(after(&policy, &stopped(NOT_STARTED), AT), dead(DeadReason::NotRetryable));
 }
 
 #[test]
 fn row_7_a_code_that_is_not_listed_is_final() {
     let policy = RetryPolicy { auto_retry_for: Some(patterns(&["EXIT_75", "TIMEOUT"])), ..policy() };
     assert_eq!(after(&policy, &exited(1), AT), dead(DeadReason::CodeNotListed));
-    assert_eq!(after(&policy, &stopped(StopReason::SpawnFailed), AT), dead(DeadReason::CodeNotListed));
+    assert_eq!(after(&policy, &stopped(NOT_STARTED), AT), dead(DeadReason::CodeNotListed));
     assert_eq!(after(&policy, &exited(75), AT), RETRY);
-    assert_eq!(after(&policy, &stopped(StopReason::TimedOut), AT), RETRY);
+    assert_eq!(after(&policy, &stopped(EndCause::TimedOut), AT), RETRY);
 }
 
 #[test]
 fn row_8_a_failed_spawn_is_final_unless_listed() {
-    assert_eq!(after(&policy(), &stopped(StopReason::SpawnFailed), AT), dead(DeadReason::SpawnFailed));
+    assert_eq!(after(&policy(), &stopped(NOT_STARTED), AT), dead(DeadReason::SpawnFailed));
     for list in ["SPAWN_FAILED", "*"] {
         let policy = RetryPolicy { auto_retry_for: Some(patterns(&[list])), ..policy() };
-        assert_eq!(after(&policy, &stopped(StopReason::SpawnFailed), AT), RETRY);
+        assert_eq!(after(&policy, &stopped(NOT_STARTED), AT), RETRY);
     }
 }
 
@@ -123,7 +123,7 @@ fn row_9_the_budget_is_the_total_number_of_runs() {
     for (n, decision) in
         [(2, RETRY), (3, dead(DeadReason::AttemptsExhausted)), (4, dead(DeadReason::AttemptsExhausted))]
     {
-        assert_eq!(after(&policy(), &exited(1), Circumstances { budget_number: n, ..AT }), decision);
+        assert_eq!(after(&policy(), &exited(1), Circumstances { attempt_in_budget: n, ..AT }), decision);
     }
 }
 
@@ -137,19 +137,17 @@ fn row_10_a_retry_at_the_expiry_is_too_late() {
 
 #[test]
 fn row_11_a_crash_is_retried_like_any_failure() {
-    assert_eq!(after(&policy(), &stopped(StopReason::WorkerCrashed), AT), RETRY);
-    let at = Circumstances { budget_number: 3, ..AT };
-    assert_eq!(
-        after(&policy(), &stopped(StopReason::WorkerCrashed), at),
-        dead(DeadReason::AttemptsExhausted)
-    );
+    assert_eq!(after(&policy(), &stopped(EndCause::WorkerCrashed), AT), RETRY);
+    let at = Circumstances { attempt_in_budget: 3, ..AT };
+    assert_eq!(after(&policy(), &stopped(EndCause::WorkerCrashed), at), dead(DeadReason::AttemptsExhausted));
 }
 
 #[test]
 fn retry_after_replaces_the_delay_and_leaves_the_nominal_one() {
-    let report = SelfReport { retry_after: Some(Millis(7)), ..SelfReport::default() };
+    let mut end = exited(1);
+    end.report.retry_after = Some(Millis(7));
     assert_eq!(
-        decide(&policy(), &exited(1), &report, AT),
+        after(&policy(), &end, AT),
         Decision::Retry { nominal: Millis(60_000), delay: Millis(7), at: Timestamp(1_000_007) }
     );
 }
@@ -166,12 +164,12 @@ fn attempt(outcome: Outcome, code: Option<&str>, next_state: JobState) -> Attemp
         started_at: None,
         finished_at: Timestamp(0),
         duration: None,
-        budget_number: 1,
+        attempt_in_budget: 1,
         next_state,
         dead_reason: None,
         nominal_delay: None,
         delay: None,
-        leaked: false,
+        output_held_open: false,
         spawn_failure: None,
     }
 }
@@ -183,7 +181,7 @@ fn decisions_read_as_sentences() {
     assert_eq!(decision_text(&retried, 3), "EXIT_1 is retried: attempt 2 of 3 in 1.9 s");
     let exhausted = Attempt {
         dead_reason: Some(DeadReason::AttemptsExhausted),
-        budget_number: 3,
+        attempt_in_budget: 3,
         ..attempt(Outcome::Failed, Some("EXIT_1"), JobState::Dead)
     };
     assert_eq!(decision_text(&exhausted, 3), "EXIT_1 is final: attempt 3 of 3 was the last");

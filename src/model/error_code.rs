@@ -32,7 +32,7 @@ pub const RESERVED: [&str; 6] = [CANCELLED, INTERRUPTED, WORKER_CRASHED, TIMEOUT
 pub const LISTABLE_RESERVED: [&str; 3] = [TIMEOUT, WORKER_CRASHED, SPAWN_FAILED];
 
 impl ErrorCode {
-    /// Checks only the form of a code. The error suggests the nearest well-formed code.
+    /// Checks only the form of a code. The error suggests a well-formed code.
     pub fn parse(text: &str) -> Result<Self, String> {
         let well_formed = text.starts_with(|c: char| c.is_ascii_uppercase())
             && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
@@ -71,7 +71,7 @@ impl ErrorCode {
         Ok(code)
     }
 
-    /// A code of runner's own that is known to be well formed.
+    /// One of [`RESERVED`].
     pub fn built_in(text: &'static str) -> Self {
         debug_assert!(RESERVED.contains(&text), "{text} is not reserved");
         Self(text.to_owned())
@@ -227,7 +227,7 @@ pub struct ExitEntry {
     pub code: ErrorCode,
 }
 
-/// One level of `exit_codes`: the job's, or the file's.
+/// The `exit_codes` of a job, or of the whole file.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ExitCodes(pub Vec<ExitEntry>);
@@ -269,7 +269,7 @@ impl ExitKey {
         }
     }
 
-    /// Does it cover this exit status?
+    /// Whether it covers this exit status.
     pub fn covers(self, exit: i32) -> bool {
         match self {
             Self::Exact(status) => i32::from(status) == exit,

@@ -1,12 +1,15 @@
-//! A job definition, resolved and ready to be frozen into a job.
+//! A resolved job definition, a job with its dependencies, and the bytes that both keep exactly.
 
 use std::collections::BTreeMap;
-use std::mem;
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Bytes, ExitRules, RetryPolicy};
-use crate::text::Millis;
+use super::{ExitRules, RetryPolicy};
+use crate::text::{Millis, is_safe};
 
 /// The variables that runner itself sets for every attempt.
 const OWNED_VARIABLES: [&str; 11] = [
@@ -34,13 +37,14 @@ pub enum Command {
 
 /// A job definition with everything resolved: options over the job over `[defaults]` over built-in values.
 ///
-/// Each job stores its definition, so a later edit of the file changes nothing that is queued. The skipped fields are
-/// columns of the job's own row.
+/// Each job stores its definition, so a later edit of the file changes nothing that is queued. See
+/// [`JobDefinition::without_columns`] for what the stored definition of a job leaves out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct JobSpec {
+pub struct JobDefinition {
+    #[serde(deserialize_with = "checked_name")]
     pub name: String,
     /// No job file declares it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub ad_hoc: bool,
     pub command: Command,
     /// Put in front of the command: `nice -n 10`, `srun -n1`. Empty: none.
@@ -51,10 +55,14 @@ pub struct JobSpec {
     /// Laid over the worker's environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<Bytes, Bytes>,
-    #[serde(skip)]
+    #[serde(
+        default = "default_queue",
+        skip_serializing_if = "is_default_queue",
+        deserialize_with = "checked_name"
+    )]
     pub queue: String,
     /// Higher first, -1000 to 1000.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub priority: i32,
     /// The limit of each attempt; above 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,57 +77,44 @@ pub struct JobSpec {
     /// The bytes kept of each stream of each attempt.
     pub output_limit: u64,
     /// At most one unfinished job may hold this key.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "checked_key")]
     pub unique_key: Option<String>,
     /// The alert: a job of this definition is enqueued when the job dies. It has no alert of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_dead: Option<Box<FrozenJob>>,
+    pub on_dead: Option<Box<JobDefinition>>,
 }
 
-/// A definition that is stored on its own, with the values that a job keeps in columns.
+/// A job with its dependencies, ready to be enqueued together, as a schedule stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FrozenJob {
-    spec: JobSpec,
-    queue: String,
-    priority: i32,
-    unique_key: Option<String>,
-}
-
-impl FrozenJob {
-    pub fn freeze(mut spec: JobSpec) -> Self {
-        let (queue, priority) = (mem::take(&mut spec.queue), mem::take(&mut spec.priority));
-        let unique_key = spec.unique_key.take();
-        Self { spec, queue, priority, unique_key }
-    }
-
-    pub fn name(&self) -> &str {
-        &self.spec.name
-    }
-
-    /// The definition as it was frozen.
-    pub fn thaw(self) -> JobSpec {
-        let Self { spec, queue, priority, unique_key } = self;
-        JobSpec { queue, priority, unique_key, ..spec }
-    }
-}
-
-/// A job with what it is after, ready to be enqueued together.
-#[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// The jobs that the last one is after, and those that these are after: dependencies first.
-    pub before: Vec<Link>,
-    pub last: Link,
+    /// The direct and indirect dependencies of the root, each after its own dependencies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<Link>,
+    pub root: Link,
 }
 
 /// A job of a [`Chain`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    pub spec: JobSpec,
-    /// The jobs that this one is after: indexes of [`Chain::before`].
+    pub definition: JobDefinition,
+    /// The direct dependencies of this job: indexes of [`Chain::dependencies`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<usize>,
 }
 
-impl JobSpec {
+impl Chain {
+    /// All jobs, the root last.
+    pub fn links(&self) -> impl Iterator<Item = &Link> {
+        self.dependencies.iter().chain([&self.root])
+    }
+
+    /// Whether each job comes after its dependencies. A damaged database may hold a chain for which this is not so.
+    pub fn is_in_order(&self) -> bool {
+        self.links().enumerate().all(|(index, link)| link.after.iter().all(|after| *after < index))
+    }
+}
+
+impl JobDefinition {
     pub const DEFAULT_QUEUE: &'static str = "default";
     pub const DEFAULT_GRACE: Millis = Millis::from_secs(10);
     pub const DEFAULT_OUTPUT_LIMIT: u64 = 64 << 10; // 64 KiB
@@ -148,6 +143,25 @@ impl JobSpec {
             on_dead: None,
         }
     }
+
+    /// The definition as a job stores it: without queue, priority and unique key, which are columns of the job's row, so
+    /// that jobs that differ only in these share one stored definition.
+    #[must_use]
+    pub fn without_columns(&self) -> Self {
+        Self { queue: default_queue(), priority: 0, unique_key: None, ..self.clone() }
+    }
+}
+
+fn default_queue() -> String {
+    JobDefinition::DEFAULT_QUEUE.to_owned()
+}
+
+fn is_default_queue(queue: &str) -> bool {
+    queue == JobDefinition::DEFAULT_QUEUE
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Checks the name of a job or queue: `[A-Za-z0-9._-]{1,128}`, not starting with `-`. The error says what is allowed.
@@ -163,6 +177,48 @@ pub fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
+/// Checks a unique or idempotency key: a line of text in which nothing hides. The error says what is wrong.
+pub fn check_key(key: &str) -> Result<(), String> {
+    if key.trim().is_empty() {
+        return Err("a key must not be empty".to_owned());
+    }
+    let refused = |c: char| !is_safe(c) || matches!(c, '\u{200c}' | '\u{200d}');
+    if key.contains(refused) {
+        return Err(format!(
+            "{key:?} is not a key: control characters and invisible ones may not stand in a key"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the id of a worker, which becomes part of paths: 16 hexadecimal digits.
+pub fn check_worker_id(id: &str) -> Result<(), String> {
+    if id.len() == 16 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
+        return Ok(());
+    }
+    Err(format!("{id:?} is not the id of a worker"))
+}
+
+/// Reads a field of a stored definition that has to pass a check.
+fn checked<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    check: fn(&str) -> Result<(), String>,
+) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    check(&text).map_err(D::Error::custom)?;
+    Ok(text)
+}
+
+fn checked_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    checked(deserializer, check_name)
+}
+
+fn checked_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let key = Option::<String>::deserialize(deserializer)?;
+    key.as_deref().map_or(Ok(()), check_key).map_err(D::Error::custom)?;
+    Ok(key)
+}
+
 /// Checks the name of a variable that a definition sets. The error says why it cannot be set.
 pub fn check_variable(name: &str) -> Result<(), String> {
     if name.is_empty() || name.contains(['=', '\0']) {
@@ -176,6 +232,70 @@ pub fn check_variable(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The longest argument or variable of a command, its closing NUL included: `MAX_ARG_STRLEN` of `execve(2)`.
+pub const MAX_ARG_STRLEN: usize = 128 * 1024;
+
+/// A command, argument, variable or path: any bytes but NUL.
+///
+/// Serialised as a string if it is UTF-8, else as an array of byte values, so that no byte is lost.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize)]
+#[serde(from = "TextOrBytes")]
+pub struct Bytes(pub Vec<u8>);
+
+impl Bytes {
+    pub fn as_os_str(&self) -> &OsStr {
+        OsStr::from_bytes(&self.0)
+    }
+
+    /// For people: bytes that are not UTF-8 are replaced.
+    pub fn to_text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+}
+
+impl From<&OsStr> for Bytes {
+    fn from(s: &OsStr) -> Self {
+        Self(s.as_bytes().to_vec())
+    }
+}
+
+impl From<&str> for Bytes {
+    fn from(s: &str) -> Self {
+        Self(s.as_bytes().to_vec())
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_text())
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(&self.0) {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => self.0.serialize(serializer),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a string or an array of bytes")]
+enum TextOrBytes {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<TextOrBytes> for Bytes {
+    fn from(either: TextOrBytes) -> Self {
+        match either {
+            TextOrBytes::Text(text) => Self(text.into_bytes()),
+            TextOrBytes::Bytes(bytes) => Self(bytes),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,6 +307,44 @@ mod tests {
         }
         for bad in ["", "-x", "a b", "é", "a/b", &"n".repeat(129)] {
             assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn keys_and_ids_of_workers() {
+        for good in ["k", "nightly 2026-11-22", "schlüssel/鍵"] {
+            assert!(check_key(good).is_ok(), "{good}");
+        }
+        for bad in ["", " ", "a\n", "\u{1b}[2J", "a\u{200d}b", "a\u{200c}b", "a\u{202e}b", "\u{feff}k"] {
+            let why = check_key(bad).unwrap_err();
+            assert!(why.is_ascii(), "{why}");
+        }
+        assert!(check_worker_id("0123456789abcdef").is_ok());
+        for bad in ["", "../../../../etc/x", "0123456789abcdeF", "0123456789abcde", "0123456789abcdef0"] {
+            assert!(check_worker_id(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_stored_definition_with_a_damaged_name_is_refused() {
+        let mut good = JobDefinition::new("good", Command::Shell("true".into()), "/".into());
+        good.unique_key = Some("k".to_owned());
+        good.on_dead = Some(Box::new(JobDefinition::new("alert", Command::Shell("true".into()), "/".into())));
+        let text = serde_json::to_string(&good).unwrap();
+        assert_eq!(serde_json::from_str::<JobDefinition>(&text).unwrap(), good);
+        for (from, to) in
+            [("\"good\"", "\"\\u001b[2J\""), ("\"alert\"", "\"../x\""), ("\"k\"", "\"\\u202e\"")]
+        {
+            let damaged = text.replace(from, to);
+            assert!(damaged != text && serde_json::from_str::<JobDefinition>(&damaged).is_err(), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn every_byte_survives_a_round_trip() {
+        for bytes in [b"plain".to_vec(), vec![0xff, 0x80, b'a'], Vec::new()] {
+            let json = serde_json::to_string(&Bytes(bytes.clone())).unwrap();
+            assert_eq!(serde_json::from_str::<Bytes>(&json).unwrap().0, bytes);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::text::{Millis, Timestamp};
 
-/// A start that is late by no more than this counts as a start on time.
+/// A start that is at most this late counts as on time.
 const MAX_LATE: Millis = Millis(5);
 
 /// The units of a rate, and their milliseconds.
@@ -38,8 +38,8 @@ impl Rate {
         Millis(self.unit.1.div_ceil(u64::from(self.starts)))
     }
 
-    /// The time from which the start after this one is spaced, for a start at `now`. Otherwise starts that are a little late
-    /// would add up to a lower rate.
+    /// The start to record for the rate, for a start at `now`: a slightly late start counts as on time, so that delays do not
+    /// lower the rate.
     pub fn counted_start(self, last: Option<Timestamp>, now: Timestamp) -> Timestamp {
         let due = last.map_or(now, |last| last.plus(self.spacing()));
         let max_late = MAX_LATE.min(Millis(self.spacing().0 / 2));
@@ -53,10 +53,10 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The limits of a queue, over all workers. By default there is none.
+/// The limits of a queue, over all workers together. The default is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Attempts at once.
+    /// The most attempts at a time.
     pub max_running: Option<u32>,
     pub rate: Option<Rate>,
 }

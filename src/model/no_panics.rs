@@ -3,8 +3,8 @@
 use proptest::prelude::{any, prop, prop_assert, proptest};
 
 use super::{
-    Circumstances, CodePattern, ErrorCode, Exit, ExitKey, JobSpec, SelfReport, Status, StopReason, classify,
-    decide, signal,
+    AttemptEnd, Circumstances, CodePattern, EndCause, ErrorCode, ExitKey, JobDefinition, SelfReport, Status,
+    classify, decide, signal,
 };
 use crate::text::{Millis, Timestamp, mutated, parse_size};
 
@@ -14,48 +14,61 @@ const SPECS: [&str; 2] = [
     r#"{"name":"a","command":{"argv":["true"]},"cwd":"/","grace_period":10000,"exit":{"success":[0],"job":[],"file":[]},"policy":{"retryable":true,"max_attempts":3,"backoff":{"strategy":{"strategy":"list","delays":[5000,60000],"repeat_last":false},"jitter":{"absolute":100}}},"output_limit":65536}"#,
 ];
 
-fn circumstances(n: u32, finished_at: i64, roll: f64) -> Circumstances {
+fn circumstances(n: u32, jitter_sample: f64) -> Circumstances {
     Circumstances {
-        budget_number: n,
+        attempt_in_budget: n,
         cancel_requested: false,
         expires_at: Some(Timestamp(i64::MAX)),
-        finished_at: Timestamp(finished_at),
-        roll,
+        jitter_sample,
     }
 }
 
+/// What people and job files write: durations, sizes, exit statuses, error codes.
+const TEXTS: [&str; 25] = [
+    "500ms",
+    "1h 30m",
+    "1.5h",
+    "10y",
+    "0s",
+    "99999999999999999999d",
+    "1.000000001s",
+    "64KiB",
+    "16MiB",
+    "1.5 MB",
+    "18446744073709551615GiB",
+    "22",
+    "3-9",
+    "0-255",
+    "SIGKILL",
+    "SIGRTMIN+3",
+    "256",
+    "EXIT_3",
+    "SIGNAL_KILL",
+    "SIGNAL_99",
+    "EXIT_*",
+    "*",
+    "A_B1",
+    "TIMEOUT",
+    "EXIT_99999999999",
+];
+
 proptest! {
     #[test]
-    fn no_duration_panics(text in mutated(&["500ms", "1h 30m", "1.5h", "10y", "0s", "99999999999999999999d", "1.000000001s"])) {
+    fn no_text_panics(text in mutated(&TEXTS), exit in any::<i32>()) {
         match Millis::parse(&text) {
             Ok(span) => prop_assert!(span <= Millis::MAX && Millis::parse(&span.to_string()) == Ok(span)),
             Err(why) => prop_assert!(!why.is_empty()),
         }
-    }
-
-    #[test]
-    fn no_size_panics(text in mutated(&["64KiB", "16MiB", "1.5 MB", "0", "18446744073709551615GiB"])) {
-        let _ = parse_size(&text);
-    }
-
-    #[test]
-    fn no_exit_code_panics(text in mutated(&["22", "3-9", "0-255", "SIGKILL", "SIGRTMIN+3", "256"]), exit in any::<i32>()) {
         if let Ok(key) = ExitKey::parse(&text) {
             let _ = (key.covers(exit), key.width());
         }
-        let _ = signal::number(&text);
-        let _ = signal::name(exit);
-    }
-
-    #[test]
-    fn no_code_panics(text in mutated(&["EXIT_3", "SIGNAL_KILL", "SIGNAL_99", "EXIT_*", "*", "A_B1", "TIMEOUT", "EXIT_99999999999"])) {
         if let Ok(code) = ErrorCode::parse(&text) {
             let _ = (code.as_exit(), code.as_signal(), code.is_reserved(), code.is_built_in());
         }
-        let _ = ErrorCode::parse_target(&text);
         if let Ok(pattern) = CodePattern::parse(&text) {
             let _ = pattern.matches(&ErrorCode::exit(3));
         }
+        let _ = (parse_size(&text), signal::number(&text), signal::name(exit), ErrorCode::parse_target(&text));
     }
 
     #[test]
@@ -76,14 +89,18 @@ proptest! {
         text in mutated(&SPECS),
         n in any::<u32>(),
         at in any::<i64>(),
-        roll in 0.0..1.0_f64,
+        jitter_sample in 0.0..1.0_f64,
         number in any::<i32>(),
     ) {
-        let Ok(spec) = serde_json::from_str::<JobSpec>(&text) else { return Ok(()) };
-        let exits = [Exit::by_itself(Status::Exited(number)), Exit::by_itself(Status::Signaled(number)), Exit::unseen(StopReason::WorkerCrashed)];
-        for exit in exits {
-            let verdict = classify(&spec.exit, exit, None);
-            let _ = decide(&spec.policy, &verdict, &SelfReport::default(), circumstances(n, at, roll));
+        let Ok(definition) = serde_json::from_str::<JobDefinition>(&text) else { return Ok(()) };
+        let ends = [
+            AttemptEnd::by_itself(Status::Exited(number), Timestamp(at)),
+            AttemptEnd::by_itself(Status::Signaled(number), Timestamp(at)),
+            AttemptEnd::unseen(EndCause::WorkerCrashed, Timestamp(at)),
+        ];
+        for end in ends {
+            let verdict = classify(&definition.exit, &end);
+            let _ = decide(&definition.policy, &end, &verdict, circumstances(n, jitter_sample));
         }
     }
 }
@@ -91,6 +108,6 @@ proptest! {
 #[test]
 fn the_samples_are_definitions() {
     for text in SPECS {
-        serde_json::from_str::<JobSpec>(text).unwrap();
+        serde_json::from_str::<JobDefinition>(text).unwrap();
     }
 }

@@ -1,47 +1,37 @@
 //! When a schedule is due: a line of cron in a time zone, or a fixed pace.
 
+use std::fmt;
+
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::Zoned;
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 
+use super::state::words;
 use crate::text::{Millis, Timestamp};
 
-/// A time that is seen later than this was missed.
+/// A time of a schedule that a worker sees later than this counts as missed.
 pub const MISSED_AFTER: Millis = Millis::from_secs(60);
 
-/// The newest missed times that `all` makes up for.
+/// [`Missed::All`] makes up for this many missed times, the newest.
 const MAX_MISSED: usize = 100;
 
-/// The answer to times that no worker saw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Missed {
-    /// One run, for the latest of them.
-    #[default]
-    Once,
-    /// One run for each, at most the newest 100.
-    All,
-    /// No run.
-    Skip,
-}
-
-impl Missed {
-    pub const ALL: [Self; 3] = [Self::Once, Self::All, Self::Skip];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Once => "once",
-            Self::All => "all",
-            Self::Skip => "skip",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|missed| missed.as_str() == word)
+words! {
+    /// What to do about times at which no worker ran.
+    #[derive(Default)]
+    Missed {
+        /// One job, for the latest of them.
+        #[default]
+        Once = "once",
+        /// One job for each, at most the newest 100.
+        All = "all",
+        /// No job.
+        Skip = "skip",
     }
 }
 
-/// A schedule as it is written down.
+/// A schedule as the job file writes it, and as the database stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleText {
     /// A line of cron, or `every 15m`.
@@ -52,17 +42,21 @@ pub struct ScheduleText {
 }
 
 impl ScheduleText {
-    pub fn parse(&self) -> Result<Schedule, String> {
-        Schedule::parse(&self.schedule, self.timezone.as_deref())
+    /// Reads the text; `find_zone` finds a time zone by its name, and that of the machine for no name.
+    pub fn parse(
+        &self,
+        find_zone: impl FnOnce(Option<&str>) -> Result<TimeZone, String>,
+    ) -> Result<Schedule, String> {
+        Schedule::parse(&self.schedule, find_zone(self.timezone.as_deref())?)
     }
 
-    /// Do both come at the same times?
+    /// Whether both schedules come at the same times.
     pub fn has_pace_of(&self, other: &Self) -> bool {
         self.schedule == other.schedule && self.timezone == other.timezone
     }
 }
 
-/// A schedule that has a next time.
+/// A schedule that was read, with its time zone.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     pace: Pace,
@@ -76,14 +70,8 @@ enum Pace {
 }
 
 impl Schedule {
-    /// Reads a line of cron, or `every 15m`. `timezone` is an IANA name; none: the zone of the machine.
-    ///
-    /// The error says what is allowed.
-    pub fn parse(text: &str, timezone: Option<&str>) -> Result<Self, String> {
-        let zone = match timezone {
-            Some(name) => zone(name)?,
-            None => TimeZone::system(),
-        };
+    /// Reads a line of cron, or `every 15m`. The error says what is allowed.
+    pub fn parse(text: &str, zone: TimeZone) -> Result<Self, String> {
         let pace = match text.trim().strip_prefix("every ") {
             Some(span) => Pace::Every(every(span.trim())?),
             None => Pace::Cron(Box::new(cron(text)?)),
@@ -109,9 +97,9 @@ impl Schedule {
         std::iter::successors(self.first(now), |time| self.after(*time))
     }
 
-    /// The times from `next` to `now` for which a job is to run, the oldest first, and the first time after `now`.
+    /// The times from `next` to `now` for which a job is to be enqueued, the oldest first, and the first time after `now`.
     ///
-    /// `next` is a time of this schedule.
+    /// `next` must be a time of this schedule.
     pub fn due(
         &self,
         next: Timestamp,
@@ -166,7 +154,7 @@ impl Schedule {
     fn latest_before(&self, end: Timestamp, first: Timestamp) -> impl Iterator<Item = Timestamp> {
         let before = move |time: Timestamp| match &self.pace {
             Pace::Cron(cron) => {
-                // Croner takes part of a second for a later time of the same clock: whole seconds only.
+                // Whole seconds only, because croner takes a part of a second for a later time.
                 let last = zoned(Timestamp(time.0.saturating_sub(1)), &self.zone)?;
                 Some(timestamp(&cron.find_previous_occurrence(&last, true).ok()?))
             }
@@ -189,7 +177,7 @@ impl Schedule {
     }
 }
 
-/// The time in its zone, without parts of a second. None beyond the years that a calendar has.
+/// The time in its zone, in whole seconds. None if it lies beyond the years that `jiff` knows.
 fn zoned(time: Timestamp, zone: &TimeZone) -> Option<Zoned> {
     let time = jiff::Timestamp::from_second(time.0.div_euclid(1_000)).ok()?;
     Some(time.to_zoned(zone.clone()))
@@ -197,12 +185,6 @@ fn zoned(time: Timestamp, zone: &TimeZone) -> Option<Zoned> {
 
 fn timestamp(time: &Zoned) -> Timestamp {
     Timestamp(time.timestamp().as_millisecond())
-}
-
-fn zone(name: &str) -> Result<TimeZone, String> {
-    TimeZone::get(name).map_err(|_| {
-        format!("{name:?} is not a time zone; write an IANA name such as \"Europe/Berlin\" or \"UTC\"")
-    })
 }
 
 fn every(span: &str) -> Result<Millis, String> {
@@ -262,7 +244,7 @@ mod tests {
 
     /// The next times after `start`, as UTC.
     fn times(schedule: &str, zone: &str, start: &str, count: usize) -> Vec<String> {
-        let schedule = Schedule::parse(schedule, Some(zone)).unwrap();
+        let schedule = Schedule::parse(schedule, TimeZone::get(zone).unwrap()).unwrap();
         schedule
             .upcoming(at(start))
             .take(count)
@@ -315,22 +297,21 @@ mod tests {
             ("every", "five fields"),
             ("", "five fields"),
         ] {
-            let error = Schedule::parse(text, None).unwrap_err();
+            let error = Schedule::parse(text, TimeZone::UTC).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
         }
-        assert!(Schedule::parse("@daily", Some("Europe/Berlyn")).unwrap_err().contains("IANA"));
     }
 
     #[test]
     fn missed_times_by_policy() {
-        let schedule = Schedule::parse("every 10m", None).unwrap();
+        let schedule = Schedule::parse("every 10m", TimeZone::UTC).unwrap();
         let minute = |n: i64| Timestamp(n * 60_000);
         let due = |now: Timestamp, missed| {
             let (times, next) = schedule.due(minute(10), now, missed);
             let minutes: Vec<i64> = times.iter().map(|time| time.0 / 60_000).collect();
             (minutes, next.unwrap().0 / 60_000)
         };
-        for missed in Missed::ALL {
+        for missed in Missed::ALL.iter().copied() {
             assert_eq!(due(minute(9), missed), (vec![], 10));
             // A minute late is in time.
             assert_eq!(due(minute(11), missed), (vec![10], 20));
@@ -352,7 +333,7 @@ mod tests {
             start in 1_700_000_000_000_i64..1_860_000_000_000,
             span in 0_i64..40 * 3_600_000,
         ) {
-            let schedule = Schedule::parse(text, Some(zone)).unwrap();
+            let schedule = Schedule::parse(text, TimeZone::get(zone).unwrap()).unwrap();
             let first = schedule.first(Timestamp(start)).unwrap();
             let now = Timestamp(first.0 + span);
             let forward: Vec<_> = std::iter::successors(Some(first), |time| schedule.after(*time))

@@ -38,29 +38,29 @@ macro_rules! words {
 pub(super) use words;
 
 words! {
-    /// The last three are final.
+    /// The states of a job; the last three are final.
     JobState {
         /// Waiting for its due time or for a slot.
         Pending = "pending",
         /// Claimed by a worker.
         Running = "running",
         Succeeded = "succeeded",
-        /// Given up, with a [`DeadReason`]: a dead letter.
+        /// Given up for a [`DeadReason`]: a dead letter.
         Dead = "dead",
         Cancelled = "cancelled",
     }
 }
 
 words! {
-    /// How a waiting job is shown; derived from its due time and its attempts.
+    /// How a pending job is shown; derived from its due time, its attempts and its dependencies.
     Phase {
         /// Due now.
         Ready = "ready",
         /// Due in the future, never started.
-        Scheduled = "scheduled",
+        Delayed = "scheduled",
         /// Due in the future, started before.
         Retrying = "retrying",
-        /// After jobs that have not all succeeded, due or not.
+        /// Some of its dependencies have not succeeded, whether it is due or not.
         Blocked = "blocked",
     }
 }
@@ -80,7 +80,7 @@ words! {
         CodeNotListed = "code_not_listed",
         /// The command could not be started, and `auto_retry_for` does not list that.
         SpawnFailed = "spawn_failed",
-        /// Its budget is used up.
+        /// All attempts of its budget are used.
         AttemptsExhausted = "attempts_exhausted",
         /// The job was not started, or could not be retried, before `expires_at`.
         Expired = "expired",

@@ -1,20 +1,25 @@
-//! One running attempt: its output, its end, its deadline, and the dispatcher's orders.
+//! Runs one attempt on the calling thread: starts its command, reads its output, and ends its processes on a timeout or
+//! when it is asked to.
+//!
+//! How a command is started is in `spawn`, how processes are ended in `terminate`.
 
-use std::os::fd::AsFd;
-use std::path::Path;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
-use crate::model::{Exit, JobSpec, SelfReport, Status, StopReason, StreamBytes};
-use crate::text::Millis;
+use crate::clock;
+use crate::model::{AttemptEnd, AttemptOutput, EndCause, Status};
+use crate::text::{Millis, Timestamp};
 
 use super::control::wait_readable;
 use super::output::Stream;
-use super::procfs::{Group, Target};
+use super::procfs::{ProcessGroup, Target};
+use super::spawn::{Child, Launch, SpawnError, spawn};
 use super::terminate::Termination;
-use super::{AttemptTag, Child, Control, report_file};
+use super::{Control, Identity, report_file};
 
 /// How long a background process may hold the output open after the end of the attempt.
 const BACKGROUND_OUTPUT_WAIT: Duration = Duration::from_millis(200);
@@ -25,214 +30,247 @@ const OUTPUT_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub enum Progress {
     /// The output so far; about once a second, and not in the first second.
-    Output { stdout: StreamBytes, stderr: StreamBytes },
+    Output(AttemptOutput),
     /// A message for people.
     Notice(String),
 }
 
-/// The end of an attempt that was started.
-#[derive(Debug)]
-pub struct AttemptResult {
-    pub exit: Exit,
-    pub duration: Millis,
-    pub stdout: StreamBytes,
-    pub stderr: StreamBytes,
-    /// A background process held the output open.
-    pub leaked: bool,
-    pub report: SelfReport,
+/// Runs an attempt. Returns when its process is reaped and every process that had to be ended with it is gone.
+///
+/// Blocks the thread, and calls `on_start` and `on_progress` on it. A command that cannot be started is an end like any
+/// other. An error means that the machine is short of something: nothing was started, and a later try may succeed.
+pub fn run(
+    mut launch: Launch<'_>,
+    control: &Control,
+    on_start: impl FnOnce(Identity, Timestamp),
+    on_progress: &mut dyn FnMut(Progress),
+) -> io::Result<AttemptEnd> {
+    let started_at = clock::now();
+    match spawn(&mut launch) {
+        Ok(child) => {
+            on_start(child.identity, started_at);
+            Ok(supervise(child, &launch, started_at, control, on_progress))
+        }
+        Err(SpawnError::Shortage(error)) => Err(error),
+        Err(SpawnError::Failed(failure, message)) => {
+            Ok(AttemptEnd::spawn_failed(failure, message, clock::now()))
+        }
+    }
 }
 
-/// Returns when the process is reaped and all processes that had to be ended with it are gone.
-///
-/// Blocks its thread, and calls `on_progress` on it.
-pub fn supervise(
+fn supervise(
     child: Child,
-    spec: &JobSpec,
-    tag: AttemptTag,
-    report: &Path,
+    launch: &Launch<'_>,
+    started_at: Timestamp,
     control: &Control,
     on_progress: &mut dyn FnMut(Progress),
-) -> AttemptResult {
-    let mut attempt = Attempt {
-        stdout: Stream::new(child.stdout, spec.output_limit),
-        stderr: Stream::new(child.stderr, spec.output_limit),
-        // A time beyond the range of the clock is never.
-        deadline: spec.timeout.and_then(|timeout| child.started.checked_add(timeout.into())),
-        target: Target { tag, group: Group::Pinned(child.identity) },
-        grace: spec.grace_period.into(),
+) -> AttemptEnd {
+    let Launch { definition, tag, report, .. } = launch;
+    let mut attempt = RunningAttempt {
+        leader: child.pid,
+        pidfd: child.pidfd,
+        stdout: Stream::new(child.stdout, definition.output_limit),
+        stderr: Stream::new(child.stderr, definition.output_limit),
         scratch: Vec::new(),
-        stop_reason: None,
-        termination: None,
-        end: None,
-        quiet_since: None,
+        // A timeout too long for the clock never runs out.
+        deadline: definition.timeout.and_then(|timeout| child.started.checked_add(timeout.into())),
+        grace: definition.grace_period.into(),
+        target: Target { tag: tag.clone(), group: ProcessGroup::Pinned(child.identity) },
+        phase: AttemptPhase::Running,
         next_output_at: child.started + OUTPUT_INTERVAL,
         sent_bytes: 0,
     };
-    loop {
-        let pidfd = Some(child.pidfd.as_fd()).filter(|_| attempt.end.is_none());
-        let limit = attempt.wake_at().map(|at| at.saturating_duration_since(Instant::now()));
-        let descriptors = [Some(control.waker()), attempt.stdout.pipe(), attempt.stderr.pipe(), pidfd];
-        let [_, stdout, stderr, ended] = wait_readable(descriptors, limit);
-        if stdout {
-            attempt.stdout.read(&mut attempt.scratch);
-        }
-        if stderr {
-            attempt.stderr.read(&mut attempt.scratch);
-        }
-        // The job's own end comes first: a job that ended by itself keeps its exit, even if this thread is late.
-        if ended {
-            attempt.see_end(child.pid);
-        }
-        attempt.stop_if_asked(child.pid, control);
+    let (cause, status) = loop {
+        attempt.wait_and_read(control);
+        attempt.stop_if_asked(control);
         attempt.terminate(on_progress);
         attempt.send_output(on_progress);
-        if attempt.is_over() {
-            break;
+        if let Some(end) = attempt.finished() {
+            break end;
         }
-    }
-    let leaked = [attempt.stdout.close(&mut attempt.scratch), attempt.stderr.close(&mut attempt.scratch)];
-    // The last thing: from here on the ids of leader and group may be reused.
-    let _ = retry_on_intr(|| waitpid(Some(child.pid), WaitOptions::empty()));
-    let status = match attempt.end {
-        Some(End::Seen(status)) => Some(status),
-        Some(End::Unseen) | None => None,
     };
-    AttemptResult {
-        exit: Exit { stop_reason: attempt.stop_reason, status },
-        duration: Millis(u64::try_from(child.started.elapsed().as_millis()).unwrap_or(u64::MAX)),
-        stdout: attempt.stdout.captured(),
-        stderr: attempt.stderr.captured(),
-        leaked: leaked.contains(&true),
+    let held_open = [attempt.stdout.close(&mut attempt.scratch), attempt.stderr.close(&mut attempt.scratch)];
+    // The leader is reaped last, because from here on the ids of leader and group may be reused.
+    let _ = retry_on_intr(|| waitpid(Some(attempt.leader), WaitOptions::empty()));
+    let duration = Millis(u64::try_from(child.started.elapsed().as_millis()).unwrap_or(u64::MAX));
+    AttemptEnd {
+        cause,
+        status,
         report: report_file::take(report),
+        message: None,
+        started_at: Some(started_at),
+        finished_at: clock::now(),
+        // If nobody saw the end, nobody knows when it was.
+        duration: (cause.is_some() || status.is_some()).then_some(duration),
+        output_held_open: held_open.contains(&true),
+        output: Some(attempt.output()),
     }
 }
 
-/// How the leader ended.
-#[derive(Clone, Copy, Debug)]
-enum End {
-    Seen(Status),
-    /// Another process reaped the leader: the pid may be reused.
-    Unseen,
+/// How far an attempt has come.
+enum AttemptPhase {
+    /// The leader runs, and nothing has asked the attempt to end.
+    Running,
+    /// runner ends the processes. `status` is set once the leader has ended.
+    Stopping { cause: EndCause, status: Option<Status>, termination: Termination },
+    /// The processes have ended, and only output is left to read.
+    Draining { cause: Option<EndCause>, status: Option<Status>, since: Instant },
 }
 
-struct Attempt {
-    target: Target,
-    grace: Duration,
+struct RunningAttempt {
+    /// The process that was started. It leads its process group.
+    leader: Pid,
+    pidfd: OwnedFd,
     stdout: Stream,
     stderr: Stream,
     scratch: Vec<u8>,
     deadline: Option<Instant>,
-    /// Why runner ends the attempt: the first reason.
-    stop_reason: Option<StopReason>,
-    termination: Option<Termination>,
-    end: Option<End>,
-    /// Set when the processes have ended and only output is left to read.
-    quiet_since: Option<Instant>,
+    grace: Duration,
+    target: Target,
+    phase: AttemptPhase,
     next_output_at: Instant,
-    /// The number of bytes in the last progress.
+    /// The number of bytes that had been written when output was last sent.
     sent_bytes: u64,
 }
 
-impl Attempt {
+impl RunningAttempt {
+    /// Waits until a descriptor is readable or it is time to act. Reads output, and looks for the end of the leader.
+    fn wait_and_read(&mut self, control: &Control) {
+        let limit = self.wake_at().map(|at| at.saturating_duration_since(Instant::now()));
+        let pidfd = self.leader_runs().then(|| self.pidfd.as_fd());
+        let descriptors = [Some(control.waker()), self.stdout.pipe(), self.stderr.pipe(), pidfd];
+        let [_, stdout, stderr, has_ended] = wait_readable(descriptors, limit);
+        if stdout {
+            self.stdout.read(&mut self.scratch);
+        }
+        if stderr {
+            self.stderr.read(&mut self.scratch);
+        }
+        // Before any order to stop is looked at: a job that ended by itself keeps its exit, even if this thread is late.
+        if has_ended {
+            self.see_end();
+        }
+    }
+
     /// The time to act if no descriptor becomes readable.
     fn wake_at(&self) -> Option<Instant> {
-        let running = self.end.is_none();
-        let has_news = running && self.written() > self.sent_bytes;
-        [
-            self.deadline.filter(|_| running && self.stop_reason.is_none()),
-            self.termination.as_ref().and_then(Termination::scan_at),
-            has_news.then_some(self.next_output_at),
-            self.quiet_since.map(|since| since + BACKGROUND_OUTPUT_WAIT),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        let of_phase = match &self.phase {
+            AttemptPhase::Running => self.deadline,
+            AttemptPhase::Stopping { termination, .. } => termination.scan_at(),
+            AttemptPhase::Draining { since, .. } => Some(*since + BACKGROUND_OUTPUT_WAIT),
+        };
+        let of_output = self.has_new_output().then_some(self.next_output_at);
+        of_phase.into_iter().chain(of_output).min()
     }
 
-    fn see_end(&mut self, pid: Pid) {
-        if self.end.is_some() {
+    fn leader_runs(&self) -> bool {
+        matches!(self.phase, AttemptPhase::Running | AttemptPhase::Stopping { status: None, .. })
+    }
+
+    /// Looks whether the leader has ended, and does not reap it: as long as it is a zombie, its pid and its group id
+    /// cannot be reused.
+    fn see_end(&mut self) {
+        if !self.leader_runs() {
             return;
         }
-        // The leader stays a zombie: its pid and group id cannot be reused.
         let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        self.end = match waitid(WaitId::Pid(pid), how) {
-            Ok(ended) => ended.and_then(|ended| {
+        let status = match waitid(WaitId::Pid(self.leader), how) {
+            Ok(Some(ended)) => {
                 let exited = ended.exit_status().map(Status::Exited);
-                exited.or_else(|| ended.terminating_signal().map(Status::Signaled)).map(End::Seen)
-            }),
-            Err(Errno::CHILD) => Some(End::Unseen),
-            Err(_) => None,
+                exited.or_else(|| ended.terminating_signal().map(Status::Signaled))
+            }
+            // Another process has reaped the leader. Its id may be another process's by now, so nothing more is signalled.
+            Err(Errno::CHILD) => {
+                let cause = match self.phase {
+                    AttemptPhase::Stopping { cause, .. } => Some(cause),
+                    AttemptPhase::Running | AttemptPhase::Draining { .. } => None,
+                };
+                return self.drain(cause, None);
+            }
+            Ok(None) | Err(_) => None,
         };
-        match (self.end, &mut self.termination) {
-            // The id may belong to another process now: signal nothing.
-            (Some(End::Unseen), _) => self.termination = None,
-            (Some(End::Seen(_)), Some(termination)) => termination.scan_now(),
+        match &mut self.phase {
+            AttemptPhase::Running if status.is_some() => self.drain(None, status),
+            AttemptPhase::Stopping { status: of_leader, termination, .. } if status.is_some() => {
+                *of_leader = status;
+                termination.scan_now();
+            }
             _ => {}
-        }
-        if self.end.is_some() && self.termination.is_none() {
-            self.quiet_since = Some(Instant::now());
         }
     }
 
-    fn stop_if_asked(&mut self, pid: Pid, control: &Control) {
+    fn drain(&mut self, cause: Option<EndCause>, status: Option<Status>) {
+        self.phase = AttemptPhase::Draining { cause, status, since: Instant::now() };
+    }
+
+    fn stop_if_asked(&mut self, control: &Control) {
         let orders = control.take_orders();
-        let timed_out = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
-        let reason = orders.stop.or(timed_out.then_some(StopReason::TimedOut));
-        if self.end.is_none() && self.stop_reason.is_none() && reason.is_some() {
-            let mut termination = Termination::prepare(vec![self.target.clone()], self.grace);
+        let is_timed_out = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+        let cause = orders.stop.or(is_timed_out.then_some(EndCause::TimedOut));
+        if let Some(cause) = cause.filter(|_| matches!(self.phase, AttemptPhase::Running)) {
+            let mut termination = Termination::prepare(vec![self.target.clone()]);
             // The scan took a while, in which the job may have ended by itself.
-            self.see_end(pid);
-            if self.end.is_none() {
-                self.stop_reason = reason;
-                termination.begin();
+            self.see_end();
+            if matches!(self.phase, AttemptPhase::Running) {
+                termination.begin(self.grace);
                 // While the leader lives there is no need to look for the others.
-                termination.rest();
-                self.termination = Some(termination);
+                termination.wait_out_grace();
+                self.phase = AttemptPhase::Stopping { cause, status: None, termination };
             }
         }
-        if orders.kill
-            && let Some(termination) = &mut self.termination
+        if let AttemptPhase::Stopping { termination, .. } = &mut self.phase
+            && orders.kill
         {
             termination.kill_now();
         }
     }
 
     fn terminate(&mut self, on_progress: &mut dyn FnMut(Progress)) {
-        let Some(termination) = &mut self.termination else {
+        let AttemptPhase::Stopping { cause, status, termination } = &mut self.phase else {
             return;
         };
-        if termination.is_due() && termination.step() && self.end.is_some() {
-            self.termination = None;
-            self.quiet_since = Some(Instant::now());
+        if termination.is_due() && termination.step() && status.is_some() {
+            let (cause, status) = (Some(*cause), *status);
+            self.drain(cause, status);
         } else if let Some(notice) = termination.notice() {
             on_progress(Progress::Notice(notice));
         }
     }
 
     fn send_output(&mut self, on_progress: &mut dyn FnMut(Progress)) {
-        let written = self.written();
         let now = Instant::now();
-        if written > self.sent_bytes && self.next_output_at <= now && self.quiet_since.is_none() {
-            self.sent_bytes = written;
+        if self.has_new_output() && self.next_output_at <= now {
+            self.sent_bytes = self.written();
             self.next_output_at = now + OUTPUT_INTERVAL;
-            on_progress(Progress::Output { stdout: self.stdout.captured(), stderr: self.stderr.captured() });
+            on_progress(Progress::Output(self.output()));
         }
+    }
+
+    /// Is there output that was not sent yet? Once the processes have ended, none is sent, because [`AttemptEnd`] holds all
+    /// of it.
+    fn has_new_output(&self) -> bool {
+        !matches!(self.phase, AttemptPhase::Draining { .. }) && self.written() > self.sent_bytes
     }
 
     fn written(&self) -> u64 {
         self.stdout.total() + self.stderr.total()
     }
 
-    fn is_over(&self) -> bool {
+    fn output(&self) -> AttemptOutput {
+        AttemptOutput { stdout: self.stdout.captured(), stderr: self.stderr.captured() }
+    }
+
+    /// Why runner ended the attempt and how the leader ended, once all output has been read or background processes have
+    /// held it open for long enough.
+    fn finished(&self) -> Option<(Option<EndCause>, Option<Status>)> {
+        let AttemptPhase::Draining { cause, status, since } = self.phase else {
+            return None;
+        };
         let is_closed = self.stdout.pipe().is_none() && self.stderr.pipe().is_none();
-        self.quiet_since.is_some_and(|since| is_closed || since.elapsed() >= BACKGROUND_OUTPUT_WAIT)
+        (is_closed || since.elapsed() >= BACKGROUND_OUTPUT_WAIT).then_some((cause, status))
     }
 }
 
 #[cfg(test)]
 #[path = "attempt_tests.rs"]
 mod tests;
-
-#[cfg(test)]
-#[path = "stop_tests.rs"]
-mod stop_tests;

@@ -1,4 +1,4 @@
-//! How the dispatcher asks a running attempt to end.
+//! The requests by which other threads end a running attempt.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 
-use crate::model::StopReason;
+use crate::model::EndCause;
 
 /// A handle on one attempt, made before it starts, for asking it to end from any thread.
 ///
@@ -21,15 +21,15 @@ pub struct Control {
 #[derive(Debug)]
 struct Shared {
     orders: Mutex<Orders>,
-    /// An eventfd, readable while the attempt has not seen all orders.
+    /// An eventfd, which is readable while the attempt has not seen all orders.
     waker: OwnedFd,
 }
 
-/// The orders so far.
+/// The requests to the attempt so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Orders {
-    /// Why the attempt is to end: the first reason given.
-    pub stop: Option<StopReason>,
+    /// Why the attempt is to end: the first cause given.
+    pub stop: Option<EndCause>,
     /// Skip the rest of the grace period.
     pub kill: bool,
     starting: bool,
@@ -42,12 +42,12 @@ impl Control {
         Ok(Self { shared: Arc::new(Shared { orders: Mutex::default(), waker }) })
     }
 
-    /// Asks the attempt to end: SIGTERM, grace period, SIGKILL. The first of several reasons counts. An attempt that has
+    /// Asks the attempt to end: SIGTERM, grace period, SIGKILL. The first of several causes counts. An attempt that has
     /// ended by itself keeps its exit.
-    pub fn stop(&self, reason: StopReason) {
+    pub fn stop(&self, cause: EndCause) {
         let mut orders = self.orders();
         if orders.stop.is_none() {
-            orders.stop = Some(reason);
+            orders.stop = Some(cause);
             self.wake();
         }
     }
@@ -56,7 +56,7 @@ impl Control {
     pub fn stop_unless_starting(&self) {
         let mut orders = self.orders();
         if !orders.starting && orders.stop.is_none() {
-            orders.stop = Some(StopReason::Interrupted);
+            orders.stop = Some(EndCause::Interrupted);
             self.wake();
         }
     }
@@ -83,12 +83,12 @@ impl Control {
         let _ = rustix::io::write(&self.shared.waker, &1_u64.to_ne_bytes());
     }
 
-    /// Readable when there are new orders.
+    /// The descriptor that is readable when there are new orders.
     pub(super) fn waker(&self) -> BorrowedFd<'_> {
         self.shared.waker.as_fd()
     }
 
-    /// All orders so far; the next wait sleeps until there are more.
+    /// Returns all orders so far. The next wait sleeps until there are more.
     pub(super) fn take_orders(&self) -> Orders {
         let _ = rustix::io::read(&self.shared.waker, &mut [0_u8; 8]);
         *self.orders()
@@ -100,7 +100,7 @@ impl Control {
     }
 }
 
-/// Waits until a descriptor is readable or closed, at most `limit`, and may return early. Says which descriptors are ready.
+/// Waits until a descriptor is readable or closed, at most `limit`, and may return early. Returns which are ready.
 pub(super) fn wait_readable<const N: usize>(
     descriptors: [Option<BorrowedFd<'_>>; N],
     limit: Option<Duration>,
@@ -111,7 +111,7 @@ pub(super) fn wait_readable<const N: usize>(
     // A limit beyond what the kernel counts is none.
     let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
     if poll(&mut polled, limit.as_ref()).is_err_and(|error| error != Errno::INTR) {
-        // ENOMEM: try again, but not at once.
+        // The kernel is out of memory: try again, but not at once.
         std::thread::sleep(Duration::from_millis(10));
     }
     let mut readable = polled.iter().map(|each| !each.revents().is_empty());
@@ -127,17 +127,17 @@ mod tests {
     }
 
     #[test]
-    fn the_first_reason_counts_and_asking_often_never_blocks() {
+    fn the_first_cause_counts_and_asking_often_never_blocks() {
         let control = Control::new().unwrap();
         let other = control.clone();
         for _ in 0..100_000 {
-            other.stop(StopReason::Cancelled);
-            other.stop(StopReason::Interrupted);
+            other.stop(EndCause::Cancelled);
+            other.stop(EndCause::Interrupted);
             other.kill();
         }
         control.sleep(Duration::MAX);
         let orders = control.take_orders();
-        assert_eq!((orders.stop, orders.kill), (Some(StopReason::Cancelled), true));
+        assert_eq!((orders.stop, orders.kill), (Some(EndCause::Cancelled), true));
         assert!(!is_woken(&control));
     }
 
@@ -150,7 +150,7 @@ mod tests {
         late.stop_unless_starting();
         assert_eq!(late.take_orders().stop, None);
         assert!(!is_woken(&late));
-        late.stop(StopReason::Interrupted);
+        late.stop(EndCause::Interrupted);
         assert!(is_woken(&late));
     }
 }

@@ -1,6 +1,7 @@
-//! Cleans what jobs would inherit from the worker.
+//! Resets what jobs would inherit from the worker: ignored signals, the signal mask, open descriptors, and variables of a
+//! service manager.
 //!
-//! Unsafe code, because neither the standard library nor rustix reaches these settings.
+//! The code is unsafe because neither the standard library nor rustix reaches these settings.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -8,7 +9,7 @@ use std::ptr;
 
 use crate::model::signal;
 
-/// The settings that the worker itself inherited.
+/// What the worker itself had inherited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inherited {
     ignored: Vec<libc::c_int>,
@@ -21,12 +22,11 @@ impl Inherited {
     }
 }
 
-/// Cleans what jobs would inherit. Call it once, before there are other threads.
+/// Resets what jobs would inherit. Call it once, before there are other threads.
 ///
-/// The signal mask is emptied. An ignored signal gets a handler that does nothing: that protects the worker just as well,
-/// and exec resets it to the default, while jobs would inherit "ignored". All descriptors but the first three are closed on
-/// exec. Variables of a service manager are removed.
-pub fn cleanse() -> Inherited {
+/// An ignored signal gets a handler that does nothing. That protects the worker just as well, and exec resets it to the
+/// default, while jobs would inherit "ignored".
+pub fn reset_inherited_state() -> Inherited {
     let ignored = (1..=signal::MAX).filter(|signal| handle_if_ignored(*signal)).collect();
     empty_signal_mask();
     close_on_exec();
@@ -34,7 +34,7 @@ pub fn cleanse() -> Inherited {
     Inherited { ignored }
 }
 
-/// Variables that a service manager sets for the worker alone: with them, a job could speak in the worker's name.
+/// Variables that a service manager sets for the worker alone. With them a job could speak in the worker's name.
 const MANAGER_VARIABLES: [&str; 7] = [
     "NOTIFY_SOCKET",
     "WATCHDOG_USEC",
@@ -91,7 +91,7 @@ fn close_on_exec() {
     if done == 0 {
         return;
     }
-    // Kernels before 5.11.
+    // Kernels before 5.11 refuse the call.
     let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for number in numbers.filter(|number| *number > 2).collect::<Vec<_>>() {

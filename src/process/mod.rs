@@ -1,10 +1,8 @@
-//! One attempt, from spawn to reaped, on one thread that blocks.
+//! Runs the processes of attempts.
 //!
-//! [`spawn()`] starts a command, [`supervise`] returns when its process has ended, and ends the process on a timeout
-//! or an order of a [`Control`]. [`end_earlier_attempts`] and [`end_attempts`] end the survivors of other attempts. Nothing
-//! here knows of the store or of retries: the result is what happened.
-//!
-//! Processes of an attempt are found by their group, by descent, and by an [`AttemptTag`] in their environment.
+//! [`run()`] runs one attempt on one thread that blocks: it starts the command, returns when the process has ended, and ends
+//! it on a timeout or when a [`Control`] asks for that. [`end_previous_attempt`] and [`end_attempts`] end the leftover
+//! processes of other attempts. Nothing here knows of the store or of retries: the result is what happened.
 
 mod attempt;
 mod control;
@@ -13,18 +11,14 @@ mod output;
 mod procfs;
 mod report_file;
 mod spawn;
-mod tag;
 mod terminate;
-mod zombies;
 
 #[cfg(test)]
 mod testing;
 
-pub use attempt::{AttemptResult, Progress, supervise};
+pub use attempt::{Progress, run};
 pub use control::Control;
-pub use inherit::{Inherited, cleanse};
-pub use procfs::{Identity, boot_id, is_stopped};
-pub use spawn::{Child, Launch, SpawnError, is_disk_error, is_shortage, spawn};
-pub use tag::AttemptTag;
-pub use terminate::{end_attempts, end_earlier_attempts};
-pub use zombies::ZombieReaper;
+pub use inherit::{Inherited, reset_inherited_state};
+pub use procfs::{AttemptTag, Identity, ZombieReaper, boot_id, is_stopped};
+pub use spawn::{Launch, is_disk_error, is_shortage};
+pub use terminate::{end_attempts, end_previous_attempt};

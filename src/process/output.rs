@@ -1,5 +1,7 @@
-//! The two streams of a job: read at once, so that the job never waits; head and tail are kept in constant memory.
+//! The output of a job, read as soon as it comes, so that the job never waits for its reader. Of a long output only the
+//! head and the tail are kept, so that memory stays constant.
 
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::buffer::spare_capacity;
@@ -7,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::model::StreamBytes;
 
-/// The bytes of one read: the capacity of an ordinary pipe.
+/// The size of one read, which is the capacity of an ordinary pipe.
 const CHUNK_BYTES: usize = 64 << 10;
 /// The largest pipe of an unprivileged job, in chunks.
 const MAX_PIPE_CHUNKS: usize = 16;
@@ -16,15 +18,15 @@ const MAX_PIPE_CHUNKS: usize = 16;
 #[derive(Debug)]
 pub(super) struct Stream {
     pipe: Option<OwnedFd>,
-    buffer: HeadTailBuffer,
+    buffer: HeadAndTail,
 }
 
 impl Stream {
     /// Keeps at most `limit` bytes.
     pub fn new(pipe: OwnedFd, limit: u64) -> Self {
-        // Cannot fail on a pipe.
+        // This cannot fail on a pipe.
         let _ = rustix::io::ioctl_fionbio(&pipe, true);
-        Self { pipe: Some(pipe), buffer: HeadTailBuffer::new(limit) }
+        Self { pipe: Some(pipe), buffer: HeadAndTail::new(limit) }
     }
 
     /// The pipe, until every process has closed the other end.
@@ -32,7 +34,7 @@ impl Stream {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 
-    /// Reads one chunk, by way of `scratch`. True if there may be more at once.
+    /// Reads one chunk by way of `scratch`. True if there may be more to read at once.
     pub fn read(&mut self, scratch: &mut Vec<u8>) -> bool {
         let Some(pipe) = &self.pipe else {
             return false;
@@ -55,7 +57,7 @@ impl Stream {
 
     /// Empties the pipe and closes it. True if a process still held the other end.
     pub fn close(&mut self, scratch: &mut Vec<u8>) -> bool {
-        // Bounded: a process that holds the other end may go on writing for ever.
+        // The number of reads is bounded, because a process that holds the other end may go on writing for ever.
         let _ = (0..MAX_PIPE_CHUNKS).all(|_| self.read(scratch));
         self.pipe.take().is_some()
     }
@@ -72,56 +74,39 @@ impl Stream {
 
 /// Keeps the first quarter and the last three quarters of its limit. Allocates only as bytes come.
 #[derive(Debug)]
-struct HeadTailBuffer {
+struct HeadAndTail {
     head_limit: usize,
     tail_limit: usize,
     head: Vec<u8>,
-    /// A ring once it is full: its oldest byte is at `oldest`.
-    tail: Vec<u8>,
-    oldest: usize,
+    tail: VecDeque<u8>,
     /// The number of bytes pushed so far.
     total: u64,
 }
 
-impl HeadTailBuffer {
+impl HeadAndTail {
     fn new(limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let head_limit = limit / 4;
-        Self {
-            head_limit,
-            tail_limit: limit - head_limit,
-            head: Vec::new(),
-            tail: Vec::new(),
-            oldest: 0,
-            total: 0,
-        }
+        let tail_limit = limit - head_limit;
+        Self { head_limit, tail_limit, head: Vec::new(), tail: VecDeque::new(), total: 0 }
     }
 
     fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let (head, rest) = split_at_most(bytes, self.head_limit - self.head.len());
+        let (head, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
         self.head.extend_from_slice(head);
         // Only the end of a longer piece can stay.
         let rest = &rest[rest.len().saturating_sub(self.tail_limit)..];
-        let (new, mut over) = split_at_most(rest, self.tail_limit - self.tail.len());
-        self.tail.extend_from_slice(new);
-        while !over.is_empty() {
-            let (now, later) = split_at_most(over, self.tail_limit - self.oldest);
-            self.tail[self.oldest..][..now.len()].copy_from_slice(now);
-            self.oldest = (self.oldest + now.len()) % self.tail_limit;
-            over = later;
-        }
+        let excess = (self.tail.len() + rest.len()).saturating_sub(self.tail_limit);
+        self.tail.drain(..excess);
+        self.tail.extend(rest);
     }
 
     fn captured(&self) -> StreamBytes {
-        let (newer, older) = self.tail.split_at(self.oldest);
+        let (older, newer) = self.tail.as_slices();
         let bytes = [&self.head, older, newer].concat();
         StreamBytes { omitted: self.total - bytes.len() as u64, head: self.head.len(), bytes }
     }
-}
-
-fn split_at_most(bytes: &[u8], most: usize) -> (&[u8], &[u8]) {
-    bytes.split_at(most.min(bytes.len()))
 }
 
 #[cfg(test)]
@@ -150,7 +135,7 @@ mod tests {
             limit in 0_usize..70,
             chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..90), 0..12),
         ) {
-            let mut buffer = HeadTailBuffer::new(limit as u64);
+            let mut buffer = HeadAndTail::new(limit as u64);
             let mut all = Vec::new();
             for chunk in &chunks {
                 buffer.push(chunk);
@@ -158,12 +143,5 @@ mod tests {
                 prop_assert_eq!(buffer.captured(), naive(&all, limit));
             }
         }
-    }
-
-    #[test]
-    fn silence_takes_no_memory() {
-        let buffer = HeadTailBuffer::new(16 << 20);
-        assert_eq!(buffer.head.capacity() + buffer.tail.capacity(), 0);
-        assert_eq!(buffer.captured(), StreamBytes::default());
     }
 }

@@ -1,15 +1,20 @@
-//! Processes by `/proc`: which there are, whose they are, and whether they live.
+//! Finds processes in `/proc`, and tells which attempt each belongs to and whether it lives.
+//!
+//! A process belongs to an attempt by its process group, by descent, or by the [`AttemptTag`] in its environment. How the
+//! processes of an attempt are ended is in `terminate`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::str::FromStr;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
+};
 
-use super::AttemptTag;
-
-/// A process, told apart from all others of this boot: a pid alone may be reused.
+/// A process, told apart from all others of this boot. A pid alone would not do, because it may be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
     pub pid: i32,
@@ -23,18 +28,17 @@ impl Identity {
         Stat::of(pid).map(|stat| stat.identity())
     }
 
-    /// A zombie is not alive.
+    /// Does the process live? A zombie does not.
     pub fn is_alive(&self) -> bool {
         Stat::of(self.pid).is_some_and(|stat| stat.identity() == *self && !stat.gone)
     }
 
-    /// Signals this process and no other. A process that is gone is no error.
+    /// Signals this process and no other. It is no error if the process is gone.
     pub(super) fn signal(&self, signal: Signal) -> io::Result<()> {
         let Some(pid) = Pid::from_raw(self.pid).filter(|_| self.pid > 1) else {
             return Ok(());
         };
-        // First the pidfd, then the check: if the pid was reused before the pidfd was opened, the check shows another
-        // start time.
+        // The check comes after the pidfd is opened: if the pid was reused before, the check shows another start time.
         let sent = pidfd_open(pid, PidfdFlags::empty()).and_then(|pidfd| {
             if Self::of(self.pid) == Some(*self) { pidfd_send_signal(pidfd, signal) } else { Ok(()) }
         });
@@ -50,20 +54,20 @@ pub fn is_stopped(pid: i32) -> bool {
     Stat::of(pid).is_some_and(|stat| stat.stopped)
 }
 
-/// The id of this boot: identities of another boot mean nothing. Empty if `/proc` cannot be read.
+/// The id of this boot, because identities of another boot mean nothing. Empty if `/proc` cannot be read.
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
-/// `/proc/PID/stat`, as far as it is needed.
+/// The fields of `/proc/PID/stat` that runner needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     pub pid: i32,
     pub parent: i32,
     pub group: i32,
-    /// Runs no code any more; a zombie at most.
+    /// It runs no code any more, and is at most a zombie.
     pub gone: bool,
-    /// Stopped by a signal, not by a debugger.
+    /// It is stopped by a signal, and not by a debugger.
     pub stopped: bool,
     pub is_kernel_thread: bool,
     pub start_ticks: u64,
@@ -81,13 +85,13 @@ impl Stat {
     }
 
     fn parse(line: &[u8]) -> Option<Self> {
-        // The name stands in parentheses and may hold anything, also spaces and parentheses.
+        // The name is in parentheses and may hold anything, also spaces and parentheses.
         let open = line.iter().position(|byte| *byte == b'(')?;
         let close = line.iter().rposition(|byte| *byte == b')')?;
         let pid = std::str::from_utf8(&line[..open]).ok()?.trim();
         let rest = std::str::from_utf8(line.get(close + 1..)?).ok()?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().take(20).collect();
-        // Numbered as in proc(5), where the state is field 3.
+        // The numbers are those of proc(5), where the state is field 3.
         let field = |number: usize| fields.get(number - 3).copied();
         let threads: u64 = field(20)?.parse().ok()?;
         Some(Self {
@@ -107,19 +111,77 @@ impl Stat {
     }
 }
 
+const WORKER: &str = "RUNNER_WORKER_ID";
+const JOB: &str = "RUNNER_JOB_ID";
+const ATTEMPT: &str = "RUNNER_ATTEMPT";
+
+/// Three variables in the environment that every process of an attempt inherits.
+///
+/// The worker's id is random and never reused, so that job 1 of another database is never taken for this one's.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AttemptTag {
+    pub worker_id: String,
+    pub job_id: i64,
+    pub attempt: u32,
+}
+
+impl AttemptTag {
+    pub(super) fn variables(&self) -> [(&'static str, String); 3] {
+        [
+            (WORKER, self.worker_id.clone()),
+            (JOB, self.job_id.to_string()),
+            (ATTEMPT, self.attempt.to_string()),
+        ]
+    }
+
+    /// The tag in an environment block with NUL-terminated entries; none unless all three variables are set.
+    pub(super) fn find(environ: &[u8]) -> Option<Self> {
+        let (mut worker_id, mut job_id, mut attempt) = (None, None, None);
+        for entry in environ.split(|byte| *byte == 0) {
+            // The first of two entries counts, as for getenv(3).
+            if !entry.starts_with(b"RUNNER_") {
+                continue;
+            }
+            if let Some(value) = value_of(entry, WORKER) {
+                worker_id = worker_id.or(Some(value));
+            } else if let Some(value) = value_of(entry, JOB) {
+                job_id = job_id.or(Some(value));
+            } else if let Some(value) = value_of(entry, ATTEMPT) {
+                attempt = attempt.or(Some(value));
+            }
+        }
+        Some(Self {
+            worker_id: std::str::from_utf8(worker_id?).ok()?.to_owned(),
+            job_id: exactly(job_id?)?,
+            attempt: exactly(attempt?)?,
+        })
+    }
+}
+
+fn value_of<'a>(entry: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
+}
+
+/// A number exactly as runner writes it: not `007`, not `+7`.
+fn exactly<T: FromStr + fmt::Display>(value: &[u8]) -> Option<T> {
+    let text = std::str::from_utf8(value).ok()?;
+    let number: T = text.parse().ok()?;
+    (number.to_string() == text).then_some(number)
+}
+
 /// An attempt whose processes are to be found.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub tag: AttemptTag,
-    pub group: Group,
+    pub group: ProcessGroup,
 }
 
 /// An attempt's process group, as far as runner can be sure of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Group {
+pub(super) enum ProcessGroup {
     /// The leader is our unreaped child: the group id cannot be reused.
     Pinned(Identity),
-    /// From a record. The leader may be gone, and its pid reused.
+    /// The leader is on record. It may be gone, and its pid reused.
     Recorded(Identity),
     Unknown,
 }
@@ -136,17 +198,28 @@ pub(super) struct Traced {
 
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// Living processes of the targets.
+    /// The living processes of the targets.
     pub traced: Vec<Traced>,
     /// A process showed no environment, as it does for a moment during exec: the next scan may know it.
     pub uncertain: bool,
-    /// Descriptors or memory were short while `/proc` was read: there may be more processes.
+    /// Descriptors or memory were short while `/proc` was read, so that there may be more processes.
     pub failed: bool,
+}
+
+impl Scan {
+    pub fn found_none(&self) -> bool {
+        self.traced.is_empty() && !self.failed
+    }
+
+    /// No process of the targets lives, for certain.
+    pub fn is_clean(&self) -> bool {
+        self.found_none() && !self.uncertain
+    }
 }
 
 /// Finds the living processes of the targets: by group, by descent, and by the tag in their environment.
 ///
-/// `known` are those traced before: a process that lost its parent since, and shows no tag, is still known.
+/// `known` are the processes that earlier scans traced, because a process may have lost its parent since, and show no tag.
 pub(super) fn scan(targets: &[Target], known: &HashMap<Identity, usize>) -> Scan {
     let mut scan = Scan { failed: !is_readable(), ..Scan::default() };
     let processes: Vec<Stat> =
@@ -170,29 +243,31 @@ pub(super) fn scan(targets: &[Target], known: &HashMap<Identity, usize>) -> Scan
         *owner = targets.iter().position(|each| {
             tag.as_ref() == Some(&each.tag) || each.group.holds(process, tag.as_ref(), identity_of)
         });
-        // Our own child in its exec is another slot's attempt. Process 1 may have inherited it from anybody.
+        // A child of this worker that is in its exec belongs to another slot. A worker that is process 1 cannot tell, because
+        // it inherits children.
         let is_another_slots = is_self(process.parent) && process.parent != 1;
         scan.uncertain |= owner.is_none() && !is_another_slots && environ.is_ok_and(|bytes| bytes.is_empty());
     }
     add_descendants(&processes, &by_pid, &mut owners);
-    // A shortage that comes and goes is seen before or after.
+    // Looks a second time, so that a shortage that came or went during the scan is seen.
     scan.failed |= !is_readable();
     let traced = processes.iter().zip(owners).filter_map(|(process, owner)| {
         let target = owner?;
-        let pinned = matches!(targets[target].group, Group::Pinned(leader) if leader.pid == process.group);
+        let pinned =
+            matches!(targets[target].group, ProcessGroup::Pinned(leader) if leader.pid == process.group);
         Some(Traced { identity: process.identity(), target, in_pinned_group: pinned })
     });
     scan.traced.extend(traced);
     scan
 }
 
-/// Can `/proc` be read now? A scan holds the directory and one file open.
+/// Can `/proc` be read now? Opens what a scan has open: the directory and one file.
 fn is_readable() -> bool {
     let read = fs::read_dir("/proc").and_then(|_open| File::open("/proc/self/stat").map(drop));
     !read.is_err_and(|error| is_read_shortage(&error))
 }
 
-/// An error about descriptors or memory, not about the file.
+/// Is this error about descriptors or memory, and not about the file?
 fn is_read_shortage(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
@@ -213,7 +288,7 @@ fn add_descendants(processes: &[Stat], by_pid: &HashMap<i32, usize>, owners: &mu
     }
 }
 
-impl Group {
+impl ProcessGroup {
     /// No process of the attempt started before this.
     fn since(self) -> u64 {
         match self {
@@ -230,9 +305,9 @@ impl Group {
     ) -> bool {
         match self {
             Self::Pinned(leader) => process.group == leader.pid,
-            // A group id is not reused while the group has members. So its members are the leader's unless the group
-            // died out: then they are older than the leader, or the leader's pid is another process's, or they carry
-            // another tag.
+            // The id of a group is reused only after all its members have ended. That has happened if a member is older
+            // than the leader, if another process has the leader's pid now, or if a member has the tag of another attempt.
+            // Otherwise the members belong to this attempt.
             Self::Recorded(leader) => {
                 process.group == leader.pid
                     && process.start_ticks >= leader.start_ticks
@@ -254,7 +329,7 @@ fn pids() -> impl Iterator<Item = i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The environment that a process was started with; empty for a moment during its exec.
+/// Reads the environment that a process was started with. It is empty for a moment during exec.
 fn read_environ(pid: i32) -> io::Result<Vec<u8>> {
     let first = fs::read(format!("/proc/{pid}/environ"));
     let has_none = match &first {
@@ -270,10 +345,33 @@ fn read_environ(pid: i32) -> io::Result<Vec<u8>> {
     of_thread.into_iter().find(|bytes| !bytes.is_empty()).map_or(first, Ok)
 }
 
-/// Children of this process that have ended: their pids.
+/// The pids of the children of this process that have ended.
 pub(super) fn zombie_children() -> impl Iterator<Item = i32> {
     let own = std::process::id().cast_signed();
     pids().filter_map(Stat::of).filter(move |each| each.gone && each.parent == own).map(|each| each.pid)
+}
+
+/// Reaps inherited children that have ended. Only process 1 has any: in a container a worker may be process 1, and then
+/// every orphan of a job becomes its child.
+#[derive(Debug, Default)]
+pub struct ZombieReaper {
+    seen: BTreeSet<i32>,
+}
+
+impl ZombieReaper {
+    /// Reaps zombies that are not `own`, because slots reap their own children. A zombie is reaped by the second call that
+    /// finds it, because a slot may have just started it, and `own` may not know it yet. Call it about once a second.
+    pub fn reap(&mut self, own: impl Fn(i32) -> bool) {
+        if std::process::id() != 1 {
+            return;
+        }
+        let zombies: BTreeSet<i32> = zombie_children().filter(|pid| !own(*pid)).collect();
+        for pid in zombies.intersection(&self.seen).filter_map(|pid| Pid::from_raw(*pid)) {
+            // After an error the next call tries again.
+            let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+        }
+        self.seen = zombies;
+    }
 }
 
 #[cfg(test)]
@@ -325,7 +423,7 @@ mod tests {
     #[test]
     fn a_recorded_group_is_trusted_only_while_its_id_cannot_be_reused() {
         let leader = Identity { pid: 10, start_ticks: 100 };
-        let group = Group::Recorded(leader);
+        let group = ProcessGroup::Recorded(leader);
         let nobody = |_| None;
         assert!(group.holds(&process(11, 1, 100), None, nobody));
         assert!(group.holds(&process(11, 1, 150), None, |_| Some(leader)));
@@ -346,5 +444,34 @@ mod tests {
         let mut owners = [None, None, Some(4), None, None];
         add_descendants(&processes, &by_pid, &mut owners);
         assert_eq!(owners, [Some(4), Some(4), Some(4), None, None]);
+    }
+
+    fn tag() -> AttemptTag {
+        AttemptTag { worker_id: "w-1".into(), job_id: 7, attempt: 2 }
+    }
+
+    #[test]
+    fn it_reads_back_as_it_was_set() {
+        let mut environ = b"HOME=/\0RUNNER_JOB_NAME=x\0".to_vec();
+        for (name, value) in tag().variables() {
+            environ.extend_from_slice(format!("{name}={value}\0").as_bytes());
+        }
+        assert_eq!(AttemptTag::find(&environ), Some(tag()));
+        environ.extend_from_slice(b"RUNNER_ATTEMPT=9\0");
+        assert_eq!(AttemptTag::find(&environ), Some(tag()), "the first counts");
+    }
+
+    #[test]
+    fn all_three_must_be_there_and_exact() {
+        for environ in [
+            &b""[..],
+            b"RUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=7\0",
+            b"RUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=07\0RUNNER_ATTEMPT=2\0",
+            b"RUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=+7\0RUNNER_ATTEMPT=2\0",
+            b"RUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=7\0RUNNER_ATTEMPT=\0",
+            b"XRUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=7\0RUNNER_ATTEMPT=2\0",
+        ] {
+            assert_eq!(AttemptTag::find(environ), None);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads a job's report about itself, without trusting the file.
+//! Reads a job's report about itself, `$RUNNER_REPORT`, without trusting the file. Its lines are read by the model.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,13 +20,13 @@ pub(super) fn take(path: &Path) -> SelfReport {
         Err(why) => SelfReport { notes: vec![format!("report: {why}")], ..SelfReport::default() },
     };
     if std::fs::remove_file(path).is_err() {
-        // An empty directory only: the contents of a full one belong to the job.
+        // Only an empty directory goes, because the contents of a full one belong to the job.
         let _ = std::fs::remove_dir(path);
     }
     report
 }
 
-/// None without a file. The error says why the file is ignored.
+/// Reads the report; none without a file. The error says why the file is ignored.
 fn read(path: &Path) -> Result<Option<SelfReport>, String> {
     // Do not follow a link, and do not wait for the writer of a FIFO.
     let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;

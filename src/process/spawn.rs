@@ -2,81 +2,83 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::model::{self, Bytes, JobSpec, SpawnFailure};
+use crate::model::{self, Bytes, JobDefinition, SpawnFailure};
 
-use super::{AttemptTag, Identity};
+use super::procfs::{AttemptTag, Identity};
 
 /// A command that is about to start.
 #[derive(Debug)]
 pub struct Launch<'a> {
     /// The command, its directory, its variables and its limits.
-    pub spec: &'a JobSpec,
-    /// Appended to an array; `$1`, `$2` … of a shell line.
+    pub definition: &'a JobDefinition,
+    /// Appended to the words of a command; in a shell line `$1`, `$2` …
     pub args: &'a [Bytes],
-    /// Standard input, from the file's present offset on; none: `/dev/null`.
-    pub stdin: Option<File>,
-    /// `RUNNER_*`: over `spec.env`, which is over the worker's own environment.
+    /// The standard input; none: `/dev/null`.
+    pub stdin: Option<Vec<u8>>,
+    /// The `RUNNER_*` variables. They override `definition.env`, which overrides the worker's own environment.
     pub vars: Vec<(OsString, OsString)>,
     /// The variables of the tag override `vars`.
     pub tag: AttemptTag,
-    /// `$RUNNER_REPORT`.
+    /// The path in `$RUNNER_REPORT`.
     pub report: &'a Path,
 }
 
 /// A process that was just started: our child, and the leader of a group of its own.
 #[derive(Debug)]
-pub struct Child {
-    pub(super) pid: Pid,
-    pub(super) identity: Identity,
+pub(super) struct Child {
+    pub pid: Pid,
+    pub identity: Identity,
     /// Readable when the process has ended.
-    pub(super) pidfd: OwnedFd,
-    pub(super) stdout: OwnedFd,
-    pub(super) stderr: OwnedFd,
-    /// Just before the process could do anything.
-    pub(super) started: Instant,
-}
-
-impl Child {
-    pub fn identity(&self) -> Identity {
-        self.identity
-    }
+    pub pidfd: OwnedFd,
+    pub stdout: OwnedFd,
+    pub stderr: OwnedFd,
+    /// The time just before the process could do anything.
+    pub started: Instant,
 }
 
 #[derive(Debug)]
-pub enum SpawnError {
-    /// The machine is short of descriptors, processes, memory or space: a later try may succeed.
+pub(super) enum SpawnError {
+    /// The machine is short of descriptors, processes, memory or space, so that a later try may succeed.
     Shortage(io::Error),
     /// The command cannot be started, as this message says.
     Failed(SpawnFailure, String),
 }
 
-/// Starts the command in a group of its own, its output in pipes.
+/// Starts the command in a process group of its own, with its output in pipes.
 ///
-/// Nothing here may force the slow path of `Command`, a fork: no closure before exec, and variables are added to the
-/// environment, which is not replaced. A `PATH` of the job's own does force it, and must: only after a fork is the program
-/// looked for in the new `PATH`.
-pub fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
+/// Nothing here may force `Command` off `posix_spawn` and onto a fork, which is half as fast: there is no closure before
+/// exec, and variables are added to the environment, which is not replaced. Only a `PATH` of the job's own forces the fork,
+/// and must, because only after a fork is the program looked for in the new `PATH`.
+pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
     let mut command = command(launch)?;
+    let stdin = launch.stdin.take().map(|bytes| input_file(&bytes)).transpose().map_err(|error| {
+        if is_shortage(&error) {
+            return SpawnError::Shortage(error);
+        }
+        let message = format!("cannot keep its input in memory: {error}");
+        SpawnError::Failed(SpawnFailure::NotExecutable, message)
+    })?;
     command
-        .current_dir(launch.spec.cwd.as_os_str())
-        .envs(launch.spec.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())))
+        .current_dir(launch.definition.cwd.as_os_str())
+        .envs(launch.definition.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())))
         .envs(launch.vars.iter().map(|(name, value)| (name, value)))
         .envs(launch.tag.variables())
         .env("RUNNER_REPORT", launch.report)
-        .stdin(launch.stdin.take().map_or_else(Stdio::null, Stdio::from))
+        .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
@@ -93,7 +95,20 @@ pub fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
     Ok(Child { pid, identity, pidfd, stdout: stdout.into(), stderr: stderr.into(), started })
 }
 
-/// Waits for a free descriptor: the spawn has just released some, and other slots release theirs.
+/// Makes a file in memory that holds these bytes, open at its start. It has no name, so it is gone with its last reader.
+fn input_file(bytes: &[u8]) -> io::Result<File> {
+    let create = |flags| memfd_create("runner-stdin", flags);
+    let file = create(MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL).or_else(|error| match error {
+        // Kernels before 6.3 do not know the seal, and some later ones are set up to insist on it.
+        Errno::INVAL => create(MemfdFlags::CLOEXEC),
+        other => Err(other),
+    });
+    let file = File::from(file?);
+    file.write_all_at(bytes, 0)?;
+    Ok(file)
+}
+
+/// Waits for a free descriptor. The spawn has just released some, and other slots release theirs.
 fn wait_for_pidfd(pid: Pid) -> OwnedFd {
     loop {
         if let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) {
@@ -104,8 +119,8 @@ fn wait_for_pidfd(pid: Pid) -> OwnedFd {
 }
 
 fn command(launch: &Launch<'_>) -> Result<Command, SpawnError> {
-    let mut words: Vec<&OsStr> = launch.spec.launcher.iter().map(Bytes::as_os_str).collect();
-    match &launch.spec.command {
+    let mut words: Vec<&OsStr> = launch.definition.launcher.iter().map(Bytes::as_os_str).collect();
+    match &launch.definition.command {
         model::Command::Shell(line) => {
             words.extend(["/bin/sh", "-c"].map(OsStr::new));
             // A shell takes a line that begins with - or + for an option, even behind `-c`.
@@ -144,12 +159,12 @@ pub fn is_disk_error(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::IO)
 }
 
-/// Looks for the reason: the system only says "not found".
+/// Looks for the reason, because the system only says "not found".
 fn explain(error: io::Error, launch: &Launch<'_>) -> SpawnError {
     if is_shortage(&error) {
         return SpawnError::Shortage(error);
     }
-    let cwd = Path::new(launch.spec.cwd.as_os_str());
+    let cwd = Path::new(launch.definition.cwd.as_os_str());
     let program = program(launch).to_string_lossy();
     let not_executable = |message: String| (SpawnFailure::NotExecutable, message);
     let (failure, message) = match Errno::from_io_error(&error) {
@@ -170,7 +185,7 @@ fn explain(error: io::Error, launch: &Launch<'_>) -> SpawnError {
 /// The fault of the directory; none if the directory is usable.
 fn about_directory(cwd: &Path) -> Option<(SpawnFailure, String)> {
     let (failure, problem) = match cwd.metadata() {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             (SpawnFailure::NotExecutable, "no permission to enter the directory")
         }
         Err(_) => (SpawnFailure::NotFound, "no such directory"),
@@ -189,7 +204,7 @@ fn about_program(launch: &Launch<'_>, cwd: &Path, error: &io::Error) -> (SpawnFa
     let found: Vec<PathBuf> = candidates(launch, cwd).filter(|path| path.exists()).collect();
     let executable = found.iter().find(|path| path.is_file() && access(*path, Access::EXEC_OK).is_ok());
     let message = match (executable, found.first()) {
-        (Some(_), _) if error.kind() == io::ErrorKind::NotFound => {
+        (Some(_), _) if error.kind() == ErrorKind::NotFound => {
             format!("not executable: {shown}: the interpreter that its first line names does not exist")
         }
         (Some(_), _) => format!("cannot start {shown}: {error}"),
@@ -206,7 +221,7 @@ fn candidates<'a>(launch: &'a Launch<'_>, cwd: &'a Path) -> impl Iterator<Item =
     let directories: Vec<PathBuf> = if program.as_bytes().contains(&b'/') {
         vec![PathBuf::new()]
     } else {
-        let own = launch.spec.env.get(&Bytes::from("PATH")).map(|path| path.as_os_str().to_owned());
+        let own = launch.definition.env.get(&Bytes::from("PATH")).map(|path| path.as_os_str().to_owned());
         let path = own.or_else(|| std::env::var_os("PATH")).unwrap_or_else(|| "/bin:/usr/bin".into());
         std::env::split_paths(&path).collect()
     };
@@ -216,7 +231,7 @@ fn candidates<'a>(launch: &'a Launch<'_>, cwd: &'a Path) -> impl Iterator<Item =
 
 /// The program as the definition writes it, for messages.
 fn program<'a>(launch: &Launch<'a>) -> &'a OsStr {
-    match (launch.spec.launcher.first(), &launch.spec.command) {
+    match (launch.definition.launcher.first(), &launch.definition.command) {
         (Some(launcher), _) => launcher.as_os_str(),
         (None, model::Command::Shell(_)) => OsStr::new("/bin/sh"),
         (None, model::Command::Argv(argv)) => argv.first().map_or(OsStr::new(""), Bytes::as_os_str),

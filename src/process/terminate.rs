@@ -1,4 +1,4 @@
-//! Ends all processes of attempts: SIGTERM and SIGCONT, the grace period, SIGKILL, until a scan finds none.
+//! Ends all processes of attempts: SIGTERM and SIGCONT, the grace period, then SIGKILL until a scan finds none.
 
 use std::collections::HashMap;
 use std::thread;
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::procfs::{Group, Target, Traced, scan};
-use super::{AttemptTag, Control, Identity};
+use super::Control;
+use super::procfs::{AttemptTag, Identity, ProcessGroup, Scan, Target, Traced, scan};
 
-/// Scans at SIGTERM, for processes that were born while the others got the signal.
+/// How often runner scans after SIGTERM for processes that were born while the others got the signal.
 const SCANS_AT_SIGTERM: usize = 3;
 /// The pause between two scans grows from this …
 const MIN_SCAN_PAUSE: Duration = Duration::from_millis(2);
@@ -29,43 +29,41 @@ const RECOVERY_KILL_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Termination {
     targets: Vec<Target>,
-    grace: Duration,
     /// All processes that were ever traced, with the index of their target.
     known: HashMap<Identity, usize>,
-    /// The living processes of the last scan.
-    left: Vec<Traced>,
-    /// The last scan failed and may have missed processes.
-    failed: bool,
-    failing_since: Option<Instant>,
-    /// The last scan saw a process without an environment, which may belong to a target.
-    uncertain: bool,
-    /// Since when no other processes are left.
-    uncertain_since: Option<Instant>,
-    kill_at: Option<Instant>,
-    killing_since: Option<Instant>,
+    last_scan: Scan,
+    phase: TerminationPhase,
+    /// When the next scan is due; none: not before [`scan_now`](Self::scan_now).
     scan_at: Option<Instant>,
     pause: Duration,
+    /// Since when no scan has found a process. A process that showed no environment may still be one of the attempts'.
+    found_none_since: Option<Instant>,
+    failing_since: Option<Instant>,
     noticed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TerminationPhase {
+    /// None: the grace period has no end.
+    Grace { until: Option<Instant> },
+    /// SIGKILL after each scan. `since` is the last time at which no process was left, or the first SIGKILL.
+    Killing { since: Instant },
 }
 
 impl Termination {
     /// Traces the processes without a signal yet.
     ///
     /// The first scan must come before any signal: once a process has ended, its children are no longer its descendants.
-    pub fn prepare(targets: Vec<Target>, grace: Duration) -> Self {
+    pub fn prepare(targets: Vec<Target>) -> Self {
         let mut termination = Self {
             targets,
-            grace,
             known: HashMap::new(),
-            left: Vec::new(),
-            failed: false,
-            failing_since: None,
-            uncertain: false,
-            uncertain_since: None,
-            kill_at: None,
-            killing_since: None,
+            last_scan: Scan::default(),
+            phase: TerminationPhase::Grace { until: None },
             scan_at: None,
             pause: MIN_SCAN_PAUSE,
+            found_none_since: None,
+            failing_since: None,
             noticed: false,
         };
         termination.scan();
@@ -73,14 +71,15 @@ impl Termination {
     }
 
     /// Sends SIGTERM and SIGCONT; SIGKILL if there is no grace period.
-    pub fn begin(&mut self) {
+    pub fn begin(&mut self, grace: Duration) {
         let now = Instant::now();
-        // A time beyond the range of the clock is never.
-        self.kill_at = now.checked_add(self.grace);
         self.scan_at = Some(now);
-        if self.grace.is_zero() {
+        if grace.is_zero() {
+            self.phase = TerminationPhase::Killing { since: now };
             return self.signal_all(Signal::KILL);
         }
+        // A grace period too long for the clock has no end.
+        self.phase = TerminationPhase::Grace { until: now.checked_add(grace) };
         self.signal_all(Signal::TERM);
         self.signal_all(Signal::CONT);
         for _ in 0..SCANS_AT_SIGTERM {
@@ -93,7 +92,7 @@ impl Termination {
         }
     }
 
-    /// When the next [`step`](Self::step) is due; none: not before [`scan_now`](Self::scan_now).
+    /// When the next [`step`](Self::step) is due.
     pub fn scan_at(&self) -> Option<Instant> {
         self.scan_at
     }
@@ -102,12 +101,14 @@ impl Termination {
         self.scan_at.is_some_and(|at| at <= Instant::now())
     }
 
-    /// No scan is needed before the grace period is over, unless [`scan_now`](Self::scan_now) asks for it.
-    pub fn rest(&mut self) {
-        self.scan_at = self.kill_at;
+    /// Scans no more before the grace period is over, unless [`scan_now`](Self::scan_now) asks for it.
+    pub fn wait_out_grace(&mut self) {
+        if let TerminationPhase::Grace { until } = self.phase {
+            self.scan_at = until;
+        }
     }
 
-    /// A process ended: scan at once.
+    /// Makes a scan due, because a process has ended.
     pub fn scan_now(&mut self) {
         self.scan_at = Some(Instant::now());
         self.pause = MIN_SCAN_PAUSE;
@@ -115,9 +116,8 @@ impl Termination {
 
     /// Ends the grace period.
     pub fn kill_now(&mut self) {
-        let now = Instant::now();
-        if self.kill_at.is_none_or(|at| at > now) {
-            self.kill_at = Some(now);
+        if matches!(self.phase, TerminationPhase::Grace { .. }) {
+            self.phase = TerminationPhase::Killing { since: Instant::now() };
             self.scan_now();
         }
     }
@@ -126,36 +126,42 @@ impl Termination {
     pub fn step(&mut self) -> bool {
         self.scan();
         let now = Instant::now();
-        if self.kill_at.is_some_and(|at| at <= now) {
-            if self.killing_since.is_none() {
-                self.killing_since = Some(now);
-                self.pause = MIN_SCAN_PAUSE;
-            }
-            self.signal_all(Signal::KILL);
+        if let TerminationPhase::Grace { until: Some(until) } = self.phase
+            && until <= now
+        {
+            self.phase = TerminationPhase::Killing { since: now };
+            self.pause = MIN_SCAN_PAUSE;
         }
-        let end_of_grace = self.kill_at.filter(|at| *at > now);
-        self.scan_at = Some(end_of_grace.map_or(now + self.pause, |at| at.min(now + self.pause)));
+        let found_none = self.last_scan.found_none();
+        let next_scan = now + self.pause;
         self.pause = (self.pause * 2).min(MAX_SCAN_PAUSE);
-        if !self.left.is_empty() || self.failed {
-            self.uncertain_since = None;
-            return false;
+        match &mut self.phase {
+            TerminationPhase::Grace { until } => {
+                self.scan_at = Some(until.map_or(next_scan, |until| until.min(next_scan)));
+            }
+            TerminationPhase::Killing { since } => {
+                if found_none {
+                    *since = now;
+                }
+                self.scan_at = Some(next_scan);
+                self.signal_all(Signal::KILL);
+            }
         }
-        self.killing_since = None;
-        let since = *self.uncertain_since.get_or_insert(now);
-        !self.uncertain || now.saturating_duration_since(since) >= EXEC_TIME
+        let continues = |is_so: bool, since: Option<Instant>| is_so.then(|| since.unwrap_or(now));
+        self.failing_since = continues(self.last_scan.failed, self.failing_since);
+        self.found_none_since = continues(found_none, self.found_none_since);
+        self.found_none_since.is_some_and(|since| !self.last_scan.uncertain || now - since >= EXEC_TIME)
     }
 
-    /// Once, the notice that a killed process does not end, or that scans keep failing.
+    /// Returns, once, the notice that a killed process does not end, or that scans keep failing.
     pub fn notice(&mut self) -> Option<String> {
-        let now = Instant::now();
-        self.failing_since = self.failed.then(|| self.failing_since.unwrap_or(now));
-        let is_stuck = |since: Option<Instant>| since.is_some_and(|since| now - since >= STUCK_AFTER);
-        let words = if !self.left.is_empty() && is_stuck(self.killing_since) {
-            let pids: Vec<String> = self.left.iter().map(|each| each.identity.pid.to_string()).collect();
+        let left = &self.last_scan.traced;
+        let words = if !left.is_empty() && self.is_killing_for(STUCK_AFTER) {
+            let pids: Vec<String> = left.iter().map(|each| each.identity.pid.to_string()).collect();
             let noun = if pids.len() == 1 { "process" } else { "processes" };
             let ago = STUCK_AFTER.as_secs();
             format!("{noun} {} cannot be ended: SIGKILL was sent {ago} s ago", pids.join(", "))
-        } else if is_stuck(self.failing_since) {
+        } else if self.failing_since.is_some_and(|since| since.elapsed() >= STUCK_AFTER) {
             "its processes cannot be looked for: this worker has no descriptors or no memory left".to_owned()
         } else {
             return None;
@@ -163,49 +169,46 @@ impl Termination {
         (!std::mem::replace(&mut self.noticed, true)).then_some(words)
     }
 
+    fn is_killing_for(&self, span: Duration) -> bool {
+        matches!(self.phase, TerminationPhase::Killing { since } if since.elapsed() >= span)
+    }
+
     /// Finds the living processes; returns the new ones.
     fn scan(&mut self) -> Vec<Traced> {
-        let scan = scan(&self.targets, &self.known);
-        self.left = scan.traced;
-        self.failed = scan.failed;
-        self.uncertain = scan.uncertain;
+        self.last_scan = scan(&self.targets, &self.known);
         let is_new = |each: &&Traced| self.known.insert(each.identity, each.target).is_none();
-        self.left.iter().filter(is_new).copied().collect()
+        self.last_scan.traced.iter().filter(is_new).copied().collect()
     }
 
     fn signal_all(&self, to_send: Signal) {
         for target in &self.targets {
             // The kernel signals a whole group at once, including processes that are born at this moment.
-            if let Group::Pinned(leader) = target.group
+            if let ProcessGroup::Pinned(leader) = target.group
                 && let Some(group) = Pid::from_raw(leader.pid)
             {
                 // Fails only if no process is left that may be signalled; the next scan shows.
                 let _ = kill_process_group(group, to_send);
             }
         }
-        signal(&self.left, to_send);
-    }
-
-    /// The last scan found no process, and none that may belong to a target.
-    fn found_none(&self) -> bool {
-        self.left.is_empty() && !self.failed && !self.uncertain
+        signal(&self.last_scan.traced, to_send);
     }
 
     fn time_to_scan(&self) -> Duration {
         self.scan_at.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// The processes that are left, in words.
-    fn survivors(&self) -> String {
+    /// Names the processes that are left.
+    fn leftover_processes(&self) -> String {
         let words =
             |tag: &AttemptTag, what: &str| format!("{what} of job {}, attempt {}", tag.job_id, tag.attempt);
-        let survivors: Vec<String> = if self.failed {
+        let leftovers: Vec<String> = if self.last_scan.failed {
             self.targets.iter().map(|target| words(&target.tag, "the unknown processes")).collect()
         } else {
             let what = |each: &Traced| format!("process {}", each.identity.pid);
-            self.left.iter().map(|each| words(&self.targets[each.target].tag, &what(each))).collect()
+            let left = self.last_scan.traced.iter();
+            left.map(|each| words(&self.targets[each.target].tag, &what(each))).collect()
         };
-        survivors.join(", ")
+        leftovers.join(", ")
     }
 }
 
@@ -216,10 +219,12 @@ fn signal(processes: &[Traced], signal: Signal) {
     }
 }
 
-/// Ends every survivor of a dead worker's attempts. Each attempt comes with the leader of its group, if that is on record.
+/// Ends the leftover processes of a dead worker's attempts. Each attempt comes with the leader of its group, if that is
+/// on record.
 ///
-/// Scans for at least `min_scan_time`: between fork and exec a child shows its worker's environment, and during exec none.
-/// The error names the processes that survive SIGKILL by a second, so that one stuck process does not hold up the rest.
+/// Scans for at least `min_scan_time`, because between fork and exec a child shows its worker's environment, and during
+/// exec none. Gives up a second after SIGKILL, so that one stuck process does not hold up the rest; the error names the
+/// processes that are left.
 pub fn end_attempts(
     attempts: &[(AttemptTag, Option<Identity>)],
     grace: Duration,
@@ -230,40 +235,39 @@ pub fn end_attempts(
     }
     let targets = attempts.iter().map(|(tag, leader)| Target {
         tag: tag.clone(),
-        group: leader.map_or(Group::Unknown, Group::Recorded),
+        group: leader.map_or(ProcessGroup::Unknown, ProcessGroup::Recorded),
     });
     let start = Instant::now();
-    let mut termination = Termination::prepare(targets.collect(), grace);
-    termination.begin();
+    let mut termination = Termination::prepare(targets.collect());
+    termination.begin(grace);
     loop {
         let is_none_left = termination.step();
         if is_none_left && start.elapsed() >= min_scan_time {
             return Ok(());
         }
-        if termination.killing_since.is_some_and(|since| since.elapsed() >= RECOVERY_KILL_TIMEOUT) {
-            return Err(termination.survivors());
+        if termination.is_killing_for(RECOVERY_KILL_TIMEOUT) {
+            return Err(termination.leftover_processes());
         }
         let pause = if is_none_left { MIN_SCAN_PAUSE * 5 } else { termination.time_to_scan() };
         thread::sleep(pause);
     }
 }
 
-/// Ends the background processes of a job's earlier attempts: two attempts of one job never overlap.
+/// Ends the background processes of a job's previous attempt, because two attempts of one job must never overlap.
 ///
 /// True when none is left. False as soon as the next attempt is asked to stop or may no longer start.
-pub fn end_earlier_attempts(
-    tags: &[AttemptTag],
+pub fn end_previous_attempt(
+    previous: Option<AttemptTag>,
     grace: Duration,
     start_before: Option<Instant>,
     control: &Control,
     on_notice: &mut dyn FnMut(String),
 ) -> bool {
-    let target = |tag: &AttemptTag| Target { tag: tag.clone(), group: Group::Unknown };
-    let mut termination = (!tags.is_empty())
-        .then(|| Termination::prepare(tags.iter().map(target).collect(), grace))
-        .filter(|termination| !termination.found_none());
+    let mut termination = previous
+        .map(|tag| Termination::prepare(vec![Target { tag, group: ProcessGroup::Unknown }]))
+        .filter(|termination| !termination.last_scan.is_clean());
     if let Some(termination) = &mut termination {
-        termination.begin();
+        termination.begin(grace);
     }
     loop {
         let orders = control.take_orders();
@@ -292,13 +296,13 @@ mod tests {
 
     fn termination(grace: Duration) -> Termination {
         let tag = AttemptTag { worker_id: format!("test-{}", std::process::id()), job_id: 1, attempt: 1 };
-        let mut termination = Termination::prepare(vec![Target { tag, group: Group::Unknown }], grace);
-        termination.begin();
+        let mut termination = Termination::prepare(vec![Target { tag, group: ProcessGroup::Unknown }]);
+        termination.begin(grace);
         termination
     }
 
-    fn long_ago() -> Option<Instant> {
-        Instant::now().checked_sub(STUCK_AFTER)
+    fn long_ago() -> Instant {
+        Instant::now().checked_sub(STUCK_AFTER).unwrap()
     }
 
     #[test]
@@ -306,10 +310,9 @@ mod tests {
         let mut stuck = termination(Duration::ZERO);
         let left =
             |pid| Traced { identity: Identity { pid, start_ticks: 1 }, target: 0, in_pinned_group: false };
-        stuck.left = vec![left(100_001), left(100_002)];
-        stuck.killing_since = Some(Instant::now());
+        stuck.last_scan.traced = vec![left(100_001), left(100_002)];
         assert_eq!(stuck.notice(), None);
-        stuck.killing_since = long_ago();
+        stuck.phase = TerminationPhase::Killing { since: long_ago() };
         let words = "processes 100001, 100002 cannot be ended: SIGKILL was sent 5 s ago";
         assert_eq!(stuck.notice().as_deref(), Some(words));
         assert_eq!(stuck.notice(), None);
@@ -318,14 +321,21 @@ mod tests {
     #[test]
     fn scans_that_fail_for_long_are_noticed_once() {
         let mut failing = termination(Duration::ZERO);
-        failing.left.clear();
-        failing.failed = true;
+        failing.failing_since = Some(Instant::now());
         assert_eq!(failing.notice(), None);
-        failing.failed = false;
-        assert_eq!(failing.notice(), None);
-        (failing.failed, failing.failing_since) = (true, long_ago());
+        failing.failing_since = Some(long_ago());
         assert!(failing.notice().unwrap().contains("cannot be looked for"));
         assert_eq!(failing.notice(), None);
+        failing.step();
+        assert_eq!(failing.failing_since, None, "a scan that succeeds ends it");
+    }
+
+    #[test]
+    fn time_without_a_process_does_not_count_as_killing() {
+        let mut killing = termination(Duration::ZERO);
+        killing.phase = TerminationPhase::Killing { since: long_ago() };
+        killing.step();
+        assert!(!killing.is_killing_for(STUCK_AFTER));
     }
 
     #[test]
@@ -333,7 +343,7 @@ mod tests {
         let mut resting = termination(Duration::from_secs(10));
         resting.pause = Duration::from_secs(100);
         resting.step();
-        assert_eq!(resting.scan_at(), resting.kill_at);
+        assert_eq!(TerminationPhase::Grace { until: resting.scan_at() }, resting.phase);
         assert_eq!(resting.pause, MAX_SCAN_PAUSE);
         resting.kill_now();
         assert!(resting.is_due());

@@ -1,4 +1,4 @@
-//! Shared by the tests: an attempt of a small job in a folder of its own.
+//! What the tests share: an attempt of a small job in a folder of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,17 +6,15 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::model::{Bytes, Command, JobSpec};
+use crate::model::{AttemptEnd, Bytes, Command, JobDefinition};
 use crate::text::Millis;
 
-use super::{
-    AttemptResult, AttemptTag, Child, Control, Identity, Launch, Progress, SpawnError, spawn, supervise,
-};
+use super::{AttemptTag, Control, Identity, Launch, run};
 
 /// A job in a folder of its own, which is also its directory.
 pub struct Sandbox {
     pub folder: TempDir,
-    pub spec: JobSpec,
+    pub definition: JobDefinition,
     pub args: Vec<Bytes>,
     pub tag: AttemptTag,
 }
@@ -37,7 +35,7 @@ impl Sandbox {
         let worker = WORKERS.fetch_add(1, Ordering::Relaxed);
         Self {
             folder,
-            spec: JobSpec::new("test", command, cwd),
+            definition: JobDefinition::new("test", command, cwd),
             args: Vec::new(),
             tag: AttemptTag {
                 worker_id: format!("test-{}-{worker}", std::process::id()),
@@ -48,17 +46,17 @@ impl Sandbox {
     }
 
     pub fn timeout(mut self, millis: u64) -> Self {
-        self.spec.timeout = Some(Millis(millis));
+        self.definition.timeout = Some(Millis(millis));
         self
     }
 
     pub fn grace(mut self, millis: u64) -> Self {
-        self.spec.grace_period = Millis(millis);
+        self.definition.grace_period = Millis(millis);
         self
     }
 
     pub fn env(mut self, name: &str, value: &str) -> Self {
-        self.spec.env.insert(Bytes::from(name), Bytes::from(value));
+        self.definition.env.insert(Bytes::from(name), Bytes::from(value));
         self
     }
 
@@ -66,47 +64,26 @@ impl Sandbox {
         self.folder.path().join(name)
     }
 
-    pub fn report(&self) -> PathBuf {
-        self.path("report")
+    /// Runs it to its end.
+    pub fn run(&self) -> AttemptEnd {
+        self.run_with(&Control::new().unwrap(), |_| {})
     }
 
-    pub fn spawn(&self) -> Result<Child, SpawnError> {
-        spawn(&mut Launch {
-            spec: &self.spec,
+    pub fn run_with(&self, control: &Control, on_start: impl FnOnce(Identity)) -> AttemptEnd {
+        let launch = Launch {
+            definition: &self.definition,
             args: &self.args,
             stdin: None,
             // The tag overrides these.
             vars: vec![("RUNNER_JOB_NAME".into(), "test".into()), ("RUNNER_JOB_ID".into(), "77".into())],
             tag: self.tag.clone(),
-            report: &self.report(),
-        })
-    }
-
-    /// The message of a spawn that fails, with the name of the folder replaced.
-    pub fn spawn_error(&self) -> String {
-        match self.spawn() {
-            Err(SpawnError::Failed(_, message)) => {
-                message.replace(self.folder.path().to_str().unwrap(), "FOLDER")
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-
-    pub fn supervise(
-        &self,
-        child: Child,
-        control: &Control,
-        on_progress: &mut dyn FnMut(Progress),
-    ) -> AttemptResult {
-        supervise(child, &self.spec, self.tag.clone(), &self.report(), control, on_progress)
-    }
-
-    pub fn run(&self) -> AttemptResult {
-        self.supervise(self.spawn().unwrap(), &Control::new().unwrap(), &mut |_| {})
+            report: &self.path("report"),
+        };
+        run(launch, control, |leader, _| on_start(leader), &mut |_| {}).unwrap()
     }
 
     /// Runs it; `act` gets the control as soon as the job has made the file `ready`.
-    pub fn run_and(&self, act: impl FnOnce(&Control) + Send) -> AttemptResult {
+    pub fn run_and(&self, act: impl FnOnce(&Control) + Send) -> AttemptEnd {
         let control = Control::new().unwrap();
         let ready = self.path("ready");
         std::thread::scope(|scope| {
@@ -114,7 +91,7 @@ impl Sandbox {
                 until("the job to be ready", || ready.exists());
                 act(&control);
             });
-            self.supervise(self.spawn().unwrap(), &control, &mut |_| {})
+            self.run_with(&control, |_| {})
         })
     }
 

@@ -1,15 +1,26 @@
-//! How a worker reports its events: to people, as JSON, as progress on a terminal, and to a service manager.
+//! Reports the events of a worker: as lines for people or as JSON, as progress on a terminal, and to systemd.
+//!
+//! The events are those of [`crate::model::Event`]; `cli/commands/work.rs` chooses the reporter.
 
-mod event;
-mod human;
-mod json;
+mod log;
 mod progress;
-mod service;
+mod systemd;
 mod writer;
 
-pub use event::{Event, EventKind, Reporter};
-pub use human::HumanLog;
-pub use json::JsonLog;
+use crate::model::Event;
+use crate::text::Timestamp;
+
+pub use log::{HumanLog, JsonLog};
 pub use progress::ProgressLog;
-pub use service::{ServiceLog, is_journal};
+pub use systemd::{SystemdNotifier, is_journal};
 pub use writer::LogWriter;
+
+/// Receives the events of a worker in their order. A change is on disk before its event is reported.
+pub trait Reporter {
+    fn report(&mut self, time: Timestamp, event: &Event);
+
+    /// Does this reporter use heartbeats? For each, the worker counts the unfinished jobs.
+    fn wants_heartbeats(&self) -> bool {
+        false
+    }
+}

@@ -5,25 +5,26 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use console::Term;
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
-use super::{Event, EventKind, Reporter, human};
-use crate::model::JobState;
-use crate::text::{Millis, columns_of, hanging_indent, human_duration};
+use super::{Reporter, log};
+use crate::model::{Event, JobState};
+use crate::text::{Millis, Timestamp, hanging_indent, human_duration};
 
 /// Running jobs beyond this many are not shown one by one: they would push the log off a small screen.
 const MAX_SPINNERS: usize = 8;
 
 const SPINNER_TICK: Duration = Duration::from_millis(120);
 
-/// The clock of the whole shows seconds.
+/// How often the clock of the bar is drawn; it shows whole seconds.
 const CLOCK_TICK: Duration = Duration::from_millis(500);
 
 /// Draws on standard error.
 #[derive(Debug)]
 pub struct ProgressLog {
     display: MultiProgress,
-    /// Counts the jobs that this worker brought to their end.
+    /// Counts the jobs that this worker has finished.
     total: ProgressBar,
     worker_id: String,
     /// By job id.
@@ -34,8 +35,8 @@ pub struct ProgressLog {
 impl ProgressLog {
     pub fn new(ascii_only: bool) -> Self {
         let display = MultiProgress::new();
-        // The library leaves the cursor at the end of a full line, so that an echoed `^C` moves everything up by a line:
-        // its first line is not wiped then. It is blank.
+        // indicatif leaves the cursor at the end of a full line. If the terminal echoes `^C` there, everything moves up by a
+        // line, and the first line of the bar is never wiped. That line is blank, so nobody sees it.
         let style = style("\n{bar:20} {pos}/{len} done, {clock}");
         let style = if ascii_only { style.progress_chars("#>-") } else { style };
         let total = display.add(ProgressBar::new(0).with_style(style));
@@ -61,9 +62,9 @@ impl ProgressLog {
     }
 
     /// Prints a line above everything that is drawn.
-    fn print(&self, event: &Event, words: &str) {
+    fn print(&self, time: Timestamp, words: &str) {
         let stderr = io::stderr();
-        let lines = hanging_indent(&human::prefix(event), words, columns_of(&stderr));
+        let lines = hanging_indent(&log::prefix(time), words, Term::stderr().size().1.into());
         // A closed terminal must not stop the work.
         self.display.suspend(|| {
             let _ = io::Write::write_all(&mut stderr.lock(), (lines.join("\n") + "\n").as_bytes());
@@ -72,37 +73,36 @@ impl ProgressLog {
 }
 
 impl Reporter for ProgressLog {
-    fn report(&mut self, event: &Event) {
-        match &event.kind {
-            EventKind::JobStarted { job_id, name, runs, budget_number, .. } => {
-                self.add_spinner(*job_id, format!("job {job_id}, run {budget_number} of {runs}: {name}"));
+    fn report(&mut self, time: Timestamp, event: &Event) {
+        match event {
+            // No thread may exist before the worker has started.
+            Event::WorkerStarted { worker_id, .. } => {
+                self.worker_id.clone_from(worker_id);
+                self.total.enable_steady_tick(CLOCK_TICK);
             }
-            EventKind::AttemptEnded { attempt, .. } => {
+            Event::JobStarted { job_id, name, max_attempts, attempt_in_budget, .. } => {
+                self.add_spinner(
+                    *job_id,
+                    format!("job {job_id}, attempt {attempt_in_budget} of {max_attempts}: {name}"),
+                );
+            }
+            Event::AttemptEnded(ended) => {
+                let attempt = &ended.attempt;
                 self.remove_spinner(attempt.job_id);
-                // An attempt of a dead worker may be of a queue that this worker does not look at.
+                // This worker may have recorded the attempt of a dead one.
                 if attempt.next_state != JobState::Pending && attempt.worker_id == self.worker_id {
                     self.total.inc(1);
                 }
             }
-            EventKind::AttemptLost { job_id, .. } => self.remove_spinner(*job_id),
-            EventKind::Heartbeat { unfinished: Some(unfinished) } => {
+            Event::AttemptLost(end) => self.remove_spinner(end.job_id),
+            Event::Heartbeat { unfinished: Some(unfinished), .. } => {
                 self.total.set_length(self.total.position() + unfinished);
             }
-            EventKind::WorkerStopped { .. } => self.total.finish_and_clear(),
-            // No thread may exist before the worker has started.
-            EventKind::WorkerStarted { worker_id, .. } => {
-                self.worker_id.clone_from(worker_id);
-                self.total.enable_steady_tick(CLOCK_TICK);
-            }
-            EventKind::JobExpired { .. }
-            | EventKind::JobCancelled { .. }
-            | EventKind::WorkerStopping { .. }
-            | EventKind::ScheduleFired { .. }
-            | EventKind::Notice(_)
-            | EventKind::Heartbeat { unfinished: None } => {}
+            Event::WorkerStopped { .. } => self.total.finish_and_clear(),
+            _ => {}
         }
-        if let Some(words) = human::words(&event.kind) {
-            self.print(event, &words);
+        if let Some(words) = log::words(event) {
+            self.print(time, &words);
         }
     }
 
@@ -112,7 +112,7 @@ impl Reporter for ProgressLog {
 }
 
 impl Drop for ProgressLog {
-    /// A worker that fails reports no end: wipe what is drawn then, too.
+    /// Wipes what is drawn also after an error, when no `WorkerStopped` is reported.
     fn drop(&mut self) {
         for bar in self.spinners.values().chain([&self.total]) {
             bar.finish_and_clear();
@@ -128,7 +128,7 @@ fn style(template: &str) -> ProgressStyle {
     })
 }
 
-/// A span in whole seconds: what is drawn again and again must not flicker.
+/// A span in whole seconds, because parts of a second would flicker.
 fn clock(span: Duration) -> String {
     match span.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),

@@ -10,16 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Lines that are kept for a reader that does not read. Later ones are dropped and counted.
+/// How many lines wait for a reader that does not read. Further lines are dropped and counted.
 const MAX_LINES: usize = 4_096;
 
-/// How long the end of the program waits for a reader that does not read.
+/// At its end the program gives up if the reader has read nothing for this long.
 const FINAL_WAIT: Duration = Duration::from_secs(1);
 
-/// Passes on what is written, each write as one. Dropping it waits as long as the reader reads.
+/// Passes on each write as a whole. Dropping it waits until everything is written or the reader stops reading.
 pub struct LogWriter {
     out: Arc<Mutex<dyn Write + Send>>,
-    /// None before the first event of a worker, and while the machine has no room for a thread.
+    /// None before the first line, and as long as the machine cannot start another thread.
     thread: Option<WriterThread>,
 }
 
@@ -27,11 +27,11 @@ struct WriterThread {
     lines: SyncSender<Vec<u8>>,
     /// Disconnected when the thread has ended.
     alive: Receiver<()>,
-    counts: Arc<Counts>,
+    counts: Arc<LineCounts>,
 }
 
 #[derive(Default)]
-struct Counts {
+struct LineCounts {
     written: AtomicU64,
     dropped: AtomicU64,
 }
@@ -43,7 +43,7 @@ impl LogWriter {
 }
 
 impl Write for LogWriter {
-    /// Takes everything, or drops everything.
+    /// Queues the whole line, or drops the whole line if the queue is full.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.thread.is_none() {
             self.thread = WriterThread::start(Arc::clone(&self.out)).ok();
@@ -81,7 +81,7 @@ impl WriterThread {
     fn start(out: Arc<Mutex<dyn Write + Send>>) -> io::Result<Self> {
         let (lines, to_write) = sync_channel::<Vec<u8>>(MAX_LINES);
         let (guard, alive) = channel();
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(LineCounts::default());
         let shared = Arc::clone(&counts);
         thread::Builder::new().name("log".to_owned()).spawn(move || {
             let _guard = guard;

@@ -1,14 +1,20 @@
-//! Lists of attempts, newest first, a page at a time; and the attempts of one job.
+//! Attempts: those of one job, lists of them, and one pass over all attempts of a period, for the timeline of
+//! `inspect --html` and for the numbers of each name.
+
+use std::collections::BTreeMap;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use rusqlite::{Connection, Row, params, params_from_iter};
 
-use super::definition;
-use super::error::{Result, StoreError};
+use super::error::Result;
 use super::filter::{Conditions, Filter};
 use super::open::Store;
-use crate::model::{Attempt, DeadReason, ErrorCode, JobState, Outcome, SpawnFailure, Status};
+use super::row::{all, each, from_row, json, maybe};
+use crate::model::{Attempt, JobDefinition, JobState, Outcome, Status};
 use crate::text::{Millis, Timestamp};
+
+/// How many due jobs a timeline shows at most.
+const MAX_DUE: usize = 100_000;
 
 /// An ended attempt in a list.
 #[derive(Clone, Debug)]
@@ -16,91 +22,228 @@ pub struct AttemptRow {
     pub attempt: Attempt,
     /// The name of the job.
     pub name: String,
-    /// The runs in the budget of the job.
-    pub runs: u32,
+    /// The attempts in the budget of the job.
+    pub max_attempts: u32,
 }
 
-/// The place of an attempt in a list: when it ended, its job, its number. The next page comes after the last place.
-pub type AttemptCursor = (Timestamp, i64, u32);
+/// An attempt on a time axis: it has ended, is running, or has not started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimelineAttempt {
+    pub job_id: i64,
+    pub number: u32,
+    pub name: String,
+    pub stage: Stage,
+    /// When it fell due, where that is known.
+    pub due_at: Option<Timestamp>,
+    /// None where it has not started, or nobody knows when.
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
+    pub duration: Option<Millis>,
+    pub error_code: Option<String>,
+    /// When the retry fell due that this failure led to.
+    pub retry_at: Option<Timestamp>,
+}
+
+/// How far an attempt on a time axis has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Its job is due, and no worker has taken it.
+    Due,
+    Running,
+    Ended(Outcome),
+    /// Its job expired before a worker took it.
+    Expired,
+}
+
+/// The numbers of all jobs of one name, in the period that was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct NameStats {
+    pub succeeded: u64,
+    pub dead: u64,
+    pub cancelled: u64,
+    /// Ended attempts, of these jobs and of unfinished ones.
+    pub attempts: u64,
+    /// Attempts that succeeded.
+    pub successes: u64,
+    /// The durations of attempts that ended by themselves or at their timeout.
+    pub runs: Percentiles,
+    /// How long attempts waited between their due time and their start, where both are known.
+    pub waits: Percentiles,
+    /// When the newest job succeeded.
+    pub last_success: Option<Timestamp>,
+    /// The newest failure: when it happened, and its code.
+    pub last_failure: Option<(Timestamp, String)>,
+}
+
+/// By the name of the jobs.
+pub type Stats = BTreeMap<String, NameStats>;
+
+impl NameStats {
+    /// How many jobs have ended.
+    pub const fn jobs(&self) -> u64 {
+        self.succeeded + self.dead + self.cancelled
+    }
+
+    /// The share of jobs that succeeded, from 0 to 1, without cancelled ones; none if there is no job.
+    pub fn success_rate(&self) -> Option<f64> {
+        ratio(self.succeeded, self.succeeded + self.dead)
+    }
+
+    /// None without a success.
+    pub fn attempts_per_success(&self) -> Option<f64> {
+        ratio(self.attempts, self.successes)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody misses the last digits of numbers above 2^53")]
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The numbers of one name while rows are read.
+#[derive(Default)]
+struct Gathered {
+    stats: NameStats,
+    runs: Vec<Millis>,
+    waits: Vec<Millis>,
+}
+
+impl Gathered {
+    fn add_job(&mut self, state: JobState, ended_at: Timestamp, code: Option<String>) {
+        match state {
+            JobState::Succeeded => {
+                self.stats.succeeded += 1;
+                self.stats.last_success = self.stats.last_success.max(Some(ended_at));
+            }
+            JobState::Dead => self.stats.dead += 1,
+            _ => self.stats.cancelled += 1,
+        }
+        self.add_failure(ended_at, code);
+    }
+
+    fn add_attempt(&mut self, attempt: &TimelineAttempt) {
+        let (Stage::Ended(outcome), Some(finished_at)) = (attempt.stage, attempt.finished_at) else { return };
+        self.stats.attempts += 1;
+        self.stats.successes += u64::from(outcome == Outcome::Succeeded);
+        if outcome.is_failure() {
+            self.add_failure(finished_at, attempt.error_code.clone());
+        }
+        if matches!(outcome, Outcome::Succeeded | Outcome::Failed | Outcome::TimedOut) {
+            self.runs.extend(attempt.duration);
+        }
+        if let (Some(started), Some(due)) = (attempt.started_at, attempt.due_at) {
+            // If somebody made the retry due at once (`retry --now`), it started before the due time that is known here, and
+            // nobody knows how long it waited.
+            self.waits.extend(u64::try_from(started.0 - due.0).ok().map(Millis));
+        }
+    }
+
+    fn add_failure(&mut self, at: Timestamp, code: Option<String>) {
+        if let Some(code) = code
+            && self.stats.last_failure.as_ref().is_none_or(|(last, _)| *last < at)
+        {
+            self.stats.last_failure = Some((at, code));
+        }
+    }
+}
 
 impl Store {
-    /// Up to `limit` ended attempts after `last`, newest first, and where the next page begins; none after the last page.
-    pub fn attempts_page(
+    /// The ended attempts that match, the newest first, at most `limit`. The rows are read one by one as they are asked
+    /// for, because one long read would hold up checkpoints.
+    pub fn attempts(
         &self,
         filter: &Filter,
-        last: Option<AttemptCursor>,
         limit: usize,
-    ) -> Result<(Vec<AttemptRow>, Option<AttemptCursor>)> {
-        self.read(|tx| {
-            let page = find(tx, filter, last, limit)?;
-            if page.iter().any(|place| last.is_some_and(|last| *place >= last)) {
-                return Err(StoreError::contradiction("an index of attempts is out of order"));
-            }
-            let mut read = tx.prepare_cached(&format!(
-                "SELECT {COLUMNS}, j.name, d.spec FROM {TABLES} JOIN jobs AS j ON j.id = a.job_id
-                 JOIN definitions AS d ON d.id = j.definition_id WHERE a.job_id = ?1 AND a.number = ?2"
-            ))?;
-            let mut attempts = Vec::with_capacity(page.len());
-            for (_, job_id, number) in &page {
-                let mut rows = read.query(params![job_id, number])?;
-                let Some(row) = rows.next()? else { continue };
-                let definition: String = row.get("spec")?;
-                let runs = definition::parse(&definition)?.policy.runs();
-                attempts.push(AttemptRow { attempt: read_attempt(row)?, name: row.get("name")?, runs });
-            }
-            Ok((attempts, page.last().copied().filter(|_| page.len() == limit)))
-        })
+    ) -> Result<impl Iterator<Item = Result<AttemptRow>>> {
+        let ids = self.autocommit(|tx| find(tx, filter, limit))?;
+        let sql = format!(
+            "SELECT {COLUMNS}, j.name, d.definition FROM {TABLES} JOIN jobs AS j ON j.id = a.job_id
+             JOIN job_definitions AS d ON d.id = j.definition_id WHERE a.job_id = ?1 AND a.number = ?2"
+        );
+        let read = move |(job_id, number)| {
+            let row = |row: &Row<'_>| {
+                let max_attempts = json::<JobDefinition>(row, "definition")?.policy.max_attempts();
+                Ok(AttemptRow { attempt: read_attempt(row)?, name: row.get("name")?, max_attempts })
+            };
+            self.autocommit(|tx| maybe(tx, &sql, params![job_id, number], row)).transpose()
+        };
+        Ok(ids.into_iter().filter_map(read))
     }
 
     /// The newest `limit` attempts of a job, oldest first.
     pub fn history(&self, job_id: i64, limit: usize) -> Result<Vec<Attempt>> {
-        self.read(|tx| {
-            let mut statement = tx.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 ORDER BY a.number DESC LIMIT ?2"
-            ))?;
-            let rows = statement.query_map(params![job_id, limit], read_attempt)?;
-            let mut attempts = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-            attempts.reverse();
-            Ok(attempts)
-        })
+        let sql =
+            format!("SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 ORDER BY a.number DESC LIMIT ?2");
+        let mut attempts = self.read(|tx| all(tx, &sql, params![job_id, limit], read_attempt))?;
+        attempts.reverse();
+        Ok(attempts)
     }
 
     /// One ended attempt.
     pub fn attempt(&self, job_id: i64, number: u32) -> Result<Option<Attempt>> {
-        self.read(|tx| {
-            let mut statement = tx.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 AND a.number = ?2"
-            ))?;
-            Ok(statement.query_row(params![job_id, number], read_attempt).optional()?)
+        let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 AND a.number = ?2");
+        self.read(|tx| maybe(tx, &sql, params![job_id, number], read_attempt))
+    }
+
+    /// The numbers of all names that have something that ended. Takes about a second for a million attempts.
+    pub fn stats(&self, filter: &Filter, now: Timestamp) -> Result<Stats> {
+        self.walk(filter, now, |_| ())
+    }
+
+    /// The attempts that ended in the period of the filter, by their end, and those that run or are due; and the numbers
+    /// of each name.
+    pub fn timeline(&self, filter: &Filter, now: Timestamp) -> Result<(Vec<TimelineAttempt>, Stats)> {
+        let mut attempts = Vec::new();
+        let stats = self.walk(filter, now, |attempt| attempts.push(attempt))?;
+        let (since, until) = filter.period();
+        self.autocommit(|tx| {
+            let params = params![since, filter.name, filter.queue, until];
+            attempts.extend(all(tx, EXPIRED, params, read_timeline)?);
+            attempts.extend(all(tx, RUNNING, params, read_timeline)?);
+            attempts.extend(all(tx, DUE, params![now, filter.name, filter.queue, MAX_DUE], read_timeline)?);
+            Ok((attempts, stats))
         })
+    }
+
+    /// Gives `take` each attempt that ended in the period of the filter, in the order of their ends. Counts these attempts and
+    /// the jobs that ended in the period.
+    fn walk(&self, filter: &Filter, now: Timestamp, mut take: impl FnMut(TimelineAttempt)) -> Result<Stats> {
+        let mut names: BTreeMap<String, Gathered> = BTreeMap::new();
+        let (since, until) = filter.period();
+        // Each statement sees a moment of its own: a transaction over all of them would hold up checkpoints.
+        self.autocommit(|tx| {
+            each(tx, ENDED_JOBS, params![since, filter.name, filter.queue, until, now], |row| {
+                let (state, ended_at, code) =
+                    (row.get("state")?, row.get("ended_at")?, row.get("error_code")?);
+                names.entry(row.get("name")?).or_default().add_job(state, ended_at, code);
+                Ok(())
+            })?;
+            each(tx, ENDED, params![since, filter.name, filter.queue, until], |row| {
+                let attempt = read_timeline(row)?;
+                names.entry(attempt.name.clone()).or_default().add_attempt(&attempt);
+                take(attempt);
+                Ok(())
+            })
+        })?;
+        let finished = names.into_iter().map(|(name, Gathered { stats, runs, waits })| {
+            (name, NameStats { runs: Percentiles::of(runs), waits: Percentiles::of(waits), ..stats })
+        });
+        Ok(finished.collect())
     }
 }
 
-/// The places of a page, found by a walk from the newest attempt on.
-fn find(
-    tx: &Connection,
-    filter: &Filter,
-    last: Option<AttemptCursor>,
-    limit: usize,
-) -> Result<Vec<AttemptCursor>> {
-    let mut wanted = conditions(filter);
-    if let Some((at, job_id, number)) = last {
-        wanted.and("a.finished_at <= {}", at.0);
-        let (at, job) = (wanted.values.len(), wanted.values.len() + 1);
-        wanted.values.push(job_id.into());
-        wanted.and(&format!("(a.finished_at, a.job_id, a.number) < (?{at}, ?{job}, {{}})"), number);
-    }
+/// The ids of the attempts that match, the newest first, found by a walk over the index by time.
+fn find(tx: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(i64, u32)>> {
+    let wanted = conditions(filter);
     let join = if filter.name.is_some() || filter.queue.is_some() { "CROSS JOIN jobs AS j" } else { "" };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let sql = format!(
-        "SELECT a.finished_at, a.job_id, a.number FROM attempts AS a INDEXED BY attempts_by_time {join} WHERE {}
+        "SELECT a.job_id, a.number FROM attempts AS a INDEXED BY attempts_by_time {join} WHERE {}
          ORDER BY a.finished_at DESC, a.job_id DESC, a.number DESC LIMIT {limit}",
         wanted.sql
     );
-    let mut statement = tx.prepare_cached(&sql)?;
-    let rows = statement.query_map(params_from_iter(&wanted.values), |row| {
-        Ok((Timestamp(row.get(0)?), row.get(1)?, row.get(2)?))
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let read = |row: &Row<'_>| Ok((row.get("job_id")?, row.get("number")?));
+    all(tx, &sql, params_from_iter(&wanted.values), read)
 }
 
 /// The whole filter as conditions on `attempts AS a` and, for a name or a queue, `jobs AS j`.
@@ -120,35 +263,144 @@ fn conditions(filter: &Filter) -> Conditions {
     wanted
 }
 
+/// The jobs that ended. A pending job that has expired is dead, recorded or not.
+const ENDED_JOBS: &str =
+    "SELECT name, state, changed_at AS ended_at, error_code FROM jobs INDEXED BY jobs_finished
+     WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1 AND changed_at < ?4
+       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)
+     UNION ALL
+     SELECT name, 'dead', max(expires_at, changed_at), 'EXPIRED' FROM jobs INDEXED BY jobs_expiring
+     WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?5
+       AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
+       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
+
+// The statements of the timeline. Two due times of ended attempts are known: a job keeps its last one, and a retry was due
+// when its delay was over.
+const ENDED: &str = "SELECT a.job_id, a.number, j.name, 'ended' AS stage, a.outcome,
+        CASE WHEN a.number = j.attempts AND j.finished_at = a.finished_at THEN j.run_at
+             ELSE (SELECT p.finished_at + p.delay_ms FROM attempts AS p
+                   WHERE p.job_id = a.job_id AND p.number = a.number - 1) END AS due_at,
+        a.started_at, a.finished_at, a.duration_ms, a.error_code, a.finished_at + a.delay_ms AS retry_at
+    FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
+    WHERE a.finished_at >= ?1 AND a.finished_at < ?4 AND (?2 IS NULL OR j.name = ?2) AND (?3 IS NULL OR j.queue = ?3)
+    ORDER BY a.finished_at";
+
+const EXPIRED: &str = "SELECT id AS job_id, attempts AS number, name, 'expired' AS stage, NULL AS outcome, run_at AS due_at,
+        NULL AS started_at, changed_at AS finished_at, NULL AS duration_ms, error_code, NULL AS retry_at
+    FROM jobs INDEXED BY jobs_finished
+    WHERE state = 'dead' AND changed_at >= ?1 AND changed_at < ?4 AND dead_reason = 'expired' AND error_code = 'EXPIRED'
+      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
+
+const RUNNING: &str = "SELECT id AS job_id, attempts + 1 AS number, name, 'running' AS stage, NULL AS outcome,
+        run_at AS due_at, changed_at AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code,
+        NULL AS retry_at
+    FROM jobs INDEXED BY jobs_running
+    WHERE state = 'running' AND ?1 IS NOT NULL AND changed_at < ?4
+      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
+
+const DUE: &str =
+    "SELECT id AS job_id, attempts + 1 AS number, name, 'due' AS stage, NULL AS outcome, run_at AS due_at,
+        NULL AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code, NULL AS retry_at
+    FROM jobs INDEXED BY jobs_claimable
+    WHERE state = 'pending' AND unmet_dependencies = 0 AND run_at <= ?1 AND coalesce(expires_at > ?1, 1)
+      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) LIMIT ?4";
+
+fn read_timeline(row: &Row<'_>) -> Result<TimelineAttempt> {
+    let stage = match row.get_ref("stage")?.as_str()? {
+        "ended" => Stage::Ended(row.get("outcome")?),
+        "expired" => Stage::Expired,
+        "running" => Stage::Running,
+        _ => Stage::Due,
+    };
+    let duration = row.get("duration_ms")?;
+    Ok(from_row!(
+        row,
+        TimelineAttempt {
+            job_id,
+            number,
+            name,
+            stage: stage,
+            due_at,
+            started_at,
+            finished_at,
+            duration: duration,
+            error_code,
+            retry_at,
+        }
+    ))
+}
+
 const TABLES: &str = "attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id";
 
 /// The columns of [`TABLES`] that [`read_attempt`] takes.
 const COLUMNS: &str = "a.job_id, a.number, a.outcome, a.error_code, a.exit_code, a.signal, a.message,
-    coalesce(w.name, ''), a.started_at, a.finished_at, a.duration_ms, a.budget_number, a.next_state, a.dead_reason,
-    a.nominal_delay_ms, a.delay_ms, a.leaked, a.spawn_failure";
+    coalesce(w.name, '') AS worker_name, a.started_at, a.finished_at, a.duration_ms, a.attempt_in_budget, a.next_state,
+    a.dead_reason, a.nominal_delay_ms, a.delay_ms, a.output_held_open, a.spawn_failure";
 
-fn read_attempt(row: &Row) -> rusqlite::Result<Attempt> {
-    let word = |index: usize| row.get::<_, Option<String>>(index);
-    let exit: Option<i32> = row.get(4)?;
-    let signal: Option<i32> = row.get(5)?;
-    let span = |index: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<u64>>(index)?.map(Millis));
-    Ok(Attempt {
-        job_id: row.get(0)?,
-        number: row.get(1)?,
-        outcome: word(2)?.as_deref().and_then(Outcome::parse).unwrap_or(Outcome::Failed),
-        error_code: word(3)?.and_then(|text| ErrorCode::parse(&text).ok()),
-        status: exit.map(Status::Exited).or(signal.map(Status::Signaled)),
-        message: row.get(6)?,
-        worker_id: row.get(7)?,
-        started_at: row.get::<_, Option<i64>>(8)?.map(Timestamp),
-        finished_at: Timestamp(row.get(9)?),
-        duration: span(10)?,
-        budget_number: row.get(11)?,
-        next_state: word(12)?.as_deref().and_then(JobState::parse).unwrap_or(JobState::Pending),
-        dead_reason: word(13)?.as_deref().and_then(DeadReason::parse),
-        nominal_delay: span(14)?,
-        delay: span(15)?,
-        leaked: row.get(16)?,
-        spawn_failure: word(17)?.as_deref().and_then(SpawnFailure::parse),
-    })
+fn read_attempt(row: &Row<'_>) -> Result<Attempt> {
+    let exit = row.get::<_, Option<i32>>("exit_code")?.map(Status::Exited);
+    let signal = row.get::<_, Option<i32>>("signal")?.map(Status::Signaled);
+    Ok(from_row!(
+        row,
+        Attempt {
+            job_id,
+            number,
+            outcome,
+            error_code,
+            status: exit.or(signal),
+            message,
+            worker_id: row.get("worker_name")?,
+            started_at,
+            finished_at,
+            duration: row.get("duration_ms")?,
+            attempt_in_budget,
+            next_state,
+            dead_reason,
+            nominal_delay: row.get("nominal_delay_ms")?,
+            delay: row.get("delay_ms")?,
+            output_held_open,
+            spawn_failure,
+        }
+    ))
+}
+
+/// Durations in ascending order, for their percentiles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Percentiles {
+    sorted: Vec<Millis>,
+}
+
+impl Percentiles {
+    pub fn of(mut durations: Vec<Millis>) -> Self {
+        durations.sort_unstable();
+        Self { sorted: durations }
+    }
+
+    /// The longest duration; none if there are no durations.
+    pub fn max(&self) -> Option<Millis> {
+        self.sorted.last().copied()
+    }
+
+    /// By the nearest rank: the shortest duration such that at least `percent` percent of all are no longer. None if there are
+    /// no durations.
+    pub fn percentile(&self, percent: usize) -> Option<Millis> {
+        let rank = (self.sorted.len() * percent).div_ceil(100).max(1);
+        self.sorted.get(rank - 1).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_rank() {
+        let of = |spans: &[u64]| Percentiles::of(spans.iter().map(|span| Millis(*span)).collect());
+        assert_eq!((of(&[]).percentile(50), of(&[]).max()), (None, None));
+        assert_eq!(of(&[70_000]).percentile(50), Some(Millis(70_000)));
+        let some = of(&[5, 1, 3, 2, 4]);
+        let found: Vec<_> = [0, 1, 20, 21, 50, 95, 100].map(|p| some.percentile(p).unwrap().0).into();
+        assert_eq!(found, [1, 1, 1, 2, 3, 5, 5]);
+        assert_eq!(some.max(), Some(Millis(5)));
+    }
 }

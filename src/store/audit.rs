@@ -1,24 +1,24 @@
-//! The invariant checker: rules that hold for every database, whatever happened to it.
+//! The audit: rules that hold for every database, whatever happened to it. `doctor` and `restore` check them.
 //!
-//! The schema refuses most violations when they are written. The audit reads the whole file afterwards, and so also
-//! finds the damage that a disk, or a person with an editor, has done.
+//! The schema refuses most violations when they are written. The audit reads the whole file, so that it also finds the
+//! damage that a disk or a person with an editor has done.
 
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::create::SCHEMA;
 use super::error::Result;
-use super::open::Store;
+use super::open::{SCHEMA, Store};
+use super::row::{all, value};
 
-/// A rule, and the statement that finds its violations: a sentence a row.
+/// A rule, and the statement that finds its violations; each row is a sentence.
 struct Rule {
     name: &'static str,
     violations: &'static str,
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
         violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
@@ -50,23 +50,23 @@ const RULES: [Rule; 13] = [
     },
     Rule {
         name: "no budget is overdrawn",
-        violations: "SELECT 'job ' || j.id || ' has used ' || j.budget_used || ' attempt' || iif(j.budget_used = 1, '', 's') || ' of its budget'
-                     FROM jobs AS j JOIN definitions AS d ON d.id = j.definition_id
-                     WHERE j.budget_used > iif(d.spec ->> '$.policy.retryable', d.spec ->> '$.policy.max_attempts', 1)",
+        violations: "SELECT 'job ' || j.id || ' has used ' || j.attempts_used || ' attempt' || iif(j.attempts_used = 1, '', 's') || ' of its budget'
+                     FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
+                     WHERE j.attempts_used > iif(d.definition ->> '$.policy.retryable', d.definition ->> '$.policy.max_attempts', 1)",
     },
     Rule {
         name: "what is not retryable is not retried",
         violations: "SELECT 'job ' || a.job_id || ' is not retryable and was retried after attempt ' || a.number
                      FROM attempts AS a JOIN jobs AS j ON j.id = a.job_id
-                     JOIN definitions AS d ON d.id = j.definition_id
-                     WHERE a.next_state = 'pending' AND NOT d.spec ->> '$.policy.retryable'",
+                     JOIN job_definitions AS d ON d.id = j.definition_id
+                     WHERE a.next_state = 'pending' AND NOT d.definition ->> '$.policy.retryable'",
     },
     Rule {
         name: "a job waits for each dependency that has not succeeded",
-        violations: "SELECT 'job ' || id || ' waits for ' || waiting_for || ' job' || iif(waiting_for = 1, '', 's') || ', not ' || unfinished
-                     FROM (SELECT id, waiting_for, (SELECT count(*) FROM dependencies AS d LEFT JOIN jobs AS a ON a.id = d.after_id
+        violations: "SELECT 'job ' || id || ' waits for ' || unmet_dependencies || ' job' || iif(unmet_dependencies = 1, '', 's') || ', not ' || unfinished
+                     FROM (SELECT id, unmet_dependencies, (SELECT count(*) FROM dependencies AS d LEFT JOIN jobs AS a ON a.id = d.dependency_id
                                                     WHERE d.job_id = j.id AND a.state IS NOT 'succeeded') AS unfinished FROM jobs AS j)
-                     WHERE waiting_for <> unfinished
+                     WHERE unmet_dependencies <> unfinished
                      UNION ALL
                      SELECT 'a dependency of job ' || job_id || ' has no job' FROM dependencies
                      WHERE job_id NOT IN (SELECT id FROM jobs)",
@@ -74,7 +74,7 @@ const RULES: [Rule; 13] = [
     Rule {
         name: "every job has its definition",
         violations: "SELECT 'job ' || id || ' has no definition' FROM jobs
-                     WHERE definition_id NOT IN (SELECT id FROM definitions)",
+                     WHERE definition_id NOT IN (SELECT id FROM job_definitions)",
     },
     Rule {
         name: "attempts, inputs and outputs belong to a job",
@@ -99,20 +99,33 @@ const RULES: [Rule; 13] = [
                      WHERE next_at IS NULL OR next_at <= last_fired_at",
     },
     Rule {
+        name: "names, codes, keys and ids of workers are as runner writes them",
+        violations: "WITH damaged (key) AS (SELECT '*[' || char(1) || '-' || char(31, 127) || '-' || char(159, 1564, 8203) || '-'
+                         || char(8207, 8232) || '-' || char(8238, 8294) || '-' || char(8297, 65279) || ']*')
+                     SELECT 'job ' || id || ' has a damaged name, queue, error code or key' FROM jobs, damaged
+                     WHERE length(name) NOT BETWEEN 1 AND 128 OR name GLOB '*[^A-Za-z0-9._-]*' OR name GLOB '-*'
+                        OR length(queue) NOT BETWEEN 1 AND 128 OR queue GLOB '*[^A-Za-z0-9._-]*' OR queue GLOB '-*'
+                        OR error_code GLOB '*[^A-Z0-9_]*' OR error_code NOT GLOB '[A-Z]*'
+                        OR unique_key GLOB key OR idempotency_key GLOB key
+                     UNION ALL
+                     SELECT 'worker ' || id || ' has a damaged id' FROM workers
+                     WHERE length(name) <> 16 OR name GLOB '*[^0-9a-f]*'",
+    },
+    Rule {
         name: "ids are never reused",
         violations: "SELECT 'job ' || max(id, coalesce(replaced_by, 0)) || ' has an id that was not given out' FROM jobs
                      WHERE max(id, coalesce(replaced_by, 0)) > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'jobs'), 0)",
     },
 ];
 
-/// Violations reported per rule; more say nothing new.
+/// At most this number of violations of each rule is reported, because more would say nothing new.
 const FINDINGS_PER_RULE: usize = 10;
 
 /// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub rule: &'static str,
-    /// A sentence.
+    /// The violation, as a sentence.
     pub what: String,
 }
 
@@ -122,16 +135,13 @@ impl Store {
         [INTEGRITY_RULE, SCHEMA_RULE].into_iter().chain(RULES.iter().map(|rule| rule.name))
     }
 
-    /// Checks the whole file. Empty if every rule holds.
+    /// Checks the whole file. The result is empty if every rule holds.
     pub fn audit(&self) -> Result<Vec<Finding>> {
         self.read(|tx| {
             let mut findings = Vec::new();
             let mut look = |rule: &'static str, sql: &str| -> Result<()> {
-                let mut statement = tx.prepare(sql)?;
-                let rows = statement.query_map([], |row| row.get(0))?;
-                for what in rows.take(FINDINGS_PER_RULE) {
-                    findings.push(Finding { rule, what: what? });
-                }
+                let found = all(tx, &format!("SELECT * FROM ({sql}) LIMIT {FINDINGS_PER_RULE}"), [], value)?;
+                findings.extend(found.into_iter().map(|what| Finding { rule, what }));
                 Ok(())
             };
             look(INTEGRITY_RULE, "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'")?;
@@ -148,26 +158,30 @@ impl Store {
 const INTEGRITY_RULE: &str = "the file is sound";
 const SCHEMA_RULE: &str = "the file has the tables, indexes, triggers and views that runner gave it";
 
-/// The objects of the schema that are gone or were changed. Additions do no harm.
+/// Finds the objects of the schema that are gone or were changed, and tables and views that somebody added. An index more
+/// does no harm.
 fn differences(connection: &Connection) -> Result<Vec<String>> {
     let new = Connection::open_in_memory()?;
     new.execute_batch(SCHEMA)?;
-    let found = objects(connection)?;
-    let wrong = objects(&new)?.into_iter().filter_map(|((kind, name), sql)| {
-        let words = match found.get(&(kind.clone(), name.clone())) {
+    let (found, wanted) = (objects(connection)?, objects(&new)?);
+    let wrong = wanted.iter().filter_map(|(object, sql)| {
+        let words = match found.get(object) {
             None => "is missing",
-            Some(changed) if *changed != sql => "is not as it was made",
+            Some(changed) if changed != sql => "is not as it was made",
             Some(_) => return None,
         };
+        let (kind, name) = object;
         Some(format!("the {kind} {name} {words}; schema.sql has its text"))
     });
-    Ok(wrong.collect())
+    let added = found.keys().filter(|object| object.0 != "index" && !wanted.contains_key(object));
+    let added =
+        added.map(|(kind, name)| format!("the {kind} {name} is not of runner; DROP {kind} removes it"));
+    Ok(wrong.chain(added).collect())
 }
 
 /// The SQL of each object by its kind and name.
 fn objects(connection: &Connection) -> Result<BTreeMap<(String, String), String>> {
     let sql = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'";
-    let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = all(connection, sql, [], |row| Ok(((row.get("type")?, row.get("name")?), row.get("sql")?)))?;
+    Ok(rows.into_iter().collect())
 }

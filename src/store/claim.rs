@@ -1,14 +1,19 @@
-//! Taking due jobs for a worker: by priority, then due time, then id.
+//! Claiming due jobs for a worker: by priority, then due time, then id.
+//!
+//! A claim must be as fast with a million pending jobs as with one, so it never scans them: the index leads it to each
+//! priority in use, and then to the due jobs of one priority at a time. How many jobs a queue may start is in `limits`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use super::definition::Definitions;
+use super::definition::DefinitionCache;
 use super::error::{Result, StoreError};
-use super::insert::{self, Scheduled, unpack_args};
-use super::queues::{self, Gate};
-use crate::model::{Bytes, ErrorCode, JobSpec};
+use super::insert::{Firing, unpack_args};
+use super::limits::QueueCapacity;
+use super::row::{all, from_row, maybe, one, run, value};
+use crate::model::{Bytes, ErrorCode, JobDefinition};
 use crate::text::Timestamp;
 
 /// A job that a worker holds, with all that its next attempt needs.
@@ -17,60 +22,61 @@ pub struct Claim {
     pub job_id: i64,
     /// The number of the next attempt.
     pub number: u32,
-    /// The number of that run in the budget, from 1.
-    pub budget_number: u32,
-    pub spec: Arc<JobSpec>,
+    /// The number of that attempt in the budget, from 1.
+    pub attempt_in_budget: u32,
+    pub definition: Arc<JobDefinition>,
     pub queue: String,
-    /// The job must not start from this time on.
+    /// The job must not start at or after this time.
     pub expires_at: Option<Timestamp>,
     /// Appended to the command.
     pub args: Vec<Bytes>,
-    /// Standard input.
+    /// The standard input of the attempt.
     pub stdin: Option<Vec<u8>>,
-    /// The error code of the attempt before, if that attempt failed.
+    /// The error code of the previous attempt, if that one failed.
     pub last_error_code: Option<ErrorCode>,
-    /// The worker that ran the attempt before, unless that worker belongs to a database of which this one is a copy.
+    /// The worker that ran the previous attempt. None if that worker belongs to a database of which this one is a copy.
     pub last_worker: Option<String>,
-    /// The schedule's time for this job.
-    pub scheduled: Option<Scheduled>,
+    /// The time of the schedule that enqueued the job.
+    pub scheduled: Option<Firing>,
 }
 
 /// A due job that may be claimed.
 struct Candidate {
     id: i64,
-    run_at: i64,
+    run_at: Timestamp,
 }
 
-/// Claims up to `limit` due jobs of these queues (none: of all) for the worker with this row id, as `gate` allows.
+/// Claims up to `limit` due jobs of these queues (none: of all) for the worker with this row id, as `capacity` allows.
 pub(super) fn claim(
     tx: &Connection,
-    definitions: &mut Definitions,
+    definitions: &mut DefinitionCache,
     worker: i64,
     selected: Option<&[String]>,
     limit: usize,
-    gate: &mut Gate,
+    capacity: &mut QueueCapacity,
 ) -> Result<Vec<Claim>> {
-    let now = gate.now;
+    let now = capacity.now;
     let mut claims = Vec::new();
     if limit == 0 {
         return Ok(claims);
     }
-    let levels = queues::open_levels(tx, selected, gate)?;
-    for same_priority in levels.chunk_by(|a, b| a.1 == b.1) {
+    let priorities = open_priorities(tx, selected, capacity)?;
+    for same_priority in priorities.chunk_by(|a, b| a.1 == b.1) {
         let mut due = Vec::new();
-        for (queue, priority) in same_priority {
-            let wanted = gate.room(queue).min(limit - claims.len());
+        for priority in same_priority {
+            let wanted = capacity.available(&priority.0).min(limit - claims.len());
             if wanted > 0 {
-                due.extend(due_jobs(tx, queue, *priority, now, wanted)?);
+                due.extend(due_jobs(tx, priority, now, wanted)?);
             }
         }
         due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
         due.truncate(limit - claims.len());
         for candidate in due {
             let claim = read(tx, definitions, worker, candidate.id)?;
-            take(tx, worker, &claim, now)?;
-            gate.record_start(tx, &claim.queue)?;
-            claims.push(claim);
+            if take(tx, worker, candidate.id, now)? {
+                capacity.record_start(tx, &claim.queue)?;
+                claims.push(claim);
+            }
         }
         if claims.len() >= limit {
             break;
@@ -81,68 +87,139 @@ pub(super) fn claim(
 
 fn due_jobs(
     tx: &Connection,
-    queue: &str,
-    priority: i32,
+    (queue, priority): &QueuePriority,
     now: Timestamp,
     limit: usize,
 ) -> Result<Vec<Candidate>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT id, run_at FROM jobs
-         WHERE state = 'pending' AND waiting_for = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
-           AND (expires_at IS NULL OR expires_at > ?3)
-         ORDER BY run_at, id LIMIT ?4",
-    )?;
-    let rows = statement.query_map(params![queue, priority, now.0, limit], |row| {
-        Ok(Candidate { id: row.get(0)?, run_at: row.get(1)? })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = "SELECT id, run_at FROM jobs
+               WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
+                 AND (expires_at IS NULL OR expires_at > ?3)
+               ORDER BY run_at, id LIMIT ?4";
+    all(tx, sql, params![queue, priority, now, limit], |row| Ok(from_row!(row, Candidate { id, run_at })))
 }
 
-fn take(tx: &Connection, worker: i64, claim: &Claim, now: Timestamp) -> Result<()> {
-    let taken = tx
-        .prepare_cached(
-            "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
-             WHERE id = ?1 AND state = 'pending' AND waiting_for = 0",
-        )?
-        .execute(params![claim.job_id, worker, now.0])?;
-    if taken == 0 {
-        // A job that is passed over would be offered again and again.
-        let words = format!("an index calls job {} due, its row does not", claim.job_id);
-        return Err(StoreError::contradiction(words));
-    }
-    Ok(())
+/// Records the claim. False if the job turns out not to be pending, which only happens in a damaged file.
+fn take(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<bool> {
+    let sql = "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
+               WHERE id = ?1 AND state = 'pending' AND unmet_dependencies = 0";
+    Ok(run(tx, sql, params![id, worker, now])? > 0)
 }
 
 /// Everything that the next attempt of this job needs.
-fn read(tx: &Connection, definitions: &mut Definitions, worker: i64, id: i64) -> Result<Claim> {
-    let mut statement = tx.prepare_cached(
-        "SELECT j.definition_id, j.queue, j.args, j.attempts, j.budget_used, j.expires_at, i.stdin, a.error_code, w.name,
-                j.scheduled_for, j.scheduled_offset
+fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64) -> Result<Claim> {
+    let sql =
+        "SELECT j.definition_id, j.queue, j.args_nul, j.attempts, j.attempts_used, j.expires_at, i.stdin, a.error_code,
+                w.name AS worker_name, j.scheduled_for, j.scheduled_offset
          FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
          LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-         LEFT JOIN workers AS w ON w.id = a.worker_id AND w.db = (SELECT db FROM workers WHERE id = ?2)
-         WHERE j.id = ?1",
-    )?;
-    let mut rows = statement.query([id, worker])?;
-    let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+         LEFT JOIN workers AS w ON w.id = a.worker_id AND w.db_path = (SELECT db_path FROM workers WHERE id = ?2)
+         WHERE j.id = ?1";
     let next = |count: u32| {
         count
             .checked_add(1)
             .ok_or_else(|| StoreError::InvalidData(format!("job {id} counts {count} attempts")))
     };
-    let args: Option<Vec<u8>> = row.get(2)?;
-    let last_code: Option<String> = row.get(7)?;
-    Ok(Claim {
-        job_id: id,
-        number: next(row.get(3)?)?,
-        budget_number: next(row.get(4)?)?,
-        spec: definitions.get(tx, row.get(0)?)?,
-        queue: row.get(1)?,
-        expires_at: row.get::<_, Option<i64>>(5)?.map(Timestamp),
-        args: unpack_args(args.as_deref()),
-        stdin: row.get(6)?,
-        last_error_code: last_code.and_then(|code| ErrorCode::parse(&code).ok()),
-        last_worker: row.get(8)?,
-        scheduled: insert::scheduled(row.get(9)?, row.get(10)?),
+    one(tx, sql, [id, worker], |row| {
+        let args: Option<Vec<u8>> = row.get("args_nul")?;
+        Ok(Claim {
+            job_id: id,
+            number: next(row.get("attempts")?)?,
+            attempt_in_budget: next(row.get("attempts_used")?)?,
+            definition: definitions.get(tx, row.get("definition_id")?)?,
+            queue: row.get("queue")?,
+            expires_at: row.get("expires_at")?,
+            args: unpack_args(args.as_deref()),
+            stdin: row.get("stdin")?,
+            last_error_code: row.get("error_code")?,
+            last_worker: row.get("worker_name")?,
+            scheduled: Firing::read(row)?,
+        })
     })
+}
+
+/// A queue and a priority that have pending jobs.
+pub(super) type QueuePriority = (String, i32);
+
+/// The priorities of the queues that a worker may claim from, the highest first: of the selected queues (none: of all) that
+/// are not paused.
+pub(super) fn open_priorities(
+    tx: &Connection,
+    selected: Option<&[String]>,
+    capacity: &QueueCapacity,
+) -> Result<Vec<QueuePriority>> {
+    let mut priorities = match selected {
+        None => priorities(tx)?,
+        Some(names) => {
+            // A queue that is named twice must not offer its jobs twice.
+            let names: BTreeSet<&String> = names.iter().collect();
+            let of_queue = |queue: &String| priorities_of(tx, queue);
+            names.into_iter().map(of_queue).collect::<Result<Vec<_>>>()?.concat()
+        }
+    };
+    priorities.retain(|(queue, _)| !capacity.is_paused(queue));
+    priorities.sort_by_key(|(_, priority)| std::cmp::Reverse(*priority));
+    Ok(priorities)
+}
+
+/// All queues with their priorities. Each step seeks the next queue in the index, because a scan would read every job.
+pub(super) fn priorities(tx: &Connection) -> Result<Vec<QueuePriority>> {
+    let next = "SELECT queue FROM jobs WHERE state = 'pending' AND unmet_dependencies = 0 AND queue > ?1
+                ORDER BY queue LIMIT 1";
+    let (mut priorities, mut last) = (Vec::new(), String::new());
+    while let Some(queue) = maybe(tx, next, [&last], value::<String>)? {
+        if queue <= last {
+            return Err(out_of_order());
+        }
+        priorities.extend(priorities_of(tx, &queue)?);
+        last = queue;
+    }
+    Ok(priorities)
+}
+
+/// The priorities of one queue, the highest first.
+fn priorities_of(tx: &Connection, queue: &str) -> Result<Vec<QueuePriority>> {
+    let next = "SELECT priority FROM jobs
+                WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority < ?2
+                ORDER BY priority DESC LIMIT 1";
+    let (mut priorities, mut below) = (Vec::new(), i32::MAX);
+    while let Some(priority) = maybe(tx, next, params![queue, below], value)? {
+        if priority >= below {
+            return Err(out_of_order());
+        }
+        priorities.push((queue.to_owned(), priority));
+        below = priority;
+    }
+    Ok(priorities)
+}
+
+/// A walk over a damaged index, whose entries are out of order, might never end.
+fn out_of_order() -> StoreError {
+    StoreError::contradiction("the index of pending jobs is out of order")
+}
+
+/// The earliest due time of a ready job on these priorities, and the earliest one in the future.
+pub(super) fn due_times(
+    tx: &Connection,
+    priorities: &[QueuePriority],
+    now: Timestamp,
+) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+    let sql = "SELECT (SELECT run_at FROM jobs
+                       WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
+                         AND run_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3) ORDER BY run_at LIMIT 1) AS due,
+                      (SELECT run_at FROM jobs
+                       WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
+                         AND run_at > ?3 ORDER BY run_at LIMIT 1) AS later";
+    let (mut due, mut later) = (None, None);
+    for (queue, priority) in priorities {
+        let found =
+            one(tx, sql, params![queue, priority, now], |row| Ok((row.get("due")?, row.get("later")?)))?;
+        due = earlier(due, found.0);
+        later = earlier(later, found.1);
+    }
+    Ok((due, later))
+}
+
+/// The earlier of two times, of which either may be missing.
+pub(super) fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    a.into_iter().chain(b).min()
 }

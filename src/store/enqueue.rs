@@ -1,56 +1,48 @@
-//! Putting jobs on disk: all of them or none.
+//! Enqueueing: all the jobs of a call are put on disk, or none. What is written of one job stands in `insert`.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::error::{Result, StoreError};
-use super::expire::key_holder;
-use super::insert::{After, INSERT, NewJob, OnConflict, insert};
-use super::open::Store;
-use super::{cancel, definition, dependencies};
-use crate::model::JobSpec;
-use crate::text::Timestamp;
+use super::expire::key_owner;
+use super::insert::{Dependency, NewJob, OnConflict, insert};
+use super::open::{Store, Tx};
+use super::row::{maybe, value};
+use super::{act, definition, dependencies};
+use crate::model::JobDefinition;
 
-/// The answer for one [`NewJob`].
+/// What became of one [`NewJob`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enqueued {
-    /// Which of the jobs of the call, from 0.
+    /// The position of the job in the call, from 0.
     pub index: usize,
     pub id: i64,
-    /// False if a key gave an earlier job.
+    /// False if a key led to an earlier job, whose id this is.
     pub created: bool,
 }
 
 impl Store {
-    /// Enqueues all of `jobs` or none, but no dependency of a job that a key has given before. When this returns, they are
-    /// on disk.
+    /// Enqueues all of these jobs or none. When this returns, they are on disk.
     ///
-    /// The clock is read once the write lock is held, so that ids and due times agree on the order. `on_progress` is told
-    /// before each job how many jobs are written; no job counts until this returns.
-    pub fn enqueue(
-        &mut self,
-        jobs: &[NewJob],
-        clock: &dyn Fn() -> Timestamp,
-        on_progress: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Enqueued>> {
-        self.write(|tx| insert_all(tx, jobs, clock(), on_progress))
+    /// A job whose key leads to an earlier job is not enqueued, and neither are its dependencies. `on_progress` is told
+    /// before each job how many were written; nothing is enqueued until this returns.
+    pub fn enqueue(&mut self, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) -> Result<Vec<Enqueued>> {
+        self.write_work(|tx| insert_all(tx, jobs, on_progress))
     }
 }
 
-/// Inserts the jobs, each unless a key gives an earlier job, and dependencies only for jobs that are new.
+/// The body of [`Store::enqueue`], for callers that are within a transaction.
 pub(super) fn insert_all(
-    tx: &Connection,
+    tx: &Tx,
     jobs: &[NewJob],
-    now: Timestamp,
     on_progress: &mut dyn FnMut(usize),
 ) -> Result<Vec<Enqueued>> {
-    let mut statement = tx.prepare_cached(INSERT)?;
-    // By address: the jobs of a batch share most of their definitions.
-    let mut definitions: HashMap<*const JobSpec, i64> = HashMap::new();
-    let wanted = wanted(tx, jobs, now)?;
+    // By address, because the jobs of a batch share most of their definitions.
+    let mut definitions: HashMap<*const JobDefinition, i64> = HashMap::new();
+    let wanted = wanted(tx, jobs)?;
     let mut ids: Vec<Option<i64>> = vec![None; jobs.len()];
     let mut enqueued = Vec::with_capacity(jobs.len());
     for (index, job) in jobs.iter().enumerate() {
@@ -58,80 +50,81 @@ pub(super) fn insert_all(
         if !wanted[index] {
             continue;
         }
-        if let Some(id) = job_of_keys(tx, job, index, now)? {
+        if let Some(id) = job_of_keys(tx, job, index)? {
             ids[index] = Some(id);
             enqueued.push(Enqueued { index, id, created: false });
             continue;
         }
-        let after = after(tx, job, &ids)?;
-        let definition = match definitions.entry(Arc::as_ptr(&job.spec)) {
+        let dependencies = dependency_ids(tx, job, &ids)?;
+        let definition = match definitions.entry(Arc::as_ptr(&job.definition)) {
             Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.spec)?),
+            Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.definition)?),
         };
-        let id = insert(&mut statement, tx, job, definition, &after, now)?;
+        let id = insert(tx, job, definition, &dependencies)?;
         ids[index] = Some(id);
         enqueued.push(Enqueued { index, id, created: true });
     }
     Ok(enqueued)
 }
 
-/// Which of the jobs are looked at: a dependency only if a job is after it that no key gives.
-fn wanted(tx: &Connection, jobs: &[NewJob], now: Timestamp) -> Result<Vec<bool>> {
+/// Selects the requested jobs, and the dependencies of those that are new.
+fn wanted(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<bool>> {
     let mut wanted: Vec<bool> = jobs.iter().map(|job| !job.is_dependency).collect();
     for (index, job) in jobs.iter().enumerate().rev() {
-        if job.after.is_empty() || !wanted[index] || is_known(tx, job, now)? {
+        if job.dependencies.is_empty() || !wanted[index] || is_known(tx, job)? {
             continue;
         }
-        for after in &job.after {
-            if let After::InCall(before) = after {
-                wanted[*before] = true;
+        for dependency in &job.dependencies {
+            if let Dependency::InCall(earlier) = dependency {
+                wanted[*earlier] = true;
             }
         }
     }
     Ok(wanted)
 }
 
-/// Will a key give an earlier job?
-fn is_known(tx: &Connection, job: &NewJob, now: Timestamp) -> Result<bool> {
-    let holder = match (&job.spec.unique_key, job.on_conflict) {
-        (Some(key), OnConflict::Skip) => key_holder(tx, key, now)?,
+/// Whether a key of this job leads to an earlier job.
+fn is_known(tx: &Tx, job: &NewJob) -> Result<bool> {
+    let holder = match (&job.definition.unique_key, job.on_conflict) {
+        (Some(key), OnConflict::Skip) => key_owner(tx, key)?,
         _ => None,
     };
     Ok(holder.is_some() || job_of_idempotency_key(tx, job)?.is_some())
 }
 
-/// The jobs that this one is after, each once. `ids` are those of the earlier jobs of the call.
-fn after(tx: &Connection, job: &NewJob, ids: &[Option<i64>]) -> Result<Vec<i64>> {
-    let mut after = Vec::with_capacity(job.after.len());
-    for each in &job.after {
-        match *each {
-            After::Job(id) if !dependencies::exists(tx, id)? => return Err(StoreError::NoDependency(id)),
-            After::Job(id) => after.push(id),
-            After::InCall(index) => after.extend(ids[index]),
+/// The dependencies of this job, each once. `ids` are the ids of the earlier jobs of the call.
+fn dependency_ids(tx: &Connection, job: &NewJob, ids: &[Option<i64>]) -> Result<Vec<i64>> {
+    let mut found = Vec::with_capacity(job.dependencies.len());
+    for dependency in &job.dependencies {
+        match *dependency {
+            Dependency::Job(id) if !dependencies::exists(tx, id)? => {
+                return Err(StoreError::NoDependency(id));
+            }
+            Dependency::Job(id) => found.push(id),
+            Dependency::InCall(index) => found.extend(ids[index]),
         }
     }
-    after.sort_unstable();
-    after.dedup();
-    Ok(after)
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
 }
 
 fn job_of_idempotency_key(tx: &Connection, job: &NewJob) -> Result<Option<i64>> {
     let Some(key) = &job.idempotency_key else { return Ok(None) };
-    let sql = "SELECT id FROM jobs WHERE idempotency_key = ?1";
-    Ok(tx.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?)
+    maybe(tx, "SELECT id FROM jobs WHERE idempotency_key = ?1", [key], value)
 }
 
-/// The earlier job that the keys of this job refer to. A holder that is to be replaced is cancelled.
-fn job_of_keys(tx: &Connection, job: &NewJob, index: usize, now: Timestamp) -> Result<Option<i64>> {
+/// Finds the earlier job that the keys of this job lead to. A holder that is to be replaced is cancelled.
+fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
     if let Some(earlier) = job_of_idempotency_key(tx, job)? {
         return Ok(Some(earlier));
     }
-    let Some(key) = &job.spec.unique_key else { return Ok(None) };
-    let Some(holder) = key_holder(tx, key, now)? else { return Ok(None) };
+    let Some(key) = &job.definition.unique_key else { return Ok(None) };
+    let Some(holder) = key_owner(tx, key)? else { return Ok(None) };
     match job.on_conflict {
         OnConflict::Skip => Ok(Some(holder.id)),
         OnConflict::Replace if holder.never_started => {
-            cancel::cancel_waiting(tx, holder.id, now)?;
+            act::cancel_pending(tx, holder.id)?;
             Ok(None)
         }
         OnConflict::Replace | OnConflict::Error => Err(StoreError::KeyHeld {

@@ -1,46 +1,65 @@
-//! The errors of the store, as data, and the words for them.
+//! The errors of the store, and their words. What to do about each, and its exit status, stands in `cli/error.rs`.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use rusqlite::ErrorCode as Sqlite;
+use thiserror::Error;
 
-/// The answer of the store's functions.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Why the store could not do something. None of these is about a job that failed.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum StoreError {
     /// There is no database, and this verb does not create one.
+    #[error("there is no database yet at {}", .0.display())]
     Missing(PathBuf),
     /// The file is something else.
+    #[error("{path} is not a runner database: {1}; it was not touched", path = .0.display())]
     Foreign(PathBuf, &'static str),
     /// The file is ours and damaged. The path is there if the damage was found while opening.
+    #[error("the database{path} is damaged: {1}{untouched}",
+            path = .0.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default(),
+            untouched = if .0.is_some() { "; it was not touched" } else { "" })]
     Damaged(Option<PathBuf>, String),
     /// The file is from a newer runner, with this `user_version`.
+    #[error("the database {path} is of version {1}, from a newer runner than this one; it was not touched", path = .0.display())]
     Newer(PathBuf, u32),
     /// The file lies on a file system whose locks cannot be trusted.
+    #[error("the database {path} would lie on {1}, where file locks cannot be trusted", path = .0.display())]
     Network(PathBuf, &'static str),
-    /// The file has this many names; under another one its WAL would not be found.
+    /// The file has this many names; under another one SQLite would not find its log.
+    #[error("the database {path} has {1} names (hard links); under a second name its newest data would not be found", path = .0.display())]
     HardLinked(PathBuf, u64),
     /// The file was moved or removed, or another one was put in its place.
+    #[error("the database {} was moved or removed while it was in use; what was written since lies in the file that was there", .0.display())]
     Moved(PathBuf),
     /// Another process has the file open.
+    #[error("the database {} could not be replaced: for 10 s another process had it open", .0.display())]
     InUse(PathBuf),
     /// This user may not write to the file, or not beside it.
+    #[error("{} cannot be used: this user may not write to it and to its directory, which SQLite needs even to read", .0.display())]
     NotWritable(PathBuf),
+    /// Other users may have written the file.
+    #[error("the database {} is not used: {}", .0.path.display(), .0.why)]
+    Untrusted(Box<Untrusted>),
     /// The operating system refused this.
+    #[error("could not {0}: {1}")]
     Io(String, io::Error),
     /// Another process held the write lock for longer than the busy timeout.
+    #[error("the database was busy for 10 s: other processes kept writing to it")]
     Busy,
     /// No room on the disk.
+    #[error("the disk is full: nothing was written")]
     Full,
     /// A commit failed in a way that leaves open whether it is on disk.
+    #[error("the database could not say whether the last change is on disk ({0})")]
     CommitUnknown(rusqlite::Error),
     /// The file holds a value that runner never writes.
+    #[error("the database holds something that makes no sense: {0}")]
     InvalidData(String),
     /// An unfinished job holds the unique key of a job to be enqueued, and the conflict is not to be skipped.
+    #[error("the unique key {key:?} is held by job {holder}{}", if *.started { ", which has started and cannot be replaced" } else { "" })]
     KeyHeld {
         key: String,
         /// The job that holds the key.
@@ -50,11 +69,14 @@ pub enum StoreError {
         /// Which of the jobs to be enqueued, from 0.
         index: usize,
     },
-    /// A job to be enqueued is after this one, which does not exist.
+    /// A job to be enqueued depends on this one, which does not exist.
+    #[error("nothing was enqueued: there is no job {0} to wait for")]
     NoDependency(i64),
     /// Another job file has applied a schedule of this name.
+    #[error("nothing was applied: {file} has applied a schedule of the name {name:?}")]
     AppliedElsewhere { name: String, file: String },
     /// Any other error of SQLite.
+    #[error("the database said: {0}")]
     Sqlite(rusqlite::Error),
 }
 
@@ -116,67 +138,14 @@ fn is_about_a_value(error: &rusqlite::Error) -> bool {
     )
 }
 
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(path) => write!(f, "there is no database yet at {}", path.display()),
-            Self::Foreign(path, what) => {
-                write!(f, "{} is not a runner database: {what}; it was not touched", path.display())
-            }
-            Self::Damaged(None, what) => write!(f, "the database is damaged: {what}"),
-            Self::Damaged(Some(path), what) => {
-                write!(f, "the database {} is damaged: {what}; it was not touched", path.display())
-            }
-            Self::Newer(path, version) => write!(
-                f,
-                "the database {} is of version {version}, from a newer runner than this one; it was not touched",
-                path.display()
-            ),
-            Self::Network(path, kind) => write!(
-                f,
-                "the database {} would lie on {kind}, where file locks cannot be trusted",
-                path.display()
-            ),
-            Self::HardLinked(path, links) => write!(
-                f,
-                "the database {} has {links} names (hard links); under a second name its newest data would not be found",
-                path.display()
-            ),
-            Self::Moved(path) => write!(
-                f,
-                "the database {} was moved or removed while it was in use; what was written since lies in the file that was there",
-                path.display()
-            ),
-            Self::InUse(path) => write!(
-                f,
-                "the database {} could not be replaced: for 10 s another process had it open",
-                path.display()
-            ),
-            Self::NotWritable(path) => write!(
-                f,
-                "{} cannot be used: this user may not write to it and to its directory, which SQLite needs even to read",
-                path.display()
-            ),
-            Self::Io(what, error) => write!(f, "could not {what}: {error}"),
-            Self::Busy => f.write_str("the database was busy for 10 s: other processes kept writing to it"),
-            Self::Full => f.write_str("the disk is full: nothing was written"),
-            Self::CommitUnknown(error) => {
-                write!(f, "the database could not say whether the last change is on disk ({error})")
-            }
-            Self::InvalidData(what) => {
-                write!(f, "the database holds something that makes no sense: {what}")
-            }
-            Self::KeyHeld { key, holder, started, .. } => {
-                write!(f, "the unique key {key:?} is held by job {holder}")?;
-                if *started { f.write_str(", which has started and cannot be replaced") } else { Ok(()) }
-            }
-            Self::NoDependency(id) => write!(f, "nothing was enqueued: there is no job {id} to wait for"),
-            Self::AppliedElsewhere { name, file } => {
-                write!(f, "nothing was applied: {file} has applied a schedule of the name {name:?}")
-            }
-            Self::Sqlite(error) => write!(f, "the database said: {error}"),
-        }
-    }
+/// A database that is not used, because other users may have written it.
+#[derive(Debug)]
+pub struct Untrusted {
+    pub path: PathBuf,
+    /// A sentence with owner and mode of what cannot be trusted.
+    pub why: String,
+    /// User and group that the database or its folder belongs to, if that is not the caller.
+    pub owner: Option<(u32, u32)>,
+    /// Others may create files in the folder.
+    pub is_folder_shared: bool,
 }
-
-impl std::error::Error for StoreError {}

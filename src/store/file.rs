@@ -1,28 +1,30 @@
-//! Where the database lies, and the directories around it.
+//! The path of the database, the directories around it, and the draft that becomes a new database.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use super::error::{Result, StoreError};
 
-/// The longest path: SQLite takes 512 bytes (`MAX_PATHNAME`), less the longest suffix that is appended.
+/// The longest path of a database: the 512 bytes that SQLite takes (`MAX_PATHNAME`), less the longest suffix.
 const MAX_PATH_BYTES: usize = 512 - "-journal".len() - ".run/new.db".len() - 1;
 
 /// The endings of the files that SQLite puts beside a database.
 pub(super) const BESIDE: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// The path of a database: canonical, so that all processes mean the same file.
+/// The path of a database. It is canonical, so that all processes that mean the same file use the same path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreFile {
     path: PathBuf,
 }
 
 impl StoreFile {
-    /// Follows links, also where the file itself does not exist yet.
+    /// Follows links, even if the file itself does not exist yet.
     pub fn new(path: &Path) -> Result<Self> {
         let failed = |error| StoreError::Io(format!("find the database {}", path.display()), error);
         if path.as_os_str().as_bytes().ends_with(b"/") {
@@ -38,27 +40,25 @@ impl StoreFile {
         Ok(Self { path })
     }
 
-    /// The database itself.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The directory of the database.
     pub(super) fn parent(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
     }
 
-    /// `FILE.run/`: locks, sockets and reports of the workers of this database.
+    /// `FILE.run/`, the directory for the locks, sockets and reports of this database's workers.
     pub fn run_dir(&self) -> PathBuf {
         self.beside(".run")
     }
 
-    /// The path with a suffix.
+    /// The path with this suffix.
     pub fn beside(&self, suffix: &str) -> PathBuf {
         with_suffix(&self.path, suffix)
     }
 
-    /// Is there no file, or an empty one?
+    /// Whether there is no file, or an empty one.
     pub(super) fn is_missing(&self) -> Result<bool> {
         match fs::metadata(&self.path) {
             Ok(found) => Ok(found.is_file() && found.len() == 0),
@@ -67,12 +67,12 @@ impl StoreFile {
         }
     }
 
-    /// Refuses file systems on which locks do not exclude other machines, or do not work at all. `on` is the database, or
-    /// its directory before there is one.
+    /// Refuses file systems whose locks do not exclude other machines, or do not work at all. `on` is the database, or its
+    /// directory if there is no database yet.
     pub(super) fn refuse_network(&self, on: &Path) -> Result<()> {
         let magic =
             rustix::fs::statfs(on).ok().and_then(|found| u32::try_from(found.f_type & 0xffff_ffff).ok());
-        // Magic numbers: statfs(2).
+        // The numbers are from statfs(2).
         let kind = match magic {
             Some(0x6969) => "NFS",
             Some(0x517b | 0xff53_4d42 | 0xfe53_4d42) => "SMB",
@@ -82,19 +82,25 @@ impl StoreFile {
         Err(StoreError::Network(self.path.clone(), kind))
     }
 
-    /// Creates `FILE.run/` if it is missing, and makes sure that nobody else can put anything into it.
+    /// Refuses a `FILE.run` that is something else than a directory of the caller. A missing one is fine.
+    pub(super) fn check_run_dir(&self) -> Result<()> {
+        let dir = self.run_dir();
+        let why = match fs::symlink_metadata(&dir) {
+            Ok(found) if !found.is_dir() => "it is no directory, or a link to one",
+            Ok(found) if found.uid() != rustix::process::geteuid().as_raw() => "it belongs to another user",
+            _ => return Ok(()),
+        };
+        let error = io::Error::new(ErrorKind::PermissionDenied, why.to_owned());
+        Err(StoreError::Io(format!("use the run directory {}", dir.display()), error))
+    }
+
+    /// Creates `FILE.run/` if it is missing, and makes sure that no other user can put files into it.
     pub fn make_run_dir(&self) -> Result<PathBuf> {
         let dir = self.run_dir();
+        self.check_run_dir()?;
         let failed = |error| StoreError::Io(format!("use the run directory {}", dir.display()), error);
         make_dirs(&dir).map_err(failed)?;
         let found = fs::symlink_metadata(&dir).map_err(failed)?;
-        let denied = |why: &str| Err(failed(io::Error::new(ErrorKind::PermissionDenied, why.to_owned())));
-        if !found.is_dir() {
-            return denied("it is no directory, or a link to one");
-        }
-        if found.uid() != rustix::process::geteuid().as_raw() {
-            return denied("it belongs to another user");
-        }
         if found.permissions().mode() & 0o777 != 0o700 {
             fs::set_permissions(&dir, Permissions::from_mode(0o700)).map_err(failed)?;
         }
@@ -102,7 +108,7 @@ impl StoreFile {
     }
 }
 
-/// Resolves links in every part that exists, and in the last part also if it dangles.
+/// Resolves links in all parts that exist, and in the last part even if its target does not exist.
 fn canonical(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -121,7 +127,7 @@ fn canonical(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     }
 }
 
-/// Creates the missing parts of a directory, readable by its owner alone, and makes the new names durable.
+/// Creates the missing parts of a directory, which only its owner may read, and makes their names durable.
 pub(super) fn make_dirs(dir: &Path) -> io::Result<()> {
     if dir.is_dir() {
         return Ok(());
@@ -136,7 +142,19 @@ pub(super) fn make_dirs(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// A path with a suffix to its last part.
+/// Opens a regular file. What else may have been put in its place is not opened: a pipe could make the caller wait for ever,
+/// and a device may act.
+pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let refused = || io::Error::new(ErrorKind::InvalidInput, "it is not a regular file");
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(refused());
+    }
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refused()) }
+}
+
+/// A path with a suffix appended to its last part.
 pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
@@ -147,11 +165,74 @@ pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// The database to use: `--db`, else `$RUNNER_DB`, else `$XDG_STATE_HOME/runner/runner.db`, by default under
-/// `~/.local/state`. None if not even a home is known. Empty variables count as unset.
+/// A new database under another name in `FILE.run/`, until it is complete.
+///
+/// A lock lets one process at a time make a draft; the others find the finished database afterwards. A draft that a killed
+/// process left is replaced, and one that is dropped is removed.
+pub(super) struct Draft<'a> {
+    pub file: &'a StoreFile,
+    pub path: PathBuf,
+    _lock: File,
+}
+
+impl<'a> Draft<'a> {
+    /// Creates the draft: an empty file that only its owner may read.
+    pub(super) fn new(file: &'a StoreFile) -> Result<Self> {
+        let failed = |error| failed(file, error);
+        make_dirs(file.parent()).map_err(failed)?;
+        file.check_trust()?;
+        file.refuse_network(file.parent())?;
+        let run_dir = file.make_run_dir()?;
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true).mode(0o600);
+        let lock = open_regular(&run_dir.join("create.lock"), &mut options).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        let draft = Self { file, path: run_dir.join("new.db"), _lock: lock };
+        draft.remove().map_err(failed)?;
+        File::options().create_new(true).write(true).mode(0o600).open(&draft.path).map_err(failed)?;
+        Ok(draft)
+    }
+
+    /// Gives the draft the name of the database, which is missing or empty.
+    pub(super) fn become_database(self) -> Result<()> {
+        let failed = |error| failed(self.file, error);
+        // SQLite would take the log of an earlier file of this name for that of the new database.
+        for suffix in BESIDE {
+            remove(&self.file.beside(suffix)).map_err(failed)?;
+        }
+        fs::rename(&self.path, self.file.path()).map_err(failed)?;
+        sync_dir(self.file.parent()).map_err(failed)
+    }
+
+    /// Removes the draft and what SQLite put beside it.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        remove(&self.path)?;
+        BESIDE.iter().try_for_each(|suffix| remove(&with_suffix(&self.path, suffix)))
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        let _ = self.remove();
+    }
+}
+
+fn failed(file: &StoreFile, error: io::Error) -> StoreError {
+    StoreError::Io(format!("create the database {}", file.path().display()), error)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Finds the database to use: `--db`, else `$RUNNER_DB`, else `runner/runner.db` in `$XDG_STATE_HOME` or `~/.local/state`.
+/// None if not even the home is known. An empty variable counts as unset.
 pub fn locate(explicit: Option<&Path>, env: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let var = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // The base directory specification: a relative path in these variables is to be ignored.
+    // The base directory specification says to ignore a relative path in these variables.
     let absolute = |name| var(name).filter(|path| path.is_absolute());
     explicit.map(Path::to_owned).or_else(|| var("RUNNER_DB")).or_else(|| {
         absolute("XDG_STATE_HOME")

@@ -1,9 +1,10 @@
-//! The filters of lists, and the SQL conditions that they stand for.
+//! What a list selects (`--state`, `--name`, `--since` …), and the SQL conditions for that.
 
 use rusqlite::types::Value;
 
 use super::error::Result;
 use super::open::Store;
+use super::row::{all, value};
 use crate::model::{JobState, Outcome, Phase};
 use crate::text::Timestamp;
 
@@ -25,49 +26,50 @@ impl StateFilter {
         JobState::ALL.iter().map(|s| s.as_str()).chain(Phase::ALL.iter().map(|p| p.as_str()))
     }
 
-    /// The condition on `jobs AS j`; `?1` is now.
+    /// The condition on `jobs AS j`; `?1` is now. A pending job whose expiry has passed counts as dead, even if nobody has
+    /// recorded that yet.
     pub(super) fn sql(self) -> String {
-        let waits = "j.state = 'pending' AND coalesce(j.expires_at > ?1, 1)";
+        let pending = "j.state = 'pending' AND coalesce(j.expires_at > ?1, 1)";
         match self {
-            Self::State(JobState::Pending) => waits.to_owned(),
+            Self::State(JobState::Pending) => pending.to_owned(),
             Self::State(JobState::Dead) => {
                 "(j.state = 'dead' OR j.state = 'pending' AND j.expires_at <= ?1)".to_owned()
             }
             Self::State(state) => format!("j.state = '{state}'"),
-            Self::Phase(Phase::Blocked) => format!("{waits} AND j.waiting_for > 0"),
-            Self::Phase(Phase::Ready) => format!("{waits} AND j.waiting_for = 0 AND j.run_at <= ?1"),
-            Self::Phase(Phase::Scheduled) => {
-                format!("{waits} AND j.waiting_for = 0 AND j.run_at > ?1 AND j.attempts = 0")
+            Self::Phase(Phase::Blocked) => format!("{pending} AND j.unmet_dependencies > 0"),
+            Self::Phase(Phase::Ready) => format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at <= ?1"),
+            Self::Phase(Phase::Delayed) => {
+                format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at > ?1 AND j.attempts = 0")
             }
             Self::Phase(Phase::Retrying) => {
-                format!("{waits} AND j.waiting_for = 0 AND j.run_at > ?1 AND j.attempts > 0")
+                format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at > ?1 AND j.attempts > 0")
             }
         }
     }
 }
 
-/// Which jobs or attempts to list or count. An empty list, or none, selects all.
+/// Which jobs or attempts to list or count. A field that is empty or none selects all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// States of jobs.
+    /// States of jobs; a list of attempts ignores them.
     pub states: Vec<StateFilter>,
-    /// Outcomes of attempts.
+    /// Outcomes of attempts; a list of jobs ignores them.
     pub outcomes: Vec<Outcome>,
     pub name: Option<String>,
     pub queue: Option<String>,
-    /// Attempts that ended with this code, jobs that are dead with it.
+    /// The code that an attempt ended with, or that a job is dead with.
     pub error_code: Option<String>,
-    /// Attempts that ended, jobs that changed their state, at or after this time.
+    /// The attempt ended, or the job last changed its state, at or after this time.
     pub since: Option<Timestamp>,
-    /// Attempts that ended, jobs that changed their state, before this time.
+    /// The attempt ended, or the job last changed its state, before this time.
     pub until: Option<Timestamp>,
-    /// Only dead jobs, ordered by the time of their death instead of by id.
+    /// Selects only dead jobs, whatever `states` says, and lists them by the time of their death instead of by id.
     pub dead_by_time: bool,
-    /// Jobs that were resolved, or that were not.
+    /// True: only resolved jobs; false: only others.
     pub resolved: Option<bool>,
 }
 
-/// A column that narrows a list.
+/// A column whose values in use are completed and suggested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterColumn {
     Name,
@@ -76,7 +78,7 @@ pub enum FilterColumn {
 }
 
 impl Store {
-    /// The values in use, each once. Reads all jobs: only for a person who waits for an answer.
+    /// The values in use, each once. This reads all jobs, so it is only for completions and suggestions, not for workers.
     pub fn distinct_values(&self, column: FilterColumn) -> Result<Vec<String>> {
         let sql = match column {
             FilterColumn::Name => "SELECT DISTINCT name FROM jobs",
@@ -86,26 +88,24 @@ impl Store {
                  UNION SELECT error_code FROM attempts WHERE error_code IS NOT NULL"
             }
         };
-        self.read(|tx| {
-            let mut statement = tx.prepare_cached(sql)?;
-            let values = statement.query_map([], |row| row.get(0))?;
-            Ok(values.collect::<rusqlite::Result<_>>()?)
-        })
+        self.read(|tx| all(tx, sql, [], value))
     }
 }
 
 impl Filter {
-    /// The first moment of the period, and the first after it.
+    /// The period as two bounds: from the first inclusive to the second exclusive.
     pub(super) fn period(&self) -> (i64, i64) {
         (self.since.map_or(i64::MIN, |at| at.0), self.until.map_or(i64::MAX, |at| at.0))
     }
 
-    /// The whole filter as conditions on `jobs AS j`; `?1` is now.
+    /// The conditions of a list of jobs, on `jobs AS j`; `?1` is now.
     pub(super) fn conditions(&self, now: Timestamp) -> Conditions {
         let mut wanted = Conditions::new(now.0.into());
-        if !self.states.is_empty() {
+        let dead = [StateFilter::State(JobState::Dead)];
+        let states = if self.dead_by_time { &dead } else { self.states.as_slice() };
+        if !states.is_empty() {
             let state = |state: &StateFilter| format!("({})", state.sql());
-            let any: Vec<_> = self.states.iter().map(state).collect();
+            let any: Vec<_> = states.iter().map(state).collect();
             wanted.and_sql(&format!("({})", any.join(" OR ")));
         }
         wanted.and_text("j.name", self.name.as_ref());
@@ -123,18 +123,19 @@ impl Filter {
     }
 }
 
-/// A growing `WHERE` with its values.
+/// The conditions of a `WHERE`, joined by AND, and the values of their parameters.
 pub(super) struct Conditions {
     pub sql: String,
     pub values: Vec<Value>,
 }
 
 impl Conditions {
+    /// Begins with a condition that is always true, so that `?1` exists even if no other condition uses it.
     pub(super) fn new(first: Value) -> Self {
         Self { sql: "?1 IS NOT NULL".to_owned(), values: vec![first] }
     }
 
-    /// Adds a condition in which each `{}` stands for the value.
+    /// Adds a condition on this value, for which each `{}` stands.
     pub(super) fn and(&mut self, condition: &str, value: impl Into<Value>) {
         self.values.push(value.into());
         let place = format!("?{}", self.values.len());

@@ -1,18 +1,20 @@
-//! Writing one job.
+//! Writing one job. Which jobs an enqueue writes is decided in `enqueue`; an alert is written by `expire`.
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, Statement, params};
+use rusqlite::{Row, params};
 
 use super::dependencies;
 use super::error::Result;
-use crate::model::{Bytes, JobSpec};
+use super::open::Tx;
+use super::row::run;
+use crate::model::{Bytes, JobDefinition};
 use crate::text::Timestamp;
 
-/// The action if an unfinished job holds the unique key.
+/// What to do if an unfinished job holds the unique key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OnConflict {
-    /// Answer with the id of the holder.
+    /// Enqueue nothing, and give the id of the holder.
     #[default]
     Skip,
     /// Cancel a holder that has never started, and take its place.
@@ -25,58 +27,61 @@ pub enum OnConflict {
 #[derive(Clone, Debug)]
 pub struct NewJob {
     /// The definition, with every option applied.
-    pub spec: Arc<JobSpec>,
+    pub definition: Arc<JobDefinition>,
     /// Appended to the command.
     pub args: Vec<Bytes>,
     /// The standard input of every attempt.
     pub stdin: Option<Vec<u8>>,
-    /// The due time; none, or a past one: now.
+    /// When the job is due; now if this is none or in the past.
     pub run_at: Option<Timestamp>,
-    /// Refers to one job for as long as the job is kept.
+    /// An enqueue with a key that was used before gives the id of the earlier job, as long as that one is kept.
     pub idempotency_key: Option<String>,
     pub on_conflict: OnConflict,
-    /// The schedule's time for this job. The job was due then, even if that time is past.
-    pub scheduled: Option<Scheduled>,
+    /// The time of the schedule that enqueues this job. The job is due then, even if that time is past.
+    pub scheduled: Option<Firing>,
     /// The jobs that must succeed before this one starts.
-    pub after: Vec<After>,
-    /// The job is enqueued only if a job of the same call is after it.
+    pub dependencies: Vec<Dependency>,
+    /// The job is enqueued only if a new job of the same call depends on it.
     pub is_dependency: bool,
 }
 
-/// A job that another is after.
+/// A job that another one depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
-    /// One that was enqueued before.
+pub enum Dependency {
+    /// A job that was enqueued before, by its id.
     Job(i64),
-    /// One of the same call: its index, which is lower.
+    /// An earlier job of the same call, by its index.
     InCall(usize),
 }
 
-/// A time of a schedule.
+/// A time at which a schedule enqueues its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scheduled {
+pub struct Firing {
     pub at: Timestamp,
     /// How far the schedule's zone was ahead of UTC, in seconds.
     pub offset: i32,
 }
 
-/// Reads the columns of a [`Scheduled`].
-pub(super) fn scheduled(at: Option<i64>, offset: Option<i32>) -> Option<Scheduled> {
-    at.zip(offset).map(|(at, offset)| Scheduled { at: Timestamp(at), offset })
+impl Firing {
+    /// Reads the time of the schedule that made a job from a row of `jobs`; none if a person enqueued the job.
+    pub(super) fn read(row: &Row<'_>) -> Result<Option<Self>> {
+        let at = row.get::<_, Option<Timestamp>>("scheduled_for")?;
+        Ok(at.zip(row.get("scheduled_offset")?).map(|(at, offset)| Self { at, offset }))
+    }
 }
 
 impl NewJob {
     /// A job of this definition, with everything else at its default.
-    pub fn new(spec: Arc<JobSpec>) -> Self {
+    pub fn new(definition: Arc<JobDefinition>) -> Self {
         Self {
-            spec,
+            definition,
             args: Vec::new(),
             stdin: None,
             run_at: None,
             idempotency_key: None,
             on_conflict: OnConflict::default(),
             scheduled: None,
-            after: Vec::new(),
+            dependencies: Vec::new(),
             is_dependency: false,
         }
     }
@@ -90,48 +95,41 @@ impl NewJob {
     }
 }
 
-/// OR ROLLBACK: a failure ends the whole transaction, so SQLite need not keep a journal of each statement.
-pub(super) const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args, unique_key,
+/// With `OR ROLLBACK` a failure ends the whole transaction, so that SQLite need not keep a journal of each statement.
+const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args_nul, unique_key,
                                                     idempotency_key, enqueued_at, run_at, expires_at, changed_at,
-                                                    scheduled_for, scheduled_offset, waiting_for)
+                                                    scheduled_for, scheduled_offset, unmet_dependencies)
                       VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12, ?13)";
 
-/// Writes a job whose keys nobody holds, by [`INSERT`], after these jobs, each named once. Gives its id.
-pub(super) fn insert(
-    insert: &mut Statement,
-    tx: &Connection,
-    job: &NewJob,
-    definition: i64,
-    after: &[i64],
-    now: Timestamp,
-) -> Result<i64> {
-    let spec = &job.spec;
-    let run_at = job.due_at(now);
-    insert.execute(params![
-        definition,
-        spec.name,
-        spec.queue,
-        spec.priority,
+/// Writes a job whose keys nobody holds, with these dependencies, each named once. Gives its id.
+pub(super) fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[i64]) -> Result<i64> {
+    let definition = &job.definition;
+    let run_at = job.due_at(tx.now);
+    let values = params![
+        definition_id,
+        definition.name,
+        definition.queue,
+        definition.priority,
         pack_args(&job.args),
-        spec.unique_key,
+        definition.unique_key,
         job.idempotency_key,
-        now.0,
-        run_at.0,
-        spec.expires_in.map(|span| run_at.plus(span).0),
-        job.scheduled.map(|scheduled| scheduled.at.0),
+        tx.now,
+        run_at,
+        definition.expires_in.map(|span| run_at.plus(span)),
+        job.scheduled.map(|scheduled| scheduled.at),
         job.scheduled.map(|scheduled| scheduled.offset),
-        dependencies::count_unfinished(tx, after)?,
-    ])?;
+        dependencies::count_unfinished(tx, dependencies)?,
+    ];
+    run(tx, INSERT, values)?;
     let id = tx.last_insert_rowid();
     if let Some(stdin) = &job.stdin {
-        tx.prepare_cached("INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)")?
-            .execute(params![id, stdin])?;
+        run(tx, "INSERT INTO inputs (job_id, stdin) VALUES (?1, ?2)", params![id, stdin])?;
     }
-    dependencies::insert(tx, id, after)?;
+    dependencies::insert(tx, id, dependencies)?;
     Ok(id)
 }
 
-/// Arguments as stored: each ended by a NUL, which no argument can contain.
+/// Packs arguments for storage: each ends with a NUL, which no argument can contain.
 fn pack_args(args: &[Bytes]) -> Option<Vec<u8>> {
     if args.is_empty() {
         return None;

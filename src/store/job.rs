@@ -1,21 +1,21 @@
-//! One job, read back.
+//! Jobs read back: one of them, or a list.
 
 use std::sync::Arc;
 
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{Connection, Row, params_from_iter};
 
-use super::definition;
-use super::dependencies::{self, Awaited};
-use super::error::{Result, StoreError};
-use super::insert::{self, Scheduled, unpack_args};
+use super::dead_letters;
+use super::dependencies::{self, UnmetDependency};
+use super::error::Result;
+use super::filter::{Filter, StateFilter};
+use super::insert::{Firing, unpack_args};
+use super::limits::{BlockReason, Settings};
 use super::open::Store;
-use super::outputs::Output;
-use super::queues::{Hold, Settings};
-use super::workers::OpenWorker;
-use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Phase};
+use super::row::{all, from_row, json, maybe, value};
+use crate::model::{Bytes, DeadReason, EXPIRED, ErrorCode, JobDefinition, JobState, Phase};
 use crate::text::Timestamp;
 
-/// A job at one moment. An expiry that nobody has recorded yet is already shown.
+/// A job as it was at one moment. If it had expired by then, it is dead here, even if nobody has recorded that yet.
 #[derive(Clone, Debug)]
 pub struct JobRow {
     pub id: i64,
@@ -23,7 +23,7 @@ pub struct JobRow {
     /// None unless the job is pending.
     pub phase: Option<Phase>,
     /// The frozen definition, with the job's own queue, priority and key.
-    pub spec: Arc<JobSpec>,
+    pub definition: Arc<JobDefinition>,
     /// Appended to the command.
     pub args: Vec<Bytes>,
     pub idempotency_key: Option<String>,
@@ -33,13 +33,13 @@ pub struct JobRow {
     pub expires_at: Option<Timestamp>,
     /// The last change of state.
     pub changed_at: Timestamp,
-    /// The first known start. Only the worker knows the start of a running attempt, see [`JobRow::set_attempt_start`].
+    /// The first known start. The database does not know when a running attempt started; see [`JobRow::set_attempt_start`].
     pub started_at: Option<Timestamp>,
     pub attempt_started_at: Option<Timestamp>,
     /// Ended attempts, over all budgets.
     pub attempts: u32,
     /// Counted attempts of this budget.
-    pub budget_used: u32,
+    pub attempts_used: u32,
     /// The worker that runs the job.
     pub worker_id: Option<String>,
     pub cancel_requested_at: Option<Timestamp>,
@@ -47,174 +47,185 @@ pub struct JobRow {
     pub error_code: Option<ErrorCode>,
     pub dead_reason: Option<DeadReason>,
     pub result: Option<String>,
-    /// When a dead letter was dealt with, or the job was replaced.
+    /// When a dead job was resolved, or a job was replaced.
     pub resolved_at: Option<Timestamp>,
-    /// The note about that, else what replaced the job.
+    /// The note that was made then, or else the words `replaced by job N`.
     pub resolution: Option<String>,
     /// The code of the last attempt, if that failed.
     pub last_error_code: Option<ErrorCode>,
     /// The message of the last attempt.
     pub last_message: Option<String>,
     /// The reason why the queue starts nothing; none unless the job is pending.
-    pub hold: Option<Hold>,
-    /// The schedule's time for this job.
-    pub scheduled: Option<Scheduled>,
-    /// The jobs that it is after.
+    pub block_reason: Option<BlockReason>,
+    /// The time of the schedule that enqueued the job.
+    pub scheduled: Option<Firing>,
+    /// The dependencies of the job.
     pub after: Vec<i64>,
-    /// The number of those that have not succeeded.
-    pub waiting_for: u32,
-    /// The job that a blocked job waits for; not read for lists.
-    pub awaited: Option<Awaited>,
-}
-
-/// Everything about one job, at one moment.
-#[derive(Debug)]
-pub struct JobView {
-    pub job: JobRow,
-    /// Ended attempts, the newest of them, oldest first.
-    pub history: Vec<Attempt>,
-    /// The output of the last ended attempt.
-    pub last_output: Output,
-    pub workers: Vec<OpenWorker>,
-}
-
-/// One attempt of a job, at one moment.
-#[derive(Debug)]
-pub struct AttemptView {
-    pub job: JobRow,
-    /// None while the attempt runs, or if there is no such attempt.
-    pub ended: Option<Attempt>,
-    pub output: Output,
+    /// The number of dependencies that have not succeeded.
+    pub unmet_dependencies: u32,
+    /// What a blocked job waits for, see [`dependencies::root`]. Lists do not read it.
+    pub root_dependency: Option<UnmetDependency>,
 }
 
 impl Store {
+    /// Runs these reads in one transaction, so that no write comes between them.
+    pub fn at_one_moment<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.read(|_| read())
+    }
+
     /// One job as it is at `now`.
     pub fn job(&self, id: i64, now: Timestamp) -> Result<Option<JobRow>> {
         let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE j.id = ?1");
         self.read(|tx| {
-            let job = tx.prepare_cached(&sql)?.query_row([id], |row| JobRow::read(row, now)).optional()?;
-            let Some(mut job) = job else { return Ok(None) };
+            let Some(mut job) = maybe(tx, &sql, [id], |row| JobRow::read(row, now))? else { return Ok(None) };
             if job.phase == Some(Phase::Blocked) {
-                job.awaited = dependencies::awaited(tx, id, now)?;
+                job.root_dependency = dependencies::root(tx, id, now)?;
             }
             Ok(Some(job))
         })
     }
 
-    /// A job with its newest attempts, at most so many.
-    pub fn job_view(&self, id: i64, attempts: usize, now: Timestamp) -> Result<Option<JobView>> {
-        self.read(|_| {
-            let Some(job) = self.job(id, now)? else { return Ok(None) };
-            let history = self.history(id, attempts)?;
-            let last_output = self.output(id, job.attempts)?;
-            Ok(Some(JobView { job, history, last_output, workers: self.workers()? }))
-        })
-    }
-
-    /// An attempt with its job and its output.
-    pub fn attempt_view(&self, id: i64, number: u32, now: Timestamp) -> Result<Option<AttemptView>> {
-        self.read(|_| {
-            let Some(job) = self.job(id, now)? else { return Ok(None) };
-            let (ended, output) = (self.attempt(id, number)?, self.output(id, number)?);
-            Ok(Some(AttemptView { job, ended, output }))
-        })
+    /// The jobs that match, the newest first, at most `limit`. The rows are read one by one as they are asked for, because
+    /// one long read would hold up checkpoints; a job that no longer matches by then is left out.
+    pub fn jobs(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<impl Iterator<Item = Result<JobRow>>> {
+        let ids = self.autocommit(|tx| {
+            if filter.dead_by_time {
+                dead_by_time(tx, filter, limit, now)
+            } else {
+                by_id(tx, filter, limit, now)
+            }
+        })?;
+        let mut wanted = filter.conditions(now);
+        wanted.and("j.id = {}", 0_i64);
+        let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE {}", wanted.sql);
+        let read = move |id: i64| {
+            let last = wanted.values.len() - 1;
+            wanted.values[last] = id.into();
+            let values = params_from_iter(&wanted.values);
+            self.autocommit(|tx| maybe(tx, &sql, values, |row| JobRow::read(row, now))).transpose()
+        };
+        Ok(ids.into_iter().filter_map(read))
     }
 }
 
+/// Finds jobs, the newest first. This walks over all jobs until there are enough, unless an index leads to the wanted ones in
+/// the order of their ids.
+fn by_id(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) -> Result<Vec<i64>> {
+    let index = if filter.name.is_some() {
+        "INDEXED BY jobs_by_name"
+    } else if filter.states == [StateFilter::State(JobState::Running)] {
+        "INDEXED BY jobs_running" // few jobs run, so sorting them is quick
+    } else {
+        "NOT INDEXED"
+    };
+    let wanted = filter.conditions(now);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let sql =
+        format!("SELECT j.id FROM jobs AS j {index} WHERE {} ORDER BY j.id DESC LIMIT {limit}", wanted.sql);
+    all(tx, &sql, params_from_iter(&wanted.values), value)
+}
+
+/// Finds dead jobs, the last death first.
+fn dead_by_time(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) -> Result<Vec<i64>> {
+    let wanted = filter.conditions(now);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let sql = format!("{} LIMIT {limit}", dead_letters::select("", "", &wanted.sql));
+    all(tx, &sql, params_from_iter(&wanted.values), |row| Ok(row.get("id")?))
+}
+
 /// The columns that [`JobRow::read`] takes, of [`TABLES`].
-pub(super) const COLUMNS: &str =
-    "j.id, j.state, d.spec, j.queue, j.priority, j.unique_key, j.args, j.idempotency_key,
-    j.enqueued_at, j.run_at, j.expires_at, j.changed_at, j.started_at, j.attempts, j.budget_used, w.name,
+const COLUMNS: &str =
+    "j.id, j.state, d.definition, j.queue, j.priority, j.unique_key, j.args_nul, j.idempotency_key,
+    j.enqueued_at, j.run_at, j.expires_at, j.changed_at, j.started_at, j.attempts, j.attempts_used, w.name AS worker_name,
     j.cancel_requested_at, j.error_code, j.dead_reason, j.result,
-    (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
-    (SELECT a.message FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts),
-    j.resolved_at, coalesce(j.resolution, 'replaced by job ' || j.replaced_by), j.scheduled_for, j.scheduled_offset,
+    (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_error_code,
+    (SELECT a.message FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_message,
+    j.resolved_at, coalesce(j.resolution, 'replaced by job ' || j.replaced_by) AS resolution,
+    j.scheduled_for, j.scheduled_offset, j.unmet_dependencies,
     q.paused, q.max_running, q.rate, q.last_start_at,
     CASE WHEN q.max_running IS NOT NULL AND j.state = 'pending'
-         THEN (SELECT count(*) FROM jobs AS r WHERE r.state = 'running' AND r.queue = j.queue) ELSE 0 END,
-    j.waiting_for, (SELECT json_group_array(after_id) FROM dependencies AS x WHERE x.job_id = j.id)";
+         THEN (SELECT count(*) FROM jobs AS r WHERE r.state = 'running' AND r.queue = j.queue) ELSE 0 END AS running,
+    (SELECT json_group_array(dependency_id) FROM dependencies AS x WHERE x.job_id = j.id) AS dependencies";
 
 /// The tables that [`COLUMNS`] come from.
-pub(super) const TABLES: &str = "jobs AS j JOIN definitions AS d ON d.id = j.definition_id
+const TABLES: &str = "jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
     LEFT JOIN workers AS w ON w.id = j.worker_id LEFT JOIN queues AS q ON q.name = j.queue";
 
 impl JobRow {
     /// Reads a row of [`COLUMNS`], as it is at `now`.
-    pub(super) fn read(row: &Row, now: Timestamp) -> rusqlite::Result<Self> {
-        let time = |index: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(index)?.map(Timestamp));
-        let code = |index: usize| {
-            let text: Option<String> = row.get(index)?;
-            Ok::<_, rusqlite::Error>(text.and_then(|text| ErrorCode::parse(&text).ok()))
-        };
-        let definition: String = row.get(2)?;
-        let mut spec = definition::parse(&definition).map_err(|error| unreadable(2, error))?;
-        spec.queue = row.get(3)?;
-        spec.priority = row.get(4)?;
-        spec.unique_key = row.get(5)?;
-        let args: Option<Vec<u8>> = row.get(6)?;
-        let state: String = row.get(1)?;
-        let dead_reason: Option<String> = row.get(18)?;
-        let mut job = Self {
-            id: row.get(0)?,
-            state: JobState::parse(&state)
-                .ok_or_else(|| unreadable(1, StoreError::InvalidData(format!("state {state:?}"))))?,
-            phase: None,
-            spec: Arc::new(spec),
-            args: unpack_args(args.as_deref()),
-            idempotency_key: row.get(7)?,
-            enqueued_at: Timestamp(row.get(8)?),
-            run_at: Timestamp(row.get(9)?),
-            expires_at: time(10)?,
-            changed_at: Timestamp(row.get(11)?),
-            started_at: time(12)?,
-            attempt_started_at: None,
-            attempts: row.get(13)?,
-            budget_used: row.get(14)?,
-            worker_id: row.get(15)?,
-            cancel_requested_at: time(16)?,
-            error_code: code(17)?,
-            dead_reason: dead_reason.and_then(|word| DeadReason::parse(&word)),
-            result: row.get(19)?,
-            last_error_code: code(20)?,
-            last_message: row.get(21)?,
-            resolved_at: time(22)?,
-            resolution: row.get(23)?,
-            scheduled: insert::scheduled(row.get(24)?, row.get(25)?),
-            hold: Settings::read(row, 26)?.hold(row.get(30)?, now),
-            waiting_for: row.get(31)?,
-            after: serde_json::from_str(&row.get::<_, String>(32)?).unwrap_or_default(),
-            awaited: None,
-        };
+    fn read(row: &Row<'_>, now: Timestamp) -> Result<Self> {
+        let mut definition: JobDefinition = json(row, "definition")?;
+        definition.queue = row.get("queue")?;
+        definition.priority = row.get("priority")?;
+        definition.unique_key = row.get("unique_key")?;
+        let mut job = from_row!(
+            row,
+            Self {
+                id,
+                state,
+                phase: None,
+                definition: Arc::new(definition),
+                args: unpack_args(row.get_ref("args_nul")?.as_blob_or_null()?),
+                idempotency_key,
+                enqueued_at,
+                run_at,
+                expires_at,
+                changed_at,
+                started_at,
+                attempt_started_at: None,
+                attempts,
+                attempts_used,
+                worker_id: row.get("worker_name")?,
+                cancel_requested_at,
+                error_code,
+                dead_reason,
+                result,
+                last_error_code,
+                last_message,
+                resolved_at,
+                resolution,
+                block_reason: Settings::read(row)?.block_reason(row.get("running")?, now),
+                scheduled: Firing::read(row)?,
+                after: json(row, "dependencies")?,
+                unmet_dependencies,
+                root_dependency: None,
+            }
+        );
         job.apply_time(now);
         Ok(job)
     }
 
-    /// Sets the values that depend on the time: the phase, and an expiry that has passed.
+    /// Sets what depends on the time: the phase, and the death of a job that has expired.
     fn apply_time(&mut self, now: Timestamp) {
         if self.state != JobState::Pending {
-            self.hold = None;
+            self.block_reason = None;
             return;
         }
         if let Some(expiry) = self.expires_at.filter(|expiry| *expiry <= now) {
             self.state = JobState::Dead;
-            self.hold = None;
+            self.block_reason = None;
             self.dead_reason = Some(DeadReason::Expired);
             self.error_code = Some(ErrorCode::built_in(EXPIRED));
             self.changed_at = self.changed_at.max(expiry);
             return;
         }
-        if self.waiting_for > 0 {
+        if self.unmet_dependencies > 0 {
             self.phase = Some(Phase::Blocked);
             return;
         }
         self.phase = Some(match (self.run_at <= now, self.attempts) {
             (true, _) => Phase::Ready,
-            (false, 0) => Phase::Scheduled,
+            (false, 0) => Phase::Delayed,
             (false, _) => Phase::Retrying,
         });
     }
 
-    /// Adds the start of the running attempt, which its worker keeps.
+    /// Adds the start of the running attempt, which its worker keeps in its start log.
     pub fn set_attempt_start(&mut self, at: Timestamp) {
         self.attempt_started_at = Some(at);
         self.started_at = self.started_at.or(Some(at));
@@ -225,7 +236,7 @@ impl JobRow {
         self.state.is_final().then_some(self.changed_at)
     }
 
-    /// When the running attempt began, or was claimed; none unless the job is running.
+    /// When the running attempt started, or when it was claimed if its start is not known; none unless the job is running.
     pub fn running_since(&self) -> Option<Timestamp> {
         (self.state == JobState::Running).then(|| self.attempt_started_at.unwrap_or(self.changed_at))
     }
@@ -237,7 +248,11 @@ impl JobRow {
 
     /// The number within its budget of the running attempt, else of the last counted one; 0 before the first.
     pub fn last_of_budget(&self) -> u32 {
-        if self.state == JobState::Running { self.budget_used.saturating_add(1) } else { self.budget_used }
+        if self.state == JobState::Running {
+            self.attempts_used.saturating_add(1)
+        } else {
+            self.attempts_used
+        }
     }
 
     /// When the retry is due; none unless the job waits for a retry.
@@ -245,12 +260,8 @@ impl JobRow {
         (self.phase == Some(Phase::Retrying)).then_some(self.run_at)
     }
 
-    /// The phase of a waiting job, else the state.
+    /// The phase of a pending job, else the state.
     pub fn status(&self) -> &'static str {
         self.phase.map_or(self.state.as_str(), Phase::as_str)
     }
-}
-
-fn unreadable(column: usize, error: StoreError) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
 }

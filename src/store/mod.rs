@@ -1,17 +1,17 @@
-//! The store: one SQLite file, and the only SQL of the program; one file a verb.
+//! The store: one SQLite file, and the only SQL of the program.
 //!
-//! Every write transaction is `BEGIN IMMEDIATE` and synced in full before anybody is told of it. A transition of a
-//! job and the attempt row that records it are one transaction.
+//! Every write transaction is `BEGIN IMMEDIATE`, has one time, and is on disk before anybody is told of it. A transition of
+//! a job and the attempt row that records it are one transaction. A change that may create work wakes the workers.
+//!
+//! Begin with `open`, which has the transactions, and `turn`, which is what a worker does. `row` has the helpers that run
+//! every statement.
 
-mod apply;
+mod act;
 mod attempts;
 mod audit;
+mod backlog;
 mod backup;
-mod busy;
-mod cancel;
 mod claim;
-mod clock_step;
-mod create;
 mod dead_letters;
 mod definition;
 mod dependencies;
@@ -21,61 +21,43 @@ mod expire;
 mod file;
 mod filter;
 mod finish;
-mod gc;
 mod insert;
 mod job;
-mod jobs;
 mod limits;
-mod metrics;
 mod open;
 mod outputs;
 mod overview;
 mod prune;
-mod queues;
-mod recent;
 mod recover;
-mod redefine;
-mod resolve;
-mod restore;
-mod retry;
+mod row;
 mod schedules;
-mod stats;
-mod timeline;
+mod trust;
 mod turn;
 mod workers;
 
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Applied, Change, Declarations, Kind};
-pub use attempts::{AttemptCursor, AttemptRow};
+pub use act::{Act, ActResult, Done, Refusal};
+pub use attempts::{AttemptRow, NameStats, Stage, Stats, TimelineAttempt};
 pub use audit::Finding;
-pub use cancel::{CancelOutcome, Cancelled};
+pub use backlog::{Backlog, Blocked, PendingWork};
 pub use claim::Claim;
-pub use dead_letters::DeadLetter;
-pub use definition::Definitions;
-pub use dependencies::{Awaited, AwaitedJob, Blocked};
+pub use dead_letters::{DeadGroup, DeadRow};
+pub use definition::DefinitionCache;
+pub use dependencies::{DependencyState, UnmetDependency};
 pub use enqueue::Enqueued;
-pub use error::{Result, StoreError};
-pub use expire::DroppedJob;
-pub use file::{StoreFile, locate};
+pub use error::{Result, StoreError, Untrusted};
+pub use file::{StoreFile, locate, open_regular};
 pub use filter::{Filter, FilterColumn, StateFilter};
-pub use finish::{Ended, Recorded};
-pub use insert::{After, NewJob, OnConflict, Scheduled};
-pub use job::{AttemptView, JobRow, JobView};
-pub use jobs::JobCursor;
-pub use limits::LimitChange;
+pub use finish::EndedAttempt;
+pub use insert::{Dependency, Firing, NewJob, OnConflict};
+pub use job::JobRow;
+pub use limits::{BlockReason, LimitChange};
 pub use open::Store;
-pub use outputs::Output;
-pub use overview::{Counts, Overview, QueueRow};
+pub use overview::{JobCounts, Overview, QueueRow, RecentName};
 pub use prune::PruneFilter;
-pub use queues::{Backlog, Hold, Waiting};
-pub use recent::RecentName;
-pub use recover::{HeldClaim, Recovered};
-pub use redefine::Replacement;
-pub use retry::{Answer, Refusal};
-pub use schedules::{ApplySchedule, Fired, ScheduleRow};
-pub use stats::{NameStats, Stats};
-pub use timeline::{DueJob, Stage, TimelineAttempt};
+pub use recover::OrphanedClaim;
+pub use schedules::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, StoredSchedule};
 pub use turn::{Turn, TurnRequest};
-pub use workers::{OpenWorker, WorkerRow};
+pub use workers::Worker;

@@ -1,9 +1,17 @@
-//! Opening a database, and its transactions.
+//! Opening and creating a database, its transactions, and waiting for the write lock.
+//!
+//! Opening refuses whatever is not a sound database of this version, and leaves the file as it is.
 
+use std::cell::Cell;
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
@@ -11,8 +19,16 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
 use super::error::{Result, StoreError};
-use super::file::StoreFile;
-use super::{busy, create};
+use super::file::{BESIDE, Draft, StoreFile};
+use super::row::{one, value};
+use crate::clock::Clock;
+use crate::text::Timestamp;
+use crate::wake;
+
+pub(super) const SCHEMA: &str = include_str!("../../schema.sql");
+
+/// Makes sure that a commit is on disk before it returns.
+const SYNC_COMMITS: &str = "PRAGMA synchronous = FULL";
 
 /// `PRAGMA application_id` of our files: "runj".
 const APPLICATION_ID: u32 = 0x7275_6e6a;
@@ -20,8 +36,8 @@ const APPLICATION_ID: u32 = 0x7275_6e6a;
 /// `PRAGMA user_version` that this program writes and reads.
 const VERSION: u32 = 1;
 
-/// A log that has grown beyond this length is cut to it: twice the length at which SQLite checkpoints (1 000 pages).
-/// A log that is written over keeps its length, and a sync that need not record a new length takes half the time.
+/// A log that has grown beyond this length is cut to it. It is twice the length at which SQLite checkpoints (1 000 pages),
+/// because a log that is written over keeps its length, and a sync that need not record a new length takes half the time.
 const MAX_LOG_BYTES: u64 = 8 << 20;
 
 /// The length of the header of an SQLite file.
@@ -30,44 +46,65 @@ const HEADER_BYTES: usize = 100;
 /// An open database.
 #[derive(Debug)]
 pub struct Store {
-    /// Use it through `write`, `read` and `autocommit`.
+    /// Use this through `write`, `read` and `autocommit` only.
     pub(super) connection: Connection,
     file: StoreFile,
-    /// Device and inode of the file that was opened.
-    identity: (u64, u64),
-    /// The disk is full: this connection locks all others out, and only reads.
+    /// Device and inode of the file that was opened; none for a database in memory.
+    identity: Option<(u64, u64)>,
+    /// The disk is full. This connection locks all others out, and it only reads.
     read_only: bool,
+    clock: Clock,
+    /// The name of the worker that has registered through this store: it need not be woken by its own changes.
+    worker: Option<String>,
+}
+
+/// A transaction, and its time: one for all that it reads and writes.
+pub(super) struct Tx<'c> {
+    connection: &'c Connection,
+    /// When the transaction began; a write had the write lock by then, so that times and ids agree on the order.
+    pub now: Timestamp,
+}
+
+impl Deref for Tx<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection
+    }
 }
 
 impl Store {
-    /// Opens the database, and creates it first if there is none.
+    /// Opens the database, and creates it if there is none.
     pub fn open_or_create(file: StoreFile) -> Result<Self> {
         match Self::open(file.clone()) {
-            Err(StoreError::Missing(_)) => create::create(&file).and_then(|()| Self::open(file)),
+            Err(StoreError::Missing(_)) => create(&file).and_then(|()| Self::open(file)),
             opened => opened,
         }
     }
 
     /// Opens a database that must exist.
     pub fn open(file: StoreFile) -> Result<Self> {
+        file.check_trust()?;
         if file.is_missing()? {
             return Err(StoreError::Missing(file.path().to_owned()));
         }
         file.refuse_network(file.path())?;
+        file.check_run_dir()?;
         check_header(&file)?;
         let identity = identity(&file).map_err(|error| {
             StoreError::Io(format!("look at the database {}", file.path().display()), error)
         })?;
         let (connection, read_only) = match connect(&file, false) {
-            // No room even for the index of the log. A connection that locks all others out keeps the index in memory.
+            // There is no room even for the index of the log. A connection that locks all others out keeps it in memory.
             Err(StoreError::Sqlite(_) | StoreError::Full) if is_disk_full(file.path()) => {
                 (connect(&file, true), true)
             }
             connected => (connected, false),
         };
         let connection = connection.map_err(|error| explain(error, &file))?;
-        let store = Self { connection, file, identity, read_only };
-        // The file that was opened is the file whose header was checked, unless it was replaced meanwhile.
+        let identity = Some(identity);
+        let store = Self { connection, file, identity, read_only, clock: Clock::Wall, worker: None };
+        // Somebody may have replaced the file since its header was checked.
         if store.check_path().is_err() {
             drop(store.connection);
             return Self::open(store.file);
@@ -75,25 +112,52 @@ impl Store {
         Ok(store)
     }
 
-    /// The path of the database.
+    /// Opens the database for a dry run: where there is none, an empty one in memory stands in for it, so that nothing is
+    /// created.
+    pub fn open_to_rehearse(file: StoreFile) -> Result<Self> {
+        match Self::open(file.clone()) {
+            Err(StoreError::Missing(_)) => {
+                let connection = Connection::open_in_memory()?;
+                connection.execute_batch(SCHEMA)?;
+                let clock = Clock::Wall;
+                Ok(Self { connection, file, identity: None, read_only: false, clock, worker: None })
+            }
+            opened => opened,
+        }
+    }
+
+    /// The time by the clock of this store.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The same store at this time.
+    #[cfg(test)]
+    pub(super) fn at(&mut self, now: Timestamp) -> &mut Self {
+        self.clock = Clock::Fixed(now);
+        self
+    }
+
     pub fn file(&self) -> &StoreFile {
         &self.file
     }
 
-    /// Fails if the path no longer leads to the file that was opened: nobody else would ever see what is written.
+    /// Fails if the path no longer leads to the file that was opened, because nobody else would see what is written to it.
     pub fn check_path(&self) -> Result<()> {
-        match identity(&self.file) {
-            Ok(found) if found == self.identity => Ok(()),
-            _ => Err(StoreError::Moved(self.file.path().to_owned())),
+        match self.identity.map(|opened| identity(&self.file).is_ok_and(|found| found == opened)) {
+            None | Some(true) => Ok(()),
+            Some(false) => Err(StoreError::Moved(self.file.path().to_owned())),
         }
     }
 
-    /// Runs the body as one write transaction and undoes all its changes: nothing is written.
+    /// Runs the body and undoes all its changes: nothing is written, and nobody is woken. Transactions of the body are
+    /// part of one that is rolled back.
     pub fn rehearse<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> Result<T> {
         if self.read_only {
             return Err(StoreError::Full);
         }
-        self.autocommit(|connection| Ok(connection.execute_batch("BEGIN IMMEDIATE")?))?;
+        self.autocommit(|connection| Ok(connection.execute_batch("BEGIN IMMEDIATE")?))
+            .map_err(|error| explain_denial(error, &self.file))?;
         let value = body(self);
         // An error may have ended the transaction before.
         if !self.connection.is_autocommit() {
@@ -104,34 +168,57 @@ impl Store {
 
     /// Runs one write transaction. When this returns `Ok`, its changes are on disk; an `Err` of the body undoes them. Within
     /// [`Store::rehearse`] it is part of that.
-    pub(super) fn write<T>(&mut self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    pub(super) fn write<T>(&mut self, body: impl FnOnce(&Tx) -> Result<T>) -> Result<T> {
         if self.read_only {
             return Err(StoreError::Full);
         }
         let written = self.autocommit(|connection| {
-            if !connection.is_autocommit() {
-                return body(connection);
+            let begun = if connection.is_autocommit() {
+                Some(Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?)
+            } else {
+                None
+            };
+            let value = body(&Tx { connection, now: self.clock.now() })?;
+            if let Some(transaction) = begun {
+                transaction.commit().map_err(StoreError::at_commit)?;
             }
-            let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-            let value = body(&transaction)?;
-            transaction.commit().map_err(StoreError::at_commit)?;
             Ok(value)
         });
         written.map_err(|error| explain_denial(error, &self.file))
     }
 
-    /// Runs one read transaction: all its statements see the same moment. A nested one is part of the outer one.
-    pub(super) fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    /// [`Store::write`] for a change that may create work: wakes the workers once it is on disk.
+    pub(super) fn write_work<T>(&mut self, body: impl FnOnce(&Tx) -> Result<T>) -> Result<T> {
+        let value = self.write(body)?;
+        self.wake_workers();
+        Ok(value)
+    }
+
+    /// Wakes the workers of this database, but not the one that has registered through this store, and none in a rehearsal.
+    pub fn wake_workers(&self) {
+        if self.connection.is_autocommit() {
+            wake::wake_workers(&self.file.run_dir(), self.worker.as_deref());
+        }
+    }
+
+    /// Changes of this store wake the other workers, and not this one.
+    pub(super) fn belongs_to(&mut self, worker: &str) {
+        self.worker = Some(worker.to_owned());
+    }
+
+    /// Runs one read transaction, whose statements all see the same moment. A nested one is part of the outer one.
+    pub(super) fn read<T>(&self, body: impl FnOnce(&Tx) -> Result<T>) -> Result<T> {
         self.autocommit(|connection| {
-            if !connection.is_autocommit() {
-                return body(connection);
-            }
-            let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-            body(&transaction)
+            let _begun = if connection.is_autocommit() {
+                Some(Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?)
+            } else {
+                None
+            };
+            body(&Tx { connection, now: self.clock.now() })
         })
     }
 
-    /// Runs statements that each see their own moment: for long reads, since a transaction would hold up checkpoints.
+    /// Runs statements that each see their own moment. Long reads need this, because a transaction holds up checkpoints.
     pub(super) fn autocommit<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let done = body(&self.connection);
         if done.as_ref().is_err_and(StoreError::may_be_damage) {
@@ -140,13 +227,34 @@ impl Store {
         done
     }
 
-    /// Changes whenever another connection has written: a cheap way to see that something may be new.
+    /// A number that changes whenever another connection has written: a cheap way to see that something may be new.
     pub fn data_version(&self) -> Result<i64> {
-        self.autocommit(|tx| Ok(tx.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?))
+        self.autocommit(|tx| one(tx, "PRAGMA data_version", [], value))
     }
 }
 
-/// Whether the connection copies the log into the file if it is the last to close. A damaged file must keep its bytes.
+/// Creates the database: whole, or not at all.
+pub(super) fn create(file: &StoreFile) -> Result<()> {
+    let draft = Draft::new(file)?;
+    if file.is_missing()? {
+        fill(&draft.path)?;
+        draft.become_database()?;
+    }
+    Ok(())
+}
+
+fn fill(draft: &Path) -> Result<()> {
+    let connection = Connection::open(draft)?;
+    // WAL comes last, so that the header of the file itself, and not only the log, says that the file is ours.
+    connection.execute_batch(SYNC_COMMITS)?;
+    connection.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA}"))?;
+    connection.execute_batch("COMMIT; PRAGMA journal_mode = WAL;")?;
+    connection.close().map_err(|(_, error)| error)?;
+    Ok(())
+}
+
+/// Sets whether the connection copies the log into the file when it is the last to close. A damaged file must keep its
+/// bytes.
 fn checkpoint_on_close(connection: &Connection, wanted: bool) -> Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !wanted)?;
     Ok(())
@@ -157,30 +265,57 @@ fn identity(file: &StoreFile) -> io::Result<(u64, u64)> {
     fs::metadata(file.path()).map(|found| (found.dev(), found.ino()))
 }
 
-/// Opens a connection; `alone`: one that locks all others out.
+/// Opens a connection; if `alone`, one that locks all others out.
 pub(super) fn connect(file: &StoreFile, alone: bool) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(file.path(), flags)?;
+    distrust_schema(&connection)?;
     checkpoint_on_close(&connection, false)?;
-    busy::install(&mut connection)?;
+    wait_fairly(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(64);
     if alone {
         connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE")?;
     }
-    // Otherwise the planner looks at bound values, and plans a statement afresh each time they are bound.
+    // Otherwise the planner would look at bound values, and plan a statement again each time they are bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // FULL: a commit is on disk before it returns.
-    let pragmas = format!("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = {MAX_LOG_BYTES}");
-    connection.execute_batch(&pragmas)?;
+    connection.execute_batch(SYNC_COMMITS)?;
+    connection.execute_batch(&format!("PRAGMA journal_size_limit = {MAX_LOG_BYTES}"))?;
     check_version(&connection, file.path())?;
+    check_triggers(&connection, file.path())?;
     checkpoint_on_close(&connection, true)?;
     Ok(connection)
 }
 
-/// Checks the version once more: the newest header may lie in the log.
+/// Lets statements that a file brings with it do no more than the schema needs.
+pub(super) fn distrust_schema(connection: &Connection) -> Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    Ok(())
+}
+
+/// Refuses a trigger that the schema does not have: it would run with every statement that touches its table, and could
+/// insert a job.
+fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
+    static OURS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let triggers = SCHEMA.lines().filter_map(|line| line.strip_prefix("CREATE TRIGGER "));
+        triggers.filter_map(|rest| rest.split_whitespace().next()).collect()
+    });
+    let mut statement = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let name: String = row.get(0)?;
+        if !OURS.contains(name.as_str()) {
+            let what =
+                format!("somebody has added the trigger {name:?}, which would run with our statements");
+            return Err(damaged(path, what));
+        }
+    }
+    Ok(())
+}
+
+/// Checks owner and version once more, because the newest header may be in the log.
 fn check_version(connection: &Connection, path: &Path) -> Result<()> {
-    let number =
-        |pragma: &str| connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, u32>(0));
+    let number = |pragma: &str| one(connection, &format!("PRAGMA {pragma}"), [], value::<u32>);
     if number("application_id")? != APPLICATION_ID {
         return Err(StoreError::Foreign(path.to_owned(), "the log beside it belongs to another database"));
     }
@@ -199,9 +334,9 @@ fn damaged(path: &Path, what: String) -> StoreError {
     StoreError::Damaged(Some(path.to_owned()), what)
 }
 
-/// Reads the header without SQLite, which may write to any file that it opens, if only to recover a journal.
+/// Checks the header without SQLite, which may write to any file that it opens, if only to recover a journal.
 ///
-/// Call this before the process has a connection to the file: closing a second handle would drop SQLite's POSIX locks.
+/// Call this before the process has a connection to the file, because closing a second handle drops SQLite's POSIX locks.
 pub(super) fn check_header(file: &StoreFile) -> Result<()> {
     let path = file.path();
     let failed = |error| StoreError::Io(format!("read the database {}", path.display()), error);
@@ -211,6 +346,11 @@ pub(super) fn check_header(file: &StoreFile) -> Result<()> {
     }
     if found.nlink() > 1 {
         return Err(StoreError::HardLinked(path.to_owned(), found.nlink()));
+    }
+    for beside in BESIDE.map(|suffix| file.beside(suffix)) {
+        if fs::symlink_metadata(&beside).is_ok_and(|found| !found.is_file()) {
+            return Err(damaged(path, format!("{} is not a regular file", beside.display())));
+        }
     }
     let mut header = Vec::with_capacity(HEADER_BYTES);
     let limit = HEADER_BYTES as u64;
@@ -222,13 +362,13 @@ pub(super) fn check_header(file: &StoreFile) -> Result<()> {
         let bytes = header.get(at..at + 4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
         bytes.map(u32::from_be_bytes).ok_or_else(|| damaged(path, "it ends within its header".to_owned()))
     };
-    // Offsets: the SQLite file format, section 1.3.
+    // The offsets are from the SQLite file format, section 1.3.
     let (pages, version, application) = (number(28)?, number(60)?, number(68)?);
     if application != APPLICATION_ID {
         return Err(StoreError::Foreign(path.to_owned(), "it belongs to another program"));
     }
     check_user_version(version, path)?;
-    // Write and read version: SQLite would open a file of a later format read-only.
+    // These are the write and the read version. SQLite would open a file of a later format read-only.
     if let Some(format) = header[18..20].iter().find(|format| !matches!(format, 1 | 2)) {
         return Err(damaged(path, format!("its file format is {format}")));
     }
@@ -237,8 +377,8 @@ pub(super) fn check_header(file: &StoreFile) -> Result<()> {
         high => u64::from(high >> 16),
     };
     let expected = u64::from(pages) * page_size;
-    // The pages that a WAL holds may be missing from the file itself. The length is read last: a checkpoint by another
-    // process writes the header first and removes the WAL last.
+    // Pages that are in the log may be missing from the file. The length is read last, because a checkpoint by another
+    // process writes the header first and removes the log last.
     let has_wal = fs::metadata(file.beside("-wal")).is_ok_and(|wal| wal.len() > 0);
     let length = fs::metadata(path).map_err(failed)?.len();
     if !has_wal && length < expected {
@@ -247,7 +387,8 @@ pub(super) fn check_header(file: &StoreFile) -> Result<()> {
     Ok(())
 }
 
-/// Adds to an error of opening which file is damaged, that this user may not write to it, or that the disk is full.
+/// Adds to an error of opening what its cause is: which file is damaged, that this user may not write to it, or that the
+/// disk is full.
 fn explain(error: StoreError, file: &StoreFile) -> StoreError {
     match explain_denial(error, file) {
         StoreError::Damaged(_, what) => damaged(file.path(), what),
@@ -256,7 +397,7 @@ fn explain(error: StoreError, file: &StoreFile) -> StoreError {
     }
 }
 
-/// Says of an error that this user may not write to the file, if that is its cause.
+/// Turns an error into [`StoreError::NotWritable`] if this user may not write to the file.
 fn explain_denial(error: StoreError, file: &StoreFile) -> StoreError {
     match error {
         StoreError::Sqlite(error) if is_denial(&error) => {
@@ -271,8 +412,8 @@ fn is_denial(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
 }
 
-/// The file that this user may not write to, if there is one: the database, its log, or the index of the log. If no file
-/// can be created beside the database, the database itself.
+/// The file that this user may not write to, if there is one: the database, its log, or the index of the log; or the
+/// database, if this user may not create files beside it.
 fn denied(file: &StoreFile) -> Option<PathBuf> {
     let all = [file.path().to_owned(), file.beside("-wal"), file.beside("-shm")];
     let refuses = |path: &PathBuf| access(path, Access::WRITE_OK).is_err_and(|why| why != Errno::NOENT);
@@ -282,4 +423,39 @@ fn denied(file: &StoreFile) -> Option<PathBuf> {
 
 fn is_disk_full(path: &Path) -> bool {
     rustix::fs::statvfs(path).is_ok_and(|found| found.f_bavail == 0)
+}
+
+/// How long a writer waits for the write lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A writer that has waited for longer than this tries more often.
+const LONG_WAIT: Duration = Duration::from_millis(500);
+
+thread_local! {
+    /// When the current wait began. SQLite only tells a busy handler how often it was called.
+    static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Makes a writer wait for the lock by pauses of 0.5 to 2 ms, drawn afresh each time, and a tenth of that once it has waited
+/// long.
+///
+/// SQLite's own `busy_timeout` backs off to sleeps of 100 ms: with eight writers the unlucky ones starve, and some give up.
+/// With short uniform pauses every writer got through within half a second. On an overloaded machine even that can take
+/// long, so a writer that has waited long tries more often than the others.
+fn wait_fairly(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(wait))
+}
+
+fn wait(earlier_tries: i32) -> bool {
+    if earlier_tries == 0 {
+        SINCE.set(Some(Instant::now()));
+    }
+    let waited = SINCE.get().map_or(Duration::ZERO, |since| since.elapsed());
+    if waited >= BUSY_TIMEOUT {
+        return false;
+    }
+    let pause =
+        if waited < LONG_WAIT { rand::random_range(500..=2_000) } else { rand::random_range(50..=200) };
+    thread::sleep(Duration::from_micros(pause));
+    true
 }

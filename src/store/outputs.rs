@@ -1,103 +1,103 @@
-//! The output of attempts.
+//! What attempts wrote to standard output and standard error: while they run (`live_outputs`), and for good (`outputs`).
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, named_params, params};
 
 use super::error::Result;
 use super::open::Store;
-use crate::model::StreamBytes;
+use super::row::{maybe, run};
+use crate::model::{AttemptOutput, StreamBytes};
 
-/// The kept output of both streams of an attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Output {
-    pub stdout: StreamBytes,
-    pub stderr: StreamBytes,
-}
+/// The columns of an output, in `outputs` and in `live_outputs`.
+const COLUMNS: &str = "stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted";
+
+/// The parameters for [`COLUMNS`], in the same order.
+const VALUES: &str = ":stdout, :stdout_head, :stdout_omitted, :stderr, :stderr_head, :stderr_omitted";
 
 impl Store {
-    /// Saves what running attempts have written so far: job, number, output. Attempts that have ended are passed over.
-    pub fn save_live_outputs(&mut self, worker: i64, outputs: &[(i64, u32, Output)]) -> Result<()> {
+    /// Saves what running attempts of this worker have written so far; each is given by its job and number. An attempt that
+    /// is no longer running is left out.
+    pub fn save_live_outputs(&mut self, worker: i64, outputs: &[(i64, u32, AttemptOutput)]) -> Result<()> {
+        let sql = format!(
+            "INSERT OR REPLACE INTO live_outputs (job_id, number, {COLUMNS}) SELECT :job, :number, {VALUES}
+             WHERE EXISTS (SELECT 1 FROM jobs WHERE id = :job AND state = 'running' AND worker_id = :worker
+                           AND attempts = :number - 1)"
+        );
         self.write(|tx| {
-            let mut statement = tx.prepare_cached(
-                "INSERT OR REPLACE INTO live_outputs SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
-                 WHERE EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'running' AND worker_id = ?9
-                               AND attempts = ?2 - 1)",
-            )?;
-            for (job_id, number, Output { stdout, stderr }) in outputs {
-                statement.execute(params![
-                    job_id,
-                    number,
-                    stdout.bytes,
-                    stdout.head,
-                    stdout.omitted,
-                    stderr.bytes,
-                    stderr.head,
-                    stderr.omitted,
-                    worker
-                ])?;
+            for (job, number, AttemptOutput { stdout, stderr }) in outputs {
+                let params = named_params! {
+                    ":job": job, ":number": number, ":worker": worker,
+                    ":stdout": stdout.bytes, ":stdout_head": stdout.head, ":stdout_omitted": stdout.omitted,
+                    ":stderr": stderr.bytes, ":stderr_head": stderr.head, ":stderr_omitted": stderr.omitted,
+                };
+                run(tx, &sql, params)?;
             }
             Ok(())
         })
     }
 
-    /// The number of bytes that this running attempt has written to each stream, as far as they are saved. The output
-    /// changes only with these numbers, and takes longer to read.
+    /// The number of bytes that this running attempt has written to each stream, as far as they are saved. Whoever follows
+    /// the output asks for these first, because the output has changed only if they have, and takes longer to read.
     pub fn live_lengths(&self, job_id: i64, number: u32) -> Result<(u64, u64)> {
-        let sql = "SELECT length(stdout) + stdout_omitted, length(stderr) + stderr_omitted
+        let sql =
+            "SELECT length(stdout) + stdout_omitted AS stdout, length(stderr) + stderr_omitted AS stderr
                    FROM live_outputs WHERE job_id = ?1 AND number = ?2";
-        self.read(|tx| {
-            let mut statement = tx.prepare_cached(sql)?;
-            let found = statement.query_row(params![job_id, number], |row| Ok((row.get(0)?, row.get(1)?)));
-            Ok(found.optional()?.unwrap_or_default())
-        })
+        let read = |row: &Row<'_>| Ok((row.get("stdout")?, row.get("stderr")?));
+        self.read(|tx| Ok(maybe(tx, sql, params![job_id, number], read)?.unwrap_or_default()))
     }
 
-    /// The output of this attempt: kept, or saved so far. Empty where the attempt wrote nothing.
-    pub fn output(&self, job_id: i64, number: u32) -> Result<Output> {
-        let columns = "stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted";
+    /// The output of this attempt, or what is saved of it so far if the attempt is running. Empty if it wrote nothing.
+    pub fn output(&self, job_id: i64, number: u32) -> Result<AttemptOutput> {
         let sql = format!(
-            "SELECT {columns} FROM outputs WHERE job_id = ?1 AND number = ?2
-             UNION ALL SELECT {columns} FROM live_outputs WHERE job_id = ?1 AND number = ?2 LIMIT 1"
+            "SELECT {COLUMNS} FROM outputs WHERE job_id = ?1 AND number = ?2
+             UNION ALL SELECT {COLUMNS} FROM live_outputs WHERE job_id = ?1 AND number = ?2 LIMIT 1"
         );
-        self.read(|tx| {
-            let mut statement = tx.prepare_cached(&sql)?;
-            Ok(statement.query_row(params![job_id, number], from_row).optional()?.unwrap_or_default())
-        })
+        self.read(|tx| Ok(maybe(tx, &sql, params![job_id, number], read)?.unwrap_or_default()))
     }
 }
 
-fn from_row(row: &Row) -> rusqlite::Result<Output> {
-    Ok(Output {
-        stdout: StreamBytes { bytes: row.get(0)?, head: row.get(1)?, omitted: row.get(2)? },
-        stderr: StreamBytes { bytes: row.get(3)?, head: row.get(4)?, omitted: row.get(5)? },
+fn read(row: &Row<'_>) -> Result<AttemptOutput> {
+    Ok(AttemptOutput {
+        stdout: StreamBytes {
+            bytes: row.get("stdout")?,
+            head: row.get("stdout_head")?,
+            omitted: row.get("stdout_omitted")?,
+        },
+        stderr: StreamBytes {
+            bytes: row.get("stderr")?,
+            head: row.get("stderr_head")?,
+            omitted: row.get("stderr_omitted")?,
+        },
     })
 }
 
-/// Records the output of an attempt that ends now. Without one, the output saved while the attempt ran
-/// is all there is.
-pub(super) fn record(tx: &Connection, job_id: i64, number: u32, output: Option<&Output>) -> Result<()> {
+/// Records the output of an attempt that ends now. If its worker has died, `output` is none, and what was saved while the
+/// attempt ran is kept instead.
+pub(super) fn record(
+    tx: &Connection,
+    job_id: i64,
+    number: u32,
+    output: Option<&AttemptOutput>,
+) -> Result<()> {
     match output {
-        Some(Output { stdout, stderr }) if !stdout.is_empty() || !stderr.is_empty() => {
-            tx.prepare_cached("INSERT INTO outputs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?.execute(
-                params![
-                    job_id,
-                    number,
-                    stdout.bytes,
-                    stdout.head,
-                    stdout.omitted,
-                    stderr.bytes,
-                    stderr.head,
-                    stderr.omitted
-                ],
-            )?;
+        Some(AttemptOutput { stdout, stderr }) if !stdout.is_empty() || !stderr.is_empty() => {
+            let sql =
+                format!("INSERT INTO outputs (job_id, number, {COLUMNS}) VALUES (:job, :number, {VALUES})");
+            let params = named_params! {
+                ":job": job_id, ":number": number,
+                ":stdout": stdout.bytes, ":stdout_head": stdout.head, ":stdout_omitted": stdout.omitted,
+                ":stderr": stderr.bytes, ":stderr_head": stderr.head, ":stderr_omitted": stderr.omitted,
+            };
+            run(tx, &sql, params)?;
         }
         Some(_) => {}
         None => {
-            tx.prepare_cached(
-                "INSERT INTO outputs SELECT * FROM live_outputs WHERE job_id = ?1 AND number = ?2",
-            )?
-            .execute(params![job_id, number])?;
+            let sql = format!(
+                "INSERT INTO outputs (job_id, number, {COLUMNS})
+                 SELECT job_id, number, {COLUMNS} FROM live_outputs WHERE job_id = ?1 AND number = ?2"
+            );
+            run(tx, &sql, params![job_id, number])?;
         }
     }
-    tx.prepare_cached("DELETE FROM live_outputs WHERE job_id = ?1")?.execute([job_id])?;
+    run(tx, "DELETE FROM live_outputs WHERE job_id = ?1", [job_id])?;
     Ok(())
 }

@@ -1,72 +1,73 @@
-//! Removing finished jobs, with their history.
+//! Removing finished jobs with their history, and then the definitions and workers that nothing needs any more.
 //!
-//! In many short transactions, so that workers are never held up. A prune that is cut short leaves some jobs gone whole,
-//! and the others there whole.
+//! Each transaction deletes a chunk, so that workers are never held up for long. A prune that is cut short leaves every job
+//! either gone whole or there whole.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::{Connection, params};
+use serde_json::json;
 
 use super::error::Result;
 use super::expire;
-use super::gc::{self, GAP};
 use super::open::Store;
+use super::row::{all, one, run, value};
 use crate::model::JobState;
 use crate::text::Timestamp;
 
-/// A transaction takes no further job after this time: it commits, and others get their turn.
-const HOLD: Duration = Duration::from_millis(10);
+/// Rows that one transaction deletes.
+const CHUNK: usize = 500;
 
-/// Jobs that one read finds.
-const PAGE: usize = 1_000;
+/// The pause between two transactions. It is longer than a waiting writer pauses between two tries (see `wait_fairly` in
+/// `open`), so that the other writer comes first.
+const GAP: Duration = Duration::from_millis(3);
 
-/// Which finished jobs to remove. A name or queue that is none selects all.
+/// Which finished jobs to remove; without a name or a queue those of all.
 #[derive(Clone, Debug)]
 pub struct PruneFilter {
     /// Final states.
     pub states: Vec<JobState>,
     pub name: Option<String>,
     pub queue: Option<String>,
-    /// Finished at this time or before.
+    /// Only jobs that finished at this time or before.
     pub until: Timestamp,
-    /// The time of the prune.
-    pub now: Timestamp,
 }
 
-/// When a finished job finished, and its id. Jobs are removed in this order.
+/// When a job finished, and its id. Jobs are removed in this order.
 type Position = (i64, i64);
 
-/// The condition that no unfinished job is after a job.
-const UNNEEDED: &str = "NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
-                        WHERE d.after_id = jobs.id AND j.state IN ('pending', 'running'))";
-
-/// The same, if the waiting jobs that have expired are dead by then.
-fn unneeded(filter: &PruneFilter) -> String {
-    if filter.states.contains(&JobState::Dead) {
-        let waits = "(j.state = 'running' OR j.state = 'pending' AND coalesce(j.expires_at > ?1, 1))";
-        return UNNEEDED.replace("j.state IN ('pending', 'running')", waits);
-    }
-    UNNEEDED.to_owned()
+/// The condition that no unfinished job depends on a job; `unfinished` is the condition on `jobs AS j` for that.
+fn unneeded(unfinished: &str) -> String {
+    format!(
+        "NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
+                     WHERE d.dependency_id = jobs.id AND {unfinished})"
+    )
 }
+
+const UNFINISHED: &str = "j.state IN ('pending', 'running')";
+
+/// [`UNFINISHED`], as it will be after a prune of dead jobs, which first records what has expired until `?1`.
+const UNFINISHED_AFTER_EXPIRY: &str =
+    "(j.state = 'running' OR j.state = 'pending' AND coalesce(j.expires_at > ?1, 1))";
 
 /// The conditions of a filter besides the state.
 const SELECTED: &str = "changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
 
 impl Store {
-    /// How many jobs [`Store::prune`] would remove, counting waiting jobs whose expiry nobody has recorded yet.
+    /// How many jobs [`Store::prune`] would remove. Counts pending jobs whose expiry nobody has recorded yet.
     pub fn count_prunable(&self, filter: &PruneFilter) -> Result<u64> {
         let PruneFilter { name, queue, until, .. } = filter;
+        let records_expiries = filter.states.contains(&JobState::Dead);
+        let unneeded = unneeded(if records_expiries { UNFINISHED_AFTER_EXPIRY } else { UNFINISHED });
         self.read(|tx| {
             let count = |condition: &str| -> Result<u64> {
-                let sql = format!(
-                    "SELECT count(*) FROM jobs WHERE {condition} AND {SELECTED} AND {}",
-                    unneeded(filter)
-                );
-                Ok(tx.prepare_cached(&sql)?.query_row(params![until.0, name, queue], |row| row.get(0))?)
+                let sql =
+                    format!("SELECT count(*) FROM jobs WHERE {condition} AND {SELECTED} AND {unneeded}");
+                one(tx, &sql, params![until, name, queue], value)
             };
             let of_state = |state: &JobState| {
-                // A literal, not a parameter: the partial index needs it.
+                // SQLite uses the partial index only if the state is a literal.
                 let recorded = count(&format!("state = '{state}'"))?;
                 let unrecorded = match state {
                     JobState::Dead => {
@@ -80,75 +81,85 @@ impl Store {
         })
     }
 
-    /// Removes the selected jobs, the oldest of a state first, and then the definitions and workers that nothing needs any
-    /// more. `go_on` is told how many jobs are gone; its `false` ends the prune. Gives how many jobs are gone in the end.
+    /// Removes the selected jobs, of each state the oldest first, and returns their number. `go_on` is called between two
+    /// transactions with the number so far; if it returns false, the prune ends.
     pub fn prune(&mut self, filter: &PruneFilter, go_on: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
         if filter.states.contains(&JobState::Dead) {
-            while !self.write(|tx| expire::expire_due(tx, filter.until, PAGE, filter.now))?.is_empty()
-                && go_on(0)
-            {
+            while !self.write_work(|tx| expire::expire_due(tx, filter.until, CHUNK))?.is_empty() && go_on(0) {
                 thread::sleep(GAP);
             }
         }
         let mut gone = 0;
         for state in &filter.states {
-            let mut after = (i64::MIN, 0);
+            // A job may have been retried since it was found. A trigger removes the history of a job with it.
+            let delete = format!(
+                "DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?1))
+                 AND state = '{state}' AND changed_at <= ?2 AND {}",
+                unneeded(UNFINISHED)
+            );
+            let mut last = (i64::MIN, 0);
             loop {
-                let found = self.read(|tx| page(tx, filter, *state, after))?;
-                let Some(last) = found.last() else { break };
-                after = *last;
-                let mut left = found.as_slice();
-                while !left.is_empty() {
-                    let (tried, removed) =
-                        self.write(|tx| remove_for_a_while(tx, left, *state, filter.until))?;
-                    left = &left[tried..];
-                    gone += removed;
-                    if !go_on(gone) {
-                        return Ok(gone);
-                    }
-                    thread::sleep(GAP);
+                // The search is no part of the write, because it may pass over many jobs of other names.
+                let found = self.read(|tx| page(tx, filter, *state, last))?;
+                let Some(newest) = found.last() else { break };
+                last = *newest;
+                let ids = json!(found.iter().map(|(_, id)| id).collect::<Vec<_>>()).to_string();
+                gone += self.write(|tx| run(tx, &delete, params![ids, filter.until]))? as u64;
+                if !go_on(gone) {
+                    return Ok(gone);
                 }
+                thread::sleep(GAP);
             }
         }
         if gone > 0 {
-            gc::collect(self, filter.until, &mut || go_on(gone))?;
+            self.remove_unused(filter.until, &mut || go_on(gone))?;
         }
         Ok(gone)
     }
+
+    /// Removes unused definitions, and unused workers that ended at this time or before. `go_on` says whether to go on.
+    ///
+    /// No index leads from a definition to its jobs or from a worker to its attempts, because each enqueue and each finish
+    /// would pay for it. So one read finds the unused rows, and short transactions remove them.
+    fn remove_unused(&mut self, until: Timestamp, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
+        let (definitions, workers, newest_job): (Vec<i64>, Vec<i64>, i64) = self.read(|tx| {
+            // The newest definition stays, because its id would be given out again, and a worker may have it in its cache.
+            let definitions =
+                "SELECT id FROM job_definitions WHERE id < (SELECT max(id) FROM job_definitions)
+                               AND id NOT IN (SELECT definition_id FROM jobs)";
+            // An unused worker stays unused, because one that has ended records no attempt.
+            let workers =
+                "SELECT id FROM workers WHERE ended_at <= ?1 AND id NOT IN (SELECT worker_id FROM attempts)";
+            let newest_job = one(tx, "SELECT coalesce(max(id), 0) FROM jobs", [], value)?;
+            Ok((all(tx, definitions, [], value)?, all(tx, workers, [until], value)?, newest_job))
+        })?;
+        // An enqueue finds definitions by their text, and may have used one of these since.
+        let delete_definitions = format!(
+            "DELETE FROM job_definitions WHERE id IN (SELECT value FROM json_each(?1))
+             AND id NOT IN (SELECT definition_id FROM jobs WHERE id > {newest_job})"
+        );
+        let delete_workers = "DELETE FROM workers WHERE id IN (SELECT value FROM json_each(?1))";
+        for (ids, delete) in [(definitions, delete_definitions.as_str()), (workers, delete_workers)] {
+            for chunk in ids.chunks(CHUNK) {
+                if !go_on() {
+                    return Ok(());
+                }
+                self.write(|tx| run(tx, delete, [json!(chunk).to_string()]))?;
+                thread::sleep(GAP);
+            }
+        }
+        Ok(())
+    }
 }
 
-/// The first selected jobs after this position.
-fn page(tx: &Connection, filter: &PruneFilter, state: JobState, after: Position) -> Result<Vec<Position>> {
-    let mut statement = tx.prepare_cached(&format!(
+/// The next chunk of selected jobs.
+fn page(tx: &Connection, filter: &PruneFilter, state: JobState, last: Position) -> Result<Vec<Position>> {
+    let sql = format!(
         "SELECT changed_at, id FROM jobs
          WHERE state = '{state}' AND {SELECTED} AND changed_at >= ?4 AND (changed_at, id) > (?4, ?5)
-         ORDER BY changed_at, id LIMIT {PAGE}"
-    ))?;
+         ORDER BY changed_at, id LIMIT {CHUNK}"
+    );
     let PruneFilter { name, queue, until, .. } = filter;
-    let rows = statement
-        .query_map(params![until.0, name, queue, after.0, after.1], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-/// Removes as many of these jobs as [`HOLD`] allows, at least one. A job that was retried since it was found stays. Gives
-/// how many were tried, and how many are gone.
-fn remove_for_a_while(
-    tx: &Connection,
-    found: &[Position],
-    state: JobState,
-    until: Timestamp,
-) -> Result<(usize, u64)> {
-    // A trigger removes the history.
-    let mut delete = tx.prepare_cached(&format!(
-        "DELETE FROM jobs WHERE id = ?1 AND state = ?2 AND changed_at <= ?3 AND {UNNEEDED}"
-    ))?;
-    let begun = Instant::now();
-    let mut removed = 0;
-    for (index, (_, id)) in found.iter().enumerate() {
-        removed += delete.execute(params![id, state.as_str(), until.0])? as u64;
-        if begun.elapsed() >= HOLD {
-            return Ok((index + 1, removed));
-        }
-    }
-    Ok((found.len(), removed))
+    let values = params![until, name, queue, last.0, last.1];
+    all(tx, &sql, values, |row| Ok((row.get("changed_at")?, row.get("id")?)))
 }

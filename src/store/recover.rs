@@ -1,93 +1,112 @@
-//! Recording the end of a dead worker's claims.
+//! The repairs that a worker makes: it recovers dead workers, and it shortens waits that became too long because the clock
+//! was set back.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row, params};
 
-use super::definition::Definitions;
+use super::definition::DefinitionCache;
 use super::error::{Result, StoreError};
-use super::expire::DroppedJob;
-use super::finish::{self, Ended, Recorded};
-use super::open::Store;
-use super::turn::give_back;
+use super::finish::{self, EndedAttempt};
+use super::open::{Store, Tx};
+use super::row::{all, from_row, one, run, value};
+use super::turn::release_claim;
 use super::workers;
+use crate::model::Event;
 use crate::text::Timestamp;
 
-/// A job that a dead worker still holds.
+/// A stored time that is further in the future than this shows that the clock was set back. A smaller difference may come
+/// from two processes that read the clock at the same moment.
+const SLACK_MS: i64 = 1_000;
+
+/// A running job of a worker that is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldClaim {
+pub struct OrphanedClaim {
     pub job_id: i64,
     /// The number of the attempt that the job was claimed for.
     pub number: u32,
     pub claimed_at: Timestamp,
 }
 
-/// The result of a recovery, on disk.
-#[derive(Debug, Default)]
-pub struct Recovered {
-    /// In the order of the lost attempts.
-    pub recorded: Vec<Recorded>,
-    /// Claims that were never started, and whose jobs had been cancelled.
-    pub cancelled: Vec<DroppedJob>,
-}
-
 impl Store {
     /// The jobs that this worker holds.
-    pub fn held_by(&self, worker: i64) -> Result<Vec<HeldClaim>> {
-        self.read(|tx| {
-            let mut statement = tx.prepare_cached(
-                "SELECT id, attempts + 1, claimed_at FROM jobs WHERE state = 'running' AND worker_id = ?1 ORDER BY id",
-            )?;
-            let rows = statement.query_map([worker], |row| {
-                Ok(HeldClaim { job_id: row.get(0)?, number: row.get(1)?, claimed_at: Timestamp(row.get(2)?) })
-            })?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })
+    pub fn held_by(&self, worker: i64) -> Result<Vec<OrphanedClaim>> {
+        let sql = "SELECT id AS job_id, attempts + 1 AS number, claimed_at FROM jobs
+                   WHERE state = 'running' AND worker_id = ?1 ORDER BY id";
+        let read = |row: &Row<'_>| Ok(from_row!(row, OrphanedClaim { job_id, number, claimed_at }));
+        self.read(|tx| all(tx, sql, [worker], read))
     }
 
-    /// Records what is known of a dead worker's attempts, gives back the claims that never started, and closes
-    /// the worker's row.
+    /// Records the lost attempts of a dead worker, releases its claims that were never started, and closes its row.
     ///
-    /// No process of the worker may still be running. A second recovery is harmless: the fence refuses its attempts.
+    /// The caller has made sure that no process of the worker's attempts is left. Returns what changed: that each attempt
+    /// was lost and what was decided about its job, then which jobs were cancelled before they started. A second recovery
+    /// does no harm, because the fence in `finish` refuses its attempts.
     pub fn recover(
         &mut self,
-        definitions: &mut Definitions,
+        definitions: &mut DefinitionCache,
         worker: i64,
-        lost: &[Ended],
+        lost: &[EndedAttempt],
         never_started: &[i64],
-        clock: &dyn Fn() -> Timestamp,
-    ) -> Result<Recovered> {
-        self.write(|tx| {
-            let mut recovered = Recovered::default();
+    ) -> Result<Vec<Event>> {
+        self.write_work(|tx| {
+            let mut events = Vec::new();
             for ended in lost {
-                let recorded = finish::finish(tx, definitions, worker, ended)?;
-                if matches!(recorded, Recorded::Late { .. }) && holds(tx, worker, ended.job_id)? {
-                    // The job would be found again and again.
+                if let Some(recorded) = finish::finish(tx, definitions, worker, ended)? {
+                    events.push(Event::lost(&recorded));
+                    events.push(Event::AttemptEnded(recorded.into()));
+                } else if holds(tx, worker, ended.job_id)? {
+                    // Otherwise every worker would find the job again and again.
                     return Err(StoreError::contradiction(format!(
                         "job {} is held by a dead worker, and is not as that one claimed it",
                         ended.job_id
                     )));
                 }
-                recovered.recorded.push(recorded);
             }
-            let now = clock();
             for job_id in never_started {
-                recovered.cancelled.extend(give_back(tx, worker, *job_id, now)?);
+                events.extend(release_claim(tx, worker, *job_id)?);
             }
-            let closed = workers::close(tx, worker, now)?;
-            // The index would give this worker again and again.
+            let closed = workers::close(tx, worker)?;
+            // Otherwise the index would list this worker again and again.
             let listed = "SELECT EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
                                          WHERE ended_at IS NULL AND id = ?1)
                           AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)";
-            if !closed && tx.query_row(listed, [worker], |row| row.get::<_, bool>(0))? {
+            if !closed && one(tx, listed, [worker], value::<bool>)? {
                 return Err(StoreError::contradiction(format!(
                     "an index calls worker {worker} open, its row does not"
                 )));
             }
-            Ok(recovered)
+            Ok(events)
+        })
+    }
+
+    /// Rebases waits after the clock was set back: those of retries, of jobs without a due time of their own, and of queues
+    /// with a rate. Otherwise they would last longer by as much as the clock was set back. Gives how many were rebased.
+    ///
+    /// A worker calls this when it starts, when it sees that the clock was set back, and whenever the database has changed,
+    /// because the clock may step twice between two polls. Times in the future among the newest thousand jobs, the attempts
+    /// and the queues show that there is something to do.
+    pub fn rebase_after_clock_step(&mut self) -> Result<usize> {
+        let future = |tx: &Tx| tx.now.0.saturating_add(SLACK_MS);
+        let stepped = self.read(|tx| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM attempts WHERE finished_at > ?1)
+                           OR EXISTS (SELECT 1 FROM (SELECT enqueued_at FROM jobs ORDER BY id DESC LIMIT 1000)
+                                      WHERE enqueued_at > ?1)
+                           OR EXISTS (SELECT 1 FROM queues WHERE last_start_at > ?1)";
+            one(tx, sql, [future(tx)], value::<bool>)
+        })?;
+        if !stepped {
+            return Ok(0);
+        }
+        self.write(|tx| {
+            let sql = "UPDATE jobs SET run_at = ?1 + (run_at - changed_at), changed_at = ?1
+                       WHERE state = 'pending' AND changed_at > ?2 AND (attempts > 0 OR run_at <= changed_at)";
+            let jobs = run(tx, sql, params![tx.now, future(tx)])?;
+            let sql = "UPDATE queues SET last_start_at = ?1 WHERE last_start_at > ?2";
+            Ok(jobs + run(tx, sql, params![tx.now, future(tx)])?)
         })
     }
 }
 
 fn holds(tx: &Connection, worker: i64, job_id: i64) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND worker_id = ?2)";
-    Ok(tx.prepare_cached(sql)?.query_row([job_id, worker], |row| row.get(0))?)
+    one(tx, sql, [job_id, worker], value)
 }

@@ -1,266 +1,301 @@
-//! Schedules: frozen jobs that are enqueued again and again.
+//! Schedules: jobs that are enqueued again and again. `apply` takes them from a job file, and a worker's turn fires them.
 //!
-//! A time fires in the transaction that moves its schedule on, so it fires once, whoever looks and whatever crashes.
+//! One transaction enqueues the jobs of a due schedule and sets its next time, so that a time fires exactly once, with any
+//! number of workers and through any crash. The next time itself is computed in `model/schedule.rs`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::{Deserialize, Serialize};
+use rusqlite::{Connection, Row, params};
+use serde::Serialize;
 
 use super::enqueue;
 use super::error::{Result, StoreError};
-use super::insert::{After, NewJob, Scheduled};
-use super::open::Store;
-use crate::model::{Chain, FrozenJob, Link, Missed, ScheduleText};
-use crate::text::Timestamp;
+use super::insert::{Dependency, Firing, NewJob};
+use super::limits::{self, LimitRow};
+use super::open::{Store, Tx};
+use super::row::{all, from_row, maybe, one, run, value};
+use crate::model::{Chain, Event, Limits, ScheduleText};
+use crate::text::{Timestamp, time_zone};
 
-/// Schedules that fire in one turn; the rest waits for the next.
+/// At most this number of schedules fires in one turn; the rest waits for the next turn.
 const MAX_SCHEDULES: usize = 100;
 
 /// A schedule as a job file declares it.
 #[derive(Clone, Debug)]
-pub struct ApplySchedule {
+pub struct DeclaredSchedule {
     pub chain: Chain,
     pub text: ScheduleText,
 }
 
-impl ApplySchedule {
-    /// The name of the job.
+impl DeclaredSchedule {
+    /// The name of the scheduled job.
     pub fn name(&self) -> &str {
-        &self.chain.last.spec.name
+        &self.chain.root.definition.name
     }
 }
 
 /// An applied schedule.
 #[derive(Clone, Debug)]
-pub struct ScheduleRow {
-    /// The job and what it is after, frozen.
+pub struct StoredSchedule {
+    /// The scheduled job and its dependencies.
     pub chain: Chain,
     pub text: ScheduleText,
     /// The canonical path of the job file.
     pub file: String,
-    /// None: it never comes again.
+    /// None if the schedule never fires again.
     pub next_at: Option<Timestamp>,
-    /// The scheduled time that last made a job, and that job.
+    /// The scheduled time for which a job was last enqueued, and the id of that job.
     pub last: Option<(Timestamp, i64)>,
-    /// Times at which the unique key was held.
+    /// The number of times that were skipped because the unique key was held.
     pub skipped: u64,
     pub paused: bool,
 }
 
-impl ScheduleRow {
-    /// The name of the job.
+impl StoredSchedule {
+    /// The name of the scheduled job.
     pub fn name(&self) -> &str {
-        &self.chain.last.spec.name
+        &self.chain.root.definition.name
     }
 
-    /// Is this what the job file declares?
-    pub fn matches(&self, declared: &ApplySchedule) -> bool {
+    /// Whether this is what the job file declares.
+    pub fn matches(&self, declared: &DeclaredSchedule) -> bool {
         self.chain == declared.chain && self.text == declared.text
     }
 }
 
-/// A time of a schedule that came.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fired {
-    pub name: String,
-    pub at: Timestamp,
-    /// None: the unique key was held, and the time was skipped.
-    pub job_id: Option<i64>,
-}
-
-/// A job of a chain, as it is stored.
-#[derive(Serialize, Deserialize)]
-struct FrozenLink {
-    job: FrozenJob,
-    /// Indexes of earlier links.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    after: Vec<usize>,
-}
-
-fn freeze(chain: &Chain) -> Result<String> {
-    let freeze =
-        |link: &Link| FrozenLink { job: FrozenJob::freeze(link.spec.clone()), after: link.after.clone() };
-    let links: Vec<_> = chain.before.iter().chain([&chain.last]).map(freeze).collect();
-    serde_json::to_string(&links).map_err(|error| StoreError::InvalidData(error.to_string()))
-}
-
-fn thaw(text: &str) -> Result<Chain> {
-    let links: serde_json::Result<Vec<FrozenLink>> = serde_json::from_str(text);
-    let links = links.map_err(|error| StoreError::InvalidData(format!("a schedule: {error}")))?;
-    let mut before: Vec<_> =
-        links.into_iter().map(|link| Link { spec: link.job.thaw(), after: link.after }).collect();
-    let last = before.pop().ok_or_else(|| StoreError::InvalidData("a schedule without a job".to_owned()))?;
-    let is_in_order = |(index, link): (usize, &Link)| link.after.iter().all(|after| *after < index);
-    if !before.iter().chain([&last]).enumerate().all(is_in_order) {
+fn parse_chain(json: &str) -> Result<Chain> {
+    let chain: serde_json::Result<Chain> = serde_json::from_str(json);
+    let chain = chain.map_err(|error| StoreError::InvalidData(format!("a schedule: {error}")))?;
+    if !chain.is_in_order() {
         return Err(StoreError::InvalidData("a schedule whose chain is out of order".to_owned()));
     }
-    Ok(Chain { before, last })
+    Ok(chain)
 }
 
 impl Store {
     /// All schedules, by name.
-    pub fn schedules(&self) -> Result<Vec<ScheduleRow>> {
-        self.read(all)
+    pub fn schedules(&self) -> Result<Vec<StoredSchedule>> {
+        self.read(|tx| all_schedules(tx))
     }
 
     /// Pauses a schedule, or resumes it. None if there is no such schedule; true if that changed something.
     ///
-    /// The times that passed while it was paused are gone.
-    pub fn pause_schedule(
-        &mut self,
-        name: &str,
-        paused: bool,
-        clock: &dyn Fn() -> Timestamp,
-    ) -> Result<Option<bool>> {
-        self.write(|tx| {
-            let sql = format!("{SELECT} WHERE name = ?1");
-            let Some(row) = tx.prepare_cached(&sql)?.query_row([name], read).optional()? else {
+    /// The times that passed during the pause do not count as missed.
+    pub fn pause_schedule(&mut self, name: &str, paused: bool) -> Result<Option<bool>> {
+        self.write_work(|tx| {
+            let Some(schedule) = maybe(tx, &format!("{SELECT} WHERE name = ?1"), [name], read)? else {
                 return Ok(None);
             };
-            let row = row?;
-            if row.paused == paused {
+            if schedule.paused == paused {
                 return Ok(Some(false));
             }
-            let next_at = row.next_at.and_then(|next| row.text.parse().ok()?.next_given(next, clock()));
-            tx.execute(
-                "UPDATE schedules SET paused = ?2, next_at = ?3 WHERE name = ?1",
-                params![name, paused, next_at.map(|at| at.0)],
-            )?;
+            let next_at = schedule
+                .next_at
+                .and_then(|next| schedule.text.parse(time_zone).ok()?.next_given(next, tx.now));
+            let sql = "UPDATE schedules SET paused = ?2, next_at = ?3 WHERE name = ?1";
+            run(tx, sql, params![name, paused, next_at])?;
             Ok(Some(true))
         })
     }
 }
 
-/// The columns that [`read`] takes.
-const SELECT: &str =
-    "SELECT job, schedule, timezone, missed, file, next_at, last_fired_at, last_job_id, skipped, paused
+const SELECT: &str = "SELECT chain_json, schedule, timezone, missed, file, next_at, last_fired_at, last_job_id, skipped, paused
                       FROM schedules";
 
 /// All schedules, by name.
-pub(super) fn all(tx: &Connection) -> Result<Vec<ScheduleRow>> {
-    let mut statement = tx.prepare_cached(&format!("{SELECT} ORDER BY name"))?;
-    let rows = statement.query_map([], read)?;
-    rows.map(|row| row?).collect()
+fn all_schedules(tx: &Connection) -> Result<Vec<StoredSchedule>> {
+    all(tx, &format!("{SELECT} ORDER BY name"), [], read)
 }
 
-fn read(row: &Row) -> rusqlite::Result<Result<ScheduleRow>> {
-    let missed: String = row.get(3)?;
-    let last = row.get::<_, Option<i64>>(6)?.zip(row.get(7)?);
-    let job: String = row.get(0)?;
-    let text = ScheduleText {
-        schedule: row.get(1)?,
-        timezone: row.get(2)?,
-        missed: Missed::parse(&missed).unwrap_or_default(),
-    };
-    let (file, next_at, skipped, paused) =
-        (row.get(4)?, row.get::<_, Option<i64>>(5)?, row.get(8)?, row.get(9)?);
-    Ok(thaw(&job).map(|chain| ScheduleRow {
-        chain,
-        text,
-        file,
-        next_at: next_at.map(Timestamp),
-        last: last.map(|(at, job)| (Timestamp(at), job)),
-        skipped,
-        paused,
-    }))
+/// Reads a row of [`SELECT`].
+fn read(row: &Row<'_>) -> Result<StoredSchedule> {
+    let chain: String = row.get("chain_json")?;
+    let last_at: Option<Timestamp> = row.get("last_fired_at")?;
+    Ok(from_row!(
+        row,
+        StoredSchedule {
+            chain: parse_chain(&chain)?,
+            text: from_row!(row, ScheduleText { schedule, timezone, missed }),
+            file,
+            next_at,
+            last: last_at.zip(row.get("last_job_id")?),
+            skipped,
+            paused,
+        }
+    ))
 }
 
 /// Writes a schedule that is new or changed.
-pub(super) fn put(
-    tx: &Connection,
-    file: &str,
-    schedule: &ApplySchedule,
-    next_at: Option<Timestamp>,
-) -> Result<()> {
-    let ApplySchedule { chain, text } = schedule;
-    tx.prepare_cached(
-        "INSERT INTO schedules (name, job, schedule, timezone, missed, file, next_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-         ON CONFLICT DO UPDATE SET job = ?2, schedule = ?3, timezone = ?4, missed = ?5, next_at = ?7",
-    )?
-    .execute(params![
-        schedule.name(),
-        freeze(chain)?,
-        text.schedule,
-        text.timezone,
-        text.missed.as_str(),
-        file,
-        next_at.map(|at| at.0),
-    ])?;
-    Ok(())
-}
-
-pub(super) fn remove(tx: &Connection, name: &str) -> Result<()> {
-    tx.prepare_cached("DELETE FROM schedules WHERE name = ?1")?.execute([name])?;
+fn put(tx: &Connection, file: &str, schedule: &DeclaredSchedule, next_at: Option<Timestamp>) -> Result<()> {
+    let sql = "INSERT INTO schedules (name, chain_json, schedule, timezone, missed, file, next_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+               ON CONFLICT DO UPDATE SET chain_json = ?2, schedule = ?3, timezone = ?4, missed = ?5, next_at = ?7";
+    let chain = serde_json::to_string(&schedule.chain);
+    let chain = chain.map_err(|error| StoreError::InvalidData(error.to_string()))?;
+    let ScheduleText { schedule: times, timezone, missed } = &schedule.text;
+    run(tx, sql, params![schedule.name(), chain, times, timezone, missed, file, next_at])?;
     Ok(())
 }
 
 /// When the next schedule fires.
 pub(super) fn next_due(tx: &Connection) -> Result<Option<Timestamp>> {
-    let sql = "SELECT min(next_at) FROM schedules WHERE NOT paused AND next_at IS NOT NULL";
-    let next: Option<i64> = tx.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-    Ok(next.map(Timestamp))
+    one(tx, "SELECT min(next_at) FROM schedules WHERE NOT paused AND next_at IS NOT NULL", [], value)
 }
 
-/// Enqueues the jobs of the times that have come, and moves their schedules on.
-pub(super) fn fire_due(tx: &Connection, now: Timestamp) -> Result<Vec<Fired>> {
-    if next_due(tx)?.is_none_or(|due| due > now) {
+/// Enqueues the jobs of the schedules that are due, and sets the next time of each.
+pub(super) fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
+    if next_due(tx)?.is_none_or(|due| due > tx.now) {
         return Ok(Vec::new());
     }
     let sql = format!(
         "{SELECT} WHERE NOT paused AND next_at IS NOT NULL AND next_at <= ?1 ORDER BY next_at, name LIMIT ?2"
     );
-    let due: Vec<ScheduleRow> = {
-        let mut statement = tx.prepare_cached(&sql)?;
-        let rows = statement.query_map(params![now.0, MAX_SCHEDULES], read)?;
-        rows.map(|row| row?).collect::<Result<_>>()?
-    };
-    let mut fired = Vec::new();
-    for row in due {
-        fire(tx, &row, now, &mut fired)?;
+    let mut events = Vec::new();
+    for schedule in all(tx, &sql, params![tx.now, MAX_SCHEDULES], read)? {
+        fire(tx, &schedule, &mut events)?;
     }
-    Ok(fired)
+    Ok(events)
 }
 
-fn fire(tx: &Connection, row: &ScheduleRow, now: Timestamp, fired: &mut Vec<Fired>) -> Result<()> {
-    // A zone may be gone from the machine: then the schedule has no next time, and doctor says so.
-    let schedule = row.text.parse().ok();
+/// Enqueues the jobs for all due times of this schedule, and sets its next time.
+fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
+    // The machine may have lost the time zone. Then the schedule gets no next time, and doctor says so.
+    let schedule = row.text.parse(time_zone).ok();
     let (times, next) = match row.next_at.zip(schedule.as_ref()) {
-        Some((next, schedule)) => schedule.due(next, now, row.text.missed),
+        Some((next, schedule)) => schedule.due(next, tx.now, row.text.missed),
         None => (Vec::new(), None),
     };
-    let links = row.chain.before.iter().map(|link| (link, true)).chain([(&row.chain.last, false)]);
+    let links = row.chain.dependencies.iter().map(|link| (link, true)).chain([(&row.chain.root, false)]);
     let jobs = links.map(|(link, is_dependency)| NewJob {
-        after: link.after.iter().copied().map(After::InCall).collect(),
+        dependencies: link.after.iter().copied().map(Dependency::InCall).collect(),
         is_dependency,
-        ..NewJob::new(Arc::new(link.spec.clone()))
+        ..NewJob::new(Arc::new(link.definition.clone()))
     });
     let mut jobs: Vec<NewJob> = jobs.collect();
     let (mut last, mut skipped) = (None, 0_u64);
     for at in times {
         let offset = schedule.as_ref().map_or(0, |schedule| schedule.offset_at(at));
         for job in &mut jobs {
-            job.scheduled = Some(Scheduled { at, offset });
+            job.scheduled = Some(Firing { at, offset });
         }
-        let enqueued = enqueue::insert_all(tx, &jobs, now, &mut |_| ())?;
+        let enqueued = enqueue::insert_all(tx, &jobs, &mut |_| ())?;
         let job_id = enqueued.last().filter(|job| job.created).map(|job| job.id);
-        match job_id {
-            Some(id) => last = Some((at, id)),
-            None => skipped += 1,
+        let name = row.name().to_owned();
+        if let Some(job_id) = job_id {
+            last = Some((at, job_id));
+            events.push(Event::ScheduleFired { job_id, name, scheduled_for: at });
+        } else {
+            skipped += 1;
+            events.push(Event::ScheduleSkipped { job_id: (), name, scheduled_for: at });
         }
-        fired.push(Fired { name: row.name().to_owned(), at, job_id });
     }
-    tx.prepare_cached(
-        "UPDATE schedules SET next_at = ?2, last_fired_at = coalesce(?3, last_fired_at),
-                              last_job_id = coalesce(?4, last_job_id), skipped = skipped + ?5 WHERE name = ?1",
-    )?
-    .execute(params![
-        row.name(),
-        next.map(|at| at.0),
-        last.map(|(at, _)| at.0),
-        last.map(|(_, id)| id),
-        skipped
-    ])?;
+    let sql = "UPDATE schedules SET next_at = ?2, last_fired_at = coalesce(?3, last_fired_at),
+                                    last_job_id = coalesce(?4, last_job_id), skipped = skipped + ?5 WHERE name = ?1";
+    let (last_at, last_id) = last.unzip();
+    run(tx, sql, params![row.name(), next, last_at, last_id, skipped])?;
     Ok(())
+}
+
+/// Everything that a job file declares for the database.
+#[derive(Clone, Copy, Debug)]
+pub struct Declarations<'a> {
+    /// The canonical path of the job file.
+    pub file: &'a str,
+    pub schedules: &'a [DeclaredSchedule],
+    /// The limits of queues by name.
+    pub queues: &'a BTreeMap<String, Limits>,
+}
+
+/// What kind of thing was applied, with the facts that `apply` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppliedKind {
+    /// A schedule, and when it fires next unless it is paused.
+    Schedule { next_at: Option<Timestamp> },
+    /// The limits of a queue.
+    Queue { before: Limits, after: Limits },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    Added,
+    Changed,
+    Removed,
+    Unchanged,
+}
+
+/// A change to one thing that the job file declares, or used to declare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    pub name: String,
+    pub change: Change,
+    pub kind: AppliedKind,
+}
+
+impl Store {
+    /// Makes the schedules and queue limits of the database those of the job file, in one transaction. Removes what the
+    /// same file had set before and no longer declares.
+    pub fn apply(&mut self, declared: Declarations) -> Result<Vec<Applied>> {
+        self.write_work(|tx| {
+            let mut applied = apply_schedules(tx, declared.file, declared.schedules)?;
+            let rows = limits::rows(tx)?;
+            for (name, row) in limits::wanted(&rows, declared.file, declared.queues) {
+                applied.push(limits_change(&rows, &name, &row));
+                if rows.get(&name) != Some(&row) {
+                    row.save(tx, &name)?;
+                }
+            }
+            Ok(applied)
+        })
+    }
+}
+
+/// The change of a queue's limits to those of this row.
+fn limits_change(rows: &BTreeMap<String, LimitRow>, name: &str, row: &LimitRow) -> Applied {
+    let before = rows.get(name).map(|row| row.limits).unwrap_or_default();
+    let after = row.limits;
+    let change = match (before.is_none(), after.is_none()) {
+        _ if before == after => Change::Unchanged,
+        (true, _) => Change::Added,
+        (_, true) => Change::Removed,
+        _ => Change::Changed,
+    };
+    Applied { name: name.to_owned(), change, kind: AppliedKind::Queue { before, after } }
+}
+
+fn apply_schedules(tx: &Tx, file: &str, wanted: &[DeclaredSchedule]) -> Result<Vec<Applied>> {
+    let present = all_schedules(tx)?;
+    let mut applied = Vec::new();
+    for schedule in wanted {
+        let name = schedule.name();
+        let stored = present.iter().find(|stored| stored.name() == name);
+        if let Some(stored) = stored.filter(|stored| stored.file != file) {
+            return Err(StoreError::AppliedElsewhere { name: name.to_owned(), file: stored.file.clone() });
+        }
+        let change = match stored {
+            None => Change::Added,
+            Some(stored) if stored.matches(schedule) && stored.next_at.is_some() => Change::Unchanged,
+            Some(_) => Change::Changed,
+        };
+        // If neither the schedule text nor its time zone changes, the next time stays: `every 1h` does not begin anew at each
+        // apply.
+        let kept = stored.filter(|stored| stored.text.has_pace_of(&schedule.text));
+        let next_at = kept.and_then(|stored| stored.next_at).or_else(|| {
+            // Not before the last time, because the clock may have been set back since.
+            let begins = stored.and_then(|stored| stored.last).map_or(tx.now, |(at, _)| at.max(tx.now));
+            schedule.text.parse(time_zone).ok()?.first(begins)
+        });
+        if change != Change::Unchanged {
+            put(tx, file, schedule, next_at)?;
+        }
+        applied.push(Applied { name: name.to_owned(), change, kind: AppliedKind::Schedule { next_at } });
+    }
+    let is_wanted = |name: &str| wanted.iter().any(|schedule| schedule.name() == name);
+    for stored in present.iter().filter(|stored| stored.file == file && !is_wanted(stored.name())) {
+        run(tx, "DELETE FROM schedules WHERE name = ?1", [stored.name()])?;
+        let (name, kind) = (stored.name().to_owned(), AppliedKind::Schedule { next_at: None });
+        applied.push(Applied { name, change: Change::Removed, kind });
+    }
+    Ok(applied)
 }

@@ -1,16 +1,18 @@
-//! One turn of a worker: record what ended, drop what expired, fire the schedules, claim what is due. One transaction, one sync.
+//! A turn of a worker: one transaction, and so one sync, for all that the worker has to write and to learn.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
+use super::backlog::{self, Backlog, PendingWork};
 use super::claim::{self, Claim};
-use super::definition::Definitions;
+use super::definition::DefinitionCache;
 use super::error::{Result, StoreError};
-use super::expire::{self, DroppedJob};
-use super::finish::{self, Ended, Recorded};
-use super::open::Store;
-use super::queues::{self, Backlog, Gate, Waiting};
-use super::schedules::{self, Fired};
-use crate::text::Timestamp;
+use super::expire;
+use super::finish::{self, EndedAttempt};
+use super::limits::QueueCapacity;
+use super::open::{Store, Tx};
+use super::row::{all, maybe, value};
+use super::schedules;
+use crate::model::Event;
 
 /// Expired jobs recorded in one turn; the rest waits for the next.
 const MAX_EXPIRED: usize = 1_000;
@@ -22,9 +24,9 @@ pub struct TurnRequest<'a> {
     pub worker: i64,
     /// The selected queues; none: all.
     pub queues: Option<&'a [String]>,
-    pub ended: &'a [Ended],
-    /// Jobs whose claims will never start: the jobs go back as if they had never been claimed.
-    pub give_back: &'a [i64],
+    pub ended: &'a [EndedAttempt],
+    /// Jobs that this worker has claimed and will not start: they become pending again.
+    pub release: &'a [i64],
     /// The number of jobs that the worker can start now.
     pub idle_slots: usize,
 }
@@ -32,92 +34,78 @@ pub struct TurnRequest<'a> {
 /// The result of a turn, on disk.
 #[derive(Debug, Default)]
 pub struct Turn {
-    /// In the order of [`TurnRequest::ended`].
-    pub recorded: Vec<Recorded>,
-    /// Jobs that died waiting.
-    pub expired: Vec<DroppedJob>,
-    /// Jobs of [`TurnRequest::give_back`] that had been cancelled, and so did not go back to their queue.
-    pub cancelled: Vec<DroppedJob>,
-    /// The times of schedules that came.
-    pub fired: Vec<Fired>,
+    /// What changed, in the order of the steps.
+    pub events: Vec<Event>,
     /// Jobs to start, in this order.
     pub claims: Vec<Claim>,
-    /// Work left in the selected queues.
-    pub backlog: Backlog,
     /// Running jobs of this worker that are to be ended.
     pub cancels: Vec<i64>,
+    /// The work left in the selected queues.
+    pub backlog: Backlog,
 }
 
 impl Store {
-    /// Runs one turn. The clock is read when it is this worker's turn to write.
-    pub fn turn(
-        &mut self,
-        definitions: &mut Definitions,
-        request: &TurnRequest,
-        clock: &dyn Fn() -> Timestamp,
-    ) -> Result<Turn> {
+    /// Runs one turn.
+    pub fn turn(&mut self, definitions: &mut DefinitionCache, request: &TurnRequest) -> Result<Turn> {
+        let TurnRequest { worker, queues, ended, release, idle_slots } = *request;
         self.write(|tx| {
-            let mut turn = Turn::default();
-            let full = if request.ended.is_empty() { Vec::new() } else { Gate::read(tx, clock())?.full() };
-            for ended in request.ended {
-                turn.recorded.push(finish::finish(tx, definitions, request.worker, ended)?);
+            let mut events = Vec::new();
+            let full = if ended.is_empty() { Vec::new() } else { QueueCapacity::read(tx)?.full() };
+            // 1. Record the attempts that ended.
+            for ended in ended {
+                events.push(match finish::finish(tx, definitions, worker, ended)? {
+                    Some(recorded) => Event::AttemptEnded(recorded.into()),
+                    None => Event::late(ended.job_id, ended.number),
+                });
             }
-            let now = clock();
-            for job_id in request.give_back {
-                turn.cancelled.extend(give_back(tx, request.worker, *job_id, now)?);
+            // 2. Release the claims that never started.
+            for job_id in release {
+                events.extend(release_claim(tx, worker, *job_id)?);
             }
-            // A job whose time was missed may have expired already.
-            turn.fired = schedules::fire_due(tx, now)?;
-            turn.expired = expire::expire_due(tx, now, MAX_EXPIRED, now)?;
-            let mut gate = Gate::read(tx, now)?;
-            turn.claims =
-                claim::claim(tx, definitions, request.worker, request.queues, request.idle_slots, &mut gate)?;
-            turn.backlog = queues::backlog(tx, request.queues, &gate, &full)?;
-            let expired_all = turn.expired.len() < MAX_EXPIRED;
-            if turn.backlog.waiting == Waiting::Startable
-                && expired_all
-                && turn.claims.len() < request.idle_slots
-            {
-                // A wait until nothing is due would never end.
-                return Err(StoreError::contradiction(
-                    "a waiting job is due and cannot be found by its index",
-                ));
+            // 3. Fire the schedules that are due: before the next step, since a job whose time was missed may have expired
+            // already.
+            events.extend(schedules::fire_due(tx)?);
+            // 4. Expire the jobs that were not started in time.
+            let expired = expire::expire_due(tx, tx.now, MAX_EXPIRED)?;
+            let expired_all = expired.len() < MAX_EXPIRED;
+            events.extend(expired);
+            // 5. Claim due jobs for the idle slots.
+            let mut capacity = QueueCapacity::read(tx)?;
+            let claims = claim::claim(tx, definitions, worker, queues, idle_slots, &mut capacity)?;
+            // 6. Measure what is left.
+            let mut backlog = backlog::backlog(tx, queues, &capacity, &full)?;
+            if backlog.pending == PendingWork::Startable && expired_all && claims.len() < idle_slots {
+                // The index of pending jobs contradicts their rows. The worker would look for this job again and again.
+                return Err(StoreError::contradiction("a pending job is due and cannot be claimed"));
             }
             if !expired_all {
-                turn.backlog.waiting = turn.backlog.waiting.max(Waiting::HeldBack);
+                backlog.pending = backlog.pending.max(PendingWork::HeldBack);
             }
-            turn.cancels = cancels(tx, request.worker)?;
-            Ok(turn)
+            Ok(Turn { events, claims, cancels: cancels(tx, worker)?, backlog })
         })
     }
 }
 
-/// Undoes a claim that was never started. A cancel that came meanwhile takes effect, and then the job is given.
+/// Undoes a claim that was never started: the job is pending again, and due even if the clock was set back since.
 ///
-/// The job was due and stays due, whatever has become of the clock, and has waited since then.
-pub(super) fn give_back(
-    tx: &Connection,
-    worker: i64,
-    job_id: i64,
-    now: Timestamp,
-) -> Result<Option<DroppedJob>> {
-    let mut statement = tx.prepare_cached(
+/// If somebody has cancelled the job since its claim, it is cancelled instead, and this returns the event of that.
+pub(super) fn release_claim(tx: &Tx, worker: i64, job_id: i64) -> Result<Option<Event>> {
+    let sql =
         "UPDATE jobs SET state = iif(cancel_requested_at IS NULL, 'pending', 'cancelled'), worker_id = NULL,
-                         run_at = min(run_at, ?3),
-                         changed_at = iif(cancel_requested_at IS NULL, min(run_at, ?3), ?3)
-         WHERE id = ?1 AND state = 'running' AND worker_id = ?2
-         RETURNING id, name, attempts, queue, state = 'cancelled'",
-    )?;
-    let given_back = statement.query_row(params![job_id, worker, now.0], |row| {
-        Ok((DroppedJob::read(row)?, row.get::<_, bool>(4)?))
-    });
-    Ok(given_back.optional()?.filter(|(_, cancelled)| *cancelled).map(|(job, _)| job))
+                               run_at = min(run_at, ?3),
+                               changed_at = iif(cancel_requested_at IS NULL, min(run_at, ?3), ?3)
+               WHERE id = ?1 AND state = 'running' AND worker_id = ?2
+               RETURNING state = 'cancelled' AS is_cancelled, name, queue, attempts";
+    let released = maybe(tx, sql, params![job_id, worker, tx.now], |row| {
+        let event = Event::cancelled(job_id, row.get("name")?, row.get("queue")?, row.get("attempts")?);
+        Ok(row.get::<_, bool>("is_cancelled")?.then_some(event))
+    })?;
+    Ok(released.flatten())
 }
 
+/// The running jobs of this worker that somebody has cancelled.
 fn cancels(tx: &Connection, worker: i64) -> Result<Vec<i64>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT id FROM jobs WHERE state = 'running' AND worker_id = ?1 AND cancel_requested_at IS NOT NULL",
-    )?;
-    let rows = statement.query_map([worker], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql =
+        "SELECT id FROM jobs WHERE state = 'running' AND worker_id = ?1 AND cancel_requested_at IS NOT NULL";
+    all(tx, sql, [worker], value)
 }

@@ -1,18 +1,20 @@
-//! The rows of workers. The locks show which workers are alive.
+//! The rows of workers. Whether a worker is alive is not in its row: its lock file shows that (see `worker/registration.rs`).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Row, params};
 
-use super::error::Result;
-use super::open::Store;
+use super::error::{Result, StoreError};
+use super::open::{Store, Tx};
+use super::row::{all, from_row, json, run};
+use crate::model::check_name;
 use crate::text::Timestamp;
 
 /// A worker that has started, and has neither stopped nor been recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerRow {
+pub struct Worker {
     pub id: i64,
     /// The random name: the `worker_id` that people see.
     pub name: String,
@@ -31,89 +33,71 @@ pub struct WorkerRow {
     pub queues: Option<Vec<String>>,
     /// A signal has told the worker to stop: it starts nothing more.
     pub is_stopping: bool,
-}
-
-/// A worker, and the number of jobs that it holds.
-#[derive(Clone, Debug)]
-pub struct OpenWorker {
-    pub row: WorkerRow,
+    /// The number of jobs that it holds.
     pub running: u64,
 }
 
 impl Store {
     /// Adds a worker and gives its row id. The id in `worker` is ignored.
-    pub fn register_worker(&mut self, worker: &WorkerRow) -> Result<i64> {
+    pub fn register_worker(&mut self, worker: &Worker) -> Result<i64> {
+        self.belongs_to(&worker.name);
         let queues = worker.queues.as_ref().map(|names| serde_json::json!(names).to_string());
         self.write(|tx| {
-            tx.execute(
-                "INSERT INTO workers (name, db, pid, boot_id, start_ticks, started_at, slots, queues)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                params![
-                    worker.name,
-                    worker.db.as_os_str().as_bytes(),
-                    worker.pid,
-                    worker.boot_id,
-                    worker.start_ticks,
-                    worker.started_at.0,
-                    worker.slots,
-                    queues
-                ],
-            )?;
+            let sql =
+                "INSERT INTO workers (name, db_path, pid, boot_id, start_ticks, started_at, slots, queues)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+            let Worker { name, db, pid, boot_id, start_ticks, started_at, slots, .. } = worker;
+            let db = db.as_os_str().as_bytes();
+            run(tx, sql, params![name, db, pid, boot_id, start_ticks, started_at, slots, queues])?;
             Ok(tx.last_insert_rowid())
         })
     }
 
-    /// Notes that a worker starts nothing more.
-    pub fn worker_stopping(&mut self, id: i64, at: Timestamp) -> Result<()> {
-        self.write(|tx| {
-            tx.execute("UPDATE workers SET stopping_at = ?2 WHERE id = ?1", params![id, at.0])?;
-            Ok(())
-        })
+    /// Records that a worker is stopping: it starts nothing more.
+    pub fn worker_stopping(&mut self, id: i64) -> Result<()> {
+        let sql = "UPDATE workers SET stopping_at = ?2 WHERE id = ?1";
+        self.write(|tx| run(tx, sql, params![id, tx.now])).map(|_| ())
     }
 
     /// Closes the row of a worker that stopped, unless the worker still holds jobs and must be recovered.
-    pub fn worker_ended(&mut self, id: i64, at: Timestamp) -> Result<()> {
-        self.write(|tx| close(tx, id, at)).map(|_| ())
+    pub fn worker_ended(&mut self, id: i64) -> Result<()> {
+        self.write(|tx| close(tx, id)).map(|_| ())
     }
 
     /// Workers whose row is open, oldest first: alive, or dead and not dealt with.
-    pub fn open_workers(&self) -> Result<Vec<WorkerRow>> {
-        self.read(|tx| {
-            let mut statement = tx.prepare_cached(
-                "SELECT id, name, db, pid, boot_id, start_ticks, started_at, slots, queues, stopping_at
-                 FROM workers WHERE ended_at IS NULL ORDER BY id",
-            )?;
-            let rows = statement.query_map([], from_row)?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })
-    }
-
-    /// [`Store::open_workers`], with the number of jobs that each worker holds.
-    pub fn workers(&self) -> Result<Vec<OpenWorker>> {
-        let workers = self.open_workers()?.into_iter();
-        workers.map(|row| Ok(OpenWorker { running: self.held_by(row.id)?.len() as u64, row })).collect()
+    pub fn open_workers(&self) -> Result<Vec<Worker>> {
+        let sql =
+            "SELECT id, name AS worker_name, db_path, pid, boot_id, start_ticks, started_at, slots, queues, stopping_at,
+                          (SELECT count(*) FROM jobs WHERE state = 'running' AND worker_id = workers.id) AS running
+                   FROM workers WHERE ended_at IS NULL ORDER BY id";
+        self.read(|tx| all(tx, sql, [], read))
     }
 }
 
 /// Closes the row of a worker that holds nothing. True if the row was open.
-pub(super) fn close(tx: &Connection, id: i64, at: Timestamp) -> Result<bool> {
+pub(super) fn close(tx: &Tx, id: i64) -> Result<bool> {
     let sql = "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
                AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)";
-    Ok(tx.prepare_cached(sql)?.execute(params![id, at.0])? > 0)
+    Ok(run(tx, sql, params![id, tx.now])? > 0)
 }
 
-fn from_row(row: &Row) -> rusqlite::Result<WorkerRow> {
-    let queues: Option<String> = row.get("queues")?;
-    Ok(WorkerRow {
-        id: row.get("id")?,
-        name: row.get("name")?,
-        db: OsString::from_vec(row.get("db")?).into(),
-        pid: row.get("pid")?,
-        boot_id: row.get("boot_id")?,
-        start_ticks: row.get("start_ticks")?,
-        started_at: Timestamp(row.get("started_at")?),
-        slots: row.get("slots")?,
-        queues: queues.and_then(|json| serde_json::from_str(&json).ok()),
-        is_stopping: row.get::<_, Option<i64>>("stopping_at")?.is_some(),
-    })
+fn read(row: &Row<'_>) -> Result<Worker> {
+    let queues: Option<Vec<String>> = json(row, "queues")?;
+    queues.iter().flatten().try_for_each(|name| check_name(name)).map_err(StoreError::InvalidData)?;
+    Ok(from_row!(
+        row,
+        Worker {
+            id,
+            name: row.get("worker_name")?,
+            db: OsString::from_vec(row.get("db_path")?).into(),
+            pid,
+            boot_id,
+            start_ticks,
+            started_at,
+            slots,
+            queues: queues,
+            is_stopping: row.get::<_, Option<Timestamp>>("stopping_at")?.is_some(),
+            running,
+        }
+    ))
 }

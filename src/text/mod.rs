@@ -1,22 +1,20 @@
-//! How values are written and read: durations, sizes, times, plurals, and text from jobs made safe for a terminal.
+//! How values are written and read: durations, sizes, times, plurals, near names, and text from jobs made safe for a
+//! terminal.
 
-mod duration;
 #[cfg(test)]
 mod mutated;
 mod prose;
-mod safe;
-mod size;
 mod time;
-mod typed_time;
+mod units;
 
-pub use duration::{Millis, human_duration};
 #[cfg(test)]
 pub use mutated::mutated;
-pub use prose::{columns_of, counted, hanging_indent, rows_of};
-pub use safe::{last_lines, safe_block, safe_line};
-pub use size::{human_size, parse_size};
+pub use prose::{
+    counted, hanging_indent, is_safe, last_lines, near_names, nearest, safe_block, safe_json, safe_line,
+    shell_word, snake_case,
+};
 pub use time::{
     Timestamp, clock_time, day_time, local_offset, local_time, relative_time, rfc3339, rfc3339_with_offset,
-    show_utc,
+    show_utc, time_zone,
 };
-pub use typed_time::{At, PastTime};
+pub use units::{Millis, human_duration, human_size, parse_size};

@@ -1,12 +1,12 @@
-//! For tests: text that is almost valid. Pure noise is refused at its first character, and finds nothing.
+//! For tests: text that is almost valid. A parser refuses pure noise at its first character, so noise finds no defects.
 
 use proptest::prelude::{Strategy, any, prop};
 use proptest::sample::Index;
 
-/// Replacements for the text that was taken out.
+/// The text that an edit inserts.
 const ADDED: &str = "[-+.,:;= \\[\\]{}\"'0-9a-zTZé\u{0}\n]{0,4}|18446744073709551616|9{25}|-1|1e999|NaN|null";
 
-/// One of the samples, with a few places changed; or noise.
+/// One of the samples with a few places changed, or noise.
 pub fn mutated(samples: &'static [&'static str]) -> impl Strategy<Value = String> {
     let edits = prop::collection::vec((any::<Index>(), 0..4_usize, ADDED), 0..4);
     (0..=samples.len(), edits, "\\PC{0,16}").prop_map(move |(which, edits, noise)| {

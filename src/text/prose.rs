@@ -1,18 +1,19 @@
-//! Prose: plurals, and lines broken between words where the screen ends.
+//! Text for people: made safe for a terminal, broken into lines, with plurals, and with the names near a misspelt one.
 
-use std::os::fd::AsFd;
+use std::fmt::Write;
 
-use rustix::termios::tcgetwinsize;
-use unicode_width::UnicodeWidthStr;
+use console::measure_text_width;
 
-/// The width of a terminal whose size is unknown.
-const DEFAULT_COLUMNS: usize = 80;
-
-/// The height of a terminal whose size is unknown.
-const DEFAULT_ROWS: usize = 24;
-
-/// Text is not wrapped into fewer columns than this: it would be harder to read, not easier.
+/// Text is not wrapped into fewer columns than this, because it would be harder to read.
 const MIN_COLUMNS: usize = 20;
+
+/// Names below this likeness are not suggested; clap uses the same threshold.
+const MIN_LIKENESS: f64 = 0.7;
+
+/// A name is not suggested if the word keeps less than this of its letters in their order: `faild` is not `killed`.
+const MIN_KEPT: f64 = 0.4;
+
+const MAX_SUGGESTIONS: usize = 3;
 
 /// A number and its noun: `1 job`, `2 jobs`.
 pub fn counted(number: impl TryInto<u64>, one: &str) -> String {
@@ -21,31 +22,19 @@ pub fn counted(number: impl TryInto<u64>, one: &str) -> String {
     format!("{number} {one}{plural}")
 }
 
-/// The columns of a terminal.
-pub fn columns_of(terminal: impl AsFd) -> usize {
-    let size = tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col));
-    size.filter(|columns| *columns > 0).unwrap_or(DEFAULT_COLUMNS)
-}
-
-/// The rows of a terminal.
-pub fn rows_of(terminal: impl AsFd) -> usize {
-    let size = tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_row));
-    size.filter(|rows| *rows > 0).unwrap_or(DEFAULT_ROWS)
-}
-
 /// Breaks `prefix` and `text` into lines of at most `width` columns; further lines start under the first word. A word
 /// that is longer than a line, such as a path, stays whole.
 pub fn hanging_indent(prefix: &str, text: &str, width: usize) -> Vec<String> {
-    let indent = shown(prefix);
+    let indent = measure_text_width(prefix);
     let room = width.saturating_sub(indent);
-    if room < MIN_COLUMNS || shown(text) <= room {
+    if room < MIN_COLUMNS || measure_text_width(text) <= room {
         return vec![format!("{prefix}{text}")];
     }
     let mut lines = Vec::new();
     let mut line = prefix.to_owned();
     let mut used = 0;
     for word in text.split(' ') {
-        if used > 0 && used + 1 + shown(word) > room {
+        if used > 0 && used + 1 + measure_text_width(word) > room {
             lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
             used = 0;
         }
@@ -54,17 +43,126 @@ pub fn hanging_indent(prefix: &str, text: &str, width: usize) -> Vec<String> {
             used += 1;
         }
         line.push_str(word);
-        used += shown(word);
+        used += measure_text_width(word);
     }
     lines.push(line);
     lines
 }
 
-/// The columns that the text takes; escape sequences for colours take none.
-fn shown(text: &str) -> usize {
-    let mut pieces = text.split("\u{1b}[");
-    let first = pieces.next().unwrap_or_default().width();
-    first + pieces.map(|piece| piece.split_once('m').map_or(piece, |(_, rest)| rest).width()).sum::<usize>()
+/// The word, quoted if a shell needs that.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Does this character only show itself? The others steer a terminal, change the direction of the text around them, or
+/// hide in it. Joiners (U+200C, U+200D) are safe, because scripts and emoji need them.
+pub fn is_safe(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The text on one line: every character that is not safe, line breaks included, becomes an escape.
+pub fn safe_line(text: &str) -> String {
+    escape(text, false)
+}
+
+/// The text with its line breaks and tabs: every other character that is not safe becomes an escape.
+pub fn safe_block(text: &str) -> String {
+    escape(text, true)
+}
+
+/// The last lines that are not blank, each made safe, the oldest first.
+pub fn last_lines(bytes: &[u8], lines: usize) -> Vec<String> {
+    let written = bytes.rsplit(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let safe = |line: &[u8]| safe_line(&String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)));
+    let mut last: Vec<_> = written.take(lines).map(safe).collect();
+    last.reverse();
+    last
+}
+
+fn escape(text: &str, keep_layout: bool) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' if keep_layout => safe.push(c),
+            '\n' => safe.push_str("\\n"),
+            '\t' => safe.push_str("\\t"),
+            '\r' => safe.push_str("\\r"),
+            '\u{1b}' => safe.push_str("\\e"),
+            c if is_safe(c) => safe.push(c),
+            c => {
+                let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
+            }
+        }
+    }
+    safe
+}
+
+/// The same JSON, in which characters that are not safe are escaped: JSON itself escapes only those of ASCII.
+pub fn safe_json(json: String) -> String {
+    if json.chars().all(is_safe) {
+        return json;
+    }
+    let mut safe = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_safe(c) {
+            safe.push(c);
+        } else {
+            let _ = write!(safe, "\\u{:04x}", u32::from(c)); // these all have four digits
+        }
+    }
+    safe
+}
+
+/// The names that are like `word`, the most alike first, at most three.
+pub fn near_names<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
+    let word = snake_case(word);
+    let mut scored: Vec<(f64, &str)> = names
+        .into_iter()
+        .map(|name| (likeness(&word, &snake_case(name)), name))
+        .filter(|(score, _)| *score > MIN_LIKENESS)
+        .collect();
+    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    scored.into_iter().map(|(_, name)| name).take(MAX_SUGGESTIONS).collect()
+}
+
+/// The name most like `word`.
+pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    near_names(word, names).into_iter().next()
+}
+
+/// Turns `maxRetries`, `Max-Retries` and `MAX_RETRIES` into `max_retries`, because names are compared by their letters and
+/// not by their style.
+pub fn snake_case(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len());
+    let mut after_lower = false;
+    for c in name.chars() {
+        if after_lower && c.is_uppercase() {
+            snake.push('_');
+        }
+        after_lower = c.is_lowercase();
+        snake.extend(if c == '-' { '_' } else { c }.to_lowercase());
+    }
+    snake
+}
+
+/// How alike the two are, from 0 to 1. A name that contains the word counts as alike.
+fn likeness(word: &str, name: &str) -> f64 {
+    let kept = strsim::normalized_damerau_levenshtein(word, name);
+    if word.len() < 3 {
+        // Jaro similarity would find two letters in almost every name.
+        return kept;
+    }
+    let of_part = if name.contains(word) { 0.75 } else { 0.0 };
+    // Jaro similarity would find the letters of a short name in almost every word.
+    let of_letters = if kept < MIN_KEPT { 0.0 } else { strsim::jaro(word, name) };
+    of_letters.max(of_part)
 }
 
 #[cfg(test)]
@@ -92,5 +190,39 @@ mod tests {
         let red = "one \u{1b}[31mtwo\u{1b}[0m three four five";
         assert_eq!(hanging_indent("", red, 24), [red]);
         assert_eq!(hanging_indent("", "漢字漢字漢字 漢字漢字漢字", 20), ["漢字漢字漢字", "漢字漢字漢字"]);
+    }
+
+    #[test]
+    fn nothing_reaches_the_terminal_as_a_command() {
+        assert_eq!(safe_line("a\u{1b}[31mb\nc\r\u{7}\u{202e}é"), "a\\e[31mb\\nc\\r\\u{7}\\u{202e}é");
+        assert_eq!(safe_block("a\n\tb\u{9b}"), "a\n\tb\\u{9b}");
+        for c in "\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{2066}\u{2069}\u{feff}\u{7f}\u{85}"
+            .chars()
+        {
+            let escaped = safe_line(&format!("a{c}"));
+            assert!(escaped.is_ascii() && escaped.len() > 4, "{escaped}");
+            let json = safe_json(serde_json::json!(format!("a{c}")).to_string());
+            assert!(json.is_ascii(), "{json}");
+            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), format!("a{c}"));
+        }
+        let family = "\u{1f468}\u{200d}\u{1f469}";
+        assert_eq!(safe_line(family), family);
+    }
+
+    #[test]
+    fn the_last_lines_that_say_something() {
+        assert_eq!(last_lines(b"a\nb\r\n \n\xff\x1b\n\n", 2), ["b", "\u{fffd}\\e"]);
+        assert_eq!(last_lines(b" \n", 2), [""; 0]);
+    }
+
+    #[test]
+    fn the_most_alike_come_first() {
+        let names = ["nightly-backup", "backup", "report", "push-metrics"];
+        assert_eq!(near_names("bakup", names), ["backup"]);
+        assert_eq!(near_names("backup", names), ["backup", "nightly-backup"]);
+        assert_eq!(near_names("Push_Metrics", names), ["push-metrics"]);
+        assert_eq!(near_names("zzz", names), [""; 0]);
+        assert_eq!(near_names("faild", ["a", "killed"]), [""; 0]);
+        assert_eq!(["maxRetries", "MAX-RETRIES"].map(snake_case), ["max_retries", "max_retries"]);
     }
 }

@@ -1,10 +1,11 @@
-//! Points in time: integer milliseconds since the Unix epoch, UTC; shown in local time, as RFC 3339, or seen from now.
+//! Points in time: integer milliseconds since the Unix epoch, shown in local time, as RFC 3339, or relative to now.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::time::format_description::StaticFormatDescription;
 use ::time::macros::format_description;
 use ::time::{OffsetDateTime, UtcOffset};
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::{Millis, human_duration};
@@ -36,6 +37,14 @@ impl Timestamp {
     }
 }
 
+/// The time zone of this IANA name; without a name that of the machine.
+pub fn time_zone(name: Option<&str>) -> Result<TimeZone, String> {
+    let Some(name) = name else { return Ok(TimeZone::system()) };
+    TimeZone::get(name).map_err(|_| {
+        format!("{name:?} is not a time zone; write an IANA name such as \"Europe/Berlin\" or \"UTC\"")
+    })
+}
+
 const UTC: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]Z");
 const LOCAL: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
 const CLOCK: StaticFormatDescription = format_description!("[hour]:[minute]");
@@ -52,7 +61,7 @@ const WITH_OFFSET: StaticFormatDescription = format_description!(
     "[year]-[month]-[day]T[hour]:[minute]:[second][offset_hour sign:mandatory]:[offset_minute]"
 );
 
-/// Set once, before anything is shown.
+/// Are times shown in UTC? It is set once, before anything is shown.
 static IN_UTC: AtomicBool = AtomicBool::new(false);
 
 /// From now on [`local_time`] shows UTC.
@@ -80,7 +89,7 @@ pub fn local_offset(at: Timestamp) -> i32 {
     local(at).map_or(0, |at| at.offset().whole_seconds())
 }
 
-/// By local clocks; after [`show_utc`] by UTC. None of a time that the calendar lacks.
+/// The time by local clocks, or in UTC after [`show_utc`]; none if the calendar has no such time.
 fn local(at: Timestamp) -> Option<OffsetDateTime> {
     let utc = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000).ok()?;
     if IN_UTC.load(Ordering::Relaxed) {

@@ -1,52 +1,57 @@
-//! Everything that the dispatcher waits for: its slots, recoveries, signals, wake-ups, and the time.
+//! Everything that the dispatcher waits for is a message in one channel.
+//!
+//! Slots and recoveries send from their threads. Each other source is a small task: one a signal, one for wake-ups, one
+//! for the tick, one a timer. The tasks run on the dispatcher's thread while the dispatcher waits.
 
-use std::future::poll_fn;
+use std::io;
 use std::os::unix::net::UnixDatagram;
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP};
 use tokio::net::UnixDatagram as AsyncDatagram;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
 use tokio::task::yield_now;
-use tokio::time::{sleep_until, timeout_at};
+use tokio::time::{MissedTickBehavior, interval_at, sleep_until, timeout};
+use tokio::{select, spawn};
 
-use super::lock::DeadWorker;
-use crate::model::{Exit, Status};
-use crate::process::Inherited;
-use crate::store::{Ended, Output, WorkerRow};
+use super::recovery::Findings;
+use crate::model::{AttemptEnd, Status};
+use crate::process::{Inherited, Progress};
+use crate::store::EndedAttempt;
 
-/// The longest time between the death of a job by a signal and a signal to the worker that was sent with it.
+/// How often the worker looks for dead workers, and for changes that no wake-up announced.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How long the death of a job by a signal waits for a signal to the worker, because both may have been sent together.
 const SAME_MOMENT: Duration = Duration::from_millis(30);
 
-pub(super) enum Event {
+pub(super) enum Message {
     /// A signal that asks to stop.
-    Signal(i32),
+    Stop(i32),
     /// Ctrl-Z at the terminal.
     Suspend,
     /// Another process has written something.
     Woken,
+    /// Comes once a second.
+    Tick,
+    TimeOver(Timer),
     Started {
         slot: usize,
         pid: i32,
     },
-    /// The output of a running attempt so far.
-    Output {
+    /// News of an attempt that runs, or is about to.
+    Progress {
         job_id: i64,
         number: u32,
-        output: Output,
-    },
-    Notice {
-        job_id: i64,
-        text: String,
+        progress: Progress,
     },
     Ended {
         slot: usize,
-        ended: Box<Ended>,
+        ended: Box<EndedAttempt>,
     },
-    /// The claim goes back; `shortage` names what the machine lacked, if anything.
+    /// The claim is released; `shortage` names what the machine lacked, if anything.
     NotStarted {
         slot: usize,
         shortage: Option<String>,
@@ -57,105 +62,157 @@ pub(super) enum Event {
     DeadWorker(Box<Findings>),
 }
 
-/// The attempts of a dead worker, ready to be recorded.
-pub(super) struct Findings {
-    pub worker: WorkerRow,
-    /// Attempts that had started, or may have.
-    pub lost: Vec<Ended>,
-    pub never_started: Vec<i64>,
-    /// Processes that could not be ended, in words: nothing may be recorded yet.
-    pub survivors: Option<String>,
-    /// Keeps other workers from recovering the same worker.
-    pub _lock: DeadWorker,
+/// The moments that the dispatcher waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timer {
+    /// A job, a schedule or an expiry is due.
+    Due,
+    /// A shortage or trouble with the store may have passed.
+    Trouble,
+    /// The shutdown timeout is over.
+    Shutdown,
 }
 
 pub(super) struct Inbox {
-    signals: Vec<(Signal, i32)>,
-    events: UnboundedReceiver<Event>,
-    wake: AsyncDatagram,
+    messages: UnboundedReceiver<Message>,
+    sender: UnboundedSender<Message>,
+    due: watch::Sender<Option<Instant>>,
+    trouble: watch::Sender<Option<Instant>>,
+    shutdown: watch::Sender<Option<Instant>>,
 }
 
 impl Inbox {
-    pub(super) fn new(
-        inherited: &Inherited,
-        events: UnboundedReceiver<Event>,
-        wake: UnixDatagram,
-    ) -> Result<Self> {
-        let listen = || -> std::io::Result<_> {
-            let numbers = [SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter();
-            // A worker under nohup lives on; one of a shell without job control is not suspended.
-            let wanted =
-                numbers.filter(|number| ![SIGHUP, SIGTSTP].contains(number) || !inherited.ignored(*number));
-            let signals = wanted.map(|number| Ok((signal(SignalKind::from_raw(number))?, number)));
-            Ok((signals.collect::<std::io::Result<_>>()?, AsyncDatagram::from_std(wake)?))
-        };
-        let (signals, wake) = listen().context("could not listen for signals and wake-ups")?;
-        Ok(Self { signals, events, wake })
+    /// Catches the signals from now on. The first message is a tick.
+    pub(super) fn open(inherited: &Inherited) -> io::Result<Self> {
+        let (sender, messages) = unbounded_channel();
+        for number in [SIGTERM, SIGINT, SIGHUP, SIGTSTP] {
+            // A signal that was ignored stays so: a worker under nohup survives SIGHUP, and a worker that a shell without
+            // job control started is not suspended.
+            if ![SIGHUP, SIGTSTP].contains(&number) || !inherited.ignored(number) {
+                listen_for_signal(number, sender.clone())?;
+            }
+        }
+        let _ = sender.send(Message::Tick);
+        tick(sender.clone());
+        let timer = |timer| start_timer(timer, sender.clone());
+        Ok(Self {
+            due: timer(Timer::Due),
+            trouble: timer(Timer::Trouble),
+            shutdown: timer(Timer::Shutdown),
+            messages,
+            sender,
+        })
     }
 
-    /// Waits for an event, at most until `deadline`, and takes all that are there. Signals come first.
+    /// For threads that send messages.
+    pub(super) fn sender(&self) -> UnboundedSender<Message> {
+        self.sender.clone()
+    }
+
+    /// Turns the datagrams of other processes into messages.
+    pub(super) fn listen_for_wake_ups(&self, socket: UnixDatagram) -> io::Result<()> {
+        let socket = AsyncDatagram::from_std(socket)?;
+        let sender = self.sender.clone();
+        spawn(async move {
+            // After an error of the socket, the tick still finds the work.
+            while socket.readable().await.is_ok() {
+                // One message is enough, because every datagram only says that something was written.
+                while socket.try_recv(&mut [0; 1]).is_ok() {}
+                let _ = sender.send(Message::Woken);
+            }
+        });
+        Ok(())
+    }
+
+    /// Sets a timer to another moment, or to none.
+    pub(super) fn set_timer(&self, timer: Timer, at: Option<Instant>) {
+        let moment = match timer {
+            Timer::Due => &self.due,
+            Timer::Trouble => &self.trouble,
+            Timer::Shutdown => &self.shutdown,
+        };
+        moment.send_if_modified(|set| std::mem::replace(set, at) != at);
+    }
+
+    /// Waits for a message, and takes all that are there. Signals come first.
     ///
     /// A service or machine that stops may signal jobs and worker together. So, unless `is_stopping`, the death of a job by
     /// such a signal waits a moment for the worker's own signal: a shutdown is not recorded as a failure of the job.
-    pub(super) async fn next(&mut self, deadline: Instant, is_stopping: bool) -> Vec<Event> {
-        // The runtime must see signals and wake-ups, however busy the slots are.
+    pub(super) async fn next(&mut self, is_stopping: bool) -> Vec<Message> {
+        // However busy the slots are: the first yield lets the runtime see what has arrived, the second lets the tasks
+        // pass it on.
         yield_now().await;
-        let mut events: Vec<Event> = self.first(deadline).await.into_iter().collect();
-        while let Ok(event) = self.events.try_recv() {
-            events.push(event);
-        }
-        // The next wait registers its own waker again.
-        let mut context = Context::from_waker(Waker::noop());
-        if let Poll::Ready(event) = poll_signals(&mut self.signals, &mut context) {
-            events.push(event);
-        }
-        let has_signal = events.iter().any(|event| matches!(event, Event::Signal(_)));
-        if !is_stopping && !has_signal && events.iter().any(was_signalled_to_end) {
-            let signal = poll_fn(|context| poll_signals(&mut self.signals, context));
-            events.extend(timeout_at((Instant::now() + SAME_MOMENT).into(), signal).await);
-        }
-        events.sort_by_key(|event| !matches!(event, Event::Signal(_)));
-        events
-    }
-
-    async fn first(&mut self, deadline: Instant) -> Option<Event> {
-        let Self { signals, events, wake } = self;
-        tokio::select! {
-            biased;
-            event = poll_fn(|context| poll_signals(signals, context)) => Some(event),
-            event = events.recv() => event,
-            ready = wake.readable() => {
-                // All datagrams say the same.
-                while wake.try_recv(&mut [0; 1]).is_ok() {}
-                // An error of the socket must not become a busy loop; the poll once a second finds the work.
-                if ready.is_err() {
-                    sleep_until(deadline.into()).await;
+        yield_now().await;
+        let mut messages = Vec::new();
+        self.messages.recv_many(&mut messages, usize::MAX).await;
+        let has_signal = |messages: &[Message]| messages.iter().any(asks_to_stop);
+        if !is_stopping && !has_signal(&messages) && messages.iter().any(was_signalled_to_end) {
+            let signal = async {
+                while !has_signal(&messages) {
+                    messages.extend(self.messages.recv().await);
                 }
-                Some(Event::Woken)
-            }
-            () = sleep_until(deadline.into()) => None,
+            };
+            // If no signal comes in that time, the job was killed for its own reasons.
+            let _ = timeout(SAME_MOMENT, signal).await;
         }
+        messages.sort_by_key(|message| !asks_to_stop(message));
+        messages
     }
 }
 
-fn poll_signals(signals: &mut [(Signal, i32)], context: &mut Context) -> Poll<Event> {
-    let arrived = signals.iter_mut().find_map(|(signal, number)| {
-        let is_ready = signal.poll_recv(context).is_ready();
-        is_ready.then_some(*number)
+fn listen_for_signal(number: i32, sender: UnboundedSender<Message>) -> io::Result<()> {
+    let mut signal = signal(SignalKind::from_raw(number))?;
+    spawn(async move {
+        while signal.recv().await.is_some() {
+            let message = if number == SIGTSTP { Message::Suspend } else { Message::Stop(number) };
+            let _ = sender.send(message);
+        }
     });
-    match arrived {
-        Some(SIGTSTP) => Poll::Ready(Event::Suspend),
-        Some(number) => Poll::Ready(Event::Signal(number)),
-        None => Poll::Pending,
-    }
+    Ok(())
 }
 
-fn was_signalled_to_end(event: &Event) -> bool {
-    matches!(event, Event::Ended { ended, .. } if is_end_by_stop_signal(ended.exit))
+fn tick(sender: UnboundedSender<Message>) {
+    spawn(async move {
+        let mut ticks = interval_at(tokio::time::Instant::now() + TICK, TICK);
+        // A worker that was suspended has missed ticks that nobody needs.
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let _ = sender.send(Message::Tick);
+        }
+    });
+}
+
+/// Starts the task of a timer, which sends a message when the moment in the returned cell has come.
+fn start_timer(timer: Timer, sender: UnboundedSender<Message>) -> watch::Sender<Option<Instant>> {
+    let (set, mut moment) = watch::channel(None::<Instant>);
+    spawn(async move {
+        let mut at: Option<Instant> = None;
+        loop {
+            select! {
+                changed = moment.changed() => match changed {
+                    Ok(()) => at = *moment.borrow_and_update(),
+                    Err(_) => return,
+                },
+                () = sleep_until(at.unwrap_or_else(Instant::now).into()), if at.is_some() => {
+                    at = None;
+                    let _ = sender.send(Message::TimeOver(timer));
+                }
+            }
+        }
+    });
+    set
+}
+
+fn asks_to_stop(message: &Message) -> bool {
+    matches!(message, Message::Stop(_))
+}
+
+fn was_signalled_to_end(message: &Message) -> bool {
+    matches!(message, Message::Ended { ended, .. } if is_end_by_stop_signal(&ended.end))
 }
 
 /// Did the process die by a signal that asks to end, without runner having a hand in it?
-pub(super) fn is_end_by_stop_signal(exit: Exit) -> bool {
-    exit.stop_reason.is_none()
-        && matches!(exit.status, Some(Status::Signaled(SIGHUP | SIGINT | SIGKILL | SIGTERM)))
+pub(super) fn is_end_by_stop_signal(end: &AttemptEnd) -> bool {
+    end.cause.is_none() && matches!(end.status, Some(Status::Signaled(SIGHUP | SIGINT | SIGKILL | SIGTERM)))
 }

@@ -1,20 +1,16 @@
-//! A worker: the only place where store, processes, clock, dice and reporter meet.
+//! A worker: claims jobs from the store, runs their attempts as processes, then records and reports the results.
 //!
 //! One thread dispatches: it waits on its inbox, and it alone touches the store. Each slot is a thread that runs one attempt
 //! at a time, from spawn to reaped. A file lock, which the kernel releases when the worker dies, proves the worker alive.
 
-mod assignment;
 mod dispatcher;
 mod inbox;
-mod lock;
 mod options;
 mod recovery;
 mod registration;
 mod shutdown;
 mod slots;
-mod start_log;
-mod store_trouble;
-mod throttle;
+mod trouble;
 
 use std::os::unix::net::UnixStream;
 
@@ -24,14 +20,14 @@ use crate::process;
 use crate::report::Reporter;
 use crate::store::Store;
 
-pub use lock::{Liveness, is_any_alive, liveness, started_at};
 pub use options::{Options, Summary, Until};
+pub use registration::{Liveness, is_any_alive, liveness, started_at};
 
 /// Works until the options or a signal end the worker. Call this before any other thread is started.
 ///
 /// A failing job is never an error. A `StoreError` or `io::Error` is the cause of all others.
 pub fn work(store: Store, options: Options, reporter: &mut dyn Reporter) -> Result<Summary> {
-    let inherited = process::cleanse();
+    let inherited = process::reset_inherited_state();
     // The runtime panics if it cannot have such a pair for its signals.
     UnixStream::pair().context("could not listen for signals")?;
     let runtime = tokio::runtime::Builder::new_current_thread()

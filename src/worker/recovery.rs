@@ -1,55 +1,69 @@
-//! Recovery of dead workers: end the survivors of their attempts, record the attempts as lost, then decide.
+//! Recovers dead workers: ends the leftover processes of their attempts, and prepares the attempts to be recorded as lost.
 //!
-//! The recoverer holds the dead worker's lock until everything is recorded. If the recoverer dies, the kernel
-//! releases that lock too, and another worker starts over: ending processes twice does no harm, and the store refuses a
-//! second record.
+//! The recovering worker holds the dead worker's lock until everything is recorded. If it dies itself, the kernel releases
+//! that lock too, and another worker starts over: ending processes twice does no harm, and the store refuses a second
+//! record. Which worker is dead, and how far it had come, is in `registration`; the decision is in `store/recover.rs`.
 
 use std::collections::HashSet;
 use std::io;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedSender;
-
-use super::inbox::{Event, Findings};
-use super::lock::{self, ClaimFate, DeadWorker, Origin};
-use super::registration;
+use super::registration::{self, ClaimFate, DeadWorker, Origin};
 use crate::clock;
-use crate::model::{Exit, SelfReport, StopReason};
+use crate::model::{AttemptEnd, EndCause};
 use crate::process::{self, AttemptTag};
-use crate::store::{Ended, HeldClaim, Result, Store, StoreFile, WorkerRow};
-use crate::text::Timestamp;
+use crate::store::{EndedAttempt, OrphanedClaim, Result, Store, StoreFile, Worker};
 
-/// Between SIGTERM and SIGKILL. Not the job's own grace period: the next attempt waits for this.
+/// The time between SIGTERM and SIGKILL. It is not the job's own grace period, because the next attempt waits for it.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How long to look for a process whose start was under way: before its exec a process shows the worker's environment.
+/// How long to look for a process whose start was under way, because before its exec a process shows the worker's
+/// environment.
 const START_TIME: Duration = Duration::from_millis(100);
 
-/// Finds dead workers, and ends the processes of each on a thread of its own.
+/// What the recovery of a dead worker found out: the attempts that are to be recorded.
+pub(super) struct Findings {
+    pub worker: Worker,
+    /// Attempts that had started, or may have.
+    pub lost: Vec<EndedAttempt>,
+    pub never_started: Vec<i64>,
+    /// Processes that could not be ended, in words: nothing may be recorded yet.
+    pub leftovers: Option<String>,
+    /// Keeps other workers from recovering the same worker.
+    pub _lock: DeadWorker,
+}
+
+/// Finds dead workers, and examines each on a thread of its own.
 pub(super) struct Recovery {
     db: StoreFile,
     boot_id: String,
     own: i64,
     under_way: HashSet<i64>,
-    inbox: UnboundedSender<Event>,
+    /// Called on the thread of each recovery.
+    on_findings: Arc<dyn Fn(Findings) + Send + Sync>,
 }
 
 impl Recovery {
-    pub(super) fn new(db: StoreFile, own: &WorkerRow, inbox: UnboundedSender<Event>) -> Self {
-        let boot_id = own.boot_id.clone();
-        Self { db, boot_id, own: own.id, under_way: HashSet::new(), inbox }
+    pub(super) fn new(
+        db: StoreFile,
+        own: &Worker,
+        on_findings: impl Fn(Findings) + Send + Sync + 'static,
+    ) -> Self {
+        let (boot_id, on_findings) = (own.boot_id.clone(), Arc::new(on_findings));
+        Self { db, boot_id, own: own.id, under_way: HashSet::new(), on_findings }
     }
 
-    /// Begins the recovery of every other worker that is dead. Returns a shortage that kept one recovery from beginning:
-    /// the next poll finds that worker again.
+    /// Begins the recovery of every other worker that is dead. Returns the shortage that kept a recovery from beginning, if
+    /// any; the next poll finds that worker again.
     pub(super) fn begin_for_dead(&mut self, store: &Store) -> Result<Option<io::Error>> {
         let mut shortage = None;
         for worker in store.open_workers()? {
             if worker.id == self.own || self.under_way.contains(&worker.id) {
                 continue;
             }
-            if let Some(dead) = lock::take_dead(&self.db, &worker, &self.boot_id) {
+            if let Some(dead) = registration::take_dead(&self.db, &worker, &self.boot_id) {
                 let held = store.held_by(worker.id)?;
                 shortage = self.begin(worker, dead, held).err().or(shortage);
             }
@@ -57,23 +71,22 @@ impl Recovery {
         Ok(shortage)
     }
 
-    fn begin(&mut self, worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>) -> io::Result<()> {
+    fn begin(&mut self, worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> io::Result<()> {
         let id = worker.id;
-        let inbox = self.inbox.clone();
-        thread::Builder::new().name("recovery".to_owned()).spawn(move || {
-            let _ = inbox.send(Event::DeadWorker(Box::new(examine(worker, dead, held))));
-        })?;
+        let on_findings = Arc::clone(&self.on_findings);
+        let thread = thread::Builder::new().name("recovery".to_owned());
+        thread.spawn(move || on_findings(examine(worker, dead, held)))?;
         self.under_way.insert(id);
         Ok(())
     }
 
-    /// The findings are on disk.
+    /// Removes the dead worker's files, because the findings are on disk now.
     pub(super) fn done(&mut self, findings: &Findings) {
         registration::remove_files(&self.db.run_dir(), &findings.worker.name);
         self.try_again(findings);
     }
 
-    /// The findings could not be recorded: the next poll finds the worker again.
+    /// Notes that the findings could not be recorded, so that the next poll finds the worker again.
     pub(super) fn try_again(&mut self, findings: &Findings) {
         self.under_way.remove(&findings.worker.id);
     }
@@ -83,8 +96,8 @@ impl Recovery {
     }
 }
 
-/// Separates the claims that had started from the others, and ends the survivors of the started ones.
-fn examine(worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>) -> Findings {
+/// Separates the claims that had started from the others, and ends the leftover processes of the started ones.
+fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> Findings {
     let mut lost = Vec::new();
     let mut never_started = Vec::new();
     let mut attempts = Vec::new();
@@ -117,7 +130,7 @@ fn examine(worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>) -> Finding
             }
         };
         attempts.push((tag, leader));
-        lost.push(lost_attempt(&claim, started_at, message));
+        lost.push((claim, started_at, message));
     }
     let ended = match dead.origin {
         Origin::ThisBoot => {
@@ -126,27 +139,13 @@ fn examine(worker: WorkerRow, dead: DeadWorker, held: Vec<HeldClaim>) -> Finding
         }
         Origin::EarlierBoot | Origin::Original => Ok(()),
     };
-    // The end of a lost attempt is the end of its recovery.
+    // Nobody knows when a lost attempt ended, so the history gives the end of its recovery.
     let now = clock::now();
-    for attempt in &mut lost {
-        attempt.finished_at = now;
-    }
-    Findings { worker, lost, never_started, survivors: ended.err(), _lock: dead }
-}
-
-fn lost_attempt(claim: &HeldClaim, started_at: Option<Timestamp>, message: &str) -> Ended {
-    Ended {
-        job_id: claim.job_id,
-        number: claim.number,
-        exit: Exit::unseen(StopReason::WorkerCrashed),
-        report: SelfReport::default(),
-        message: Some(message.to_owned()),
-        started_at,
-        finished_at: clock::now(),
-        duration: None,
-        leaked: false,
-        spawn_failure: None,
-        output: None,
-        roll: rand::random(),
-    }
+    let lost_attempt = |(claim, started_at, message): (OrphanedClaim, _, &str)| {
+        let message = Some(message.to_owned());
+        let end = AttemptEnd { message, started_at, ..AttemptEnd::unseen(EndCause::WorkerCrashed, now) };
+        EndedAttempt { job_id: claim.job_id, number: claim.number, jitter_sample: rand::random(), end }
+    };
+    let lost = lost.into_iter().map(lost_attempt).collect();
+    Findings { worker, lost, never_started, leftovers: ended.err(), _lock: dead }
 }

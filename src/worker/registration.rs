@@ -1,23 +1,35 @@
-//! The traces of a living worker on disk: its row, lock file, socket and reports folder.
+//! The traces of a worker on disk, by which other processes find it: its row, its lock file, its socket and its reports
+//! folder.
+//!
+//! The lock proves the worker alive. The kernel releases it when the process dies, at once and however it dies, so there
+//! is no lease to wait for and no false alarm after a suspend. Jobs do not inherit the lock, because its file is closed on
+//! exec.
+//!
+//! The lock file also holds the start log: one record a slot, of the attempt that the slot has started. From it a recovery
+//! concludes how far a dead worker had come: before [`StartLog::starting`] a claim was never started, after it the claim
+//! may have started, after [`StartLog::started`] its process is known. A slot gets no new assignment before the end of its
+//! last is committed, so a record stays as long as a recovery needs it. Records are not synced, because they have to
+//! outlive the process and not the machine.
 
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
 use super::Options;
-use super::lock;
-use super::start_log::StartLog;
 use crate::clock;
 use crate::process::{self, Identity};
-use crate::store::{Store, WorkerRow};
+use crate::store::{OrphanedClaim, Store, StoreFile, Worker, open_regular};
+use crate::text::Timestamp;
 use crate::wake;
 
 #[derive(Debug)]
 pub(super) struct Registration {
-    pub row: WorkerRow,
+    pub row: Worker,
     pub start_log: StartLog,
     pub reports: PathBuf,
     run_dir: PathBuf,
@@ -29,7 +41,7 @@ impl Registration {
         const TASK: &str = "could not set up the run directory beside the database";
         let run_dir = store.file().make_run_dir()?;
         let pid = std::process::id().cast_signed();
-        let mut row = WorkerRow {
+        let mut row = Worker {
             id: 0,
             name: format!("{:016x}", rand::random::<u64>()),
             db: store.file().path().to_owned(),
@@ -40,8 +52,9 @@ impl Registration {
             slots: options.slots,
             queues: options.queues.clone(),
             is_stopping: false,
+            running: 0,
         };
-        let file = lock::create(&run_dir, &row.name, options.slots).context(TASK)?;
+        let file = create_lock(&run_dir, &row.name, options.slots).context(TASK)?;
         let reports = reports_dir(&run_dir, &row.name);
         let bound =
             DirBuilder::new().mode(0o700).create(&reports).and_then(|()| wake::bind(&run_dir, &row.name));
@@ -61,7 +74,7 @@ impl Registration {
 
     /// Closes the row and removes the files.
     pub(super) fn end(self, store: &mut Store) -> Result<()> {
-        store.worker_ended(self.row.id, clock::now())?;
+        store.worker_ended(self.row.id)?;
         remove_files(&self.run_dir, &self.row.name);
         Ok(())
     }
@@ -71,9 +84,384 @@ impl Registration {
 pub(super) fn remove_files(run_dir: &Path, worker: &str) {
     let _ = fs::remove_dir_all(reports_dir(run_dir, worker));
     let _ = fs::remove_file(wake::socket_path(run_dir, worker));
-    let _ = fs::remove_file(lock::lock_path(run_dir, worker));
+    let _ = fs::remove_file(lock_path(run_dir, worker));
 }
 
 fn reports_dir(run_dir: &Path, worker: &str) -> PathBuf {
     run_dir.join(format!("{worker}.reports"))
+}
+
+fn lock_path(run_dir: &Path, worker: &str) -> PathBuf {
+    run_dir.join(format!("{worker}.lock"))
+}
+
+/// Creates the lock file of this process's worker, with a record for each slot. The file is locked before it gets its name,
+/// so that no other process takes this worker for dead.
+fn create_lock(run_dir: &Path, worker: &str, slots: usize) -> io::Result<File> {
+    let draft = run_dir.join(format!("{worker}.lock.new"));
+    let file = File::options().create_new(true).read(true).write(true).mode(0o600).open(&draft)?;
+    file.lock()?;
+    allocate_log(&file, slots)?;
+    fs::rename(&draft, lock_path(run_dir, worker))?;
+    Ok(file)
+}
+
+/// A dead worker, whose lock is held so that no other worker recovers it at the same time.
+#[derive(Debug)]
+pub(super) struct DeadWorker {
+    _lock: Option<File>,
+    pub origin: Origin,
+    /// The start log; none if the log is not whole or not from this boot.
+    started: Option<Vec<StartRecord>>,
+}
+
+/// The origin of a dead worker, which decides what has become of its processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Its processes may still be there.
+    ThisBoot,
+    /// Its processes are gone.
+    EarlierBoot,
+    /// The worker belongs to the database of which this one is a copy, and so do its processes.
+    Original,
+}
+
+/// How far a dead worker had come with a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ClaimFate {
+    NeverStarted,
+    /// The start was under way, or there is no start log.
+    MayHaveStarted {
+        is_logged: bool,
+    },
+    Started(Identity, Timestamp),
+}
+
+impl DeadWorker {
+    pub(super) fn fate(&self, claim: &OrphanedClaim) -> ClaimFate {
+        let Some(records) = &self.started else {
+            return ClaimFate::MayHaveStarted { is_logged: false };
+        };
+        let of_claim = |record: &&StartRecord| (record.job_id, record.number) == (claim.job_id, claim.number);
+        // Two slots may have a record of one claim, if it was released and claimed again.
+        let record = records.iter().filter(of_claim).max_by_key(|record| record.started.is_some());
+        match record.map(|record| record.started) {
+            None => ClaimFate::NeverStarted,
+            Some(None) => ClaimFate::MayHaveStarted { is_logged: true },
+            Some(Some((process, at))) => ClaimFate::Started(process, at),
+        }
+    }
+}
+
+/// Takes the lock of a worker if that worker is dead.
+pub(super) fn take_dead(db: &StoreFile, worker: &Worker, boot_id: &str) -> Option<DeadWorker> {
+    let origin = if is_of_original(db, worker) {
+        Origin::Original
+    } else if worker.boot_id == boot_id {
+        Origin::ThisBoot
+    } else {
+        Origin::EarlierBoot
+    };
+    let lock = lock_path(&db.run_dir(), &worker.name);
+    match open_regular(&lock, File::options().read(true).write(true)) {
+        Ok(file) => {
+            file.try_lock().ok()?;
+            let started = if origin == Origin::ThisBoot { read_log(&file) } else { None };
+            Some(DeadWorker { _lock: Some(file), origin, started })
+        }
+        // A file that is missing, or is no file, proves nothing: a cleaner of old files may have removed it.
+        Err(error)
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput)
+                && (origin != Origin::ThisBoot || !is_process_alive(worker, boot_id)) =>
+        {
+            Some(DeadWorker { _lock: None, origin, started: None })
+        }
+        Err(_) => None,
+    }
+}
+
+/// Did the worker register in a database of which this one is a copy?
+///
+/// The worker is this database's own if the path that it registered leads nowhere, because the database was moved from
+/// there, and if the path leads to this very file, because a file system may be mounted twice.
+fn is_of_original(db: &StoreFile, worker: &Worker) -> bool {
+    if worker.db == db.path() {
+        return false;
+    }
+    let file = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    match (file(&worker.db), file(db.path())) {
+        (Err(error), _) if error.kind() == ErrorKind::NotFound => false,
+        (Ok(theirs), Ok(ours)) => theirs != ours,
+        _ => true,
+    }
+}
+
+fn is_process_alive(worker: &Worker, boot_id: &str) -> bool {
+    let process = Identity { pid: worker.pid, start_ticks: worker.start_ticks };
+    worker.boot_id == boot_id && process.is_alive()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    Alive,
+    /// Alive but stopped by a signal: jobs go on, timeouts and cancels wait.
+    Suspended,
+    /// Dead, and not recovered yet.
+    Dead,
+    /// It belongs to a database of which this one is a copy. Here it is dead, whatever it does there.
+    OfOriginal,
+}
+
+/// Looks whether a worker lives. Tries a shared lock, so that neither the worker nor its recovery is disturbed.
+pub fn liveness(db: &StoreFile, worker: &Worker) -> Liveness {
+    let is_of_original = is_of_original(db, worker);
+    let is_alive = match open_regular(&lock_path(&db.run_dir(), &worker.name), File::options().read(true)) {
+        Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
+        Err(_) => !is_of_original && is_process_alive(worker, &process::boot_id()),
+    };
+    match is_alive {
+        true if process::is_stopped(worker.pid) => Liveness::Suspended,
+        true => Liveness::Alive,
+        false if is_of_original => Liveness::OfOriginal,
+        false => Liveness::Dead,
+    }
+}
+
+/// Is a worker of this database alive? Looks at the locks alone, because the database may be damaged.
+pub fn is_any_alive(db: &StoreFile) -> bool {
+    let Ok(entries) = fs::read_dir(db.run_dir()) else { return false };
+    let is_worker = |path: &PathBuf| {
+        path.extension().is_some_and(|end| end == "lock")
+            && path.file_stem().is_some_and(|stem| stem != "create")
+    };
+    let is_held = |path: PathBuf| {
+        open_regular(&path, File::options().read(true))
+            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    };
+    entries.flatten().map(|entry| entry.path()).filter(is_worker).any(is_held)
+}
+
+/// The start time of a running attempt, from the start log of its worker.
+pub fn started_at(run_dir: &Path, worker: &str, job_id: i64, number: u32) -> Option<Timestamp> {
+    let file = open_regular(&lock_path(run_dir, worker), File::options().read(true)).ok()?;
+    let is_attempt = |record: &StartRecord| (record.job_id, record.number) == (job_id, number);
+    read_log(&file)?.into_iter().filter(is_attempt).find_map(|record| record.started).map(|(_, at)| at)
+}
+
+const RECORD_BYTES: usize = 128;
+
+#[derive(Clone, Debug)]
+pub(super) struct StartLog {
+    file: Arc<File>,
+}
+
+/// A record of an attempt that was started, or was about to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct StartRecord {
+    pub job_id: i64,
+    pub number: u32,
+    /// None while the start is under way, so that nobody knows whether there is a process.
+    pub started: Option<(Identity, Timestamp)>,
+}
+
+impl StartLog {
+    fn new(file: File) -> Self {
+        Self { file: Arc::new(file) }
+    }
+
+    /// Records that the start begins. Call it before the spawn.
+    pub(super) fn starting(&self, slot: usize, job_id: i64, number: u32) -> io::Result<()> {
+        self.write(slot, &StartRecord { job_id, number, started: None })
+    }
+
+    /// Records the process. Call it as soon as the process is known.
+    pub(super) fn started(
+        &self,
+        slot: usize,
+        job_id: i64,
+        number: u32,
+        process: Identity,
+        at: Timestamp,
+    ) -> io::Result<()> {
+        self.write(slot, &StartRecord { job_id, number, started: Some((process, at)) })
+    }
+
+    /// Removes the record. Call it if the attempt was not started after all.
+    pub(super) fn clear(&self, slot: usize) -> io::Result<()> {
+        self.file.write_all_at(&line(""), (slot * RECORD_BYTES) as u64)
+    }
+
+    fn write(&self, slot: usize, record: &StartRecord) -> io::Result<()> {
+        let StartRecord { job_id, number, started } = record;
+        let text = match started {
+            None => format!("{job_id} {number}"),
+            Some((process, at)) => {
+                format!("{job_id} {number} {} {} {}", process.pid, process.start_ticks, at.0)
+            }
+        };
+        self.file.write_all_at(&line(&text), (slot * RECORD_BYTES) as u64)
+    }
+}
+
+/// Allocates a record for each slot, so that a full disk cannot refuse one later.
+fn allocate_log(file: &File, slots: usize) -> io::Result<()> {
+    file.write_all_at(&line("").repeat(slots), 0)
+}
+
+/// Makes a record: text, blanks, and a newline.
+fn line(text: &str) -> [u8; RECORD_BYTES] {
+    let mut line = [b' '; RECORD_BYTES];
+    line[..text.len()].copy_from_slice(text.as_bytes());
+    line[RECORD_BYTES - 1] = b'\n';
+    line
+}
+
+/// Reads all records; none if the log is not whole, so that anything may have been started.
+fn read_log(file: &File) -> Option<Vec<StartRecord>> {
+    let mut text = vec![0; usize::try_from(file.metadata().ok()?.len()).ok()?];
+    file.read_exact_at(&mut text, 0).ok()?;
+    if text.is_empty() || !text.len().is_multiple_of(RECORD_BYTES) {
+        return None;
+    }
+    let text = String::from_utf8(text).ok()?;
+    let written = text.lines().filter(|line| !line.trim().is_empty());
+    written.map(parse).collect()
+}
+
+fn parse(line: &str) -> Option<StartRecord> {
+    let numbers: Vec<i64> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
+    let (&job_id, rest) = numbers.split_first()?;
+    let (&number, rest) = rest.split_first()?;
+    let started = match *rest {
+        [pid, ticks, at] => {
+            Some((Identity { pid: pid.try_into().ok()?, start_ticks: ticks.try_into().ok()? }, Timestamp(at)))
+        }
+        _ => None,
+    };
+    Some(StartRecord { job_id, number: number.try_into().ok()?, started })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The run directory of a new database.
+    fn run_dir() -> (tempfile::TempDir, StoreFile, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let db = StoreFile::new(&dir.path().join("runner.db")).unwrap();
+        let run_dir = db.make_run_dir().unwrap();
+        (dir, db, run_dir)
+    }
+
+    fn worker(db: &StoreFile, pid: i32, boot_id: &str) -> Worker {
+        Worker {
+            id: 1,
+            name: "w".into(),
+            db: db.path().into(),
+            pid,
+            boot_id: boot_id.into(),
+            start_ticks: 0,
+            started_at: Timestamp(0),
+            slots: 1,
+            queues: None,
+            is_stopping: false,
+            running: 0,
+        }
+    }
+
+    #[test]
+    fn a_held_lock_is_life_and_a_free_one_is_death() {
+        let (_dir, db, run_dir) = run_dir();
+        let row = worker(&db, i32::MAX, "boot");
+        let file = create_lock(&run_dir, "w", 4).unwrap();
+        assert!(take_dead(&db, &row, "boot").is_none());
+        assert_eq!(liveness(&db, &row), Liveness::Alive);
+        drop(file);
+        let dead = take_dead(&db, &row, "boot").unwrap();
+        assert!(take_dead(&db, &row, "boot").is_none(), "one deals with it at a time");
+        drop(dead);
+        assert_eq!(liveness(&db, &row), Liveness::Dead);
+    }
+
+    #[test]
+    fn without_a_lock_file_the_process_decides() {
+        let (_dir, db, _) = run_dir();
+        let me = Identity::of(std::process::id().cast_signed()).unwrap();
+        let boot = process::boot_id();
+        let alive = Worker { start_ticks: me.start_ticks, ..worker(&db, me.pid, &boot) };
+        assert!(take_dead(&db, &alive, &boot).is_none());
+        assert!(take_dead(&db, &alive, "another boot").is_some());
+        let other = Worker { start_ticks: me.start_ticks + 1, ..worker(&db, me.pid, &boot) };
+        assert!(take_dead(&db, &other, &boot).is_some(), "the pid was given to another process");
+    }
+
+    #[test]
+    fn a_worker_of_the_original_is_dead_in_a_copy_and_not_where_the_original_was_moved() {
+        let (dir, db, run_dir) = run_dir();
+        let me = Identity::of(std::process::id().cast_signed()).unwrap();
+        let boot = process::boot_id();
+        let original = StoreFile::new(&dir.path().join("original.db")).unwrap();
+        let row = Worker { start_ticks: me.start_ticks, ..worker(&original, me.pid, &boot) };
+        assert_eq!(liveness(&db, &row), Liveness::Alive, "the original was moved here");
+        fs::write(original.path(), "").unwrap();
+        assert_eq!(liveness(&db, &row), Liveness::OfOriginal);
+        let origin = || take_dead(&db, &row, &boot).map(|dead| (dead.origin, dead.started));
+        assert_eq!(origin(), Some((Origin::Original, None)));
+        // The same database under another path, as with a bind mount.
+        let lock = create_lock(&run_dir, "w", 1).unwrap();
+        assert_eq!((liveness(&db, &row), origin()), (Liveness::Alive, None));
+        drop(lock);
+        assert_eq!(origin(), Some((Origin::Original, None)), "a copied start log is none");
+        fs::hard_link(original.path(), db.path()).unwrap();
+        assert_eq!(liveness(&db, &row), Liveness::Dead, "the same file under another path");
+    }
+
+    #[test]
+    fn the_start_log_tells_the_fate_of_a_claim_unless_the_machine_was_restarted() {
+        let (_dir, db, run_dir) = run_dir();
+        let log = StartLog::new(create_lock(&run_dir, "w", 4).unwrap());
+        let process = Identity { pid: 77, start_ticks: 88 };
+        log.starting(0, 1, 2).unwrap();
+        log.started(1, 1, 2, process, Timestamp(99)).unwrap();
+        log.starting(2, 2, 1).unwrap();
+        assert_eq!(started_at(&run_dir, "w", 1, 2), Some(Timestamp(99)));
+        assert_eq!(started_at(&run_dir, "w", 1, 1), None);
+        drop(log);
+        let fates = |boot_id: &str| {
+            let dead = take_dead(&db, &worker(&db, 1, "b"), boot_id).unwrap();
+            let claim = |job_id, number| OrphanedClaim { job_id, number, claimed_at: Timestamp(0) };
+            [(1, 2), (2, 1), (1, 1)].map(|(job_id, number)| dead.fate(&claim(job_id, number)))
+        };
+        let unknown = |is_logged| ClaimFate::MayHaveStarted { is_logged };
+        assert_eq!(
+            fates("b"),
+            [ClaimFate::Started(process, Timestamp(99)), unknown(true), ClaimFate::NeverStarted]
+        );
+        assert_eq!(fates("c"), [unknown(false); 3]);
+    }
+
+    #[test]
+    fn records_read_back() {
+        let file = tempfile::tempfile().unwrap();
+        allocate_log(&file, 4).unwrap();
+        let log = StartLog::new(file);
+        let process = Identity { pid: i32::MAX, start_ticks: u64::from(u32::MAX) };
+        log.starting(2, i64::MAX, u32::MAX).unwrap();
+        log.starting(0, 1, 1).unwrap();
+        log.started(0, 1, 2, process, Timestamp(99)).unwrap();
+        log.starting(3, 5, 1).unwrap();
+        log.clear(3).unwrap();
+        let started = StartRecord { job_id: 1, number: 2, started: Some((process, Timestamp(99))) };
+        let starting = StartRecord { job_id: i64::MAX, number: u32::MAX, started: None };
+        assert_eq!(read_log(&log.file), Some(vec![started, starting]));
+    }
+
+    #[test]
+    fn a_log_that_is_not_whole_is_refused() {
+        for damaged in [&b""[..], b"1 1\n", &[b' '; RECORD_BYTES * 2], &[0xff; RECORD_BYTES]] {
+            let file = tempfile::tempfile().unwrap();
+            file.write_all_at(damaged, 0).unwrap();
+            assert_eq!(read_log(&file), (damaged.len() == RECORD_BYTES * 2).then(Vec::new));
+        }
+    }
 }

@@ -44,7 +44,7 @@ impl Shutdown {
         }
     }
 
-    /// The timeout may be over.
+    /// Ends the attempts if the timeout is over.
     pub(super) fn pass(&mut self, now: Instant) -> Option<Step> {
         match self {
             Self::Waiting { deadline } if *deadline <= now => {

@@ -1,39 +1,63 @@
-//! The slots: a thread for each, with a channel for its assignments. Threads are started when they are first needed.
+//! The slots: a thread each, which runs one attempt at a time, from its claim to its end. A thread is started when its
+//! slot is first needed.
 //!
-//! A blocking thread per slot spawns faster than an asynchronous process, and keeps one attempt straight-line code.
+//! A thread that blocks starts commands faster than an asynchronous runtime does, and keeps one attempt straight-line
+//! code. If the worker is killed, a recovery concludes from the start log how far each slot had come, see `registration`.
 
+use std::ffi::OsString;
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Instant;
 
-use super::assignment::{self, Assignment, Context};
-use super::inbox::Event;
-use crate::model::StopReason;
-use crate::process::Control;
-use crate::store::Claim;
+use tokio::sync::mpsc::UnboundedSender;
 
-/// A slot's stack: supervision is shallow.
+use super::inbox::Message;
+use super::registration::StartLog;
+use crate::clock;
+use crate::model::{AttemptEnd, EndCause, ErrorCode, SpawnFailure};
+use crate::process::{self, AttemptTag, Control, Identity, Launch, Progress, ZombieReaper};
+use crate::store::{Claim, EndedAttempt};
+use crate::text::{Timestamp, rfc3339_with_offset};
+
+/// The stack of a slot's thread. It is smaller than the default, because no call there is deep and a worker may have many
+/// slots.
 const STACK_BYTES: usize = 256 << 10;
 
+/// All slots of the worker, and what each is doing as far as the dispatcher knows.
 pub(super) struct Slots {
     context: Arc<Context>,
-    slots: Vec<Slot>,
+    all: Vec<Slot>,
+    zombies: ZombieReaper,
+}
+
+/// What the threads of all slots share.
+pub(super) struct Context {
+    pub worker_id: String,
+    pub db: PathBuf,
+    pub reports: PathBuf,
+    pub start_log: StartLog,
+    pub inbox: UnboundedSender<Message>,
 }
 
 #[derive(Default)]
 struct Slot {
     assignments: Option<Sender<Assignment>>,
-    state: State,
+    state: SlotState,
 }
 
 #[derive(Default)]
-enum State {
+enum SlotState {
     #[default]
     Idle,
     Busy(Running),
-    /// The attempt has ended, or its claim goes back, and neither is on disk. The start log still needs the record.
+    /// The attempt has ended or its claim is released, but that is not on disk yet, so a recovery would still need the
+    /// slot's record in the start log.
     Uncommitted,
 }
 
@@ -43,32 +67,39 @@ pub(super) struct Running {
     pid: Option<i32>,
 }
 
+struct Assignment {
+    claim: Arc<Claim>,
+    /// Taken out of the claim, which the dispatcher keeps until the attempt has ended.
+    stdin: Option<Vec<u8>>,
+    control: Control,
+}
+
 impl Slots {
     pub(super) fn new(number: usize, context: Context) -> Self {
-        let slots = std::iter::repeat_with(Slot::default).take(number).collect();
-        Self { context: Arc::new(context), slots }
+        let all = std::iter::repeat_with(Slot::default).take(number).collect();
+        Self { context: Arc::new(context), all, zombies: ZombieReaper::default() }
     }
 
     /// All slots, busy or not.
     pub(super) fn count(&self) -> usize {
-        self.slots.len()
+        self.all.len()
     }
 
     pub(super) fn busy(&self) -> usize {
         self.running().count()
     }
 
-    /// Busy slots whose attempt has a process. A slot without one still ends the survivors of earlier attempts.
+    /// Busy slots whose attempt has a process. A slot without one still ends the leftover processes of earlier attempts.
     pub(super) fn started_attempts(&self) -> usize {
         self.running().filter(|running| running.pid.is_some()).count()
     }
 
-    /// Gives the claim to an idle slot.
+    /// Hands the claim to an idle slot.
     pub(super) fn assign(&mut self, mut claim: Claim) -> io::Result<()> {
         let control = Control::new()?;
-        let index = self.slots.iter().position(|slot| matches!(slot.state, State::Idle));
+        let index = self.all.iter().position(|slot| matches!(slot.state, SlotState::Idle));
         let index = index.ok_or_else(|| io::Error::other("no slot is idle"))?;
-        let slot = &mut self.slots[index];
+        let slot = &mut self.all[index];
         let assignments = match &slot.assignments {
             Some(assignments) => assignments,
             None => slot.assignments.insert(start_thread(index, &self.context)?),
@@ -77,45 +108,46 @@ impl Slots {
         let claim = Arc::new(claim);
         let assignment = Assignment { claim: Arc::clone(&claim), stdin, control: control.clone() };
         assignments.send(assignment).map_err(|_| io::Error::other("the slot's thread is gone"))?;
-        slot.state = State::Busy(Running { claim, control, pid: None });
+        slot.state = SlotState::Busy(Running { claim, control, pid: None });
         Ok(())
     }
 
-    /// The attempt of this slot has a process now; returns its claim.
+    /// Notes that the attempt of this slot has a process; returns its claim.
     pub(super) fn started(&mut self, index: usize, pid: i32) -> Option<&Claim> {
-        match &mut self.slots[index].state {
-            State::Busy(running) => {
+        match &mut self.all[index].state {
+            SlotState::Busy(running) => {
                 running.pid = Some(pid);
                 Some(&running.claim)
             }
-            State::Idle | State::Uncommitted => None,
+            SlotState::Idle | SlotState::Uncommitted => None,
         }
     }
 
-    /// The attempt of this slot has ended, or its claim goes back.
+    /// Notes that the attempt of this slot has ended, or that its claim is released.
     pub(super) fn end(&mut self, index: usize) -> Option<Running> {
-        match std::mem::replace(&mut self.slots[index].state, State::Uncommitted) {
-            State::Busy(running) => Some(running),
-            State::Idle | State::Uncommitted => None,
+        match std::mem::replace(&mut self.all[index].state, SlotState::Uncommitted) {
+            SlotState::Busy(running) => Some(running),
+            SlotState::Idle | SlotState::Uncommitted => None,
         }
     }
 
-    /// All ended attempts are on disk.
+    /// Notes that all ended attempts and released claims are on disk.
     pub(super) fn committed(&mut self) {
-        for slot in self.slots.iter_mut().filter(|slot| matches!(slot.state, State::Uncommitted)) {
-            slot.state = State::Idle;
+        for slot in self.all.iter_mut().filter(|slot| matches!(slot.state, SlotState::Uncommitted)) {
+            slot.state = SlotState::Idle;
         }
     }
 
-    /// Is this the process of an attempt?
-    pub(super) fn has_process(&self, pid: i32) -> bool {
-        self.running().any(|running| running.pid == Some(pid))
+    /// Reaps inherited children that have ended. A slot reaps the process of its attempt itself.
+    pub(super) fn reap_zombies(&mut self) {
+        let own: Vec<i32> = self.running().filter_map(|running| running.pid).collect();
+        self.zombies.reap(|pid| own.contains(&pid));
     }
 
     /// Asks the attempts of these jobs to end because a person cancelled them. Asking twice does no harm.
     pub(super) fn cancel(&self, jobs: &[i64]) {
         for running in self.running().filter(|running| jobs.contains(&running.claim.job_id)) {
-            running.control.stop(StopReason::Cancelled);
+            running.control.stop(EndCause::Cancelled);
         }
     }
 
@@ -126,7 +158,7 @@ impl Slots {
 
     /// Asks all attempts to end because the worker is stopping.
     pub(super) fn interrupt(&self) {
-        self.running().for_each(|running| running.control.stop(StopReason::Interrupted));
+        self.running().for_each(|running| running.control.stop(EndCause::Interrupted));
     }
 
     pub(super) fn kill(&self) {
@@ -135,9 +167,9 @@ impl Slots {
     }
 
     fn running(&self) -> impl Iterator<Item = &Running> {
-        self.slots.iter().filter_map(|slot| match &slot.state {
-            State::Busy(running) => Some(running),
-            State::Idle | State::Uncommitted => None,
+        self.all.iter().filter_map(|slot| match &slot.state {
+            SlotState::Busy(running) => Some(running),
+            SlotState::Idle | SlotState::Uncommitted => None,
         })
     }
 }
@@ -152,7 +184,97 @@ fn start_thread(slot: usize, context: &Arc<Context>) -> io::Result<Sender<Assign
 
 fn serve(slot: usize, context: &Context, assignments: &Receiver<Assignment>) {
     while let Ok(assignment) = assignments.recv() {
-        let event = panic::catch_unwind(AssertUnwindSafe(|| assignment::run(context, slot, assignment)));
-        let _ = context.inbox.send(event.unwrap_or(Event::SlotBroke));
+        let message = panic::catch_unwind(AssertUnwindSafe(|| last_message(context, slot, assignment)));
+        let _ = context.inbox.send(message.unwrap_or(Message::SlotBroke));
     }
+}
+
+/// Runs the attempt and returns its last message, which ends the claim or releases it.
+fn last_message(context: &Context, slot: usize, assignment: Assignment) -> Message {
+    let (job_id, number) = (assignment.claim.job_id, assignment.claim.number);
+    match attempt(context, slot, assignment) {
+        Ok(end) => {
+            let ended = EndedAttempt { job_id, number, jitter_sample: rand::random(), end };
+            Message::Ended { slot, ended: Box::new(ended) }
+        }
+        Err(shortage) => Message::NotStarted { slot, shortage: shortage.map(|error| error.to_string()) },
+    }
+}
+
+/// Runs the attempt. After an error the claim is released and does not count. The error says what the machine lacked; none
+/// if the attempt may no longer start.
+fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<AttemptEnd, Option<io::Error>> {
+    let Assignment { claim, stdin, control } = assignment;
+    let (job_id, number) = (claim.job_id, claim.number);
+    if let Err(error) = make_folder(&context.reports) {
+        // The job is not to blame for a disk that fails.
+        if process::is_shortage(&error) || process::is_disk_error(&error) {
+            return Err(Some(error));
+        }
+        let message = format!("cannot use {}: {error}", context.reports.display());
+        return Ok(AttemptEnd::spawn_failed(SpawnFailure::NotExecutable, message, clock::now()));
+    }
+    let tag = |worker_id: &String, attempt| AttemptTag { worker_id: worker_id.clone(), job_id, attempt };
+    let previous = claim.last_worker.as_ref().map(|worker| tag(worker, number - 1));
+    // If the attempt may not start, its claim is released. Then the next turn expires or cancels the job.
+    if !end_previous(context, &claim, &control, previous) || !control.begin() {
+        return Err(None);
+    }
+    context.start_log.starting(slot, job_id, number).map_err(Some)?;
+    let launch = Launch {
+        definition: &claim.definition,
+        args: &claim.args,
+        stdin,
+        vars: variables(&claim, context),
+        tag: tag(&context.worker_id, number),
+        report: &context.reports.join(format!("{job_id}.{number}")),
+    };
+    let send = |message| {
+        let _ = context.inbox.send(message);
+    };
+    let on_start = |process: Identity, at: Timestamp| {
+        // A failure is ignored: without this record a recovery finds the process by its tag.
+        let _ = context.start_log.started(slot, job_id, number, process, at);
+        send(Message::Started { slot, pid: process.pid });
+    };
+    let on_progress = &mut |progress| send(Message::Progress { job_id, number, progress });
+    process::run(launch, &control, on_start, on_progress).map_err(|shortage| {
+        let _ = context.start_log.clear(slot);
+        Some(shortage)
+    })
+}
+
+fn end_previous(context: &Context, claim: &Claim, control: &Control, previous: Option<AttemptTag>) -> bool {
+    let left = claim.expires_at.map(|at| at.since(clock::now()));
+    // An expiry too far away for the clock never comes.
+    let start_before = left.and_then(|left| Instant::now().checked_add(left.into()));
+    let (job_id, number) = (claim.job_id, claim.number);
+    let notice = &mut |text| {
+        let _ = context.inbox.send(Message::Progress { job_id, number, progress: Progress::Notice(text) });
+    };
+    let grace = claim.definition.grace_period.into();
+    process::end_previous_attempt(previous, grace, start_before, control, notice)
+}
+
+/// Creates the folder again if a job or a cleaner of old files has removed it.
+fn make_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() { Ok(()) } else { DirBuilder::new().recursive(true).mode(0o700).create(path) }
+}
+
+/// The variables for the command, besides those of the report and the tag.
+fn variables(claim: &Claim, context: &Context) -> Vec<(OsString, OsString)> {
+    let runs = claim.definition.policy.max_attempts();
+    let last = claim.last_error_code.as_ref().map_or("", ErrorCode::as_str);
+    let text = |name: &str, value: String| (OsString::from(name), OsString::from(value));
+    let scheduled = claim.scheduled.map(|scheduled| rfc3339_with_offset(scheduled.at, scheduled.offset));
+    let mut variables = vec![
+        text("RUNNER_JOB_NAME", claim.definition.name.clone()),
+        text("RUNNER_MAX_ATTEMPTS", runs.to_string()),
+        text("RUNNER_ATTEMPTS_LEFT", runs.saturating_sub(claim.attempt_in_budget).to_string()),
+        text("RUNNER_LAST_ERROR_CODE", last.to_owned()),
+        text("RUNNER_QUEUE", claim.queue.clone()),
+        (OsString::from("RUNNER_DB"), context.db.as_os_str().to_owned()),
+    ];
+    variables.extend(scheduled.map(|time| text("RUNNER_SCHEDULED_FOR", time)));
+    variables
 }

@@ -1,17 +1,19 @@
-//! The first creation of a database: by many at once, and by some that are killed in the midst of it.
+//! The first creation of a database: by many processes at once, of which some are killed meanwhile.
 
 use std::fs;
 use std::process::Stdio;
 
 use rand::RngExt;
 
+use crate::evidence::{Promises, Rows};
+use crate::judge::{Moment, judge};
 use crate::support::Sandbox;
 use crate::tools::{Plan, pause};
 
 /// Processes that open the file at once.
 const AT_ONCE: usize = 16;
 
-/// The file is whole, and nothing of its making is left.
+/// The file is whole, and no draft of it is left.
 #[track_caller]
 fn is_whole(sandbox: &Sandbox) {
     sandbox.run("doctor").ok();
@@ -106,16 +108,8 @@ fn sixteen_that_create_and_open_at_once_share_one_file_though_some_are_killed() 
         assert_eq!(ids.len(), printed, "an id was given out twice");
         let _ = sandbox.drain();
         is_whole(&sandbox);
-        let there: Vec<_> = sandbox
-            .run("inspect jobs --json")
-            .ok()
-            .json_lines()
-            .iter()
-            .filter_map(|job| job["id"].as_u64())
-            .collect();
-        assert!(
-            ids.iter().all(|id| there.contains(id)),
-            "{ids:?} were printed, and these are there: {there:?}"
-        );
+        let rows = Rows::read(&sandbox.db()).expect("the database can be read");
+        let wrong = judge(&rows, &Promises::of(ids, None), Moment::Drained);
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }

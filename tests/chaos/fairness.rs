@@ -1,9 +1,10 @@
-//! Eight workers and eight that enqueue, all on one file: each gets its turn, and no job is run twice or forgotten.
+//! Eight workers and eight enqueuers, all on one file: each gets its turn, and no job is run twice or forgotten.
 
-use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::evidence::{Promises, Rows};
+use crate::judge::{Moment, judge};
 use crate::support::{Sandbox, Signal};
 use crate::tools::number;
 
@@ -40,7 +41,7 @@ fn enqueue(sandbox: &Sandbox, until: Option<Instant>) -> Seen {
 #[test]
 fn sixteen_processes_on_one_file_all_get_their_turn() {
     let seconds = number("FAIRNESS_SECONDS");
-    let sandbox = Sandbox::new("[jobs.note]\ncommand = 'echo $RUNNER_JOB_ID >> log'\n");
+    let sandbox = Sandbox::new("[jobs.note]\ncommand = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log'\n");
     sandbox.add("note");
     let mut workers: Vec<_> = (0..EACH).map(|_| sandbox.worker("-j2")).collect();
     let began = Instant::now();
@@ -70,15 +71,14 @@ fn sixteen_processes_on_one_file_all_get_their_turn() {
         waits.last().expect("a call"),
     );
 
-    let mut runs: BTreeMap<u64, usize> = BTreeMap::new();
-    for line in sandbox.log() {
-        *runs.entry(line.parse().expect("an id")).or_default() += 1;
-    }
     let jobs = 1 + waits.len() as u64;
-    let wrong: Vec<_> = (1..=jobs).filter(|id| runs.get(id) != Some(&1)).collect();
-    assert!(wrong.is_empty() && runs.len() as u64 == jobs, "not run exactly once: {wrong:?}");
     let mut ids: Vec<_> = seen.into_iter().flat_map(|seen| seen.ids).collect();
     ids.sort_unstable();
-    assert!(ids.into_iter().eq(2..=jobs), "an id was printed twice, or not at all");
+    assert!(ids.iter().copied().eq(2..=jobs), "an id was printed twice, or not at all");
+    let rows = Rows::read(&sandbox.db()).expect("the database can be read");
+    let wrong = judge(&rows, &Promises::of(ids, Some(&sandbox.read("log"))), Moment::Drained);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let once = rows.jobs.values().filter(|job| job.state == "succeeded" && job.attempts == 1).count();
+    assert_eq!(once as u64, jobs, "not every job ran exactly once");
     sandbox.run("doctor").ok();
 }

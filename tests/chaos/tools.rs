@@ -1,21 +1,23 @@
-//! Tools of all suites: settings from the environment, dice, pauses, and the list of what was found to be wrong.
-//! The table in `main.rs` lists the settings.
+//! Tools of all suites: settings from the environment, dice, pauses, the list of what was found to be wrong, and calls of
+//! the program with the library of `tests/shim` loaded before its C library. The table in `main.rs` lists the settings.
 
 use std::env;
 use std::fmt;
 use std::ops::RangeInclusive;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use runner::store::{Result, Store, StoreFile};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-/// A numeric variable, if it is set; `all` is as much as there is.
+use crate::support::Call;
+
+/// A numeric variable, if it is set. `all` is as much as there is.
 pub fn number(name: &str) -> Option<u64> {
     let text = env::var(name).ok()?;
     Some(if text == "all" {
@@ -35,7 +37,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of a suite whose length stands in `variable`, and what that is in the short form.
+    /// The plan of a suite: the variable that sets its length, and the length of its short form.
     pub fn of(suite: &'static str, variable: &'static str, short: u64) -> Self {
         let seed = number("SEED").unwrap_or_else(|| u64::from(rand::random::<u32>()));
         let plan = Self { suite, variable, length: number(variable).unwrap_or(short), seed };
@@ -43,7 +45,7 @@ impl Plan {
         plan
     }
 
-    /// Dice of one's own for each thrower, so that the acts of one do not depend on the pace of another.
+    /// Dice for one thread, so that its acts do not depend on the pace of another.
     pub fn dice(self, whose: u64) -> StdRng {
         StdRng::seed_from_u64(self.seed ^ (whose << 32))
     }
@@ -81,18 +83,32 @@ impl Violations {
     }
 }
 
-/// Opens a database with the real store and lets it look for whatever is wrong.
-pub fn audit(db: &Path, open: fn(StoreFile) -> Result<Store>) -> std::result::Result<(), String> {
-    let file = StoreFile::new(db).map_err(|error| format!("it cannot be found: {error}"))?;
-    let store = open(file).map_err(|error| format!("it cannot be opened: {error}"))?;
-    let findings = store.audit().map_err(|error| format!("it cannot be looked at: {error}"))?;
-    findings.first().map_or(Ok(()), |finding| Err(format!("{}: {}", finding.rule, finding.what)))
-}
-
-/// Makes the workers of a copied database its own, as if it had been moved. Its log stays as long as it is.
+/// Makes the workers of a copied database its own, as if it had been moved. Its log keeps its length.
 pub fn own_workers(db: &Path) {
     let db = db.canonicalize().expect("a database");
     let sql = Connection::open(&db).expect("an SQLite file");
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).expect("a setting");
-    sql.execute("UPDATE workers SET db = ?1", [db.as_os_str().as_encoded_bytes()]).expect("an update");
+    sql.execute("UPDATE workers SET db_path = ?1", [db.as_os_str().as_encoded_bytes()]).expect("an update");
+}
+
+/// The program under test.
+const RUNNER: &str = env!("CARGO_BIN_EXE_runner");
+
+/// Builds the shim, because `cargo test --test chaos` does not build examples.
+fn build_shim() -> PathBuf {
+    const { assert!(cfg!(debug_assertions), "the released program cannot load the shim: leave --release out") };
+    let target = Path::new(RUNNER).parent().expect("the program lies in a folder");
+    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--locked", "--quiet", "--example", "shim", "--target-dir"])
+        .arg(target.parent().expect("the target folder"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(status.is_ok_and(|status| status.success()), "cargo build --example shim failed");
+    target.join("examples/libshim.so")
+}
+
+/// The call with the shim, which does what the environment of the call tells it.
+pub fn shimmed(call: Call) -> Call {
+    static SHIM: OnceLock<PathBuf> = OnceLock::new();
+    call.env("LD_PRELOAD", SHIM.get_or_init(build_shim)).env("SHIM_EXE", RUNNER)
 }

@@ -1,14 +1,15 @@
-//! The fault that is to be met in this process, if any.
+//! The call that fails in this process, if any.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use libc::{c_int, c_long};
 
-use crate::config::{config, hits_file};
+use crate::config::{config, variable};
 use crate::kernel;
 
 /// Which call fails, and how.
-pub struct Fault {
+struct Fault {
     kind: String,
     at: u64,
     for_ever: bool,
@@ -19,7 +20,7 @@ pub struct Fault {
 
 /// What becomes of a call.
 #[derive(Clone, Copy)]
-pub enum Act {
+enum Act {
     /// It does nothing and fails.
     Fail(c_int),
     /// It does what it is asked, and says that it failed.
@@ -31,7 +32,7 @@ pub enum Act {
 }
 
 impl Fault {
-    pub fn parse(text: &[u8]) -> Option<Self> {
+    fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         let words: Vec<&str> = text.split(':').collect();
         let [kind, at, how_often, errno, act] = words[..] else { return None };
@@ -62,9 +63,21 @@ impl Fault {
     }
 }
 
-/// What is to become of this call; nothing where it is not its turn to fail.
-pub fn due(kind: &str) -> Option<Act> {
-    let fault = config().fault.as_ref()?;
+/// The fault of this process, if it has one.
+fn fault() -> Option<&'static Fault> {
+    static FAULT: OnceLock<Option<Fault>> = OnceLock::new();
+    let read = || variable(c"SHIM_FAULT").filter(|_| config().acts).and_then(|text| Fault::parse(&text));
+    FAULT.get_or_init(read).as_ref()
+}
+
+/// Can any call fail in this process?
+pub fn is_any() -> bool {
+    fault().is_some()
+}
+
+/// What becomes of this call; nothing where it is not its turn to fail.
+fn due(kind: &str) -> Option<Act> {
+    let fault = fault()?;
     if let Act::Count = fault.act {
         append_hit(format!("{kind}\n").as_bytes());
         return None;
@@ -73,14 +86,14 @@ pub fn due(kind: &str) -> Option<Act> {
 }
 
 fn append_hit(text: &[u8]) {
-    if let Some(fd) = hits_file().and_then(|path| kernel::open_to_append(&path)) {
+    if let Some(fd) = variable(c"SHIM_HITS").and_then(|path| kernel::open_to_append(&path)) {
         kernel::write_all(fd, text);
         // SAFETY: it was opened just now.
         unsafe { libc::syscall(libc::SYS_close, fd) };
     }
 }
 
-/// Makes a call that says by -1 that it failed, under the fault that is due.
+/// Makes a call that reports failure by -1, under the fault that is due.
 pub fn under(kind: &str, call: impl FnOnce() -> c_long) -> c_long {
     match due(kind) {
         Some(Act::Fail(errno)) => kernel::fail(errno),
@@ -92,7 +105,7 @@ pub fn under(kind: &str, call: impl FnOnce() -> c_long) -> c_long {
     }
 }
 
-/// Likewise for a call that gives its error number.
+/// The same for a call that gives its error number.
 pub fn under_coded(kind: &str, call: impl FnOnce() -> c_int) -> c_int {
     match due(kind) {
         Some(Act::Fail(errno) | Act::After(errno)) => errno,
@@ -100,7 +113,7 @@ pub fn under_coded(kind: &str, call: impl FnOnce() -> c_int) -> c_int {
     }
 }
 
-/// Likewise for one that moves a number of bytes and may move fewer.
+/// The same for a call that moves a number of bytes and may move fewer.
 pub fn under_partial(kind: &str, count: usize, call: impl FnOnce(usize) -> c_long) -> c_long {
     match due(kind) {
         Some(Act::Fail(errno)) => kernel::fail(errno),

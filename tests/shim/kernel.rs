@@ -1,4 +1,4 @@
-//! The calls that this library makes itself: to the kernel, past the functions that it stands in for.
+//! The calls that this library makes itself, straight to the kernel, past the functions that it stands in for.
 
 use std::ffi::CStr;
 

@@ -22,12 +22,8 @@
 #![allow(unsafe_code)]
 #![cfg(target_env = "gnu")]
 
-mod clock;
 mod config;
 mod faults;
-mod journal;
+mod files;
 mod kernel;
-mod names;
-mod others;
-mod reads;
-mod writes;
+mod resources;

@@ -1,15 +1,17 @@
-//! A call in the background, which ends with its test.
+//! Calls in the background, signals to processes, and waiting for what they do. This is the only place of the suites that
+//! sleeps.
 
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::poll::soon;
-use super::{Call, Finished, Sandbox, eventually, wait_until};
+use super::{Call, Finished, Sandbox};
 
 /// Tells the output files of several calls apart.
 static STARTED: AtomicU32 = AtomicU32::new(0);
@@ -116,4 +118,47 @@ impl Drop for Background {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Does this process run? A zombie does not.
+pub fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// Sends a signal to a process that a test has started.
+pub fn signal(pid: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// How long something may take before it counts as not happening. It catches hangs and measures nothing.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+/// Asks again and again until there is an answer.
+#[track_caller]
+pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "this did not happen: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Asks again and again until the answer is yes.
+#[track_caller]
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    eventually(what, || is_so().then_some(()));
+}
+
+/// Asks now and once more a moment later.
+pub fn soon<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    ask().or_else(|| {
+        thread::sleep(Duration::from_millis(10));
+        ask()
+    })
 }

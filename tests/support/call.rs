@@ -59,6 +59,12 @@ impl Call {
         self
     }
 
+    /// As this user, in the group of the same number and in no other, which only root can do.
+    pub fn run_by(mut self, uid: u32) -> Self {
+        self.command.uid(uid).gid(uid);
+        self
+    }
+
     /// As a shell with job control starts it.
     pub fn in_own_process_group(mut self) -> Self {
         self.command.process_group(0);

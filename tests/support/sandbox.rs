@@ -1,15 +1,25 @@
-//! A temporary folder with a job file and a database in it.
+//! A temporary folder with a job file and a database in it, and the database as the `sqlite3` shell sees it.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Once};
 
+use rusqlite::{Connection, Row};
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use tempfile::TempDir;
 
-use super::{Background, Call, Finished, Sql, eventually, wait_until};
+use super::{Background, Call, Finished, eventually, wait_until};
+
+/// A user without any rights.
+pub const NOBODY: u32 = 65_534;
+
+/// Do the tests run as root, who can act as other users?
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
 
 /// A folder, and the program that works in it.
 pub struct Sandbox {
@@ -57,6 +67,13 @@ impl Sandbox {
         fs::write(path, text).expect("the file can be written");
     }
 
+    /// Gives a file or folder to this user and the group of the same number.
+    pub fn own(&self, name: &str, uid: u32, mode: u32) {
+        let path = self.path(name);
+        chown(&path, Some(uid), Some(uid)).expect("root may do that");
+        fs::set_permissions(&path, Permissions::from_mode(mode)).expect("root may do that");
+    }
+
     /// The text of a file; empty where there is none yet.
     pub fn read(&self, name: &str) -> String {
         fs::read(self.path(name))
@@ -100,6 +117,17 @@ impl Sandbox {
     /// A call of the program, its arguments split at blanks.
     pub fn call(&self, line: &str) -> Call {
         line.split_whitespace().fold(self.program(env!("CARGO_BIN_EXE_runner")), Call::arg)
+    }
+
+    /// A copy of the program for users who may not come near this package.
+    ///
+    /// `cp` makes it: if this process wrote the file, a child that another test starts meanwhile would hold it open for
+    /// writing, and the kernel would not execute it.
+    pub fn program_for_all(&self) -> String {
+        let copy = self.path("runner");
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_runner")).arg(&copy).status();
+        assert!(copied.expect("cp").success(), "no copy of the program");
+        copy.into_os_string().into_string().expect("a plain path")
     }
 
     /// Runs the program.
@@ -208,4 +236,96 @@ fn stop_ignoring_signals() {
             signal_hook::flag::register(signal, Arc::default()).expect("a signal that can be caught");
         }
     });
+}
+
+/// The database as somebody with the `sqlite3` shell sees it: foreign keys off, recursive triggers off.
+pub struct Sql(Connection);
+
+impl Sql {
+    pub fn open(path: &Path) -> Self {
+        let connection = Connection::open(path).expect("an SQLite file");
+        connection.pragma_update(None, "foreign_keys", "OFF").expect("a pragma");
+        connection.pragma_update(None, "recursive_triggers", "OFF").expect("a pragma");
+        connection.busy_timeout(std::time::Duration::from_secs(20)).expect("a timeout");
+        Self(connection)
+    }
+
+    /// Runs statements that may be refused.
+    pub fn try_run(&self, sql: &str) -> rusqlite::Result<()> {
+        self.0.execute_batch(sql)
+    }
+
+    /// Runs statements that must succeed.
+    #[track_caller]
+    pub fn run(&self, sql: &str) {
+        self.try_run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// Runs a statement that must be refused, and returns the error message.
+    #[track_caller]
+    pub fn refused(&self, sql: &str) -> String {
+        match self.try_run(sql) {
+            Ok(()) => panic!("this was not refused: {sql}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// The number that a query gives.
+    #[track_caller]
+    pub fn number(&self, sql: &str) -> i64 {
+        self.one(sql, |row| row.get(0))
+    }
+
+    /// The text that a query gives.
+    #[track_caller]
+    pub fn text(&self, sql: &str) -> String {
+        self.one(sql, |row| row.get(0))
+    }
+
+    /// What a query gives, a row at a time.
+    #[track_caller]
+    pub fn all<T>(&self, sql: &str, read: impl FnMut(&Row) -> rusqlite::Result<T>) -> Vec<T> {
+        let mut statement = self.0.prepare_cached(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let rows = statement.query_map((), read).and_then(Iterator::collect);
+        rows.unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    #[track_caller]
+    fn one<T>(&self, sql: &str, read: impl FnMut(&Row) -> rusqlite::Result<T>) -> T {
+        self.all(sql, read).into_iter().next().unwrap_or_else(|| panic!("{sql}: no row"))
+    }
+}
+
+/// A job file with jobs of many kinds.
+pub const MANY_KINDS: &str = r#"
+[jobs.push]
+description = "Pushes"
+command = "echo trying; echo broken >&2; echo message=no route >> $RUNNER_REPORT; exit 22"
+queue = "net"
+backoff = ["20ms"]
+timeout = "30s"
+exit_codes = { 22 = "HTTP_ERROR" }
+[jobs.fine]
+command = "echo result=42 >> $RUNNER_REPORT"
+unique_key = "fine"
+[jobs.later]
+command = ["touch", "a file"]
+priority = 3
+queue = "files"
+expires_in = "2h"
+[jobs.once]
+command = "kill -KILL $$"
+retryable = false
+"#;
+
+/// A database with jobs 1 push dead, 2 fine succeeded, 3 later scheduled, 4 once dead, 5 fine cancelled.
+pub fn many_kinds() -> Sandbox {
+    let sandbox = Sandbox::new(MANY_KINDS);
+    sandbox.run("enqueue push fine").ok();
+    sandbox.add("later --in 1h");
+    sandbox.add("once");
+    sandbox.run("work -j1 --drain --queue default --queue net").exits(1);
+    sandbox.add("fine");
+    sandbox.run("cancel 5").ok();
+    sandbox
 }

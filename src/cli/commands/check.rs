@@ -1,4 +1,4 @@
-//! `runner check`
+//! `runner check`: validates a job file, and shows what it declares.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,23 +9,23 @@ use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
 use crate::cli::commands::apply;
-use crate::cli::definition_text::{print_command, print_policy};
+use crate::cli::definition::{print_command, print_policy};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
-use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobSpec, RetryPolicy, ScheduleText, Strategy};
-use crate::store::{Applied, Declarations, Kind, Store};
-use crate::text::{Millis, counted, human_size, local_time, safe_line};
+use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, ScheduleText, Strategy};
+use crate::store::{Applied, AppliedKind, Declarations};
+use crate::text::{Millis, counted, human_size, local_time, safe_line, time_zone};
 
-/// Rows of the delay table as text; a long budget goes on like its last rows.
+/// The most rows of the delay table on a screen, because later delays are like the last ones shown.
 const MAX_ROWS: u32 = 12;
 
-/// The next times of a schedule that are shown.
+/// How many next times of a schedule are shown.
 const NEXT_TIMES: usize = 3;
 
-/// Rows of the delay table as JSON.
+/// The most rows of the delay table as JSON.
 const MAX_DELAYS: usize = 1_000;
 
 /// Validates a job file; prints the resolved policy and the delays of each job.
@@ -33,7 +33,7 @@ pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus
     let file = locate::named_job_file(global, args.path.as_deref())?;
     if out.json && !out.quiet {
         for job in &file.jobs {
-            out.object(&job_json(&job.spec))?;
+            out.object(&job_json(&job.definition))?;
         }
     } else if !out.quiet {
         show(out, &file)?;
@@ -58,7 +58,7 @@ fn show(out: &mut Output, file: &JobFile) -> Written {
     Ok(())
 }
 
-/// Says which schedules and queue limits the database has in another form. Silent if there is no database to compare with.
+/// Names the schedules and queue limits that differ from those of the database, if there is one.
 fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written {
     let store = locate::open_if_there(global).ok().flatten();
     let rows = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
@@ -66,8 +66,8 @@ fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written 
     let applied: Vec<_> = rows.iter().filter(|row| row.file == path).collect();
     let mut stale: Vec<_> = apply::stale(&applied, file).into_iter().map(str::to_owned).collect();
     let declared = Declarations { file: &path, schedules: &[], queues: &file.queues };
-    let queues = store.and_then(|store| Store::plan_apply(Some(&store), declared, clock::now()).ok());
-    let differs = |it: &Applied| matches!(it.kind, Kind::Queue { before, after } if before != after);
+    let queues = store.and_then(|mut store| store.rehearse(|store| store.apply(declared)).ok()?.ok());
+    let differs = |it: &Applied| matches!(it.kind, AppliedKind::Queue { before, after } if before != after);
     let queues = queues.unwrap_or_default().into_iter().filter(differs);
     stale.extend(queues.map(|queue| format!("queue {}", queue.name)));
     if !stale.is_empty() {
@@ -82,25 +82,25 @@ fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written 
 }
 
 fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
-    let spec = &job.spec;
-    let mut heading = out.paint(Style::Strong, &spec.name);
+    let definition = &job.definition;
+    let mut heading = out.paint(Style::Strong, &definition.name);
     if let Some(description) = &job.description {
         let _ = write!(heading, " - {}", safe_line(description));
     }
     out.line(heading)?;
-    print_command(out, spec, &[])?;
-    out.fact("queue", &format!("{}, priority {}", spec.queue, spec.priority))?;
-    out.fact("limits", &limits(spec))?;
-    if spec.cwd != Bytes::from(dir.as_os_str()) {
-        out.fact("cwd", &spec.cwd.to_text())?;
+    print_command(out, definition, &[])?;
+    out.fact("queue", &format!("{}, priority {}", definition.queue, definition.priority))?;
+    out.fact("limits", &limits(definition))?;
+    if definition.cwd != Bytes::from(dir.as_os_str()) {
+        out.fact("cwd", &safe_line(&definition.cwd.to_text()))?;
     }
-    if !spec.env.is_empty() {
-        out.fact("env", &env_names(spec).join(", "))?;
+    if !definition.env.is_empty() {
+        out.fact("env", &safe_line(&env_names(definition).join(", ")))?;
     }
-    if let Some(key) = &spec.unique_key {
+    if let Some(key) = &definition.unique_key {
         out.fact("unique", key)?;
     }
-    let ExitRules { success, job: codes, file: codes_of_all, default } = &spec.exit;
+    let ExitRules { success, job: codes, file: codes_of_all, default } = &definition.exit;
     if *success != ExitRules::default().success {
         out.fact("success", &format!("exit status {}", list(success)))?;
     }
@@ -112,34 +112,26 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     if !job.after.is_empty() {
         out.fact("after", &job.after.join(", "))?;
     }
-    if let Some(alert) = &spec.on_dead {
-        out.fact("on_dead", alert.name())?;
+    if let Some(alert) = &definition.on_dead {
+        out.fact("on_dead", &alert.name)?;
     }
     if let Some(schedule) = &job.schedule {
         show_schedule(out, schedule)?;
     }
-    print_policy(out, &spec.policy)?;
-    let runs = spec.policy.runs();
-    if runs < 2 {
+    print_policy(out, &definition.policy)?;
+    let max_attempts = definition.policy.max_attempts();
+    if max_attempts < 2 {
         return Ok(());
     }
-    let mut table = Table::new(&[
-        Column::new("  after attempt"),
-        Column::new("delay").right(),
-        Column::new("from").right(),
-        Column::new("to").right(),
-    ]);
-    for row in delays(&spec.policy).take(MAX_ROWS as usize) {
-        table.row(vec![
-            format!("  {}", row.after_attempt),
-            row.nominal_ms.to_string(),
-            row.min_ms.to_string(),
-            row.max_ms.to_string(),
-        ]);
-    }
+    let mut table = Table::new()
+        .column(Column::new("  after attempt"), |row: &DelayJson| format!("  {}", row.after_attempt))
+        .column(Column::new("delay").right(), |row| row.nominal_ms.to_string())
+        .column(Column::new("from").right(), |row| row.min_ms.to_string())
+        .column(Column::new("to").right(), |row| row.max_ms.to_string());
+    table.rows(&delays(&definition.policy).take(MAX_ROWS as usize).collect::<Vec<_>>());
     table.print(out)?;
-    if runs - 1 > MAX_ROWS {
-        out.line(format!("  … and {} more; --json shows them", runs - 1 - MAX_ROWS))?;
+    if max_attempts - 1 > MAX_ROWS {
+        out.line(format!("  … and {} more; --json shows them", max_attempts - 1 - MAX_ROWS))?;
     }
     Ok(())
 }
@@ -150,24 +142,25 @@ fn show_schedule(out: &mut Output, text: &ScheduleText) -> Written {
     let missed = text.missed.as_str();
     out.fact("schedule", &format!("{}{zone}, missed times run: {missed}", safe_line(&text.schedule)))?;
     let times = text
-        .parse()
+        .parse(time_zone)
         .map(|schedule| schedule.upcoming(clock::now()).take(NEXT_TIMES).map(local_time).collect());
     out.fact("next", &times.unwrap_or_else(|_| Vec::new()).join(", "))
 }
 
-fn limits(spec: &JobSpec) -> String {
-    let timeout = spec.timeout.map_or_else(|| "no timeout".to_owned(), |span| format!("timeout {span}"));
-    let expires = spec.expires_in.map(|span| format!(", expires in {span}")).unwrap_or_default();
-    let kept = match spec.output_limit {
-        JobSpec::DEFAULT_OUTPUT_LIMIT => String::new(),
+fn limits(definition: &JobDefinition) -> String {
+    let timeout =
+        definition.timeout.map_or_else(|| "no timeout".to_owned(), |span| format!("timeout {span}"));
+    let expires = definition.expires_in.map(|span| format!(", expires in {span}")).unwrap_or_default();
+    let kept = match definition.output_limit {
+        JobDefinition::DEFAULT_OUTPUT_LIMIT => String::new(),
         bytes => format!(", {} of each stream kept", human_size(bytes)),
     };
-    format!("{timeout}, grace {}{expires}{kept}", spec.grace_period)
+    format!("{timeout}, grace {}{expires}{kept}", definition.grace_period)
 }
 
-/// The names alone: values may be secrets.
-fn env_names(spec: &JobSpec) -> Vec<String> {
-    spec.env.keys().map(Bytes::to_text).collect()
+/// The names of the variables. Their values are not shown, because they may be secrets.
+fn env_names(definition: &JobDefinition) -> Vec<String> {
+    definition.env.keys().map(Bytes::to_text).collect()
 }
 
 fn list(statuses: &[u8]) -> String {
@@ -183,31 +176,31 @@ struct DelayJson {
     max_ms: Millis,
 }
 
-/// The delays between the runs of a budget.
+/// The delays between the attempts of a budget.
 fn delays(policy: &RetryPolicy) -> impl Iterator<Item = DelayJson> {
-    (1..policy.runs()).map(|n| {
+    (1..policy.max_attempts()).map(|n| {
         let nominal_ms = policy.backoff.strategy.nominal(n);
         let (min_ms, max_ms) = policy.backoff.window(nominal_ms);
         DelayJson { after_attempt: n, nominal_ms, min_ms, max_ms }
     })
 }
 
-fn job_json(spec: &JobSpec) -> Value {
-    let policy = &spec.policy;
+fn job_json(definition: &JobDefinition) -> Value {
+    let policy = &definition.policy;
     json!({
-        "name": spec.name,
+        "name": definition.name,
         "policy": {
             "retryable": policy.retryable,
-            "max_attempts": policy.runs(),
+            "max_attempts": policy.max_attempts(),
             "backoff": backoff_json(&policy.backoff),
             "auto_retry_for": policy.auto_retry_for,
             "never_retry_for": policy.never_retry_for,
         },
         "delays": delays(policy).take(MAX_DELAYS).collect::<Vec<_>>(),
-        "cwd": spec.cwd,
-        "env": env_names(spec),
-        "unique_key": spec.unique_key,
-        "success_exit_codes": spec.exit.success,
+        "cwd": definition.cwd,
+        "env": env_names(definition),
+        "unique_key": definition.unique_key,
+        "success_exit_codes": definition.exit.success,
     })
 }
 

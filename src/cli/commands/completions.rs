@@ -1,8 +1,8 @@
-//! `runner completions`, and the answers to the shells that run the printed script.
+//! `runner completions`: prints the script for a shell, and answers when that script asks for candidates.
 //!
 //! The script of a shell calls runner back with [`SHELL_VARIABLE`] in the environment and the words of the command line after
-//! `--`. Clap knows the verbs and options; the names, queues and ids come from the job file and the database. Whatever
-//! goes wrong, a person who presses TAB sees no error.
+//! `--`. Clap completes verbs and options; [`candidates`] adds names, queues and ids from the job file and the database.
+//! It never prints an error, because that would appear in the command line that is being typed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -21,18 +21,17 @@ use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::Output;
 use crate::clock;
-use crate::jobfile::Declared;
 use crate::model::{JobState, signal};
-use crate::store::{Filter, JobRow, Overview, StateFilter, Store};
+use crate::store::{self, Filter, FilterColumn, JobRow, Overview, StateFilter, Store};
 use crate::text::safe_line;
 
-/// The variable with the name of the shell that asks.
+/// The environment variable in which the script passes the name of its shell.
 const SHELL_VARIABLE: &str = "_RUNNER_COMPLETE";
 
-/// A script calls runner back by name, so that a script that was kept finds a newer runner.
+/// The script calls runner by name, not by path, so that a script that was saved keeps working after an upgrade.
 const PROGRAM: &str = "runner";
 
-/// The newest ids that are offered.
+/// At most this many ids are offered, those of the newest jobs.
 const MAX_IDS: usize = 100;
 
 /// Prints the script for a shell.
@@ -44,21 +43,21 @@ pub fn run(args: &Completions, out: &mut Output) -> Result<ExitStatus> {
         .context("could not write the completions")?;
     out.bytes(&script)?;
     if args.shell == Shell::Zsh {
-        // zsh runs a file in $fpath for the first TAB itself, which needs an answer too.
+        // If the script is a file in $fpath, zsh runs it at the first TAB and expects that run to answer.
         out.line("[[ ${funcstack[1]} == _runner ]] && _clap_dynamic_completer_runner \"$@\"")?;
     }
     Ok(ExitStatus::SUCCESS)
 }
 
-/// Answers a shell that asks for candidates; none if no shell asks.
+/// Answers a shell that asks for candidates; `None` if this is an ordinary call.
 pub fn answer() -> Option<ExitStatus> {
     let name = env::var_os(SHELL_VARIABLE).filter(|shell| !shell.is_empty())?;
-    // Half-typed words may trip the engine; keep the backtrace off the command line.
+    // Clap may panic on half-typed words. The message must not appear on the command line.
     panic::set_hook(Box::new(|_| {}));
     let answer = shell(name.to_str().unwrap_or_default())
         .and_then(|shell| panic::catch_unwind(AssertUnwindSafe(|| complete(shell))).ok().flatten());
     let written = answer.is_some_and(|answer| io::stdout().write_all(&answer).is_ok());
-    Some(if written { ExitStatus::SUCCESS } else { ExitStatus::NO })
+    Some(if written { ExitStatus::SUCCESS } else { ExitStatus::FAILED })
 }
 
 fn shell(name: &str) -> Option<&'static dyn EnvCompleter> {
@@ -69,7 +68,7 @@ fn shell(name: &str) -> Option<&'static dyn EnvCompleter> {
 fn complete(shell: &dyn EnvCompleter) -> Option<Vec<u8>> {
     let words: Vec<OsString> = env::args_os().skip_while(|word| word != "--").skip(1).collect();
     words.first()?;
-    let words = joined(words);
+    let words = without_equals_signs(words);
     let mut command = command(&Arc::new(Typed::new(&words)));
     if words.last().is_none_or(|word| word.is_empty()) {
         command = without_options(command).disable_help_flag(true).disable_version_flag(true);
@@ -80,32 +79,34 @@ fn complete(shell: &dyn EnvCompleter) -> Option<Vec<u8>> {
     Some(answer)
 }
 
-/// The command line, with the candidates for its values.
+/// The command line with candidates for the values of its arguments.
 fn command(typed: &Arc<Typed>) -> Command {
     let cli = Cli::command().mut_args(|option| option.hide(false));
-    // The words after `--` belong to a command.
+    // The words after `--` are a command or its arguments, most often files.
     if typed.has("--") {
         let path = |word: Arg| if word.is_positional() { word.value_hint(ValueHint::AnyPath) } else { word };
         return cli.mut_subcommand("enqueue", |verb| verb.mut_args(path));
     }
-    VALUES.iter().fold(cli, |command, (verb, argument, candidates)| {
-        let typed = Arc::clone(typed);
-        let words = ArgValueCandidates::new(move || candidates(&typed));
-        // Not `mut_arg`, which puts the argument behind all others: positional ones have an order.
-        let add = |known: Arg| if known.get_id() == argument { known.add(words.clone()) } else { known };
-        command.mut_subcommand(verb, |verb| verb.mut_args(add))
+    cli.mut_subcommands(|verb| {
+        let name = verb.get_name().to_owned();
+        // Not `mut_arg`, which would put the argument behind all others: positional ones have an order.
+        verb.mut_args(|known| {
+            let Some(candidates) = candidates(&name, known.get_id().as_str()) else { return known };
+            let typed = Arc::clone(typed);
+            known.add(ArgValueCandidates::new(move || candidates(&typed)))
+        })
     })
 }
 
-/// Options are not offered before a dash is typed.
+/// Hides the options, which are offered only once a dash is typed.
 fn without_options(command: Command) -> Command {
     let hide = |known: Arg| if known.is_positional() { known } else { known.hide(true) };
     command.mut_args(hide).mut_subcommands(without_options)
 }
 
-/// bash splits `--queue=net` into three words and has counted them. This puts a flag without effect in front, then the
-/// option and its value.
-fn joined(mut words: Vec<OsString>) -> Vec<OsString> {
+/// bash passes `--queue=net` as three words, and the index of the word to complete. This replaces the `=` by a flag without
+/// effect in front of the option, so that the value follows its option and the index stays right.
+fn without_equals_signs(mut words: Vec<OsString>) -> Vec<OsString> {
     for at in 1..words.len() {
         if words[at] == "=" && words[at - 1].to_string_lossy().starts_with("--") {
             words[at] = "--quiet".into();
@@ -115,7 +116,7 @@ fn joined(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// The words that are typed so far. A file that they name and that cannot be read counts as empty.
+/// The command line as it is typed so far. A database or job file that cannot be read counts as empty.
 struct Typed {
     words: Vec<OsString>,
     global: Global,
@@ -132,10 +133,6 @@ impl Typed {
         self.words.iter().any(|typed| typed == word)
     }
 
-    fn declared(&self) -> Vec<Declared> {
-        locate::job_file(&self.global).map(|file| file.jobs).unwrap_or_default()
-    }
-
     fn overview(&self) -> Overview {
         self.store().and_then(|store| store.overview(clock::now()).ok()).unwrap_or_default()
     }
@@ -147,52 +144,43 @@ impl Typed {
 
 type Candidates = fn(&Typed) -> Vec<CompletionCandidate>;
 
-/// Verb, argument, and its candidates.
-const VALUES: [(&str, &str, Candidates); 29] = [
-    ("enqueue", "names", declared),
-    ("enqueue", "queue", queues),
-    ("enqueue", "on_conflict", |_| words(["skip", "replace", "error"])),
-    ("enqueue", "after", |typed| {
-        let is_id = |word: &CompletionCandidate| word.get_value().as_encoded_bytes()[0].is_ascii_digit();
-        jobs(typed, &[]).into_iter().filter(is_id).collect()
-    }),
-    ("work", "queue", queues),
-    ("inspect", "what", |typed| {
-        let lists = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
-        words(lists).into_iter().chain(jobs(typed, &[])).collect()
-    }),
-    ("inspect", "state", |_| words(StateFilter::words())),
-    ("inspect", "name", declared),
-    ("inspect", "queue", queues),
-    ("inspect", "error_code", dead_codes),
-    ("logs", "which", |typed| jobs(typed, &[])),
-    ("wait", "jobs", |typed| jobs(typed, &[JobState::Pending, JobState::Running])),
-    ("cancel", "jobs", |typed| jobs(typed, &[JobState::Pending, JobState::Running])),
-    ("retry", "jobs", |typed| {
-        let waiting: &[JobState] = &[JobState::Pending];
-        jobs(typed, if typed.has("--now") { waiting } else { &[JobState::Dead, JobState::Cancelled] })
-    }),
-    ("resolve", "jobs", |typed| jobs(typed, &[JobState::Dead])),
-    ("retry", "name", declared),
-    ("retry", "error_code", dead_codes),
-    ("resolve", "name", declared),
-    ("resolve", "error_code", dead_codes),
-    ("explain", "what", |typed| {
-        let mut all: Vec<_> = declared(typed).into_iter().chain(jobs(typed, &[])).collect();
-        let mut seen = BTreeSet::new();
-        all.retain(|candidate| seen.insert(candidate.get_value().to_owned()));
-        all
-    }),
-    ("explain", "signal", |_| words((1..=31).map(signal::name))),
-    ("prune", "state", |_| words(["succeeded", "cancelled", "dead"])),
-    ("prune", "name", declared),
-    ("prune", "queue", queues),
-    ("pause", "queue", |typed| words(&queue_names(typed) - &paused(typed))),
-    ("limit", "queue", queues),
-    ("resume", "queue", |typed| words(paused(typed))),
-    ("pause", "schedule", |typed| words(schedules(typed, false))),
-    ("resume", "schedule", |typed| words(schedules(typed, true))),
-];
+/// The function that finds the candidates for an argument of a verb; `None` if clap knows them itself.
+fn candidates(verb: &str, argument: &str) -> Option<Candidates> {
+    const UNFINISHED: &[JobState] = &[JobState::Pending, JobState::Running];
+    Some(match (verb, argument) {
+        ("enqueue", "name") => return None,
+        ("enqueue", "names") | (_, "name") => declared,
+        ("enqueue", "on_conflict") => |_| words(["skip", "replace", "error"]),
+        ("enqueue", "after") => |typed| words(newest(typed, &[]).iter().map(|job| job.id.to_string())),
+        ("explain", "what") => |typed| {
+            let mut all: Vec<_> = declared(typed).into_iter().chain(jobs(typed, &[])).collect();
+            let mut seen = BTreeSet::new();
+            all.retain(|candidate| seen.insert(candidate.get_value().to_owned()));
+            all
+        },
+        ("explain", "signal") => |_| words((1..=31).map(signal::name)),
+        ("inspect", "what") => |typed| {
+            let lists = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
+            words(lists).into_iter().chain(jobs(typed, &[])).collect()
+        },
+        ("inspect", "state") => |_| words(StateFilter::words()),
+        ("logs", "which") => |typed| jobs(typed, &[]),
+        ("pause", "queue") => |typed| words(&queue_names(typed) - &paused(typed)),
+        ("pause", "schedule") => |typed| words(schedules(typed, false)),
+        ("prune", "state") => |_| words(["succeeded", "cancelled", "dead"]),
+        ("resolve", "jobs") => |typed| jobs(typed, &[JobState::Dead]),
+        ("resume", "queue") => |typed| words(paused(typed)),
+        ("resume", "schedule") => |typed| words(schedules(typed, true)),
+        ("retry", "jobs") => |typed| {
+            let pending: &[JobState] = &[JobState::Pending];
+            jobs(typed, if typed.has("--now") { pending } else { &[JobState::Dead, JobState::Cancelled] })
+        },
+        ("wait" | "cancel", "jobs") => |typed| jobs(typed, UNFINISHED),
+        (_, "queue") => |typed| words(queue_names(typed)),
+        (_, "error_code") => |typed| words(typed.overview().dead_by_error_code.into_keys()),
+        _ => return None,
+    })
+}
 
 fn words<S: Into<String>>(words: impl IntoIterator<Item = S>) -> Vec<CompletionCandidate> {
     words.into_iter().map(|word| CompletionCandidate::new(word.into())).collect()
@@ -203,19 +191,15 @@ fn with_help(word: &str, help: &str) -> CompletionCandidate {
 }
 
 fn declared(typed: &Typed) -> Vec<CompletionCandidate> {
-    let jobs = typed.declared();
-    jobs.iter().map(|job| with_help(&job.spec.name, job.description.as_deref().unwrap_or("a job"))).collect()
-}
-
-fn queues(typed: &Typed) -> Vec<CompletionCandidate> {
-    words(queue_names(typed))
+    let jobs = locate::job_file(&typed.global).map(|file| file.jobs).unwrap_or_default();
+    jobs.iter()
+        .map(|job| with_help(&job.definition.name, job.description.as_deref().unwrap_or("a job")))
+        .collect()
 }
 
 /// The queues of the job file and of the database.
 fn queue_names(typed: &Typed) -> BTreeSet<String> {
-    let file = locate::job_file(&typed.global).ok();
-    let (jobs, limited) = file.map(|file| (file.jobs, file.queues)).unwrap_or_default();
-    let declared = jobs.into_iter().map(|job| job.spec.queue).chain(limited.into_keys());
+    let declared = locate::declared_values(&typed.global, FilterColumn::Queue).into_iter();
     declared.chain(typed.overview().queues.into_iter().map(|queue| queue.name)).collect()
 }
 
@@ -223,44 +207,31 @@ fn paused(typed: &Typed) -> BTreeSet<String> {
     typed.overview().queues.into_iter().filter(|queue| queue.paused).map(|queue| queue.name).collect()
 }
 
-/// The schedules that are paused, or that are not.
+/// The schedules that are paused, or those that are not.
 fn schedules(typed: &Typed, paused: bool) -> Vec<String> {
     let rows = typed.store().and_then(|store| store.schedules().ok()).unwrap_or_default();
     rows.into_iter().filter(|row| row.paused == paused).map(|row| row.name().to_owned()).collect()
 }
 
-fn dead_codes(typed: &Typed) -> Vec<CompletionCandidate> {
-    words(typed.overview().dead_by_error_code.into_keys())
-}
-
-/// The ids of jobs in these states, or in any, the newest first, and then their names.
-fn jobs(typed: &Typed, states: &[JobState]) -> Vec<CompletionCandidate> {
+/// The newest jobs in these states, or in any.
+fn newest(typed: &Typed, states: &[JobState]) -> Vec<JobRow> {
     let states = states.iter().copied().map(StateFilter::State).collect();
     let filter = Filter { states, ..Filter::default() };
-    let read = |store: Store| store.jobs_page(&filter, None, MAX_IDS, clock::now()).ok();
-    let (jobs, _) = typed.store().and_then(read).unwrap_or_default();
-    let id = |job: &JobRow| with_help(&job.id.to_string(), &format!("{}, {}", job.spec.name, job.status()));
+    let read = |store: Store| -> Option<Vec<JobRow>> {
+        store.jobs(&filter, MAX_IDS, clock::now()).ok()?.collect::<store::Result<_>>().ok()
+    };
+    typed.store().and_then(read).unwrap_or_default()
+}
+
+/// The ids of the newest jobs in these states, or in any, and then their names.
+fn jobs(typed: &Typed, states: &[JobState]) -> Vec<CompletionCandidate> {
+    let jobs = newest(typed, states);
+    let id =
+        |job: &JobRow| with_help(&job.id.to_string(), &format!("{}, {}", job.definition.name, job.status()));
     let mut names = BTreeMap::new();
     for job in &jobs {
-        names.entry(&job.spec.name).or_insert(job.id);
+        names.entry(&job.definition.name).or_insert(job.id);
     }
     let name = |(name, id): (&String, i64)| with_help(name, &format!("job {id}"));
     jobs.iter().map(id).chain(names.into_iter().map(name)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_known_argument_exists() {
-        let command = command(&Arc::new(Typed::new(&[])));
-        for (verb, argument, _) in VALUES {
-            let verb = command.find_subcommand(verb).unwrap_or_else(|| panic!("no verb {verb}"));
-            let named = verb.get_arguments().find(|known| known.get_id() == argument);
-            let named = named.unwrap_or_else(|| panic!("{} has no {argument}", verb.get_name()));
-            assert!(named.get::<ArgValueCandidates>().is_some(), "{} {argument}", verb.get_name());
-        }
-        command.debug_assert();
-    }
 }

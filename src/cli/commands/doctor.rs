@@ -1,4 +1,4 @@
-//! `runner doctor`: where everything is and why, and whether every rule holds.
+//! `runner doctor`: which files are used and why, and whether every rule of the database holds.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,15 +11,14 @@ use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written};
-use crate::cli::status_text::no_worker;
-use crate::cli::worker_status::{WorkerStatus, worker_statuses};
+use crate::cli::status::{WorkerStatus, no_worker_text, worker_statuses};
 use crate::clock;
-use crate::jobfile::JobFile;
+use crate::jobfile::{JobFile, JobFileError};
 use crate::store::{Finding, QueueRow, Store, StoreError};
 use crate::text::{counted, human_size, safe_line};
 use crate::worker::Liveness;
 
-/// The facts, and the problems found in them.
+/// The result of all checks.
 #[derive(Debug, Default, Serialize)]
 struct Report {
     db: String,
@@ -38,7 +37,7 @@ struct Report {
     notes: Vec<String>,
 }
 
-/// Checks everything; exit 1 if a rule is broken, or, if strict, if a note stands.
+/// Checks everything. The exit status is 1 if a rule is broken, and with `--strict` also if there is a note.
 pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatus> {
     let mut report = Report { sqlite: rusqlite::version(), ..Report::default() };
     let file = locate::store_file(global)?;
@@ -65,7 +64,7 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
         show(out, &report)?;
     }
     out.flush()?;
-    Ok(if is_well { ExitStatus::SUCCESS } else { ExitStatus::NO })
+    Ok(if is_well { ExitStatus::SUCCESS } else { ExitStatus::FAILED })
 }
 
 impl Report {
@@ -88,7 +87,15 @@ fn db_from(global: &Global) -> &'static str {
 }
 
 fn check_job_file(global: &Global, report: &mut Report) {
-    let Ok(path) = locate::job_file_path(global) else { return };
+    let path = match locate::job_file_path(global) {
+        Ok(path) => path,
+        Err(error) => {
+            if let Some(untrusted @ JobFileError::Untrusted { .. }) = error.downcast_ref() {
+                report.problem("nobody else may write the job file", untrusted.to_string());
+            }
+            return;
+        }
+    };
     report.job_file = Some(path.display().to_string());
     report.job_file_from = match global.file {
         Some(_) => "--file",
@@ -126,10 +133,11 @@ fn check_mode(path: &Path, wanted: u32, report: &mut Report) {
     }
 }
 
-/// A dead worker's jobs stay running until another worker recovers them: wrong only if no worker is alive.
+/// Reports running jobs whose worker is dead. If another worker is alive this is no problem, because that one recovers
+/// them.
 fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
-    for worker in workers.iter().filter(|worker| worker.running > 0) {
-        let jobs = counted(worker.running, "job");
+    for worker in workers.iter().filter(|worker| worker.row.running > 0) {
+        let jobs = counted(worker.row.running, "job");
         match worker.liveness {
             Liveness::OfOriginal => {
                 let original = worker.row.db.display();
@@ -147,13 +155,13 @@ fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
     }
 }
 
-/// Notes jobs that wait, and that no worker would take. A paused queue is meant to wait.
+/// Notes pending jobs that no worker would take. Paused queues are left out, because their jobs are meant to wait.
 fn note_waiting_jobs(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
     for QueueRow { name, paused, counts, .. } in store.overview(clock::now())?.queues {
         let (due, later) = (counts.ready, counts.scheduled + counts.retrying);
         if due + later > 0
             && !paused
-            && let Some(why) = no_worker(&name, workers)
+            && let Some(why) = no_worker_text(&name, workers)
         {
             report.notes.push(format!("{} due, {later} later: {why}", counted(due, "job")));
         }
@@ -161,7 +169,7 @@ fn note_waiting_jobs(store: &Store, workers: &[WorkerStatus], report: &mut Repor
     Ok(())
 }
 
-/// Notes schedules that no worker fires. Any worker fires all of them.
+/// Notes schedules while no worker is alive. Any worker fires all schedules, whatever its queues.
 fn note_schedules(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
     let schedules = store.schedules()?;
     let waiting = schedules.iter().filter(|row| row.next_at.is_some() && !row.paused).count();

@@ -1,4 +1,4 @@
-//! `runner enqueue`: options become jobs, jobs go to disk, ids are printed.
+//! `runner enqueue`: makes jobs of names and options (`plan`, `batch`), puts them on disk, and prints their ids.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -7,26 +7,24 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use crate::cli::args::{Enqueue, Global, WaitOptions};
-use crate::cli::definition_text::command_line;
+use crate::cli::commands::wait::{Waiter, final_text};
+use crate::cli::definition::command_line;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::options::JobOptions;
 use crate::cli::output::{
-    Bar, Output, StreamCursor, Written, attempt_json, job_json, planned_job_json, print_on_stderr, warn,
-    with_output,
+    Bar, Output, StreamCursor, Written, attempt_json, job_json, print_on_stderr, warn, with_output,
 };
 use crate::cli::plan::Planner;
-use crate::cli::waiter::{Waiter, final_text};
 use crate::cli::{batch, locate};
 use crate::clock;
 use crate::model::{Attempt, Command, JobState};
-use crate::store::{After, Enqueued, JobRow, NewJob, Store, StoreError};
-use crate::text::{Timestamp, counted, local_time, safe_line};
-use crate::wake;
+use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
+use crate::text::{counted, local_time, safe_line};
 
-/// The most bytes of standard input that are kept; the schema refuses more.
+/// The longest standard input; the schema of the database refuses more.
 const MAX_STDIN_BYTES: usize = 16 << 20;
 
-/// Holders of keys that are named one by one.
+/// Warnings name at most this many earlier jobs that hold a key, and count the others.
 const MAX_NAMED: usize = 5;
 
 pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStatus> {
@@ -37,25 +35,19 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
             bail!(CliError::usage("--stdin is for a single job"));
         };
         job.stdin = Some(read_input()?);
-        // Due times count from the end of the input.
+        // `--in` counts from the end of the input, which may take long to arrive.
         job.run_at = args.options.run_at(clock::now());
     }
     if args.dry_run {
-        if !out.quiet {
-            show_plan(out, &jobs, clock::now())?;
-        }
-        return Ok(ExitStatus::SUCCESS);
+        return rehearse(global, &jobs, out);
     }
     let mut store = locate::open_or_create(global)?;
     let mut bar = Bar::new(global, "{pos} of {len} written");
     let mut on_progress = |done| bar.set(done as u64, jobs.len() as u64);
-    let enqueued = store.enqueue(&jobs, &clock::now, &mut on_progress);
+    let enqueued = store.enqueue(&jobs, &mut on_progress);
     let enqueued = enqueued.map_err(|error| enqueue_failure(&store, error))?;
     drop(bar);
     store.check_path()?;
-    if enqueued.iter().any(|job| job.created) {
-        wake::wake_workers(&store.file().run_dir());
-    }
     if !out.quiet {
         warn_of_held_keys(&store, &jobs, &enqueued)?;
     }
@@ -68,7 +60,8 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
     Ok(ExitStatus::SUCCESS)
 }
 
-/// The holder of the key may be a job of this call, which was not enqueued: its id means nothing.
+/// The error of a failed enqueue. If the owner of the key is another job of this call, its id is not shown, because the
+/// whole call was rolled back and no job has that id.
 fn enqueue_failure(store: &Store, error: StoreError) -> anyhow::Error {
     match &error {
         StoreError::KeyHeld { key, holder, .. } if matches!(store.job(*holder, clock::now()), Ok(None)) => {
@@ -80,10 +73,11 @@ fn enqueue_failure(store: &Store, error: StoreError) -> anyhow::Error {
     }
 }
 
-/// Waits for the jobs, also for earlier jobs that hold a key.
+/// Waits for the jobs, or for the earlier jobs that hold their keys, and warns about each that did not succeed.
 fn wait(out: &mut Output, store: &mut Store, ids: &[i64], args: WaitOptions) -> Result<ExitStatus> {
     Waiter::new(args.wait_timeout, out.quiet)?.wait_for(store, ids, &mut |store, job, last| {
-        // A person cancelled the job and knows; cron need not mail it.
+        // With --quiet a cancelled job is not reported, because cron would send mail about what somebody did on
+        // purpose.
         if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && out.quiet) {
             return Ok(());
         }
@@ -97,15 +91,14 @@ fn wait(out: &mut Output, store: &mut Store, ids: &[i64], args: WaitOptions) -> 
     })
 }
 
-/// Prints the output of the last attempt, each stream on its own.
+/// Prints what the last attempt wrote, each stream to the same stream of this program.
 fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: &Attempt) -> Written {
     let output = store.output(last.job_id, last.number)?;
     if out.json {
-        let last = attempt_json(&job.spec.name, last, job.spec.policy.runs());
-        out.object(&with_output(last, &output))?;
+        out.object(&with_output(attempt_json(job, Some(last)), &output))?;
         return out.flush();
     }
-    // An attempt that could not be started has only a message.
+    // An attempt that could not be started has a message and no output.
     if let Some(message) = &last.message {
         warn(&format!("attempt {}: {}", last.number, safe_line(message)));
     }
@@ -114,7 +107,7 @@ fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: &Attempt) ->
     print_on_stderr(&output.stderr)
 }
 
-/// All of standard input.
+/// Reads all of standard input.
 fn read_input() -> Result<Vec<u8>> {
     let mut input = Vec::new();
     let limit = MAX_STDIN_BYTES as u64 + 1;
@@ -141,7 +134,7 @@ fn plan(global: &Global, args: &Enqueue) -> Result<Vec<NewJob>> {
         options.command = Some(Command::Argv(std::mem::take(&mut options.args)));
     }
     if options.command.is_some() {
-        return Ok(vec![planner.job(Arc::new(planner.spec(&[&options])?), &[&options])?]);
+        return Ok(vec![planner.job(Arc::new(planner.definition(&[&options])?), &[&options])?]);
     }
     if let Some(name) = &options.name {
         bail!(
@@ -150,7 +143,7 @@ fn plan(global: &Global, args: &Enqueue) -> Result<Vec<NewJob>> {
         );
     }
     let names = if args.all {
-        planner.file()?.jobs.iter().map(|job| job.spec.name.clone()).collect()
+        planner.file()?.jobs.iter().map(|job| job.definition.name.clone()).collect()
     } else {
         args.names.clone()
     };
@@ -174,7 +167,7 @@ fn plan(global: &Global, args: &Enqueue) -> Result<Vec<NewJob>> {
     planner.declared_jobs(names, &options)
 }
 
-/// A key belongs to one job.
+/// Refuses keys for several jobs, because only one job can hold a key.
 fn check_keys(options: &JobOptions, single: bool) -> Result<()> {
     for (option, given) in [
         ("--unique-key", options.unique_key.is_some()),
@@ -187,14 +180,14 @@ fn check_keys(options: &JobOptions, single: bool) -> Result<()> {
     Ok(())
 }
 
-/// Warns of earlier jobs that hold a key, whose ids are printed in place of new ones.
-fn warn_of_held_keys(store: &Store, args: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
+/// Warns about earlier jobs that hold a key, because their ids are printed in place of new ones.
+fn warn_of_held_keys(store: &Store, wanted: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     let mut held = 0;
     for Enqueued { index, id, .. } in enqueued.iter().filter(|job| !job.created) {
         let Some(job) = store.job(*id, clock::now())? else { continue };
         held += 1;
         if held <= MAX_NAMED {
-            warn(&held_key(&args[*index], &job));
+            warn(&held_key(&wanted[*index], &job));
         }
     }
     if held > MAX_NAMED {
@@ -203,8 +196,8 @@ fn warn_of_held_keys(store: &Store, args: &[NewJob], enqueued: &[Enqueued]) -> R
     Ok(())
 }
 
-fn held_key(args: &NewJob, job: &JobRow) -> String {
-    let (kind, key) = match (&args.idempotency_key, &args.spec.unique_key) {
+fn held_key(wanted: &NewJob, job: &JobRow) -> String {
+    let (kind, key) = match (&wanted.idempotency_key, &wanted.definition.unique_key) {
         (Some(key), _) if job.idempotency_key.as_ref() == Some(key) => ("idempotency", key.as_str()),
         (_, key) => ("unique", key.as_deref().unwrap_or_default()),
     };
@@ -216,7 +209,7 @@ fn held_key(args: &NewJob, job: &JobRow) -> String {
     format!("nothing new: job {id} already holds the {kind} key {key:?}, {state} {since} {at}")
 }
 
-/// Prints the ids, on standard error if standard output fails: the jobs are on disk.
+/// Prints the ids. If standard output fails, they go to standard error, because the jobs are on disk all the same.
 fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Written {
     if out.quiet || enqueued.is_empty() {
         return Ok(());
@@ -240,30 +233,49 @@ fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
     Ok(object.to_string())
 }
 
-fn show_plan(out: &mut Output, jobs: &[NewJob], now: Timestamp) -> Written {
-    for job in jobs {
-        if out.json {
-            out.object(&planned_job_json(job, now))?;
-            continue;
-        }
-        let due = job.run_at.filter(|at| *at > now).map_or_else(|| "at once".to_owned(), local_time);
-        let attempts = counted(job.spec.policy.runs(), "attempt");
-        let after: Vec<String> = job
-            .after
-            .iter()
-            .map(|after| match *after {
-                After::Job(id) => format!("job {id}"),
-                After::InCall(index) => jobs[index].spec.name.clone(),
-            })
-            .collect();
-        let after = if after.is_empty() { after.join("") } else { format!(", after {}", after.join(", ")) };
-        out.line(format!(
-            "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {attempts}{after}",
-            job.spec.name,
-            safe_line(&command_line(&job.spec.command, &job.args)),
-            job.spec.queue,
-            job.spec.priority,
-        ))?;
+/// Enqueues the jobs in a transaction that is rolled back, and shows those that would be new.
+fn rehearse(global: &Global, jobs: &[NewJob], out: &mut Output) -> Result<ExitStatus> {
+    let mut store = locate::open_to_rehearse(global)?;
+    let planned = store.rehearse(|store| {
+        let enqueued = store.enqueue(jobs, &mut |_| {})?;
+        let rows = enqueued.iter().filter(|job| job.created).map(|job| store.job(job.id, clock::now()));
+        let rows = rows.collect::<store::Result<Vec<_>>>()?;
+        Ok((enqueued, rows.into_iter().flatten().collect::<Vec<_>>()))
+    })?;
+    let (enqueued, rows) = planned.map_err(|error| enqueue_failure(&store, error))?;
+    if out.quiet {
+        return Ok(ExitStatus::SUCCESS);
     }
-    out.flush()
+    for row in &rows {
+        show_planned(out, row, &rows)?;
+    }
+    out.flush()?;
+    warn_of_held_keys(&store, jobs, &enqueued)?;
+    Ok(ExitStatus::SUCCESS)
+}
+
+/// Shows a job that would be enqueued. `planned` has all of them, for the names of its dependencies: ids from a
+/// transaction that is rolled back mean nothing.
+fn show_planned(out: &mut Output, job: &JobRow, planned: &[JobRow]) -> Written {
+    let name_of = |id: i64| planned.iter().find(|other| other.id == id).map(|other| &other.definition.name);
+    if out.json {
+        let mut json = job_json(job);
+        json["id"] = json!(null);
+        json["enqueued_at"] = json!(null);
+        json["after"] = job.after.iter().filter(|id| name_of(**id).is_none()).copied().collect();
+        return out.object(&json);
+    }
+    let is_late = job.run_at > job.enqueued_at;
+    let due = if is_late { local_time(job.run_at) } else { "at once".to_owned() };
+    let attempts = counted(job.definition.policy.max_attempts(), "attempt");
+    let after = job.after.iter().map(|id| name_of(*id).map_or_else(|| format!("job {id}"), String::clone));
+    let after: Vec<String> = after.collect();
+    let after = if after.is_empty() { String::new() } else { format!(", after {}", after.join(", ")) };
+    out.line(format!(
+        "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {attempts}{after}",
+        job.definition.name,
+        safe_line(&command_line(&job.definition.command, &job.args)),
+        job.definition.queue,
+        job.definition.priority,
+    ))
 }

@@ -1,29 +1,26 @@
-//! `runner logs`: the output of an attempt; with `-f` through the retries of its job, until the job is final.
+//! `runner logs`: prints the output of an attempt. `-f` follows the job through its retries until its state is final.
 
 use std::io::{self, IsTerminal};
 
 use anyhow::{Result, bail};
 
 use crate::cli::args::{Global, Logs};
+use crate::cli::commands::wait::{Poller, final_text};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{
-    Output, StreamCursor, Written, attempt_json, keep_last_lines, running_attempt_json, warn, with_output,
-};
-use crate::cli::poll::Poller;
-use crate::cli::waiter::final_text;
+use crate::cli::output::{Output, StreamCursor, Written, attempt_json, keep_last_lines, warn, with_output};
 use crate::clock;
-use crate::model::decision_text;
-use crate::store::{self, JobRow, Store};
+use crate::model::{AttemptOutput, decision_text};
+use crate::store::{JobRow, Store};
 use crate::text::relative_time;
 
-/// The job, and the attempt if one was named.
+/// The id of the job, and the number of the attempt if one was named.
 type Which = (i64, Option<u32>);
 
 /// Prints the output of the last or the named attempt.
 pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus> {
     let store = locate::open(global)?;
-    let which = locate::job_or_attempt(global, &store, &args.which, clock::now())?;
+    let which = locate::job_or_attempt(&store, &args.which, clock::now())?;
     if args.follow {
         return follow(out, args, which, &store);
     }
@@ -32,7 +29,7 @@ pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus>
     if number == 0 {
         bail!(not_started(&job));
     }
-    let output = Reader::new(out, args, &store, which, number).print(&job, true)?;
+    let output = LogReader::new(out, args, &store, which, number).print(&job, true)?;
     let nothing = (args.stderr || output.stdout.is_empty()) && (args.stdout || output.stderr.is_empty());
     if nothing && !out.json && !out.quiet && io::stderr().is_terminal() {
         let id = job.id;
@@ -78,7 +75,7 @@ fn follow(out: &mut Output, args: &Logs, which: Which, store: &Store) -> Result<
         warn(&format!("job {id} has not been started yet; runner explain {id} says why"));
     }
     let number = attempt.unwrap_or(job.last_attempt().max(1));
-    let mut reader = Reader::new(out, args, store, which, number);
+    let mut reader = LogReader::new(out, args, store, which, number);
     while !reader.catch_up()? {
         if let Some(status) = poller.wait(store, None)? {
             return Ok(status);
@@ -91,28 +88,28 @@ fn follow(out: &mut Output, args: &Logs, which: Which, store: &Store) -> Result<
     Ok(ExitStatus::SUCCESS)
 }
 
-struct Reader<'a> {
+struct LogReader<'a> {
     out: &'a mut Output,
     args: &'a Logs,
     store: &'a Store,
     which: Which,
-    /// The attempt that is read.
+    /// The number of the attempt that is read.
     number: u32,
-    /// The positions in the streams of the attempt; none before the first read.
+    /// How far standard output and standard error were printed; none before the first read.
     cursors: Option<[StreamCursor; 2]>,
-    /// The lengths of the streams at the last poll. Other jobs change the database all the time.
+    /// How long the streams were at the last poll. If they are as long now, another job has changed the database.
     lengths: Option<(u64, u64)>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LogReader<'a> {
     const fn new(out: &'a mut Output, args: &'a Logs, store: &'a Store, which: Which, number: u32) -> Self {
         Self { out, args, store, which, number, cursors: None, lengths: None }
     }
 
-    /// Prints the new output. True when no more can come.
+    /// Prints the new output. True if no more can come.
     fn catch_up(&mut self) -> Result<bool> {
         let (id, attempt) = self.which;
-        // The job is read before the output: if the job says that an attempt has ended, the output is complete.
+        // The job is read before the output, because the output is complete once the job says that the attempt has ended.
         let job = locate::job(self.store, id, clock::now())?;
         while self.number <= job.attempts {
             self.finish_attempt(&job)?;
@@ -133,19 +130,19 @@ impl<'a> Reader<'a> {
 
     fn finish_attempt(&mut self, job: &JobRow) -> Written {
         self.print(job, true)?;
-        // The next attempt is new from its first byte: `--lines` no longer applies.
+        // `--lines` is about the first attempt that is shown. The next one is printed from its first byte.
         self.cursors = Some([StreamCursor::default(); 2]);
         self.lengths = None;
         let attempt = self.store.attempt(job.id, self.number)?;
         if let Some(attempt) = attempt.filter(|attempt| !attempt.next_state.is_final() && !self.out.quiet) {
-            let decision = decision_text(&attempt, job.spec.policy.runs());
+            let decision = decision_text(&attempt, job.definition.policy.max_attempts());
             warn(&format!("end of attempt {} of job {}: {decision}", self.number, job.id));
         }
         Ok(())
     }
 
     /// Prints the attempt's output from the cursors on, or all of it as JSON.
-    fn print(&mut self, job: &JobRow, ended: bool) -> Result<store::Output> {
+    fn print(&mut self, job: &JobRow, ended: bool) -> Result<AttemptOutput> {
         let output = self.store.output(job.id, self.number)?;
         if self.out.json {
             self.print_json(job, output.clone())?;
@@ -166,15 +163,12 @@ impl<'a> Reader<'a> {
         Ok(output)
     }
 
-    fn print_json(&mut self, job: &JobRow, mut output: store::Output) -> Written {
+    fn print_json(&mut self, job: &JobRow, mut output: AttemptOutput) -> Written {
         if let Some(lines) = self.args.lines {
             keep_last_lines(&mut output.stdout, lines);
             keep_last_lines(&mut output.stderr, lines);
         }
-        let attempt = match self.store.attempt(job.id, self.number)? {
-            Some(attempt) => attempt_json(&job.spec.name, &attempt, job.spec.policy.runs()),
-            None => running_attempt_json(job),
-        };
-        self.out.object(&with_output(attempt, &output))
+        let ended = self.store.attempt(job.id, self.number)?;
+        self.out.object(&with_output(attempt_json(job, ended.as_ref()), &output))
     }
 }

@@ -1,23 +1,51 @@
-//! One file a verb.
+//! The verbs: a file for each, or for those that share their body.
 
-pub mod apply;
-pub mod backup;
-pub mod cancel;
-pub mod check;
+mod acts;
+mod apply;
+mod check;
 pub mod completions;
-pub mod doctor;
-pub mod enqueue;
-pub mod explain;
-pub mod init;
-pub mod inspect;
-pub mod limit;
-pub mod logs;
-pub mod man;
-pub mod pause;
-pub mod prune;
-pub mod resolve;
-pub mod restore;
-pub mod retry;
-pub mod schema;
-pub mod wait;
-pub mod work;
+mod doctor;
+mod enqueue;
+mod explain;
+mod inspect;
+mod logs;
+mod queues;
+mod texts;
+mod upkeep;
+mod wait;
+mod work;
+
+use anyhow::Result;
+
+use super::args::{Cli, Verb};
+use super::error::ExitStatus;
+use super::output::Output;
+
+/// Runs the verb of this command line.
+pub fn run(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
+    let global = &cli.global;
+    match &cli.verb {
+        Verb::Init => texts::init(global, out),
+        Verb::Enqueue(args) => enqueue::run(global, args, out),
+        Verb::Work(args) => work::run(global, args),
+        Verb::Inspect(args) => inspect::run(global, args, out),
+        Verb::Logs(args) => logs::run(global, args, out),
+        Verb::Wait(args) => wait::run(global, args, out),
+        Verb::Cancel(args) => acts::cancel(global, args, out),
+        Verb::Retry(args) => acts::retry(global, args, out),
+        Verb::Resolve(args) => acts::resolve(global, args, out),
+        Verb::Check(args) => check::run(global, args, out),
+        Verb::Explain(args) => explain::run(global, args, out),
+        Verb::Prune(args) => upkeep::prune(global, args, out),
+        Verb::Doctor(args) => doctor::run(global, args, out),
+        Verb::Backup(args) => upkeep::backup(global, args, out),
+        Verb::Restore(args) => upkeep::restore(global, args, out),
+        Verb::Pause(args) => queues::set_paused(global, args, true, out),
+        Verb::Resume(args) => queues::set_paused(global, args, false, out),
+        Verb::Apply(args) => apply::run(global, args, out),
+        Verb::Limit(args) => queues::limit(global, args, out),
+        Verb::Completions(args) => completions::run(args, out),
+        Verb::Man => texts::man(out),
+        Verb::Schema => texts::schema(out),
+    }
+}

@@ -1,19 +1,31 @@
-//! `runner wait`
+//! `runner wait`, and the waiting of `runner enqueue --wait`: until jobs are final, with their exit status.
 
-use anyhow::Result;
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use crate::cli::args::{Global, Wait};
-use crate::cli::error::ExitStatus;
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, job_json, warn};
-use crate::cli::waiter::{Waiter, final_text};
+use crate::cli::output::{Output, Written, job_json, warn};
+use crate::cli::status::{dependency_text, no_worker_text, unfinished_text, worker_statuses};
 use crate::clock;
-use crate::model::JobState;
+use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
+use crate::store::{JobRow, Store, StoreError};
+use crate::text::{Millis, counted};
 
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let (ids, mut exit) = locate::job_ids(global, &store, &args.which.jobs, Named::Any, clock::now())?;
+    let (ids, mut exit) = locate::job_ids(&store, &args.which.jobs, Named::Any, clock::now())?;
     for id in &ids {
         if store.job(*id, clock::now())?.is_none() {
             warn(&format!("there is no job {id}"));
@@ -34,4 +46,248 @@ pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus>
         }
         out.flush()
     })
+}
+
+/// Says in one line how a job ended.
+pub fn final_text(job: &JobRow) -> String {
+    let JobRow { id, state, .. } = job;
+    let name = &job.definition.name;
+    match (&job.error_code, job.dead_reason) {
+        (Some(code), Some(reason)) => format!("job {id} {name}: {state}, {code}: {}", reason.because()),
+        _ => format!("job {id} {name}: {state}"),
+    }
+}
+
+/// Waits for jobs, and warns when they might wait for ever.
+pub struct Waiter {
+    poller: Poller,
+    timeout: Option<Millis>,
+    deadline: Option<Instant>,
+    quiet: bool,
+    /// The queues without a worker that it has warned of.
+    warned: HashSet<String>,
+    /// The jobs that it has warned of, because a dependency of theirs will not succeed by itself.
+    stuck: HashSet<i64>,
+}
+
+/// Takes a job that has ended, with its last attempt.
+pub type OnFinal<'a> = dyn FnMut(&Store, &JobRow, Option<&Attempt>) -> Written + 'a;
+
+impl Waiter {
+    /// The timeout counts from now.
+    pub fn new(timeout: Option<Millis>, quiet: bool) -> Result<Self> {
+        Ok(Self {
+            poller: Poller::start()?,
+            timeout,
+            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout.into())),
+            quiet,
+            warned: HashSet::new(),
+            stuck: HashSet::new(),
+        })
+    }
+
+    /// Waits until all of these jobs are final, and calls `on_final` with each, in their order. Returns the exit
+    /// status, which for a single job is that of its command.
+    pub fn wait_for(
+        mut self,
+        store: &mut Store,
+        ids: &[i64],
+        on_final: &mut OnFinal<'_>,
+    ) -> Result<ExitStatus> {
+        let mut exit = ExitStatus::SUCCESS;
+        let mut seen = HashSet::new();
+        let ids: Vec<i64> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+        for (index, id) in ids.iter().enumerate() {
+            let job = self.until_final(store, *id, ids.len() - index - 1)?;
+            let last = store.attempt(*id, job.attempts)?;
+            let own = exit_status_of_job(&job, last.as_ref());
+            exit = if ids.len() == 1 { own } else { exit.max(own.min(ExitStatus::FAILED)) };
+            on_final(store, &job, last.as_ref())?;
+        }
+        Ok(exit)
+    }
+
+    /// Waits for one job. `others` counts the jobs after it, for the message of a wait that ends early.
+    fn until_final(&mut self, store: &mut Store, id: i64, others: usize) -> Result<JobRow> {
+        loop {
+            let now = clock::now();
+            let Some(job) = store.job(id, now)? else {
+                let what = format!("job {id} was removed while it was waited for");
+                bail!(CliError::new(ExitStatus::NOT_FOUND, what));
+            };
+            if job.state.is_final() {
+                record_expiry(store, &job)?;
+                return Ok(job);
+            }
+            if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                let what = format!("gave up waiting after {}", self.timeout.unwrap_or_default());
+                bail!(unfinished(store, &job, others, ExitStatus::LATER, &what)?);
+            }
+            self.warn_of_endless_wait(&job);
+            self.warn_of_missing_worker(store, &job)?;
+            let expiry = job.expires_at.filter(|_| job.state == JobState::Pending);
+            let expiry = expiry.and_then(|at| Instant::now().checked_add(at.since(now).into()));
+            let until = self.deadline.into_iter().chain(expiry).min();
+            if let Some(status) = self.poller.wait(store, until)? {
+                bail!(unfinished(store, &job, others, status, "stopped waiting")?);
+            }
+        }
+    }
+
+    /// Warns once for each job with a dependency that will not succeed by itself.
+    fn warn_of_endless_wait(&mut self, job: &JobRow) {
+        let endless = job.root_dependency.as_ref().is_some_and(|unmet| !unmet.may_succeed());
+        if endless && !self.quiet && self.stuck.insert(job.id) {
+            warn(&format!("job {} {}", job.id, dependency_text(job)));
+        }
+    }
+
+    /// Warns once for each queue that no worker serves, because its jobs may wait for ever.
+    fn warn_of_missing_worker(&mut self, store: &Store, job: &JobRow) -> Result<()> {
+        let queue = &job.definition.queue;
+        if self.quiet || self.warned.contains(queue) {
+            return Ok(());
+        }
+        if let Some(why) = no_worker_text(queue, &worker_statuses(store)?) {
+            warn(&format!("waiting for job {}, but {why}", job.id));
+            self.warned.insert(queue.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Records that a job has expired. A read shows such a job as dead from its time on, and here that is made permanent. A
+/// busy or full database is no reason to fail, because a worker will record it later.
+fn record_expiry(store: &mut Store, job: &JobRow) -> Result<()> {
+    if job.dead_reason != Some(DeadReason::Expired) {
+        return Ok(());
+    }
+    match store.record_expiry(job.id) {
+        Err(error) if !StoreError::is_passing(&error) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The error for a wait that ends before this job, and some others, are final.
+fn unfinished(
+    store: &Store,
+    job: &JobRow,
+    others: usize,
+    status: ExitStatus,
+    what: &str,
+) -> Result<CliError> {
+    let why = unfinished_text(job, &worker_statuses(store)?, clock::now());
+    let others = if others == 0 {
+        String::new()
+    } else {
+        format!("; {} not waited for", counted(others, "further job"))
+    };
+    Ok(CliError::new(status, format!("{what}; {why}{others}"))
+        .hint("the waiting has ended, not the work; runner cancel ID ends a job"))
+}
+
+/// The exit status of `wait` for a single job: that of its command, as `timeout` and a shell would give it.
+fn exit_status_of_job(job: &JobRow, last: Option<&Attempt>) -> ExitStatus {
+    if job.state == JobState::Succeeded {
+        return ExitStatus::SUCCESS;
+    }
+    // A cancel ends a job whatever its last attempt did.
+    let own =
+        last.filter(|_| job.state == JobState::Dead).and_then(|last| match (last.outcome, last.status) {
+            (Outcome::TimedOut, _) => Some(ExitStatus(124)),
+            (Outcome::SpawnFailed, _) => match last.spawn_failure {
+                Some(SpawnFailure::NotFound) => Some(ExitStatus(127)),
+                Some(SpawnFailure::NotExecutable) | None => Some(ExitStatus(126)),
+            },
+            (_, Some(Status::Exited(code))) => u8::try_from(code).ok().map(ExitStatus),
+            (_, Some(Status::Signaled(signal))) => Some(ExitStatus::of_signal(signal)),
+            (_, None) => None,
+        });
+    own.filter(|status| *status != ExitStatus::SUCCESS).unwrap_or(ExitStatus::FAILED)
+}
+
+/// The pause between reads of the database version: too short for a person to notice, and long enough to take no
+/// measurable CPU.
+const VERSION_INTERVAL: Duration = Duration::from_millis(40);
+
+/// A wait ends after this time even if the database stays the same, because due times come and workers die.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Waits until the database changes, or until a signal asks the program to stop.
+pub struct Poller {
+    /// The signals that it listens to, each with the flag that its handler raises.
+    stops: Vec<(i32, Arc<AtomicBool>)>,
+    /// Another thread raises this to end a wait early.
+    hurry: Arc<AtomicBool>,
+    version: Option<i64>,
+    polled_at: Instant,
+}
+
+impl Poller {
+    /// Notes SIGINT and SIGTERM from now on. A second signal ends the program at once.
+    pub fn start() -> Result<Self> {
+        let caught = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).map(catch);
+        let stops = caught.collect::<io::Result<_>>().context("could not listen for signals")?;
+        Ok(Self { stops, ..Self::hurried_by(Arc::default()) })
+    }
+
+    /// Listens to no signal, but a raised flag ends a wait early.
+    pub fn hurried_by(hurry: Arc<AtomicBool>) -> Self {
+        Self { stops: Vec::new(), hurry, version: None, polled_at: Instant::now() }
+    }
+
+    /// The exit status, if a signal has said stop.
+    pub fn stopped(&self) -> Option<ExitStatus> {
+        let (signal, _) = self.stops.iter().find(|(_, noted)| noted.load(Ordering::Relaxed))?;
+        Some(ExitStatus::of_signal(*signal))
+    }
+
+    /// Waits until the database may have changed, at most until `until`. The first call does not wait. Returns the
+    /// exit status if a signal says stop.
+    pub fn wait(&mut self, store: &Store, until: Option<Instant>) -> Result<Option<ExitStatus>> {
+        loop {
+            if let Some(status) = self.stopped() {
+                return Ok(Some(status));
+            }
+            let version = Some(store.data_version()?);
+            let now = Instant::now();
+            let left = until.map(|until| until.saturating_duration_since(now));
+            let is_time = left == Some(Duration::ZERO) || now.duration_since(self.polled_at) >= LONGEST_WAIT;
+            if is_time || self.version != version || self.is_hurried() {
+                store.check_path()?;
+                (self.version, self.polled_at) = (version, now);
+                return Ok(None);
+            }
+            thread::sleep(left.map_or(VERSION_INTERVAL, |left| left.min(VERSION_INTERVAL)));
+        }
+    }
+
+    /// Sleeps for this long even if the database changes.
+    pub fn rest(&self, span: Duration) {
+        let began = Instant::now();
+        while let Some(left) = span.checked_sub(began.elapsed()).filter(|_| !self.is_hurried()) {
+            thread::sleep(left.min(VERSION_INTERVAL));
+        }
+    }
+
+    fn is_hurried(&self) -> bool {
+        self.hurry.load(Ordering::Relaxed)
+    }
+}
+
+fn catch(signal: i32) -> io::Result<(i32, Arc<AtomicBool>)> {
+    let noted = Arc::new(AtomicBool::new(false));
+    // The order matters: the first signal finds the flag down and raises it; the second finds it raised and ends the
+    // program, even if a full pipe or a hanging disk keeps the program from looking at the flag.
+    flag::register_conditional_shutdown(signal, ExitStatus::of_signal(signal).0.into(), Arc::clone(&noted))?;
+    flag::register(signal, Arc::clone(&noted))?;
+    Ok((signal, noted))
+}
+
+/// Whether the signal is ignored. A shell starts background jobs with SIGINT ignored, and those must go on ignoring it.
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    ignored >> (signal - 1) & 1 == 1
 }

@@ -1,4 +1,5 @@
-//! `runner work`
+//! `runner work`: passes the options to the worker, chooses the form of its log, and turns its summary into an exit
+//! status.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -12,14 +13,13 @@ use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output;
 use crate::clock;
-use crate::report::{
-    Event, EventKind, HumanLog, JsonLog, LogWriter, ProgressLog, Reporter, ServiceLog, is_journal,
-};
+use crate::model::Event;
+use crate::report::{HumanLog, JsonLog, LogWriter, ProgressLog, Reporter, SystemdNotifier, is_journal};
 use crate::store::QueueRow;
 use crate::text::counted;
 use crate::worker::{self, Options, Summary, Until};
 
-/// Works until the options or a signal say that it is enough.
+/// Runs a worker until its options or a signal end it.
 pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let store = locate::open_or_create(global)?;
     let options = Options {
@@ -37,7 +37,7 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let bounded = options.is_bounded();
     let (until, queues) = (options.until, options.queues.clone());
     let env = |name: &str| std::env::var_os(name);
-    let mut reporter = ServiceLog::around(reporter(global, args.log), &env);
+    let mut reporter = SystemdNotifier::around(reporter(global, args.log), &env);
     let summary = worker::work(store, options, reporter.as_mut())?;
     if summary.stopped_by.is_none() && !global.quiet {
         note_paused_queues(global, until, queues.as_deref(), reporter.as_mut());
@@ -45,7 +45,8 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     Ok(exit_status(summary, bounded))
 }
 
-/// Reports the jobs that a drain left in paused queues. The work is done, so a failure to read them is no error.
+/// Reports the jobs that `--drain` or `--until-idle` left in paused queues. If they cannot be read this says nothing,
+/// because the work itself is done.
 fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, reporter: &mut dyn Reporter) {
     let found = || locate::open(global).ok()?.overview(clock::now()).ok();
     let Some(overview) = (until != Until::Stopped).then(found).flatten() else { return };
@@ -60,14 +61,14 @@ fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, 
             "{} still {wait} in queue {name}, which is paused; runner resume {name} opens it",
             counted(left, "job")
         );
-        reporter.report(&Event { time: clock::now(), kind: EventKind::Notice(text) });
+        reporter.report(clock::now(), &Event::Notice(text));
     }
 }
 
 fn exit_status(summary: Summary, bounded: bool) -> ExitStatus {
     match summary.stopped_by {
-        Some(number) if bounded => ExitStatus(128 + u8::try_from(number).unwrap_or(0)),
-        None if bounded && summary.dead + summary.stuck > 0 => ExitStatus::NO,
+        Some(signal) if bounded => ExitStatus::of_signal(signal),
+        None if bounded && summary.dead + summary.stuck > 0 => ExitStatus::FAILED,
         _ => ExitStatus::SUCCESS,
     }
 }

@@ -1,84 +1,85 @@
-//! The output of an attempt for its reader: raw for a program, safe for a person.
+//! Prints what an attempt wrote. A program gets the bytes as they are. On a terminal, control characters are escaped, and
+//! a mark shows where bytes were left out.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use super::{Output, Written, warn};
 use crate::model::StreamBytes;
-use crate::store;
-use crate::text::{self, counted, human_size, safe_block};
+use crate::text::{counted, human_size, safe_block};
 
 /// Prints a stream on standard error.
 pub fn print_on_stderr(stream: &StreamBytes) -> Written {
     let write = &mut |bytes: &[u8]| {
-        // A failure cannot be reported anywhere.
+        // There is no other place to report a failure to.
         let _ = io::stderr().write_all(bytes);
         Ok(())
     };
-    StreamCursor::default().advance(&mut Reader { person: io::stderr().is_terminal(), write }, stream, true)
+    let mut printer = Printer { to_terminal: io::stderr().is_terminal(), write };
+    StreamCursor::default().advance(&mut printer, stream, true)
 }
 
-/// The reader of a stream: `write` takes the bytes, and `person` tells whether a person sees them.
-struct Reader<'a> {
-    person: bool,
+/// Where a stream is printed.
+struct Printer<'a> {
+    to_terminal: bool,
     write: &'a mut dyn FnMut(&[u8]) -> Written,
 }
 
-/// The position in a stream that may still grow.
+/// How far a stream has been printed that may still grow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StreamCursor {
-    /// Bytes that were printed or passed over.
+    /// The number of bytes that were printed or left out.
     at: u64,
-    /// The last printed line has not ended.
-    open_line: bool,
+    /// The last byte that was printed was no line break.
+    in_line: bool,
 }
 
 impl StreamCursor {
-    /// Starts before the last `lines` lines.
+    /// A cursor that stands before the last `lines` lines.
     pub fn of_last_lines(stream: &StreamBytes, lines: usize) -> Self {
         let start = start_of_last_lines(&stream.bytes, lines) as u64;
         let is_head = stream.omitted == 0 || start < halves(stream).0.len() as u64;
-        Self { at: if is_head { start } else { start + stream.omitted }, open_line: false }
+        Self { at: if is_head { start } else { start + stream.omitted }, in_line: false }
     }
 
-    /// Prints the new bytes on standard output; all the rest, if the stream has ended.
+    /// Prints on standard output what came since the last call. A character that is not complete yet waits for its other
+    /// bytes, unless the stream has ended.
     pub fn print(&mut self, out: &mut Output, stream: &StreamBytes, ended: bool) -> Written {
-        let person = out.is_terminal();
-        self.advance(&mut Reader { person, write: &mut |bytes| out.bytes(bytes) }, stream, ended)
+        let to_terminal = out.is_terminal();
+        self.advance(&mut Printer { to_terminal, write: &mut |bytes| out.bytes(bytes) }, stream, ended)
     }
 
-    fn advance(&mut self, reader: &mut Reader<'_>, stream: &StreamBytes, ended: bool) -> Written {
+    fn advance(&mut self, printer: &mut Printer<'_>, stream: &StreamBytes, ended: bool) -> Written {
         let (head, tail) = halves(stream);
         let after_gap = head.len() as u64 + stream.omitted;
-        self.piece(reader, unread(head, self.at), ended || stream.omitted > 0)?;
+        self.print_piece(printer, unread(head, self.at), ended || stream.omitted > 0)?;
         if stream.omitted > 0 && self.at < after_gap {
             let left_out = human_size(after_gap - self.at);
-            if reader.person {
-                (reader.write)(gap(&left_out).as_bytes())?;
+            if printer.to_terminal {
+                (printer.write)(gap(&left_out).as_bytes())?;
             } else {
                 warn(&format!("{left_out} left out after the first {}", counted(self.at, "byte")));
             }
             self.at = after_gap;
         }
-        self.piece(reader, unread(tail, self.at - after_gap.min(self.at)), ended)?;
-        if ended && reader.person && std::mem::take(&mut self.open_line) {
-            (reader.write)(b"\n")?;
+        self.print_piece(printer, unread(tail, self.at - after_gap.min(self.at)), ended)?;
+        if ended && printer.to_terminal && std::mem::take(&mut self.in_line) {
+            (printer.write)(b"\n")?;
         }
         Ok(())
     }
 
-    fn piece(&mut self, reader: &mut Reader<'_>, bytes: &[u8], ended: bool) -> Written {
-        // The rest of a character is still on its way.
-        let bytes = if ended || !reader.person { bytes } else { whole_characters(bytes) };
+    fn print_piece(&mut self, printer: &mut Printer<'_>, bytes: &[u8], ended: bool) -> Written {
+        let bytes = if ended || !printer.to_terminal { bytes } else { whole_characters(bytes) };
         self.at += bytes.len() as u64;
         let Some(last) = bytes.last() else { return Ok(()) };
-        self.open_line = *last != b'\n';
-        let shown = if reader.person {
+        self.in_line = *last != b'\n';
+        let shown = if printer.to_terminal {
             Cow::Owned(safe_block(&String::from_utf8_lossy(bytes)).into_bytes())
         } else {
             Cow::Borrowed(bytes)
         };
-        (reader.write)(&shown)
+        (printer.write)(&shown)
     }
 }
 
@@ -117,15 +118,6 @@ pub fn keep_last_lines(stream: &mut StreamBytes, lines: usize) {
     stream.bytes.drain(..start);
 }
 
-/// The last lines of standard error that are not blank, made safe; of standard output where there are none. With the name
-/// of the stream.
-pub fn last_lines(output: &store::Output, lines: usize) -> (&'static str, Vec<String>) {
-    match text::last_lines(&output.stderr.bytes, lines) {
-        none if none.is_empty() => ("stdout", text::last_lines(&output.stdout.bytes, lines)),
-        lines => ("stderr", lines),
-    }
-}
-
 /// The stream as text that is safe on a terminal, with a mark where bytes were left out.
 pub fn readable(stream: &StreamBytes) -> String {
     let (head, tail) = halves(stream);
@@ -136,12 +128,12 @@ pub fn readable(stream: &StreamBytes) -> String {
     [safe(head), gap(&human_size(stream.omitted)), safe(tail)].concat()
 }
 
-/// The mark of bytes that were left out.
+/// The mark that stands for bytes that were left out.
 fn gap(size: &str) -> String {
     format!("\n[… {size} left out …]\n")
 }
 
-/// The bytes before the gap, and after it.
+/// The bytes before those that were left out, and the bytes after them.
 fn halves(stream: &StreamBytes) -> (&[u8], &[u8]) {
     if stream.omitted == 0 {
         return (&stream.bytes, &[]);
@@ -158,7 +150,7 @@ mod tests {
     }
 
     /// Reads a stream as it goes through these states.
-    fn read(mut cursor: StreamCursor, person: bool, states: &[StreamBytes]) -> String {
+    fn read(mut cursor: StreamCursor, to_terminal: bool, states: &[StreamBytes]) -> String {
         let mut got = Vec::new();
         for (index, state) in states.iter().enumerate() {
             let mut write = |bytes: &[u8]| {
@@ -166,7 +158,7 @@ mod tests {
                 Ok(())
             };
             let ended = index + 1 == states.len();
-            cursor.advance(&mut Reader { person, write: &mut write }, state, ended).unwrap();
+            cursor.advance(&mut Printer { to_terminal, write: &mut write }, state, ended).unwrap();
         }
         String::from_utf8(got).unwrap()
     }

@@ -4,109 +4,86 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::worker_status::WorkerStatus;
-use crate::model::{Attempt, Bytes, Command, JobSpec, JobState, Outcome, Status, decision_text, signal};
-use crate::store::{self, After, JobRow, NameStats, NewJob, Overview, QueueRow, ScheduleRow, StoreFile};
-use crate::text::{Millis, Timestamp, rfc3339};
+use crate::cli::status::WorkerStatus;
+use crate::model::{
+    Attempt, AttemptOutput, Bytes, Command, JobState, Outcome, Status, decision_text, signal,
+};
+use crate::store::{AttemptRow, JobRow, NameStats, Overview, QueueRow, StoreFile, StoredSchedule};
+use crate::text::{Millis, rfc3339};
 
 /// A job without its history.
 pub fn job_json(job: &JobRow) -> Value {
-    let key = job.idempotency_key.as_deref();
-    job_fields(Some(job), &job.spec, &job.args, job.run_at, key, job.expires_at, &job.after)
+    let definition = &job.definition;
+    json!({
+        "id": job.id,
+        "name": definition.name,
+        "queue": definition.queue,
+        "state": job.state,
+        "dead_reason": job.dead_reason,
+        "error_code": job.error_code,
+        "priority": definition.priority,
+        "attempts": job.attempts,
+        "budget_used": job.attempts_used,
+        "max_attempts": definition.policy.max_attempts(),
+        "retryable": definition.policy.retryable,
+        "command": match &definition.command {
+            Command::Shell(line) => json!(line.to_text()),
+            Command::Argv(words) => texts(words),
+        },
+        "args": texts(&job.args),
+        "cwd": definition.cwd.to_text(),
+        "unique_key": definition.unique_key,
+        "idempotency_key": job.idempotency_key,
+        "enqueued_at": rfc3339(job.enqueued_at),
+        "run_at": rfc3339(job.run_at),
+        "started_at": job.started_at.map(rfc3339),
+        "finished_at": job.finished_at().map(rfc3339),
+        "expires_at": job.expires_at.map(rfc3339),
+        "next_retry_at": job.next_retry_at().map(rfc3339),
+        "cancel_requested_at": job.cancel_requested_at.map(rfc3339),
+        "result": job.result,
+        "worker_id": job.worker_id,
+        "after": job.after,
+        "scheduled_for": job.scheduled.map(|scheduled| rfc3339(scheduled.at)),
+        "resolved_at": job.resolved_at.map(rfc3339),
+        "resolution": job.resolution,
+        "history": null,
+    })
 }
 
 /// A job with its ended attempts.
 pub fn job_with_history_json(job: &JobRow, history: &[Attempt]) -> Value {
-    let runs = job.spec.policy.runs();
     let mut json = job_json(job);
-    json["history"] = history.iter().map(|attempt| attempt_json(&job.spec.name, attempt, runs)).collect();
+    json["history"] = history.iter().map(|attempt| attempt_json(job, Some(attempt))).collect();
     json
-}
-
-/// A job that is not enqueued yet.
-pub fn planned_job_json(job: &NewJob, now: Timestamp) -> Value {
-    let run_at = job.due_at(now);
-    let expires_at = job.spec.expires_in.map(|span| run_at.plus(span));
-    let after = job.after.iter().filter_map(|after| match after {
-        After::Job(id) => Some(*id),
-        After::InCall(_) => None,
-    });
-    let after: Vec<i64> = after.collect();
-    job_fields(None, &job.spec, &job.args, run_at, job.idempotency_key.as_deref(), expires_at, &after)
-}
-
-fn job_fields(
-    row: Option<&JobRow>,
-    spec: &JobSpec,
-    args: &[Bytes],
-    run_at: Timestamp,
-    idempotency_key: Option<&str>,
-    expires_at: Option<Timestamp>,
-    after: &[i64],
-) -> Value {
-    let at = |time: fn(&JobRow) -> Option<Timestamp>| row.and_then(time).map(rfc3339);
-    json!({
-        "id": row.map(|job| job.id),
-        "name": spec.name,
-        "queue": spec.queue,
-        "state": row.map_or(JobState::Pending, |job| job.state),
-        "dead_reason": row.map(|job| job.dead_reason),
-        "error_code": row.map(|job| &job.error_code),
-        "priority": spec.priority,
-        "attempts": row.map_or(0, |job| job.attempts),
-        "budget_used": row.map_or(0, |job| job.budget_used),
-        "max_attempts": spec.policy.runs(),
-        "retryable": spec.policy.retryable,
-        "command": match &spec.command {
-            Command::Shell(line) => json!(line.to_text()),
-            Command::Argv(words) => texts(words),
-        },
-        "args": texts(args),
-        "cwd": spec.cwd.to_text(),
-        "unique_key": spec.unique_key,
-        "idempotency_key": idempotency_key,
-        "enqueued_at": row.map(|job| rfc3339(job.enqueued_at)),
-        "run_at": rfc3339(run_at),
-        "started_at": at(|job| job.started_at),
-        "finished_at": at(JobRow::finished_at),
-        "expires_at": expires_at.map(rfc3339),
-        "next_retry_at": at(JobRow::next_retry_at),
-        "cancel_requested_at": at(|job| job.cancel_requested_at),
-        "result": row.map(|job| &job.result),
-        "worker_id": row.map(|job| &job.worker_id),
-        "after": after,
-        "scheduled_for": at(|job| job.scheduled.map(|scheduled| scheduled.at)),
-        "resolved_at": at(|job| job.resolved_at),
-        "resolution": row.map(|job| &job.resolution),
-        "history": null,
-    })
 }
 
 fn texts(words: &[Bytes]) -> Value {
     words.iter().map(Bytes::to_text).collect()
 }
 
-/// An ended attempt, without its output. `name` is the name of its job, `runs` the number of runs in the job's budget.
-pub fn attempt_json(name: &str, attempt: &Attempt, runs: u32) -> Value {
-    let (started_at, worker) = (attempt.started_at, Some(attempt.worker_id.as_str()));
-    attempt_fields((attempt.job_id, name), attempt.number, started_at, worker, Some((attempt, runs)))
+/// The attempt of this job that `ended`, without its output; else the attempt that runs now, of which most is null.
+pub fn attempt_json(job: &JobRow, ended: Option<&Attempt>) -> Value {
+    let (name, max_attempts) = (&job.definition.name, job.definition.policy.max_attempts());
+    let mut json = attempt_fields(name, ended.map(|attempt| (attempt, max_attempts)));
+    if ended.is_none() {
+        json["job_id"] = job.id.into();
+        json["number"] = job.last_attempt().into();
+        json["started_at"] = job.attempt_started_at.map(rfc3339).into();
+        json["worker_id"] = job.worker_id.as_deref().into();
+    }
+    json
 }
 
-/// The attempt that runs now: unknown fields are null.
-pub fn running_attempt_json(job: &JobRow) -> Value {
-    let (id, name) = (job.id, job.spec.name.as_str());
-    attempt_fields((id, name), job.last_attempt(), job.attempt_started_at, job.worker_id.as_deref(), None)
+/// An attempt of a list.
+pub fn listed_attempt_json(row: &AttemptRow) -> Value {
+    attempt_fields(&row.name, Some((&row.attempt, row.max_attempts)))
 }
 
-fn attempt_fields(
-    (job_id, name): (i64, &str),
-    number: u32,
-    started_at: Option<Timestamp>,
-    worker_id: Option<&str>,
-    ended: Option<(&Attempt, u32)>,
-) -> Value {
+/// An attempt that has ended, with the number of attempts that its job may make; else the same keys without values.
+fn attempt_fields(name: &str, ended: Option<(&Attempt, u32)>) -> Value {
     let attempt = ended.map(|(attempt, _)| attempt);
-    // An interruption is no failure: there is nothing to wait for, even if it ended the job.
+    // An interrupted attempt is tried again at once. Its delays are 0 and not null even if the interruption ended the job.
     let interrupted = attempt.is_some_and(|attempt| attempt.outcome == Outcome::Interrupted);
     let no_delay = interrupted.then_some(Millis(0));
     let (exit_code, signal) = match attempt.and_then(|attempt| attempt.status) {
@@ -115,25 +92,25 @@ fn attempt_fields(
         None => (None, None),
     };
     json!({
-        "job_id": job_id,
+        "job_id": attempt.map(|attempt| attempt.job_id),
         "name": name,
-        "number": number,
+        "number": attempt.map(|attempt| attempt.number),
         "outcome": attempt.map(|attempt| attempt.outcome),
         "error_code": attempt.map(|attempt| &attempt.error_code),
         "exit_code": exit_code,
         "signal": signal,
         "message": attempt.map(|attempt| &attempt.message),
-        "started_at": started_at.map(rfc3339),
+        "started_at": attempt.and_then(|attempt| attempt.started_at).map(rfc3339),
         "finished_at": attempt.map(|attempt| rfc3339(attempt.finished_at)),
         "duration_ms": attempt.map(|attempt| attempt.duration),
         "will_retry": attempt.map(|attempt| attempt.next_state == JobState::Pending),
-        "decision": ended.map(|(attempt, runs)| decision_text(attempt, runs)),
+        "decision": ended.map(|(attempt, max_attempts)| decision_text(attempt, max_attempts)),
         "counted": attempt.map(Attempt::counted),
         "nominal_delay_ms": attempt.and_then(|attempt| attempt.nominal_delay).or(no_delay),
         "delay_ms": attempt.and_then(|attempt| attempt.delay).or(no_delay),
         "next_retry_at": attempt.and_then(Attempt::next_retry_at).map(rfc3339),
-        "worker_id": worker_id,
-        "leaked": attempt.map(|attempt| attempt.leaked),
+        "worker_id": attempt.map(|attempt| &attempt.worker_id),
+        "leaked": attempt.map(|attempt| attempt.output_held_open),
         "stdout": null,
         "stderr": null,
         "stdout_omitted_bytes": null,
@@ -142,7 +119,7 @@ fn attempt_fields(
 }
 
 /// Adds its output to an attempt.
-pub fn with_output(mut attempt: Value, output: &store::Output) -> Value {
+pub fn with_output(mut attempt: Value, output: &AttemptOutput) -> Value {
     attempt["stdout"] = String::from_utf8_lossy(&output.stdout.bytes).into();
     attempt["stderr"] = String::from_utf8_lossy(&output.stderr.bytes).into();
     attempt["stdout_omitted_bytes"] = output.stdout.omitted.into();
@@ -150,7 +127,7 @@ pub fn with_output(mut attempt: Value, output: &store::Output) -> Value {
     attempt
 }
 
-pub fn schedule_json(row: &ScheduleRow) -> Value {
+pub fn schedule_json(row: &StoredSchedule) -> Value {
     json!({
         "name": row.name(),
         "schedule": row.text.schedule,
@@ -192,14 +169,14 @@ pub fn queue_json(QueueRow { name, paused, limits, counts }: &QueueRow) -> Value
 }
 
 pub fn worker_json(worker: &WorkerStatus) -> Value {
-    let WorkerStatus { row, running, .. } = worker;
+    let row = &worker.row;
     json!({
         "id": row.name,
         "pid": row.pid,
         "alive": worker.is_alive(),
         "started_at": rfc3339(row.started_at),
         "slots": row.slots,
-        "running": running,
+        "running": row.running,
         "queues": row.queues, // null: every queue
     })
 }

@@ -1,4 +1,4 @@
-//! The whole terminal as one screen that is drawn again in place, as in `less` and `top`.
+//! The whole terminal as a screen that is drawn again in place, as `less` and `top` do.
 
 use std::io::{self, Write};
 use std::panic;
@@ -11,26 +11,27 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use super::Written;
 use crate::cli::error::ExitStatus;
 
-/// The alternate screen, which leaves what stood on the terminal alone; no cursor; lines that are too long are cut.
+/// Switches to the alternate screen, so that the shell's text comes back afterwards, hides the cursor, and turns off line
+/// wrapping.
 const ENTER: &str = "\u{1b}[?1049h\u{1b}[?25l\u{1b}[?7l\u{1b}[2J";
 const LEAVE: &str = "\u{1b}[?7h\u{1b}[?25h\u{1b}[?1049l";
 
-/// Clones stand for the same screen.
+/// A clone draws on the same screen.
 #[derive(Clone)]
-pub struct Screen(Arc<Mutex<State>>);
+pub struct Screen(Arc<Mutex<ScreenState>>);
 
-struct State {
+struct ScreenState {
     /// The modes of the terminal before it was entered.
     modes: Termios,
-    /// The lines that are shown; none while the terminal is as it was before.
+    /// The lines that are shown; none while the terminal is given back.
     lines: Option<Vec<String>>,
 }
 
 impl Screen {
-    /// Takes the terminal of standard output, until [`Screen::leave`] or a panic.
+    /// Takes over the terminal of standard output, until [`Screen::leave`] or a panic.
     pub fn enter() -> Result<Self> {
         let modes = tcgetattr(io::stdout()).context("could not ask for the modes of the terminal")?;
-        let screen = Self(Arc::new(Mutex::new(State { modes, lines: None })));
+        let screen = Self(Arc::new(Mutex::new(ScreenState { modes, lines: None })));
         let (of_panic, before) = (screen.clone(), panic::take_hook());
         panic::set_hook(Box::new(move |info| {
             // The message must not vanish with the screen.
@@ -41,7 +42,8 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Takes the terminal that was left. Keys are read as they are pressed; Ctrl-C and Ctrl-Z remain signals.
+    /// Takes over the terminal again after [`Screen::leave`]. Keys are read as they are pressed; Ctrl-C and Ctrl-Z remain
+    /// signals.
     pub fn enter_again(&self) {
         let mut state = self.state();
         let mut modes = state.modes.clone();
@@ -51,7 +53,7 @@ impl Screen {
         state.lines = Some(Vec::new());
     }
 
-    /// Gives the terminal back as it was.
+    /// Gives the terminal back in its old state.
     pub fn leave(&self) {
         let mut state = self.state();
         if state.lines.take().is_some() {
@@ -66,24 +68,24 @@ impl Screen {
         process::exit(status.0.into())
     }
 
-    /// Shows these lines, no more than the terminal has rows.
+    /// Shows these lines, which must not be more than the terminal has rows.
     pub fn draw(&self, lines: Vec<String>) -> Written {
         let mut state = self.state();
         let Some(shown) = state.lines.as_mut().filter(|shown| **shown != lines) else { return Ok(()) };
-        // Without a line end after the last: the terminal would scroll.
+        // There is no line end after the last line, because the terminal would scroll.
         let text = format!("\u{1b}[H\u{1b}[2K{}\u{1b}[0m\u{1b}[J", lines.join("\r\n\u{1b}[2K"));
         *shown = lines;
         write(&text).context("could not write to the terminal")
     }
 
-    /// After a resize nobody knows what is shown.
+    /// Makes the next [`Screen::draw`] draw everything again, because a resize may have moved what is shown.
     pub fn forget(&self) {
         if let Some(shown) = &mut self.state().lines {
             shown.clear();
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ScreenState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,45 +1,32 @@
-//! Standard output: a closed pipe ends the output quietly; a terminal gets the width, colours and letters that it
-//! can show.
+//! Standard output: lines, wrapped text and JSON, fitted to the width, the colours and the letters of the terminal.
 
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, Stdout, Write};
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
 use anyhow::{Context, Result};
+use console::Term;
 use serde::Serialize;
 
-use super::style::{self, Style};
+use super::style::{self, Style, in_ascii};
 use crate::cli::args::Global;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::model::Outcome;
-use crate::text::{columns_of, hanging_indent, rows_of};
+use crate::text::{hanging_indent, safe_json};
 
 pub struct Output {
     /// None once the reader has closed the pipe.
     out: Option<BufWriter<Stdout>>,
-    /// One JSON object a line.
+    /// Print one JSON object a line instead of words.
     pub json: bool,
     /// Say nothing on success.
     pub quiet: bool,
     color: bool,
-    /// None if standard output is no terminal.
+    /// None if standard output is a file or a pipe.
     terminal: Option<Terminal>,
-    /// Bytes that were written since the last flush.
+    /// The number of bytes written since the last flush.
     unflushed: usize,
-    /// Takes what would be written.
+    /// While [`Output::lines_of`] draws: what it has drawn.
     captured: Option<Vec<u8>>,
+    /// The number of lines written so far.
     lines: usize,
-}
-
-/// The marks of outcomes.
-const GOOD: char = '✓';
-const BAD: char = '✗';
-
-/// The mark of an outcome.
-pub const fn mark(outcome: Outcome) -> char {
-    match outcome {
-        Outcome::Succeeded => GOOD,
-        Outcome::Interrupted | Outcome::Cancelled => '-',
-        _ => BAD,
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,22 +36,24 @@ struct Terminal {
     ascii_only: bool,
 }
 
-/// The result of a write. A pipe that its reader has closed is no failure.
+/// The result of writing. It is no failure if the reader has closed the pipe: what is written then is dropped.
 pub type Written = Result<()>;
 
 impl Terminal {
-    fn of(stdout: &Stdout) -> Option<Self> {
-        let (columns, rows, ascii_only) = (columns_of(stdout), rows_of(stdout), style::ascii_only());
-        stdout.is_terminal().then_some(Self { columns, rows, ascii_only })
+    /// The terminal behind standard output, with its present size; none if that is a file or a pipe.
+    fn find() -> Option<Self> {
+        let stdout = Term::stdout();
+        let (rows, columns) = stdout.size();
+        let terminal = Self { columns: columns.into(), rows: rows.into(), ascii_only: style::ascii_only() };
+        stdout.is_term().then_some(terminal)
     }
 }
 
 impl Output {
     pub fn new(global: &Global) -> Self {
-        let stdout = io::stdout();
         Self {
-            terminal: Terminal::of(&stdout),
-            out: Some(BufWriter::new(stdout)),
+            terminal: Terminal::find(),
+            out: Some(BufWriter::new(io::stdout())),
             json: global.json,
             quiet: global.quiet,
             color: style::is_colored(global.color),
@@ -78,34 +67,34 @@ impl Output {
         self.terminal.is_some()
     }
 
-    /// The columns of a line; no limit if standard output is no terminal.
+    /// The width of the screen in columns; unlimited if standard output is no terminal.
     pub fn width(&self) -> usize {
         self.terminal.map_or(usize::MAX, |terminal| terminal.columns)
     }
 
-    /// The rows of the screen; no limit if standard output is no terminal.
+    /// The height of the screen in rows; unlimited if standard output is no terminal.
     pub fn height(&self) -> usize {
         self.terminal.map_or(usize::MAX, |terminal| terminal.rows)
     }
 
-    /// The rows of the screen that no line has taken yet.
+    /// The rows of the screen below the lines that were written.
     pub fn rows_left(&self) -> usize {
         self.height().saturating_sub(self.lines)
     }
 
     /// Looks at the size of the terminal again.
     pub fn resize(&mut self) {
-        self.terminal = Terminal::of(&io::stdout());
+        self.terminal = Terminal::find();
     }
 
-    /// Is standard output a terminal that shows only ASCII?
+    /// Is standard output a terminal that may show only ASCII?
     pub fn ascii_only(&self) -> bool {
         self.terminal.is_some_and(|terminal| terminal.ascii_only)
     }
 
-    /// The text in this style, where colour is wanted.
+    /// The text in this style, or plain if the output has no colours.
     pub fn paint(&self, style: Style, text: &str) -> String {
-        if self.color { format!("{}{text}\u{1b}[0m", style.escape()) } else { text.to_owned() }
+        if self.color { format!("{}{text}{}", style.escape(), style::RESET) } else { text.to_owned() }
     }
 
     /// A job's state or phase, or an attempt's outcome, in its style.
@@ -115,21 +104,13 @@ impl Output {
 
     /// Marks of outcomes, each in its style.
     pub fn paint_marks(&self, marks: &str) -> String {
-        let paint = |mark: char| {
-            let style = match mark {
-                GOOD => Style::Good,
-                BAD => Style::Bad,
-                _ => Style::Faint,
-            };
-            self.paint(style, &mark.to_string())
-        };
-        marks.chars().map(paint).collect()
+        marks.chars().map(|mark| self.paint(Style::of_mark(mark), &mark.to_string())).collect()
     }
 
-    /// Writes a line.
     pub fn line(&mut self, text: impl AsRef<str>) -> Written {
         self.lines += 1;
-        let text = text.as_ref();
+        // Where text from elsewhere was not made safe, it is here.
+        let text = &style::made_safe(text.as_ref(), self.color);
         if self.ascii_only() {
             self.bytes(in_ascii(text).as_bytes())?;
         } else {
@@ -147,23 +128,24 @@ impl Output {
         }
     }
 
-    /// Writes prose after a prefix. On a terminal, long prose wraps between words, each line under the first word.
+    /// Writes a text after a prefix. On a terminal a long text is broken between words, and its further lines are indented by
+    /// the width of the prefix.
     pub fn prose(&mut self, prefix: &str, text: &str) -> Written {
         hanging_indent(prefix, text, self.width()).into_iter().try_for_each(|line| self.line(line))
     }
 
-    /// Writes a value after a word, the values of all words under each other.
+    /// Writes a word and its value, indented so that the values of several facts stand under each other.
     pub fn fact(&mut self, word: &str, value: &str) -> Written {
         self.prose(&format!("  {word:<9} "), value)
     }
 
-    /// [`Self::prose`] of less weight.
+    /// Like [`Self::prose`], in the faint style.
     pub fn aside(&mut self, prefix: &str, text: &str) -> Written {
         let lines = hanging_indent(prefix, text, self.width());
         lines.into_iter().try_for_each(|line| self.line(self.paint(Style::Faint, &line)))
     }
 
-    /// Writes a line that says that there is nothing to show. With `-q` silence says the same.
+    /// Writes a line that is no result, such as that a list is empty; nothing with `-q`.
     pub fn remark(&mut self, text: &str) -> Written {
         if self.quiet { Ok(()) } else { self.line(text) }
     }
@@ -191,12 +173,13 @@ impl Output {
     pub fn object(&mut self, value: &impl Serialize) -> Written {
         let line = serde_json::to_string(value)
             .map_err(|error| CliError::new(ExitStatus::INTERNAL, format!("could not write JSON: {error}")))?;
-        self.bytes(line.as_bytes())?;
+        self.bytes(safe_json(line).as_bytes())?;
         self.bytes(b"\n")
     }
 
     pub fn flush(&mut self) -> Written {
-        // A worker writes its log past `Output`, and its log thread may hold the lock of standard output for ever.
+        // A flush takes the lock of standard output. The log thread of a worker may hold that lock for ever, if nobody reads
+        // the log, so a verb that wrote nothing must not ask for it.
         if std::mem::take(&mut self.unflushed) == 0 {
             return Ok(());
         }
@@ -204,14 +187,14 @@ impl Output {
         self.written(done)
     }
 
-    /// True if the reader has closed the pipe.
+    /// Has the reader closed the pipe?
     pub const fn is_closed(&self) -> bool {
         self.out.is_none()
     }
 
     fn written(&mut self, done: io::Result<()>) -> Written {
         match done {
-            // The verb goes on, so that its exit status is right.
+            // The verb goes on although nobody reads, because its exit status still matters.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 self.out = None;
                 Ok(())
@@ -220,46 +203,10 @@ impl Output {
         }
     }
 
-    /// Writes and flushes a line that must arrive: here, a closed pipe is an error.
+    /// Writes and flushes a line that must arrive, such as an id. Here a closed pipe is an error.
     pub fn must_line(&mut self, text: &str) -> io::Result<()> {
         let out = self.out.as_mut().ok_or(ErrorKind::BrokenPipe)?;
         writeln!(out, "{text}")?;
         out.flush()
-    }
-}
-
-/// The text with runner's own signs in ASCII. The text of jobs stays as it is.
-fn in_ascii(text: &str) -> String {
-    let mut ascii = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            // A text was shortened to a number of columns here: the mark has to take one.
-            '…' if ascii.ends_with(|before| before != ' ' && before != '[') => ascii.push('~'),
-            '…' => ascii.push_str("..."),
-            '±' => ascii.push_str("+-"),
-            '×' | BAD => ascii.push('x'),
-            GOOD => ascii.push('+'),
-            c => ascii.push(c),
-        }
-    }
-    ascii
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn own_signs_in_ascii() {
-        for (text, shown) in [
-            ("jitter ±25%, ×2", "jitter +-25%, x2"),
-            ("cut te…", "cut te~"),
-            ("  … 3 more lines", "  ... 3 more lines"),
-            ("[… 2 B left out …]", "[... 2 B left out ...]"),
-            ("✓✗-", "+x-"),
-            ("é", "é"),
-        ] {
-            assert_eq!(in_ascii(text), shown);
-        }
     }
 }

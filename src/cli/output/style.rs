@@ -1,11 +1,14 @@
-//! The colours and letters that a terminal can show.
+//! Colours and marks, and whether the terminal can show them.
 
+use std::borrow::Cow;
 use std::env;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, IsTerminal};
 
-use anstream::AutoStream;
 use clap::ColorChoice;
+
+use crate::model::Outcome;
+use crate::text::{is_safe, safe_block};
 
 /// The meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,15 @@ impl Style {
         }
     }
 
+    /// The style of the [`mark`] of an outcome.
+    pub(super) const fn of_mark(mark: char) -> Self {
+        match mark {
+            GOOD => Self::Good,
+            BAD => Self::Bad,
+            _ => Self::Faint,
+        }
+    }
+
     /// The style of a job's state or phase, or of an attempt's outcome.
     pub(super) fn of_status(status: &str) -> Option<Self> {
         Some(match status {
@@ -47,16 +59,51 @@ impl Style {
     }
 }
 
-/// Is standard output coloured? `auto` follows `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`.
+const STYLES: [Style; 6] = [Style::Good, Style::Bad, Style::Warn, Style::Busy, Style::Faint, Style::Strong];
+
+/// The escape sequence that ends a style.
+pub(super) const RESET: &str = "\u{1b}[0m";
+
+/// The marks of outcomes.
+const GOOD: char = '✓';
+const BAD: char = '✗';
+
+/// The mark of an outcome.
+pub const fn mark(outcome: Outcome) -> char {
+    match outcome {
+        Outcome::Succeeded => GOOD,
+        Outcome::Interrupted | Outcome::Cancelled => '-',
+        _ => BAD,
+    }
+}
+
+/// Is standard output coloured? With `auto` that follows `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`.
 pub(super) fn is_colored(choice: ColorChoice) -> bool {
     match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
-        ColorChoice::Auto => AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+        ColorChoice::Auto if var("NO_COLOR").is_some() => false,
+        ColorChoice::Auto if var("CLICOLOR_FORCE").is_some() => true,
+        ColorChoice::Auto => {
+            io::stdout().is_terminal()
+                && can_move_cursor()
+                && var("CLICOLOR").is_none_or(|value| value != "0")
+        }
     }
 }
 
-/// `--color` as far as help and usage errors need it: clap prints them before it has parsed the options.
+/// The value of an environment variable that is set and not empty.
+fn var(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Does `TERM` say that the terminal understands escape sequences?
+pub fn can_move_cursor() -> bool {
+    var("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// The value of `--color` for help and usage errors: clap prints these before it has parsed the options, so it is looked
+/// for by hand.
 pub fn color_of_help(args: impl IntoIterator<Item = OsString>) -> ColorChoice {
     let args = args.into_iter().map(|arg| arg.to_string_lossy().into_owned());
     let args: Vec<String> = args.take_while(|arg| arg != "--").collect();
@@ -68,12 +115,56 @@ pub fn color_of_help(args: impl IntoIterator<Item = OsString>) -> ColorChoice {
     values.filter_map(|value| value.parse().ok()).next_back().unwrap_or(ColorChoice::Auto)
 }
 
-/// Is only ASCII sure to be seen? A dumb terminal and a locale without UTF-8 promise no more.
+/// Should only ASCII be printed? A dumb terminal and a locale without UTF-8 may not show other characters.
 pub fn ascii_only() -> bool {
-    let var = |name| env::var_os(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(var).unwrap_or_default();
     let locale = locale.to_string_lossy().to_ascii_lowercase();
     var("TERM").is_some_and(|term| term == "dumb") || !(locale.contains("utf-8") || locale.contains("utf8"))
+}
+
+/// The text, in which every character that is not safe becomes an escape, but for line breaks, tabs and the escape sequences
+/// of styles, if there is colour.
+pub(super) fn made_safe(text: &str, color: bool) -> Cow<'_, str> {
+    if text.chars().all(|c| is_safe(c) || matches!(c, '\n' | '\t')) {
+        return text.into();
+    }
+    if !color {
+        return safe_block(text).into();
+    }
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        let (before, sequence) = rest.split_at(at);
+        safe.push_str(&safe_block(before));
+        let own = STYLES.iter().map(|style| style.escape()).chain([RESET]);
+        let length = own.into_iter().find(|own| sequence.starts_with(own)).map_or(0, str::len);
+        let (kept, after) = sequence.split_at(length);
+        safe.push_str(kept);
+        rest = after;
+        if length == 0 {
+            safe.push_str("\\e");
+            rest = &rest[1..];
+        }
+    }
+    safe.push_str(&safe_block(rest));
+    safe.into()
+}
+
+/// The text with runner's own signs in ASCII. The text of jobs stays as it is.
+pub(super) fn in_ascii(text: &str) -> String {
+    let mut ascii = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // Here the mark ends a word that was cut to the width of a column, so it may take one column only.
+            '…' if ascii.ends_with(|before| before != ' ' && before != '[') => ascii.push('~'),
+            '…' => ascii.push_str("..."),
+            '±' => ascii.push_str("+-"),
+            '×' | BAD => ascii.push('x'),
+            GOOD => ascii.push('+'),
+            c => ascii.push(c),
+        }
+    }
+    ascii
 }
 
 #[cfg(test)]
@@ -87,5 +178,19 @@ mod tests {
         assert_eq!(choice("runner enqueue --color=always"), ColorChoice::Always);
         assert_eq!(choice("runner enqueue -- ls --color=always"), ColorChoice::Auto);
         assert_eq!(choice("runner enqueue --color"), ColorChoice::Auto);
+    }
+
+    #[test]
+    fn own_signs_in_ascii() {
+        for (text, shown) in [
+            ("jitter ±25%, ×2", "jitter +-25%, x2"),
+            ("cut te…", "cut te~"),
+            ("  … 3 more lines", "  ... 3 more lines"),
+            ("[… 2 B left out …]", "[... 2 B left out ...]"),
+            ("✓✗-", "+x-"),
+            ("é", "é"),
+        ] {
+            assert_eq!(in_ascii(text), shown);
+        }
     }
 }

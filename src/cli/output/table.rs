@@ -1,14 +1,14 @@
-//! Tables for people: as narrow as the screen asks for.
+//! Tables for the screen. Columns are shortened, and then left out, until a row fits into a line.
 
 use anyhow::Result;
-use unicode_width::UnicodeWidthStr;
+use console::measure_text_width;
 
 use super::{Output, Style, Written};
 
-/// Blanks between columns.
+/// The number of blanks between columns.
 const GAP: usize = 2;
 
-/// The place where a long text is shortened.
+/// Where a long text is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shorten {
     /// For names, whose end tells them apart.
@@ -17,10 +17,10 @@ enum Shorten {
     End,
 }
 
-/// A column keeps its width unless it may be shortened or dropped.
+/// How a column looks. It is as wide as its widest cell, unless it may be shortened or dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    heading: &'static str,
+    title: &'static str,
     right: bool,
     paint: Option<fn(&Output, &str) -> String>,
     shorten: Option<Shorten>,
@@ -28,8 +28,8 @@ pub struct Column {
 }
 
 impl Column {
-    pub const fn new(heading: &'static str) -> Self {
-        Self { heading, right: false, paint: None, shorten: None, drop_rank: None }
+    pub const fn new(title: &'static str) -> Self {
+        Self { title, right: false, paint: None, shorten: None, drop_rank: None }
     }
 
     /// Aligned to the right.
@@ -68,7 +68,7 @@ impl Column {
         Self { drop_rank: Some(rank), ..self }
     }
 
-    /// A column is not shortened below this while another can be dropped.
+    /// The column is not shortened below this while another column could be dropped instead.
     const fn floor(&self) -> usize {
         match self.shorten {
             Some(Shorten::Middle) => 10,
@@ -78,36 +78,63 @@ impl Column {
     }
 }
 
-/// A shortened column keeps at least this much.
+/// No column is shortened below this width.
 const MIN_WIDTH: usize = 4;
 
-pub struct Table {
+/// Gives the text of a row in one column. The text must be safe for a terminal.
+type Cell<'a, R> = Box<dyn Fn(&R) -> String + 'a>;
+
+/// A table of rows of type `R`.
+pub struct Table<'a, R> {
     columns: Vec<Column>,
+    cells: Vec<Cell<'a, R>>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
-    pub fn new(columns: &[Column]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
+impl<'a, R> Table<'a, R> {
+    pub const fn new() -> Self {
+        Self { columns: Vec::new(), cells: Vec::new(), rows: Vec::new() }
     }
 
-    /// Adds a row of plain text, made safe by the caller.
-    pub fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+    /// Adds a column, and the function that gives its text for a row.
+    #[must_use]
+    pub fn column(mut self, column: Column, cell: impl Fn(&R) -> String + 'a) -> Self {
+        self.columns.push(column);
+        self.cells.push(Box::new(cell));
+        self
     }
 
-    /// Prints the table, and the names of the columns that find no room.
+    /// Adds a column that only some tables need.
+    #[must_use]
+    pub fn column_if(self, is_needed: bool, column: Column, cell: impl Fn(&R) -> String + 'a) -> Self {
+        if is_needed { self.column(column, cell) } else { self }
+    }
+
+    pub fn row(&mut self, row: &R) {
+        self.rows.push(self.cells.iter().map(|cell| cell(row)).collect());
+    }
+
+    pub fn rows<'r>(&mut self, rows: impl IntoIterator<Item = &'r R>)
+    where
+        R: 'r,
+    {
+        for row in rows {
+            self.row(row);
+        }
+    }
+
+    /// Prints the table, and names the columns that were left out.
     pub fn print(&self, out: &mut Output) -> Written {
         let left_out = self.print_rows(out)?;
         note_left_out(out, &left_out)
     }
 
-    /// Prints the table. Gives the headings of the columns that find no room.
+    /// Prints the table. Returns the titles of the columns that were left out.
     pub fn print_rows(&self, out: &mut Output) -> Result<Vec<&'static str>> {
         let widths = self.widths(out.width());
-        let heading: Vec<_> = self.columns.iter().map(|column| column.heading.to_owned()).collect();
-        let heading = self.line(&heading, &widths, |_, text| text.to_owned());
-        out.line(out.paint(Style::Faint, heading.trim_end()))?;
+        let titles: Vec<_> = self.columns.iter().map(|column| column.title.to_owned()).collect();
+        let titles = self.line(&titles, &widths, |_, text| text.to_owned());
+        out.line(out.paint(Style::Faint, titles.trim_end()))?;
         for row in &self.rows {
             let paint = |column: &Column, text: &str| {
                 column.paint.map_or_else(|| text.to_owned(), |paint| paint(out, text))
@@ -116,10 +143,10 @@ impl Table {
             out.line(line.trim_end())?;
         }
         let missing = self.columns.iter().zip(&widths).filter(|(_, width)| width.is_none());
-        Ok(missing.map(|(column, _)| column.heading).collect())
+        Ok(missing.map(|(column, _)| column.title).collect())
     }
 
-    /// The width of each column; none for a dropped column.
+    /// The width of each column; none for a column that is left out.
     ///
     /// While the line is too long, the widest column that may be shortened is shortened, down to its floor. Then columns
     /// are dropped, one by one; if the line is still too long, the rest is shortened further.
@@ -144,11 +171,11 @@ impl Table {
     }
 
     fn natural(&self, at: usize) -> usize {
-        let cells = self.rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width());
-        cells.max().unwrap_or(0).max(self.columns[at].heading.width())
+        let cells = self.rows.iter().filter_map(|row| row.get(at)).map(|cell| measure_text_width(cell));
+        cells.max().unwrap_or(0).max(measure_text_width(self.columns[at].title))
     }
 
-    /// Shortens the widest columns, none below its floor, until the line fits. Does it?
+    /// Shortens the widest column again and again until the line fits, but none below its floor. True if the line fits.
     fn shorten(&self, widths: &mut [Option<usize>], room: usize, floor: impl Fn(&Column) -> usize) -> bool {
         loop {
             let shown = widths.iter().flatten();
@@ -178,7 +205,7 @@ impl Table {
                 Some(Shorten::Middle) => cut_middle(cell, width),
                 _ => cut_end(cell, width),
             };
-            let blank = " ".repeat(width.saturating_sub(cell.width()));
+            let blank = " ".repeat(width.saturating_sub(measure_text_width(&cell)));
             let cell = paint(column, &cell);
             line.push_str(&if column.right { blank + &cell } else { cell + &blank });
             line.push_str(&" ".repeat(GAP));
@@ -187,7 +214,7 @@ impl Table {
     }
 }
 
-/// Names the columns that found no room.
+/// Names the columns that were left out.
 pub fn note_left_out(out: &mut Output, columns: &[&str]) -> Written {
     if columns.is_empty() {
         return Ok(());
@@ -198,7 +225,7 @@ pub fn note_left_out(out: &mut Output, columns: &[&str]) -> Written {
 
 /// The text, or its beginning and a mark.
 fn cut_end(text: &str, width: usize) -> String {
-    if text.width() <= width {
+    if measure_text_width(text) <= width {
         return text.to_owned();
     }
     match width.checked_sub(1) {
@@ -209,20 +236,20 @@ fn cut_end(text: &str, width: usize) -> String {
 
 /// The text, or its beginning, a mark, and its end.
 fn cut_middle(text: &str, width: usize) -> String {
-    if text.width() <= width || width < 3 {
+    if measure_text_width(text) <= width || width < 3 {
         return cut_end(text, width);
     }
     let end: String = first_columns(text.chars().rev(), (width - 1) / 2).chars().rev().collect();
-    first_columns(text.chars(), width - 1 - end.width()) + "…" + &end
+    first_columns(text.chars(), width - 1 - measure_text_width(&end)) + "…" + &end
 }
 
-/// As many characters as take no more columns than this.
+/// The first characters, as many as fit in this many columns.
 fn first_columns(chars: impl Iterator<Item = char>, width: usize) -> String {
     let mut kept = String::new();
     for c in chars {
         kept.push(c);
-        // Measured whole: a character may change the width of the one before it.
-        if kept.width() > width {
+        // The whole text is measured, because a character may change the width of the one before it.
+        if measure_text_width(&kept) > width {
             kept.pop();
             break;
         }
@@ -241,7 +268,7 @@ mod tests {
         assert_eq!(cut_end("漢字漢字", 5), "漢字…");
         assert_eq!(cut_end("abcd", 0), "");
         let hearts = cut_end(&"\u{2764}\u{fe0f}".repeat(60), 30);
-        assert!(hearts.width() <= 30, "{}", hearts.width());
+        assert!(measure_text_width(&hearts) <= 30, "{}", measure_text_width(&hearts));
         assert_eq!(cut_middle("nightly-backup", 14), "nightly-backup");
         assert_eq!(cut_middle("nightly-backup", 9), "nigh…ckup");
         assert_eq!(cut_middle("nightly-backup", 8), "nigh…kup");
@@ -249,13 +276,13 @@ mod tests {
 
     #[test]
     fn a_narrow_table_shortens_then_drops_then_shortens_more() {
-        let mut table = Table::new(&[
-            Column::new("id").right(),
-            Column::new("queue").name().dropped(1),
-            Column::new("when"),
-            Column::new("message").text(),
-        ]);
-        table.row(vec!["1".into(), "a-long-queue".into(), "3m 20s ago".into(), "x".repeat(30)]);
+        let mut table = Table::new()
+            .column(Column::new("id").right(), |_| "1".to_owned())
+            .column(Column::new("queue").name().dropped(1), |_| "a-long-queue".to_owned())
+            .column_if(false, Column::new("more"), |_| "more".to_owned())
+            .column(Column::new("when"), |_| "3m 20s ago".to_owned())
+            .column(Column::new("message").text(), |text: &&str| text.repeat(30));
+        table.row(&"x");
         for (room, widths) in [
             (usize::MAX, [Some(2), Some(12), Some(10), Some(30)]),
             (50, [Some(2), Some(12), Some(10), Some(20)]),

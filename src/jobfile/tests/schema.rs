@@ -7,8 +7,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::EXAMPLE;
 use super::validate::Schema;
-use crate::jobfile::backoff::{STRATEGIES, has_key};
 use crate::jobfile::keys::Section;
+use crate::jobfile::retry::{STRATEGIES, has_key};
 use crate::jobfile::{JobFile, SCHEMA, STARTER};
 
 fn schema() -> Value {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Barrier;
 use std::thread;
 
-use super::fixture::{Place, exited, new_job, spec, worker_row};
+use super::fixture::{Place, definition, exited, new_job, worker_row};
 use crate::model::Bytes;
-use crate::store::{Definitions, NewJob, Store, TurnRequest};
+use crate::store::{DefinitionCache, NewJob, Store, TurnRequest};
 use crate::text::Timestamp;
 
 const WRITERS: usize = 8;
@@ -36,16 +36,16 @@ fn eight_writers_never_see_busy_and_never_share_a_job() {
 
 /// Enqueues and works in turns; gives the jobs that it ran. The last turn claims nothing.
 fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
-    let clock = || Timestamp(1_000);
     let mut store = Store::open(file).unwrap();
-    let mut definitions = Definitions::default();
+    store.at(Timestamp(1_000));
+    let mut definitions = DefinitionCache::default();
     let worker = store.register_worker(&worker_row(&format!("w{n}"))).unwrap();
     let (mut ran, mut ended) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS / 2 {
-        store.add(&[new_job(spec("a"))], &clock).unwrap();
+        store.add(&[new_job(definition("a"))]).unwrap();
         let idle_slots = usize::from(round + 1 < ROUNDS / 2);
-        let request = TurnRequest { worker, queues: None, ended: &ended, give_back: &[], idle_slots };
-        let turn = store.turn(&mut definitions, &request, &clock).unwrap();
+        let request = TurnRequest { worker, queues: None, ended: &ended, release: &[], idle_slots };
+        let turn = store.turn(&mut definitions, &request).unwrap();
         ran.extend(turn.claims.iter().map(|claim| claim.job_id));
         ended =
             turn.claims.iter().map(|claim| exited(claim.job_id, claim.number, Timestamp(1_000))).collect();
@@ -64,7 +64,7 @@ fn sixteen_that_create_at_once_share_one_file() {
                     scope.spawn(|| {
                         barrier.wait();
                         let mut store = Store::open_or_create(place.file.clone()).unwrap();
-                        store.add(&[new_job(spec("a"))], &|| Timestamp(1)).unwrap()[0].id
+                        store.at(Timestamp(1)).add(&[new_job(definition("a"))]).unwrap()[0].id
                     })
                 })
                 .collect();
@@ -83,8 +83,8 @@ fn a_file_that_others_open_write_and_close_is_never_taken_for_damaged() {
             scope.spawn(|| {
                 for _ in 0..150 {
                     let mut store = Store::open(place.file.clone()).unwrap();
-                    let job = NewJob { args: vec![Bytes(vec![b'x'; 20_000])], ..new_job(spec("a")) };
-                    store.add(&[job], &|| Timestamp(1)).unwrap();
+                    let job = NewJob { args: vec![Bytes(vec![b'x'; 20_000])], ..new_job(definition("a")) };
+                    store.at(Timestamp(1)).add(&[job]).unwrap();
                 }
             });
         }

@@ -1,14 +1,14 @@
 //! Fences: a transition is refused to everybody but the worker that holds the job, for the attempt that it holds.
 
-use super::fixture::{Scene, exited, lost, new_job, spec, worker_row};
-use crate::model::StreamBytes;
-use crate::store::{Definitions, Output, Recorded, StoreError, TurnRequest};
+use super::fixture::{Scene, definition, exited, lost, new_job, worker_row};
+use crate::model::{AttemptOutput, Event, StreamBytes};
+use crate::store::{DefinitionCache, StoreError, TurnRequest};
 use crate::text::Timestamp;
 
 /// Job 1 runs in worker 1, and worker 2 has nothing.
 fn scene() -> (Scene, i64, i64) {
     let mut scene = Scene::new();
-    scene.add(new_job(spec("a")), 1_000);
+    scene.add(new_job(definition("a")), 1_000);
     assert_eq!(scene.turn(&[], 1, 1_000).claims.len(), 1);
     let holder = scene.worker;
     let other = scene.store.register_worker(&worker_row("other")).unwrap();
@@ -21,7 +21,7 @@ fn only_the_holder_finishes_its_own_attempt_and_once() {
     let mut recorded = |worker, job, number| {
         scene.worker = worker;
         let ended = [exited(job, number, Timestamp(2_000))];
-        matches!(scene.turn(&ended, 0, 2_000).recorded[..], [Recorded::Written { .. }])
+        matches!(scene.turn(&ended, 0, 2_000).events[..], [Event::AttemptEnded(_)])
     };
     let refused = [(other, 1, 1), (holder, 1, 2), (holder, 2, 1)];
     assert!(!refused.into_iter().any(|(worker, job, number)| recorded(worker, job, number)));
@@ -32,18 +32,18 @@ fn only_the_holder_finishes_its_own_attempt_and_once() {
 #[test]
 fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
     let (mut scene, holder, other) = scene();
-    let output = Output {
+    let output = AttemptOutput {
         stdout: StreamBytes { bytes: b"x".to_vec(), ..StreamBytes::default() },
-        ..Output::default()
+        ..AttemptOutput::default()
     };
     for (worker, number, saved) in [(other, 1, 0), (holder, 2, 0), (holder, 1, 1)] {
         scene.store.save_live_outputs(worker, &[(1, number, output.clone())]).unwrap();
         assert_eq!(scene.store.live_lengths(1, number).unwrap().0, saved);
     }
-    let mut definitions = Definitions::default();
+    let mut definitions = DefinitionCache::default();
     for (worker, status) in [(other, "running"), (holder, "ready")] {
-        let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[1], idle_slots: 0 };
-        scene.store.turn(&mut definitions, &request, &|| Timestamp(1_000)).unwrap();
+        let request = TurnRequest { worker, queues: None, ended: &[], release: &[1], idle_slots: 0 };
+        scene.store.at(Timestamp(1_000)).turn(&mut definitions, &request).unwrap();
         assert_eq!(scene.status(1, 1_000), status);
     }
 }
@@ -51,8 +51,8 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
 #[test]
 fn a_claim_that_comes_back_is_due_although_the_clock_was_set_back() {
     let (mut scene, worker, _) = scene();
-    let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[1], idle_slots: 0 };
-    scene.store.turn(&mut Definitions::default(), &request, &|| Timestamp(10)).unwrap();
+    let request = TurnRequest { worker, queues: None, ended: &[], release: &[1], idle_slots: 0 };
+    scene.store.at(Timestamp(10)).turn(&mut DefinitionCache::default(), &request).unwrap();
     assert_eq!(scene.turn(&[], 1, 10).claims.len(), 1);
 }
 
@@ -60,7 +60,7 @@ fn a_claim_that_comes_back_is_due_although_the_clock_was_set_back() {
 fn a_worker_that_holds_a_job_is_not_closed() {
     let (mut scene, holder, other) = scene();
     for worker in [holder, other] {
-        scene.store.worker_ended(worker, Timestamp(2_000)).unwrap();
+        scene.store.at(Timestamp(2_000)).worker_ended(worker).unwrap();
     }
     let open: Vec<i64> = scene.store.open_workers().unwrap().iter().map(|row| row.id).collect();
     assert_eq!(open, [holder]);
@@ -71,12 +71,14 @@ fn a_claim_that_no_recovery_could_end_is_damage() {
     let (mut scene, holder, _) = scene();
     let mut recover = |number| {
         let lost = [lost(1, number, Timestamp(1_000))];
-        let recovered =
-            scene.store.recover(&mut Definitions::default(), holder, &lost, &[], &|| Timestamp(1_000));
-        recovered.map(|recovered| recovered.recorded)
+        scene.store.at(Timestamp(1_000)).recover(&mut DefinitionCache::default(), holder, &lost, &[])
     };
     let error = recover(2).unwrap_err();
     assert!(matches!(&error, StoreError::Damaged(..)) && error.to_string().contains("job 1"), "{error}");
-    assert!(matches!(recover(1).unwrap()[..], [Recorded::Written { .. }]), "nothing of that was written");
-    assert!(matches!(recover(1).unwrap()[..], [Recorded::Late { .. }]), "somebody else did so before");
+    let events = recover(1).unwrap();
+    assert!(
+        matches!(events[..], [Event::AttemptLost(_), Event::AttemptEnded(_)]),
+        "nothing of that was written"
+    );
+    assert_eq!(recover(1).unwrap(), [], "somebody else did so before");
 }

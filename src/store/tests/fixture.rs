@@ -1,18 +1,18 @@
-//! What several of these tests need.
+//! A database in a folder of its own, a worker, and ended attempts, for the tests of the store.
 
 use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use crate::model::{Bytes, Command, Exit, JobSpec, SelfReport, Status, StopReason};
+use crate::model::{AttemptEnd, Bytes, Command, EndCause, JobDefinition, Status};
 use crate::store::{
-    Definitions, Ended, Enqueued, NewJob, Result, Store, StoreFile, Turn, TurnRequest, WorkerRow,
+    DefinitionCache, EndedAttempt, Enqueued, NewJob, Result, Store, StoreFile, Turn, TurnRequest, Worker,
 };
 use crate::text::{Millis, Timestamp};
 
 /// A folder with a database in it, both gone at the end.
 pub(super) struct Place {
-    pub dir: TempDir,
+    _dir: TempDir,
     pub file: StoreFile,
 }
 
@@ -21,7 +21,7 @@ impl Place {
     pub fn empty() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let file = StoreFile::new(&dir.path().join("runner.db")).unwrap();
-        Self { dir, file }
+        Self { _dir: dir, file }
     }
 
     /// Opens its database, and creates it first.
@@ -40,7 +40,7 @@ pub(super) fn unsynced(store: Store) -> Store {
 pub(super) struct Scene {
     pub store: Store,
     pub worker: i64,
-    definitions: Definitions,
+    definitions: DefinitionCache,
     place: Place,
 }
 
@@ -49,7 +49,7 @@ impl Scene {
         let place = Place::empty();
         let mut store = unsynced(place.open());
         let worker = store.register_worker(&worker_row("w")).unwrap();
-        Self { store, worker, definitions: Definitions::default(), place }
+        Self { store, worker, definitions: DefinitionCache::default(), place }
     }
 
     /// Another connection to the database.
@@ -58,31 +58,31 @@ impl Scene {
     }
 
     pub fn add(&mut self, job: NewJob, at: i64) -> i64 {
-        self.store.add(&[job], &|| Timestamp(at)).unwrap()[0].id
+        self.store.at(Timestamp(at)).add(&[job]).unwrap()[0].id
     }
 
-    pub fn turn(&mut self, ended: &[Ended], idle_slots: usize, at: i64) -> Turn {
-        let request = TurnRequest { worker: self.worker, queues: None, ended, give_back: &[], idle_slots };
-        self.store.turn(&mut self.definitions, &request, &|| Timestamp(at)).unwrap()
+    pub fn turn(&mut self, ended: &[EndedAttempt], idle_slots: usize, at: i64) -> Turn {
+        let request = TurnRequest { worker: self.worker, queues: None, ended, release: &[], idle_slots };
+        self.store.at(Timestamp(at)).turn(&mut self.definitions, &request).unwrap()
     }
 
     /// Claims the next job, which ends like this.
-    pub fn run(&mut self, claimed: i64, started: i64, ended: &Ended) {
+    pub fn run(&mut self, claimed: i64, started: i64, ended: &EndedAttempt) {
         let claims = self.turn(&[], 1, claimed).claims;
         assert_eq!((claims[0].job_id, claims[0].number), (ended.job_id, ended.number));
-        let took = u64::try_from(ended.finished_at.0 - started).unwrap();
-        let duration = ended.duration.map(|_| Millis(took));
-        let ended = Ended { started_at: Some(Timestamp(started)), duration, ..ended.clone() };
-        let at = ended.finished_at.0;
+        let mut ended = ended.clone();
+        let at = ended.end.finished_at.0;
+        ended.end.started_at = Some(Timestamp(started));
+        ended.end.duration = ended.end.duration.map(|_| Millis(u64::try_from(at - started).unwrap()));
         self.turn(&[ended], 0, at);
     }
 
     /// Enqueues a job of this name, which a worker of this name runs and then ends.
     pub fn succeed(&mut self, name: &str, at: i64) {
-        let id = self.add(new_job(spec(name)), at);
+        let id = self.add(new_job(definition(name)), at);
         self.worker = self.store.register_worker(&worker_row(name)).unwrap();
         self.run(at, at, &exited(id, 1, Timestamp(at + 1_000)));
-        self.store.worker_ended(self.worker, Timestamp(at + 2_000)).unwrap();
+        self.store.at(Timestamp(at + 2_000)).worker_ended(self.worker).unwrap();
     }
 
     /// The first column of this query.
@@ -98,23 +98,25 @@ impl Scene {
 
 impl Store {
     /// Enqueues without a look at the progress.
-    pub fn add(&mut self, jobs: &[NewJob], clock: &dyn Fn() -> Timestamp) -> Result<Vec<Enqueued>> {
-        self.enqueue(jobs, clock, &mut |_| {})
+    pub fn add(&mut self, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
+        self.enqueue(jobs, &mut |_| {})
     }
 }
 
-pub(super) fn spec(name: &str) -> JobSpec {
-    JobSpec::new(name, Command::Shell(Bytes::from("true")), Bytes::from("/"))
+pub(super) fn definition(name: &str) -> JobDefinition {
+    JobDefinition::new(name, Command::Shell(Bytes::from("true")), Bytes::from("/"))
 }
 
-pub(super) fn new_job(spec: JobSpec) -> NewJob {
-    NewJob::new(Arc::new(spec))
+pub(super) fn new_job(definition: JobDefinition) -> NewJob {
+    NewJob::new(Arc::new(definition))
 }
 
-pub(super) fn worker_row(name: &str) -> WorkerRow {
-    WorkerRow {
+/// The row of a worker whose id is this short name in hexadecimal digits.
+pub(super) fn worker_row(name: &str) -> Worker {
+    let digits = name.bytes().fold(0, |digits, byte| digits << 8 | u64::from(byte));
+    Worker {
         id: 0,
-        name: name.to_owned(),
+        name: format!("{digits:016x}"),
         db: "/runner.db".into(),
         pid: 1,
         boot_id: "boot".to_owned(),
@@ -123,38 +125,34 @@ pub(super) fn worker_row(name: &str) -> WorkerRow {
         slots: 4,
         queues: None,
         is_stopping: false,
+        running: 0,
     }
+}
+
+fn ended(job_id: i64, number: u32, end: AttemptEnd) -> EndedAttempt {
+    EndedAttempt { job_id, number, jitter_sample: 0.5, end }
+}
+
+fn exited_with(job_id: i64, number: u32, status: i32, finished_at: Timestamp) -> EndedAttempt {
+    let end = AttemptEnd {
+        started_at: Some(Timestamp(finished_at.0 - 10)),
+        duration: Some(Millis(10)),
+        ..AttemptEnd::by_itself(Status::Exited(status), finished_at)
+    };
+    ended(job_id, number, end)
 }
 
 /// An attempt that exited with 0 after 10 ms.
-pub(super) fn exited(job_id: i64, number: u32, finished_at: Timestamp) -> Ended {
-    Ended {
-        job_id,
-        number,
-        exit: Exit::by_itself(Status::Exited(0)),
-        report: SelfReport::default(),
-        message: None,
-        started_at: Some(Timestamp(finished_at.0 - 10)),
-        finished_at,
-        duration: Some(Millis(10)),
-        leaked: false,
-        spawn_failure: None,
-        output: None,
-        roll: 0.5,
-    }
+pub(super) fn exited(job_id: i64, number: u32, finished_at: Timestamp) -> EndedAttempt {
+    exited_with(job_id, number, 0, finished_at)
 }
 
 /// An attempt that exited with 3.
-pub(super) fn failed(job_id: i64, number: u32, finished_at: i64) -> Ended {
-    Ended { exit: Exit::by_itself(Status::Exited(3)), ..exited(job_id, number, Timestamp(finished_at)) }
+pub(super) fn failed(job_id: i64, number: u32, finished_at: i64) -> EndedAttempt {
+    exited_with(job_id, number, 3, Timestamp(finished_at))
 }
 
 /// An attempt whose worker died.
-pub(super) fn lost(job_id: i64, number: u32, finished_at: Timestamp) -> Ended {
-    Ended {
-        exit: Exit::unseen(StopReason::WorkerCrashed),
-        duration: None,
-        started_at: None,
-        ..exited(job_id, number, finished_at)
-    }
+pub(super) fn lost(job_id: i64, number: u32, finished_at: Timestamp) -> EndedAttempt {
+    ended(job_id, number, AttemptEnd::unseen(EndCause::WorkerCrashed, finished_at))
 }

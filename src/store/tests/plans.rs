@@ -10,16 +10,16 @@ use rusqlite::Connection;
 use rusqlite::StatementStatus::{AutoIndex, FullscanStep, Sort};
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
-use super::fixture::{Place, exited, lost, new_job, spec, unsynced, worker_row};
-use crate::model::{JobState, Limits, Outcome, Rate};
+use super::fixture::{Place, definition, exited, lost, new_job, unsynced, worker_row};
+use crate::model::{AttemptOutput, JobState, Limits, Outcome, Rate};
 use crate::store::{
-    Definitions, Filter, LimitChange, NewJob, OnConflict, Output, PruneFilter, Store, TurnRequest,
+    Act, DefinitionCache, Filter, LimitChange, NewJob, OnConflict, PruneFilter, Store, TurnRequest,
 };
 use crate::text::{Millis, Timestamp};
 
-const CLOCK: &dyn Fn() -> Timestamp = &|| Timestamp(1_000);
+const NOW: Timestamp = Timestamp(1_000);
 
-/// What ran, and what SQLite counted of it.
+/// The statements that ran, and those for which SQLite counted a scan, a sort or an automatic index.
 #[derive(Default)]
 struct Traced {
     sql: BTreeSet<String>,
@@ -46,7 +46,7 @@ fn listen(store: &mut Store) -> Arc<Mutex<Traced>> {
     traced
 }
 
-/// What ran while this was done, once each, and those of it that stepped through a table or sorted.
+/// Traces the statements that run while this is done.
 fn traced(store: &mut Store, what: impl FnOnce(&mut Store)) -> Traced {
     let traced = listen(store);
     what(store);
@@ -76,57 +76,56 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
 }
 
 fn job(queue: &str, priority: i32, key: Option<&str>) -> NewJob {
-    let mut spec = spec("a");
-    queue.clone_into(&mut spec.queue);
-    spec.priority = priority;
-    spec.unique_key = key.map(str::to_owned);
-    spec.expires_in = key.map(|_| Millis(5_000));
-    NewJob { idempotency_key: key.map(str::to_owned), ..new_job(spec) }
+    let mut definition = definition("a");
+    queue.clone_into(&mut definition.queue);
+    definition.priority = priority;
+    definition.unique_key = key.map(str::to_owned);
+    definition.expires_in = key.map(|_| Millis(5_000));
+    NewJob { idempotency_key: key.map(str::to_owned), ..new_job(definition) }
 }
 
 /// Everything that happens while jobs flow.
 fn flow(store: &mut Store) {
-    let mut definitions = Definitions::default();
+    let mut definitions = DefinitionCache::default();
     let worker = store.register_worker(&worker_row("one")).unwrap();
     let other = store.register_worker(&worker_row("two")).unwrap();
     let limits = Limits { max_running: Some(3), rate: Some(Rate::parse("1/s").unwrap()) };
     store.change_limits("p", LimitChange::Set(limits)).unwrap();
     for (n, queue) in ["p", "q", "p", "q", "q"].iter().enumerate() {
-        store.add(&[job(queue, i32::from(n > 2), Some(&format!("k{n}")))], CLOCK).unwrap();
+        store.at(NOW).add(&[job(queue, i32::from(n > 2), Some(&format!("k{n}")))]).unwrap();
         let late = NewJob { run_at: Some(Timestamp(9_000)), ..job(queue, 0, None) };
-        store.add(&[late], CLOCK).unwrap();
+        store.at(NOW).add(&[late]).unwrap();
     }
     let again = NewJob { idempotency_key: None, on_conflict: OnConflict::Replace, ..job("q", 0, Some("k0")) };
-    store.add(&[again], CLOCK).unwrap();
+    store.at(NOW).add(&[again]).unwrap();
     let queues = ["p".to_owned(), "q".to_owned()];
-    let request = TurnRequest { worker, queues: Some(&queues), ended: &[], give_back: &[], idle_slots: 2 };
-    let turn = store.turn(&mut definitions, &request, CLOCK).unwrap();
+    let request = TurnRequest { worker, queues: Some(&queues), ended: &[], release: &[], idle_slots: 2 };
+    let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let ids: Vec<i64> = turn.claims.iter().map(|claim| claim.job_id).collect();
-    store.save_live_outputs(worker, &[(ids[0], 1, Output::default())]).unwrap();
+    store.save_live_outputs(worker, &[(ids[0], 1, AttemptOutput::default())]).unwrap();
     store.output(ids[0], 1).unwrap();
-    store.cancel(&ids, CLOCK).unwrap();
+    store.at(NOW).act(&ids, Act::Cancel).unwrap();
     let ended = [exited(ids[0], 1, Timestamp(1_000))];
-    let request = TurnRequest { worker, queues: None, ended: &ended, give_back: &ids[1..], idle_slots: 1 };
-    store.turn(&mut definitions, &request, CLOCK).unwrap();
-    let request = TurnRequest { worker: other, queues: None, ended: &[], give_back: &[], idle_slots: 1 };
-    let turn = store.turn(&mut definitions, &request, CLOCK).unwrap();
+    let request = TurnRequest { worker, queues: None, ended: &ended, release: &ids[1..], idle_slots: 1 };
+    store.at(NOW).turn(&mut definitions, &request).unwrap();
+    let request = TurnRequest { worker: other, queues: None, ended: &[], release: &[], idle_slots: 1 };
+    let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let id = turn.claims[0].job_id;
     store.held_by(other).unwrap();
-    store.recover(&mut definitions, other, &[lost(id, 1, Timestamp(1_000))], &[], CLOCK).unwrap();
-    let later = || Timestamp(8_000);
-    let request = TurnRequest { worker, queues: None, ended: &[], give_back: &[], idle_slots: 0 };
-    store.turn(&mut definitions, &request, &later).unwrap();
-    store.retry(&[ids[1]], true, &later).unwrap();
-    store.make_due(&[ids[1]], &later).unwrap();
+    store.at(NOW).recover(&mut definitions, other, &[lost(id, 1, Timestamp(1_000))], &[]).unwrap();
+    let later = Timestamp(8_000);
+    let request = TurnRequest { worker, queues: None, ended: &[], release: &[], idle_slots: 0 };
+    store.at(later).turn(&mut definitions, &request).unwrap();
+    store.at(later).act(&[ids[1]], Act::Retry { force: true }).unwrap();
+    store.at(later).act(&[ids[1]], Act::MakeDue).unwrap();
     store.job(ids[0], Timestamp(1_000)).unwrap();
     store.history(ids[0], 10).unwrap();
     store.attempt(ids[0], 1).unwrap();
     store.open_workers().unwrap();
-    store.worker_ended(worker, Timestamp(9)).unwrap();
+    store.at(Timestamp(9)).worker_ended(worker).unwrap();
     store.data_version().unwrap();
     let states = vec![JobState::Succeeded, JobState::Dead];
-    let filter =
-        PruneFilter { states, name: None, queue: None, until: Timestamp(9_000), now: Timestamp(9_000) };
+    let filter = PruneFilter { states, name: None, queue: None, until: Timestamp(9_000) };
     store.count_prunable(&filter).unwrap();
     store.prune(&filter, &mut |_| true).unwrap();
 }
@@ -139,8 +138,7 @@ fn screens(store: &mut Store) {
     let name = Some("a".to_owned());
     let filter = Filter { name: name.clone(), queue: name, since: Some(Timestamp(1)), ..Filter::default() };
     store.stats(&filter, now).unwrap();
-    store.timeline(&filter).unwrap();
-    store.due_jobs(&filter, now).unwrap();
+    store.timeline(&filter, now).unwrap();
     store.count_unfinished(None).unwrap();
     let code = Some("EXIT_1".to_owned());
     let filters = [
@@ -150,10 +148,9 @@ fn screens(store: &mut Store) {
         Filter { error_code: code.clone(), dead_by_time: true, ..Filter::default() },
         Filter { name: Some("a".to_owned()), ..Filter::default() },
     ];
-    store.for_each_dead_letter(&Filter::default(), now, |_| {}).unwrap();
+    store.dead_letters(&Filter::default(), 10, now).unwrap();
     for filter in filters {
-        let (_, next) = store.jobs_page(&filter, None, 1, now).unwrap();
-        store.jobs_page(&filter, next, 1, now).unwrap();
+        assert!(store.jobs(&filter, 1, now).unwrap().all(|job| job.is_ok()));
     }
     let filters = [
         Filter::default(),
@@ -161,8 +158,7 @@ fn screens(store: &mut Store) {
         Filter { error_code: code, ..Filter::default() },
     ];
     for filter in filters {
-        let (_, next) = store.attempts_page(&filter, None, 1).unwrap();
-        store.attempts_page(&filter, next, 1).unwrap();
+        assert!(store.attempts(&filter, 1).unwrap().all(|attempt| attempt.is_ok()));
     }
 }
 
@@ -196,13 +192,13 @@ fn no_statement_of_the_flow_walks_or_sorts_jobs_or_attempts_and_each_index_is_ne
     assert_eq!(long_steps(&store.connection, &traced.sql), [""; 0]);
     assert_eq!(traced.slow, BTreeSet::new());
     for index in [
-        "jobs_waiting",
+        "jobs_claimable",
         "jobs_running",
         "jobs_expiring",
         "jobs_finished",
         "jobs_unique_key",
         "jobs_idempotency_key",
-        "definitions_by_hash",
+        "job_definitions_by_hash",
         "workers_open",
     ] {
         let dropping = store.connection.transaction().unwrap();
@@ -219,18 +215,19 @@ fn no_screen_walks_or_sorts_jobs_or_attempts_and_each_index_is_used() {
     flow(&mut store);
     let traced = traced(&mut store, screens);
     let mut long = long_steps(&store.connection, &traced.sql);
-    // Few rows, whatever happens; counts, which read nothing but a narrow index; and pages, which go along an index until
+    // Few rows, whatever happens; counts, which read nothing but a narrow index; and lists, which walk until
     // they are full.
     let as_short = [
         "SCAN queues",
         "SCAN r USING COVERING INDEX jobs_running:",
-        "SCAN jobs USING COVERING INDEX jobs_waiting: SELECT queue, count(*)",
-        "SCAN jobs USING COVERING INDEX jobs_waiting: SELECT (SELECT count(*)",
+        "SCAN jobs USING COVERING INDEX jobs_claimable: SELECT queue, count(*)",
+        "SCAN jobs USING COVERING INDEX jobs_claimable: SELECT (SELECT count(*)",
         "SCAN jobs USING COVERING INDEX jobs_blocked: SELECT queue, count(*)",
         "SCAN jobs USING COVERING INDEX jobs_blocked: SELECT (SELECT count(*)",
         "SCAN jobs USING COVERING INDEX jobs_dead: SELECT error_code, count(*)",
         "SCAN jobs USING INDEX jobs_running:",
-        "SCAN jobs USING INDEX jobs_waiting: SELECT name, run_at",
+        "SCAN jobs USING INDEX jobs_claimable: SELECT id AS job_id",
+        "SCAN j: SELECT j.id FROM jobs AS j NOT INDEXED",
         "SCAN jobs USING COVERING INDEX jobs_running:",
         "SCAN a USING COVERING INDEX attempts_by_time:",
         "SCAN a USING INDEX attempts_by_time:",

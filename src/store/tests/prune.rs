@@ -1,14 +1,14 @@
 //! Removing finished jobs: in pages, while others go on, stopped at any moment, and with all that only they needed.
 
-use super::fixture::{Scene, exited, new_job, spec, worker_row};
-use crate::model::{JobSpec, JobState};
-use crate::store::{NewJob, PruneFilter};
-use crate::text::{Millis, Timestamp};
+use super::fixture::{Scene, definition, exited, new_job, worker_row};
+use crate::model::JobState;
+use crate::store::{Act, NewJob, PruneFilter};
+use crate::text::Timestamp;
 
 /// Everything that has finished.
 fn all() -> PruneFilter {
     let states = vec![JobState::Succeeded, JobState::Dead, JobState::Cancelled];
-    PruneFilter { states, name: None, queue: None, until: Timestamp(100_000), now: Timestamp(100_000) }
+    PruneFilter { states, name: None, queue: None, until: Timestamp(100_000) }
 }
 
 fn of_name(name: &str) -> PruneFilter {
@@ -18,10 +18,10 @@ fn of_name(name: &str) -> PruneFilter {
 /// Cancelled jobs of these names, all in the same millisecond.
 fn cancelled(names: &[&str]) -> Scene {
     let mut scene = Scene::new();
-    let jobs: Vec<NewJob> = names.iter().map(|name| new_job(spec(name))).collect();
+    let jobs: Vec<NewJob> = names.iter().map(|name| new_job(definition(name))).collect();
     let ids: Vec<i64> =
-        scene.store.add(&jobs, &|| Timestamp(1_000)).unwrap().iter().map(|job| job.id).collect();
-    scene.store.cancel(&ids, &|| Timestamp(1_000)).unwrap();
+        scene.store.at(Timestamp(1_000)).add(&jobs).unwrap().iter().map(|job| job.id).collect();
+    scene.store.at(Timestamp(1_000)).act(&ids, Act::Cancel).unwrap();
     scene
 }
 
@@ -45,16 +45,6 @@ fn pages_leave_none_out_if_many_finished_at_once() {
 }
 
 #[test]
-fn a_prune_that_is_stopped_leaves_whole_jobs() {
-    let mut scene = cancelled(&vec!["a"; 1_500]);
-    let removed = scene.store.prune(&all(), &mut |_| false).unwrap();
-    let left = jobs(&scene);
-    assert!(removed > 0 && left > 0 && removed + left == 1_500, "{removed} removed, {left} left");
-    assert_eq!(scene.store.audit().unwrap(), []);
-    assert_eq!(scene.store.prune(&all(), &mut |_| true).unwrap(), left);
-}
-
-#[test]
 fn a_job_that_is_retried_meanwhile_stays_even_if_it_ends_again() {
     let mut scene = cancelled(&vec!["a"; 1_000]);
     let mut other = scene.other();
@@ -62,8 +52,8 @@ fn a_job_that_is_retried_meanwhile_stays_even_if_it_ends_again() {
     let mut go_on = |_| {
         // All jobs of this page were found before. Of the last two, one waits then, and one ended too late.
         if !std::mem::replace(&mut retried, true) {
-            other.retry(&[999, 1_000], false, &|| Timestamp(1_000)).unwrap();
-            other.cancel(&[1_000], &|| Timestamp(2_000)).unwrap();
+            other.at(Timestamp(1_000)).act(&[999, 1_000], Act::Retry { force: false }).unwrap();
+            other.at(Timestamp(2_000)).act(&[1_000], Act::Cancel).unwrap();
         }
         true
     };
@@ -73,59 +63,24 @@ fn a_job_that_is_retried_meanwhile_stays_even_if_it_ends_again() {
 }
 
 #[test]
-fn only_one_name_or_one_queue_is_counted_and_removed() {
-    let mut scene = Scene::new();
-    for (name, queue) in [("a", "one"), ("a", "other"), ("b", "one"), ("b", "other")] {
-        let id = scene.add(new_job(JobSpec { queue: queue.to_owned(), ..spec(name) }), 1_000);
-        scene.store.cancel(&[id], &|| Timestamp(1_000)).unwrap();
-    }
-    for (name, queue, expected) in
-        [(Some("a"), Some("other"), 1), (None, Some("one"), 2), (Some("b"), None, 1)]
-    {
-        let filter = PruneFilter { name: name.map(str::to_owned), queue: queue.map(str::to_owned), ..all() };
-        let counted = scene.store.count_prunable(&filter).unwrap();
-        assert_eq!(counted, expected);
-        assert_eq!(scene.store.prune(&filter, &mut |_| true).unwrap(), counted);
-    }
-    assert_eq!(jobs(&scene), 0);
-}
-
-#[test]
-fn jobs_whose_expiry_nobody_recorded_are_counted_as_they_would_go() {
-    let mut scene = Scene::new();
-    // The first changes after its expiry: it has not died before that.
-    for (name, queue) in [("a", "one"), ("a", "one"), ("b", "one"), ("a", "other")] {
-        let expires_in = Some(Millis(5));
-        scene.add(new_job(JobSpec { expires_in, queue: queue.to_owned(), ..spec(name) }), 1_000);
-    }
-    scene.store.connection.execute("UPDATE jobs SET changed_at = 3000 WHERE id = 1", []).unwrap();
-    let count = |name: Option<&str>, queue: Option<&str>, until| {
-        let (name, queue) = (name.map(str::to_owned), queue.map(str::to_owned));
-        let until = Timestamp(until);
-        let filter = PruneFilter { states: vec![JobState::Dead], name, queue, until, now: until };
-        scene.store.count_prunable(&filter).unwrap()
-    };
-    assert_eq!([1_004, 1_005, 2_999, 3_000].map(|until| count(None, None, until)), [0, 3, 3, 4]);
-    assert_eq!((count(Some("a"), None, 2_000), count(None, Some("one"), 2_000)), (2, 2));
-    assert_eq!(count(Some("a"), Some("one"), 2_000), 1);
-}
-
-#[test]
 fn definitions_and_workers_go_when_nothing_needs_them() {
     let mut scene = Scene::new();
     for (name, at) in [("a", 1_000), ("b", 1_000), ("kept", 1_000)] {
         scene.succeed(name, at);
     }
     let late = scene.store.register_worker(&worker_row("late")).unwrap();
-    scene.store.worker_ended(late, Timestamp(200_000)).unwrap();
-    scene.add(new_job(spec("last")), 1_000);
+    scene.store.at(Timestamp(200_000)).worker_ended(late).unwrap();
+    scene.add(new_job(definition("last")), 1_000);
     let mut left = |filter: &PruneFilter| {
         scene.store.prune(filter, &mut |_| true).unwrap();
         assert_eq!(scene.store.audit().unwrap(), []);
-        let definitions = scene.column("SELECT spec ->> 'name' FROM definitions ORDER BY id");
+        let definitions = scene.column("SELECT definition ->> 'name' FROM job_definitions ORDER BY id");
         (definitions.join(" "), scene.column("SELECT name FROM workers ORDER BY id").join(" "))
     };
-    let names = |definitions: &str, workers: &str| (definitions.to_owned(), workers.to_owned());
+    let names = |definitions: &str, workers: &str| {
+        let workers: Vec<_> = workers.split(' ').map(|name| worker_row(name).name).collect();
+        (definitions.to_owned(), workers.join(" "))
+    };
     let early = PruneFilter { until: Timestamp(1_999), ..all() };
     assert_eq!(left(&early), names("a b kept last", "w a b kept late"), "nothing finished by then");
     assert_eq!(left(&of_name("a")), names("b kept last", "w b kept late"));
@@ -138,13 +93,13 @@ fn a_definition_that_is_used_again_meanwhile_stays() {
     for moment in 1.. {
         let mut scene = Scene::new();
         scene.succeed("again", 1_000);
-        scene.add(new_job(spec("last")), 1_000);
+        scene.add(new_job(definition("last")), 1_000);
         let mut other = scene.other();
         let mut calls = 0;
         let mut go_on = |_| {
             calls += 1;
             if calls == moment {
-                other.add(&[new_job(spec("again"))], &|| Timestamp(1_000)).unwrap();
+                other.at(Timestamp(1_000)).add(&[new_job(definition("again"))]).unwrap();
             }
             true
         };
@@ -162,8 +117,8 @@ fn the_id_of_a_definition_never_gets_another_meaning() {
     // The worker of a scene remembers definitions.
     let mut scene = Scene::new();
     for name in ["a", "b", "c"] {
-        let id = scene.add(new_job(spec(name)), 1_000);
-        assert_eq!(scene.turn(&[], 1, 1_000).claims[0].spec.name, name);
+        let id = scene.add(new_job(definition(name)), 1_000);
+        assert_eq!(scene.turn(&[], 1, 1_000).claims[0].definition.name, name);
         scene.turn(&[exited(id, 1, Timestamp(2_000))], 0, 2_000);
         scene.store.prune(&all(), &mut |_| true).unwrap();
         assert_eq!(jobs(&scene), 0);

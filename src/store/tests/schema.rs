@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use crate::model::JobState;
-use crate::store::create::SCHEMA;
+use crate::store::open::SCHEMA;
 
 /// A guard, and statements that it refuses. A guard is the name of a trigger, the expression of a CHECK, or a piece of the
 /// schema with UNIQUE in it. `JOB …` and `ATTEMPT …` stand for an INSERT with these values in place of the usual ones.
 const REFUSED: &[(&str, &[&str])] = &[
-    ("definitions_are_frozen", &["UPDATE definitions SET spec = '[]' WHERE id = 1"]),
+    ("job_definitions_are_frozen", &["UPDATE job_definitions SET definition = '[]' WHERE id = 1"]),
     (
         "attempts_are_numbered_without_gaps",
         &[
@@ -33,7 +33,7 @@ const REFUSED: &[(&str, &[&str])] = &[
             "UPDATE OR REPLACE jobs SET _rowid_ = 2 WHERE id = 1",
             "UPDATE jobs SET definition_id = 2 WHERE id = 1",
             "UPDATE jobs SET name = 'b' WHERE id = 1",
-            "UPDATE jobs SET args = x'6100' WHERE id = 1",
+            "UPDATE jobs SET args_nul = x'6100' WHERE id = 1",
             "UPDATE jobs SET unique_key = 'k' WHERE id = 1",
             "UPDATE jobs SET enqueued_at = 9 WHERE id = 1",
         ],
@@ -49,35 +49,38 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("jobs_are_finished_before_they_go", &["DELETE FROM jobs WHERE id = 1", "DELETE FROM jobs WHERE id = 2"]),
     ("jobs_stay_while_others_wait", &["DELETE FROM jobs WHERE id = 6"]),
     (
-        "jobs_wait_for_one_less",
-        &["UPDATE jobs SET waiting_for = 1 WHERE id = 1", "UPDATE jobs SET waiting_for = 0 WHERE id = 5"],
+        "jobs_count_dependencies_down",
+        &[
+            "UPDATE jobs SET unmet_dependencies = 1 WHERE id = 1",
+            "UPDATE jobs SET unmet_dependencies = 0 WHERE id = 5",
+        ],
     ),
     (
         "dependencies_move_to_a_replacement",
         &[
-            "UPDATE dependencies SET job_id = 4 WHERE after_id = 6",
-            "UPDATE dependencies SET after_id = 4 WHERE after_id = 7",
+            "UPDATE dependencies SET job_id = 4 WHERE dependency_id = 6",
+            "UPDATE dependencies SET dependency_id = 4 WHERE dependency_id = 7",
         ],
     ),
-    ("dependencies_go_with_a_job", &["DELETE FROM dependencies WHERE after_id = 6"]),
-    ("after_id <> job_id", &["INSERT INTO dependencies VALUES (4, 4)"]),
-    ("waiting_for >= 0", &["UPDATE jobs SET waiting_for = -1 WHERE id = 1"]),
+    ("dependencies_go_with_a_job", &["DELETE FROM dependencies WHERE dependency_id = 6"]),
+    ("dependency_id <> job_id", &["INSERT INTO dependencies VALUES (4, 4)"]),
+    ("unmet_dependencies >= 0", &["UPDATE jobs SET unmet_dependencies = -1 WHERE id = 1"]),
     (
-        "waiting_for = 0 OR (state <> 'running' AND state <> 'succeeded')",
+        "unmet_dependencies = 0 OR (state <> 'running' AND state <> 'succeeded')",
         &["UPDATE jobs SET state = 'running', worker_id = 1 WHERE id = 5"],
     ),
     ("CREATE UNIQUE INDEX jobs_unique_key", &["JOB unique_key = 'k'; JOB unique_key = 'k'"]),
     ("CREATE UNIQUE INDEX jobs_idempotency_key", &["JOB idempotency_key = 'k'; JOB idempotency_key = 'k'"]),
     ("UNIQUE (job_id, number)", &["INSERT INTO outputs VALUES (3, 1, x'61', 0, 0, x'', 0, 0)"]),
     ("TEXT NOT NULL UNIQUE,", &["UPDATE workers SET name = 'one'"]),
-    ("json_valid(spec)", &["INSERT INTO definitions VALUES (9, 1, 'no json')"]),
+    ("json_valid(definition)", &["INSERT INTO job_definitions VALUES (9, 1, 'no json')"]),
     ("priority BETWEEN -1000 AND 1000", &["JOB priority = 1001", "JOB priority = -1001"]),
     (
         "state = 'pending' OR state = 'running' OR state = 'succeeded' OR state = 'dead' OR state = 'cancelled'",
         &["UPDATE jobs SET state = 'lost', worker_id = NULL WHERE id = 2"],
     ),
     ("attempts >= 0", &["UPDATE jobs SET attempts = -1 WHERE id = 1"]),
-    ("budget_used >= 0", &["UPDATE jobs SET budget_used = -1 WHERE id = 1"]),
+    ("attempts_used >= 0", &["UPDATE jobs SET attempts_used = -1 WHERE id = 1"]),
     (
         "dead_reason = 'interrupted' OR dead_reason = 'unrecoverable' OR dead_reason = 'never_retry' OR \
          dead_reason = 'not_retryable' OR dead_reason = 'code_not_listed' OR dead_reason = 'spawn_failed' OR \
@@ -98,7 +101,7 @@ const REFUSED: &[(&str, &[&str])] = &[
         "state <> 'succeeded' OR attempts > 0",
         &["UPDATE jobs SET state = 'succeeded', worker_id = NULL WHERE id = 2"],
     ),
-    ("budget_used <= attempts", &["UPDATE jobs SET budget_used = 1 WHERE id = 1"]),
+    ("attempts_used <= attempts", &["UPDATE jobs SET attempts_used = 1 WHERE id = 1"]),
     (
         "resolved_at IS NULL OR state = 'dead' OR state = 'cancelled'",
         &["UPDATE jobs SET resolved_at = 1 WHERE id = 1"],
@@ -108,13 +111,13 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("replaced_by > id", &["UPDATE jobs SET resolved_at = 1, replaced_by = 3 WHERE id = 3"]),
     ("expires_at >= run_at", &["UPDATE jobs SET expires_at = 0 WHERE id = 1"]),
     ("(scheduled_for IS NULL) = (scheduled_offset IS NULL)", &["JOB scheduled_for = 1"]),
-    ("json_valid(job)", &["UPDATE schedules SET job = 'no json'"]),
+    ("json_valid(chain_json)", &["UPDATE schedules SET chain_json = 'no json'"]),
     ("missed IN ('once', 'all', 'skip')", &["UPDATE schedules SET missed = 'twice'"]),
     ("skipped >= 0", &["UPDATE schedules SET skipped = -1"]),
     ("paused IN (0, 1)", &["UPDATE schedules SET paused = 2"]),
     ("(last_fired_at IS NULL) = (last_job_id IS NULL)", &["UPDATE schedules SET last_fired_at = 1"]),
     ("number >= 1", &["DROP TRIGGER attempts_are_numbered_without_gaps; ATTEMPT number = 0"]),
-    ("budget_number >= 1", &["ATTEMPT budget_number = 0"]),
+    ("attempt_in_budget >= 1", &["ATTEMPT attempt_in_budget = 0"]),
     (
         "outcome IN ('succeeded', 'failed', 'timed_out', 'spawn_failed', 'worker_crashed', 'interrupted', 'cancelled')",
         &["ATTEMPT outcome = 'odd'"],
@@ -127,7 +130,7 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["ATTEMPT outcome = 'spawn_failed', exit_code = NULL, spawn_failure = 'odd'"],
     ),
     ("outcome = 'spawn_failed' OR spawn_failure IS NULL", &["ATTEMPT spawn_failure = 'not_found'"]),
-    ("leaked IN (0, 1)", &["ATTEMPT leaked = 2"]),
+    ("output_held_open IN (0, 1)", &["ATTEMPT output_held_open = 2"]),
     ("next_state IN ('succeeded', 'pending', 'dead', 'cancelled')", &["ATTEMPT next_state = 'running'"]),
     ("nominal_delay_ms >= 0", &["ATTEMPT next_state = 'pending', nominal_delay_ms = -1, delay_ms = 0"]),
     ("delay_ms >= 0", &["ATTEMPT next_state = 'pending', nominal_delay_ms = 0, delay_ms = -1"]),
@@ -169,7 +172,7 @@ const CASCADE: &str = "jobs_take_their_history_with_them";
 /// The columns that may be empty. Whatever is added to the schema may not, or stands here.
 const MAY_BE_NULL: [&str; 5] = [
     "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms",
-    "jobs: args unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset",
+    "jobs: args_nul unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset",
     "queues: max_running max_running_file rate rate_file last_start_at",
     "schedules: timezone next_at last_fired_at last_job_id",
     "workers: queues ended_at stopping_at",
@@ -178,27 +181,27 @@ const MAY_BE_NULL: [&str; 5] = [
 /// Job 1 waits with input, job 2 runs, job 3 is dead after one attempt with input and output, job 4 waits for its retry,
 /// job 5 is after jobs 6 and 7, job 6 is cancelled, job 7 waits.
 const ROWS: &str = "
-    INSERT INTO definitions VALUES (1, 7, '{}'), (2, 8, '{}');
+    INSERT INTO job_definitions VALUES (1, 7, '{}'), (2, 8, '{}');
     INSERT INTO workers VALUES (1, 'one', x'2f64', 1, 'boot', 1, 1, 4, NULL, NULL, NULL), (2, 'two', x'2f64', 2, 'boot', 1, 1, 4, NULL, NULL, NULL);
-    INSERT INTO schedules (name, job, schedule, missed, file) VALUES ('a', '{}', '@daily', 'once', '/jobs.toml');
+    INSERT INTO schedules (name, chain_json, schedule, missed, file) VALUES ('a', '{}', '@daily', 'once', '/jobs.toml');
     JOB id = 1; JOB id = 2; JOB id = 3; JOB id = 4;
-    JOB id = 5, waiting_for = 2; JOB id = 6, state = 'cancelled'; JOB id = 7;
+    JOB id = 5, unmet_dependencies = 2; JOB id = 6, state = 'cancelled'; JOB id = 7;
     INSERT INTO dependencies VALUES (5, 6), (5, 7);
     INSERT INTO inputs VALUES (1, x'61'), (3, x'61');
     UPDATE jobs SET state = 'running', worker_id = 1, changed_at = 2 WHERE id IN (2, 3, 4);
     ATTEMPT job_id = 3, next_state = 'dead', dead_reason = 'attempts_exhausted';
     ATTEMPT job_id = 4, next_state = 'pending', nominal_delay_ms = 5, delay_ms = 5;
     INSERT INTO outputs VALUES (3, 1, x'', 0, 0, x'', 0, 0);
-    UPDATE jobs SET state = 'dead', worker_id = NULL, attempts = 1, budget_used = 1, error_code = 'EXIT_1',
+    UPDATE jobs SET state = 'dead', worker_id = NULL, attempts = 1, attempts_used = 1, error_code = 'EXIT_1',
                     dead_reason = 'attempts_exhausted', changed_at = 3 WHERE id = 3;
-    UPDATE jobs SET state = 'pending', worker_id = NULL, attempts = 1, budget_used = 1, changed_at = 3 WHERE id = 4";
+    UPDATE jobs SET state = 'pending', worker_id = NULL, attempts = 1, attempts_used = 1, changed_at = 3 WHERE id = 4";
 
 const JOB: &str = "definition_id = 1, name = 'a', queue = 'q', priority = 0, state = 'pending', enqueued_at = 1, \
                    run_at = 1, changed_at = 1";
 
 /// A failed attempt of job 2, which is cancelled then.
-const ATTEMPT: &str = "job_id = 2, number = 1, budget_number = 1, outcome = 'failed', error_code = 'EXIT_1', \
-                       exit_code = 1, worker_id = 1, finished_at = 3, duration_ms = 1, leaked = 0, \
+const ATTEMPT: &str = "job_id = 2, number = 1, attempt_in_budget = 1, outcome = 'failed', error_code = 'EXIT_1', \
+                       exit_code = 1, worker_id = 1, finished_at = 3, duration_ms = 1, output_held_open = 0, \
                        next_state = 'cancelled'";
 
 /// SQL with `JOB …` and `ATTEMPT …` written out.

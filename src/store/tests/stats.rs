@@ -1,8 +1,8 @@
 //! Numbers by name, from a history whose times are known.
 
-use super::fixture::{Scene, exited, failed, lost, new_job, spec};
-use crate::model::{Exit, Jitter, Status, StopReason, Strategy};
-use crate::store::{Ended, Filter, NameStats, NewJob};
+use super::fixture::{Scene, definition, exited, failed, lost, new_job};
+use crate::model::{EndCause, Jitter, Status, Strategy};
+use crate::store::{Act, Filter, NameStats, NewJob};
 use crate::text::{Millis, Timestamp};
 
 /// A job of this name with two runs, the second 100 ms after the first.
@@ -12,12 +12,12 @@ fn twice(name: &str) -> NewJob {
 
 /// A job of this name with so many runs, each 100 ms after the one before.
 fn runs(name: &str, number: u32) -> NewJob {
-    let mut spec = spec(name);
-    let policy = &mut spec.policy;
+    let mut definition = definition(name);
+    let policy = &mut definition.policy;
     policy.max_attempts = number;
     policy.backoff.strategy = Strategy::Constant { delay: Millis(100) };
     policy.backoff.jitter = Jitter::NONE;
-    new_job(spec)
+    new_job(definition)
 }
 
 impl Scene {
@@ -75,8 +75,12 @@ fn only_what_ended_since() {
 fn what_was_cut_short_says_nothing_about_how_long_it_runs() {
     let mut scene = Scene::new();
     let job = scene.add(twice("a"), 1_000);
-    let cut = |cut| Exit { stop_reason: Some(cut), status: Some(Status::Signaled(15)) };
-    let interrupted = Ended { exit: cut(StopReason::Interrupted), ..exited(job, 1, Timestamp(2_000)) };
+    let cut = |cause, number, at| {
+        let mut ended = exited(job, number, Timestamp(at));
+        (ended.end.cause, ended.end.status) = (Some(cause), Some(Status::Signaled(15)));
+        ended
+    };
+    let interrupted = cut(EndCause::Interrupted, 1, 2_000);
     scene.run(1_000, 1_000, &interrupted);
     assert_eq!(scene.of("a", None).last_failure, None);
     scene.run(2_000, 2_010, &lost(job, 2, Timestamp(3_000)));
@@ -84,7 +88,7 @@ fn what_was_cut_short_says_nothing_about_how_long_it_runs() {
     assert_eq!(crashed.runs.max(), None);
     assert_eq!(crashed.waits.max(), Some(Millis(10)), "an interrupted one is due again at once");
     assert_eq!(crashed.last_failure, Some((Timestamp(3_000), "WORKER_CRASHED".to_owned())));
-    let timed_out = Ended { exit: cut(StopReason::TimedOut), ..exited(job, 3, Timestamp(4_000)) };
+    let timed_out = cut(EndCause::TimedOut, 3, 4_000);
     scene.run(3_200, 3_200, &timed_out);
     assert_eq!(scene.of("a", None).runs.max(), Some(Millis(800)));
 }
@@ -94,10 +98,10 @@ fn a_retry_that_was_made_due_earlier_has_not_waited_less_than_nothing() {
     let mut scene = Scene::new();
     let job = scene.add(twice("a"), 1_000);
     scene.run(1_000, 1_000, &failed(job, 1, 1_100));
-    scene.store.make_due(&[job], &|| Timestamp(1_120)).unwrap();
+    scene.store.at(Timestamp(1_120)).act(&[job], Act::MakeDue).unwrap();
     scene.run(1_120, 1_125, &failed(job, 2, 1_200));
     assert_eq!(scene.of("a", None).waits.max(), Some(Millis(5)), "the last due time is kept");
-    scene.store.retry(&[job], false, &|| Timestamp(9_000)).unwrap();
+    scene.store.at(Timestamp(9_000)).act(&[job], Act::Retry { force: false }).unwrap();
     assert_eq!(scene.of("a", None).waits.max(), None, "it is no longer");
 }
 
@@ -105,52 +109,12 @@ fn a_retry_that_was_made_due_earlier_has_not_waited_less_than_nothing() {
 fn a_job_that_expired_counts_as_dead_recorded_or_not() {
     let mut scene = Scene::new();
     let mut short = twice("short");
-    std::sync::Arc::make_mut(&mut short.spec).expires_in = Some(Millis(10));
+    std::sync::Arc::make_mut(&mut short.definition).expires_in = Some(Millis(10));
     scene.add(short.clone(), 1_000);
     let unseen = scene.of("short", None);
     assert_eq!((unseen.dead, &unseen.last_failure), (1, &Some((Timestamp(1_010), "EXPIRED".to_owned()))));
     assert_eq!(scene.of("short", Some(1_011)).dead, 0);
-    scene.store.record_expiry(1, &|| Timestamp(40_000)).unwrap();
+    scene.store.at(Timestamp(40_000)).record_expiry(1).unwrap();
     let recorded = scene.of("short", None);
     assert_eq!((recorded.dead, recorded.last_failure), (1, unseen.last_failure));
-}
-
-#[test]
-fn only_of_one_name_or_one_queue() {
-    let mut scene = Scene::new();
-    for (name, queue, at) in [("a", "one", 2_000), ("a", "other", 3_000), ("b", "one", 4_000)] {
-        let mut job = runs(name, 3);
-        queue.clone_into(&mut std::sync::Arc::make_mut(&mut job.spec).queue);
-        let id = scene.add(job, at);
-        scene.run(at, at + 10, &failed(id, 1, at + 200));
-        scene.run(at + 300, at + 320, &failed(id, 2, at + 400));
-        scene.run(at + 500, at + 510, &failed(id, 3, at + 600));
-    }
-    for (name, queue, expires_in) in
-        [("a", "one", 10), ("a", "other", 10), ("b", "one", 10), ("a", "one", 90_000)]
-    {
-        let mut job = twice(name);
-        let spec = std::sync::Arc::make_mut(&mut job.spec);
-        queue.clone_into(&mut spec.queue);
-        spec.expires_in = Some(Millis(expires_in));
-        scene.add(job, 5_000);
-    }
-    let of = |name: Option<&str>, queue: Option<&str>| -> Vec<(String, u64, u64, Option<u64>)> {
-        let filter = Filter {
-            name: name.map(str::to_owned),
-            queue: queue.map(str::to_owned),
-            since: Some(Timestamp(1_000)),
-            ..Filter::default()
-        };
-        let found = scene.store.stats(&filter, Timestamp(50_000)).unwrap();
-        let of_name =
-            |(name, of): (String, NameStats)| (name, of.dead, of.attempts, of.waits.max().map(|wait| wait.0));
-        found.into_iter().map(of_name).collect()
-    };
-    let a = |dead, attempts| ("a".to_owned(), dead, attempts, Some(20));
-    let b = ("b".to_owned(), 2, 3, Some(20));
-    assert_eq!(of(None, None), [a(4, 6), b.clone()]);
-    assert_eq!(of(Some("a"), None), [a(4, 6)]);
-    assert_eq!(of(None, Some("one")), [a(2, 3), b]);
-    assert_eq!(of(Some("a"), Some("other")), [a(2, 3)]);
 }

@@ -1,9 +1,9 @@
-//! A whole crontab as one job file, over nights that pass in seconds: clocks that step, workers that are killed, a night
-//! without a worker, a backup that dies.
+//! A whole crontab as one job file, over nights that pass in seconds: the clock steps, workers are killed, there is a night
+//! without a worker, and a backup dies.
 
 use std::collections::BTreeMap;
 
-use super::clock::Clock;
+use super::Clock;
 use crate::support::{Background, Value, json, wait_until};
 
 const DAY: i64 = 24 * 3_600;

@@ -9,13 +9,15 @@ use super::harm::Harm;
 use super::plan;
 use super::population::{Files, LATE, Population};
 use super::trial::Trial;
+use crate::evidence::Rows;
+use crate::judge::inconsistent;
 use crate::support::{Sandbox, json};
 use crate::tools::Violations;
 
-/// The header of a log; and of each frame in it, which is followed by a page.
+/// How long the header of a log is.
 const LOG_HEADER: usize = 32;
 
-/// The jobs that are there, of which those that were in the main file have not changed.
+/// The ids of the jobs that are there.
 fn jobs_that_are_there(trial: &mut Trial) -> Option<BTreeSet<u64>> {
     let ran = trial.call("inspect jobs --json");
     let jobs = ran.ended_well().then(|| ran.json_lines());
@@ -25,7 +27,7 @@ fn jobs_that_are_there(trial: &mut Trial) -> Option<BTreeSet<u64>> {
     Some(jobs?.iter().filter_map(|job| job["id"].as_u64()).collect())
 }
 
-/// What must be true however the log was damaged from this byte on; how many jobs were lost.
+/// Checks what must be true however the log was damaged from this byte on, and gives how many jobs were lost.
 fn judge(trial: &mut Trial, population: &Population, from: usize) -> usize {
     let Some(there) = jobs_that_are_there(trial) else { return 0 };
     let settled = population.settled;
@@ -47,6 +49,10 @@ fn judge(trial: &mut Trial, population: &Population, from: usize) -> usize {
     }
     if trial.call("work -j2 --until-idle").status() == Some(74) {
         trial.violation("a worker does not take what the log left");
+    }
+    match Rows::read(&trial.sandbox().db()) {
+        Ok(rows) => inconsistent(&rows).iter().for_each(|what| trial.violation(what)),
+        Err(why) => trial.violation(&format!("it cannot be read: {why}")),
     }
     usize::try_from(most - last.min(most)).expect("few")
 }
@@ -94,7 +100,7 @@ fn any_harm(dice: &mut StdRng, log: &[u8]) -> Harm {
 
 fn first_difference(whole: &[u8], damaged: &[u8]) -> usize {
     let same = whole.iter().zip(damaged).take_while(|(one, other)| one == other).count();
-    // What is appended to a log does no harm to it.
+    // Bytes after the end of a log do no harm to it.
     if same == whole.len() { usize::MAX } else { same }
 }
 

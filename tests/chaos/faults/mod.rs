@@ -8,9 +8,7 @@
 //! `FAULTS` points are drawn besides those of the scenes that are looked at in full. How often a worker makes a call
 //! differs from run to run: a point is a place in the order of its calls, not in the program.
 
-mod judge;
 mod play;
-mod points;
 mod scenes;
 
 use std::collections::HashMap;
@@ -22,11 +20,10 @@ use std::time::Instant;
 
 use rand::seq::SliceRandom;
 
-use crate::power::rows::Rows;
 use crate::tools::{Plan, Violations};
 use scenes::{Scene, Starts};
 
-/// As many scenes are played side by side: most of their time is waiting.
+/// How many scenes are played side by side: they wait most of their time.
 const THREADS: usize = 4;
 
 /// What is to be played: the number of a scene, and what the shim is told.
@@ -37,9 +34,9 @@ fn whatever_call_fails_every_promise_is_kept() {
     let plan = Plan::of("faults", "FAULTS", 160);
     let began = Instant::now();
     let starts = Starts::new();
-    let scenes = scenes::all();
+    let scenes = scenes::scenes();
     let plays = plays(&starts, &scenes, plan);
-    let before: Vec<usize> = scenes.iter().map(|scene| jobs(&starts, scene)).collect();
+    let before: Vec<usize> = scenes.iter().map(|scene| starts.copy(scene).count_jobs()).collect();
     let (next, hits, violations) = (AtomicUsize::new(0), AtomicUsize::new(0), Violations::default());
     thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -49,7 +46,7 @@ fn whatever_call_fails_every_promise_is_kept() {
                     let place = starts.copy(scene);
                     let played = play::play(&place, scene, fault);
                     hits.fetch_add(usize::from(played.hit), Ordering::Relaxed);
-                    let wrong = judge::judge(&place, scene, fault, &played, before[*number]);
+                    let wrong = play::wrong_after(&place, scene, fault, &played, before[*number]);
                     if !wrong.is_empty() {
                         let wrong = wrong.join("\n  and ");
                         violations.add(format!("SCENE={:?} FAULT={fault}: {wrong}", scene.name));
@@ -76,7 +73,7 @@ fn plays(starts: &Starts, scenes: &[Scene], plan: Plan) -> Vec<Play> {
     let (mut all, mut some) = (Vec::new(), Vec::new());
     for (number, scene) in chosen {
         let counts = count(starts, scene);
-        let points = points::all(|kind| counts.get(kind).copied().unwrap_or(0));
+        let points = scenes::points(|kind| counts.get(kind).copied().unwrap_or(0));
         println!("{:5} points of {}: {counts:?}", points.len(), scene.name);
         let points = points.into_iter().map(|fault| (number, fault));
         if scene.in_full { all.extend(points) } else { some.extend(points) }
@@ -90,22 +87,14 @@ fn plays(starts: &Starts, scenes: &[Scene], plan: Plan) -> Vec<Play> {
 /// How many calls of each kind a scene makes where nothing fails.
 fn count(starts: &Starts, scene: &Scene) -> HashMap<String, usize> {
     let place = starts.copy(scene);
+    let before = place.count_jobs();
     let fault = "none:0:once:0:count";
     let played = play::play(&place, scene, fault);
-    let wrong = judge::judge(&place, scene, fault, &played, jobs(starts, scene));
+    let wrong = play::wrong_after(&place, scene, fault, &played, before);
     assert!(wrong.is_empty(), "{} without a fault: {wrong:#?}", scene.name);
     let mut counts = HashMap::new();
     for kind in fs::read_to_string(place.path("hits")).expect("the counts").lines() {
         *counts.entry(kind.to_owned()).or_default() += 1;
     }
     counts
-}
-
-/// How many jobs there are before a scene.
-fn jobs(starts: &Starts, scene: &Scene) -> usize {
-    let place = starts.copy(scene);
-    if !place.db().exists() {
-        return 0;
-    }
-    Rows::read(&place.db()).expect("a database").jobs.len()
 }

@@ -1,22 +1,26 @@
-//! Plays a scene with a fault in it, and waits for its end, but not for ever.
+//! Plays a scene with a fault in it, waits for its end, but not for ever, and says what is wrong: at once, and after a
+//! worker has gone on without a fault.
 
 use std::fs::{self, File};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
+use runner::store::Store;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::scenes::{Place, Scene};
-use crate::preload::shimmed;
-use crate::support::poll::soon;
-use crate::support::{Call, Finished};
+use super::scenes::{Place, Scene, input};
+use crate::evidence::{Promises, Rows};
+use crate::judge::{Moment, audited, judge, leftover_processes};
+use crate::support::background::soon;
+use crate::support::{Call, Finished, Sql};
+use crate::tools::shimmed;
 
 /// A worker that has not ended by then is asked to stop, as a person would do.
 ///
-/// Longer than it waits for a lock: before it is up, a request to stop ends it at once.
+/// It is longer than the worker waits for a lock, because a request to stop that comes before it is up ends it at once.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Likewise where it has said that it waits for trouble to pass.
+/// The same for a worker that has said that it waits for trouble to pass.
 const PATIENCE_WITH_TROUBLE: Duration = Duration::from_millis(1500);
 
 /// One that has not ended so long after that hangs.
@@ -85,4 +89,158 @@ fn wait_for(place: &Place, call: Call, for_ever: bool) -> (Finished, bool, bool)
     let read = |path| fs::read(path).unwrap_or_default();
     let output = Output { status, stdout: read(&out), stderr: read(&err) };
     (Finished::new("runner work".to_owned(), output), hung, stopped.is_some())
+}
+
+/// The documented exit statuses.
+const STATUSES: [i32; 11] = [0, 1, 2, 65, 66, 70, 73, 74, 75, 76, 77];
+
+/// The exit status of a worker that was asked to stop before it was done.
+const CUT_SHORT: i32 = 128 + 15;
+
+/// What is wrong after a scene was played in which there were `before` jobs at first.
+pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, before: usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let ran = &played.ran;
+    if played.hung {
+        wrong.push(format!("it hung: {ran}"));
+    } else {
+        ended_as_it_may(ran, played.stopped, &mut wrong);
+    }
+    if played.stopped && ran.stderr.is_empty() {
+        wrong.push(format!("it did not go on, and did not say why: {ran}"));
+    }
+    // What jobs wrote before the rows are read is known to them.
+    let mut promises = promises(scene, ran, &place.side());
+    let rows = match audited(&place.db(), Store::open_or_create) {
+        Ok(rows) => rows,
+        Err(why) => return [wrong, vec![why]].concat(),
+    };
+    wrong.extend(judge(&rows, &promises, Moment::Any));
+    answer_is_true(scene, ran, &rows, before, &mut wrong);
+    if scene.name == "backup" && ran.ended_well() {
+        match audited(&place.path("copy.db"), Store::open_or_create) {
+            Ok(copy) if copy.jobs.len() == rows.jobs.len() => {}
+            Ok(_) => wrong.push("the copy is not whole".to_owned()),
+            Err(why) => wrong.push(format!("the copy: {why}")),
+        }
+    }
+    let ran = place.call("work -j4 --drain -q").run();
+    if !ran.stderr.is_empty() || !matches!(ran.status(), Some(0 | 1)) {
+        wrong.push(format!("the worker after it complained: {ran}"));
+    }
+    match audited(&place.db(), Store::open_or_create) {
+        Ok(later) => {
+            wrong.extend(rows.changed_in(&later));
+            wrong.extend(leftover_processes(&later));
+            promises.side = Promises::of([], Some(&place.side())).side;
+            wrong.extend(judge(&later, &promises, Moment::Drained));
+            wrong.extend(outputs_are_whole(place));
+            if !is_a_reason_to_fail(fault) {
+                wrong.extend(nobody_failed_for_it(&later));
+            }
+        }
+        Err(why) => wrong.push(why),
+    }
+    wrong
+}
+
+/// What the call has promised by what it printed and by ending well.
+fn promises(scene: &Scene, ran: &Finished, side: &str) -> Promises {
+    let printed = if scene.line.starts_with("enqueue") { printed(ran) } else { Vec::new() };
+    let mut promises = Promises::of(printed, Some(side));
+    if scene.name == "retry" {
+        promises.retries.insert(2, 1);
+    }
+    if ran.ended_well() {
+        match scene.name {
+            "cancel" => drop(promises.cancelled.insert(1)),
+            "retry" => drop(promises.retried.insert(2, 2)),
+            "pause" => drop(promises.paused.insert("later".to_owned())),
+            _ => {}
+        }
+    }
+    promises
+}
+
+/// The ids that it printed. What was printed in part is no id.
+fn printed(ran: &Finished) -> Vec<u64> {
+    let whole = ran.stdout.rsplit_once('\n').map_or("", |(lines, _)| lines);
+    whole.lines().map(|line| line.parse().expect("an id")).collect()
+}
+
+fn ended_as_it_may(ran: &Finished, stopped: bool, wrong: &mut Vec<String>) {
+    if ran.stderr.contains("panicked at") {
+        wrong.push(format!("it panicked: {ran}"));
+    } else if !(ran.status().is_some_and(|status| STATUSES.contains(&status))
+        || stopped && ran.status() == Some(CUT_SHORT))
+    {
+        wrong.push(format!("it ended with no documented status: {ran}"));
+    } else if !matches!(ran.status(), Some(0 | 1)) && ran.stderr.trim().is_empty() {
+        wrong.push(format!("it does not say why: {ran}"));
+    }
+}
+
+/// As many jobs were added as it says: a call that fails has added none, or says that they are on disk.
+fn answer_is_true(scene: &Scene, ran: &Finished, rows: &Rows, before: usize, wrong: &mut Vec<String>) {
+    let added = rows.jobs.len() - before;
+    if scene.line.starts_with("enqueue") {
+        let printed = printed(ran).len();
+        if ran.ended_well() && printed != scene.adds {
+            wrong.push(format!("it ended well and printed {printed} ids: {ran}"));
+        }
+        if added != 0 && added != scene.adds {
+            wrong.push(format!("{added} of {} jobs were added: {ran}", scene.adds));
+        }
+        if added != 0
+            && !ran.ended_well()
+            && !["is on disk", "are on disk"].iter().any(|w| ran.stderr.contains(w))
+        {
+            wrong.push(format!("jobs were added, and nobody is told: {ran}"));
+        }
+    } else if added > scene.adds {
+        wrong.push(format!("{added} jobs came out of nowhere: {ran}"));
+    }
+    if scene.name == "fire" && ran.ended_well() && added != 1 {
+        wrong.push(format!("it ended well and did not fire: {ran}"));
+    }
+}
+
+/// With this fault a job cannot be started, or cannot open what it needs, and that will not pass.
+fn is_a_reason_to_fail(fault: &str) -> bool {
+    let errno = fault.split(':').nth(3).and_then(|errno| errno.parse().ok());
+    match fault.split(':').next() {
+        Some("open") => [Some(libc::EACCES), Some(libc::EIO)].contains(&errno),
+        Some("spawn") => errno == Some(libc::EPERM),
+        _ => false,
+    }
+}
+
+/// No job fails for good because the machine lacked something, or because a worker ended over it.
+fn nobody_failed_for_it(rows: &Rows) -> Vec<String> {
+    let well = |name: &str| ["good", "reader", "held"].contains(&name);
+    let failed = rows.jobs.iter().filter(|(_, job)| well(&job.name) && job.state == "dead");
+    failed.map(|(id, job)| format!("job {id} failed for it: {job:?}")).collect()
+}
+
+/// Of each attempt that succeeded the whole output is kept.
+fn outputs_are_whole(place: &Place) -> Vec<String> {
+    let sql = Sql::open(&place.db());
+    let succeeded = sql.all(
+        "SELECT a.job_id, a.number, j.name, CAST(o.stdout AS TEXT) FROM attempts AS a JOIN jobs AS j ON j.id = a.job_id
+         LEFT JOIN outputs AS o ON o.job_id = a.job_id AND o.number = a.number WHERE outcome = 'succeeded'",
+        |row| Ok((row.get::<_, u64>(0)?, row.get::<_, u32>(1)?, row.get::<_, String>(2)?, row.get(3)?)),
+    );
+    let mut wrong = Vec::new();
+    for (id, number, name, output) in succeeded {
+        let expected = match name.as_str() {
+            "good" => "fine\n".to_owned(),
+            "reader" => format!("{}\n", input().len()),
+            _ => continue,
+        };
+        let output: Option<String> = output;
+        if output.as_ref() != Some(&expected) {
+            wrong.push(format!("attempt {number} of job {id} ({name}) wrote {expected:?}, not {output:?}"));
+        }
+    }
+    wrong
 }

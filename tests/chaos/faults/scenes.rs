@@ -1,10 +1,12 @@
-//! What the program is doing when a call fails.
+//! What the program is doing when a call fails, and how the call fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use libc::{EACCES, EAGAIN, EIO, EMFILE, ENOLCK, ENOMEM, ENOSPC, EPERM, EPIPE};
 use tempfile::TempDir;
 
+use crate::evidence::Rows;
 use crate::power::scenario::JOBS;
 use crate::support::{Background, Call, Sandbox, Sql, wait_until};
 use crate::tools::own_workers;
@@ -16,9 +18,9 @@ pub struct Scene {
     pub line: &'static str,
     /// What it reads.
     pub stdin: Option<String>,
-    /// How many jobs it adds where it ends well, at most.
+    /// How many jobs it adds at most, where it ends well.
     pub adds: usize,
-    /// It is a worker: it may be told to stop.
+    /// It is a worker, which may be told to stop.
     pub works: bool,
     /// Every point of it is looked at in the short run too.
     pub in_full: bool,
@@ -38,8 +40,7 @@ const fn scene(name: &'static str, line: &'static str, start: &'static str) -> S
     Scene { name, line, stdin: None, adds: 0, works: false, in_full: false, start }
 }
 
-/// All scenes.
-pub fn all() -> Vec<Scene> {
+pub fn scenes() -> Vec<Scene> {
     let enqueue = |name, line, adds, start| Scene { adds, ..scene(name, line, start) };
     let work = |name, line, start| Scene { works: true, ..scene(name, line, start) };
     let lines = "{\"name\":\"good\"}\n{\"name\":\"once\"}\n{\"name\":\"good\",\"args\":[\"x\"]}\n";
@@ -77,7 +78,6 @@ pub struct Starts {
 }
 
 impl Starts {
-    /// Lives through all of them.
     pub fn new() -> Self {
         let starts = Self { sandbox: Sandbox::new(JOBS) };
         fs::create_dir(starts.folder(NOTHING)).expect("a folder");
@@ -172,8 +172,79 @@ impl Place<'_> {
         place(self.sandbox.call(line), self.sandbox, self.folder.path())
     }
 
-    /// The lines that jobs have written: `WHAT JOB ATTEMPT`.
+    /// How many jobs there are.
+    pub fn count_jobs(&self) -> usize {
+        if self.db().exists() { Rows::read(&self.db()).expect("a database").jobs.len() } else { 0 }
+    }
+
+    /// The side log.
     pub fn side(&self) -> String {
         fs::read_to_string(self.path("side")).unwrap_or_default()
     }
+}
+
+/// How a call fails.
+#[derive(Clone, Copy)]
+enum Mode {
+    /// This call alone.
+    Once(i32),
+    /// All calls from this one on.
+    Ever(i32),
+    /// The call does its work and reports a failure.
+    After(i32),
+    /// The call does half of its work and says so.
+    Short,
+}
+
+use Mode::{After, Ever, Once, Short};
+
+/// The kinds of calls, by the shim's names, and the ways in which each fails.
+///
+/// Calls that read `/proc` have kinds of their own: how often they are made depends on how many processes there are.
+const KINDS: [(&str, &[Mode]); 24] = [
+    ("pwrite", &[Once(ENOSPC), Once(EIO), Ever(ENOSPC), Ever(EIO), After(EIO), Short]),
+    ("write", &[Once(ENOSPC), Once(EIO), Ever(ENOSPC), Short]),
+    ("stdout", &[Once(ENOSPC), Once(EIO), Ever(ENOSPC), Once(EPIPE), Short]),
+    ("fsync", &[Once(EIO), Once(ENOSPC), Ever(EIO), After(EIO)]),
+    ("open", &[Once(EMFILE), Once(EACCES), Once(EIO), Ever(EMFILE), Ever(ENOSPC)]),
+    ("truncate", &[Once(EIO), Ever(ENOSPC)]),
+    ("mkdir", &[Once(ENOSPC), Once(EACCES), After(EIO)]),
+    ("rename", &[Once(EIO), Once(ENOSPC), After(EIO)]),
+    ("link", &[Once(EIO), Once(EPERM), After(EIO)]),
+    ("unlink", &[Once(EIO), Once(EACCES), Ever(EIO)]),
+    ("spawn", &[Once(EAGAIN), Once(ENOMEM), Ever(EAGAIN), Once(EPERM)]),
+    ("fork", &[Once(EAGAIN), Ever(ENOMEM)]),
+    ("thread", &[Once(EAGAIN), Ever(EAGAIN)]),
+    ("mmap", &[Once(ENOMEM), Ever(ENOMEM)]),
+    ("pipe", &[Once(EMFILE), Ever(EMFILE)]),
+    ("socket", &[Once(EMFILE), Ever(EMFILE)]),
+    ("pair", &[Once(EMFILE), Ever(EMFILE)]),
+    ("bind", &[Once(EACCES), Once(ENOSPC)]),
+    ("lock", &[Once(ENOLCK), Ever(EIO)]),
+    ("poller", &[Once(EMFILE), Ever(EMFILE)]),
+    ("read", &[Once(EIO), Ever(EIO), Short]),
+    ("pread", &[Once(EIO), Ever(EIO), Short]),
+    ("proc-open", &[Once(EMFILE), Ever(EMFILE)]),
+    ("proc-read", &[Once(EIO), Ever(EIO)]),
+];
+
+/// All faults of a scene, in the shim's words, by how many calls of each kind it makes: the n-th call of a kind fails.
+pub fn points(count: impl Fn(&str) -> usize) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (kind, modes) in KINDS {
+        // Only some of the calls that are alike, and of the locks, because a lock that cannot be had is waited for.
+        let some = kind.starts_with("proc-") || kind == "lock";
+        let every = if some { count(kind).div_ceil(16).max(1) } else { 1 };
+        // A worker tries first whether it can have a pair of sockets, because the runtime panics where there is none.
+        let last = if kind == "pair" { count(kind).min(1) } else { count(kind) };
+        for number in (1..=last).step_by(every) {
+            faults.extend(modes.iter().map(|mode| match mode {
+                Once(errno) => format!("{kind}:{number}:once:{errno}:fail"),
+                Ever(errno) => format!("{kind}:{number}:ever:{errno}:fail"),
+                After(errno) => format!("{kind}:{number}:once:{errno}:after"),
+                Short => format!("{kind}:{number}:once:0:short"),
+            }));
+        }
+    }
+    faults
 }

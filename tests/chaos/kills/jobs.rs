@@ -1,7 +1,7 @@
 //! The jobs that are run, and what they write to the side log.
 //!
-//! A line is `WHAT JOB ATTEMPT WORKER`, appended by one write: `start` is the first thing that an attempt does, `end` the
-//! last thing of one that succeeds, `beat` is written meanwhile, and `stray` by what was left in the background.
+//! A line is `EVENT JOB ATTEMPT WORKER`, appended by one write. `start` is the first thing that an attempt does, and `end`
+//! the last thing of one that succeeds. `beat` is written meanwhile, and `stray` by what was left in the background.
 
 /// The kinds that are enqueued, and how many of a hundred jobs are of each.
 pub const KINDS: [(&str, u32); 10] = [
@@ -17,14 +17,10 @@ pub const KINDS: [(&str, u32); 10] = [
     ("missing", 4),
 ];
 
-/// The jobs that workers enqueue every second, so that a kill often meets a time that comes.
-pub const SCHEDULES: [&str; 3] = ["tick-1", "tick-2", "tick-3"];
+/// The jobs with a schedule, and how many milliseconds lie between its times: a kill often meets a time that comes.
+pub const SCHEDULES: [(&str, i64); 3] = [("tick-1", 1_000), ("tick-2", 1_000), ("tick-3", 60_000)];
 
-/// The kinds that wait in the queue `few`, and how many of them may run at once.
-pub const LIMITED: [&str; 2] = ["slow", "once"];
-pub const MAX_RUNNING: usize = 3;
-
-/// A chain: the job that is enqueued, and the one before it, in the order of their ids.
+/// A chain: a job, and the one that depends on it, in the order of their ids.
 pub const CHAIN: [&str; 2] = ["first", "last"];
 
 /// Sourced by each job.

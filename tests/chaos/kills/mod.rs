@@ -1,32 +1,27 @@
 //! Workers and enqueuers are killed, suspended and told to stop at random moments, while jobs of many kinds are enqueued,
-//! cancelled and replayed. Afterwards every promise is checked: against the database, against a side log that the jobs
+//! cancelled and retried. Afterwards every promise is checked against the database, against a side log that the jobs
 //! themselves append to, and against the processes that are still there.
 //!
-//! The moments themselves are the machine's: the same seed gives the same acts, not the same history.
+//! The same seed gives the same acts, but not the same history, because the machine decides how long each act takes.
 
-mod books;
-mod check;
-mod evidence;
-mod history;
 mod jobs;
-mod killer;
-mod pool;
-mod survivors;
 mod traffic;
-mod watch;
+mod workers;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::evidence::{Rows, side_log};
+use crate::judge::{self, Moment};
 use crate::support::Sandbox;
 use crate::tools::{Plan, number};
-use books::Books;
+use traffic::Shared;
 
-/// Calls of the program that enqueue side by side, besides those that are killed.
+/// Threads that enqueue side by side, besides the enqueuers that are killed.
 const ENQUEUERS: u64 = 2;
 
-/// Tells the others to end when the killer is through, also when it panics.
+/// Tells the other threads to end when the killer is through, also when it panics.
 struct Bell<'a>(&'a AtomicBool);
 
 impl Drop for Bell<'_> {
@@ -42,37 +37,65 @@ fn every_promise_holds_whatever_is_killed_and_when() {
     let began = Instant::now();
     let sandbox = Sandbox::new(jobs::FILE);
     sandbox.write("lines.sh", jobs::LINES);
-    let books = Books::default();
+    let shared = Shared::default();
     sandbox.add("quick");
     sandbox.run("apply").ok();
     let over = AtomicBool::new(false);
-    let (tally, mut seen) = thread::scope(|scope| {
+    let (tally, seen) = thread::scope(|scope| {
         let bell = Bell(&over);
         for number in 0..ENQUEUERS {
-            let (sandbox, books, over) = (&sandbox, &books, &over);
-            scope.spawn(move || traffic::enqueue(sandbox, books, plan.dice(10 + number), over));
+            let (sandbox, shared, over) = (&sandbox, &shared, &over);
+            scope.spawn(move || traffic::enqueue(sandbox, shared, plan.dice(10 + number), over));
         }
-        scope.spawn(|| traffic::meddle(&sandbox, &books, plan.dice(1), &over));
-        let watcher = scope.spawn(|| watch::watch(&sandbox, &books, plan.dice(2), &over));
+        scope.spawn(|| traffic::meddle(&sandbox, &shared, plan.dice(1), &over));
+        let watcher = scope.spawn(|| traffic::watch(&sandbox, &shared, plan.dice(2), &over));
         let is_enough = |kills| seconds.map_or(kills >= plan.length, |seconds| began.elapsed() >= seconds);
-        let tally = killer::rampage(&sandbox, &books, plan.dice(0), is_enough);
+        let tally = workers::rampage(&sandbox, &shared, plan.dice(0), is_enough);
         drop(bell);
         (tally, watcher.join().expect("the watcher"))
     });
-    for schedule in jobs::SCHEDULES {
+    for (schedule, _) in jobs::SCHEDULES {
         sandbox.run(&format!("pause --schedule {schedule}")).ok();
     }
     let ran = sandbox.run("work -j8 --drain -q");
-    // What waits for a cancelled or dead job is told, and given up.
+    // The worker tells of jobs that wait for a cancelled or dead job. They are given up below.
     let is_told = |line: &str| line.contains("wait");
-    books.expect(ran.stderr.lines().all(is_told), || format!("the last worker complained: {ran}"));
+    shared.expect(ran.stderr.lines().all(is_told), || format!("the last worker complained: {ran}"));
     for blocked in sandbox.run("inspect jobs --state blocked --json").ok().json_lines() {
         sandbox.run(&format!("cancel {}", blocked["id"])).ok();
     }
-    let evidence = evidence::gather(&sandbox);
-    check::everything(&sandbox, &books, &mut seen, &evidence);
-    let attempts: usize = evidence.jobs.values().map(|job| job.attempts.len()).sum();
-    let (jobs, seconds) = (evidence.jobs.len(), began.elapsed().as_secs_f64());
+    let rows = traffic::look(&sandbox, &shared, Some(&seen));
+    check(&sandbox, &shared, &rows);
+    let (jobs, attempts, seconds) = (rows.jobs.len(), rows.attempts.len(), began.elapsed().as_secs_f64());
     println!("{tally:?}\n{jobs} jobs, {attempts} attempts, {seconds:.1} s");
-    books.violations.check(plan);
+    shared.violations.check(plan);
+}
+
+/// Checks every promise when all is over.
+fn check(sandbox: &Sandbox, shared: &Shared, rows: &Rows) {
+    let promises = {
+        let mut promises = shared.promises();
+        promises.side = Some(side_log(&sandbox.read("log")));
+        promises.clone()
+    };
+    let mut wrong = judge::judge(rows, &promises, Moment::Drained);
+    for (schedule, pace) in jobs::SCHEDULES {
+        wrong.extend(judge::no_time_of_a_schedule_is_left_out(rows, schedule, pace));
+    }
+    for what in wrong {
+        shared.violations.add(what);
+    }
+    let ran = sandbox.run("doctor --json");
+    shared.expect(ran.ended_well(), || format!("the doctor found something: {ran}"));
+    let report = ran.json();
+    shared.expect(report["workers_dead"] == 0, || format!("dead workers were not dealt with: {report}"));
+
+    // A run in which little happened would prove little.
+    let ran = |is_one: &dyn Fn(u64) -> bool| rows.attempts.keys().filter(|(id, _)| is_one(*id)).count();
+    let acknowledged = promises.acknowledged.len();
+    shared.expect(acknowledged > rows.jobs.len() / 2, || "hardly any job was acknowledged".to_owned());
+    let limited = ran(&|id| rows.limits.contains_key(&rows.jobs[&id].queue));
+    shared.expect(limited > 3, || "hardly any attempt ran in the limited queue".to_owned());
+    let dependent = ran(&|id| rows.dependencies.iter().any(|(job, _)| *job == id));
+    shared.expect(dependent > 0, || "no dependent job has run".to_owned());
 }

@@ -1,17 +1,41 @@
-//! Those who use the program meanwhile: they enqueue, cancel and put back.
+//! What uses the program meanwhile: threads that enqueue, cancel and retry, and one that watches the database.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-use super::books::{Acknowledged, Books};
 use super::jobs::{CHAIN, KINDS};
+use crate::evidence::{Acknowledged, Promises, Rows};
+use crate::judge;
 use crate::support::Sandbox;
-use crate::tools::pause;
+use crate::tools::{Violations, pause};
 
-/// With so many unfinished jobs nothing more is enqueued: what does not run cannot be killed.
+/// What all threads share.
+#[derive(Default)]
+pub struct Shared {
+    promises: Mutex<Promises>,
+    pub violations: Violations,
+    /// How many jobs are not finished, as far as the watcher knows.
+    backlog: AtomicUsize,
+}
+
+impl Shared {
+    pub fn promises(&self) -> MutexGuard<'_, Promises> {
+        self.promises.lock().expect("no thread panicked while it held the lock")
+    }
+
+    /// Notes a violation unless `is_so`.
+    pub fn expect(&self, is_so: bool, what: impl FnOnce() -> String) {
+        if !is_so {
+            self.violations.add(what());
+        }
+    }
+}
+
+/// With this many unfinished jobs nothing more is enqueued, because what does not run cannot be killed.
 const MOST_WAITING: usize = 80;
 
 /// One call of `runner enqueue`, thrown by the dice.
@@ -23,19 +47,19 @@ pub struct Order {
     options: String,
     unique_key: Option<String>,
     idempotency_key: Option<String>,
-    lot: u64,
+    batch: u64,
 }
 
 impl Order {
     pub fn throw(dice: &mut StdRng) -> Self {
-        let lot = dice.random_range(0..u64::MAX >> 1);
+        let batch = dice.random_range(0..u64::MAX >> 1);
         let mut order = Self {
             called: Vec::new(),
             names: vec![any_kind(dice)],
-            options: format!("--env LOT={lot}"),
+            options: format!("--env BATCH={batch}"),
             unique_key: None,
             idempotency_key: None,
-            lot,
+            batch,
         };
         match dice.random_range(0..100) {
             // A key belongs to one kind of job, whoever uses it.
@@ -74,22 +98,23 @@ impl Order {
         line
     }
 
-    /// Notes what it printed: whole lines only, for it may have been killed within one.
-    pub fn note(self, books: &Books, stdout: &str) {
+    /// Notes what it printed: only whole lines, because it may have been killed within one.
+    pub fn note(self, shared: &Shared, stdout: &str) {
         let whole = stdout.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let mut promises = shared.promises();
         for (line, name) in whole.lines().zip(&self.names) {
+            let told = Acknowledged {
+                name: Some((*name).to_owned()),
+                unique_key: self.unique_key.clone(),
+                idempotency_key: self.idempotency_key.clone(),
+            };
             match line.parse() {
-                Ok(id) => books.acknowledge(Acknowledged {
-                    id,
-                    name: (*name).to_owned(),
-                    unique_key: self.unique_key.clone(),
-                    idempotency_key: self.idempotency_key.clone(),
-                }),
-                Err(_) => books.expect(false, || format!("enqueue printed {line:?}")),
+                Ok(id) => drop(promises.acknowledged.insert(id, told)),
+                Err(_) => shared.violations.add(format!("enqueue printed {line:?}")),
             }
         }
         if self.unique_key.is_none() && self.idempotency_key.is_none() {
-            books.open().lots.push((self.lot, self.called.len()));
+            promises.batches.insert(self.batch.to_string(), self.called.len());
         }
     }
 }
@@ -98,61 +123,81 @@ fn any_kind(dice: &mut StdRng) -> &'static str {
     KINDS.choose_weighted(dice, |(_, share)| *share).expect("shares above 0").0
 }
 
-/// Enqueues until it is over. Each call must end well, whoever else is killed.
-pub fn enqueue(sandbox: &Sandbox, books: &Books, mut dice: StdRng, over: &AtomicBool) {
+/// Enqueues until it is over. Each call must end well, whichever other process is killed.
+pub fn enqueue(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let order = Order::throw(&mut dice);
         pause(&mut dice, 5..=50);
-        if books.backlog.load(Ordering::Relaxed) < MOST_WAITING {
+        if shared.backlog.load(Ordering::Relaxed) < MOST_WAITING {
             let ran = sandbox.run(&order.line());
-            books.expect(ran.ended_well(), || format!("enqueue failed: {ran}"));
-            order.note(books, &ran.stdout);
+            shared.expect(ran.ended_well(), || format!("enqueue failed: {ran}"));
+            order.note(shared, &ran.stdout);
         }
     }
 }
 
-/// Cancels and puts back until it is over.
-pub fn meddle(sandbox: &Sandbox, books: &Books, mut dice: StdRng, over: &AtomicBool) {
+/// Cancels and retries until it is over.
+pub fn meddle(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         pause(&mut dice, 10..=80);
-        // What was enqueued a moment ago runs by now; what is older has ended.
+        // What was enqueued a moment ago runs by now. What is older has ended.
         let what = dice.random_range(0..100);
-        let Some(id) = recent(books, &mut dice, if what < 45 { 20 } else { 60 }) else { continue };
+        let back = dice.random_range(0..if what < 45 { 20 } else { 60 });
+        let recent = shared.promises().acknowledged.keys().rev().nth(back).copied();
+        let Some(id) = recent else { continue };
         match what {
-            0..45 => cancel(sandbox, books, id),
-            45..80 => replay(sandbox, books, id, ""),
-            _ => replay(sandbox, books, id, " --force"),
+            0..45 => cancel(sandbox, shared, id),
+            45..80 => retry(sandbox, shared, id, ""),
+            _ => retry(sandbox, shared, id, " --force"),
         }
     }
 }
 
-/// One of so many last jobs.
-fn recent(books: &Books, dice: &mut StdRng, of: usize) -> Option<u64> {
-    let entries = books.open();
-    let back = dice.random_range(0..of);
-    let at = entries.acknowledged.len().checked_sub(1 + back)?;
-    Some(entries.acknowledged[at].id)
-}
-
-fn cancel(sandbox: &Sandbox, books: &Books, id: u64) {
+fn cancel(sandbox: &Sandbox, shared: &Shared, id: u64) {
     let ran = sandbox.run(&format!("cancel {id} --json"));
-    books.expect(ran.ended_well(), || format!("cancel failed: {ran}"));
+    shared.expect(ran.ended_well(), || format!("cancel failed: {ran}"));
     if ran.ended_well() {
         let job = ran.json();
-        if job["state"] == "cancelled" || (job["state"] == "running" && !job["cancel_requested_at"].is_null())
-        {
-            books.open().cancelled.insert(id);
+        if job["state"] == "cancelled" {
+            shared.promises().cancelled.insert(id);
+        } else if job["state"] == "running" && !job["cancel_requested_at"].is_null() {
+            shared.promises().cancel_requested.insert(id);
         }
     }
 }
 
-fn replay(sandbox: &Sandbox, books: &Books, id: u64, force: &str) {
+fn retry(sandbox: &Sandbox, shared: &Shared, id: u64, force: &str) {
     let ran = sandbox.run(&format!("retry {id}{force} --json"));
-    // A job that is not dead or cancelled is left, with exit status 1.
-    books.expect(ran.ended_well() || ran.stderr.contains("job "), || format!("retry failed: {ran}"));
+    // A job that is not dead or cancelled is left as it is, with exit status 1.
+    shared.expect(ran.ended_well() || ran.stderr.contains("job "), || format!("retry failed: {ran}"));
     if ran.ended_well() {
-        let mut entries = books.open();
-        *entries.replays.entry(id).or_default() += 1;
-        entries.cancelled.remove(&id);
+        let mut promises = shared.promises();
+        *promises.retries.entry(id).or_default() += 1;
+        promises.cancelled.remove(&id);
+        promises.cancel_requested.remove(&id);
     }
+}
+
+/// Looks at the database again and again until it is over, and gives what it saw last.
+pub fn watch(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &AtomicBool) -> Rows {
+    let mut seen = look(sandbox, shared, None);
+    while !over.load(Ordering::Relaxed) {
+        pause(&mut dice, 30..=200);
+        seen = look(sandbox, shared, Some(&seen));
+        let unfinished = seen.jobs.values().filter(|job| !job.is_finished()).count();
+        shared.backlog.store(unfinished, Ordering::Relaxed);
+    }
+    seen
+}
+
+/// What was seen of the history before must still be so, and what has ended must be gone.
+pub fn look(sandbox: &Sandbox, shared: &Shared, before: Option<&Rows>) -> Rows {
+    let rows = Rows::read(&sandbox.db()).expect("the database can be read");
+    let wrong = [
+        judge::leftover_processes(&rows),
+        judge::inconsistent(&rows),
+        before.map(|before| before.changed_in(&rows)).unwrap_or_default(),
+    ];
+    wrong.into_iter().flatten().for_each(|what| shared.violations.add(what));
+    rows
 }

@@ -120,7 +120,7 @@ pub struct Disk {
 /// What workers keep beside the database while they live, and the index of the write-ahead log.
 fn is_fleeting(path: &Path) -> bool {
     let text = path.to_string_lossy();
-    let endings = [".lock", ".lock.new", ".sock", ".reports", "-shm"];
+    let endings = [".lock", ".lock.new", ".sock", ".sock.new", ".reports", "-shm"];
     text.contains(".reports/")
         || (endings.iter().any(|end| text.ends_with(end)) && !text.ends_with("create.lock"))
 }

@@ -1,9 +1,14 @@
-//! The journal that the shim writes, and notes of the suite's own in it. `tests/shim/journal.rs` says how it is laid out.
+//! The journal that the shim writes, with notes of the suite in it, and what it tells of the program's promises.
+//! `tests/shim/config.rs` says how it is laid out.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use crate::evidence::{End, Line, Promises};
+use crate::support::Value;
 
 /// One act.
 #[derive(Clone, Debug)]
@@ -16,7 +21,7 @@ pub struct Record {
 /// What was done. Paths are relative to the folder that is recorded.
 #[derive(Clone, Debug)]
 pub enum Act {
-    /// A process of the program is there, with these arguments.
+    /// A process of the program has begun, with these arguments.
     Began(Vec<String>),
     /// It said this on standard output.
     Said(Vec<u8>),
@@ -45,7 +50,7 @@ pub enum Act {
 }
 
 impl Record {
-    /// It adds to what is not certain, and neither makes anything certain nor promises anything.
+    /// It adds to what is not certain, but neither makes anything certain nor promises anything.
     pub fn only_adds(&self) -> bool {
         !matches!(
             self.act,
@@ -54,7 +59,7 @@ impl Record {
     }
 }
 
-/// Adds a note to the journal, in its turn.
+/// Adds a note to the journal: a call of the program has ended well.
 pub fn note(journal: &Path, text: &str) {
     let mut record = vec![b'X'];
     record.extend([0; 20]);
@@ -122,5 +127,124 @@ impl<'a> Rest<'a> {
 
     fn number(&mut self, length: u64) -> u64 {
         self.take(length).iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
+}
+
+/// Follows the journal, and collects what has been promised so far: a crash from now on may not take it back.
+#[derive(Clone, Default)]
+pub struct Story {
+    pub promises: Promises,
+    /// Finished copies of the database: what had been promised when each was begun.
+    pub copies: BTreeMap<String, Promises>,
+    begun_copies: BTreeMap<String, Promises>,
+    callers: HashMap<u32, Caller>,
+}
+
+/// A process of the program: its verb, and the line that it is printing.
+#[derive(Clone, Default)]
+struct Caller {
+    verb: String,
+    line: Vec<u8>,
+}
+
+impl Story {
+    /// Takes one record.
+    pub fn take(&mut self, record: &Record) {
+        match &record.act {
+            Act::Began(words) => self.began(record.pid, words),
+            Act::Said(bytes) => self.said(record.pid, bytes),
+            Act::Side(line) => self.promises.side.get_or_insert_default().push(Line::parse(line)),
+            Act::Done(call) => self.done(call),
+            _ => {}
+        }
+    }
+
+    fn began(&mut self, pid: u32, words: &[String]) {
+        let verb = words.get(1).cloned().unwrap_or_default();
+        let object = words.get(2).cloned().unwrap_or_default();
+        match verb.as_str() {
+            // From here on the queue may be either.
+            "resume" => drop(self.promises.paused.remove(&object)),
+            "pause" => drop(self.promises.resumed.remove(&object)),
+            "retry" => *self.promises.retries.entry(object.parse().expect("an id")).or_default() += 1,
+            "backup" => drop(self.begun_copies.insert(object, self.promises.clone())),
+            _ => {}
+        }
+        self.callers.insert(pid, Caller { verb, line: Vec::new() });
+    }
+
+    fn said(&mut self, pid: u32, bytes: &[u8]) {
+        let mut caller = self.callers.remove(&pid).unwrap_or_default();
+        caller.line.extend(bytes);
+        while let Some(end) = caller.line.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = caller.line.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            match caller.verb.as_str() {
+                "enqueue" => self.acknowledge(line.trim().parse().ok()),
+                "work" => self.event(&serde_json::from_str(&line).expect("an event")),
+                _ => {}
+            }
+        }
+        self.callers.insert(pid, caller);
+    }
+
+    fn acknowledge(&mut self, id: Option<u64>) {
+        self.promises.acknowledged.entry(id.expect("an id")).or_default();
+    }
+
+    fn event(&mut self, event: &Value) {
+        if event["event"] == "schedule_fired" {
+            self.acknowledge(event["job_id"].as_u64());
+        }
+        let (Some(job), Some(number)) = (event["job_id"].as_u64(), event["attempt"].as_u64()) else { return };
+        let attempt = (job, u32::try_from(number).expect("the number of an attempt"));
+        let text = |key: &str| event[key].as_str().map(str::to_owned);
+        match event["event"].as_str() {
+            Some("job_started") => drop(self.promises.started.insert(attempt)),
+            Some("attempt_lost") => drop(self.promises.lost.insert(attempt)),
+            _ => {
+                if let Some(outcome) = text("outcome") {
+                    let end = End {
+                        outcome,
+                        error_code: text("error_code"),
+                        dead_reason: text("dead_reason"),
+                        delay_ms: event["delay_ms"].as_i64(),
+                    };
+                    self.promises.ended.insert(attempt, end);
+                }
+            }
+        }
+    }
+
+    fn done(&mut self, call: &str) {
+        let (verb, object) = call.split_once(' ').expect("a verb and its object");
+        let id = || object.parse::<u64>().expect("an id");
+        let promises = &mut self.promises;
+        match verb {
+            "cancel" => drop(promises.cancelled.insert(id())),
+            "retry" => {
+                let ended = promises.ended.range((id(), 0)..=(id(), u32::MAX)).next_back();
+                promises.retried.insert(id(), ended.expect("it has died").0.1);
+            }
+            "pause" => drop(promises.paused.insert(object.to_owned())),
+            "resume" => drop(promises.resumed.insert(object.to_owned())),
+            "backup" => {
+                let promises = self.begun_copies.remove(object).expect("it has begun");
+                self.copies.insert(object.to_owned(), promises);
+            }
+            other => panic!("no promise is known of {other}"),
+        }
+    }
+
+    /// What had been promised when the power went, for the time after it: an attempt of which only a worker has told has
+    /// begun as well as one that has written to the side log.
+    pub fn after_crash(&self) -> Promises {
+        let mut promises = self.promises.clone();
+        let side = promises.side.get_or_insert_default();
+        let told: Vec<_> =
+            promises.started.iter().filter(|told| side.iter().all(|line| line.attempt != **told)).collect();
+        let start = |attempt| Line { event: "start".to_owned(), attempt, worker: None };
+        side.extend(told.into_iter().map(|attempt| start(*attempt)));
+        promises
     }
 }

@@ -1,22 +1,18 @@
 //! The power goes at every moment of a recorded day, and the disk is left in every state that it may then be in.
 //!
 //! The program runs with the shim (`tests/shim`), which writes down everything that is done to files below a folder, and
-//! what was said meanwhile: ids on standard output, the worker's events, the lines of the jobs' side log. Then for each
-//! moment the states are built that a crash may leave (`disk`, `choices`): of all that is not certain nothing, everything,
-//! the first so many acts, all but one, one torn at the bounds of sectors, or as dice fall; acts are writes to files, and the
-//! coming and going of names. Each state is opened with the real store and held to what had been said (`judge`); some are
-//! handed to the real program, which must bring every job to its end (`revive`).
+//! what was told meanwhile: ids on standard output, the worker's events, the lines of the jobs' side log (`journal`). Then
+//! for each moment the states are built that a crash may leave (`disk`, `choices`): of all that is not certain nothing,
+//! everything, the first so many acts, all but one, one torn at the bounds of sectors, or a random part. Acts are writes to
+//! files, and the coming and going of names. Each state is opened with the real store and judged by what had been told, and
+//! some are handed to the real program, which must bring every job to its end (`states`).
 //!
-//! What a worker does when is the machine's: the same seed gives the same choices, not the same recording. A violation
+//! The same seed gives the same choices, but not the same recording, because a worker's pace is the machine's. A violation
 //! tells the acts and what was there of each.
 
 mod choices;
 mod disk;
 mod journal;
-mod judge;
-pub mod promises;
-mod revive;
-pub mod rows;
 pub mod scenario;
 mod states;
 

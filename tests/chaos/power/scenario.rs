@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use super::journal::{self, Record};
-use super::rows::Rows;
-use crate::preload::shimmed;
-use crate::support::{Call, Finished, Sandbox, wait_until};
+use crate::evidence::Rows;
+use crate::support::{Background, Call, Finished, Sandbox, Sql, wait_until};
+use crate::tools::shimmed;
 
-/// The jobs. Each says first that it has begun: `WHAT JOB ATTEMPT`.
+/// The jobs. Each begins with a line in the side log.
 pub const JOBS: &str = r#"
 [defaults]
 max_attempts = 3
@@ -17,7 +17,7 @@ output_limit = "1MiB"
 
 [jobs.good]
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; echo fine'
-[jobs.lot]
+[jobs.plain]
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
 [jobs.reader]
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; wc -c'
@@ -49,17 +49,11 @@ command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
 schedule = "every 1s"
 "#;
 
-/// The jobs that are enqueued together.
-pub const LOT: &str = "lot";
-pub const LOT_SIZE: usize = 5;
+/// The jobs that are enqueued by one call: the variable `BATCH` of their environment, and how many they are.
+pub const BATCH: (&str, usize) = ("five", 5);
 
 /// The queue that is paused for a while.
 pub const PAUSED: &str = "later";
-
-/// May a job of this name run only once?
-pub fn runs_once(name: &str) -> bool {
-    name.starts_with("once")
-}
 
 /// The database, below the folder that is recorded. The folders in between do not exist at first.
 pub const DB: &str = "deep/er/runner.db";
@@ -125,8 +119,9 @@ impl Day {
     fn enqueues(&self) {
         self.add("good");
         self.call("enqueue reader --stdin").stdin("input ".repeat(3000)).run().ok();
-        let lot = "{\"name\":\"lot\"}\n".repeat(LOT_SIZE);
-        assert_eq!(self.call("enqueue --batch -").stdin(lot).run().ok().ids().len(), LOT_SIZE);
+        let (batch, size) = BATCH;
+        let lines = format!("{{\"name\":\"plain\",\"env\":{{\"BATCH\":\"{batch}\"}}}}\n").repeat(size);
+        assert_eq!(self.call("enqueue --batch -").stdin(lines).run().ok().ids().len(), size);
         self.run("enqueue flaky bad once once-bad").ok();
         self.add("good --unique-key u --idempotency-key i");
         let cancelled = self.add("good");
@@ -146,13 +141,13 @@ impl Day {
         let lines = || self.sandbox.read("side").lines().count();
         let before = lines();
         let held = self.run("enqueue once-held held").ok().ids();
-        let worker = crate::support::Background::worker(&self.sandbox, self.call("work -j3 --log json"));
+        let worker = Background::worker(&self.sandbox, self.call("work -j3 --log json"));
         wait_until("both have begun", || lines() == before + 2);
         self.add("good");
         self.add("flaky");
         self.run("inspect").ok();
         wait_until("the others are through", || lines() == before + 6);
-        // Whoever acts holds the lock of the journal: it dies between two acts, and leaves no record in part.
+        // A process holds the journal's lock while it acts: so the worker dies between two acts, and leaves no half record.
         let journal = std::fs::File::open(self.sandbox.path("journal")).expect("the journal");
         journal.lock().expect("its lock");
         worker.kill();
@@ -160,7 +155,7 @@ impl Day {
         std::fs::remove_file(self.sandbox.path("hold")).expect("it was there");
         self.add("good");
         self.run("work -j2 --drain --log json").exits(1);
-        let sql = crate::support::Sql::open(&self.sandbox.path("disk").join(DB));
+        let sql = Sql::open(&self.sandbox.path("disk").join(DB));
         assert_eq!(
             sql.text(&format!("SELECT dead_reason FROM jobs WHERE id = {}", held[0])),
             "not_retryable"
@@ -195,7 +190,7 @@ impl Day {
         for _ in 0..8 {
             self.add("loud");
         }
-        // Of the same priority, and so after the others: in a log that has begun anew over what it held before.
+        // They have the same priority and run after the others, when the log has begun anew over what it held before.
         self.run("enqueue flaky good").ok();
         self.run("work -j1 --drain --log json").ok();
     }

@@ -1,4 +1,5 @@
-//! The states of the disk that are looked at, and what came of it.
+//! The states of the disk that are looked at: each is built, opened with the real store and judged, and some are handed to
+//! the real program.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, File};
@@ -7,16 +8,17 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use runner::store::Store;
 use tempfile::TempDir;
 
 use super::choices::{Choice, choices, fingerprint, tell};
 use super::disk::{Disk, Node, Part};
-use super::journal::Record;
-use super::judge::judge;
-use super::promises::Promises;
-use super::revive::revive;
-use super::scenario::{DB, Recording};
-use crate::tools::{Plan, Violations};
+use super::journal::{Record, Story};
+use super::scenario::{BATCH, DB, PAUSED, Recording};
+use crate::evidence::{Rows, side_log};
+use crate::judge::{Moment, audited, judge};
+use crate::support::Sql;
+use crate::tools::{Plan, Violations, own_workers};
 
 /// As many states are looked at side by side.
 const THREADS: usize = 2;
@@ -24,11 +26,11 @@ const THREADS: usize = 2;
 /// A state: after this record, this choice.
 type State = (usize, Choice);
 
-/// Looks at as many states as are asked for, each once; says how many there were.
+/// Looks at as many states as are asked for, each once, and gives how many there were.
 pub fn check(recording: &Recording, plan: Plan, violations: &Violations) -> usize {
     let states = chosen(recording, plan);
     let moments = states.iter().map(|(at, _)| at).collect::<HashSet<_>>().len();
-    // So many of them are handed to the real program.
+    // Every such one is handed to the real program.
     let every = states.len().div_ceil(24.max(states.len() / 500));
     let revived = states.len().div_ceil(every);
     println!(
@@ -79,20 +81,21 @@ fn chosen(recording: &Recording, plan: Plan) -> Vec<State> {
 
 /// Plays the journal, and looks at these states on the way.
 fn walk(recording: &Recording, states: Vec<(usize, &State)>, every: usize, violations: &Violations) {
-    let (mut disk, mut promises) = (Disk::default(), Promises::default());
+    let (mut disk, mut story) = (Disk::default(), Story::default());
+    story.promises.batches.insert(BATCH.0.to_owned(), BATCH.1);
     let mut states = states.into_iter().peekable();
     for (number, record) in recording.records.iter().enumerate() {
         disk.play(number, record);
-        promises.take(record);
+        story.take(record);
         while let Some((index, (_, choice))) = states.next_if(|(_, (at, _))| *at == number) {
             let parts = choice.parts(&disk.pending);
             let folder = folder();
             build(&disk, &parts, folder.path(), index % 2 == 0);
             let db = folder.path().join(DB);
-            let mut wrong = judge(&db, &promises, &recording.last);
+            let mut wrong = wrong_at_once(&db, &story, &recording.last);
             if index % every == 0 && wrong.is_empty() {
                 build(&disk, &parts, folder.path(), index % 2 == 0);
-                wrong = revive(recording, folder.path(), &db, &promises);
+                wrong = wrong_after_revival(recording, folder.path(), &db, &story);
             }
             if !wrong.is_empty() {
                 let last = recording.records[..=number].iter().rev().take(4).rev();
@@ -146,7 +149,7 @@ fn build(disk: &Disk, parts: &[Part], folder: &Path, with_fleeting: bool) {
     }
 }
 
-/// What need not survive and may: locks of workers, and an index of the write-ahead log that means nothing any more.
+/// Leaves what need not survive and may: locks of workers, and an index of the write-ahead log that is garbage.
 fn leave_traces(disk: &Disk, folder: &Path) {
     for (path, content) in &disk.fleeting {
         if folder.join(path).parent().is_some_and(Path::is_dir) {
@@ -162,4 +165,68 @@ fn leave_traces(disk: &Disk, folder: &Path) {
 fn put(path: &Path, content: &[u8]) {
     let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
     file.and_then(|mut file| file.write_all(content)).expect("a file");
+}
+
+/// What is wrong with the database that the crash has left here.
+fn wrong_at_once(db: &Path, story: &Story, later: &Rows) -> Vec<String> {
+    let mut wrong = Vec::new();
+    // As `enqueue` opens it: what was lost altogether is created anew.
+    match audited(db, Store::open_or_create) {
+        Err(why) => wrong.push(why),
+        Ok(rows) => {
+            wrong.extend(rows.changed_in(later));
+            wrong.extend(judge(&rows, &story.promises, Moment::Any));
+        }
+    }
+    for (name, promises) in &story.copies {
+        match audited(&db.with_file_name(name), Store::open) {
+            Err(why) => wrong.push(format!("the copy {name}: {why}")),
+            Ok(rows) => {
+                wrong.extend(rows.changed_in(later));
+                let broken = judge(&rows, promises, Moment::Any);
+                wrong.extend(broken.into_iter().map(|what| format!("the copy {name}: {what}")));
+            }
+        }
+    }
+    wrong
+}
+
+/// What is wrong after the real program has gone on: the doctor looks, and a worker brings every job to its end. The
+/// database lies in `folder`, which is used up.
+fn wrong_after_revival(recording: &Recording, folder: &Path, db: &Path, story: &Story) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let side = folder.join("side");
+    let run = |line: &str| {
+        let call = recording.sandbox.call(line).env("RUNNER_DB", db).env("SIDE", &side);
+        call.env("HOLD", recording.sandbox.path("hold")).run()
+    };
+    if !db.exists() {
+        run("enqueue good").ok().prints("1\n");
+    }
+    // The machine was started anew: what ran before is gone, whichever process has its process ids now.
+    Sql::open(db).run("UPDATE workers SET boot_id = 'before the power cut'");
+    own_workers(db);
+    let before = Rows::read(db).expect("it was read before");
+    let ran = run("doctor --json");
+    let problems = ran.json()["problems"].as_array().cloned().unwrap_or_default();
+    // Nobody has dealt with the dead worker yet.
+    if problems.iter().any(|problem| problem["rule"] != "running jobs have a worker") {
+        wrong.push(format!("the doctor found something: {ran}"));
+    }
+    run(&format!("resume {PAUSED}")).ok();
+    let ran = run("work -j4 --drain -q");
+    if !ran.stderr.is_empty() || !matches!(ran.status(), Some(0 | 1)) {
+        wrong.push(format!("the worker complained: {ran}"));
+    }
+    let after = Rows::read(db).expect("it was read before");
+    wrong.extend(before.changed_in(&after));
+    let mut promises = story.after_crash();
+    promises.paused.clear();
+    promises.side.get_or_insert_default().extend(side_log(&fs::read_to_string(&side).unwrap_or_default()));
+    wrong.extend(judge(&after, &promises, Moment::Drained));
+    let ran = run("doctor");
+    if !ran.ended_well() {
+        wrong.push(format!("the doctor found something in the end: {ran}"));
+    }
+    wrong
 }

@@ -1,38 +1,43 @@
-//! One job: its definition, its state and why, and the story of its attempts.
+//! Two screens: one job with its definition, state and attempts, and one attempt with its output.
 
-use anyhow::Result;
+use anyhow::bail;
 
-use super::attempt::exit_text;
-use super::timeline::draw_timeline;
-use crate::cli::definition_text::{print_command, print_policy};
+use super::query::Query;
+use crate::cli::definition::{print_command, print_policy};
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{Output, Style, Written, job_with_history_json, last_lines};
-use crate::cli::status_text::status_text;
-use crate::cli::worker_status::{WorkerStatus, holder, with_liveness};
-use crate::model::{Attempt, JobState, Outcome, decision_text};
-use crate::store::{JobRow, JobView, Store};
-use crate::text::{Timestamp, counted, human_duration, local_time, relative_time, safe_line};
+use crate::cli::output::{
+    Output, Style, Written, attempt_json, job_with_history_json, readable, with_output,
+};
+use crate::cli::status::{WorkerStatus, status_text, with_liveness, worker_of};
+use crate::model::{Attempt, AttemptOutput, JobState, Outcome, Status, StreamBytes, decision_text, signal};
+use crate::store::JobRow;
+use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
 
-/// Attempts that are read, the newest.
+/// At most this many of the newest attempts are read.
 const MAX_HISTORY: usize = 1_000;
 
-/// Attempts that a screen shows.
+/// The most attempts that are shown on a screen.
 const SCREENFUL: usize = 20;
 
-/// Lines of output that are shown with a failure.
+/// The most lines of output that are shown with a failure.
 const LAST_LINES: usize = 3;
 
-/// Before the further lines about an attempt.
-pub(super) const INDENT: &str = "       ";
+/// The indent of each further line about an attempt.
+const INDENT: &str = "       ";
 
-pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> Result<bool> {
-    let view = store.job_view(id, MAX_HISTORY, now)?;
-    let JobView { mut job, history, last_output, workers } =
-        view.ok_or_else(|| locate::no_such_job(store, id))?;
+/// Shows one job.
+pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Written {
+    let Query { store, now, .. } = *query;
+    let (job, history, last_output, workers) = store.at_one_moment(|| {
+        let job = store.job(id, now)?;
+        let attempts = job.as_ref().map_or(0, |job| job.attempts);
+        Ok((job, store.history(id, MAX_HISTORY)?, store.output(id, attempts)?, store.open_workers()?))
+    })?;
+    let mut job = job.ok_or_else(|| locate::no_such_job(store, id))?;
     locate::add_start(store, &mut job);
     if out.json {
-        out.object(&job_with_history_json(&job, &history))?;
-        return Ok(true);
+        return out.object(&job_with_history_json(&job, &history));
     }
     let workers = with_liveness(store, workers);
     draw_heading(out, &job, &workers, now)?;
@@ -40,14 +45,12 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> 
     if !history.is_empty() || job.state == JobState::Running {
         out.line("")?;
     }
-    draw_timeline(out, &job, &history, now)?;
     draw_history(out, &job, &history)?;
     if history.last().is_some_and(|last| last.outcome != Outcome::Succeeded) {
-        let (stream, lines) = last_lines(&last_output, LAST_LINES);
-        lines.iter().try_for_each(|line| out.line(format!("{INDENT}{stream}: {line}")))?;
+        draw_last_lines(out, &last_output)?;
     }
     if let Some(since) = job.running_since() {
-        let state = if holder(&job, &workers).is_some_and(WorkerStatus::is_alive) {
+        let state = if worker_of(&job, &workers).is_some_and(WorkerStatus::is_alive) {
             format!("{} for {}", out.paint_status("running"), human_duration(now.since(since)))
         } else {
             "its worker is dead".to_owned()
@@ -59,11 +62,11 @@ pub(super) fn show(out: &mut Output, store: &Store, id: i64, now: Timestamp) -> 
         out.line("")?;
         out.line(format!("next  {next}"))?;
     }
-    Ok(true)
+    Ok(())
 }
 
 fn draw_heading(out: &mut Output, job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Written {
-    let (name, status) = (out.paint(Style::Strong, &job.spec.name), out.paint_status(job.status()));
+    let (name, status) = (out.paint(Style::Strong, &job.definition.name), out.paint_status(job.status()));
     out.line(format!("job {} {name}: {status}", job.id))?;
     for line in status_text(job, workers, now) {
         out.prose("  ", &line)?;
@@ -72,20 +75,20 @@ fn draw_heading(out: &mut Output, job: &JobRow, workers: &[WorkerStatus], now: T
 }
 
 fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
-    let spec = &job.spec;
-    print_command(out, spec, &job.args)?;
-    out.line(format!("  cwd       {}", safe_line(&spec.cwd.to_text())))?;
-    out.fact("queue", &format!("{}, priority {}", spec.queue, spec.priority))?;
-    print_policy(out, &spec.policy)?;
-    if let Some(timeout) = spec.timeout {
-        out.fact("timeout", &format!("{timeout}, then SIGTERM, {} later SIGKILL", spec.grace_period))?;
+    let definition = &job.definition;
+    print_command(out, definition, &job.args)?;
+    out.line(format!("  cwd       {}", safe_line(&definition.cwd.to_text())))?;
+    out.fact("queue", &format!("{}, priority {}", definition.queue, definition.priority))?;
+    print_policy(out, &definition.policy)?;
+    if let Some(timeout) = definition.timeout {
+        out.fact("timeout", &format!("{timeout}, then SIGTERM, {} later SIGKILL", definition.grace_period))?;
     }
     if !job.after.is_empty() {
         let ids: Vec<_> = job.after.iter().map(ToString::to_string).collect();
         out.fact("after", &format!("job {}", ids.join(", job ")))?;
     }
-    if let Some(alert) = &spec.on_dead {
-        out.fact("on_dead", alert.name())?;
+    if let Some(alert) = &definition.on_dead {
+        out.fact("on_dead", &alert.name)?;
     }
     let due = job.phase.map(|_| job.run_at);
     for (word, at) in [("enqueued", Some(job.enqueued_at)), ("due", due), ("expires", job.expires_at)] {
@@ -93,7 +96,9 @@ fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
             out.fact(word, &format!("{}, {}", local_time(at), relative_time(at, now)))?;
         }
     }
-    for (word, text) in [("key", &spec.unique_key), ("once", &job.idempotency_key), ("result", &job.result)] {
+    for (word, text) in
+        [("key", &definition.unique_key), ("once", &job.idempotency_key), ("result", &job.result)]
+    {
         if let Some(text) = text {
             out.fact(word, &safe_line(text))?;
         }
@@ -105,19 +110,28 @@ fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) -> Written 
     let hidden = history.len().saturating_sub(SCREENFUL);
     if hidden > 0 {
         let earlier = counted(hidden, "earlier attempt");
-        out.line(format!("  … {earlier}; runner inspect attempts --name {} lists all", job.spec.name))?;
+        out.line(format!("  … {earlier}; runner inspect attempts --name {} lists all", job.definition.name))?;
     }
     for (index, attempt) in history.iter().enumerate().skip(hidden) {
-        if attempt.budget_number == 1 && index > 0 && history[index - 1].next_state.is_final() {
+        if attempt.attempt_in_budget == 1 && index > 0 && history[index - 1].next_state.is_final() {
             out.line(out.paint(Style::Faint, &format!("{INDENT}put back, with a fresh budget")))?;
         }
-        draw_attempt(out, attempt, job.spec.policy.runs())?;
+        draw_attempt(out, attempt, job.definition.policy.max_attempts())?;
     }
     Ok(())
 }
 
-/// Draws one line for the exit, one for the decision, and one for the message.
-fn draw_attempt(out: &mut Output, attempt: &Attempt, runs: u32) -> Written {
+/// Draws the last lines of standard error, or of standard output if the job wrote nothing on standard error.
+fn draw_last_lines(out: &mut Output, output: &AttemptOutput) -> Written {
+    let (mut name, mut lines) = ("stderr", last_lines(&output.stderr.bytes, LAST_LINES));
+    if lines.is_empty() {
+        (name, lines) = ("stdout", last_lines(&output.stdout.bytes, LAST_LINES));
+    }
+    lines.iter().try_for_each(|line| out.line(format!("{INDENT}{name}: {line}")))
+}
+
+/// Draws a line for the exit, one for the decision, and one for the message.
+fn draw_attempt(out: &mut Output, attempt: &Attempt, max_attempts: u32) -> Written {
     let started = match attempt.started_at {
         Some(at) => local_time(at),
         None if attempt.outcome == Outcome::SpawnFailed => local_time(attempt.finished_at),
@@ -131,11 +145,11 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, runs: u32) -> Written {
         _ => out.paint(Style::Bad, &exit),
     };
     let code = attempt.error_code.as_ref().map(|code| format!(" -> {code}")).unwrap_or_default();
-    let leaked = if attempt.leaked { ", leaked a process" } else { "" };
+    let leaked = if attempt.output_held_open { ", leaked a process" } else { "" };
     let number = format!("  {:>3}  ", attempt.number);
     out.prose(&number, &format!("{started}  {took:>7}  {exit}{code}{leaked}"))?;
     if attempt.next_state != JobState::Succeeded {
-        out.prose(INDENT, &decision_text(attempt, runs))?;
+        out.prose(INDENT, &decision_text(attempt, max_attempts))?;
     }
     if let Some(message) = &attempt.message {
         out.aside(INDENT, &safe_line(message))?;
@@ -143,7 +157,7 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, runs: u32) -> Written {
     Ok(())
 }
 
-/// Runner's action on the attempt, and the exit of its process.
+/// Why the attempt ended, unless it ended by itself, and how its process exited.
 fn exit_summary(attempt: &Attempt) -> String {
     let stopped = match attempt.outcome {
         Outcome::Succeeded | Outcome::Failed => None,
@@ -156,13 +170,13 @@ fn exit_summary(attempt: &Attempt) -> String {
     stopped.into_iter().chain(exit_text(attempt)).collect::<Vec<_>>().join(", ")
 }
 
-/// The commands that help with a job in this state.
+/// The commands that make sense for a job in this state.
 fn what_to_type(job: &JobRow) -> String {
     let id = job.id;
     let follow = if job.state == JobState::Running { " -f" } else { "" };
     let logs = (job.last_attempt() > 0).then(|| format!("runner logs {id}{follow}"));
     let change = match job.state {
-        JobState::Dead | JobState::Cancelled if job.spec.policy.retryable => {
+        JobState::Dead | JobState::Cancelled if job.definition.policy.retryable => {
             Some(format!("runner retry {id}"))
         }
         JobState::Dead | JobState::Cancelled => Some(format!("runner retry {id} --force")),
@@ -171,4 +185,72 @@ fn what_to_type(job: &JobRow) -> String {
         JobState::Pending | JobState::Succeeded => None,
     };
     logs.into_iter().chain(change).collect::<Vec<_>>().join("   ")
+}
+
+/// Shows one attempt, with its output.
+pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32) -> Written {
+    let Query { store, now, .. } = *query;
+    let (job, ended, output) = store
+        .at_one_moment(|| Ok((store.job(id, now)?, store.attempt(id, number)?, store.output(id, number)?)))?;
+    let mut job = job.ok_or_else(|| locate::no_such_job(store, id))?;
+    if ended.is_none() && (number == 0 || number != job.last_attempt()) {
+        bail!(
+            CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
+                .hint(format!("runner inspect {id} shows those that it has"))
+        );
+    }
+    locate::add_start(store, &mut job);
+    if out.json {
+        return out.object(&with_output(attempt_json(&job, ended.as_ref()), &output));
+    }
+    let heading = format!("job {id} {}, attempt {number}:", out.paint(Style::Strong, &job.definition.name));
+    if let Some(attempt) = &ended {
+        let outcome = out.paint_status(attempt.outcome.as_str());
+        let code = attempt.error_code.as_ref().map(|code| format!(", {code}")).unwrap_or_default();
+        out.line(format!("{heading} {outcome}{code}"))?;
+        draw_attempt_facts(out, attempt, job.definition.policy.max_attempts(), now)?;
+    } else {
+        let took = human_duration(now.since(job.running_since().unwrap_or(now)));
+        out.line(format!("{heading} {} for {took}", out.paint_status("running")))?;
+    }
+    draw_stream(out, "stdout", &output.stdout)?;
+    draw_stream(out, "stderr", &output.stderr)
+}
+
+fn draw_attempt_facts(out: &mut Output, attempt: &Attempt, max_attempts: u32, now: Timestamp) -> Written {
+    out.fact("decision", &decision_text(attempt, max_attempts))?;
+    if let Some(started) = attempt.started_at {
+        out.fact("started", &local_time(started))?;
+    }
+    let how = exit_text(attempt).map(|how| format!(", {how}")).unwrap_or_default();
+    let finished = attempt.finished_at;
+    out.fact("ended", &format!("{}, {}{how}", local_time(finished), relative_time(finished, now)))?;
+    if let Some(took) = attempt.duration {
+        out.fact("took", &human_duration(took))?;
+    }
+    if let Some(message) = &attempt.message {
+        out.fact("message", &safe_line(message))?;
+    }
+    if attempt.output_held_open {
+        out.fact("leaked", "a process in the background outlived it")?;
+    }
+    out.fact("worker", &attempt.worker_id)
+}
+
+fn draw_stream(out: &mut Output, name: &str, stream: &StreamBytes) -> Written {
+    out.line("")?;
+    if stream.is_empty() {
+        return out.line(out.paint(Style::Faint, &format!("--- {name}: nothing")));
+    }
+    out.line(out.paint(Style::Faint, &format!("--- {name}")))?;
+    let text = readable(stream);
+    out.line(text.strip_suffix('\n').unwrap_or(&text))
+}
+
+/// How the process exited: `exit 22` or `SIGKILL`; none if it was never started, or if no worker saw it exit.
+pub(super) fn exit_text(attempt: &Attempt) -> Option<String> {
+    Some(match attempt.status? {
+        Status::Exited(exit) => format!("exit {exit}"),
+        Status::Signaled(number) => signal::name(number),
+    })
 }

@@ -1,130 +1,151 @@
-//! Lists of jobs and attempts, newest first.
+//! The lists of `inspect`: a table each, or a JSON object a row.
+
+use std::borrow::Borrow;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::Result;
 use serde_json::Value;
 
-use super::attempt::exit_text;
+use super::job::exit_text;
 use super::query::Query;
+use crate::cli::commands::apply;
 use crate::cli::locate;
-use crate::cli::output::{Column, Output, Table, Written, attempt_json, job_json};
+use crate::cli::output::{
+    Column, Output, Style, Table, Written, job_json, listed_attempt_json, queue_json, schedule_json,
+    stats_json, worker_json,
+};
+use crate::cli::status::{WorkerStatus, worker_statuses};
+use crate::jobfile::JobFile;
 use crate::model::{ErrorCode, decision_text};
-use crate::store::{self, AttemptRow, JobRow};
-use crate::text::{human_duration, relative_time, safe_line};
-
-/// Rows read at once: a long read would hold up a checkpoint.
-const PAGE: usize = 500;
-
-/// How a list ended.
-#[derive(Clone, Copy, Debug)]
-struct Listed {
-    rows: usize,
-    /// The limit cut the list.
-    more: bool,
-}
-
-impl Listed {
-    /// Prints the rows, or `nothing` where there is none; not with `--json`. True if there is a row.
-    fn print(self, out: &mut Output, table: &Table, nothing: &str) -> Result<bool> {
-        if self.rows == 0 && !out.json {
-            out.remark(nothing)?;
-        } else if !out.json {
-            table.print(out)?;
-            if self.more {
-                out.line(format!("the newest {}; --limit 0 shows all", self.rows))?;
-            }
-        }
-        Ok(self.rows > 0)
-    }
-}
-
-/// Shows a list that is read whole: as JSON, as a screen, or `nothing` where there is no row. True if there is a row.
-pub(super) fn show_whole<T>(
-    out: &mut Output,
-    rows: &[T],
-    json: fn(&T) -> Value,
-    nothing: &str,
-    draw: impl FnOnce(&mut Output, &[T]) -> Result<()>,
-) -> Result<bool> {
-    if out.json {
-        rows.iter().try_for_each(|row| out.object(&json(row)))?;
-    } else if rows.is_empty() {
-        out.remark(nothing)?;
-    } else {
-        draw(out, rows)?;
-    }
-    Ok(!rows.is_empty())
-}
-
-/// Hands each row on, up to `limit`, while there is a reader. `read` takes where a page begins and its length.
-fn for_each<T, C>(
-    out: &mut Output,
-    limit: usize,
-    read: impl Fn(Option<C>, usize) -> store::Result<(Vec<T>, Option<C>)>,
-    mut each: impl FnMut(&mut Output, T) -> Written,
-) -> Result<Listed> {
-    let (mut last, mut rows) = (None, 0);
-    loop {
-        // One row more than is shown tells whether the limit cuts the list.
-        let (page, next) = read(last, PAGE.min((limit - rows).saturating_add(1)))?;
-        for row in page {
-            if rows == limit {
-                return Ok(Listed { rows, more: true });
-            }
-            rows += 1;
-            each(out, row)?;
-        }
-        if next.is_none() || out.is_closed() {
-            return Ok(Listed { rows, more: false });
-        }
-        last = next;
-    }
-}
-
-/// Hands each job on, or prints it as JSON.
-fn for_each_job(out: &mut Output, query: &Query, mut each: impl FnMut(JobRow) -> Written) -> Result<Listed> {
-    let Query { store, filter, limit, now } = query;
-    let read = |last, length| store.jobs_page(filter, last, length, *now);
-    for_each(out, *limit, read, |out, mut job| {
-        locate::add_start(store, &mut job);
-        if out.json { out.object(&job_json(&job)) } else { each(job) }
-    })
-}
-
-/// Prints each job as JSON.
-pub(super) fn jobs_as_json(out: &mut Output, query: &Query) -> Result<bool> {
-    Ok(for_each_job(out, query, |_| Ok(()))?.rows > 0)
-}
+use crate::store::{self, AttemptRow, JobRow, NameStats, QueueRow, StoredSchedule};
+use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line};
+use crate::worker::Liveness;
 
 pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
-    let mut table = Table::new(&[
-        Column::new("id").right(),
-        Column::new("name").name(),
-        Column::new("queue").name().dropped(1),
-        Column::new("state").status(),
-        Column::new("runs").right(),
-        Column::new("when"),
-        Column::new("what").text().dropped(2),
-    ]);
-    let listed = for_each_job(out, query, |job| {
-        table.row(vec![
-            job.id.to_string(),
-            job.spec.name.clone(),
-            job.spec.queue.clone(),
-            job.status().to_owned(),
-            runs(&job),
-            relative_time(if job.phase.is_some() { job.run_at } else { job.changed_at }, query.now),
-            what_happened(&job),
-        ]);
-        Ok(())
-    })?;
-    listed.print(out, &table, "no jobs")
+    let now = query.now;
+    let table = Table::new()
+        .column(Column::new("id").right(), |job: &JobRow| job.id.to_string())
+        .column(Column::new("name").name(), |job| job.definition.name.clone())
+        .column(Column::new("queue").name().dropped(1), |job| job.definition.queue.clone())
+        .column(Column::new("state").status(), |job| job.status().to_owned())
+        .column(Column::new("runs").right(), attempts_text)
+        .column(Column::new("when"), |job| {
+            relative_time(if job.phase.is_some() { job.run_at } else { job.changed_at }, now)
+        })
+        .column(Column::new("what").text().dropped(2), what_happened);
+    show_jobs(out, query, table, "no jobs")
 }
 
-pub(super) fn runs(job: &JobRow) -> String {
-    format!("{}/{}", job.last_of_budget(), job.spec.policy.runs())
+/// Lists the dead letters that were resolved, with the note of how.
+pub(super) fn resolved(out: &mut Output, query: &Query) -> Result<bool> {
+    let now = query.now;
+    let table = Table::new()
+        .column(Column::new("id").right(), |job: &JobRow| job.id.to_string())
+        .column(Column::new("name").name(), |job| job.definition.name.clone())
+        .column(Column::new("runs").right(), attempts_text)
+        .column(Column::new("died").dropped(1), |job| relative_time(job.changed_at, now))
+        .column(Column::new("resolved"), |job| since(job.resolved_at, now))
+        .column(Column::new("code").dropped(2), |job| {
+            job.error_code.as_ref().map(ErrorCode::to_string).unwrap_or_default()
+        })
+        // Shortened in the middle, because the end of `replaced by job 8` matters.
+        .column(Column::new("how").name(), |job| {
+            job.resolution.as_deref().map(safe_line).unwrap_or_default()
+        });
+    show_jobs(out, query, table, "no dead letter was resolved")
 }
 
-/// The code and the message of its last failure, and why it is dead.
+pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
+    let now = query.now;
+    let table = Table::new()
+        .column(Column::new("attempt"), |AttemptRow { attempt, .. }: &AttemptRow| {
+            format!("{}.{}", attempt.job_id, attempt.number)
+        })
+        .column(Column::new("name").name(), |row| row.name.clone())
+        .column(Column::new("outcome").status(), |row| row.attempt.outcome.to_string())
+        .column(Column::new("ended").dropped(1), |row| exit_text(&row.attempt).unwrap_or_default())
+        .column(Column::new("took").right().dropped(2), |row| span(row.attempt.duration))
+        .column(Column::new("when"), |row| relative_time(row.attempt.finished_at, now))
+        .column(Column::new("decision").text().dropped(3), |row| {
+            decision_text(&row.attempt, row.max_attempts)
+        });
+    let attempts = query.store.attempts(&query.filter, query.limit.saturating_add(1))?;
+    let list = List { table, json: listed_attempt_json, nothing: "no attempts have ended" };
+    list.show(out, attempts, query.limit, "newest")
+}
+
+/// Shows the selected jobs in this table, or `nothing` where there is none.
+fn show_jobs(out: &mut Output, query: &Query, table: Table<JobRow>, nothing: &str) -> Result<bool> {
+    let Query { store, filter, limit, now } = query;
+    let jobs = store.jobs(filter, limit.saturating_add(1), *now)?.map(|job| {
+        let mut job = job?;
+        locate::add_start(store, &mut job);
+        Ok(job)
+    });
+    List { table, json: job_json, nothing }.show(out, jobs, *limit, "newest")
+}
+
+/// A list: a table on the screen, or a JSON object a row.
+struct List<'a, R> {
+    table: Table<'a, R>,
+    json: fn(&R) -> Value,
+    /// What the screen says where there is no row.
+    nothing: &'a str,
+}
+
+impl<R> List<'_, R> {
+    /// Shows at most `limit` rows. If there are more, the screen says that these are the newest, or whatever `which` is. True
+    /// if there is a row.
+    ///
+    /// JSON is printed row by row until the reader closes the pipe, because a list may be too long for the memory.
+    fn show(
+        mut self,
+        out: &mut Output,
+        rows: impl IntoIterator<Item = store::Result<impl Borrow<R>>>,
+        limit: usize,
+        which: &str,
+    ) -> Result<bool> {
+        let mut shown = 0;
+        let mut rows = rows.into_iter();
+        while shown < limit
+            && !out.is_closed()
+            && let Some(row) = rows.next().transpose()?
+        {
+            if out.json {
+                out.object(&(self.json)(row.borrow()))?;
+            } else {
+                self.table.row(row.borrow());
+            }
+            shown += 1;
+        }
+        if out.json {
+            return Ok(shown > 0);
+        }
+        if shown == 0 {
+            out.remark(self.nothing)?;
+        } else {
+            self.table.print(out)?;
+        }
+        if rows.next().is_some() {
+            out.line(format!("the {which} {shown}; --limit 0 shows all"))?;
+        }
+        Ok(shown > 0)
+    }
+
+    /// Shows rows that no limit cuts.
+    fn show_all(self, out: &mut Output, rows: impl IntoIterator<Item = impl Borrow<R>>) -> Result<bool> {
+        self.show(out, rows.into_iter().map(Ok), usize::MAX, "")
+    }
+}
+
+/// The last attempt of the job's budget, and the size of the budget: `1/3`.
+pub(super) fn attempts_text(job: &JobRow) -> String {
+    format!("{}/{}", job.last_of_budget(), job.definition.policy.max_attempts())
+}
+
+/// The code and the message of the job's last failure, why it is dead, and whether that was resolved.
 fn what_happened(job: &JobRow) -> String {
     let code = job.error_code.as_ref().or(job.last_error_code.as_ref()).map(ToString::to_string);
     let reason = job.dead_reason.map(|reason| reason.to_string());
@@ -133,58 +154,186 @@ fn what_happened(job: &JobRow) -> String {
     [resolved, code, message, reason].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
-    let mut table = Table::new(&[
-        Column::new("attempt"),
-        Column::new("name").name(),
-        Column::new("outcome").status(),
-        Column::new("ended").dropped(1),
-        Column::new("took").right().dropped(2),
-        Column::new("when"),
-        Column::new("decision").text().dropped(3),
-    ]);
-    let read = |last, length| query.store.attempts_page(&query.filter, last, length);
-    let listed = for_each(out, query.limit, read, |out, AttemptRow { attempt, name, runs }| {
-        if out.json {
-            return out.object(&attempt_json(&name, &attempt, runs));
-        }
-        table.row(vec![
-            format!("{}.{}", attempt.job_id, attempt.number),
-            name,
-            attempt.outcome.to_string(),
-            exit_text(&attempt).unwrap_or_default(),
-            attempt.duration.map(human_duration).unwrap_or_default(),
-            relative_time(attempt.finished_at, query.now),
-            decision_text(&attempt, runs),
-        ]);
-        Ok(())
-    })?;
-    listed.print(out, &table, "no attempts have ended")
+fn span(span: Option<Millis>) -> String {
+    span.map(human_duration).unwrap_or_default()
 }
 
-/// Dead letters that were dealt with, and how.
-pub(super) fn resolved(out: &mut Output, query: &Query) -> Result<bool> {
-    let mut table = Table::new(&[
-        Column::new("id").right(),
-        Column::new("name").name(),
-        Column::new("runs").right(),
-        Column::new("died").dropped(1),
-        Column::new("resolved"),
-        Column::new("code").dropped(2),
-        // The end of `replaced by job 8` matters.
-        Column::new("how").name(),
-    ]);
-    let listed = for_each_job(out, query, |job| {
-        table.row(vec![
-            job.id.to_string(),
-            job.spec.name.clone(),
-            runs(&job),
-            relative_time(job.changed_at, query.now),
-            job.resolved_at.map(|at| relative_time(at, query.now)).unwrap_or_default(),
-            job.error_code.as_ref().map(ErrorCode::to_string).unwrap_or_default(),
-            job.resolution.as_deref().map(safe_line).unwrap_or_default(),
-        ]);
-        Ok(())
-    })?;
-    listed.print(out, &table, "no dead letter was resolved")
+fn since(at: Option<Timestamp>, now: Timestamp) -> String {
+    at.map(|at| relative_time(at, now)).unwrap_or_default()
+}
+
+/// Lists the queues that have unfinished jobs, are paused or are limited.
+pub(super) fn queues(out: &mut Output, query: &Query) -> Result<bool> {
+    let mut queues = query.store.overview(query.now)?.queues;
+    queues.retain(|queue| query.filter.name.as_ref().is_none_or(|name| *name == queue.name));
+    let nothing = "no queue has unfinished jobs, is paused or is limited";
+    List { table: queue_table(&queues), json: queue_json, nothing }.show_all(out, queues)
+}
+
+/// A table with the columns that these queues need, still without rows.
+fn queue_table(queues: &[QueueRow]) -> Table<'static, QueueRow> {
+    let is_one_blocked = queues.iter().any(|queue| queue.counts.blocked > 0);
+    Table::new()
+        .column(Column::new("queue").name(), |queue: &QueueRow| queue.name.clone())
+        .column(Column::new("ready").right(), |queue| queue.counts.ready.to_string())
+        .column(Column::new("scheduled").right().dropped(1), |queue| queue.counts.scheduled.to_string())
+        .column(Column::new("retrying").right().dropped(2), |queue| queue.counts.retrying.to_string())
+        .column_if(is_one_blocked, Column::new("blocked").right().dropped(3), |queue| {
+            queue.counts.blocked.to_string()
+        })
+        .column(Column::new("running").right(), |queue| {
+            let most = queue.limits.max_running.map(|most| format!(" of {most}")).unwrap_or_default();
+            format!("{}{most}", queue.counts.running)
+        })
+        .column(Column::new(""), |queue| {
+            let rate = queue.limits.rate.map(|rate| format!("rate {rate}"));
+            let paused = queue.paused.then(|| "paused".to_owned());
+            paused.into_iter().chain(rate).collect::<Vec<_>>().join(", ")
+        })
+}
+
+/// Draws the table of queues for the overview.
+pub(super) fn draw_queues(out: &mut Output, queues: &[QueueRow]) -> Written {
+    let mut table = queue_table(queues);
+    table.rows(queues);
+    table.print(out)
+}
+
+/// Lists the workers that run, and those that died and were not recovered yet.
+pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
+    let Query { store, now, .. } = *query;
+    let workers = worker_statuses(store)?;
+    let table = Table::new()
+        .column(Column::new("worker"), |worker: &WorkerStatus| worker.row.name.clone())
+        .column(Column::new("pid").right().dropped(2), |worker| worker.row.pid.to_string())
+        .column(Column::new("state").status(), |worker| {
+            let state = match worker.liveness {
+                Liveness::Alive if worker.row.is_stopping => "stopping",
+                Liveness::Alive => "alive",
+                Liveness::Suspended => "suspended",
+                Liveness::Dead | Liveness::OfOriginal => "dead",
+            };
+            state.to_owned()
+        })
+        .column(Column::new("running").right(), |worker| worker.row.running.to_string())
+        .column(Column::new("slots").right(), |worker| worker.row.slots.to_string())
+        .column(Column::new("started").dropped(1), |worker| relative_time(worker.row.started_at, now))
+        .column(Column::new("queues").text(), |worker| {
+            worker.row.queues.as_ref().map_or_else(|| "all".to_owned(), |queues| queues.join(", "))
+        });
+    let nothing = "no worker is running; runner work starts one";
+    let found = List { table, json: worker_json, nothing }.show_all(out, &workers)?;
+    if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
+        out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it")?;
+    }
+    Ok(found)
+}
+
+/// Lists schedules by name, and names those whose job file has changed since it was applied.
+pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
+    let Query { store, now, .. } = *query;
+    let mut schedules = store.schedules()?;
+    schedules.retain(|row| query.filter.name.as_ref().is_none_or(|name| name == row.name()));
+    let local = |at: Option<Timestamp>| at.map(local_time).unwrap_or_default();
+    let next = |row: &StoredSchedule| row.next_at.filter(|_| !row.paused);
+    let last = |row: &StoredSchedule| row.last.map(|(at, _)| at);
+    let table = Table::new()
+        .column(Column::new("schedule").name(), |row: &StoredSchedule| row.name().to_owned())
+        .column(Column::new("times").text(), |row| {
+            let zone = row.text.timezone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
+            safe_line(&format!("{}{zone}", row.text.schedule))
+        })
+        .column(Column::new("next"), |row| match row.next_at {
+            None => "never".to_owned(),
+            Some(_) => since(next(row), now),
+        })
+        .column(Column::new("next at").dropped(3), |row| local(next(row)))
+        .column(Column::new("last"), |row| since(last(row), now))
+        .column(Column::new("last at").dropped(1), |row| local(last(row)))
+        .column(Column::new("job").right(), |row| row.last.map(|(_, id)| id.to_string()).unwrap_or_default())
+        .column(Column::new("state").status(), |row| {
+            let job = row.last.and_then(|(_, id)| locate::find_job(store, id, now).ok().flatten());
+            job.map(|job| job.status().to_owned()).unwrap_or_default()
+        })
+        .column(Column::new("skipped").right().dropped(2), |row| row.skipped.to_string())
+        .column(Column::new(""), |row| if row.paused { "paused" } else { "" }.to_owned());
+    let nothing = "there is no schedule; runner apply takes them from the job file";
+    let found = List { table, json: schedule_json, nothing }.show_all(out, &schedules)?;
+    if !out.json {
+        note_stale_schedules(out, &schedules)?;
+    }
+    Ok(found)
+}
+
+/// Names the schedules whose job file has changed since it was applied, or cannot be read now.
+fn note_stale_schedules(out: &mut Output, schedules: &[StoredSchedule]) -> Written {
+    let mut files: BTreeMap<&str, Vec<&StoredSchedule>> = BTreeMap::new();
+    for row in schedules {
+        files.entry(&row.file).or_default().push(row);
+    }
+    for (path, rows) in files {
+        let stale = JobFile::read(Path::new(path)).map(|file| apply::stale(&rows, &file).join(", "));
+        let words = match stale {
+            Ok(stale) if stale.is_empty() => continue,
+            Ok(stale) => {
+                format!("{stale}: {path} has changed since; runner apply --file {path} takes it as it is")
+            }
+            Err(_) => format!("{path} cannot be used now; its schedules go on as they were applied"),
+        };
+        out.prose("", &out.paint(Style::Warn, &safe_line(&words)))?;
+    }
+    Ok(())
+}
+
+/// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot, the busiest name
+/// first.
+pub(super) fn stats(out: &mut Output, query: &Query) -> Result<bool> {
+    let Query { store, filter, limit, now } = query;
+    let mut stats: Vec<_> = store.stats(filter, *now)?.into_iter().collect();
+    // The sort is stable: equal numbers leave names in alphabetical order.
+    stats.sort_by_key(|(_, of_name)| Reverse((of_name.jobs(), of_name.attempts)));
+    let table = Table::new()
+        .column(Column::new("name").name(), |(name, _): &(String, NameStats)| name.clone())
+        .column(Column::new("jobs").right().dropped(8), |(_, of)| of.jobs().to_string())
+        .column(Column::new("ok").right(), |(_, of)| of.success_rate().map(percent).unwrap_or_default())
+        .column(Column::new("tries").right().dropped(5), |(_, of)| {
+            of.attempts_per_success().map(|tries| format!("{tries:.1}")).unwrap_or_default()
+        })
+        .column(Column::new("p50").right().dropped(2), |(_, of)| span(of.runs.percentile(50)))
+        .column(Column::new("p95").right().dropped(6), |(_, of)| span(of.runs.percentile(95)))
+        .column(Column::new("max").right().dropped(3), |(_, of)| span(of.runs.max()))
+        .column(Column::new("wait50").right().dropped(1), |(_, of)| span(of.waits.percentile(50)))
+        .column(Column::new("wait95").right().dropped(4), |(_, of)| span(of.waits.percentile(95)))
+        .column(Column::new("last success").dropped(7), |(_, of)| since(of.last_success, *now))
+        .column(Column::new("last failure").text(), |(_, of)| {
+            let last = of.last_failure.as_ref();
+            last.map(|(at, code)| format!("{}, {code}", relative_time(*at, *now))).unwrap_or_default()
+        });
+    let list = List { table, json: stats_json, nothing: "nothing has ended" };
+    let found = list.show(out, stats.into_iter().map(Ok), *limit, "busiest")?;
+    // On a narrow screen the table drops columns, and the legend would explain what is not there.
+    if found && !out.json && out.width() >= 80 {
+        let words =
+            "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started";
+        out.aside("", words)?;
+    }
+    Ok(found)
+}
+
+/// A rate as `98%`. It is 100% only if nothing failed, and 0% only if nothing succeeded.
+fn percent(rate: f64) -> String {
+    let rounded = (rate * 100.0).round();
+    let shown = if rate < 1.0 && rate > 0.0 { rounded.clamp(1.0, 99.0) } else { rounded };
+    format!("{shown}%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_and_none_mean_what_they_say() {
+        let shown = [0.0, 0.001, 0.5, 0.994, 0.999, 1.0].map(percent);
+        assert_eq!(shown, ["0%", "1%", "50%", "99%", "99%", "100%"]);
+    }
 }

@@ -1,19 +1,18 @@
-//! The numbers for monitoring, in the text format that Prometheus and `OpenMetrics` share: all of them are gauges.
+//! `--openmetrics`: gauges for monitoring, in the text format that Prometheus and `OpenMetrics` share.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
-use anyhow::Result;
-
+use super::query::Query;
 use crate::cli::output::{Output, Written};
-use crate::cli::worker_status::worker_statuses;
-use crate::store::{Counts, Filter, Store, StoreFile};
+use crate::cli::status::worker_statuses;
+use crate::store::{Filter, JobCounts, StoreFile};
 use crate::text::{Millis, Timestamp, safe_line};
 
-/// Writes all numbers. Gives false: they are no list of matches.
-pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bool> {
+pub(super) fn show(out: &mut Output, query: &Query) -> Written {
+    let Query { store, now, .. } = *query;
     let overview = store.overview(now)?;
-    let mut queues: BTreeMap<String, (bool, Counts)> = BTreeMap::new();
+    let mut queues: BTreeMap<String, (bool, JobCounts)> = BTreeMap::new();
     for queue in overview.queues {
         queues.insert(queue.name, (queue.paused, queue.counts));
     }
@@ -59,16 +58,10 @@ pub(super) fn show(out: &mut Output, store: &Store, now: Timestamp) -> Result<bo
         "When a schedule that is not paused comes next.",
         next,
     )?;
-    out.line("# EOF")?;
-    Ok(false)
-}
-
-/// There is no database yet: no numbers.
-pub(super) fn show_empty(out: &mut Output) -> Written {
     out.line("# EOF")
 }
 
-/// A value with its labels.
+/// A value of a metric, and its labels as they are written.
 struct Sample {
     labels: String,
     value: String,
@@ -93,8 +86,8 @@ impl Sample {
     }
 }
 
-/// Writes the samples of one name after the other, each with the database that it is about: files of several databases
-/// can lie side by side.
+/// Writes the samples of each metric. Every sample has the path of its database as a label, so that the files of several
+/// databases can be collected together.
 struct Families<'a> {
     out: &'a mut Output,
     db: String,
@@ -113,7 +106,7 @@ impl<'a> Families<'a> {
     }
 }
 
-/// The value of a label, on one line.
+/// The value of a label, escaped and on one line.
 fn escaped(text: &str) -> String {
     safe_line(text).replace('\\', "\\\\").replace('"', "\\\"")
 }

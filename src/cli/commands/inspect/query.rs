@@ -1,29 +1,26 @@
-//! From the command line to a query: a subject, and the filter and limit of a list.
+//! Reads from the command line what to show: a subject, and the filter and the limit of a list.
 
 use anyhow::{Result, bail};
 
-use crate::cli::args::Inspect;
+use crate::cli::args::{Global, Inspect};
 use crate::cli::error::CliError;
-use crate::cli::output::Output;
-use crate::jobfile::near_names;
+use crate::cli::locate;
+use crate::cli::output::{Output, warn};
 use crate::model::Outcome;
-use crate::store::{Filter, StateFilter, Store};
-use crate::text::Timestamp;
+use crate::store::{Filter, FilterColumn, StateFilter, Store};
+use crate::text::{Timestamp, near_names, safe_line};
 
-/// Rows on a screen unless `--limit` says otherwise.
+/// The most rows on a screen without `--limit`.
 const SCREENFUL: usize = 50;
 
-/// The wanted list.
+/// What every screen gets: the store, and which rows of a list to show.
 pub(super) struct Query<'a> {
     pub store: &'a Store,
     pub filter: Filter,
-    /// Rows at most.
+    /// Show at most this many rows.
     pub limit: usize,
     pub now: Timestamp,
 }
-
-/// The words for the lists.
-pub(super) const LISTS: [&str; 7] = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
@@ -65,7 +62,7 @@ impl Subject {
     }
 }
 
-/// Refuses filters that have no effect: the answer would be wrong.
+/// Refuses a filter that has no effect here, because the answer would look as if it were filtered.
 pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
     let list = subject.is_list();
     let rows = list || subject == Subject::Stats;
@@ -142,25 +139,34 @@ fn unknown_state(subject: Subject, word: &str) -> CliError {
     } else {
         format!("there is no state {word:?}")
     };
-    let near = near_names(word, known.iter().copied());
-    let meant = match (attempts, common_word(word)) {
-        (false, Some(meant)) => meant.to_owned(),
-        _ => near.join(" or "),
-    };
+    let meant = near_names(word, known.iter().copied()).join(" or ");
     let did_you_mean = if meant.is_empty() { meant } else { format!("; did you mean {meant}?") };
     let list = if attempts { "with attempts --state takes" } else { "states are" };
     CliError::usage(message + &did_you_mean).hint(format!("{list} {}", known.join(", ")))
 }
 
-/// The states that other job runners give these names.
-fn common_word(word: &str) -> Option<&'static str> {
-    Some(match word {
-        "failed" | "failure" | "failing" | "error" | "errored" | "expired" => "dead",
-        "done" | "completed" | "finished" | "success" | "ok" => "succeeded",
-        "queued" | "waiting" | "enqueued" | "due" => "ready",
-        "delayed" => "scheduled",
-        "active" | "started" => "running",
-        "aborted" | "killed" => "cancelled",
-        _ => return None,
-    })
+/// Warns of each filter whose value no job has, because that is mostly a typing error, and suggests names like it.
+pub(super) fn warn_of_unknown_values(global: &Global, store: &Store, args: &Inspect) -> Result<()> {
+    let code = args.error_code.as_ref().map(ToString::to_string);
+    for (column, value, words) in [
+        (FilterColumn::Name, args.name.as_ref(), "no job has the name"),
+        (FilterColumn::Queue, args.queue.as_ref(), "no job is in the queue"),
+        (FilterColumn::ErrorCode, code.as_ref(), "nothing has ended with the code"),
+    ] {
+        let Some(value) = value else { continue };
+        let mut known = store.distinct_values(column)?;
+        if known.contains(value) {
+            continue;
+        }
+        known.extend(locate::declared_values(global, column));
+        let near = near_names(value, known.iter().map(String::as_str));
+        let suggestion = match near.as_slice() {
+            [] => String::new(),
+            // The job file declares the value, but no job has it yet.
+            [first, ..] if first == value => String::new(),
+            near => format!("; did you mean {}?", near.join(" or ")),
+        };
+        warn(&safe_line(&format!("{words} {value}{suggestion}")));
+    }
+    Ok(())
 }

@@ -1,6 +1,5 @@
-//! `--watch`: draws again when something changes, until a person ends it.
+//! `--watch`: draws a screen again whenever the database changes, until `q` or a signal.
 
-use std::env;
 use std::io::{self, IsTerminal, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,28 +11,27 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SI
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
+use crate::cli::commands::wait::{LONGEST_WAIT, Poller};
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::output::{Output, Screen, Style, Written};
-use crate::cli::poll::{LONGEST_WAIT, Poller, exit_status};
+use crate::cli::output::{Output, Screen, Style, Written, can_move_cursor};
 use crate::store::{Store, StoreError};
 
-/// The shortest time from one frame to the next: nobody reads faster.
+/// Frames are at least this far apart, because nobody reads faster.
 const MIN_PAUSE: Duration = Duration::from_millis(250);
 
-/// The pause after a frame, in times of what reading it took: at most a tenth of a CPU goes into frames.
+/// The pause after a frame is this multiple of the time that reading it took, which limits the load to a tenth of a CPU.
 const PAUSE_PER_READING: u32 = 9;
 
-/// The database is closed for this long before each frame: `restore` needs it for itself.
+/// The database is closed for this long before each frame, so that `restore` can have it for itself.
 const CLOSED: Duration = Duration::from_millis(20);
 
-/// Draws frame after frame. Only an error ends it, or the program ends.
+/// Draws frame after frame until an error, or until the program ends.
 pub(super) fn watch(
     out: &mut Output,
     open: impl Fn() -> Result<Option<Store>>,
     draw: impl Fn(&mut Output, Option<&Store>) -> Written,
 ) -> Result<ExitStatus> {
-    let can_move_cursor = env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
-    if !out.is_terminal() || !can_move_cursor {
+    if !out.is_terminal() || !can_move_cursor() {
         bail!(
             CliError::usage("--watch needs a terminal that can be drawn on again")
                 .hint("without --watch it is shown once")
@@ -51,7 +49,7 @@ pub(super) fn watch(
     ended
 }
 
-/// Draws what is there now, and waits until there may be something new.
+/// Draws the present state, and waits until it may have changed.
 fn draw_frame(
     out: &mut Output,
     screen: &Screen,
@@ -62,7 +60,7 @@ fn draw_frame(
     out.resize();
     let began = Instant::now();
     let drawn = open().and_then(|store| {
-        // A change from now on ends the wait below.
+        // The version is read before the data, so that any later change ends the wait below.
         store.as_ref().map_or(Ok(None), |store| poller.wait(store, None))?;
         let lines = out.lines_of(|out| draw(out, store.as_ref()))?;
         Ok((store, lines))
@@ -87,7 +85,7 @@ fn draw_frame(
     Ok(())
 }
 
-/// As many lines as the screen has; the last says how many more there are.
+/// Cuts the lines to the height of the screen. If some are cut, the last line says how many.
 fn cut(out: &mut Output, mut lines: Vec<String>) -> Result<Vec<String>> {
     let more = lines.len().saturating_sub(out.height());
     if more > 0 {
@@ -98,7 +96,8 @@ fn cut(out: &mut Output, mut lines: Vec<String>) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Ends the program at a key or a signal, however long the database takes to answer. A resize hurries the next frame.
+/// Starts threads that end the program at `q` or a signal, even while the database does not answer, and that hurry the
+/// next frame after a resize.
 fn listen(screen: &Screen, hurry: &Arc<AtomicBool>) -> Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH])
         .context("could not listen for signals")?;
@@ -112,9 +111,9 @@ fn listen(screen: &Screen, hurry: &Arc<AtomicBool>) -> Result<()> {
                     let _ = raise(SIGSTOP);
                     of_signals.enter_again();
                 }
-                // As in `watch` and `top`: this is how people leave.
+                // Ctrl-C is how people leave `watch` and `top`, too, so it is no failure.
                 SIGINT => of_signals.exit(ExitStatus::SUCCESS),
-                signal => of_signals.exit(exit_status(signal)),
+                signal => of_signals.exit(ExitStatus::of_signal(signal)),
             }
             hurry.store(true, Ordering::Relaxed);
         }

@@ -7,31 +7,30 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 
 use crate::model::{
-    Backoff, Bytes, CodePattern, ErrorCode, Exit, ExitCodes, ExitEntry, ExitKey, FrozenJob, Jitter, JobSpec,
-    Limits, Rate, RetryPolicy, SelfReport, Status, StopReason, Strategy, StreamBytes,
+    AttemptEnd, AttemptOutput, Backoff, Bytes, CodePattern, EndCause, ErrorCode, ExitCodes, ExitEntry,
+    ExitKey, Jitter, JobDefinition, Limits, Rate, RetryPolicy, SelfReport, SpawnFailure, Status, Strategy,
+    StreamBytes,
 };
-use crate::store::tests::fixture::spec;
-use crate::store::{After, Ended, NewJob, OnConflict, Output};
+use crate::store::tests::fixture::definition;
+use crate::store::{Dependency, EndedAttempt, NewJob, OnConflict};
 use crate::text::{Millis, Timestamp};
 
 pub(super) const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 pub(super) const QUEUES: [&str; 3] = ["p", "q", "r"];
 
 /// The definitions of a job file, as random as they may be.
-pub(super) fn specs(rng: &mut SmallRng) -> Vec<JobSpec> {
-    let mut specs: Vec<JobSpec> =
+pub(super) fn definitions(rng: &mut SmallRng) -> Vec<JobDefinition> {
+    let mut definitions: Vec<JobDefinition> =
         NAMES.iter().flat_map(|name| [name, name]).map(|name| one_spec(rng, name)).collect();
-    let alert = FrozenJob::freeze(JobSpec {
-        unique_key: rng.random_bool(0.5).then(|| "u0".to_owned()),
-        ..one_spec(rng, "alert")
-    });
-    for spec in specs.iter_mut().filter(|_| rng.random_bool(0.4)) {
-        spec.on_dead = Some(Box::new(alert.clone()));
+    let alert =
+        JobDefinition { unique_key: rng.random_bool(0.5).then(|| "u0".to_owned()), ..one_spec(rng, "alert") };
+    for definition in definitions.iter_mut().filter(|_| rng.random_bool(0.4)) {
+        definition.on_dead = Some(Box::new(alert.clone()));
     }
-    specs
+    definitions
 }
 
-fn one_spec(rng: &mut SmallRng, name: &str) -> JobSpec {
+fn one_spec(rng: &mut SmallRng, name: &str) -> JobDefinition {
     let millis = |rng: &mut SmallRng, most: u64| Millis(rng.random_range(0..most));
     let strategy = match rng.random_range(0..4) {
         0 => Strategy::Exponential { initial: millis(rng, 3_000), multiplier: 2.5, max: Millis(20_000) },
@@ -46,10 +45,10 @@ fn one_spec(rng: &mut SmallRng, name: &str) -> JobSpec {
             ["EXIT_*", "SIGNAL_*", "WORKER_CRASHED", "TIMEOUT", "OWN", "MAPPED", "EXIT_1", "SPAWN_FAILED"];
         all.sample(rng, 3).map(|text| CodePattern::parse(text).unwrap()).collect::<Vec<_>>()
     };
-    let mut spec = spec(name);
-    spec.ad_hoc = rng.random_bool(0.1);
-    spec.expires_in = rng.random_bool(0.3).then(|| Millis(rng.random_range(1..60_000)));
-    spec.policy = RetryPolicy {
+    let mut definition = definition(name);
+    definition.ad_hoc = rng.random_bool(0.1);
+    definition.expires_in = rng.random_bool(0.3).then(|| Millis(rng.random_range(1..60_000)));
+    definition.policy = RetryPolicy {
         retryable: rng.random_bool(0.85),
         max_attempts: rng.random_range(1..=5),
         backoff: Backoff { strategy, jitter },
@@ -58,8 +57,8 @@ fn one_spec(rng: &mut SmallRng, name: &str) -> JobSpec {
     };
     let mapped =
         ExitEntry { key: ExitKey::parse("20-29").unwrap(), code: ErrorCode::parse("MAPPED").unwrap() };
-    spec.exit.job = ExitCodes(vec![mapped]);
-    spec
+    definition.exit.job = ExitCodes(vec![mapped]);
+    definition
 }
 
 pub(super) fn limits(rng: &mut SmallRng) -> Limits {
@@ -70,33 +69,38 @@ pub(super) fn limits(rng: &mut SmallRng) -> Limits {
     }
 }
 
-pub(super) fn new_job(rng: &mut SmallRng, specs: &[JobSpec], now: Timestamp) -> NewJob {
-    let mut spec = specs.choose(rng).unwrap().clone();
-    spec.queue = (*QUEUES.choose(rng).unwrap()).to_owned();
-    spec.priority = *[-1_000, 0, 0, 0, 7, 1_000].choose(rng).unwrap();
-    spec.unique_key = rng.random_bool(0.3).then(|| format!("u{}", rng.random_range(0..6)));
+pub(super) fn new_job(rng: &mut SmallRng, definitions: &[JobDefinition], now: Timestamp) -> NewJob {
+    let mut definition = definitions.choose(rng).unwrap().clone();
+    definition.queue = (*QUEUES.choose(rng).unwrap()).to_owned();
+    definition.priority = *[-1_000, 0, 0, 0, 7, 1_000].choose(rng).unwrap();
+    definition.unique_key = rng.random_bool(0.3).then(|| format!("u{}", rng.random_range(0..6)));
     NewJob {
         args: ["", "x y"].iter().take(rng.random_range(0..=2)).map(|arg| Bytes::from(*arg)).collect(),
         stdin: rng.random_bool(0.2).then(|| b"a\0b".to_vec()),
         run_at: rng.random_bool(0.4).then(|| Timestamp(now.0 + rng.random_range(-2_000..8_000))),
         idempotency_key: rng.random_bool(0.15).then(|| format!("i{}", rng.random_range(0..40))),
         on_conflict: *[OnConflict::Skip, OnConflict::Replace, OnConflict::Error].choose(rng).unwrap(),
-        ..NewJob::new(Arc::new(spec))
+        ..NewJob::new(Arc::new(definition))
     }
 }
 
 /// Jobs of one call. Some are after earlier ones of the call, or after one that was enqueued before, or never was.
-pub(super) fn call(rng: &mut SmallRng, specs: &[JobSpec], last_id: i64, now: Timestamp) -> Vec<NewJob> {
+pub(super) fn call(
+    rng: &mut SmallRng,
+    definitions: &[JobDefinition],
+    last_id: i64,
+    now: Timestamp,
+) -> Vec<NewJob> {
     let number = *[1, 1, 1, 3, 4].choose(rng).unwrap();
-    let mut jobs: Vec<_> = (0..number).map(|_| new_job(rng, specs, now)).collect();
+    let mut jobs: Vec<_> = (0..number).map(|_| new_job(rng, definitions, now)).collect();
     for index in 0..number {
         if rng.random_bool(0.2) {
             let last_id = last_id + i64::from(rng.random_bool(0.1));
-            jobs[index].after.push(After::Job(rng.random_range(1..=last_id)));
+            jobs[index].dependencies.push(Dependency::Job(rng.random_range(1..=last_id)));
         }
         for before in 0..index {
             if rng.random_bool(0.4) {
-                jobs[index].after.push(After::InCall(before));
+                jobs[index].dependencies.push(Dependency::InCall(before));
                 jobs[before].is_dependency |= rng.random_bool(0.7);
             }
         }
@@ -105,48 +109,45 @@ pub(super) fn call(rng: &mut SmallRng, specs: &[JobSpec], last_id: i64, now: Tim
 }
 
 /// An end of this attempt. Sometimes its clock was ahead of the one that the store sees.
-pub(super) fn ended(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp) -> Ended {
+pub(super) fn ended(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp) -> EndedAttempt {
     let finished_at = Timestamp(now.0 + *[0, -1, -30, 5_000].choose(rng).unwrap());
-    let exit = random_exit(rng);
-    let unseen = exit.status.is_none();
-    Ended {
-        job_id,
-        number,
-        exit,
+    let (cause, status) = random_exit(rng);
+    let end = AttemptEnd {
+        cause,
+        status,
         report: report(rng),
         message: rng.random_bool(0.2).then(|| "said by runner".to_owned()),
-        started_at: (!unseen).then(|| Timestamp(finished_at.0 - rng.random_range(0..1_000))),
+        started_at: status.map(|_| Timestamp(finished_at.0 - rng.random_range(0..1_000))),
         finished_at,
         duration: Some(Millis(rng.random_range(0..1_000))),
-        leaked: rng.random_bool(0.1),
-        spawn_failure: None,
+        output_held_open: rng.random_bool(0.1),
         output: rng.random_bool(0.8).then(|| output(rng)),
-        roll: rng.random_range(0.0..1.0),
-    }
+    };
+    EndedAttempt { job_id, number, jitter_sample: rng.random_range(0.0..1.0), end }
 }
 
-/// What a recoverer tells of an attempt whose worker died.
-pub(super) fn lost(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp) -> Ended {
-    Ended {
-        exit: Exit::unseen(StopReason::WorkerCrashed),
-        report: SelfReport::default(),
+/// The end of an attempt whose worker died, as a recoverer records it.
+pub(super) fn lost(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp) -> EndedAttempt {
+    let mut ended = ended(rng, job_id, number, now);
+    ended.end = AttemptEnd {
+        message: ended.end.message,
         started_at: rng.random_bool(0.5).then_some(now),
-        duration: None,
-        output: None,
-        ..ended(rng, job_id, number, now)
-    }
+        output_held_open: ended.end.output_held_open,
+        ..AttemptEnd::unseen(EndCause::WorkerCrashed, ended.end.finished_at)
+    };
+    ended
 }
 
-fn random_exit(rng: &mut SmallRng) -> Exit {
+fn random_exit(rng: &mut SmallRng) -> (Option<EndCause>, Option<Status>) {
     let killed = Some(Status::Signaled(*[9, 15].choose(rng).unwrap()));
     match rng.random_range(0..20) {
-        0..8 => Exit::by_itself(Status::Exited(0)),
-        8..14 => Exit::by_itself(Status::Exited(*[1, 2, 22, 255].choose(rng).unwrap())),
-        14 => Exit::by_itself(Status::Signaled(11)),
-        15 => Exit { stop_reason: Some(StopReason::TimedOut), status: killed },
-        16 => Exit::unseen(StopReason::SpawnFailed),
-        17 => Exit { stop_reason: Some(StopReason::Cancelled), status: killed },
-        _ => Exit { stop_reason: Some(StopReason::Interrupted), status: killed },
+        0..8 => (None, Some(Status::Exited(0))),
+        8..14 => (None, Some(Status::Exited(*[1, 2, 22, 255].choose(rng).unwrap()))),
+        14 => (None, Some(Status::Signaled(11))),
+        15 => (Some(EndCause::TimedOut), killed),
+        16 => (Some(EndCause::SpawnFailed(SpawnFailure::NotFound)), None),
+        17 => (Some(EndCause::Cancelled), killed),
+        _ => (Some(EndCause::Interrupted), killed),
     }
 }
 
@@ -164,11 +165,11 @@ fn report(rng: &mut SmallRng) -> SelfReport {
     }
 }
 
-pub(super) fn output(rng: &mut SmallRng) -> Output {
+pub(super) fn output(rng: &mut SmallRng) -> AttemptOutput {
     let stream = |rng: &mut SmallRng| {
         let length = rng.random_range(0..3);
         let omitted = if length > 0 { rng.random_range(0..2) } else { 0 };
         StreamBytes { bytes: vec![b'x'; length], head: length / 2, omitted }
     };
-    Output { stdout: stream(rng), stderr: stream(rng) }
+    AttemptOutput { stdout: stream(rng), stderr: stream(rng) }
 }

@@ -12,9 +12,9 @@ use rand::seq::IndexedRandom;
 use super::plain::Plain;
 use super::whole::Seen;
 use super::{draw, whole};
-use crate::model::{JobSpec, JobState};
+use crate::model::{JobDefinition, JobState};
 use crate::store::tests::fixture::{Place, unsynced, worker_row};
-use crate::store::{Definitions, Ended, Store};
+use crate::store::{DefinitionCache, EndedAttempt, Store};
 use crate::text::Timestamp;
 
 /// Steps between two looks at the whole file.
@@ -22,22 +22,22 @@ const BETWEEN_LOOKS: usize = 100;
 
 pub(super) struct History {
     seed: u64,
-    /// What was done, the last line last.
+    /// A line for each step, the newest last.
     log: Vec<String>,
     pub rng: SmallRng,
     pub now: Timestamp,
     pub place: Place,
     /// Two connections, with what each remembers of definitions; either may do the next step.
-    pub stores: Vec<(Store, Definitions)>,
+    pub stores: Vec<(Store, DefinitionCache)>,
     pub plain: Plain,
-    pub specs: Vec<JobSpec>,
+    pub definitions: Vec<JobDefinition>,
     pub alive: Vec<i64>,
     /// Workers that are dead and not yet recovered.
     pub dead: Vec<i64>,
     /// Attempts that began: job and number.
     pub started: HashSet<(i64, u32)>,
     /// Ends that were told before, and by whom.
-    pub told: Vec<(i64, Ended)>,
+    pub told: Vec<(i64, EndedAttempt)>,
     seen: Seen,
     /// No time passes before the next step.
     keep_clock: bool,
@@ -49,7 +49,7 @@ impl History {
     pub fn new(seed: u64) -> Self {
         let mut rng = SmallRng::seed_from_u64(seed);
         let place = Place::empty();
-        let stores = (0..2).map(|_| (unsynced(place.open()), Definitions::default())).collect();
+        let stores = (0..2).map(|_| (unsynced(place.open()), DefinitionCache::default())).collect();
         Self {
             seed,
             log: Vec::new(),
@@ -57,7 +57,7 @@ impl History {
             stores,
             place,
             plain: Plain::default(),
-            specs: draw::specs(&mut rng),
+            definitions: draw::definitions(&mut rng),
             alive: Vec::new(),
             dead: Vec::new(),
             started: HashSet::new(),
@@ -106,7 +106,7 @@ impl History {
             86..88 => ("prune", Self::prune),
             88..91 => ("clock", Self::set_clock),
             91 => ("limit", Self::limit),
-            92..94 => ("clock step", Self::follow_clock_step),
+            92..94 => ("clock step", Self::rebase_after_clock_step),
             94..99 => ("one", Self::look_at_one),
             _ => ("reopen", Self::reopen),
         };
@@ -126,7 +126,7 @@ impl History {
     }
 
     /// One of the connections.
-    pub fn store(&mut self) -> &mut (Store, Definitions) {
+    pub fn store(&mut self) -> &mut (Store, DefinitionCache) {
         let one = self.rng.random_range(0..2);
         &mut self.stores[one]
     }
@@ -168,7 +168,9 @@ impl History {
         self.log("both connections are closed, then opened");
         self.stores.clear();
         self.stores.extend(
-            (0..2).map(|_| (unsynced(Store::open(self.place.file.clone()).unwrap()), Definitions::default())),
+            (0..2).map(|_| {
+                (unsynced(Store::open(self.place.file.clone()).unwrap()), DefinitionCache::default())
+            }),
         );
     }
 }

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::plain_schedules::Schedule;
-use crate::model::{Attempt, Bytes, DeadReason, EXPIRED, ErrorCode, JobSpec, JobState, Limits};
+use super::plain_schedules::PlainSchedule;
+use crate::model::{
+    Attempt, AttemptOutput, Bytes, DeadReason, EXPIRED, ErrorCode, JobDefinition, JobState, Limits,
+};
 use crate::store::{
-    After, Applied, CancelOutcome, Change, Declarations, Enqueued, Hold, Kind, LimitChange, NewJob,
-    OnConflict, Output, PruneFilter, Refusal, Replacement, Result, Scheduled, StoreError, WorkerRow,
+    Act, Applied, AppliedKind, BlockReason, Change, Declarations, Dependency, Done, Enqueued, Firing,
+    LimitChange, NewJob, OnConflict, PruneFilter, Refusal, Result, StoreError, Worker,
 };
 use crate::text::Timestamp;
 
@@ -18,21 +20,21 @@ pub(super) struct Plain {
     pub jobs: BTreeMap<i64, Job>,
     pub last_id: i64,
     pub paused: BTreeSet<String>,
-    pub schedules: BTreeMap<String, Schedule>,
+    pub schedules: BTreeMap<String, PlainSchedule>,
     pub limits: BTreeMap<String, Limits>,
     /// The files that set the `max_running` and the rate of a queue.
     files: BTreeMap<String, [Option<String>; 2]>,
     /// The last start in each queue while it had a rate.
     pub last_starts: BTreeMap<String, Timestamp>,
     /// All workers; the open ones are true.
-    pub workers: Vec<(WorkerRow, bool)>,
+    pub workers: Vec<(Worker, bool)>,
 }
 
 /// A job with its history.
 #[derive(Clone)]
 pub(super) struct Job {
     pub id: i64,
-    pub spec: Arc<JobSpec>,
+    pub definition: Arc<JobDefinition>,
     pub args: Vec<Bytes>,
     pub stdin: Option<Vec<u8>>,
     pub idempotency_key: Option<String>,
@@ -42,7 +44,7 @@ pub(super) struct Job {
     pub expires_at: Option<Timestamp>,
     pub changed_at: Timestamp,
     pub started_at: Option<Timestamp>,
-    pub budget_used: u32,
+    pub attempts_used: u32,
     pub worker: Option<i64>,
     pub cancel_requested_at: Option<Timestamp>,
     pub dead: Option<(DeadReason, ErrorCode)>,
@@ -51,14 +53,14 @@ pub(super) struct Job {
     pub resolution: Option<String>,
     pub replaced_by: Option<i64>,
     pub attempts: Rc<Vec<Attempt>>,
-    pub outputs: BTreeMap<u32, Output>,
-    pub live: Option<(u32, Output)>,
-    pub scheduled: Option<Scheduled>,
+    pub outputs: BTreeMap<u32, AttemptOutput>,
+    pub live: Option<(u32, AttemptOutput)>,
+    pub scheduled: Option<Firing>,
     pub after: BTreeSet<i64>,
 }
 
 /// The job that was changed, or the reason why it was left.
-type Asked = std::result::Result<i64, Refusal>;
+type Acted = std::result::Result<Done, Refusal>;
 
 impl Job {
     pub fn is_unfinished(&self) -> bool {
@@ -88,7 +90,7 @@ impl Job {
 impl Plain {
     /// The unfinished job that holds the key, after an expiry that is due.
     fn holder(&mut self, key: &str, now: Timestamp) -> Option<&mut Job> {
-        let holds = |job: &&mut Job| job.is_unfinished() && job.spec.unique_key.as_deref() == Some(key);
+        let holds = |job: &&mut Job| job.is_unfinished() && job.definition.unique_key.as_deref() == Some(key);
         let id = self.jobs.values_mut().find(holds)?.id;
         if self.expire(id, now) {
             return self.holder(key, now);
@@ -107,13 +109,13 @@ impl Plain {
     /// Enqueues the alert of a job that has died.
     pub fn call_alert(&mut self, id: i64, now: Timestamp) {
         let job = &self.jobs[&id];
-        let Some(alert) = job.spec.on_dead.clone() else { return };
-        let mut alert = alert.thaw();
+        let Some(alert) = job.definition.on_dead.clone() else { return };
+        let mut alert = *alert;
         let (reason, code) = job.dead.clone().unwrap();
         let message = job.attempts.last().and_then(|attempt| attempt.message.clone());
         for (name, value) in [
             ("RUNNER_DEAD_JOB_ID", id.to_string()),
-            ("RUNNER_DEAD_JOB_NAME", job.spec.name.clone()),
+            ("RUNNER_DEAD_JOB_NAME", job.definition.name.clone()),
             ("RUNNER_DEAD_ERROR_CODE", code.to_string()),
             ("RUNNER_DEAD_REASON", reason.to_string()),
             ("RUNNER_DEAD_MESSAGE", message.unwrap_or_default()),
@@ -124,13 +126,13 @@ impl Plain {
     }
 
     /// The number of jobs that this one still waits for.
-    pub fn waiting_for(&self, job: &Job) -> u32 {
+    pub fn unmet_dependencies(&self, job: &Job) -> u32 {
         let has_succeeded = |id: &&i64| self.jobs.get(id).is_some_and(|job| job.state == JobState::Succeeded);
         u32::try_from(job.after.iter().filter(|id| !has_succeeded(id)).count()).unwrap()
     }
 
     pub fn is_blocked(&self, job: &Job) -> bool {
-        job.state == JobState::Pending && self.waiting_for(job) > 0
+        job.state == JobState::Pending && self.unmet_dependencies(job) > 0
     }
 
     /// Is an unfinished job after this one?
@@ -152,11 +154,11 @@ impl Plain {
         let wanted: Vec<bool> = (0..jobs.len()).map(|index| self.is_wanted(jobs, index, now)).collect();
         let mut ids = Vec::new();
         for (index, job) in jobs.iter().enumerate() {
-            let known = |after: &After| match *after {
-                After::Job(id) => id,
-                After::InCall(index) => ids[index],
+            let known = |after: &Dependency| match *after {
+                Dependency::Job(id) => id,
+                Dependency::InCall(index) => ids[index],
             };
-            let after = job.after.iter().map(known).collect();
+            let after = job.dependencies.iter().map(known).collect();
             if !wanted[index] {
                 ids.push(0);
                 continue;
@@ -180,8 +182,9 @@ impl Plain {
         !jobs[index].is_dependency
             || (index + 1..jobs.len()).any(|later| {
                 let job = &jobs[later];
-                job.after.contains(&After::InCall(index)) && self.is_wanted(jobs, later, now) && {
-                    let key = job.spec.unique_key.as_ref().filter(|_| job.on_conflict == OnConflict::Skip);
+                job.dependencies.contains(&Dependency::InCall(index)) && self.is_wanted(jobs, later, now) && {
+                    let key =
+                        job.definition.unique_key.as_ref().filter(|_| job.on_conflict == OnConflict::Skip);
                     let held = key.is_some_and(|key| self.holder(key, now).is_some());
                     let first = |earlier: &Job| earlier.idempotency_key == job.idempotency_key;
                     !held && (job.idempotency_key.is_none() || !self.jobs.values().any(first))
@@ -201,7 +204,7 @@ impl Plain {
         {
             return Ok(Enqueued { index, id: first.id, created: false });
         }
-        if let Some(key) = &new.spec.unique_key
+        if let Some(key) = &new.definition.unique_key
             && let Some(holder) = self.holder(key, now)
         {
             let replaceable = holder.state == JobState::Pending && holder.attempts.is_empty();
@@ -222,17 +225,17 @@ impl Plain {
         let run_at = new.scheduled.map_or_else(|| new.run_at.map_or(now, |at| at.max(now)), |it| it.at);
         let job = Job {
             id: self.last_id,
-            spec: Arc::clone(&new.spec),
+            definition: Arc::clone(&new.definition),
             args: new.args.clone(),
             stdin: new.stdin.clone(),
             idempotency_key: new.idempotency_key.clone(),
             state: JobState::Pending,
             enqueued_at: now,
             run_at,
-            expires_at: new.spec.expires_in.map(|span| run_at.plus(span)),
+            expires_at: new.definition.expires_in.map(|span| run_at.plus(span)),
             changed_at: now,
             started_at: None,
-            budget_used: 0,
+            attempts_used: 0,
             worker: None,
             cancel_requested_at: None,
             dead: None,
@@ -250,21 +253,28 @@ impl Plain {
         Ok(Enqueued { index, id: self.last_id, created: true })
     }
 
-    pub fn cancel(&mut self, id: i64, now: Timestamp) -> CancelOutcome {
-        self.expire(id, now);
-        let Some(job) = self.jobs.get_mut(&id) else {
-            return CancelOutcome::Unknown;
-        };
+    pub fn act(&mut self, id: i64, act: Act, now: Timestamp) -> Acted {
+        match act {
+            Act::Cancel => self.cancel(id, now),
+            Act::Resolve { note } => self.resolve(id, note, now),
+            Act::Retry { force } => self.retry(id, force, now),
+            Act::MakeDue => self.make_due(id, now),
+            Act::Redefine { jobs, force } => self.redefine(id, jobs.get(&id), force, now),
+        }
+    }
+
+    fn cancel(&mut self, id: i64, now: Timestamp) -> Acted {
+        let job = self.at(id, now)?;
         match job.state {
             JobState::Pending => {
                 job.cancel_waiting(now);
-                CancelOutcome::Cancelled
+                Ok(Done::Changed)
             }
             JobState::Running => {
                 job.cancel_requested_at.get_or_insert(now);
-                CancelOutcome::Requested
+                Ok(Done::AskedToEnd)
             }
-            done => CancelOutcome::Finished(done),
+            done => Err(Refusal::State(done)),
         }
     }
 
@@ -274,85 +284,85 @@ impl Plain {
         self.jobs.get_mut(&id).ok_or(Refusal::Unknown)
     }
 
-    pub fn retry(&mut self, id: i64, force: bool, now: Timestamp) -> Asked {
+    fn retry(&mut self, id: i64, force: bool, now: Timestamp) -> Acted {
         let job = self.at(id, now)?;
         if !matches!(job.state, JobState::Dead | JobState::Cancelled) {
             return Err(Refusal::State(job.state));
         }
-        let spec = Arc::clone(&job.spec);
-        if !spec.policy.retryable && !force {
+        let definition = Arc::clone(&job.definition);
+        if !definition.policy.retryable && !force {
             return Err(Refusal::NotRetryable);
         }
-        if let Some(holder) = spec.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
+        if let Some(holder) = definition.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
             return Err(Refusal::KeyTaken(holder.id));
         }
         let job = self.jobs.get_mut(&id).unwrap();
         job.state = JobState::Pending;
         job.run_at = now;
         job.changed_at = now;
-        job.expires_at = spec.expires_in.map(|span| now.plus(span));
-        job.budget_used = 0;
+        job.expires_at = definition.expires_in.map(|span| now.plus(span));
+        job.attempts_used = 0;
         job.dead = None;
         job.cancel_requested_at = None;
         job.resolved_at = None;
         job.resolution = None;
         job.replaced_by = None;
-        Ok(id)
+        Ok(Done::Changed)
     }
 
     /// A new job takes the place of an old one, with its input.
-    pub fn redefine(&mut self, Replacement { id, job }: &Replacement, force: bool, now: Timestamp) -> Asked {
-        let old = self.at(*id, now)?;
+    fn redefine(&mut self, id: i64, new: Option<&NewJob>, force: bool, now: Timestamp) -> Acted {
+        let old = self.at(id, now)?;
         if !matches!(old.state, JobState::Dead | JobState::Cancelled) {
             return Err(Refusal::State(old.state));
         }
         if let Some(by) = old.replaced_by {
             return Err(Refusal::Replaced(by));
         }
-        if old.spec.ad_hoc {
+        if old.definition.ad_hoc {
             return Err(Refusal::AdHoc);
         }
-        let Some(new) = job else { return Err(Refusal::Undeclared) };
-        if !old.spec.policy.retryable && !force {
+        let Some(new) = new else { return Err(Refusal::Undeclared) };
+        if !old.definition.policy.retryable && !force {
             return Err(Refusal::NotRetryable);
         }
         let (stdin, after) = (old.stdin.clone(), old.after.clone());
-        if let Some(holder) = new.spec.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
+        if let Some(holder) = new.definition.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
             return Err(Refusal::KeyTaken(holder.id));
         }
-        let old = self.jobs.get_mut(id).unwrap();
+        let old = self.jobs.get_mut(&id).unwrap();
         (old.resolved_at, old.resolution, old.idempotency_key) = (Some(now), None, None);
         let new = self.enqueue_one(&NewJob { stdin, ..new.clone() }, BTreeSet::new(), 0, now).unwrap().id;
         self.jobs.get_mut(&new).unwrap().after = after;
-        for job in self.jobs.values_mut().filter(|job| job.after.contains(id)) {
-            job.after.remove(id);
+        for job in self.jobs.values_mut().filter(|job| job.after.contains(&id)) {
+            job.after.remove(&id);
             job.after.insert(new);
         }
-        self.jobs.get_mut(id).unwrap().replaced_by = Some(new);
-        Ok(new)
+        self.jobs.get_mut(&id).unwrap().replaced_by = Some(new);
+        Ok(Done::ReplacedBy(new))
     }
 
-    pub fn resolve(&mut self, id: i64, note: Option<&str>, now: Timestamp) -> Asked {
+    fn resolve(&mut self, id: i64, note: Option<&str>, now: Timestamp) -> Acted {
         let job = self.at(id, now)?;
         if job.state != JobState::Dead {
             return Err(Refusal::State(job.state));
         }
         job.resolved_at.get_or_insert(now);
         job.resolution = note.map(str::to_owned).or(job.resolution.take());
-        Ok(id)
+        Ok(Done::Changed)
     }
 
-    pub fn make_due(&mut self, id: i64, now: Timestamp) -> Asked {
+    fn make_due(&mut self, id: i64, now: Timestamp) -> Acted {
         let job = self.at(id, now)?;
         if job.state != JobState::Pending {
             return Err(Refusal::State(job.state));
         }
         job.run_at = job.run_at.min(now);
-        Ok(id)
+        Ok(Done::Changed)
     }
 
     /// Waits that would begin in the future begin now. Gives how many there were.
-    pub fn follow_clock_step(&mut self, now: Timestamp) -> usize {
+    pub fn rebase_after_clock_step(&mut self, now: Timestamp) -> usize {
         let is_ahead = |at: Timestamp| at.0 > now.0 + 1_000;
         let mut ends =
             self.jobs.values().flat_map(|job| job.attempts.iter()).map(|attempt| attempt.finished_at);
@@ -435,26 +445,29 @@ impl Plain {
                 _ if before == after => Change::Unchanged,
                 _ => Change::Changed,
             };
-            Applied { name, change, kind: Kind::Queue { before, after } }
+            Applied { name, change, kind: AppliedKind::Queue { before, after } }
         };
         names.into_iter().map(change).collect()
     }
 
     fn running(&self, queue: &str) -> usize {
-        self.jobs.values().filter(|job| job.state == JobState::Running && job.spec.queue == queue).count()
+        self.jobs
+            .values()
+            .filter(|job| job.state == JobState::Running && job.definition.queue == queue)
+            .count()
     }
 
-    /// What keeps this queue from starting a job.
-    pub fn hold(&self, queue: &str, now: Timestamp) -> Option<Hold> {
+    /// The reason why this queue starts no job.
+    pub fn block_reason(&self, queue: &str, now: Timestamp) -> Option<BlockReason> {
         let Limits { max_running, rate } = self.limits.get(queue).copied().unwrap_or_default();
         if self.paused.contains(queue) {
-            return Some(Hold::Paused);
+            return Some(BlockReason::Paused);
         }
         if let Some(most) = max_running.filter(|most| self.running(queue) >= *most as usize) {
-            return Some(Hold::Full(most));
+            return Some(BlockReason::Full(most));
         }
         let next = self.last_starts.get(queue)?.plus(rate?.spacing());
-        (next > now).then_some(Hold::Paced(rate?, next))
+        (next > now).then_some(BlockReason::Paced(rate?, next))
     }
 
     /// Records what had expired by a time, and gives those jobs.
@@ -471,17 +484,17 @@ impl Plain {
     }
 
     /// Removes what finished long ago; what expired by then has finished, too.
-    pub fn prune(&mut self, filter: &PruneFilter) -> u64 {
+    pub fn prune(&mut self, filter: &PruneFilter, now: Timestamp) -> u64 {
         if filter.states.contains(&JobState::Dead) {
-            self.expire_due(filter.until, filter.now);
+            self.expire_due(filter.until, now);
         }
-        let PruneFilter { states, name, queue, until, now: _ } = filter;
+        let PruneFilter { states, name, queue, until } = filter;
         let of_state = |state: &JobState| {
             let goes = |job: &&Job| {
                 job.state == *state
                     && job.changed_at <= *until
-                    && name.as_ref().is_none_or(|name| *name == job.spec.name)
-                    && queue.as_ref().is_none_or(|queue| *queue == job.spec.queue)
+                    && name.as_ref().is_none_or(|name| *name == job.definition.name)
+                    && queue.as_ref().is_none_or(|queue| *queue == job.definition.queue)
                     && !self.is_needed(job.id)
             };
             let gone: Vec<i64> = self.jobs.values().filter(goes).map(|job| job.id).collect();

@@ -3,25 +3,25 @@
 use std::sync::Arc;
 
 use super::plain::Plain;
-use crate::model::{Chain, Link, Missed, ScheduleText};
+use crate::model::{Chain, Event, Link, Missed, ScheduleText};
 use crate::store::{
-    After, Applied, ApplySchedule, Change, Declarations, Fired, Kind, NewJob, Result, ScheduleRow, Scheduled,
-    StoreError,
+    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, Firing, NewJob, Result,
+    StoreError, StoredSchedule,
 };
 use crate::text::{Millis, Timestamp};
 
 /// An applied schedule.
 #[derive(Clone)]
-pub(super) struct Schedule {
-    pub row: ScheduleRow,
+pub(super) struct PlainSchedule {
+    pub row: StoredSchedule,
     every: Millis,
 }
 
 /// A schedule of a job file that comes every so many milliseconds.
-pub(super) fn every_millis(chain: Chain, every: u64, missed: Missed) -> ApplySchedule {
+pub(super) fn every_millis(chain: Chain, every: u64, missed: Missed) -> DeclaredSchedule {
     let text =
         ScheduleText { schedule: format!("every {every}ms"), timezone: Some("UTC".to_owned()), missed };
-    ApplySchedule { chain, text }
+    DeclaredSchedule { chain, text }
 }
 
 impl Plain {
@@ -34,10 +34,10 @@ impl Plain {
     fn apply_schedules(
         &mut self,
         file: &str,
-        wanted: &[ApplySchedule],
+        wanted: &[DeclaredSchedule],
         now: Timestamp,
     ) -> Result<Vec<Applied>> {
-        let name = |schedule: &ApplySchedule| schedule.name().to_owned();
+        let name = |schedule: &DeclaredSchedule| schedule.name().to_owned();
         for schedule in wanted {
             if let Some(other) = self.schedules.get(&name(schedule)).filter(|other| other.row.file != file) {
                 let file = other.row.file.clone();
@@ -50,7 +50,7 @@ impl Plain {
             let every = Millis::parse(span).unwrap();
             let old = self.schedules.get(&name(schedule)).cloned();
             let mut row = old.as_ref().map_or_else(
-                || ScheduleRow {
+                || StoredSchedule {
                     chain: schedule.chain.clone(),
                     text: schedule.text.clone(),
                     file: file.to_owned(),
@@ -72,9 +72,9 @@ impl Plain {
                 row.next_at = Some(row.last.map_or(now, |(at, _)| at.max(now)).plus(every));
             }
             (row.chain, row.text) = (schedule.chain.clone(), schedule.text.clone());
-            let kind = Kind::Schedule { next_at: row.next_at };
+            let kind = AppliedKind::Schedule { next_at: row.next_at };
             applied.push(Applied { name: name(schedule), change, kind });
-            self.schedules.insert(name(schedule), Schedule { row, every });
+            self.schedules.insert(name(schedule), PlainSchedule { row, every });
         }
         let gone: Vec<String> = self
             .schedules
@@ -84,14 +84,14 @@ impl Plain {
             .collect();
         for name in gone {
             self.schedules.remove(&name);
-            let kind = Kind::Schedule { next_at: None };
+            let kind = AppliedKind::Schedule { next_at: None };
             applied.push(Applied { name, change: Change::Removed, kind });
         }
         Ok(applied)
     }
 
     pub fn pause_schedule(&mut self, name: &str, paused: bool, now: Timestamp) -> Option<bool> {
-        let Schedule { row, every } = self.schedules.get_mut(name)?;
+        let PlainSchedule { row, every } = self.schedules.get_mut(name)?;
         if row.paused == paused {
             return Some(false);
         }
@@ -102,12 +102,14 @@ impl Plain {
         Some(true)
     }
 
-    pub fn fire_due(&mut self, now: Timestamp) -> Vec<Fired> {
-        let due = |schedule: &&mut Schedule| !schedule.row.paused && schedule.row.next_at.unwrap() <= now;
-        let mut due: Vec<Schedule> = self.schedules.values_mut().filter(due).map(|it| it.clone()).collect();
+    pub fn fire_due(&mut self, now: Timestamp) -> Vec<Event> {
+        let due =
+            |schedule: &&mut PlainSchedule| !schedule.row.paused && schedule.row.next_at.unwrap() <= now;
+        let mut due: Vec<PlainSchedule> =
+            self.schedules.values_mut().filter(due).map(|it| it.clone()).collect();
         due.sort_by_key(|schedule| (schedule.row.next_at, schedule.row.name().to_owned()));
-        let mut fired = Vec::new();
-        for Schedule { mut row, every } in due {
+        let mut events = Vec::new();
+        for PlainSchedule { mut row, every } in due {
             let mut times = Vec::new();
             while row.next_at.unwrap() <= now {
                 times.push(row.next_at.unwrap());
@@ -121,25 +123,27 @@ impl Plain {
             };
             let missed = times.split_off(times.len().saturating_sub(kept));
             for at in missed.into_iter().chain(in_time) {
-                let scheduled = Some(Scheduled { at, offset: 0 });
+                let scheduled = Some(Firing { at, offset: 0 });
                 let job = |link: &Link, is_dependency| NewJob {
                     scheduled,
-                    after: link.after.iter().map(|index| After::InCall(*index)).collect(),
+                    dependencies: link.after.iter().map(|index| Dependency::InCall(*index)).collect(),
                     is_dependency,
-                    ..NewJob::new(Arc::new(link.spec.clone()))
+                    ..NewJob::new(Arc::new(link.definition.clone()))
                 };
-                let mut jobs: Vec<_> = row.chain.before.iter().map(|link| job(link, true)).collect();
-                jobs.push(job(&row.chain.last, false));
+                let mut jobs: Vec<_> = row.chain.dependencies.iter().map(|link| job(link, true)).collect();
+                jobs.push(job(&row.chain.root, false));
                 let enqueued = *self.enqueue(&jobs, now).unwrap().last().unwrap();
-                let job_id = enqueued.created.then_some(enqueued.id);
-                match job_id {
-                    Some(id) => row.last = Some((at, id)),
-                    None => row.skipped += 1,
+                let (job_id, name) = (enqueued.id, row.name().to_owned());
+                if enqueued.created {
+                    row.last = Some((at, job_id));
+                    events.push(Event::ScheduleFired { job_id, name, scheduled_for: at });
+                } else {
+                    row.skipped += 1;
+                    events.push(Event::ScheduleSkipped { job_id: (), name, scheduled_for: at });
                 }
-                fired.push(Fired { name: row.name().to_owned(), at, job_id });
             }
-            self.schedules.insert(row.name().to_owned(), Schedule { row, every });
+            self.schedules.insert(row.name().to_owned(), PlainSchedule { row, every });
         }
-        fired
+        events
     }
 }

@@ -1,5 +1,6 @@
 //! The steps of a history: each asks the store and the model the same.
 
+use std::collections::BTreeMap;
 use std::thread;
 
 use rand::RngExt;
@@ -8,19 +9,18 @@ use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 use super::history::History;
 use super::plain_schedules::every_millis;
 use super::{draw, whole};
-use crate::model::{Chain, JobSpec, JobState, Link, Missed, Phase};
+use crate::model::{Chain, Event, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{
-    Answer, Cancelled, Declarations, Ended, LimitChange, NewJob, PruneFilter, Recorded, Recovered,
-    Replacement, Store, TurnRequest,
+    Act, ActResult, Declarations, EndedAttempt, LimitChange, NewJob, PruneFilter, TurnRequest,
 };
 use crate::text::Timestamp;
 
 impl History {
     pub fn enqueue(&mut self) {
         let now = self.now;
-        let jobs = draw::call(&mut self.rng, &self.specs, self.plain.last_id.max(1), now);
+        let jobs = draw::call(&mut self.rng, &self.definitions, self.plain.last_id.max(1), now);
         self.log(format!("enqueue {jobs:?}"));
-        let answer = self.store().0.add(&jobs, &|| now);
+        let answer = self.store().0.at(now).add(&jobs);
         let expected = self.plain.enqueue(&jobs, now);
         self.agree(&answer, &expected);
     }
@@ -30,10 +30,10 @@ impl History {
         let worker = *self.alive.choose(&mut self.rng).unwrap();
         let mut held: Vec<_> = self.plain.held_claims(worker);
         held.shuffle(&mut self.rng);
-        let (mut ended, mut give_back) = (Vec::new(), Vec::new());
+        let (mut ended, mut release) = (Vec::new(), Vec::new());
         for claim in held {
             match self.rng.random_range(0..10) {
-                0 if !self.started.contains(&(claim.job_id, claim.number)) => give_back.push(claim.job_id),
+                0 if !self.started.contains(&(claim.job_id, claim.number)) => release.push(claim.job_id),
                 0..6 => ended.push(draw::ended(&mut self.rng, claim.job_id, claim.number, now)),
                 _ => {}
             }
@@ -42,7 +42,7 @@ impl History {
             ended.extend(ended.first().cloned());
         }
         // A claim of another worker is not this one's to give back.
-        give_back.extend(self.some_ids().into_iter().filter(|id| {
+        release.extend(self.some_ids().into_iter().filter(|id| {
             self.plain.jobs.get(id).is_some_and(|job| job.worker.is_some_and(|holder| holder != worker))
         }));
         let queues: Option<Vec<String>> = self.rng.random_bool(0.3).then(|| {
@@ -51,17 +51,11 @@ impl History {
             (0..number).map(|_| (*draw::QUEUES.choose(&mut self.rng).unwrap()).to_owned()).collect()
         });
         let idle_slots = self.rng.random_range(0..=5);
-        let request = TurnRequest {
-            worker,
-            queues: queues.as_deref(),
-            ended: &ended,
-            give_back: &give_back,
-            idle_slots,
-        };
+        let request =
+            TurnRequest { worker, queues: queues.as_deref(), ended: &ended, release: &release, idle_slots };
         self.log(format!("turn {request:?}"));
         let (store, definitions) = self.store();
-        let mut answer = store.turn(definitions, &request, &|| now).unwrap();
-        answer.expired.sort_by_key(|expired| expired.id);
+        let mut answer = store.at(now).turn(definitions, &request).unwrap();
         answer.cancels.sort_unstable();
         let expected = self.plain.turn(&request, now);
         self.agree(&answer, &expected);
@@ -86,70 +80,58 @@ impl History {
         };
         self.log(format!("stale finish by worker {worker}: {ended:?}"));
         let ended = [ended];
-        let request = TurnRequest { worker, queues: None, ended: &ended, give_back: &[], idle_slots: 0 };
+        let request = TurnRequest { worker, queues: None, ended: &ended, release: &[], idle_slots: 0 };
         let (store, definitions) = self.store();
-        let answer = store.turn(definitions, &request, &|| now).unwrap().recorded;
-        let expected = self.plain.turn(&request, now).recorded;
+        let answer = store.at(now).turn(definitions, &request).unwrap().events;
+        let expected = self.plain.turn(&request, now).events;
         self.agree(&answer, &expected);
-        assert!(matches!(answer[..], [Recorded::Late { .. }]));
+        assert!(matches!(answer[..], [Event::AttemptLost(_), ..]), "{answer:?}");
     }
 
     pub fn cancel(&mut self) {
-        let (now, ids) = (self.now, self.some_ids());
-        self.log(format!("cancel {ids:?}"));
-        let answer = self.store().0.cancel(&ids, &|| now).unwrap();
-        let expected: Vec<_> =
-            ids.iter().map(|id| Cancelled { id: *id, outcome: self.plain.cancel(*id, now) }).collect();
-        self.agree(&answer, &expected);
+        let ids = self.some_ids();
+        self.act(&ids, Act::Cancel);
     }
 
     pub fn retry(&mut self) {
-        let (now, ids, force) = (self.now, self.some_ids(), self.rng.random_bool(0.3));
-        self.log(format!("retry {ids:?}, force: {force}"));
-        let answer = self.store().0.retry(&ids, force, &|| now).unwrap();
-        let expected: Vec<_> =
-            ids.iter().map(|id| Answer { id: *id, job: self.plain.retry(*id, force, now) }).collect();
-        self.agree(&answer, &expected);
+        let (ids, force) = (self.some_ids(), self.rng.random_bool(0.3));
+        self.act(&ids, Act::Retry { force });
     }
 
     pub fn redefine(&mut self) {
         let (now, ids, force) = (self.now, self.some_ids(), self.rng.random_bool(0.3));
-        let replacement = |id: &i64| {
+        let mut jobs = BTreeMap::new();
+        for id in &ids {
             let old = self.plain.jobs.get(id).filter(|_| self.rng.random_bool(0.9));
-            let job = old.map(|old| NewJob {
+            let new = old.map(|old| NewJob {
                 args: old.args.clone(),
                 stdin: None,
                 idempotency_key: old.idempotency_key.clone(),
-                ..draw::new_job(&mut self.rng, &self.specs, now)
+                ..draw::new_job(&mut self.rng, &self.definitions, now)
             });
-            Replacement { id: *id, job }
-        };
-        let replacements: Vec<_> = ids.iter().map(replacement).collect();
-        self.log(format!("redefine {replacements:?}, force: {force}"));
-        let answer = self.store().0.redefine(&replacements, force, &|| now).unwrap();
-        let redefined =
-            |asked: &Replacement| Answer { id: asked.id, job: self.plain.redefine(asked, force, now) };
-        let expected: Vec<_> = replacements.iter().map(redefined).collect();
-        self.agree(&answer, &expected);
+            jobs.extend(new.map(|new| (*id, new)));
+        }
+        self.act(&ids, Act::Redefine { jobs: &jobs, force });
     }
 
     pub fn resolve(&mut self) {
-        let (now, ids) = (self.now, self.some_ids());
+        let ids = self.some_ids();
         let note = ["dealt with", "no matter"].choose(&mut self.rng).copied();
         let note = note.filter(|_| self.rng.random_bool(0.5));
-        self.log(format!("resolve {ids:?}, {note:?}"));
-        let answer = self.store().0.resolve(&ids, note, &|| now).unwrap();
-        let expected: Vec<_> =
-            ids.iter().map(|id| Answer { id: *id, job: self.plain.resolve(*id, note, now) }).collect();
-        self.agree(&answer, &expected);
+        self.act(&ids, Act::Resolve { note });
     }
 
     pub fn make_due(&mut self) {
-        let (now, ids) = (self.now, self.some_ids());
-        self.log(format!("make due {ids:?}"));
-        let answer = self.store().0.make_due(&ids, &|| now).unwrap();
-        let expected: Vec<_> =
-            ids.iter().map(|id| Answer { id: *id, job: self.plain.make_due(*id, now) }).collect();
+        let ids = self.some_ids();
+        self.act(&ids, Act::MakeDue);
+    }
+
+    fn act(&mut self, ids: &[i64], act: Act) {
+        let now = self.now;
+        self.log(format!("{act:?} {ids:?}"));
+        let answer = self.store().0.at(now).act(ids, act).unwrap();
+        let expected = |id: &i64| ActResult { id: *id, outcome: self.plain.act(*id, act, now) };
+        let expected: Vec<_> = ids.iter().map(expected).collect();
         self.agree(&answer, &expected);
     }
 
@@ -178,17 +160,18 @@ impl History {
         let mut wanted = Vec::new();
         for name in names {
             let paces = [1_000, 7_000, 40_000, 3_600_000];
-            let (every, spec) =
-                (*paces.choose(&mut self.rng).unwrap(), self.specs.choose(&mut self.rng).unwrap());
+            let (every, definition) =
+                (*paces.choose(&mut self.rng).unwrap(), self.definitions.choose(&mut self.rng).unwrap());
             let unique_key = self.rng.random_bool(0.5).then(|| name.to_owned());
-            let spec = JobSpec { name: name.to_owned(), unique_key, ..spec.clone() };
+            let definition = JobDefinition { name: name.to_owned(), unique_key, ..definition.clone() };
             let missed = *[Missed::Once, Missed::All, Missed::Skip].choose(&mut self.rng).unwrap();
             if self.rng.random_bool(0.6) {
                 let number = self.rng.random_range(0..=2);
-                let before = self.specs.sample(&mut self.rng, number).cloned();
-                let before: Vec<_> = before.map(|spec| Link { spec, after: Vec::new() }).collect();
-                let last = Link { spec, after: (0..before.len()).collect() };
-                wanted.push(every_millis(Chain { before, last }, every, missed));
+                let dependencies = self.definitions.sample(&mut self.rng, number).cloned();
+                let dependencies: Vec<_> =
+                    dependencies.map(|definition| Link { definition, after: Vec::new() }).collect();
+                let root = Link { definition, after: (0..dependencies.len()).collect() };
+                wanted.push(every_millis(Chain { dependencies, root }, every, missed));
             }
         }
         let number = self.rng.random_range(0..=2);
@@ -197,8 +180,8 @@ impl History {
             names.into_iter().map(|name| ((*name).to_owned(), draw::limits(&mut self.rng))).collect();
         let declared = Declarations { file, schedules: &wanted, queues: &queues };
         self.log(format!("apply {declared:?}"));
-        let preview = Store::plan_apply(Some(&self.store().0), declared, now);
-        let answer = self.store().0.apply(declared, &|| now);
+        let preview = self.store().0.at(now).rehearse(|store| store.apply(declared)).unwrap();
+        let answer = self.store().0.at(now).apply(declared);
         let expected = self.plain.apply(declared, now);
         self.agree(&(preview, answer), &(&expected, &expected));
     }
@@ -207,17 +190,17 @@ impl History {
         let (now, paused) = (self.now, self.rng.random_bool(0.5));
         let name = *["s1", "s2", "s3"].choose(&mut self.rng).unwrap();
         self.log(format!("schedule {name} paused: {paused}"));
-        let answer = self.store().0.pause_schedule(name, paused, &|| now).unwrap();
+        let answer = self.store().0.at(now).pause_schedule(name, paused).unwrap();
         let expected = self.plain.pause_schedule(name, paused, now);
         self.agree(&answer, &expected);
     }
 
     /// A worker starts, or sees that the clock was set back.
-    pub fn follow_clock_step(&mut self) {
+    pub fn rebase_after_clock_step(&mut self) {
         let now = self.now;
         self.log("waits that begin in the future begin now");
-        let answer = self.store().0.follow_clock_step(now).unwrap();
-        let expected = self.plain.follow_clock_step(now);
+        let answer = self.store().0.at(now).rebase_after_clock_step().unwrap();
+        let expected = self.plain.rebase_after_clock_step(now);
         self.agree(&answer, &expected);
     }
 
@@ -227,12 +210,12 @@ impl History {
         let Some(&id) = self.some_ids().first() else { return };
         self.log(format!("a look at {id}"));
         let store = &mut self.store().0;
-        store.record_expiry(id, &|| now).unwrap();
+        store.at(now).record_expiry(id).unwrap();
         let last = store.history(id, 1).unwrap().pop();
         let number = last.as_ref().map_or(1, |attempt| attempt.number);
         let mut job = store.job(id, now).unwrap();
         if let Some(job) = &mut job {
-            assert_eq!(job.awaited.take().is_some(), job.phase == Some(Phase::Blocked));
+            assert_eq!(job.root_dependency.take().is_some(), job.phase == Some(Phase::Blocked));
         }
         let answer = (job, store.attempt(id, number).unwrap(), last);
         let _ = self.plain.at(id, now);
@@ -247,9 +230,9 @@ impl History {
         let now = self.now;
         let index = self.rng.random_range(0..self.alive.len());
         let worker = self.alive.swap_remove(index);
-        if self.plain.held(worker).next().is_none() && self.rng.random_bool(0.5) {
+        if self.plain.running_job(worker).next().is_none() && self.rng.random_bool(0.5) {
             self.log(format!("worker {worker} stops"));
-            self.store().0.worker_ended(worker, now).unwrap();
+            self.store().0.at(now).worker_ended(worker).unwrap();
             self.plain.close(worker);
         } else {
             self.log(format!("worker {worker} dies"));
@@ -285,13 +268,13 @@ impl History {
         ));
         let tellings = [lost, other_lost];
         let answers = self.both_recover(worker, &tellings, &never_started, now);
-        let late = matches!(answers[0].recorded.first(), Some(Recorded::Late { .. }));
-        let first = usize::from(late || !answers[1].cancelled.is_empty());
+        // The second recoverer changes nothing.
+        let first = usize::from(answers[0].is_empty());
         for who in [first, 1 - first] {
             let expected = self.plain.recover(worker, &tellings[who], &never_started, now);
             self.agree(&answers[who], &expected);
         }
-        if self.plain.held(worker).next().is_none() {
+        if self.plain.running_job(worker).next().is_none() {
             self.dead.retain(|dead| *dead != worker);
         }
         let [lost, _] = tellings;
@@ -301,10 +284,10 @@ impl History {
     fn both_recover(
         &mut self,
         worker: i64,
-        tellings: &[Vec<Ended>; 2],
+        tellings: &[Vec<EndedAttempt>; 2],
         never_started: &[i64],
         now: Timestamp,
-    ) -> Vec<Recovered> {
+    ) -> Vec<Vec<Event>> {
         thread::scope(|scope| {
             let recoverers: Vec<_> = self
                 .stores
@@ -312,7 +295,7 @@ impl History {
                 .zip(tellings)
                 .map(|((store, definitions), lost)| {
                     scope.spawn(move || {
-                        store.recover(definitions, worker, lost, never_started, &|| now).unwrap()
+                        store.at(now).recover(definitions, worker, lost, never_started).unwrap()
                     })
                 })
                 .collect();
@@ -367,12 +350,11 @@ impl History {
                 .filter(|_| self.rng.random_bool(0.3))
                 .map(|&name| name.into()),
             until: Timestamp(now.0 - self.rng.random_range(0..20_000)),
-            now,
         };
         self.log(format!("prune {filter:?}"));
         let counted = self.store().0.count_prunable(&filter).unwrap();
-        let answer = self.store().0.prune(&filter, &mut |_| true).unwrap();
-        let expected = self.plain.prune(&filter);
+        let answer = self.store().0.at(now).prune(&filter, &mut |_| true).unwrap();
+        let expected = self.plain.prune(&filter, now);
         self.agree(&(counted, answer), &(expected, expected));
     }
 }

@@ -6,25 +6,25 @@ use std::collections::BTreeMap;
 
 use super::plain::{Job, Plain};
 use crate::model::{JobState, Phase, StreamBytes};
-use crate::store::{Counts, Filter, JobRow, Store};
+use crate::store::{self, Filter, JobCounts, JobRow, Store, Worker};
 use crate::text::Timestamp;
 
-/// What must hold in every file, besides the rules of the audit: a query that finds what breaks it, as text.
+/// Rules that hold for every file besides those of the audit, each with a query that finds violations.
 const NEVER: &[(&str, &str)] = &[
     ("a budget that neither goes on nor begins anew",
      "SELECT a.job_id FROM attempts AS a JOIN attempts AS b ON b.job_id = a.job_id AND b.number = a.number - 1
-      WHERE a.budget_number <> 1 AND
-            (a.budget_number <> b.budget_number + (b.outcome <> 'interrupted') OR b.next_state <> 'pending')"),
+      WHERE a.attempt_in_budget <> 1 AND
+            (a.attempt_in_budget <> b.attempt_in_budget + (b.outcome <> 'interrupted') OR b.next_state <> 'pending')"),
     ("a job whose budget is not what its last attempt left",
      "SELECT j.id FROM jobs AS j JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-      WHERE j.budget_used NOT IN (0, a.budget_number - (a.outcome = 'interrupted'))
-         OR j.budget_used = 0 AND a.outcome <> 'interrupted' AND j.state = 'succeeded'"),
+      WHERE j.attempts_used NOT IN (0, a.attempt_in_budget - (a.outcome = 'interrupted'))
+         OR j.attempts_used = 0 AND a.outcome <> 'interrupted' AND j.state = 'succeeded'"),
     ("a retry after its time",
      "SELECT j.id FROM jobs AS j JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-      WHERE j.state = 'pending' AND j.budget_used > 0 AND j.run_at > a.finished_at + a.delay_ms"),
+      WHERE j.state = 'pending' AND j.attempts_used > 0 AND j.run_at > a.finished_at + a.delay_ms"),
     ("live output of a job that does not run",
      "SELECT job_id FROM live_outputs WHERE job_id NOT IN (SELECT id FROM jobs WHERE state = 'running')"),
-    ("a definition that is there twice", "SELECT min(id) FROM definitions GROUP BY spec HAVING count(*) > 1"),
+    ("a definition that is there twice", "SELECT min(id) FROM job_definitions GROUP BY definition HAVING count(*) > 1"),
 ];
 
 /// Rows that do not change any more, as text by their keys.
@@ -32,15 +32,15 @@ const NEVER: &[(&str, &str)] = &[
 pub(super) struct Seen(BTreeMap<String, String>);
 
 const LASTING: [&str; 6] = [
-    "SELECT 'attempt ' || job_id || '.' || number, json_array(budget_number, outcome, error_code, exit_code, signal,
-        spawn_failure, message, worker_id, started_at, finished_at, duration_ms, leaked, next_state, dead_reason, nominal_delay_ms,
+    "SELECT 'attempt ' || job_id || '.' || number, json_array(attempt_in_budget, outcome, error_code, exit_code, signal,
+        spawn_failure, message, worker_id, started_at, finished_at, duration_ms, output_held_open, next_state, dead_reason, nominal_delay_ms,
         delay_ms) FROM attempts",
     "SELECT 'output ' || job_id || '.' || number, json_array(hex(stdout), stdout_head, stdout_omitted, hex(stderr),
         stderr_head, stderr_omitted) FROM outputs",
-    "SELECT 'job ' || id, json_array(definition_id, name, queue, priority, hex(args), unique_key, enqueued_at, scheduled_for,
+    "SELECT 'job ' || id, json_array(definition_id, name, queue, priority, hex(args_nul), unique_key, enqueued_at, scheduled_for,
         scheduled_offset) FROM jobs",
     "SELECT 'input ' || job_id, hex(stdin) FROM inputs",
-    "SELECT 'definition ' || id, spec FROM definitions",
+    "SELECT 'definition ' || id, definition FROM job_definitions",
     "SELECT 'end of worker ' || id, json_array(ended_at) FROM workers WHERE ended_at IS NOT NULL",
 ];
 
@@ -75,23 +75,16 @@ fn nothing_changed(store: &Store, seen: &mut Seen) {
 }
 
 fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
-    let mut rows = Vec::new();
-    let mut last = None;
-    loop {
-        let (page, next) = store.jobs_page(&Filter::default(), last, 64, now).unwrap();
-        rows.extend(page);
-        if next.is_none() {
-            break;
-        }
-        last = next;
-    }
+    let all = Filter::default();
+    let rows = store.jobs(&all, usize::MAX, now).unwrap();
+    let mut rows = rows.collect::<store::Result<Vec<_>>>().unwrap();
     rows.reverse();
     assert!(rows.iter().map(|row| row.id).eq(plain.jobs.keys().copied()));
     let mut expected = Vec::new();
     for (row, job) in rows.iter().zip(plain.jobs.values()) {
         assert_eq!(format!("{row:?}"), format!("{:?}", shown(plain, job, now)));
         assert_eq!(store.history(job.id, usize::MAX >> 1).unwrap(), *job.attempts);
-        let (name, runs) = (&job.spec.name, job.spec.policy.runs());
+        let (name, runs) = (&job.definition.name, job.definition.policy.max_attempts());
         expected.extend(job.attempts.iter().map(|attempt| (attempt.clone(), name.clone(), runs)));
         for number in 0..=job.next_number() {
             let live = job.live.as_ref().filter(|(of, _)| *of == number).map(|(_, output)| output);
@@ -102,21 +95,16 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
             assert_eq!(store.live_lengths(job.id, number).unwrap(), lengths);
         }
     }
-    let (mut listed, mut last) = (Vec::new(), None);
-    loop {
-        let (page, next) = store.attempts_page(&Filter::default(), last, 64).unwrap();
-        listed.extend(page.into_iter().map(|row| (row.attempt, row.name, row.runs)));
-        if next.is_none() {
-            break;
-        }
-        assert!(last.is_none() || next < last, "the pages go on");
-        last = next;
-    }
+    let attempts = store.attempts(&all, usize::MAX).unwrap();
+    let listed = attempts.map(|row| row.map(|row| (row.attempt, row.name, row.max_attempts)));
+    let listed: Vec<_> = listed.collect::<store::Result<_>>().unwrap();
     expected.sort_by_key(|(attempt, ..)| Reverse((attempt.finished_at, attempt.job_id, attempt.number)));
     assert_eq!(listed, expected);
     let schedules: Vec<_> = plain.schedules.values().map(|schedule| schedule.row.clone()).collect();
     assert_eq!(format!("{:?}", store.schedules().unwrap()), format!("{schedules:?}"));
-    let open: Vec<_> = plain.workers.iter().filter(|(_, open)| *open).map(|(row, _)| row.clone()).collect();
+    let running = |id: i64| plain.jobs.values().filter(|job| job.worker == Some(id)).count() as u64;
+    let open = plain.workers.iter().filter(|(_, open)| *open);
+    let open: Vec<_> = open.map(|(row, _)| Worker { running: running(row.id), ..row.clone() }).collect();
     assert_eq!(store.open_workers().unwrap(), open);
 }
 
@@ -130,7 +118,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
     let phase = match (plain.is_blocked(&job), job.run_at > now, job.attempts.is_empty()) {
         (true, ..) => Phase::Blocked,
         (false, false, _) => Phase::Ready,
-        (false, true, true) => Phase::Scheduled,
+        (false, true, true) => Phase::Delayed,
         (false, true, false) => Phase::Retrying,
     };
     let worker = plain.workers.iter().find(|(row, _)| Some(row.id) == job.worker);
@@ -138,12 +126,12 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
     JobRow {
         scheduled: job.scheduled,
         after: job.after.iter().copied().collect(),
-        waiting_for: plain.waiting_for(&job),
-        awaited: None,
+        unmet_dependencies: plain.unmet_dependencies(&job),
+        root_dependency: None,
         id: job.id,
         state: job.state,
         phase: waiting.then_some(phase),
-        spec: job.spec.clone(),
+        definition: job.definition.clone(),
         args: job.args.clone(),
         idempotency_key: job.idempotency_key.clone(),
         enqueued_at: job.enqueued_at,
@@ -153,7 +141,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         started_at: job.started_at,
         attempt_started_at: None,
         attempts: job.next_number() - 1,
-        budget_used: job.budget_used,
+        attempts_used: job.attempts_used,
         worker_id: worker.map(|(row, _)| row.name.clone()),
         cancel_requested_at: job.cancel_requested_at,
         error_code: job.dead.as_ref().map(|(_, code)| code.clone()),
@@ -163,7 +151,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         resolution: job.resolution.clone().or(job.replaced_by.map(|id| format!("replaced by job {id}"))),
         last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
         last_message: last.and_then(|attempt| attempt.message.clone()),
-        hold: if waiting { plain.hold(&job.spec.queue, now) } else { None },
+        block_reason: if waiting { plain.block_reason(&job.definition.queue, now) } else { None },
     }
 }
 
@@ -173,7 +161,7 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
     let overview = store.overview(now).unwrap();
     let resolved =
         rows.iter().filter(|row| row.resolved_at.is_some() && row.state == JobState::Dead).count() as u64;
-    let counts = Counts {
+    let counts = JobCounts {
         ready: count("ready"),
         scheduled: count("scheduled"),
         retrying: count("retrying"),

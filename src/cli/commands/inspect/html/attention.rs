@@ -1,24 +1,21 @@
-//! Everything that needs attention: dead letters, and whatever keeps jobs from running.
+//! The section "Needs attention": whatever keeps jobs from running, and dead letters.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use anyhow::Result;
 use maud::{Markup, html};
 
-use super::words::{commands, shown, when};
-use crate::cli::worker_status::WorkerStatus;
+use super::super::dead::joined;
+use super::words::{commands, job_text, when};
+use crate::cli::status::WorkerStatus;
 use crate::model::MISSED_AFTER;
-use crate::store::{Filter, Overview, ScheduleRow, Store};
+use crate::store::{DeadGroup, DeadRow, Filter, Overview, Store, StoredSchedule};
 use crate::text::{Timestamp, counted};
 
-/// Dead letters, folded, that the page shows.
+/// The page shows at most this many rows of dead letters that died alike.
 const MAX_LETTERS: usize = 30;
 
-/// Ids that a command names.
-const MAX_IDS: usize = 10;
-
-/// Something to look at.
+/// Something that needs attention, and the commands that help.
 pub(super) struct Notice {
     heading: Markup,
     /// The last line of the job's output.
@@ -32,7 +29,7 @@ impl Notice {
         html! {
             li {
                 h3 { (self.heading) }
-                @if !self.last_words.is_empty() { blockquote { (shown(&self.last_words)) } }
+                @if !self.last_words.is_empty() { blockquote { (job_text(&self.last_words)) } }
                 p { (self.details) }
                 (commands(&self.commands))
             }
@@ -40,53 +37,41 @@ impl Notice {
     }
 }
 
-/// Jobs of one name that died with the same code and last words, the newest first.
-#[derive(Default)]
-struct Fold {
-    jobs: usize,
-    /// The newest of them.
-    ids: Vec<i64>,
-    first: Option<Timestamp>,
-    last: Option<Timestamp>,
-}
-
-/// The dead letters that are not resolved, the newest first, and how many jobs and folds there are beyond these.
-pub(super) fn dead_letters(store: &Store, filter: &Filter, now: Timestamp) -> Result<(Vec<Notice>, usize)> {
-    let mut folds: BTreeMap<(String, String, String), Fold> = BTreeMap::new();
+/// The unresolved dead letters, newest first, with jobs that died alike in one notice; and the number of jobs that are in
+/// none of the notices.
+pub(super) fn dead_letters(store: &Store, filter: &Filter, now: Timestamp) -> Result<(Vec<Notice>, u64)> {
     let filter = Filter { since: None, until: None, resolved: Some(false), ..filter.clone() };
-    store.for_each_dead_letter(&filter, now, |letter| {
-        let fold = folds.entry((letter.name, letter.error_code, shown(&letter.last_words))).or_default();
-        fold.jobs += 1;
-        fold.first = Some(letter.died_at);
-        fold.last.get_or_insert(letter.died_at);
-        if fold.ids.len() < MAX_IDS {
-            fold.ids.push(letter.id);
-        }
-    })?;
-    let mut folds: Vec<_> = folds.into_iter().collect();
-    folds.sort_by_key(|(_, fold)| Reverse(fold.ids.first().map(|newest| (fold.last, *newest))));
-    let beyond = folds.iter().skip(MAX_LETTERS).map(|(_, fold)| fold.jobs).sum();
-    folds.truncate(MAX_LETTERS);
-    let letters = folds.into_iter().map(|((name, code, last_words), fold)| {
-        let newest = fold.ids.first().copied().unwrap_or_default();
+    let groups = store.dead_letters(&filter, MAX_LETTERS, now)?;
+    let all: u64 = groups.iter().map(|group| group.jobs).sum();
+    let rows = groups.into_iter().flat_map(|DeadGroup { error_code, rows, .. }| {
+        rows.into_iter().map(move |row| (error_code.clone(), row))
+    });
+    let mut rows: Vec<(String, DeadRow)> = rows.collect();
+    rows.sort_by_key(|(_, row)| Reverse((row.last_death, row.newest())));
+    rows.truncate(MAX_LETTERS);
+    let beyond = all - rows.iter().map(|(_, row)| row.jobs).sum::<u64>();
+    let letters = rows.into_iter().map(|(code, row)| {
+        let newest = row.newest();
         let job = store.job(newest, now)?;
         let runs = job.as_ref().map_or(0, |job| job.attempts);
-        let force = job.as_ref().is_some_and(|job| !job.spec.policy.retryable);
-        let reason = job.and_then(|job| job.dead_reason).map_or_else(String::new, |reason| reason.to_string().replace('_', " "));
-        let commands = letter_commands(&name, &code, &fold, runs > 0, if force { " --force" } else { "" });
+        let force = job.as_ref().is_some_and(|job| !job.definition.policy.retryable);
+        let reason = job
+            .and_then(|job| job.dead_reason)
+            .map_or_else(String::new, |reason| reason.to_string().replace('_', " "));
+        let commands = letter_commands(&code, &row, runs > 0, if force { " --force" } else { "" });
         Ok(Notice {
             heading: html! {
-                b { (shown(&name)) } " " span.code { (shown(&code)) }
-                @if fold.jobs > 1 { " " span.times { "×" (fold.jobs) } }
+                b { (job_text(&row.name)) } " " span.code { (job_text(&code)) }
+                @if row.jobs > 1 { " " span.times { "×" (row.jobs) } }
             },
-            last_words,
+            last_words: row.last_words,
             details: html! {
-                @if fold.jobs > 1 {
-                    (counted(fold.jobs, "job")) ", the first " @if let Some(at) = fold.first { (when(at, now)) } ", the last "
+                @if row.jobs > 1 {
+                    (counted(row.jobs, "job")) ", the first " (when(row.first_death, now)) ", the last "
                 } @else {
                     "job " (newest) ", "
                 }
-                @if let Some(at) = fold.last { (when(at, now)) } ". " (counted(runs, "run")) ": " (reason) "."
+                (when(row.last_death, now)) ". " (counted(runs, "run")) ": " (reason) "."
             },
             commands,
         })
@@ -94,14 +79,15 @@ pub(super) fn dead_letters(store: &Store, filter: &Filter, now: Timestamp) -> Re
     Ok((letters.collect::<Result<_>>()?, beyond))
 }
 
-/// The commands to type: `logs`, `retry` and `resolve`.
-fn letter_commands(name: &str, code: &str, fold: &Fold, has_log: bool, force: &str) -> Vec<String> {
-    let ids = fold.ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+/// The commands that help with dead letters: `logs`, `retry` and `resolve`.
+fn letter_commands(code: &str, row: &DeadRow, has_log: bool, force: &str) -> Vec<String> {
+    let name = &row.name;
     let mut lines = Vec::new();
-    if let Some(newest) = fold.ids.first().filter(|_| has_log) {
-        lines.push(format!("runner logs {newest}"));
+    if has_log {
+        lines.push(format!("runner logs {}", row.newest()));
     }
-    if fold.jobs <= fold.ids.len() {
+    if let Some(ids) = row.all_ids() {
+        let ids = joined(ids);
         lines.push(format!("runner retry {ids}{force}"));
         lines.push(format!("runner resolve {ids}"));
     } else {
@@ -111,15 +97,15 @@ fn letter_commands(name: &str, code: &str, fold: &Fold, has_log: bool, force: &s
     lines
 }
 
-/// Causes that keep jobs from running: no worker, paused queues, and schedules that do not fire.
-pub(super) fn hindrances(
+/// What keeps jobs from running: no worker, paused queues, and schedules that do not fire.
+pub(super) fn obstacles(
     overview: &Overview,
     workers: &[WorkerStatus],
-    schedules: &[ScheduleRow],
+    schedules: &[StoredSchedule],
     now: Timestamp,
 ) -> Vec<Notice> {
     let notice = |heading: String, details: Markup, command: String| Notice {
-        heading: html! { (shown(&heading)) },
+        heading: html! { (job_text(&heading)) },
         last_words: String::new(),
         details,
         commands: vec![command],

@@ -1,6 +1,7 @@
-//! A page about a period: what needs attention, a timeline, schedules, and the numbers of each name.
+//! `--html`: a page about a period, with what needs attention, a timeline, schedules, and the numbers of each name.
 //!
-//! The page runs no script and fetches nothing: a policy in its head tells the browser to refuse both, whatever jobs wrote.
+//! It has no script and fetches nothing. Because it shows text from jobs, a policy in its head makes the browser refuse
+//! both.
 
 mod attention;
 mod timeline;
@@ -14,90 +15,71 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::attention::Notice;
 use self::timeline::Axis;
-use self::words::{MAX_NAMES, shown, when, zone};
+use self::words::{MAX_NAMES, job_text, when, zone};
+use super::query::Query;
 use crate::cli::output::{Output, Written};
-use crate::cli::worker_status::with_liveness;
+use crate::cli::status::with_liveness;
 use crate::model::Outcome;
-use crate::store::{DueJob, Filter, NameStats, ScheduleRow, Stage, Stats, Store, StoreFile, TimelineAttempt};
-use crate::text::{Millis, Timestamp, counted, human_duration};
+use crate::store::{Filter, NameStats, Stage, Stats, StoredSchedule, TimelineAttempt};
+use crate::text::{Millis, Timestamp, counted, day_time, human_duration};
 
-/// The period unless `--since` says otherwise: a day.
+/// The period without `--since`.
 const PERIOD: Millis = Millis::from_secs(24 * 60 * 60);
 
-/// Bars of a chart of run times.
+/// The most bars of a chart of run times.
 const BARS: usize = 60;
 
-/// Everything on the page.
-#[derive(Default)]
+/// Everything that the page shows, read before any of it is drawn.
 struct Page {
+    now: Timestamp,
+    axis: Axis,
+    /// The database, and the name and the queue if the page is about one.
+    scope: Vec<String>,
     notices: Vec<Notice>,
-    /// Dead letters that are not among the notices.
-    more_dead: usize,
+    /// The number of dead letters that are in none of the notices.
+    more_dead: u64,
     attempts: Vec<TimelineAttempt>,
-    waiting: Vec<DueJob>,
-    /// With the state of the last job.
-    schedules: Vec<(ScheduleRow, Option<&'static str>)>,
+    /// The schedules, each with the state of its last job.
+    schedules: Vec<(StoredSchedule, Option<&'static str>)>,
     stats: Stats,
 }
 
-/// Writes the page about the period of the filter. Gives false: it is no list of matches.
-pub(super) fn show(out: &mut Output, store: &Store, filter: &Filter, now: Timestamp) -> Result<bool> {
-    let axis = axis(filter, now);
-    let filter = Filter { since: Some(axis.since), ..filter.clone() };
+/// Writes the page about the period of the filter.
+pub(super) fn show(out: &mut Output, query: &Query) -> Written {
+    let page = read(query)?;
+    out.line(draw(&page).into_string())
+}
+
+fn read(query: &Query) -> Result<Page> {
+    let Query { store, now, .. } = *query;
+    let until = query.filter.until.unwrap_or(now);
+    let axis = Axis { since: query.filter.since.unwrap_or(until.minus(PERIOD)).min(until), until };
+    let filter = Filter { since: Some(axis.since), ..query.filter.clone() };
     let overview = store.overview(now)?;
     let workers = with_liveness(store, overview.workers.clone());
     let mut schedules = store.schedules()?;
     schedules.retain(|row| {
-        let is =
-            |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
-        is(&filter.name, row.name()) && is(&filter.queue, &row.chain.last.spec.queue)
+        filter.name.as_ref().is_none_or(|name| name == row.name())
+            && filter.queue.as_ref().is_none_or(|queue| *queue == row.chain.root.definition.queue)
     });
-    let mut notices = attention::hindrances(&overview, &workers, &schedules, now);
+    let mut notices = attention::obstacles(&overview, &workers, &schedules, now);
     let (letters, more_dead) = attention::dead_letters(store, &filter, now)?;
     notices.extend(letters);
-    let state_of_last = |row: &ScheduleRow| -> Result<_> {
-        let Some((_, id)) = row.last else { return Ok(None) };
-        Ok(store.job(id, now)?.map(|job| job.status()))
+    let (attempts, stats) = store.timeline(&filter, now)?;
+    let with_state = |row: StoredSchedule| -> Result<_> {
+        let job = row.last.map(|(_, id)| store.job(id, now)).transpose()?.flatten();
+        Ok((row, job.map(|job| job.status())))
     };
-    let page = Page {
-        notices,
-        more_dead,
-        attempts: store.timeline(&filter)?,
-        waiting: store.due_jobs(&filter, now)?,
-        schedules: schedules
-            .into_iter()
-            .map(|row| state_of_last(&row).map(|state| (row, state)))
-            .collect::<Result<_>>()?,
-        stats: store.stats(&filter, now)?,
-    };
-    write(out, &page, axis, &filter, store.file(), now)?;
-    Ok(false)
+    let schedules = schedules.into_iter().map(with_state).collect::<Result<_>>()?;
+    let mut scope = vec![job_text(&store.file().path().display().to_string())];
+    scope.extend(filter.name.map(|name| format!("name {}", job_text(&name))));
+    scope.extend(filter.queue.map(|queue| format!("queue {}", job_text(&queue))));
+    Ok(Page { now, axis, scope, notices, more_dead, attempts, schedules, stats })
 }
 
-/// There is no database yet.
-pub(super) fn show_empty(out: &mut Output, file: &StoreFile, filter: &Filter, now: Timestamp) -> Written {
-    write(out, &Page::default(), axis(filter, now), filter, file, now)
-}
-
-fn axis(filter: &Filter, now: Timestamp) -> Axis {
-    let until = filter.until.unwrap_or(now);
-    Axis { since: filter.since.unwrap_or(until.minus(PERIOD)).min(until), until }
-}
-
-fn write(
-    out: &mut Output,
-    page: &Page,
-    axis: Axis,
-    filter: &Filter,
-    file: &StoreFile,
-    now: Timestamp,
-) -> Written {
-    let db = shown(&file.path().display().to_string());
-    let narrowed: Vec<_> = [("name", &filter.name), ("queue", &filter.queue)]
-        .into_iter()
-        .filter_map(|(word, value)| Some(format!("{word} {}", shown(value.as_ref()?))))
-        .collect();
-    let markup = html! {
+fn draw(page: &Page) -> Markup {
+    let Page { now, axis, .. } = *page;
+    html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -105,12 +87,12 @@ fn write(
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                title { "runner, " (words::plain(axis.until)) }
+                title { "runner, " (day_time(axis.until)) " " (zone(axis.until)) }
                 style { (PreEscaped(include_str!("style.css"))) }
             }
             body {
                 header {
-                    p.quiet { (db) @for part in narrowed { " · " (part) } }
+                    p.quiet { (page.scope.join(" · ")) }
                     h1 { (verdict(page)) }
                     p { (when(axis.since, now)) " – " (when(axis.until, now)) " · times are " (zone(now)) }
                     (tiles(page))
@@ -125,28 +107,29 @@ fn write(
                             }
                         }
                     }
-                    section { h2 { "Timeline" } (timeline::draw(&page.attempts, &page.waiting, axis)) }
-                    @if !page.schedules.is_empty() { section { h2 { "Schedules" } (schedules(&page.schedules, now)) } }
-                    @if !page.stats.is_empty() { section { h2 { "Names" } (names(page, now)) } }
+                    section { h2 { "Timeline" } (timeline::draw(&page.attempts, axis)) }
+                    @if !page.schedules.is_empty() { section { h2 { "Schedules" } (schedules(page)) } }
+                    @if !page.stats.is_empty() { section { h2 { "Names" } (names(page)) } }
                 }
                 footer { "runner " (env!("CARGO_PKG_VERSION")) ", " (when(now, now)) " " (zone(now)) }
             }
         }
-    };
-    out.line(markup.into_string())
+    }
 }
 
-/// The whole page in a line.
+/// The headline of the page.
 fn verdict(page: &Page) -> String {
     match page.notices.len() + usize::from(page.more_dead > 0) {
-        0 if page.attempts.is_empty() => "Nothing ran, and nothing needs attention".to_owned(),
+        0 if page.attempts.iter().all(|attempt| attempt.stage == Stage::Due) => {
+            "Nothing ran, and nothing needs attention".to_owned()
+        }
         0 => "All is well".to_owned(),
         1 => "One thing needs attention".to_owned(),
         things => format!("{things} things need attention"),
     }
 }
 
-/// The period in numbers; none of what did not happen.
+/// The numbers of the period that are not zero.
 fn tiles(page: &Page) -> Markup {
     let sum = |part: fn(&NameStats) -> u64| page.stats.values().map(part).sum::<u64>();
     let count = |is: fn(&TimelineAttempt) -> bool| page.attempts.iter().filter(|a| is(a)).count() as u64;
@@ -156,7 +139,7 @@ fn tiles(page: &Page) -> Markup {
         ("i", sum(|of| of.cancelled), "cancelled"),
         ("r", count(|a| a.retry_at.is_some() && a.stage != Stage::Ended(Outcome::Interrupted)), "retried"),
         ("n", count(|a| a.stage == Stage::Running), "running"),
-        ("w", page.waiting.len() as u64, "waiting"),
+        ("w", count(|a| a.stage == Stage::Due), "waiting"),
     ];
     html! {
         ul.tiles {
@@ -167,25 +150,25 @@ fn tiles(page: &Page) -> Markup {
     }
 }
 
-fn schedules(rows: &[(ScheduleRow, Option<&'static str>)], now: Timestamp) -> Markup {
+fn schedules(page: &Page) -> Markup {
     html! {
         table.wide {
             thead { tr { th { "name" } th { "times" } th { "last" } th { "next" } } }
             tbody {
-                @for (row, state) in rows {
+                @for (row, state) in &page.schedules {
                     tr {
-                        th scope="row" { (shown(row.name())) }
+                        th scope="row" { (job_text(row.name())) }
                         td data-head="times" {
-                            code { (shown(&row.text.schedule)) }
-                            @if let Some(zone) = &row.text.timezone { " " (shown(zone)) }
+                            code { (job_text(&row.text.schedule)) }
+                            @if let Some(zone) = &row.text.timezone { " " (job_text(zone)) }
                         }
                         td data-head="last" {
-                            @if let Some((at, id)) = row.last { (when(at, now)) ", job " (id) }
+                            @if let Some((at, id)) = row.last { (when(at, page.now)) ", job " (id) }
                             @if let Some(state) = state { " " span.bad[*state == "dead"] { (state) } }
                             @if row.skipped > 0 { ", " (row.skipped) " skipped" }
                         }
                         td data-head="next" {
-                            @if row.paused { "paused" } @else if let Some(at) = row.next_at { (when(at, now)) } @else { "never" }
+                            @if row.paused { "paused" } @else if let Some(at) = row.next_at { (when(at, page.now)) } @else { "never" }
                         }
                     }
                 }
@@ -195,7 +178,7 @@ fn schedules(rows: &[(ScheduleRow, Option<&'static str>)], now: Timestamp) -> Ma
 }
 
 /// The numbers of each name, the busiest first.
-fn names(page: &Page, now: Timestamp) -> Markup {
+fn names(page: &Page) -> Markup {
     let mut runs: BTreeMap<&str, Vec<(u64, bool)>> = BTreeMap::new();
     for attempt in &page.attempts {
         if let (Some(span), Stage::Ended(outcome)) = (attempt.duration, attempt.stage) {
@@ -215,14 +198,14 @@ fn names(page: &Page, now: Timestamp) -> Markup {
             tbody {
                 @for (name, stats) in rows {
                     tr {
-                        th scope="row" { (shown(name)) }
+                        th scope="row" { (job_text(name)) }
                         td.number data-head="succeeded" { (stats.succeeded) }
                         td.number data-head="dead" { span.bad[stats.dead > 0] { (stats.dead) } }
                         td.wide data-head="run times" { (chart(runs.get(name.as_str()).map_or(&[], Vec::as_slice))) }
                         td.number data-head="half within" { (span(stats.runs.percentile(50))) }
                         td.number data-head="longest" { (span(stats.runs.max())) }
                         td.wide data-head="last failure" {
-                            @if let Some((at, code)) = &stats.last_failure { (when(*at, now)) " " span.code { (shown(code)) } }
+                            @if let Some((at, code)) = &stats.last_failure { (when(*at, page.now)) " " span.code { (job_text(code)) } }
                         }
                     }
                 }
@@ -231,7 +214,7 @@ fn names(page: &Page, now: Timestamp) -> Markup {
     }
 }
 
-/// Run times in their order, a bar each; many share a bar, which is as high as the longest of them.
+/// A bar for each run time, in their order. If there are many, several share a bar, as high as the longest of them.
 fn chart(runs: &[(u64, bool)]) -> Markup {
     const HEIGHT: u64 = 100;
     let longest = runs.iter().map(|(span, _)| *span).max().unwrap_or(0).max(1);

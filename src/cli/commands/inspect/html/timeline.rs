@@ -1,4 +1,4 @@
-//! The timeline: a row for each name, all on one clock axis.
+//! The timeline: a row of marks for each name, all above the same axis of time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,36 +6,36 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
-use super::words::{MAX_NAMES, shown};
+use super::words::{MAX_NAMES, job_text};
 use crate::model::Outcome;
-use crate::store::{DueJob, Stage, TimelineAttempt};
+use crate::store::{Stage, TimelineAttempt};
 use crate::text::{Timestamp, counted, day_time, human_duration, local_offset, local_time};
 
 /// The length of the axis in the units of the drawing.
 const UNITS: i64 = 10_000;
 
-/// The shortest mark that a telephone shows.
+/// The mark of an attempt is at least this long, so that it can be seen on a telephone.
 const MIN_UNITS: i64 = 45;
 
-/// Marks of a fold begin and end at multiples of this, so that a page has a limited size.
+/// Folded marks begin and end at multiples of this, which limits the size of the page.
 const GRID: i64 = 20;
 
-/// Above this, jobs that succeeded are drawn folded.
+/// If there are more jobs or more attempts than this, the attempts that succeeded are drawn folded.
 const MAX_JOBS: usize = 5_000;
 const MAX_ATTEMPTS: usize = 10_000;
 
-/// The height of a row. Failures take all of it, so that colour is not all that tells them.
+/// The height of a row. Only failures take all of it, because colour alone must not tell them from successes.
 const HEIGHT: i64 = 12;
 
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// The distances of ticks, in minutes.
+/// The distances that ticks may have, in minutes.
 const STEPS: [i64; 15] =
     [1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 10_080, 43_200, 525_600, 5_256_000];
 const MAX_TICKS: i64 = 13;
 
-/// The shown period.
+/// The period that is shown.
 #[derive(Clone, Copy)]
 pub(super) struct Axis {
     pub since: Timestamp,
@@ -48,7 +48,7 @@ impl Axis {
         at.saturating_mul(UNITS) / (self.until.0 - self.since.0).max(1)
     }
 
-    /// Round times of the local clock, with what stands at each.
+    /// The ticks: round times of the local clock, each with its label.
     fn ticks(self) -> Vec<(i64, String)> {
         let span = self.until.0 - self.since.0;
         let mut steps = STEPS.into_iter().map(|minutes| minutes * MINUTE);
@@ -56,7 +56,7 @@ impl Axis {
         let offset = |at: i64| i64::from(local_offset(Timestamp(at))) * 1_000;
         let first = (self.since.0 + offset(self.since.0)).div_euclid(step) * step + step;
         let clocks = (0..=MAX_TICKS).map(|n| first + n * step);
-        // The offset at the time that the clock shows, not at the time that UTC would call so.
+        // The offset must be the one at the time that local clocks show, not at the same time in UTC.
         let times = clocks.map(|clock| Timestamp(clock - offset(clock - offset(clock))));
         // `Sat 2026-11-21 00:00` is `Sat 21`; where ticks are weeks apart `11-21`, and where they are years apart `2026-11`.
         let label = |at: Timestamp| {
@@ -73,16 +73,18 @@ impl Axis {
     }
 }
 
-/// A stretch of a row.
+/// A shape in a row: a wait or an attempt.
 struct Mark {
+    /// The class in `style.css`: `w` waits, `n` runs, `o` succeeded, `f` failed, `i` was cut short, `r` waits for a retry. It
+    /// is one letter because a page may have thousands of marks.
     class: &'static str,
     from: i64,
     to: i64,
-    /// None: it is folded.
+    /// Shown under the pointer; none if the mark is folded.
     title: Option<String>,
 }
 
-/// The attempts that are drawn folded, because there are many.
+/// Which attempts are drawn folded, because there are too many: marks that overlap become one, without a title.
 #[derive(Clone, Copy)]
 struct Folding {
     successes: bool,
@@ -92,18 +94,23 @@ struct Folding {
 const fn is_failure(stage: Stage) -> bool {
     !matches!(
         stage,
-        Stage::Running | Stage::Ended(Outcome::Succeeded | Outcome::Cancelled | Outcome::Interrupted)
+        Stage::Due
+            | Stage::Running
+            | Stage::Ended(Outcome::Succeeded | Outcome::Cancelled | Outcome::Interrupted)
     )
 }
 
-/// Draws everything that ran or waited.
-pub(super) fn draw(attempts: &[TimelineAttempt], waiting: &[DueJob], axis: Axis) -> Markup {
-    let mut names: BTreeMap<&str, Row> = BTreeMap::new();
-    for attempt in attempts {
+/// Draws all attempts, and the jobs that are due.
+pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis) -> Markup {
+    let (due, attempts): (Vec<_>, Vec<_>) = attempts.iter().partition(|attempt| attempt.stage == Stage::Due);
+    let mut names: BTreeMap<&str, NameRow> = BTreeMap::new();
+    for attempt in &attempts {
         names.entry(&attempt.name).or_default().add(attempt);
     }
-    for job in waiting.iter().filter(|job| job.run_at < axis.until) {
-        names.entry(&job.name).or_default().add_waiting(job.run_at);
+    for attempt in due {
+        if let Some(due) = attempt.due_at.filter(|due| *due < axis.until) {
+            names.entry(&attempt.name).or_default().add_waiting(due);
+        }
     }
     let jobs = attempts.iter().map(|attempt| attempt.job_id).collect::<BTreeSet<_>>().len();
     let failures = attempts.iter().filter(|attempt| is_failure(attempt.stage)).count();
@@ -145,9 +152,9 @@ pub(super) fn draw(attempts: &[TimelineAttempt], waiting: &[DueJob], axis: Axis)
     }
 }
 
-/// The attempts of one name.
+/// The row of one name.
 #[derive(Default)]
-struct Row<'a> {
+struct NameRow<'a> {
     attempts: Vec<&'a TimelineAttempt>,
     failures: usize,
     waiting: usize,
@@ -156,7 +163,7 @@ struct Row<'a> {
     begin: Option<Timestamp>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> NameRow<'a> {
     fn add(&mut self, attempt: &'a TimelineAttempt) {
         self.failures += usize::from(is_failure(attempt.stage));
         self.begin_at(attempt.due_at.or(attempt.started_at).or(attempt.finished_at));
@@ -186,9 +193,9 @@ impl<'a> Row<'a> {
         let summary = parts.join(", ");
         html! {
             div.line {
-                h3 { (shown(name)) " " small .bad[self.failures > 0] { (summary) } }
+                h3 { (job_text(name)) " " small .bad[self.failures > 0] { (summary) } }
                 svg viewBox={ "0 0 " (UNITS) " " (HEIGHT) } height=(HEIGHT) preserveAspectRatio="none" role="img"
-                    aria-label={ (shown(name)) ": " (summary) } {
+                    aria-label={ (job_text(name)) ": " (summary) } {
                     path.g d=(grid.concat()) {}
                     @for (class, path) in folded(&marks) { path class=(class) d=(path) {} }
                     @for mark in marks.iter().filter(|mark| mark.title.is_some()) {
@@ -199,11 +206,11 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// All marks of the row, failures last so that nothing hides them.
+    /// All marks of the row. Failures come last, so that they are drawn on top.
     fn marks(&self, axis: Axis, folding: Folding) -> Vec<Mark> {
         let mut marks = Vec::new();
         for attempt in &self.attempts {
-            add(&mut marks, attempt, axis, folding);
+            add_marks(&mut marks, attempt, axis, folding);
         }
         if let Some(since) = self.waits_since {
             let title = Some(format!("{} waiting since {}", self.waiting, local_time(since)));
@@ -214,13 +221,14 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Adds the marks of an attempt: its wait, its run, and the wait for the retry after it.
-fn add(marks: &mut Vec<Mark>, attempt: &TimelineAttempt, axis: Axis, folding: Folding) {
+/// Adds the marks of an attempt: its wait, the attempt itself, and the wait for the retry after it.
+fn add_marks(marks: &mut Vec<Mark>, attempt: &TimelineAttempt, axis: Axis, folding: Folding) {
     let end = attempt.finished_at.unwrap_or(axis.until);
     let start = attempt.started_at.unwrap_or(end).min(end);
     let fold = if is_failure(attempt.stage) { folding.failures } else { folding.successes };
     let (class, word) = match attempt.stage {
         Stage::Running => ("n", "running"),
+        Stage::Due => ("w", "waiting"),
         Stage::Ended(Outcome::Succeeded) => ("o", "succeeded"),
         Stage::Ended(outcome @ (Outcome::Cancelled | Outcome::Interrupted)) => ("i", outcome.as_str()),
         Stage::Ended(_) => ("f", "failed"),
@@ -228,7 +236,7 @@ fn add(marks: &mut Vec<Mark>, attempt: &TimelineAttempt, axis: Axis, folding: Fo
     };
     let title = || {
         let code = attempt.error_code.as_deref().filter(|_| class == "f");
-        let code = code.map(|code| format!(" {}", shown(code))).unwrap_or_default();
+        let code = code.map(|code| format!(" {}", job_text(code))).unwrap_or_default();
         let ran = attempt.duration.map(|span| format!(" after {}", human_duration(span))).unwrap_or_default();
         format!("{}.{} {word}{code}{ran}, {}", attempt.job_id, attempt.number, local_time(start))
     };
@@ -248,7 +256,7 @@ fn add(marks: &mut Vec<Mark>, attempt: &TimelineAttempt, axis: Axis, folding: Fo
     }
 }
 
-/// The marks that are folded, by their class: overlapping ones become one, and each class one path.
+/// The paths of the folded marks, one for each class. Marks that overlap become one.
 fn folded(marks: &[Mark]) -> Vec<(&'static str, String)> {
     let mut classes: BTreeMap<&'static str, Vec<(i64, i64)>> = BTreeMap::new();
     for mark in marks.iter().filter(|mark| mark.title.is_none()) {
@@ -256,7 +264,7 @@ fn folded(marks: &[Mark]) -> Vec<(&'static str, String)> {
         classes.entry(mark.class).or_default().push((from, to));
     }
     let mut paths = Vec::new();
-    // Waits lie below runs, and runs below failures.
+    // Later shapes are drawn on top, so attempts hide waits, and failures hide other attempts.
     for class in ["w", "r", "i", "o", "n", "f"] {
         let Some(mut spans) = classes.remove(class) else { continue };
         spans.sort_unstable();

@@ -1,17 +1,17 @@
-//! Words of the page: text from jobs, times, commands.
+//! Small parts of the page: text from jobs, times, commands.
 
 use maud::{Markup, html};
 
 use crate::text::{Timestamp, day_time, local_offset, rfc3339_with_offset, safe_line};
 
-/// Names that a part of the page shows at most.
+/// The most names in a section of the page.
 pub(super) const MAX_NAMES: usize = 100;
 
-/// Characters of a text from a job.
+/// Text from a job is cut after this many characters.
 const MAX_TEXT: usize = 400;
 
-/// Text from a job on one line, control characters made visible, and cut where it is very long.
-pub(super) fn shown(text: &str) -> String {
+/// Text from a job on one line, with its control characters escaped, and cut if it is very long.
+pub(super) fn job_text(text: &str) -> String {
     let mut safe = safe_line(text);
     if let Some((end, _)) = safe.char_indices().nth(MAX_TEXT) {
         safe.truncate(end);
@@ -20,12 +20,7 @@ pub(super) fn shown(text: &str) -> String {
     safe
 }
 
-/// A local time with its zone, as plain text.
-pub(super) fn plain(at: Timestamp) -> String {
-    format!("{} {}", day_time(at), zone(at))
-}
-
-/// A local time, with its zone for programs, and for people where the page's zone is another.
+/// A local time. Its zone is shown only if it differs from the zone of the page, such as after a change to summer time.
 pub(super) fn when(at: Timestamp, page: Timestamp) -> Markup {
     html! {
         time datetime=(rfc3339_with_offset(at, local_offset(at))) {
@@ -40,7 +35,7 @@ pub(super) fn zone(at: Timestamp) -> String {
     format!("UTC{}", time.get("2026-11-21T02:00:00".len()..).unwrap_or_default())
 }
 
-/// Commands to type. A name that a shell would take for more than a name is only shown, not offered for pasting.
+/// Commands to type. Because people paste them, a command is left out if a name in it could mean something to a shell.
 pub(super) fn commands(lines: &[String]) -> Markup {
     let is_plain = |line: &&str| line.chars().all(|c| c.is_ascii_alphanumeric() || " ._-".contains(c));
     let lines: Vec<&str> = lines.iter().map(String::as_str).filter(is_plain).collect();

@@ -1,0 +1,227 @@
+//! `runner cancel`, `runner retry` and `runner resolve`: each selects jobs, does one thing to each of them in one
+//! transaction, prints what changed, and names what was left with the reason.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::cli::args::{Global, Jobs, Resolve, Retry, Selection};
+use crate::cli::definition::warn_of_changed;
+use crate::cli::error::ExitStatus;
+use crate::cli::locate::{self, Named};
+use crate::cli::output::{Output, Written, job_json, warn};
+use crate::cli::plan::Planner;
+use crate::cli::status::{worker_statuses, worker_trouble_text};
+use crate::clock;
+use crate::model::JobState;
+use crate::store::{self, Act, ActResult, Done, JobRow, NewJob, Refusal, Store};
+use crate::text::counted;
+
+/// Cancels pending jobs, and asks running ones to end.
+pub fn cancel(global: &Global, args: &Jobs, out: &mut Output) -> Result<ExitStatus> {
+    let mut store = locate::open(global)?;
+    let which = Selection { jobs: args.jobs.clone(), ..Selection::default() };
+    Selected::read(&store, &which, Named::Any)?.run(&mut store, Act::Cancel, false, out)
+}
+
+/// Puts dead and cancelled jobs back, replaces them, or makes pending ones due.
+pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
+    let mut store = locate::open(global)?;
+    let force = args.how.force;
+    let named = if args.how.now { Named::Any } else { Named::Dead };
+    let selected = Selected::read(&store, &args.which, named)?;
+    if args.how.redefine {
+        let jobs = &replacements(global, &selected.jobs)?;
+        return selected.run(&mut store, Act::Redefine { jobs, force }, args.dry_run, out);
+    }
+    if !out.quiet {
+        warn_of_changed(global, selected.jobs.values(), args.dry_run);
+    }
+    let act = if args.how.now { Act::MakeDue } else { Act::Retry { force } };
+    selected.run(&mut store, act, args.dry_run, out)
+}
+
+/// Marks dead letters as dealt with.
+pub fn resolve(global: &Global, args: &Resolve, out: &mut Output) -> Result<ExitStatus> {
+    let mut store = locate::open(global)?;
+    let act = Act::Resolve { note: args.note.as_deref() };
+    Selected::read(&store, &args.which, Named::Dead)?.run(&mut store, act, false, out)
+}
+
+/// The jobs that are to replace these, by the id of the old job.
+fn replacements(global: &Global, jobs: &BTreeMap<i64, JobRow>) -> Result<BTreeMap<i64, NewJob>> {
+    let planner = Planner::new(global, clock::now());
+    let replacement = |old: &JobRow| Ok(planner.replacement(old)?.map(|new| (old.id, new)));
+    jobs.values().map(replacement).filter_map(Result::transpose).collect()
+}
+
+/// The jobs that a verb acts on.
+struct Selected {
+    ids: Vec<i64>,
+    /// The jobs that exist among them, as they were before the act.
+    jobs: BTreeMap<i64, JobRow>,
+    /// Selected by `--dead`, and not by name or id.
+    dead: bool,
+    /// An error status if some name has no such job.
+    exit: ExitStatus,
+}
+
+impl Selected {
+    fn read(store: &Store, which: &Selection, named: Named) -> Result<Self> {
+        let now = clock::now();
+        let dead = which.dead;
+        if dead {
+            let jobs = locate::dead_letters(store, which, now)?;
+            let ids = jobs.iter().map(|job| job.id).collect();
+            let jobs = jobs.into_iter().map(|job| (job.id, job)).collect();
+            return Ok(Self { ids, jobs, dead, exit: ExitStatus::SUCCESS });
+        }
+        let (ids, exit) = locate::job_ids(store, &which.jobs, named, now)?;
+        let jobs = ids.iter().map(|id| store.job(*id, now)).collect::<store::Result<Vec<_>>>()?;
+        let jobs = jobs.into_iter().flatten().map(|job| (job.id, job)).collect();
+        Ok(Self { ids, jobs, dead, exit })
+    }
+
+    /// Acts on the jobs, or, as a dry run, acts on them in a transaction that is rolled back.
+    fn run(self, store: &mut Store, act: Act<'_>, dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
+        let read_back = |store: &mut Store| -> Result<_> {
+            let results = store.act(&self.ids, act)?;
+            let with_job = |result: ActResult| {
+                let id = if let Ok(Done::ReplacedBy(new)) = result.outcome { new } else { result.id };
+                Ok((result, locate::find_job(store, id, clock::now())?))
+            };
+            results.into_iter().map(with_job).collect::<Result<Vec<_>>>()
+        };
+        let results = if dry_run { store.rehearse(read_back)?? } else { read_back(store)? };
+        let (mut changed, mut refused) = (0, Vec::new());
+        for (ActResult { id, outcome }, job) in &results {
+            match (outcome, job) {
+                (Ok(done), Some(job)) => {
+                    changed += 1;
+                    if dry_run {
+                        // Nothing was done, so the job is shown as it is.
+                        show_planned(out, act, *id, self.jobs.get(id).unwrap_or(job), job)?;
+                    } else {
+                        show_done(out, store, act, *id, *done, job)?;
+                    }
+                }
+                // Cancelling a finished job is no error, because it will not run any more, as was asked.
+                (Err(Refusal::State(state)), Some(job)) if matches!(act, Act::Cancel) => {
+                    out.done(&job_json(job), format!("job {id}: {state} before, left as it is"))?;
+                }
+                (Err(refusal), _) => refused.push((*id, *refusal)),
+                (Ok(_), None) => {}
+            }
+        }
+        out.flush()?;
+        if dry_run && !out.quiet && changed > 1 {
+            warn(&format!("{} would change; nothing is done yet", counted(changed, "job")));
+        }
+        if self.dead {
+            if results.is_empty() && !out.quiet {
+                warn("no dead letter is selected");
+            }
+            if !out.quiet {
+                warn_of_skipped(&refused);
+            }
+            return Ok(self.exit);
+        }
+        let mut exit = self.exit;
+        for (id, refusal) in refused {
+            warn(&self.refusal_words(act, id, refusal));
+            // An unknown id outweighs a job that was left as it is.
+            let unknown = refusal == Refusal::Unknown;
+            exit = exit.max(if unknown { ExitStatus::NOT_FOUND } else { ExitStatus::FAILED });
+        }
+        Ok(exit)
+    }
+
+    /// Names a job that was left, with the reason.
+    fn refusal_words(&self, act: Act<'_>, id: i64, refusal: Refusal) -> String {
+        let redefine = matches!(act, Act::Redefine { .. });
+        let option = if redefine { " --redefine" } else { "" };
+        match (refusal, act) {
+            (Refusal::Unknown, _) => format!("there is no job {id}"),
+            (Refusal::State(state), Act::MakeDue) => {
+                format!("job {id} is {state}; only a pending job can be made due")
+            }
+            (Refusal::State(state), Act::Resolve { .. }) => {
+                format!("job {id} is {state}; only dead jobs are resolved")
+            }
+            (Refusal::State(JobState::Pending), _) if redefine => {
+                format!("job {id} is pending; runner cancel {id}, then runner retry {id} --redefine")
+            }
+            (Refusal::State(JobState::Pending), _) => {
+                format!("job {id} is pending; runner retry {id} --now makes it due")
+            }
+            (Refusal::State(state), _) => {
+                let done = if redefine { "replaced" } else { "put back" };
+                format!("job {id} is {state}; only dead and cancelled jobs are {done}")
+            }
+            (Refusal::NotRetryable, _) => format!(
+                "job {id} is declared retryable = false; runner retry {id}{option} --force runs it again"
+            ),
+            (Refusal::AdHoc, _) => {
+                format!("job {id} was left: it is ad hoc, and no job file has a definition of it")
+            }
+            (Refusal::Undeclared, _) => {
+                let name = self.jobs.get(&id).map_or("it", |job| &job.definition.name);
+                format!("job {id} was left: the job file does not declare {name} any more")
+            }
+            (Refusal::Replaced(by), _) => format!("job {id} was left: job {by} has replaced it before"),
+            (Refusal::KeyTaken(owner), _) => {
+                format!("job {id} was left: its unique key is held by job {owner}")
+            }
+        }
+    }
+}
+
+/// Prints what was done to the job with this id. `job` is that job after the act, or the job that has replaced it.
+fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done, job: &JobRow) -> Written {
+    let words = match (act, done) {
+        (_, Done::ReplacedBy(new)) => new.to_string(),
+        (_, Done::AskedToEnd) => match worker_trouble_text(job, &worker_statuses(store)?) {
+            None => format!("job {id}: running, asked to end; runner inspect {id} shows when it has"),
+            Some(trouble) => format!("job {id}: running, asked to end, but {trouble}"),
+        },
+        (Act::Cancel, _) => format!("job {id}: cancelled"),
+        (Act::Resolve { .. }, _) => format!("job {id}: resolved"),
+        (Act::MakeDue, _) => format!("job {id}: due now"),
+        (Act::Retry { .. } | Act::Redefine { .. }, _) => format!("job {id}: pending again, due now"),
+    };
+    out.done(&job_json(job), words)
+}
+
+/// Prints what would be done to `job`. `new` is the job as it would be then.
+fn show_planned(out: &mut Output, act: Act<'_>, id: i64, job: &JobRow, new: &JobRow) -> Written {
+    let name = &job.definition.name;
+    match act {
+        Act::Redefine { .. } => {
+            let mut new = job_json(new);
+            new["id"] = json!(null);
+            out.done(&new, format!("would replace job {id} {name}"))
+        }
+        Act::MakeDue => out.done(&job_json(job), format!("would make job {id} {name} due now")),
+        _ => out.done(&job_json(job), format!("would put job {id} {name} back")),
+    }
+}
+
+/// Counts the refused jobs by reason. This is for `--dead`, where nobody has named the jobs one by one.
+fn warn_of_skipped(refused: &[(i64, Refusal)]) {
+    let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, refusal) in refused {
+        let reason = match refusal {
+            Refusal::NotRetryable => "declared retryable = false; see --force",
+            Refusal::KeyTaken(_) => "whose unique key is held by an unfinished job",
+            Refusal::AdHoc => "that no job file declared",
+            Refusal::Undeclared => "whose name the job file does not declare any more",
+            // Somebody else changed the job after it was selected.
+            Refusal::Unknown | Refusal::State(_) | Refusal::Replaced(_) => continue,
+        };
+        *left.entry(reason).or_default() += 1;
+    }
+    for (reason, jobs) in left {
+        warn(&format!("left {} {reason}", counted(jobs, "job")));
+    }
+}

@@ -1,0 +1,130 @@
+//! `runner prune`, `runner backup` and `runner restore`. Each may take long, so it shows a progress bar.
+
+use anyhow::{Result, bail};
+use serde_json::json;
+
+use crate::cli::args::{Backup, Global, Prune, Restore};
+use crate::cli::commands::wait::Poller;
+use crate::cli::error::{CliError, ExitStatus, describe};
+use crate::cli::locate;
+use crate::cli::output::{Bar, Output, warn};
+use crate::clock;
+use crate::model::JobState;
+use crate::store::{PruneFilter, Store, StoreError, StoreFile};
+use crate::text::counted;
+use crate::worker;
+
+/// The states that are removed by default. Dead letters are kept until somebody says `--state dead`.
+const DEFAULT_STATES: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
+
+/// Removes finished jobs, or counts those that would be removed.
+pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStatus> {
+    let Some(mut store) = locate::open_if_there(global)? else {
+        let file = locate::store_file(global)?;
+        let words = format!("there is no database yet at {}", locate::display(file.path()));
+        out.done(&json!({ "removed": 0 }), words)?;
+        return Ok(ExitStatus::SUCCESS);
+    };
+    let filter = filter(args);
+    if args.dry_run {
+        let jobs = store.count_prunable(&filter)?;
+        out.done(&json!({ "removed": jobs }), format!("would remove {}", counted(jobs, "job")))?;
+        return Ok(ExitStatus::SUCCESS);
+    }
+    let poller = Poller::start()?;
+    let mut bar = Bar::new(global, "{pos} of {len} removed");
+    let all = if bar.is_visible() { store.count_prunable(&filter)? } else { 0 };
+    let jobs = store.prune(&filter, &mut |gone| {
+        bar.set(gone, all);
+        poller.stopped().is_none()
+    })?;
+    drop(bar);
+    out.done(&json!({ "removed": jobs }), format!("removed {}", counted(jobs, "job")))?;
+    if let Some(exit) = poller.stopped() {
+        warn("stopped before all was done; prune again to go on");
+        return Ok(exit);
+    }
+    Ok(ExitStatus::SUCCESS)
+}
+
+fn filter(args: &Prune) -> PruneFilter {
+    let now = clock::now();
+    let states = if args.state.is_empty() { &DEFAULT_STATES[..] } else { &args.state };
+    PruneFilter {
+        states: JobState::ALL.iter().copied().filter(|state| states.contains(state)).collect(),
+        name: args.name.clone(),
+        queue: args.queue.clone(),
+        until: now.minus(args.older_than.unwrap_or_default()),
+    }
+}
+
+/// Copies the database, never over an existing file.
+pub fn backup(global: &Global, args: &Backup, out: &mut Output) -> Result<ExitStatus> {
+    let store = locate::open(global)?;
+    let shown = locate::display(&args.target);
+    if args.target.symlink_metadata().is_ok() {
+        bail!(
+            CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is"))
+                .hint("name a file that does not exist")
+        );
+    }
+    let mut bar = Bar::new(global, "{percent}% copied");
+    store.backup(&args.target, &mut |copied, all| bar.set(copied, all))?;
+    drop(bar);
+    let path = args.target.display().to_string();
+    out.done(&json!({ "backup": path }), format!("copied to {shown}"))?;
+    Ok(ExitStatus::SUCCESS)
+}
+
+/// The hint for a file that cannot be restored.
+const OTHER_COPY: &str = "name another file, one that `runner backup` made";
+
+/// Puts a checked copy in the place of the database, and keeps the old one beside it.
+pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<ExitStatus> {
+    let (db, source) = (locate::store_file(global)?, StoreFile::new(&args.source)?);
+    let (shown_db, shown_source) = (locate::display(db.path()), locate::display(&args.source));
+    if source == db {
+        bail!(
+            CliError::usage(format!("{shown_source} is the database itself, not a copy of it"))
+                .hint(OTHER_COPY)
+        );
+    }
+    let copy = Store::open(source).map_err(no_copy)?;
+    if worker::is_any_alive(&db) {
+        bail!(
+            CliError::new(
+                ExitStatus::LATER,
+                format!("nothing was restored: a worker is running on {shown_db}")
+            )
+            .hint("stop it and try again; `runner inspect workers` shows its pid")
+        );
+    }
+    let mut bar = Bar::new(global, "{percent}% copied");
+    let kept =
+        copy.restore_to(&db, &mut |copied, all| bar.set(copied, all)).map_err(|error| match error {
+            StoreError::Damaged(..) => no_copy(error),
+            other => other.into(),
+        })?;
+    drop(bar);
+    let old = kept.as_ref().map(|path| format!("\nthe old database is kept: {}", locate::display(path)));
+    let said = format!("{shown_db} is now the copy {shown_source}{}", old.unwrap_or_default());
+    let kept = kept.map(|path| path.display().to_string());
+    out.done(&json!({ "db": db.path().display().to_string(), "kept": kept }), said)?;
+    Ok(ExitStatus::SUCCESS)
+}
+
+/// The error for a file that is no usable copy of a database.
+fn no_copy(error: StoreError) -> anyhow::Error {
+    let hint = match error {
+        StoreError::Newer(..) => None,
+        StoreError::Untrusted(_) => {
+            Some("if you trust what it says, copy it into a folder of your own and restore that")
+        }
+        _ => Some(OTHER_COPY),
+    };
+    let failure = describe(&error.into());
+    match hint {
+        Some(hint) => failure.hint(hint).into(),
+        None => failure.into(),
+    }
+}

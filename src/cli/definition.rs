@@ -1,0 +1,190 @@
+//! Describes the definition that a job was enqueued with, and compares it with the present job file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use serde_json::{Map, Value};
+
+use super::args::Global;
+use super::locate;
+use super::output::{Output, Written, warn};
+use crate::jobfile::JobFile;
+use crate::model::{
+    Backoff, Bytes, CodePattern, Command, Jitter, JobDefinition, JobState, RetryPolicy, Strategy,
+};
+use crate::store::JobRow;
+use crate::text::{Millis, Timestamp, counted, safe_line, shell_word};
+
+/// A command with its arguments, as a person would type it.
+pub fn command_line(command: &Command, args: &[Bytes]) -> String {
+    let mut typed = match command {
+        Command::Shell(line) => vec![line.to_text()],
+        Command::Argv(words) => words.iter().map(quoted).collect(),
+    };
+    typed.extend(args.iter().map(quoted));
+    typed.join(" ")
+}
+
+/// Prints the launcher and the first lines of the command, without wrapping them, so that a reader can copy them.
+pub fn print_command(out: &mut Output, definition: &JobDefinition, args: &[Bytes]) -> Written {
+    const MAX_LINES: usize = 8;
+    if !definition.launcher.is_empty() {
+        let launcher: Vec<String> = definition.launcher.iter().map(quoted).collect();
+        out.fact("launcher", &safe_line(&launcher.join(" ")))?;
+    }
+    let text = command_line(&definition.command, args);
+    let lines: Vec<&str> = text.trim().lines().collect();
+    for (index, line) in lines.iter().take(MAX_LINES).enumerate() {
+        let word = if index == 0 { "command" } else { "" };
+        out.line(format!("  {word:<9} {}", safe_line(line)))?;
+    }
+    if lines.len() > MAX_LINES {
+        out.fact("", &format!("… {}", counted(lines.len() - MAX_LINES, "more line")))?;
+    }
+    Ok(())
+}
+
+/// A word as a person would type it in a shell.
+pub fn quoted(word: &Bytes) -> String {
+    shell_word(&word.to_text())
+}
+
+/// Prints a retry policy in a few lines.
+pub fn print_policy(out: &mut Output, policy: &RetryPolicy) -> Written {
+    if !policy.retryable {
+        return out.fact("retries", "none: retryable = false, exactly one attempt");
+    }
+    match policy.max_attempts() {
+        1 => out.fact("retries", "none: one attempt")?,
+        max => out.fact("retries", &format!("{max} attempts, {}", backoff_text(&policy.backoff)))?,
+    }
+    let list = |codes: &[CodePattern]| codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if let Some(codes) = &policy.auto_retry_for {
+        out.fact("", &format!("only for {}", list(codes)))?;
+    }
+    if !policy.never_retry_for.is_empty() {
+        out.fact("", &format!("never for {}", list(&policy.never_retry_for)))?;
+    }
+    Ok(())
+}
+
+fn backoff_text(backoff: &Backoff) -> String {
+    let strategy = match &backoff.strategy {
+        Strategy::Exponential { initial, multiplier, max } => {
+            format!("exponential from {initial}, ×{multiplier}, at most {max}")
+        }
+        Strategy::Linear { delay, max } => format!("linear by {delay}, at most {max}"),
+        Strategy::Constant { delay } => format!("{delay} apart"),
+        Strategy::List { delays, repeat_last } => {
+            let delays = delays.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            if *repeat_last { format!("after {delays}, …") } else { format!("after {delays}") }
+        }
+    };
+    match backoff.jitter {
+        Jitter::Fraction(fraction) if fraction > 0.0 => format!("{strategy}, jitter ±{}%", fraction * 100.0),
+        Jitter::Absolute(Millis(ms)) if ms > 0 => format!("{strategy}, jitter ±{}", Millis(ms)),
+        _ => strategy,
+    }
+}
+
+/// Warns about jobs that are about to run although the job file has changed their definition since, and says how to get
+/// the present one. Silent if the job file cannot be read.
+pub fn warn_of_changed<'a>(global: &Global, jobs: impl Iterator<Item = &'a JobRow>, dry_run: bool) {
+    let Some(present) = Present::read(global) else { return };
+    let mut of_name: BTreeMap<&str, (Vec<&JobRow>, Vec<String>)> = BTreeMap::new();
+    for job in jobs {
+        let keys = present.changed_keys(job);
+        if !keys.is_empty() {
+            let (stale, all) = of_name.entry(&job.definition.name).or_default();
+            stale.push(job);
+            all.extend(keys);
+        }
+    }
+    for (name, (stale, mut keys)) in of_name {
+        keys.sort_unstable();
+        keys.dedup();
+        let (subject, id) = match stale.as_slice() {
+            [job] => (format!("job {} keeps the definition of its enqueue", job.id), job.id.to_string()),
+            jobs => (
+                format!("{} of {name} keep the definition of their enqueue", counted(jobs.len(), "job")),
+                "ID".into(),
+            ),
+        };
+        // `retry --redefine` takes no pending job. After a real `retry` these jobs are pending, so they must be
+        // cancelled first.
+        let waits = !dry_run || stale.iter().any(|job| !job.state.is_final());
+        let cancel = if waits { format!("runner cancel {id}, then ") } else { String::new() };
+        let (keys, path) = (keys.join(", "), locate::display(&present.file.path));
+        warn(&format!(
+            "{subject}; {name} in {path} has changed since ({keys}); to take the present one: {cancel}runner retry {id} --redefine"
+        ));
+    }
+}
+
+/// The job file as it is now, to compare the definitions of jobs with.
+pub struct Present {
+    file: JobFile,
+    changed_at: Timestamp,
+}
+
+impl Present {
+    /// None if the job file cannot be read.
+    pub fn read(global: &Global) -> Option<Self> {
+        let file = locate::job_file(global).ok()?;
+        Some(Self { changed_at: changed_at(&file)?, file })
+    }
+
+    /// The keys in which the definition of a job that may run again has changed since its enqueue.
+    pub fn changed_keys(&self, job: &JobRow) -> Vec<String> {
+        match self.file.job(&job.definition.name) {
+            // A job that was enqueued after the last change can differ from the file only by the options of its
+            // `enqueue`.
+            Some(declared)
+                if job.enqueued_at <= self.changed_at
+                    && may_run_again(job)
+                    && belongs_to(&self.file, job, &declared.definition) =>
+            {
+                differences(&job.definition, &declared.definition)
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Whether the job may still be started with the definition of its enqueue.
+const fn may_run_again(job: &JobRow) -> bool {
+    matches!(job.state, JobState::Pending | JobState::Dead | JobState::Cancelled)
+}
+
+/// Whether the job most likely comes from this job file. If the file gives the job no `cwd`, a job that ran outside of
+/// the file's directory comes from another file.
+fn belongs_to(file: &JobFile, job: &JobRow, declared: &JobDefinition) -> bool {
+    let of_file = file.path.parent().map(|folder| Bytes::from(folder.as_os_str()));
+    let is_default = |definition: &JobDefinition| of_file.as_ref() == Some(&definition.cwd);
+    !job.definition.ad_hoc
+        && (job.definition.cwd == declared.cwd || is_default(&job.definition) || !is_default(declared))
+}
+
+/// The time of the file's last change. This is the ctime, because `cp -p` keeps the modification time of an older file.
+fn changed_at(file: &JobFile) -> Option<Timestamp> {
+    let found = fs::metadata(&file.path).ok()?;
+    Some(Timestamp(found.ctime().checked_mul(1_000)?.checked_add(found.ctime_nsec() / 1_000_000)?))
+}
+
+/// The job file keys in which two definitions differ.
+fn differences(old: &JobDefinition, new: &JobDefinition) -> Vec<String> {
+    let (old, new) = (keys(old), keys(new));
+    old.keys().chain(new.keys()).filter(|key| old.get(*key) != new.get(*key)).cloned().collect()
+}
+
+/// The values of a definition by their job file keys.
+fn keys(definition: &JobDefinition) -> Map<String, Value> {
+    let Ok(Value::Object(mut keys)) = serde_json::to_value(definition) else { return Map::new() };
+    if let Some(Value::Object(policy)) = keys.remove("policy") {
+        keys.extend(policy);
+    }
+    let exit = keys.remove("exit").unwrap_or_default();
+    keys.insert("exit_codes".to_owned(), exit);
+    keys
+}

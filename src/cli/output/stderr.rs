@@ -1,0 +1,85 @@
+//! Standard error: warnings and errors, and a progress bar where it is a terminal.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::style::{ascii_only, can_move_cursor};
+use crate::cli::args::Global;
+use crate::text::{hanging_indent, safe_block};
+
+/// Prints a warning or a note.
+pub fn warn(words: &str) {
+    print_error(words, None);
+}
+
+/// Prints an error. On a terminal it is broken between words, but a message that has lines of its own stays as it is: it
+/// may show a job file with carets under the mistakes.
+pub fn print_error(message: &str, hint: Option<&str>) {
+    // The message may contain names and paths from anywhere.
+    let (message, hint) = (&*safe_block(message), hint.map(safe_block));
+    let stderr = Term::stderr();
+    let width = if stderr.is_term() { stderr.size().1.into() } else { usize::MAX };
+    let mut lines = if message.contains('\n') {
+        vec![format!("runner: {message}")]
+    } else {
+        hanging_indent("runner: ", message, width)
+    };
+    lines.extend(hint.iter().flat_map(|hint| hanging_indent("hint: ", hint, width)));
+    // A failure cannot be reported anywhere.
+    let _ = io::stderr().write_all((lines.join("\n") + "\n").as_bytes());
+}
+
+/// Is standard error a terminal on which bars can be drawn?
+pub fn can_draw() -> bool {
+    io::stderr().is_terminal() && can_move_cursor()
+}
+
+/// A bar appears only after this time, because shorter work needs none.
+const SHOW_AFTER: Duration = Duration::from_millis(300);
+
+pub struct Bar {
+    /// None if none can be drawn, or with `-q`.
+    bar: Option<ProgressBar>,
+    /// When the work began; none once the bar is shown.
+    hidden_since: Option<Instant>,
+}
+
+impl Bar {
+    /// A bar with these words behind it, in which `{pos}` and `{len}` stand for numbers.
+    pub fn new(global: &Global, words: &str) -> Self {
+        if global.quiet || !can_draw() {
+            return Self { bar: None, hidden_since: None };
+        }
+        let template = format!("{{bar:24}} {words}, {{eta}} left");
+        let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style = if ascii_only() { style.progress_chars("#>-") } else { style };
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+        Self { bar: Some(bar.with_style(style)), hidden_since: Some(Instant::now()) }
+    }
+
+    /// Is the bar shown, or about to be?
+    pub const fn is_visible(&self) -> bool {
+        self.bar.is_some()
+    }
+
+    pub fn set(&mut self, done: u64, all: u64) {
+        let Some(bar) = &self.bar else { return };
+        bar.set_length(all);
+        bar.set_position(done);
+        if self.hidden_since.is_some_and(|since| since.elapsed() >= SHOW_AFTER) {
+            self.hidden_since = None;
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

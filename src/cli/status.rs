@@ -1,0 +1,234 @@
+//! The state of jobs and workers in words: why a job is in its state, what happens next, and how its worker is.
+
+use anyhow::Result;
+
+use crate::model::{DeadReason, ErrorCode, JobState, Phase};
+use crate::store::{BlockReason, DependencyState, JobRow, Store, UnmetDependency, Worker};
+use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
+use crate::worker::{Liveness, liveness};
+
+/// A worker that runs, or that died and was not recovered yet.
+pub struct WorkerStatus {
+    pub row: Worker,
+    pub liveness: Liveness,
+}
+
+impl WorkerStatus {
+    /// Does the worker hold its lock? A suspended worker does.
+    pub fn is_alive(&self) -> bool {
+        matches!(self.liveness, Liveness::Alive | Liveness::Suspended)
+    }
+
+    /// Does the worker start jobs now?
+    pub fn takes_jobs(&self) -> bool {
+        self.liveness == Liveness::Alive && !self.row.is_stopping
+    }
+
+    /// Does the worker start jobs of this queue now?
+    pub fn takes_from(&self, queue: &str) -> bool {
+        self.takes_jobs() && self.serves(queue)
+    }
+
+    /// Is the worker alive, and does it select this queue?
+    pub fn serves(&self, queue: &str) -> bool {
+        let selects = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));
+        self.is_alive() && selects
+    }
+}
+
+/// The worker that runs this job.
+pub fn worker_of<'a>(job: &JobRow, workers: &'a [WorkerStatus]) -> Option<&'a WorkerStatus> {
+    workers.iter().find(|worker| job.worker_id.as_ref() == Some(&worker.row.name))
+}
+
+/// Every worker that runs, or that died and was not recovered yet.
+pub fn worker_statuses(store: &Store) -> Result<Vec<WorkerStatus>> {
+    Ok(with_liveness(store, store.open_workers()?))
+}
+
+/// Looks at the lock of each worker to tell whether it is alive.
+pub fn with_liveness(store: &Store, workers: Vec<Worker>) -> Vec<WorkerStatus> {
+    let status = |row| WorkerStatus { liveness: liveness(store.file(), &row), row };
+    workers.into_iter().map(status).collect()
+}
+
+/// Says why a job is in its state, and what happens next.
+pub fn status_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String> {
+    match job.state {
+        JobState::Succeeded => {
+            let attempts = counted(job.attempts, "attempt");
+            vec![format!("done {} after {attempts}", relative_time(job.changed_at, now))]
+        }
+        JobState::Cancelled => vec![format!("cancelled {}", relative_time(job.changed_at, now))],
+        JobState::Dead => dead_text(job, now),
+        JobState::Running => running_text(job, workers, now),
+        JobState::Pending if job.phase == Some(Phase::Blocked) => vec![dependency_text(job)],
+        JobState::Pending => {
+            let mut lines = vec![due_text(job, now)];
+            lines.extend(blocker_text(job, workers, now));
+            lines
+        }
+    }
+}
+
+/// Says what happens to an unfinished job when it expires; none if nothing does.
+pub fn expiry_text(job: &JobRow, now: Timestamp) -> Option<String> {
+    let expiry = job.expires_at?;
+    let when = relative_time(expiry, now);
+    match job.state {
+        JobState::Pending => Some(format!("it dies (expired) unless it is started by then: {when}")),
+        JobState::Running if job.last_of_budget() < job.definition.policy.max_attempts() => {
+            Some(if expiry <= now {
+                format!("it is not retried: it expired {when}")
+            } else {
+                format!("it is not retried from its expiry on: {when}")
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Says whether an unfinished job has started, and if not, why: `job 1 has not started: no worker is running …`.
+pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> String {
+    let id = job.id;
+    if job.state == JobState::Running {
+        return match worker_trouble_text(job, workers) {
+            None => format!("job {id} is still running"),
+            Some(trouble) => format!("job {id} has started, but {trouble}"),
+        };
+    }
+    let why = if job.phase == Some(Phase::Blocked) {
+        format!("it {}", dependency_text(job))
+    } else {
+        blocker_text(job, workers, now).unwrap_or_else(|| due_text(job, now))
+    };
+    let started = if job.attempts == 0 { "has not started" } else { "has not started again" };
+    format!("job {id} {started}: {why}")
+}
+
+/// Says which job a blocked job waits for, and how to go on if that job will never succeed by itself.
+pub fn dependency_text(job: &JobRow) -> String {
+    let id = job.id;
+    match &job.root_dependency {
+        None => "waits for other jobs".to_owned(),
+        Some(UnmetDependency { id: dependency, job: None }) => {
+            format!("waits for job {dependency}, which was removed: runner cancel {id} gives up")
+        }
+        Some(UnmetDependency { id: dependency, job: Some(DependencyState { name, state, retryable }) }) => {
+            let waits = format!("waits for job {dependency} {name}, which is {state}");
+            let force = if *retryable { "" } else { " --force" };
+            match state {
+                JobState::Pending | JobState::Running | JobState::Succeeded => waits,
+                JobState::Dead | JobState::Cancelled => {
+                    format!("{waits}: runner retry {dependency}{force} goes on, runner cancel {id} gives up")
+                }
+            }
+        }
+    }
+}
+
+fn due_text(job: &JobRow, now: Timestamp) -> String {
+    let when = relative_time(job.run_at, now);
+    if job.phase != Some(Phase::Retrying) {
+        return format!("due {when}");
+    }
+    let last = job.last_error_code.as_ref().map_or("its last attempt", ErrorCode::as_str);
+    let (next, max_attempts) = (job.attempts_used.saturating_add(1), job.definition.policy.max_attempts());
+    format!("{last} is retried: attempt {next} of {max_attempts} {when}")
+}
+
+/// Says why a pending job would not start even if it were due, and why a job that is due has not started.
+fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Option<String> {
+    let queue = &job.definition.queue;
+    if job.block_reason == Some(BlockReason::Paused) {
+        return Some(format!("queue {queue} is paused; runner resume {queue} opens it"));
+    }
+    if let Some(why) = no_worker_text(queue, workers) {
+        return Some(why);
+    }
+    let slot = || format!("it starts as soon as a worker has a free slot for queue {queue}");
+    (job.phase == Some(Phase::Ready)).then(|| limit_text(job, now).unwrap_or_else(slot))
+}
+
+/// Says which limit of its queue holds the job back.
+fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
+    let queue = &job.definition.queue;
+    match job.block_reason? {
+        BlockReason::Paused => None,
+        BlockReason::Full(most) => Some(format!(
+            "queue {queue} is at its limit: max_running {most}; the next job starts when an attempt ends"
+        )),
+        BlockReason::Paced(rate, next) => {
+            let when = relative_time(next, now);
+            Some(format!("queue {queue} is at its limit: rate {rate}; its next start is {when}"))
+        }
+    }
+}
+
+/// Says why no worker starts the jobs of this queue, and what to do about it; none if one does.
+pub fn no_worker_text(queue: &str, workers: &[WorkerStatus]) -> Option<String> {
+    let mut serving = workers.iter().filter(|worker| worker.serves(queue));
+    let (what, next) = match serving.clone().find(|worker| worker.liveness == Liveness::Suspended) {
+        _ if serving.clone().any(|worker| worker.takes_from(queue)) => return None,
+        Some(suspended) => ("suspended", format!("kill -CONT {} lets it go on", suspended.row.pid)),
+        None if serving.next().is_some() => ("stopping", "runner work starts another".to_owned()),
+        None => {
+            return Some(format!("no worker is running for queue {queue}; runner work starts one"));
+        }
+    };
+    Some(format!("the worker of queue {queue} is {what} and starts nothing; {next}"))
+}
+
+fn running_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String> {
+    let worker = job.worker_id.as_deref().unwrap_or("unknown");
+    let attempt = format!("attempt {} of {}", job.last_of_budget(), job.definition.policy.max_attempts());
+    let since = job.running_since().unwrap_or(now);
+    let mut lines = vec![if worker_of(job, workers).is_some_and(WorkerStatus::is_alive) {
+        format!("{attempt} has taken {} so far, in worker {worker}", human_duration(now.since(since)))
+    } else {
+        format!("{attempt} started {} in worker {worker}", relative_time(since, now))
+    }];
+    if job.cancel_requested_at.is_some() {
+        lines.push("it has been asked to end, and will be cancelled".to_owned());
+    }
+    lines.extend(worker_trouble_text(job, workers));
+    lines
+}
+
+/// Says what is wrong with the worker of a running job; none if the worker is well, or the job does not run.
+pub fn worker_trouble_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
+    if job.state != JobState::Running {
+        return None;
+    }
+    match worker_of(job, workers).map(|worker| (worker.liveness, &worker.row.db)) {
+        Some((Liveness::Alive, _)) => None,
+        Some((Liveness::Suspended, _)) => {
+            Some("its worker is suspended: timeouts and cancels wait for it".to_owned())
+        }
+        Some((Liveness::OfOriginal, original)) => Some(format!(
+            "its worker works on {}, of which this database is a copy; the next runner work records the attempt \
+             here as lost and leaves its processes alone",
+            safe_line(&original.display().to_string()),
+        )),
+        Some((Liveness::Dead, _)) | None => {
+            Some("its worker died; the next runner work ends what is left of the attempt".to_owned())
+        }
+    }
+}
+
+fn dead_text(job: &JobRow, now: Timestamp) -> Vec<String> {
+    let reason = job.dead_reason.unwrap_or(DeadReason::AttemptsExhausted);
+    let code = job.error_code.as_ref().map_or("", ErrorCode::as_str);
+    let (because, when) = (reason.because(), relative_time(job.changed_at, now));
+    let mut lines = vec![format!("{code}, {reason}: {because}, {when}")];
+    lines.extend(job.last_message.as_deref().map(safe_line));
+    lines.extend(resolution_text(job, now));
+    lines
+}
+
+/// Says when the job was resolved, with the note that was left then.
+fn resolution_text(job: &JobRow, now: Timestamp) -> Option<String> {
+    let when = relative_time(job.resolved_at?, now);
+    let note = job.resolution.as_deref().map(|note| format!(": {}", safe_line(note))).unwrap_or_default();
+    Some(format!("resolved {when}{note}"))
+}

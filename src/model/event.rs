@@ -1,0 +1,246 @@
+//! The events of a worker: what its logs tell, and what the store returns of each change it has committed.
+//!
+//! As JSON an event is an object with its name under `event`: a line of `runner work --log json`.
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::{Attempt, CANCELLED, DeadReason, EXPIRED, JobState, WORKER_CRASHED};
+use crate::text::{Timestamp, rfc3339};
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    WorkerStarted {
+        worker_id: String,
+        slots: usize,
+        /// None: every queue.
+        queues: Option<Vec<String>>,
+        db: String,
+    },
+    JobStarted {
+        job_id: i64,
+        name: String,
+        attempt: u32,
+        max_attempts: u32,
+        pid: i32,
+        #[serde(skip)]
+        attempt_in_budget: u32,
+    },
+    /// The worker of an attempt died, or the attempt's end came too late to count.
+    AttemptLost(UnseenEnd),
+    /// A pending job expired.
+    #[serde(rename = "job_dead")]
+    JobExpired(UnseenEnd),
+    /// A job was cancelled between its claim and its start.
+    JobCancelled(UnseenEnd),
+    ScheduleFired {
+        job_id: i64,
+        name: String,
+        #[serde(serialize_with = "as_rfc3339")]
+        scheduled_for: Timestamp,
+    },
+    /// An unfinished job has the unique key of the schedule's job, so no job was enqueued for this time.
+    ScheduleSkipped {
+        /// Always null in JSON.
+        job_id: (),
+        name: String,
+        #[serde(serialize_with = "as_rfc3339")]
+        scheduled_for: Timestamp,
+    },
+    WorkerStopping {
+        message: String,
+        /// The number of attempts that still run.
+        running: usize,
+    },
+    WorkerStopped {
+        attempts: u64,
+        succeeded: u64,
+        dead: u64,
+    },
+    /// A message for people about the worker itself. The JSON log leaves it out.
+    #[serde(skip)]
+    Notice(String),
+    /// Comes once a second while the worker lives. The JSON log leaves it out.
+    #[serde(skip)]
+    Heartbeat {
+        /// The number of attempts that run in this worker.
+        running: usize,
+        /// The number of pending and running jobs; none if they could not be counted.
+        unfinished: Option<u64>,
+    },
+    /// An attempt is on record. Its JSON is named after the new state of the job.
+    #[serde(untagged)]
+    AttemptEnded(Box<RecordedAttempt>),
+}
+
+impl Event {
+    /// May another worker have something to start because of this?
+    pub fn may_create_work(&self) -> bool {
+        match self {
+            // The job is retried, its alert was enqueued, or a dependent has no unmet dependency left.
+            Self::AttemptEnded(ended) => {
+                ended.unblocks || matches!(ended.attempt.next_state, JobState::Pending | JobState::Dead)
+            }
+            // The job may have an alert.
+            Self::JobExpired(_) | Self::ScheduleFired { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Is this about an attempt that has ended?
+    pub fn ends_attempt(&self) -> bool {
+        matches!(self, Self::AttemptEnded(_) | Self::AttemptLost(_))
+    }
+}
+
+/// An attempt as the history has it, and the facts about its job that a reader of the log wants beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedAttempt {
+    pub attempt: Attempt,
+    pub name: String,
+    pub queue: String,
+    pub max_attempts: u32,
+    /// Because of this success, a dependent has no unmet dependency left.
+    pub unblocks: bool,
+}
+
+#[cfg(test)]
+impl RecordedAttempt {
+    /// Attempt 4 of job 7 failed, and the job is in this state now.
+    pub fn example(next_state: JobState) -> Self {
+        use super::{ErrorCode, Outcome};
+        use crate::text::Millis;
+        let is_retried = next_state == JobState::Pending;
+        let attempt = Attempt {
+            job_id: 7,
+            number: 4,
+            outcome: Outcome::Failed,
+            error_code: ErrorCode::parse("EXIT_3").ok(),
+            status: None,
+            message: Some("no space".to_owned()),
+            worker_id: "w".to_owned(),
+            started_at: Some(Timestamp(0)),
+            finished_at: Timestamp(1_000),
+            duration: Some(Millis(1_000)),
+            attempt_in_budget: 3,
+            next_state,
+            dead_reason: (next_state == JobState::Dead).then_some(DeadReason::AttemptsExhausted),
+            nominal_delay: None,
+            delay: is_retried.then_some(Millis(500)),
+            output_held_open: false,
+            spawn_failure: None,
+        };
+        let (name, queue) = ("nightly".to_owned(), "default".to_owned());
+        Self { attempt, name, queue, max_attempts: 3, unblocks: false }
+    }
+}
+
+impl Serialize for RecordedAttempt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let attempt = &self.attempt;
+        let event = match attempt.next_state {
+            JobState::Succeeded => "job_succeeded",
+            JobState::Dead => "job_dead",
+            JobState::Cancelled => "job_cancelled",
+            JobState::Pending | JobState::Running => "retry_scheduled",
+        };
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("event", event)?;
+        map.serialize_entry("job_id", &attempt.job_id)?;
+        map.serialize_entry("name", &self.name)?;
+        map.serialize_entry("attempt", &attempt.number)?;
+        map.serialize_entry("max_attempts", &self.max_attempts)?;
+        map.serialize_entry("outcome", &attempt.outcome)?;
+        map.serialize_entry("duration_ms", &attempt.duration)?;
+        map.serialize_entry("error_code", &attempt.error_code)?;
+        map.serialize_entry("message", &attempt.message)?;
+        if let Some(reason) = attempt.dead_reason {
+            map.serialize_entry("dead_reason", &reason)?;
+        }
+        if let Some(delay) = attempt.delay {
+            map.serialize_entry("delay_ms", &delay)?;
+            map.serialize_entry("next_retry_at", &attempt.next_retry_at().map(rfc3339))?;
+        }
+        map.end()
+    }
+}
+
+/// The end of an attempt that nobody saw, or of a job without a further attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnseenEnd {
+    pub job_id: i64,
+    /// None where the job may be gone.
+    pub name: Option<String>,
+    /// The number of the job's last attempt, if it had any.
+    pub attempt: Option<u32>,
+    /// Always null in JSON: each end has this key, and nobody measured this one.
+    duration_ms: (),
+    error_code: &'static str,
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dead_reason: Option<DeadReason>,
+    #[serde(skip)]
+    pub queue: Option<String>,
+}
+
+impl UnseenEnd {
+    fn new(job_id: i64, error_code: &'static str) -> Self {
+        Self {
+            job_id,
+            name: None,
+            attempt: None,
+            duration_ms: (),
+            error_code,
+            message: None,
+            dead_reason: None,
+            queue: None,
+        }
+    }
+
+    /// The job ended while it was pending, after this many attempts.
+    fn pending(job_id: i64, name: String, queue: String, attempts: u32, error_code: &'static str) -> Self {
+        let attempt = (attempts > 0).then_some(attempts);
+        Self { name: Some(name), queue: Some(queue), attempt, ..Self::new(job_id, error_code) }
+    }
+}
+
+impl Event {
+    /// A pending job expired after this many attempts.
+    pub fn expired(job_id: i64, name: String, queue: String, attempts: u32) -> Self {
+        let end = UnseenEnd::pending(job_id, name, queue, attempts, EXPIRED);
+        Self::JobExpired(UnseenEnd { dead_reason: Some(DeadReason::Expired), ..end })
+    }
+
+    /// A job was cancelled between its claim and its start, after this many attempts.
+    pub fn cancelled(job_id: i64, name: String, queue: String, attempts: u32) -> Self {
+        Self::JobCancelled(UnseenEnd::pending(job_id, name, queue, attempts, CANCELLED))
+    }
+
+    /// The worker of this attempt died. What was decided about the job is an event of its own.
+    pub fn lost(recorded: &RecordedAttempt) -> Self {
+        let RecordedAttempt { attempt, name, queue, .. } = recorded;
+        Self::AttemptLost(UnseenEnd {
+            name: Some(name.clone()),
+            attempt: Some(attempt.number),
+            message: Some(attempt.message.clone().unwrap_or_default()),
+            queue: Some(queue.clone()),
+            ..UnseenEnd::new(attempt.job_id, WORKER_CRASHED)
+        })
+    }
+
+    /// An attempt ended after the job was taken from its worker.
+    pub fn late(job_id: i64, attempt: u32) -> Self {
+        let message = "its end came too late: another worker had dealt with it".to_owned();
+        Self::AttemptLost(UnseenEnd {
+            attempt: Some(attempt),
+            message: Some(message),
+            ..UnseenEnd::new(job_id, WORKER_CRASHED)
+        })
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn as_rfc3339<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&rfc3339(*time))
+}

@@ -1,0 +1,168 @@
+//! Decides, during trouble that passes, how much the worker may do, when it tries again, and whether people are told. Pure.
+//!
+//! The machine may lack descriptors, memory or threads for one more attempt; then fewer attempts run for a second. Or the
+//! database may be full or busy; then no turn is run until the next try. A shortage need not be remembered while the
+//! database cannot be written, because no job is started then.
+
+use std::time::{Duration, Instant};
+
+/// How long fewer attempts run after a shortage.
+const CAP_TIME: Duration = Duration::from_secs(1);
+/// How often a shortage that lasts is reported.
+const SHORTAGE_REPORT_INTERVAL: Duration = Duration::from_mins(1);
+/// The time between two tries to write while a result waits to be written.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// The time between two tries on a full disk while no result waits.
+const FULL_DISK_PROBE: Duration = Duration::from_mins(1);
+/// The number of times that a stopping worker that runs nothing tries to write its results.
+const LAST_TRIES: u32 = 3;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trouble {
+    state: State,
+    shortage_reported_at: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    None,
+    /// The machine ran short: no more than `cap` attempts run at once.
+    Shortage { cap: usize, until: Instant },
+    /// The database could not be written, although nothing is broken.
+    Store { retry_at: Instant, last_tries: u32 },
+}
+
+impl Trouble {
+    /// The machine had no room for more than `running` attempts. True if that is to be reported.
+    pub(super) fn shortage(&mut self, now: Instant, running: usize) -> bool {
+        if !matches!(self.state, State::Store { .. }) {
+            self.state = State::Shortage { cap: running, until: now + CAP_TIME };
+        }
+        let is_reported = self.shortage_reported_at.is_none_or(|at| now >= at + SHORTAGE_REPORT_INTERVAL);
+        if is_reported {
+            self.shortage_reported_at = Some(now);
+        }
+        is_reported
+    }
+
+    /// A transaction failed. True if that is to be reported: the first time.
+    pub(super) fn store_failed(&mut self, now: Instant, may_wait_long: bool) -> bool {
+        let retry_at = now + if may_wait_long { FULL_DISK_PROBE } else { RETRY_PAUSE };
+        match &mut self.state {
+            State::Store { retry_at: next, .. } => {
+                *next = retry_at;
+                false
+            }
+            state => {
+                *state = State::Store { retry_at, last_tries: 0 };
+                true
+            }
+        }
+    }
+
+    /// A stopping worker that runs nothing failed to write its results. True after the last try.
+    pub(super) fn gives_up(&mut self) -> bool {
+        match &mut self.state {
+            State::Store { last_tries, .. } => {
+                *last_tries += 1;
+                *last_tries > LAST_TRIES
+            }
+            _ => false,
+        }
+    }
+
+    /// A result waits to be written, so the next try comes soon.
+    pub(super) fn retry_soon(&mut self, now: Instant) {
+        if let State::Store { retry_at, .. } = &mut self.state {
+            *retry_at = (*retry_at).min(now + RETRY_PAUSE);
+        }
+    }
+
+    /// A transaction succeeded. True if that is to be reported, because its failure was.
+    pub(super) fn store_works(&mut self) -> bool {
+        let was_store = matches!(self.state, State::Store { .. });
+        if was_store {
+            self.state = State::None;
+        }
+        was_store
+    }
+
+    /// How many of this many slots may be used.
+    pub(super) fn cap(&self, slots: usize) -> usize {
+        match self.state {
+            State::Shortage { cap, .. } => cap.min(slots),
+            State::None | State::Store { .. } => slots,
+        }
+    }
+
+    /// May a transaction be tried now?
+    pub(super) fn allows_turn(&self, now: Instant) -> bool {
+        !matches!(self.state, State::Store { retry_at, .. } if retry_at > now)
+    }
+
+    /// When the cap is lifted, or the next transaction is tried.
+    pub(super) fn until(&self) -> Option<Instant> {
+        match self.state {
+            State::None => None,
+            State::Shortage { until, .. } => Some(until),
+            State::Store { retry_at, .. } => Some(retry_at),
+        }
+    }
+
+    /// Lifts the cap if its time is over.
+    pub(super) fn pass(&mut self, now: Instant) {
+        if matches!(self.state, State::Shortage { until, .. } if until <= now) {
+            self.state = State::None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortage_caps_for_a_second_and_is_reported_once_a_minute() {
+        let now = Instant::now();
+        let mut trouble = Trouble::default();
+        assert_eq!(trouble.cap(4), 4);
+        assert!(trouble.shortage(now, 2));
+        assert!(!trouble.shortage(now, 1));
+        assert!(trouble.allows_turn(now));
+        trouble.pass(now);
+        assert_eq!((trouble.cap(4), trouble.until()), (1, Some(now + CAP_TIME)));
+        trouble.pass(now + CAP_TIME);
+        assert_eq!((trouble.cap(4), trouble.until()), (4, None));
+        assert!(trouble.shortage(now + SHORTAGE_REPORT_INTERVAL, 1));
+    }
+
+    #[test]
+    fn store_trouble_is_reported_once_and_a_result_is_tried_every_second() {
+        let now = Instant::now();
+        let mut trouble = Trouble::default();
+        assert!(!trouble.store_works());
+        assert!(trouble.store_failed(now, true));
+        assert!(!trouble.allows_turn(now) && trouble.until() == Some(now + FULL_DISK_PROBE));
+        trouble.retry_soon(now);
+        assert_eq!(trouble.until(), Some(now + RETRY_PAUSE));
+        assert!(trouble.allows_turn(now + RETRY_PAUSE));
+        assert!(!trouble.store_failed(now, false));
+        assert_eq!([0; 4].map(|_| trouble.gives_up()), [false, false, false, true]);
+        assert!(trouble.store_works());
+        assert!(trouble.allows_turn(now));
+    }
+
+    #[test]
+    fn a_shortage_does_not_hide_that_the_database_cannot_be_written() {
+        let now = Instant::now();
+        let mut trouble = Trouble::default();
+        trouble.shortage(now, 2);
+        assert!(trouble.store_failed(now, false));
+        trouble.shortage(now, 1);
+        trouble.pass(now + CAP_TIME);
+        assert!(!trouble.allows_turn(now));
+        assert!(trouble.store_works());
+        assert_eq!(trouble.cap(4), 4);
+    }
+}

@@ -1,0 +1,152 @@
+//! Pipes, links, logs and triggers that somebody has put beside or into a database do no harm, and nothing waits for them.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use crate::support::{NOBODY, Sandbox, Sql, is_root};
+
+/// What looks, what writes, and what works.
+const VERBS: [&str; 6] =
+    ["inspect", "inspect workers", "enqueue -- true", "work --drain", "doctor", "backup copy.db"];
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+impl Sandbox {
+    fn make_fifo(&self, name: &str) {
+        let _ = fs::remove_file(self.path(name));
+        self.program("mkfifo").arg(name).run().ok();
+    }
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_holds_nothing_up() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    for suffix in ["-wal", "-journal", "-shm"] {
+        let name = format!("runner.db{suffix}");
+        sandbox.make_fifo(&name);
+        for line in VERBS {
+            let said = format!("{} is not a regular file", sandbox.path(&name).display());
+            sandbox.run(line).exits(74).prints("").says(&said);
+        }
+        fs::remove_file(sandbox.path(&name)).unwrap();
+    }
+    // In the place of a worker's file.
+    let job = sandbox.add_line("--retryable false", "echo $$ > pid; exec sleep 60");
+    let worker = sandbox.worker("--queue default");
+    sandbox.pid_of("pid");
+    let names = names(&sandbox.path("runner.db.run"));
+    let lock = names
+        .iter()
+        .find(|name| Path::new(name).extension() == Some("lock".as_ref()) && *name != "create.lock");
+    let lock = format!("runner.db.run/{}", lock.expect("the lock of a worker"));
+    worker.kill();
+    sandbox.make_fifo(&lock);
+    for line in ["inspect", "inspect workers", "enqueue -- true"] {
+        sandbox.run(line).ok();
+    }
+    sandbox.run("work -j1 --drain").exits(1);
+    assert_eq!(sandbox.job(job)["state"], "dead");
+    sandbox.run("doctor").ok();
+    sandbox.make_fifo("runner.db.run/create.lock");
+    sandbox.run("backup copy.db").exits(74).says("it is not a regular file");
+    // In the place of the folder.
+    fs::remove_dir_all(sandbox.path("runner.db.run")).unwrap();
+    sandbox.make_fifo("runner.db.run");
+    for line in VERBS {
+        sandbox.run(line).exits(77).prints("").says("runner.db.run: it is no directory");
+    }
+    sandbox.make_fifo("new.db.run");
+    sandbox.run("--db new.db enqueue -- true").exits(77).says("new.db.run: it is no directory");
+}
+
+#[test]
+fn a_trigger_that_came_with_a_file_runs_nothing() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.run("backup copy.db").ok();
+    let evil =
+        "CREATE TRIGGER evil AFTER UPDATE ON jobs BEGIN UPDATE jobs SET priority = 7 WHERE id = NEW.id; END";
+    Sql::open(&sandbox.path("copy.db")).run(evil);
+    for line in VERBS {
+        let ran = sandbox.run(&format!("--db copy.db {line}"));
+        ran.exits(74).prints("").says("somebody has added the trigger \"evil\"");
+    }
+    sandbox.run("restore copy.db").exits(74).says("evil").says("hint: name another file");
+    sandbox.run("doctor").ok();
+    Sql::open(&sandbox.path("copy.db")).run("DROP TRIGGER evil");
+    sandbox.run("restore copy.db").ok();
+}
+
+#[test]
+fn a_restore_follows_no_planted_link() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.run("backup copy.db").ok();
+    fs::create_dir(sandbox.path("elsewhere")).unwrap();
+    symlink("elsewhere/taken.db", sandbox.path("runner.db.replaced-1")).unwrap();
+    symlink("elsewhere/taken.db", sandbox.path("runner.db.replaced-2-wal")).unwrap();
+    sandbox.run("restore copy.db").ok().shows("runner.db.replaced-3");
+    assert_eq!(names(&sandbox.path("elsewhere")), [""; 0]);
+    assert!(fs::symlink_metadata(sandbox.db()).unwrap().is_file());
+    sandbox.run("--db runner.db.replaced-3 inspect 1").ok();
+}
+
+#[test]
+fn a_backup_into_a_shared_folder_is_the_copy_and_nothing_else() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("--name mine -- true");
+    // The log of another database, which SQLite would believe if a draft lay beside it.
+    sandbox.run("--db evil.db enqueue --name evil -- true").ok();
+    let keeper = Sql::open(&sandbox.path("evil.db"));
+    keeper.number("SELECT count(*) FROM jobs");
+    sandbox.run("--db evil.db enqueue --name evil -- true").ok();
+    let log = fs::read(sandbox.path("evil.db-wal")).unwrap();
+    assert!(!log.is_empty());
+    sandbox.write("shared/copy.db-wal", &log);
+    if is_root() {
+        sandbox.own("shared", NOBODY, 0o777);
+        sandbox.own("shared/copy.db-wal", NOBODY, 0o666);
+    }
+    // One that is likely to lie on another file system.
+    let far = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let is_far = fs::metadata(far.path()).unwrap().dev() != fs::metadata(sandbox.dir()).unwrap().dev();
+    if !is_far {
+        eprintln!("not tested: a backup to another file system");
+    }
+    for (place, others) in [(sandbox.path("shared"), vec!["copy.db-wal"]), (far.path().to_owned(), vec![])] {
+        let target = place.join("copy.db");
+        let call = sandbox.program("sh").arg("-c").arg("umask 0; exec \"$0\" backup \"$1\"");
+        call.arg(env!("CARGO_BIN_EXE_runner")).arg(&target).run().ok();
+        assert_eq!(mode(&target), 0o600);
+        assert_eq!(fs::symlink_metadata(&target).unwrap().nlink(), 1);
+        let mut left = names(&place);
+        left.retain(|name| name != "copy.db");
+        assert_eq!(left, others);
+        fs::copy(&target, sandbox.path("taken.db")).unwrap();
+        let job = sandbox.run("--db taken.db inspect 1 --json").ok().json();
+        assert_eq!(job["name"], "mine");
+        // A link is as good as a file: it is left as it is.
+        fs::remove_file(&target).unwrap();
+        symlink(sandbox.path("precious"), &target).unwrap();
+        sandbox.call("backup").arg(&target).run().exits(73);
+        assert!(!sandbox.path("precious").exists());
+    }
+    assert_eq!(names(&sandbox.path("runner.db.run")), ["create.lock"]);
+}
+
+#[test]
+fn a_job_file_that_init_writes_is_the_callers_own_whatever_the_umask() {
+    let sandbox = Sandbox::empty();
+    let call = sandbox.program("sh").arg("-c").arg("umask 0; exec \"$0\" init");
+    call.arg(env!("CARGO_BIN_EXE_runner")).run().ok();
+    assert_eq!(mode(&sandbox.path("jobs.toml")), 0o644);
+}

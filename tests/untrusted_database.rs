@@ -1,0 +1,124 @@
+//! A database that somebody else may have written is not used, because its jobs would run as the caller.
+//!
+//! Played with real user ids, which needs root.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::{Call, NOBODY, Sandbox, is_root};
+
+const VERBS: [&str; 15] = [
+    "inspect",
+    "inspect 1",
+    "logs 1",
+    "explain 1",
+    "doctor",
+    "enqueue -- true",
+    "enqueue --dry-run -- true",
+    "work --drain",
+    "retry 1",
+    "cancel 1",
+    "pause q",
+    "wait 1",
+    "prune --dry-run",
+    "backup copy.db",
+    "restore good.db",
+];
+
+/// A sandbox with one job in `shared/runner.db` and a copy of it in `good.db`, and a program that every user may start.
+fn sandbox() -> Option<(Sandbox, String)> {
+    if !is_root() {
+        eprintln!("skipped: only root can act as two users");
+        return None;
+    }
+    let sandbox = Sandbox::empty();
+    sandbox.own("", 0, 0o755);
+    sandbox.run("--db shared/runner.db enqueue -- true").ok();
+    sandbox.run("--db shared/runner.db backup good.db").ok();
+    let program = sandbox.program_for_all();
+    Some((sandbox, program))
+}
+
+impl Sandbox {
+    /// A call on the database in the shared folder, as this user.
+    fn shared(&self, program: &str, uid: u32, line: &str) -> Call {
+        let call = self.program(program).env("RUNNER_DB", self.path("shared/runner.db"));
+        line.split_whitespace().fold(call.run_by(uid), Call::arg)
+    }
+}
+
+#[test]
+fn every_verb_refuses_it_and_leaves_it_as_it_is() {
+    let Some((sandbox, program)) = sandbox() else { return };
+    let bytes = fs::read(sandbox.path("shared/runner.db")).unwrap();
+    for (folder, file, words) in [
+        ((0, 0o777), (0, 0o600), "its folder"),
+        ((0, 0o1777), (0, 0o600), "and others may create files there"),
+        ((NOBODY, 0o755), (0, 0o600), "belongs to user 65534, and not to you (user 0)"),
+        ((0, 0o755), (NOBODY, 0o666), "it (mode 666) belongs to user 65534, and not to you (user 0)"),
+        ((0, 0o755), (0, 0o602), "it (mode 602) belongs to user 0, and others may write to it"),
+    ] {
+        sandbox.own("shared", folder.0, folder.1);
+        sandbox.own("shared/runner.db", file.0, file.1);
+        for line in VERBS {
+            sandbox
+                .shared(&program, 0, line)
+                .run()
+                .exits(77)
+                .prints("")
+                .says(words)
+                .says("/runner/runner.db");
+        }
+        assert!(fs::read(sandbox.path("shared/runner.db")).unwrap() == bytes);
+    }
+    assert!(!sandbox.path("copy.db").exists());
+    // A group that shares a folder is trusted.
+    sandbox.own("shared", 0, 0o2775);
+    sandbox.own("shared/runner.db", 0, 0o660);
+    sandbox.shared(&program, 0, "inspect 1").run().ok();
+    // A user without rights is not told to become somebody.
+    let ran = sandbox.shared(&program, NOBODY, "inspect 1").run().exits(77);
+    assert!(!ran.stderr.contains("runuser"), "{ran}");
+    // A copy that others may have written is not restored.
+    sandbox.own("good.db", NOBODY, 0o644);
+    sandbox.shared(&program, 0, "restore good.db").run().exits(77).says("copy it into a folder of your own");
+}
+
+#[test]
+fn what_the_message_says_works_when_it_is_typed() {
+    let Some((sandbox, program)) = sandbox() else { return };
+    // None is made in a temporary folder either.
+    fs::create_dir(sandbox.path("tmp")).unwrap();
+    sandbox.own("tmp", 0, 0o1777);
+    for uid in [0, NOBODY] {
+        let enqueue = |db: &str| {
+            let call = sandbox.program(&program).arg("--db").arg(db).arg("enqueue").arg("--").arg("true");
+            call.run_by(uid).env("HOME", sandbox.path("tmp")).run()
+        };
+        let db = sandbox.path(&format!("tmp/{uid}.db"));
+        let ran = enqueue(db.to_str().unwrap()).exits(77);
+        assert!(!db.exists() && !db.with_extension("db.run").exists());
+        let (_, offered) = ran.stderr.split_once("--db ").expect("an offer");
+        let offered = offered.lines().next().unwrap().trim();
+        enqueue(offered).ok();
+        let folder = sandbox.path("tmp/runner");
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        // A folder that a neighbour made first is not used.
+        sandbox.own("tmp/runner", NOBODY - 1, 0o755);
+        enqueue(offered).exits(77).says("belongs to user 65533");
+        fs::remove_dir_all(folder).unwrap();
+    }
+    // Root becomes the owner.
+    for name in ["shared", "shared/runner.db.run"] {
+        sandbox.own(name, NOBODY, 0o700);
+    }
+    sandbox.own("shared/runner.db", NOBODY, 0o600);
+    let hint = sandbox.shared(&program, 0, "inspect 1").run().exits(77).stderr;
+    let (_, typed) = hint.split_once("act as its owner: ").expect("a command");
+    let (typed, _) = typed.split_once(" runner ...").expect("its end");
+    let words: Vec<_> = typed.split(' ').collect();
+    let call = words[1..].iter().fold(sandbox.program(words[0]), Call::arg);
+    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap());
+    let db = sandbox.path("shared/runner.db");
+    call.arg(&program).arg("--db").arg(db).arg("inspect").arg("1").env("PATH", path).run().ok();
+}
