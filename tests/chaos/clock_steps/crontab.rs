@@ -15,7 +15,7 @@ max_attempts = 2
 backoff = "10ms"
 
 [jobs.backup]
-command = "echo backup start >> log; [ ! -e broken ] || exit 3; sleep 0.2; echo backup end >> log"
+command = "echo backup start >> log; [ ! -e broken ] || exit 3; while [ -e held ]; do sleep 0.02; done; echo backup end >> log"
 unique_key = "backup"
 
 [jobs.sync]
@@ -100,11 +100,13 @@ fn a_crontab_runs_each_night_once_whatever_happens_to_clock_and_workers() {
     nights.set(2, -1_800);
     nights.set(2, 5);
     // The next night the workers are killed in the midst of the backup.
+    clock.sandbox().write("held", "");
     nights.set(3, -1);
     wait_until("the second backup", || count(clock, "backup", "running") == 1);
     for killed in workers {
         killed.kill();
     }
+    std::fs::remove_file(clock.sandbox().path("held")).expect("it was there");
     // After a night without a worker what was cut short is done again, and the later night is made up for.
     nights.set(5, 3_600);
     let last = worker();
