@@ -95,7 +95,9 @@ class Night:
                 (job, number, number, "failed" if code else "succeeded", code, status, self.worker, started, finished, span,
                  end, reason, delay, delay))
             if stderr:
-                self.sql.execute("INSERT INTO outputs VALUES (?, ?, x'', 0, 0, ?, ?, 0)", (job, number, stderr, len(stderr)))
+                self.sql.execute(
+                    "INSERT INTO outputs (job_id, number, stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted) "
+                    "VALUES (?, ?, x'', 0, 0, ?, ?, 0)", (job, number, stderr, len(stderr)))
             if delay:
                 run_at = finished + delay
         self.sql.execute(

@@ -25,10 +25,14 @@ fn page(sandbox: &Sandbox, options: &str) -> Finished {
 fn night(options: &[&str]) -> Sandbox {
     let sandbox = Sandbox::empty();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/night.py");
-    let call = sandbox.program("python3").arg(script).arg(sandbox.dir());
+    // Noon UTC of 2025-10-26. What the history holds depends on the hour at which it ends.
+    let call = sandbox.program("python3").arg(script).arg(sandbox.dir()).arg("--end").arg("1761480000");
     options.iter().fold(call.with_runner_on_path(), Call::arg).run().ok();
     sandbox
 }
+
+/// The times of a [`night`].
+const NIGHT: &str = "--since 2025-10-25T12:00:00Z --until 2025-10-26T12:00:00Z";
 
 /// These texts stand on the page in this order.
 #[track_caller]
@@ -141,9 +145,8 @@ fn filters_narrow_the_page_and_nothing_else_does() {
 #[test]
 fn times_are_local_with_their_zone_also_when_clocks_change() {
     // In the night before noon UTC of this day, Berlin went from UTC+02:00 to UTC+01:00.
-    let sandbox = night(&["--end", "1761480000"]);
-    let times = "--since 2025-10-25T12:00:00Z --until 2025-10-26T12:00:00Z";
-    let shown = sandbox.call(&format!("inspect --html {times}")).env("TZ", "Europe/Berlin").run().ok().stdout;
+    let sandbox = night(&[]);
+    let shown = sandbox.call(&format!("inspect --html {NIGHT}")).env("TZ", "Europe/Berlin").run().ok().stdout;
     let period = [
         "<time datetime=\"2025-10-25T14:00:00+02:00\">Sat 2025-10-25 14:00",
         "<time datetime=\"2025-10-26T13:00:00+01:00\">Sun 2025-10-26 13:00",
@@ -151,7 +154,7 @@ fn times_are_local_with_their_zone_also_when_clocks_change() {
         "<span style=\"left:62.5%\">04:00<",
     ];
     assert_order(&shown, &period);
-    page(&sandbox, &format!("--utc {times}")).shows("Sat 2025-10-25 12:00").shows("left:50.0%\">Sun 26<");
+    page(&sandbox, &format!("--utc {NIGHT}")).shows("Sat 2025-10-25 12:00").shows("left:50.0%\">Sun 26<");
 }
 
 #[test]
@@ -203,7 +206,7 @@ fn text_from_jobs_is_only_text() {
 fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
     let night = night(&[]);
     night.run("doctor").ok();
-    let shown = page(&night, "").shows("upload-offsite").shows("×3").shows("No route to host").stdout;
+    let shown = page(&night, NIGHT).shows("upload-offsite").shows("×3").shows("No route to host").stdout;
     assert!(!shown.contains("folded"));
     for page in [shown, page(&Sandbox::empty(), "").stdout, page(&many_kinds(), "").stdout] {
         let Some((frames, console)) = browse(&night, &page) else { return };
@@ -228,9 +231,9 @@ fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
 
 #[test]
 fn a_page_over_5000_jobs_folds_what_succeeded_and_stays_small() {
-    let few = page(&night(&["--jobs", "400"]), "").stdout;
+    let few = page(&night(&["--jobs", "400"]), NIGHT).stdout;
     assert!(!few.contains("folded") && few.matches("succeeded after").count() > 300);
-    let many = page(&night(&["--jobs", "5200"]), "");
+    let many = page(&night(&["--jobs", "5200"]), NIGHT);
     let many = many.shows("jobs: what succeeded is drawn folded by name, and each failure on its own").stdout;
     assert_eq!(many.matches("succeeded after").count(), 0);
     assert!(many.matches("failed CURL_TIMEOUT").count() > 100);
