@@ -1,15 +1,18 @@
--- The whole schema of a runner database, version 1; `runner` creates databases from this file. Times are integer
+-- The whole schema of a runner database, version 1.0; `runner` creates databases from this file. Times are integer
 -- milliseconds since the Unix epoch, UTC; durations are integer milliseconds. Read everything here with the sqlite3 shell
 -- as you like. Change things with `runner` only: the triggers protect the history from a mistake in the shell, but they do
 -- not protect a running worker from a job that changes under it.
 
 -- These bytes are "runj" in ASCII: the mark by which runner knows its own files.
 PRAGMA application_id = 0x72756e6a;
-PRAGMA user_version = 1;
+-- MAJOR * 1000 + MINOR. A later minor version only adds tables, indexes, and columns that are null or have a constant
+-- default, because older programs go on using the file. So nothing may depend on the number or the order of columns, and
+-- triggers, views and CHECKs stay as they are for as long as the major version does.
+PRAGMA user_version = 1000;
 
 -- Resolved job definitions, frozen at enqueue. Jobs of the same definition share one row.
 CREATE TABLE job_definitions (
-    id         INTEGER PRIMARY KEY,
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,   -- never reused, because workers keep definitions in memory
     hash       INTEGER NOT NULL,                    -- of the definition, to find an equal one; not unique
     definition TEXT NOT NULL CHECK (json_valid(definition))         -- command, environment, retry policy, exit codes …
 ) STRICT;
@@ -52,6 +55,9 @@ CREATE TABLE jobs (
     unmet_dependencies  INTEGER NOT NULL DEFAULT 0 CHECK (unmet_dependencies >= 0),     -- dependencies that have not succeeded
     scheduled_for       INTEGER,                    -- the time of the schedule that enqueued the job
     scheduled_offset    INTEGER,                    -- how far its zone was ahead of UTC then, in seconds
+    label               TEXT,                       -- tells it from other jobs of its name
+    task_hash           INTEGER,                    -- of name, label and arguments; null: no other job does the same again
+    needs_version       INTEGER NOT NULL DEFAULT 1000,      -- the version that brought all that its definition uses
     claimed_at          INTEGER AS (CASE WHEN state = 'running' THEN changed_at END) VIRTUAL,
     finished_at         INTEGER AS (CASE state WHEN 'succeeded' THEN changed_at WHEN 'dead' THEN changed_at
                             WHEN 'cancelled' THEN changed_at END) VIRTUAL,
@@ -66,12 +72,13 @@ CREATE TABLE jobs (
     CHECK (replaced_by IS NULL OR resolved_at IS NOT NULL),
     CHECK (expires_at >= run_at),                   -- an expired job is past due, too
     CHECK (unmet_dependencies = 0 OR (state <> 'running' AND state <> 'succeeded')),
-    CHECK ((scheduled_for IS NULL) = (scheduled_offset IS NULL))
+    CHECK ((scheduled_for IS NULL) = (scheduled_offset IS NULL)),
+    CHECK (length(label) BETWEEN 1 AND 200)
 ) STRICT;
 
 -- Pending jobs that are not blocked, in the order of claims. The index has every column that the search of a claim or a
 -- count reads, so that neither reads the jobs themselves.
-CREATE INDEX jobs_claimable ON jobs (queue, priority DESC, run_at, id, attempts, expires_at)
+CREATE INDEX jobs_claimable ON jobs (queue, priority DESC, run_at, id, attempts, expires_at, needs_version)
     WHERE state = 'pending' AND unmet_dependencies = 0;
 CREATE INDEX jobs_blocked ON jobs (queue, expires_at, unmet_dependencies) WHERE state = 'pending' AND unmet_dependencies > 0;
 CREATE INDEX jobs_running ON jobs (worker_id, id, queue) WHERE state = 'running';
@@ -81,6 +88,10 @@ CREATE INDEX jobs_finished ON jobs (state, changed_at)
     WHERE state = 'succeeded' OR state = 'dead' OR state = 'cancelled';
 CREATE INDEX jobs_dead ON jobs (error_code, resolved_at) WHERE state = 'dead';
 CREATE INDEX jobs_by_name ON jobs (name);
+CREATE INDEX jobs_by_label ON jobs (label) WHERE label IS NOT NULL;
+-- Dead letters that nobody dealt with, and the successes that may have made them good.
+CREATE INDEX jobs_unresolved ON jobs (name, label, task_hash, changed_at) WHERE state = 'dead' AND resolved_at IS NULL;
+CREATE INDEX jobs_succeeded ON jobs (task_hash, changed_at) WHERE state = 'succeeded' AND task_hash IS NOT NULL;
 CREATE UNIQUE INDEX jobs_unique_key ON jobs (unique_key)
     WHERE unique_key IS NOT NULL AND state IN ('pending', 'running');
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs (idempotency_key) WHERE idempotency_key IS NOT NULL;
@@ -88,10 +99,13 @@ CREATE UNIQUE INDEX jobs_idempotency_key ON jobs (idempotency_key) WHERE idempot
 -- One row for each dependency of each job.
 CREATE TABLE dependencies (
     job_id        INTEGER NOT NULL,                                 -- the dependent
-    dependency_id INTEGER NOT NULL CHECK (dependency_id <> job_id), -- must succeed before job_id starts
+    dependency_id INTEGER NOT NULL CHECK (dependency_id <> job_id), -- must end before job_id starts
+    kind          TEXT NOT NULL DEFAULT 'success' CHECK (kind = 'success' OR kind = 'any'),  -- the end that is needed
+    met           INTEGER NOT NULL DEFAULT 0 CHECK (met = 0 OR met = 1),    -- once it is met it stays met
     PRIMARY KEY (job_id, dependency_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX dependencies_by_dependency ON dependencies (dependency_id);
+CREATE INDEX dependencies_by_dependency ON dependencies (dependency_id, kind, met);
+CREATE INDEX dependencies_any_end ON dependencies (dependency_id) WHERE kind = 'any' AND met = 0;
 
 -- One row for each ended attempt, written once, in the transaction that changes the state of its job.
 CREATE TABLE attempts (
@@ -114,6 +128,8 @@ CREATE TABLE attempts (
     dead_reason      TEXT,
     nominal_delay_ms INTEGER CHECK (nominal_delay_ms >= 0),
     delay_ms         INTEGER CHECK (delay_ms >= 0),
+    cpu_ms           INTEGER CHECK (cpu_ms >= 0),                   -- user and system, of the process and its children
+    max_rss_bytes    INTEGER CHECK (max_rss_bytes >= 0),            -- of the largest of them
     PRIMARY KEY (job_id, number),
     CHECK ((outcome = 'succeeded') = (error_code IS NULL)),
     CHECK ((outcome = 'succeeded') = (next_state = 'succeeded')),
@@ -126,6 +142,15 @@ CREATE TABLE attempts (
     CHECK ((delay_ms IS NULL) = (nominal_delay_ms IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempts_by_time ON attempts (finished_at, job_id, number, error_code);
+
+-- What the attempts of removed jobs add up to, so that counters of attempts never fall.
+CREATE TABLE removed_attempts (
+    name        TEXT NOT NULL,                      -- of the job
+    outcome     TEXT NOT NULL,
+    attempts    INTEGER NOT NULL,
+    duration_ms INTEGER NOT NULL,
+    PRIMARY KEY (name, outcome)
+) STRICT, WITHOUT ROWID;
 
 -- The output of an ended attempt that wrote anything: head and tail, and how many bytes were left out between them.
 CREATE TABLE outputs (
@@ -163,6 +188,8 @@ CREATE TABLE live_outputs (
 CREATE TABLE workers (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     name        TEXT NOT NULL UNIQUE,               -- random and never reused: the worker_id that people see
+    mark        TEXT NOT NULL,                      -- a secret in the environment of its attempts, to find their processes
+    version     INTEGER NOT NULL DEFAULT 1000,      -- the version of the schema that its program knows
     db_path     BLOB NOT NULL,                      -- the canonical path of the database that it registered in
     pid         INTEGER NOT NULL,
     boot_id     TEXT NOT NULL,
@@ -187,7 +214,14 @@ CREATE TABLE schedules (
     last_fired_at INTEGER,                          -- the last time for which a job was enqueued
     last_job_id   INTEGER,
     skipped       INTEGER NOT NULL DEFAULT 0 CHECK (skipped >= 0),  -- times at which the unique key was held
+    skipped_in_row INTEGER NOT NULL DEFAULT 0 CHECK (skipped_in_row >= 0),  -- of these, the ones since a job was enqueued
     paused        INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+    applied_at    INTEGER NOT NULL,                 -- when it was added, or last changed
+    boot_id       TEXT,                             -- of a schedule that fires at boot: the last boot that it saw
+    fresh_within_ms INTEGER CHECK (fresh_within_ms > 0),            -- its last success should not be older than this
+    random_delay_ms INTEGER CHECK (random_delay_ms > 0),            -- each of its jobs is due up to this much later
+    last_success_at INTEGER,                        -- when a job of its name last succeeded
+    needs_version INTEGER NOT NULL DEFAULT 1000,    -- the version that brought all that its chain uses
     CHECK ((last_fired_at IS NULL) = (last_job_id IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX schedules_due ON schedules (next_at) WHERE NOT paused AND next_at IS NOT NULL;
@@ -224,7 +258,8 @@ BEGIN SELECT RAISE(ABORT, 'the input of a job is immutable'); END;
 
 -- These triggers let jobs change only as runner changes them, and none disappear before it is finished.
 CREATE TRIGGER jobs_keep_what_they_are BEFORE UPDATE OF id, rowid, oid, _rowid_, definition_id, name, args_nul, unique_key,
-                                                         enqueued_at, scheduled_for, scheduled_offset ON jobs
+                                                         enqueued_at, scheduled_for, scheduled_offset, label, task_hash,
+                                                         needs_version ON jobs
 BEGIN SELECT RAISE(ABORT, 'what a job is was fixed when it was enqueued'); END;
 -- A job that is replaced gives up its key, because the new job takes it.
 CREATE TRIGGER jobs_keep_their_key_until_they_are_resolved BEFORE UPDATE OF idempotency_key ON jobs
@@ -247,10 +282,15 @@ WHEN EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
 BEGIN SELECT RAISE(ABORT, 'an unfinished job is after this one'); END;
 CREATE TRIGGER jobs_count_dependencies_down BEFORE UPDATE OF unmet_dependencies ON jobs
 WHEN NEW.unmet_dependencies <> OLD.unmet_dependencies - 1
-BEGIN SELECT RAISE(ABORT, 'a job waits for one dependency less when one succeeds'); END;
--- The dependents of a dead or cancelled job may be given to the job that replaces it; otherwise dependencies are fixed.
-CREATE TRIGGER dependencies_move_to_a_replacement BEFORE UPDATE ON dependencies
-WHEN NEW.job_id <> OLD.job_id OR NOT EXISTS
+BEGIN SELECT RAISE(ABORT, 'a job waits for one dependency less when one is met'); END;
+CREATE TRIGGER dependencies_are_fixed BEFORE UPDATE OF job_id, kind ON dependencies
+BEGIN SELECT RAISE(ABORT, 'what a job is after was fixed when it was enqueued'); END;
+CREATE TRIGGER dependencies_stay_met BEFORE UPDATE OF met ON dependencies
+WHEN OLD.met AND NOT NEW.met
+BEGIN SELECT RAISE(ABORT, 'a dependency that was met stays met'); END;
+-- The jobs that still wait for a dead or cancelled job may be given to the job that replaces it.
+CREATE TRIGGER dependencies_move_to_a_replacement BEFORE UPDATE OF dependency_id ON dependencies
+WHEN OLD.met OR NOT EXISTS
      (SELECT 1 FROM jobs WHERE id = OLD.dependency_id AND (state = 'dead' OR state = 'cancelled'))
 BEGIN SELECT RAISE(ABORT, 'what a job is after was fixed when it was enqueued'); END;
 CREATE TRIGGER dependencies_go_with_a_job BEFORE DELETE ON dependencies
@@ -259,17 +299,20 @@ BEGIN SELECT RAISE(ABORT, 'a dependency is kept as long as both of its jobs'); E
 -- This is a trigger and not a foreign key, because the sqlite3 shell does not enforce foreign keys by default.
 CREATE TRIGGER jobs_take_their_history_with_them AFTER DELETE ON jobs
 BEGIN
+    INSERT INTO removed_attempts (name, outcome, attempts, duration_ms)
+        SELECT OLD.name, outcome, 1, coalesce(duration_ms, 0) FROM attempts WHERE job_id = OLD.id
+        ON CONFLICT DO UPDATE SET attempts = attempts + excluded.attempts, duration_ms = duration_ms + excluded.duration_ms;
     DELETE FROM attempts WHERE job_id = OLD.id;
     DELETE FROM outputs WHERE job_id = OLD.id;
     DELETE FROM inputs WHERE job_id = OLD.id;
     DELETE FROM dependencies WHERE job_id = OLD.id;
-    -- The others stay: they show that their jobs wait for a job that will never succeed.
-    DELETE FROM dependencies WHERE dependency_id = OLD.id AND OLD.state = 'succeeded';
+    -- The others stay: they show that their jobs wait for a job that is gone.
+    DELETE FROM dependencies WHERE dependency_id = OLD.id AND met;
 END;
 
 -- Views for people who look into the file with the sqlite3 shell.
 CREATE VIEW dead_letters AS
-SELECT id, name, queue, error_code, dead_reason, attempts,
+SELECT id, name, label, queue, error_code, dead_reason, attempts,
        strftime('%Y-%m-%dT%H:%M:%fZ', finished_at / 1000.0, 'unixepoch') AS died_at,
        (SELECT message FROM attempts WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) AS message,
        (SELECT CAST(stderr AS TEXT) FROM outputs WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) AS stderr,
@@ -277,10 +320,10 @@ SELECT id, name, queue, error_code, dead_reason, attempts,
 FROM jobs WHERE state = 'dead';
 
 CREATE VIEW attempt_history AS
-SELECT job_id, j.name, number, outcome, a.error_code, exit_code, signal, message,
+SELECT job_id, j.name, j.label, number, outcome, a.error_code, exit_code, signal, message,
        strftime('%Y-%m-%dT%H:%M:%fZ', a.started_at / 1000.0, 'unixepoch') AS started,
        strftime('%Y-%m-%dT%H:%M:%fZ', a.finished_at / 1000.0, 'unixepoch') AS finished,
-       duration_ms, next_state, a.dead_reason, delay_ms, w.name AS worker,
+       duration_ms, cpu_ms, max_rss_bytes, next_state, a.dead_reason, delay_ms, w.name AS worker,
        CAST(stdout AS TEXT) AS stdout, CAST(stderr AS TEXT) AS stderr
 FROM attempts AS a
 JOIN jobs AS j ON j.id = job_id

@@ -69,8 +69,8 @@ class Night:
         rows = self.sql.execute("SELECT name, definition_id, queue, priority FROM jobs")
         self.jobs = {name: rest for name, *rest in rows}
         self.worker = self.sql.execute(
-            "INSERT INTO workers (name, db_path, pid, boot_id, start_ticks, started_at, slots, ended_at) "
-            "VALUES ('00000000000000aa', ?, 1, 'night', 1, ?, 4, ?)",
+            "INSERT INTO workers (name, mark, db_path, pid, boot_id, start_ticks, started_at, slots, ended_at) "
+            "VALUES ('00000000000000aa', 'night', ?, 1, 'night', 1, ?, 4, ?)",
             (os.fsencode(os.path.realpath(db)), end - 96 * HOUR, end)).lastrowid
 
     def add(self, name, due, attempts, slots):

@@ -23,11 +23,7 @@ pub fn socket_path(run_dir: &Path, worker: &str) -> PathBuf {
 
 pub fn bind(run_dir: &Path, worker: &str) -> io::Result<UnixDatagram> {
     let dir = File::open(run_dir)?;
-    // Every user sees the name that a socket is bound to (/proc/net/unix), and the id of the worker marks the processes of
-    // its attempts. So the socket is bound to a name that says nothing, and gets its own name afterwards, unseen.
-    let draft = run_dir.join(format!("{:016x}.{SUFFIX}.new", rand::random::<u64>()));
-    let socket = UnixDatagram::bind(short_path(&dir, &draft))?;
-    fs::rename(&draft, socket_path(run_dir, worker))?;
+    let socket = UnixDatagram::bind(short_path(&dir, &socket_path(run_dir, worker)))?;
     socket.set_nonblocking(true)?;
     Ok(socket)
 }

@@ -39,7 +39,7 @@ fn the_file_says_which_program_it_belongs_to() {
     sandbox.add("-- true");
     let sql = sandbox.sql();
     assert_eq!(sql.number("PRAGMA application_id"), 0x7275_6e6a);
-    assert_eq!(sql.number("PRAGMA user_version"), 1);
+    assert_eq!(sql.number("PRAGMA user_version"), 1_000);
     assert_eq!(
         sql.number(
             "SELECT count(*) FROM sqlite_schema WHERE name IN ('jobs', 'attempts') AND type = 'table'"
@@ -79,8 +79,12 @@ fn files_of_others_and_damaged_or_newer_ones_are_refused_untouched() {
         refused(&sandbox, 74);
     }
     sandbox.write("runner.db", &whole);
-    sandbox.sql().run("PRAGMA user_version = 2");
-    refused(&sandbox, 76);
+    for other_major in [1, 999, 2_000, 3_007] {
+        sandbox.sql().run(&format!("PRAGMA user_version = {other_major}"));
+        refused(&sandbox, 76);
+    }
+    sandbox.sql().run("PRAGMA user_version = 0");
+    refused(&sandbox, 74);
     // The header stays; every page behind it is overwritten.
     whole[100..].fill(0xa5);
     sandbox.write("runner.db", &whole);

@@ -23,6 +23,7 @@ fn the_variables_of_an_attempt() {
     let mut second = variables(2);
     let report = second.remove("RUNNER_REPORT").expect("a report");
     assert!(report.starts_with(&format!("{}.run/", sandbox.db().display())), "{report}");
+    assert_eq!(second.remove("RUNNER_MARK").map(|mark| mark.len()), Some(32));
     let worker = sandbox.attempts(1)[1]["worker_id"].as_str().expect("a worker").to_owned();
     let db = sandbox.db().display().to_string();
     let expected = [

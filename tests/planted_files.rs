@@ -73,16 +73,24 @@ fn a_trigger_that_came_with_a_file_runs_nothing() {
     let sandbox = Sandbox::empty();
     sandbox.add("-- true");
     sandbox.run("backup copy.db").ok();
-    let evil =
-        "CREATE TRIGGER evil AFTER UPDATE ON jobs BEGIN UPDATE jobs SET priority = 7 WHERE id = NEW.id; END";
-    Sql::open(&sandbox.path("copy.db")).run(evil);
-    for line in VERBS {
-        let ran = sandbox.run(&format!("--db copy.db {line}"));
-        ran.exits(74).prints("").says("somebody has added the trigger \"evil\"");
+    let copy = Sql::open(&sandbox.path("copy.db"));
+    let ours = "attempts_are_immutable";
+    let text = copy.text(&format!("SELECT sql FROM sqlite_schema WHERE name = '{ours}'"));
+    for name in ["evil", ours] {
+        copy.run(&format!("DROP TRIGGER IF EXISTS {name}"));
+        copy.run(&format!(
+            "CREATE TRIGGER {name} AFTER UPDATE ON jobs BEGIN UPDATE jobs SET priority = 7 WHERE id = NEW.id; END"
+        ));
+        for line in VERBS {
+            let ran = sandbox.run(&format!("--db copy.db {line}"));
+            ran.exits(74).prints("").says(&format!("somebody has added or changed the trigger \"{name}\""));
+        }
+        sandbox.run("restore copy.db").exits(74).says(name).says("hint: name another file");
+        sandbox.run("doctor").ok();
+        copy.run(&format!("DROP TRIGGER {name}"));
     }
-    sandbox.run("restore copy.db").exits(74).says("evil").says("hint: name another file");
-    sandbox.run("doctor").ok();
-    Sql::open(&sandbox.path("copy.db")).run("DROP TRIGGER evil");
+    // The text of a trigger may have other comments and blanks.
+    copy.run(&text.replace("ON attempts", "ON -- every one of the\n   attempts"));
     sandbox.run("restore copy.db").ok();
 }
 

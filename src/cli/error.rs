@@ -29,7 +29,7 @@ impl ExitStatus {
     /// The same call may succeed later, or a wait was given up.
     pub const LATER: Self = Self(75);
     /// The database is from a newer runner.
-    pub const NEWER: Self = Self(76);
+    pub const OTHER_VERSION: Self = Self(76);
     pub const PERMISSION: Self = Self(77);
 
     /// The status of a program that ends on this signal, as a shell gives it.
@@ -129,7 +129,22 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             ExitStatus::IO,
             "runner restore FILE puts a backup in the database's place and keeps the damaged one; --db names another",
         ),
-        StoreError::Newer(..) => (ExitStatus::NEWER, "use the runner that wrote it, or a newer one"),
+        StoreError::OtherMajor { found, known, .. } => {
+            let hint = match found.major() {
+                newer if newer > known.major() => format!("use a runner that knows version {newer}"),
+                0 => "it was made before the first release; name another file with --db".to_owned(),
+                older => format!(
+                    "the last runner that knows version {older} brings it up to version {}",
+                    older + 1
+                ),
+            };
+            return (ExitStatus::OTHER_VERSION, Some(hint));
+        }
+        StoreError::NotUpgraded { .. } => (
+            ExitStatus::IO,
+            "run `runner doctor` once where the file can be written, or read it with the runner that wrote it",
+        ),
+        StoreError::NeedsNewer { .. } => (ExitStatus::OTHER_VERSION, "use the runner that enqueued it"),
         StoreError::Network(..) => (ExitStatus::IO, "name a file on a local disk with --db or $RUNNER_DB"),
         StoreError::HardLinked(..) => (ExitStatus::IO, "remove the other names of the file"),
         StoreError::Moved(_) => (ExitStatus::IO, "stop what uses a database before you move it"),

@@ -8,7 +8,7 @@ use crate::text::Millis;
 
 /// How the nominal delay grows with the attempts of a budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "strategy", rename_all = "snake_case")]
+#[serde(tag = "strategy", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Strategy {
     /// `initial · multiplier^(n−1)`, at most `max`.
     Exponential {

@@ -12,7 +12,7 @@ use super::{ExitRules, RetryPolicy};
 use crate::text::{Millis, is_safe};
 
 /// The variables that runner itself sets for every attempt.
-const OWNED_VARIABLES: [&str; 11] = [
+const OWNED_VARIABLES: [&str; 12] = [
     "RUNNER_JOB_ID",
     "RUNNER_JOB_NAME",
     "RUNNER_ATTEMPT",
@@ -22,6 +22,7 @@ const OWNED_VARIABLES: [&str; 11] = [
     "RUNNER_QUEUE",
     "RUNNER_SCHEDULED_FOR",
     "RUNNER_WORKER_ID",
+    "RUNNER_MARK",
     "RUNNER_DB",
     "RUNNER_REPORT",
 ];

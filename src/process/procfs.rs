@@ -111,39 +111,38 @@ impl Stat {
     }
 }
 
-const WORKER: &str = "RUNNER_WORKER_ID";
+const MARK: &str = "RUNNER_MARK";
 const JOB: &str = "RUNNER_JOB_ID";
 const ATTEMPT: &str = "RUNNER_ATTEMPT";
 
 /// Three variables in the environment that every process of an attempt inherits.
 ///
-/// The worker's id is random and never reused, so that job 1 of another database is never taken for this one's.
+/// The mark is random and never reused, so that job 1 of another database is never taken for this one's. It is secret: the
+/// worker's id would not do, because every user of the machine sees it in the names of sockets, and could pass processes off
+/// as those of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AttemptTag {
-    pub worker_id: String,
+    /// That of the worker that runs the attempt.
+    pub mark: String,
     pub job_id: i64,
     pub attempt: u32,
 }
 
 impl AttemptTag {
     pub(super) fn variables(&self) -> [(&'static str, String); 3] {
-        [
-            (WORKER, self.worker_id.clone()),
-            (JOB, self.job_id.to_string()),
-            (ATTEMPT, self.attempt.to_string()),
-        ]
+        [(MARK, self.mark.clone()), (JOB, self.job_id.to_string()), (ATTEMPT, self.attempt.to_string())]
     }
 
     /// The tag in an environment block with NUL-terminated entries; none unless all three variables are set.
     pub(super) fn find(environ: &[u8]) -> Option<Self> {
-        let (mut worker_id, mut job_id, mut attempt) = (None, None, None);
+        let (mut mark, mut job_id, mut attempt) = (None, None, None);
         for entry in environ.split(|byte| *byte == 0) {
             // The first of two entries counts, as for getenv(3).
             if !entry.starts_with(b"RUNNER_") {
                 continue;
             }
-            if let Some(value) = value_of(entry, WORKER) {
-                worker_id = worker_id.or(Some(value));
+            if let Some(value) = value_of(entry, MARK) {
+                mark = mark.or(Some(value));
             } else if let Some(value) = value_of(entry, JOB) {
                 job_id = job_id.or(Some(value));
             } else if let Some(value) = value_of(entry, ATTEMPT) {
@@ -151,7 +150,7 @@ impl AttemptTag {
             }
         }
         Some(Self {
-            worker_id: std::str::from_utf8(worker_id?).ok()?.to_owned(),
+            mark: std::str::from_utf8(mark?).ok()?.to_owned(),
             job_id: exactly(job_id?)?,
             attempt: exactly(attempt?)?,
         })
@@ -431,7 +430,7 @@ mod tests {
         let other = |_| Some(Identity { pid: 10, start_ticks: 120 });
         assert!(!group.holds(&process(11, 1, 150), None, other));
         assert!(!group.holds(&process(11, 1, 99), None, nobody), "older");
-        let tag = AttemptTag { worker_id: "another".into(), job_id: 1, attempt: 1 };
+        let tag = AttemptTag { mark: "another".into(), job_id: 1, attempt: 1 };
         assert!(!group.holds(&process(11, 1, 150), Some(&tag), nobody));
         assert!(!group.holds(&Stat { group: 12, ..process(11, 1, 150) }, None, nobody));
     }
@@ -447,7 +446,7 @@ mod tests {
     }
 
     fn tag() -> AttemptTag {
-        AttemptTag { worker_id: "w-1".into(), job_id: 7, attempt: 2 }
+        AttemptTag { mark: "w-1".into(), job_id: 7, attempt: 2 }
     }
 
     #[test]
@@ -465,11 +464,11 @@ mod tests {
     fn all_three_must_be_there_and_exact() {
         for environ in [
             &b""[..],
-            b"RUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=7\0",
-            b"RUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=07\0RUNNER_ATTEMPT=2\0",
-            b"RUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=+7\0RUNNER_ATTEMPT=2\0",
-            b"RUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=7\0RUNNER_ATTEMPT=\0",
-            b"XRUNNER_WORKER_ID=w-1\0RUNNER_JOB_ID=7\0RUNNER_ATTEMPT=2\0",
+            b"RUNNER_MARK=w-1\0RUNNER_JOB_ID=7\0",
+            b"RUNNER_MARK=w-1\0RUNNER_JOB_ID=07\0RUNNER_ATTEMPT=2\0",
+            b"RUNNER_MARK=w-1\0RUNNER_JOB_ID=+7\0RUNNER_ATTEMPT=2\0",
+            b"RUNNER_MARK=w-1\0RUNNER_JOB_ID=7\0RUNNER_ATTEMPT=\0",
+            b"XRUNNER_MARK=w-1\0RUNNER_JOB_ID=7\0RUNNER_ATTEMPT=2\0",
         ] {
             assert_eq!(AttemptTag::find(environ), None);
         }

@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     fn termination(grace: Duration) -> Termination {
-        let tag = AttemptTag { worker_id: format!("test-{}", std::process::id()), job_id: 1, attempt: 1 };
+        let tag = AttemptTag { mark: format!("test-{}", std::process::id()), job_id: 1, attempt: 1 };
         let mut termination = Termination::prepare(vec![Target { tag, group: ProcessGroup::Unknown }]);
         termination.begin(grace);
         termination

@@ -37,11 +37,7 @@ impl Sandbox {
             folder,
             definition: JobDefinition::new("test", command, cwd),
             args: Vec::new(),
-            tag: AttemptTag {
-                worker_id: format!("test-{}-{worker}", std::process::id()),
-                job_id: 1,
-                attempt: 1,
-            },
+            tag: AttemptTag { mark: format!("test-{}-{worker}", std::process::id()), job_id: 1, attempt: 1 },
         }
     }
 

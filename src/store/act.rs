@@ -158,11 +158,10 @@ fn redefine(tx: &Tx, id: i64, new: Option<&NewJob>, force: bool) -> ActOutcome {
 
 /// The definition of this job, its unique key, and the job that has replaced it.
 fn stored(tx: &Tx, id: i64) -> Result<(JobDefinition, Option<String>, Option<i64>)> {
-    let sql = "SELECT d.definition, j.unique_key, j.replaced_by
+    let sql = "SELECT d.definition, j.needs_version, j.unique_key, j.replaced_by
                FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.id = ?1";
     one(tx, sql, [id], |row| {
-        let definition: String = row.get("definition")?;
-        Ok((definition::parse(&definition)?, row.get("unique_key")?, row.get("replaced_by")?))
+        Ok((definition::read(row, "definition")?, row.get("unique_key")?, row.get("replaced_by")?))
     })
 }
 

@@ -8,6 +8,7 @@ use super::limits::{BlockReason, QueueCapacity};
 use super::open::Store;
 use super::row::{each, one, value};
 use super::schedules;
+use super::version;
 use crate::text::Timestamp;
 
 /// The blocked jobs of some queues.
@@ -103,8 +104,9 @@ pub(super) fn backlog(
     full: &[String],
 ) -> Result<Backlog> {
     let priorities = open_priorities(tx, selected, capacity)?;
-    let sql = "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL";
-    let expiry: Option<Timestamp> = one(tx, sql, [], value)?;
+    let sql = "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
+               AND needs_version <= ?1";
+    let expiry: Option<Timestamp> = one(tx, sql, [version::known().version()], value)?;
     let mut backlog = Backlog {
         running: any_running(tx, selected)?,
         pending: if priorities.is_empty() { PendingWork::Nothing } else { PendingWork::Later },

@@ -13,6 +13,7 @@ use super::error::{Result, StoreError};
 use super::insert::{Firing, unpack_args};
 use super::limits::QueueCapacity;
 use super::row::{all, from_row, maybe, one, run, value};
+use super::version;
 use crate::model::{Bytes, ErrorCode, JobDefinition};
 use crate::text::Timestamp;
 
@@ -34,8 +35,9 @@ pub struct Claim {
     pub stdin: Option<Vec<u8>>,
     /// The error code of the previous attempt, if that one failed.
     pub last_error_code: Option<ErrorCode>,
-    /// The worker that ran the previous attempt. None if that worker belongs to a database of which this one is a copy.
-    pub last_worker: Option<String>,
+    /// The mark of the worker that ran the previous attempt. None if that worker belongs to a database of which this one is a
+    /// copy.
+    pub last_mark: Option<String>,
     /// The time of the schedule that enqueued the job.
     pub scheduled: Option<Firing>,
 }
@@ -93,9 +95,11 @@ fn due_jobs(
 ) -> Result<Vec<Candidate>> {
     let sql = "SELECT id, run_at FROM jobs
                WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
-                 AND (expires_at IS NULL OR expires_at > ?3)
+                 AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?5
                ORDER BY run_at, id LIMIT ?4";
-    all(tx, sql, params![queue, priority, now, limit], |row| Ok(from_row!(row, Candidate { id, run_at })))
+    all(tx, sql, params![queue, priority, now, limit, version::known().version()], |row| {
+        Ok(from_row!(row, Candidate { id, run_at }))
+    })
 }
 
 /// Records the claim. False if the job turns out not to be pending, which only happens in a damaged file.
@@ -109,7 +113,7 @@ fn take(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<bool> {
 fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64) -> Result<Claim> {
     let sql =
         "SELECT j.definition_id, j.queue, j.args_nul, j.attempts, j.attempts_used, j.expires_at, i.stdin, a.error_code,
-                w.name AS worker_name, j.scheduled_for, j.scheduled_offset
+                w.mark, j.scheduled_for, j.scheduled_offset
          FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
          LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
          LEFT JOIN workers AS w ON w.id = a.worker_id AND w.db_path = (SELECT db_path FROM workers WHERE id = ?2)
@@ -131,7 +135,7 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
             args: unpack_args(args.as_deref()),
             stdin: row.get("stdin")?,
             last_error_code: row.get("error_code")?,
-            last_worker: row.get("worker_name")?,
+            last_mark: row.get("mark")?,
             scheduled: Firing::read(row)?,
         })
     })
@@ -205,14 +209,17 @@ pub(super) fn due_times(
 ) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
     let sql = "SELECT (SELECT run_at FROM jobs
                        WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
-                         AND run_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3) ORDER BY run_at LIMIT 1) AS due,
+                         AND run_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?4
+                       ORDER BY run_at LIMIT 1) AS due,
                       (SELECT run_at FROM jobs
                        WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
-                         AND run_at > ?3 ORDER BY run_at LIMIT 1) AS later";
+                         AND run_at > ?3 AND needs_version <= ?4 ORDER BY run_at LIMIT 1) AS later";
     let (mut due, mut later) = (None, None);
+    let known = version::known().version();
     for (queue, priority) in priorities {
-        let found =
-            one(tx, sql, params![queue, priority, now], |row| Ok((row.get("due")?, row.get("later")?)))?;
+        let found = one(tx, sql, params![queue, priority, now, known], |row| {
+            Ok((row.get("due")?, row.get("later")?))
+        })?;
         due = earlier(due, found.0);
         later = earlier(later, found.1);
     }

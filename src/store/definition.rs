@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
+use serde::de::DeserializeOwned;
 
 use super::error::{Result, StoreError};
+use super::insert::NewJob;
 use super::row::{maybe, one, run, value};
+use super::version::{self, Version};
 use crate::model::JobDefinition;
 
 /// Gives the id of the row with this definition, without what the row of a job has as columns. Adds the row if there is
@@ -23,9 +26,27 @@ pub(super) fn intern(tx: &Connection, definition: &JobDefinition) -> Result<i64>
     Ok(tx.last_insert_rowid())
 }
 
-/// Reads a stored definition. Queue, priority and unique key have their defaults: those of a job are columns of its row.
-pub(super) fn parse(text: &str) -> Result<JobDefinition> {
-    serde_json::from_str(text).map_err(|error| StoreError::InvalidData(format!("a definition: {error}")))
+/// Reads the stored definition of a job, or the chain of a schedule: the column with this name, of a row that has
+/// `needs_version`, too. Queue, priority and unique key of a job have their defaults, because they are columns of its row.
+///
+/// A key that this program does not know is damage, unless a newer runner has written it. Then it is passed over, because such
+/// a definition is only shown: nothing is started by it.
+pub(super) fn read<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T> {
+    let text: String = row.get(column)?;
+    let known = version::known().version();
+    let needs = Version(row.get("needs_version")?);
+    let mut unknown = None;
+    let mut json = serde_json::Deserializer::from_str(&text);
+    let parsed = serde_ignored::deserialize(&mut json, |key| unknown = Some(key.to_string()));
+    match parsed {
+        Ok(value) if needs > known || unknown.is_none() => Ok(value),
+        Err(_) if needs > known => Err(StoreError::NeedsNewer { needs, known }),
+        Ok(_) => {
+            let key = unknown.unwrap_or_default();
+            Err(StoreError::InvalidData(format!("{column}: unknown key {key:?}")))
+        }
+        Err(error) => Err(StoreError::InvalidData(format!("{column}: {error}"))),
+    }
 }
 
 /// A cache of definitions. It never gets stale, because a stored definition does not change and its id is not reused.
@@ -42,14 +63,35 @@ impl DefinitionCache {
         if let Some(definition) = self.known.get(&id) {
             return Ok(Arc::clone(definition));
         }
-        let text: String = one(tx, "SELECT definition FROM job_definitions WHERE id = ?1", [id], value)?;
-        let definition = Arc::new(parse(&text)?);
+        // Only jobs that this program knows whole are claimed.
+        let sql = "SELECT definition, ?2 AS needs_version FROM job_definitions WHERE id = ?1";
+        let known = version::known().version();
+        let definition = Arc::new(one(tx, sql, params![id, known], |row| read(row, "definition"))?);
         if self.known.len() >= Self::CACHE_SIZE {
             self.known.clear();
         }
         self.known.insert(id, Arc::clone(&definition));
         Ok(definition)
     }
+}
+
+/// A hash of what the job does: its name, label and arguments. None if no other job does the same again: an ad hoc job is one
+/// of a kind, and so is a job whose arguments are not told from others by a label.
+pub(super) fn task_hash(job: &NewJob) -> Option<i64> {
+    let is_repeated = !job.definition.ad_hoc && (job.label.is_some() || job.args.is_empty());
+    is_repeated.then(|| {
+        // None of the parts can hold a NUL.
+        let label = job.label.as_deref().unwrap_or_default();
+        let parts = [job.definition.name.as_bytes(), label.as_bytes()];
+        let parts = parts.into_iter().chain(job.args.iter().map(|arg| arg.0.as_slice()));
+        fnv1a(&parts.collect::<Vec<_>>().join(&0))
+    })
+}
+
+/// The version that brought the newest key that this definition uses. Older programs leave its jobs alone.
+pub(super) const fn needs_version(_definition: &JobDefinition) -> Version {
+    // Every key of today came with the first version.
+    Version::FIRST
 }
 
 /// FNV-1a with 64 bits. It only finds candidates, whose text is compared in full.

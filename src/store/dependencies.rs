@@ -75,9 +75,12 @@ pub(super) fn count_unfinished(tx: &Connection, ids: &[i64]) -> Result<u32> {
     Ok(unmet_dependencies)
 }
 
+/// Adds the dependencies of this job. Those that have succeeded are met from the start.
 pub(super) fn insert(tx: &Connection, job: i64, dependencies: &[i64]) -> Result<()> {
     for dependency in dependencies {
-        run(tx, "INSERT INTO dependencies (job_id, dependency_id) VALUES (?1, ?2)", [job, *dependency])?;
+        let sql = "INSERT INTO dependencies (job_id, dependency_id, met)
+                   VALUES (?1, ?2, EXISTS (SELECT 1 FROM jobs WHERE id = ?2 AND state = 'succeeded'))";
+        run(tx, sql, [job, *dependency])?;
     }
     Ok(())
 }
@@ -90,8 +93,8 @@ pub(super) fn of(tx: &Connection, job: i64) -> Result<Vec<i64>> {
 /// Lowers the count of unmet dependencies in each dependent of this job, which has succeeded. True if one of them now has
 /// none left.
 pub(super) fn unblock_dependents(tx: &Connection, job: i64) -> Result<bool> {
-    let dependents: Vec<i64> =
-        all(tx, "SELECT job_id FROM dependencies WHERE dependency_id = ?1", [job], value)?;
+    let sql = "UPDATE dependencies SET met = 1 WHERE dependency_id = ?1 AND NOT met RETURNING job_id";
+    let dependents: Vec<i64> = all(tx, sql, [job], value)?;
     let mut unblocks = false;
     for id in dependents {
         let sql = "UPDATE jobs SET unmet_dependencies = unmet_dependencies - 1 WHERE id = ?1 RETURNING unmet_dependencies = 0";
@@ -100,8 +103,8 @@ pub(super) fn unblock_dependents(tx: &Connection, job: i64) -> Result<bool> {
     Ok(unblocks)
 }
 
-/// Makes the dependents of the old job depend on the new one.
+/// Makes the jobs that still wait for the old job wait for the new one.
 pub(super) fn replace(tx: &Connection, old: i64, new: i64) -> Result<()> {
-    run(tx, "UPDATE dependencies SET dependency_id = ?2 WHERE dependency_id = ?1", [old, new])?;
+    run(tx, "UPDATE dependencies SET dependency_id = ?2 WHERE dependency_id = ?1 AND NOT met", [old, new])?;
     Ok(())
 }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use rusqlite::ErrorCode as Sqlite;
 use thiserror::Error;
 
+use super::version::Version;
+
 pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Why the store could not do something. None of these is about a job that failed.
@@ -22,9 +24,17 @@ pub enum StoreError {
             path = .0.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default(),
             untouched = if .0.is_some() { "; it was not touched" } else { "" })]
     Damaged(Option<PathBuf>, String),
-    /// The file is from a newer runner, with this `user_version`.
-    #[error("the database {path} is of version {1}, from a newer runner than this one; it was not touched", path = .0.display())]
-    Newer(PathBuf, u32),
+    /// The file is of another major version.
+    #[error("the database {} is of version {found}, and this runner knows version {known}; it was not touched", path.display())]
+    OtherMajor { path: PathBuf, found: Version, known: Version },
+    /// The file is of an older minor version, and this user may not write to it.
+    #[error("the database {} is of version {found}, and cannot be brought up to version {known}: this user may not write to it", path.display())]
+    NotUpgraded { path: PathBuf, found: Version, known: Version },
+    /// A newer runner has written a definition that this one cannot read.
+    #[error(
+        "a job definition uses what version {needs} of the database brought, and this runner knows version {known}"
+    )]
+    NeedsNewer { needs: Version, known: Version },
     /// The file lies on a file system whose locks cannot be trusted.
     #[error("the database {path} would lie on {1}, where file locks cannot be trusted", path = .0.display())]
     Network(PathBuf, &'static str),
@@ -108,6 +118,7 @@ impl StoreError {
                 | Self::KeyHeld { .. }
                 | Self::NoDependency(_)
                 | Self::AppliedElsewhere { .. }
+                | Self::NeedsNewer { .. }
         )
     }
 }

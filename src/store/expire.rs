@@ -12,7 +12,8 @@ use super::error::{Result, StoreError};
 use super::insert::{self, NewJob};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, maybe, one, value};
-use crate::model::{Bytes, Event, JobState};
+use super::version;
+use crate::model::{Bytes, Event, JobDefinition, JobState};
 use crate::text::Timestamp;
 
 /// Marks a pending job as dead of its expiry. It died at its expiry, even if nobody noticed until now.
@@ -35,10 +36,10 @@ impl Store {
 
 /// The state of this job, after its expiry is recorded if it has passed.
 pub(super) fn state_at(tx: &Tx, id: i64) -> Result<Option<JobState>> {
-    let sql = "SELECT state, state = 'pending' AND coalesce(expires_at <= ?2, 0) AS has_expired
+    let sql = "SELECT state, state = 'pending' AND coalesce(expires_at <= ?2, 0) AND needs_version <= ?3 AS has_expired
                FROM jobs WHERE id = ?1";
     let read = |row: &Row<'_>| Ok((row.get("state")?, row.get("has_expired")?));
-    match maybe(tx, sql, params![id, tx.now], read)? {
+    match maybe(tx, sql, params![id, tx.now, version::known().version()], read)? {
         Some((_, true)) => {
             expire_one(tx, id)?;
             Ok(Some(JobState::Dead))
@@ -59,13 +60,15 @@ fn expire_one(tx: &Tx, id: i64) -> Result<()> {
 /// Records up to `limit` pending jobs that had expired by this time.
 pub(super) fn expire_due(tx: &Tx, until: Timestamp, limit: usize) -> Result<Vec<Event>> {
     // Usually there is none, and to find that out costs less than a statement that changes rows.
-    let any = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1)";
-    if !one(tx, any, [until], value::<bool>)? {
+    let any = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1
+                                      AND needs_version <= ?2)";
+    let known = version::known().version();
+    if !one(tx, any, params![until, known], value::<bool>)? {
         return Ok(Vec::new());
     }
     let due = "id IN (SELECT id FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
-                      AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2)";
-    record(tx, due, params![until, limit])
+                      AND expires_at <= ?1 AND needs_version <= ?3 ORDER BY expires_at LIMIT ?2)";
+    record(tx, due, params![until, limit, known])
 }
 
 /// Records the expiry of the pending jobs that this condition selects.
@@ -88,14 +91,18 @@ const MAX_MESSAGE_BYTES: usize = 64 << 10;
 /// Enqueues the alert (`on_dead`) of this job, which has just died. Does nothing if the job has no alert, or if an unfinished job
 /// holds the unique key of the alert.
 pub(super) fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
-    let sql = "SELECT d.definition, j.error_code, j.dead_reason, a.message
+    let sql = "SELECT d.definition, j.needs_version, j.error_code, j.dead_reason, a.message
                FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
                LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts WHERE j.id = ?1";
-    let (definition, code, reason, message): (String, String, String, Option<String>) =
+    let (definition, code, reason, message): (JobDefinition, String, String, Option<String>) =
         one(tx, sql, [dead], |row| {
-            Ok((row.get("definition")?, row.get("error_code")?, row.get("dead_reason")?, row.get("message")?))
+            Ok((
+                definition::read(row, "definition")?,
+                row.get("error_code")?,
+                row.get("dead_reason")?,
+                row.get("message")?,
+            ))
         })?;
-    let definition = definition::parse(&definition)?;
     let Some(alert) = definition.on_dead else { return Ok(()) };
     let mut alert = *alert;
     if let Some(key) = &alert.unique_key
@@ -130,9 +137,9 @@ pub(super) struct KeyOwner {
 /// of that job can hold the key.
 pub(super) fn key_owner(tx: &Tx, key: &str) -> Result<Option<KeyOwner>> {
     let sql = "SELECT id, state = 'pending' AND attempts = 0 AS never_started,
-                      state = 'pending' AND coalesce(expires_at <= ?2, 0) AS has_expired
+                      state = 'pending' AND coalesce(expires_at <= ?2, 0) AND needs_version <= ?3 AS has_expired
                FROM jobs WHERE unique_key = ?1 AND state IN ('pending', 'running')";
-    let found = maybe(tx, sql, params![key, tx.now], |row| {
+    let found = maybe(tx, sql, params![key, tx.now, version::known().version()], |row| {
         Ok((from_row!(row, KeyOwner { id, never_started }), row.get("has_expired")?))
     })?;
     match found {

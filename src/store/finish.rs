@@ -6,7 +6,7 @@ use super::definition::DefinitionCache;
 use super::error::{Result, StoreError};
 use super::open::Tx;
 use super::row::{from_row, maybe, run};
-use super::{dependencies, expire, outputs};
+use super::{dependencies, expire, outputs, schedules};
 use crate::model::{
     Attempt, AttemptEnd, Circumstances, Decision, EndCause, JobState, RecordedAttempt, Status, classify,
     decide,
@@ -102,8 +102,11 @@ pub(super) fn finish(
     if attempt.next_state == JobState::Dead && definition.on_dead.is_some() {
         expire::enqueue_alert(tx, attempt.job_id)?;
     }
-    let unblocks =
-        attempt.next_state == JobState::Succeeded && dependencies::unblock_dependents(tx, attempt.job_id)?;
+    let has_succeeded = attempt.next_state == JobState::Succeeded;
+    if has_succeeded {
+        schedules::record_success(tx, &held.name, attempt.finished_at)?;
+    }
+    let unblocks = has_succeeded && dependencies::unblock_dependents(tx, attempt.job_id)?;
     let max_attempts = definition.policy.max_attempts();
     Ok(Some(RecordedAttempt { attempt, name: held.name, queue: held.queue, max_attempts, unblocks }))
 }

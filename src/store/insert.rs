@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rusqlite::{Row, params};
 
-use super::dependencies;
 use super::error::Result;
 use super::open::Tx;
 use super::row::run;
+use super::{definition, dependencies};
 use crate::model::{Bytes, JobDefinition};
 use crate::text::Timestamp;
 
@@ -39,6 +39,8 @@ pub struct NewJob {
     pub on_conflict: OnConflict,
     /// The time of the schedule that enqueues this job. The job is due then, even if that time is past.
     pub scheduled: Option<Firing>,
+    /// Tells it from other jobs of its name.
+    pub label: Option<String>,
     /// The jobs that must succeed before this one starts.
     pub dependencies: Vec<Dependency>,
     /// The job is enqueued only if a new job of the same call depends on it.
@@ -81,6 +83,7 @@ impl NewJob {
             idempotency_key: None,
             on_conflict: OnConflict::default(),
             scheduled: None,
+            label: None,
             dependencies: Vec::new(),
             is_dependency: false,
         }
@@ -98,8 +101,9 @@ impl NewJob {
 /// With `OR ROLLBACK` a failure ends the whole transaction, so that SQLite need not keep a journal of each statement.
 const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args_nul, unique_key,
                                                     idempotency_key, enqueued_at, run_at, expires_at, changed_at,
-                                                    scheduled_for, scheduled_offset, unmet_dependencies)
-                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12, ?13)";
+                                                    scheduled_for, scheduled_offset, unmet_dependencies, label,
+                                                    task_hash, needs_version)
+                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12, ?13, ?14, ?15, ?16)";
 
 /// Writes a job whose keys nobody holds, with these dependencies, each named once. Gives its id.
 pub(super) fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[i64]) -> Result<i64> {
@@ -119,6 +123,9 @@ pub(super) fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[
         job.scheduled.map(|scheduled| scheduled.at),
         job.scheduled.map(|scheduled| scheduled.offset),
         dependencies::count_unfinished(tx, dependencies)?,
+        job.label,
+        definition::task_hash(job),
+        definition::needs_version(definition),
     ];
     run(tx, INSERT, values)?;
     let id = tx.last_insert_rowid();

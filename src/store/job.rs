@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, Row, params_from_iter};
 
 use super::dead_letters;
+use super::definition;
 use super::dependencies::{self, UnmetDependency};
 use super::error::Result;
 use super::filter::{Filter, StateFilter};
@@ -27,6 +28,8 @@ pub struct JobRow {
     /// Appended to the command.
     pub args: Vec<Bytes>,
     pub idempotency_key: Option<String>,
+    /// Tells it from other jobs of its name.
+    pub label: Option<String>,
     pub enqueued_at: Timestamp,
     /// The next or last due time.
     pub run_at: Timestamp,
@@ -63,7 +66,7 @@ pub struct JobRow {
     pub after: Vec<i64>,
     /// The number of dependencies that have not succeeded.
     pub unmet_dependencies: u32,
-    /// What a blocked job waits for, see [`dependencies::root`]. Lists do not read it.
+    /// The root of a blocked job's wait: a dependency that is not itself blocked. Lists do not read it.
     pub root_dependency: Option<UnmetDependency>,
 }
 
@@ -140,7 +143,7 @@ fn dead_by_time(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) 
 
 /// The columns that [`JobRow::read`] takes, of [`TABLES`].
 const COLUMNS: &str =
-    "j.id, j.state, d.definition, j.queue, j.priority, j.unique_key, j.args_nul, j.idempotency_key,
+    "j.id, j.state, d.definition, j.needs_version, j.queue, j.priority, j.unique_key, j.args_nul, j.idempotency_key, j.label,
     j.enqueued_at, j.run_at, j.expires_at, j.changed_at, j.started_at, j.attempts, j.attempts_used, w.name AS worker_name,
     j.cancel_requested_at, j.error_code, j.dead_reason, j.result,
     (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_error_code,
@@ -159,7 +162,7 @@ const TABLES: &str = "jobs AS j JOIN job_definitions AS d ON d.id = j.definition
 impl JobRow {
     /// Reads a row of [`COLUMNS`], as it is at `now`.
     fn read(row: &Row<'_>, now: Timestamp) -> Result<Self> {
-        let mut definition: JobDefinition = json(row, "definition")?;
+        let mut definition: JobDefinition = definition::read(row, "definition")?;
         definition.queue = row.get("queue")?;
         definition.priority = row.get("priority")?;
         definition.unique_key = row.get("unique_key")?;
@@ -172,6 +175,7 @@ impl JobRow {
                 definition: Arc::new(definition),
                 args: unpack_args(row.get_ref("args_nul")?.as_blob_or_null()?),
                 idempotency_key,
+                label,
                 enqueued_at,
                 run_at,
                 expires_at,

@@ -33,6 +33,7 @@ mod row;
 mod schedules;
 mod trust;
 mod turn;
+pub mod version;
 mod workers;
 
 #[cfg(test)]

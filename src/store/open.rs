@@ -21,20 +21,16 @@ use rustix::io::Errno;
 use super::error::{Result, StoreError};
 use super::file::{BESIDE, Draft, StoreFile};
 use super::row::{one, value};
+use super::version::{self, Version, tokens, version_of};
 use crate::clock::Clock;
 use crate::text::Timestamp;
 use crate::wake;
-
-pub(super) const SCHEMA: &str = include_str!("../../schema.sql");
 
 /// Makes sure that a commit is on disk before it returns.
 const SYNC_COMMITS: &str = "PRAGMA synchronous = FULL";
 
 /// `PRAGMA application_id` of our files: "runj".
 const APPLICATION_ID: u32 = 0x7275_6e6a;
-
-/// `PRAGMA user_version` that this program writes and reads.
-const VERSION: u32 = 1;
 
 /// A log that has grown beyond this length is cut to it. It is twice the length at which SQLite checkpoints (1 000 pages),
 /// because a log that is written over keeps its length, and a sync that need not record a new length takes half the time.
@@ -82,8 +78,15 @@ impl Store {
         }
     }
 
-    /// Opens a database that must exist.
+    /// Opens a database that must exist. One of an older minor version is brought up to that of this program.
     pub fn open(file: StoreFile) -> Result<Self> {
+        let store = Self::open_as_it_is(file)?;
+        store.upgrade()?;
+        Ok(store)
+    }
+
+    /// Opens a database that must exist, and leaves it at its version: for a copy that is to be read, and kept.
+    pub fn open_as_it_is(file: StoreFile) -> Result<Self> {
         file.check_trust()?;
         if file.is_missing()? {
             return Err(StoreError::Missing(file.path().to_owned()));
@@ -107,9 +110,27 @@ impl Store {
         // Somebody may have replaced the file since its header was checked.
         if store.check_path().is_err() {
             drop(store.connection);
-            return Self::open(store.file);
+            return Self::open_as_it_is(store.file);
         }
         Ok(store)
+    }
+
+    fn upgrade(&self) -> Result<()> {
+        let known = version::known();
+        let found = self.version()?;
+        if found >= known.version() {
+            return Ok(());
+        }
+        let upgraded = if self.read_only { Err(StoreError::Full) } else { known.upgrade(&self.connection) };
+        upgraded.map_err(|error| match explain_denial(error, &self.file) {
+            StoreError::NotWritable(path) => StoreError::NotUpgraded { path, found, known: known.version() },
+            other => other,
+        })
+    }
+
+    /// The version of the file: that of this program, or a newer minor one.
+    pub fn version(&self) -> Result<Version> {
+        self.autocommit(version_of)
     }
 
     /// Opens the database for a dry run: where there is none, an empty one in memory stands in for it, so that nothing is
@@ -118,7 +139,7 @@ impl Store {
         match Self::open(file.clone()) {
             Err(StoreError::Missing(_)) => {
                 let connection = Connection::open_in_memory()?;
-                connection.execute_batch(SCHEMA)?;
+                connection.execute_batch(version::known().sql)?;
                 let clock = Clock::Wall;
                 Ok(Self { connection, file, identity: None, read_only: false, clock, worker: None })
             }
@@ -247,7 +268,7 @@ fn fill(draft: &Path) -> Result<()> {
     let connection = Connection::open(draft)?;
     // WAL comes last, so that the header of the file itself, and not only the log, says that the file is ours.
     connection.execute_batch(SYNC_COMMITS)?;
-    connection.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA}"))?;
+    connection.execute_batch(&format!("BEGIN IMMEDIATE; {}", version::known().sql))?;
     connection.execute_batch("COMMIT; PRAGMA journal_mode = WAL;")?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(())
@@ -293,20 +314,23 @@ pub(super) fn distrust_schema(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a trigger that the schema does not have: it would run with every statement that touches its table, and could
-/// insert a job.
+/// Refuses a trigger that is not one of the schema, word for word: it would run with every statement that touches its table,
+/// and could insert a job.
 fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
-    static OURS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-        let triggers = SCHEMA.lines().filter_map(|line| line.strip_prefix("CREATE TRIGGER "));
-        triggers.filter_map(|rest| rest.split_whitespace().next()).collect()
+    static OURS: LazyLock<HashSet<Vec<&str>>> = LazyLock::new(|| {
+        let all = tokens(version::known().sql);
+        let starts = all.windows(2).enumerate().filter(|(_, pair)| *pair == ["CREATE", "TRIGGER"]);
+        let end = |start: usize| all[start..].windows(2).position(|pair| pair == ["END", ";"]);
+        starts.filter_map(|(start, _)| Some(all[start..=start + end(start)?].to_vec())).collect()
     });
-    let mut statement = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")?;
+    let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let name: String = row.get(0)?;
-        if !OURS.contains(name.as_str()) {
-            let what =
-                format!("somebody has added the trigger {name:?}, which would run with our statements");
+        let (name, sql): (String, String) = (row.get("name")?, row.get("sql")?);
+        if !OURS.contains(&tokens(&sql)) {
+            let what = format!(
+                "somebody has added or changed the trigger {name:?}, which would run with our statements"
+            );
             return Err(damaged(path, what));
         }
     }
@@ -315,19 +339,22 @@ fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
 
 /// Checks owner and version once more, because the newest header may be in the log.
 fn check_version(connection: &Connection, path: &Path) -> Result<()> {
-    let number = |pragma: &str| one(connection, &format!("PRAGMA {pragma}"), [], value::<u32>);
-    if number("application_id")? != APPLICATION_ID {
+    if one(connection, "PRAGMA application_id", [], value::<u32>)? != APPLICATION_ID {
         return Err(StoreError::Foreign(path.to_owned(), "the log beside it belongs to another database"));
     }
-    check_user_version(number("user_version")?, path)
+    check_user_version(version_of(connection)?, path)
 }
 
-fn check_user_version(version: u32, path: &Path) -> Result<()> {
-    match version {
-        VERSION => Ok(()),
-        newer if newer > VERSION => Err(StoreError::Newer(path.to_owned(), newer)),
-        other => Err(damaged(path, format!("its version is {other}"))),
+/// Refuses every other major version.
+fn check_user_version(found: Version, path: &Path) -> Result<()> {
+    let known = version::known().version();
+    if found == Version(0) {
+        return Err(damaged(path, "it has no version".to_owned()));
     }
+    if found.major() == known.major() {
+        return Ok(());
+    }
+    Err(StoreError::OtherMajor { path: path.to_owned(), found, known })
 }
 
 fn damaged(path: &Path, what: String) -> StoreError {
@@ -367,7 +394,7 @@ pub(super) fn check_header(file: &StoreFile) -> Result<()> {
     if application != APPLICATION_ID {
         return Err(StoreError::Foreign(path.to_owned(), "it belongs to another program"));
     }
-    check_user_version(version, path)?;
+    check_user_version(Version(version), path)?;
     // These are the write and the read version. SQLite would open a file of a later format read-only.
     if let Some(format) = header[18..20].iter().find(|format| !matches!(format, 1 | 2)) {
         return Err(damaged(path, format!("its file format is {format}")));

@@ -9,6 +9,7 @@ use super::finish::{self, EndedAttempt};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, one, run, value};
 use super::turn::release_claim;
+use super::version;
 use super::workers;
 use crate::model::Event;
 use crate::text::Timestamp;
@@ -27,12 +28,12 @@ pub struct OrphanedClaim {
 }
 
 impl Store {
-    /// The jobs that this worker holds.
+    /// The jobs that this worker holds, without those that only a newer runner knows.
     pub fn held_by(&self, worker: i64) -> Result<Vec<OrphanedClaim>> {
         let sql = "SELECT id AS job_id, attempts + 1 AS number, claimed_at FROM jobs
-                   WHERE state = 'running' AND worker_id = ?1 ORDER BY id";
+                   WHERE state = 'running' AND worker_id = ?1 AND needs_version <= ?2 ORDER BY id";
         let read = |row: &Row<'_>| Ok(from_row!(row, OrphanedClaim { job_id, number, claimed_at }));
-        self.read(|tx| all(tx, sql, [worker], read))
+        self.read(|tx| all(tx, sql, params![worker, version::known().version()], read))
     }
 
     /// Records the lost attempts of a dead worker, releases its claims that were never started, and closes its row.

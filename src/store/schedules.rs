@@ -9,12 +9,14 @@ use std::sync::Arc;
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
+use super::definition;
 use super::enqueue;
 use super::error::{Result, StoreError};
 use super::insert::{Dependency, Firing, NewJob};
 use super::limits::{self, LimitRow};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, maybe, one, run, value};
+use super::version;
 use crate::model::{Chain, Event, Limits, ScheduleText};
 use crate::text::{Timestamp, time_zone};
 
@@ -49,6 +51,8 @@ pub struct StoredSchedule {
     pub last: Option<(Timestamp, i64)>,
     /// The number of times that were skipped because the unique key was held.
     pub skipped: u64,
+    /// Of these, the ones since a job was last enqueued.
+    pub skipped_in_row: u64,
     pub paused: bool,
 }
 
@@ -64,9 +68,8 @@ impl StoredSchedule {
     }
 }
 
-fn parse_chain(json: &str) -> Result<Chain> {
-    let chain: serde_json::Result<Chain> = serde_json::from_str(json);
-    let chain = chain.map_err(|error| StoreError::InvalidData(format!("a schedule: {error}")))?;
+fn read_chain(row: &Row<'_>) -> Result<Chain> {
+    let chain: Chain = definition::read(row, "chain_json")?;
     if !chain.is_in_order() {
         return Err(StoreError::InvalidData("a schedule whose chain is out of order".to_owned()));
     }
@@ -100,7 +103,9 @@ impl Store {
     }
 }
 
-const SELECT: &str = "SELECT chain_json, schedule, timezone, missed, file, next_at, last_fired_at, last_job_id, skipped, paused
+const SELECT: &str =
+    "SELECT chain_json, schedule, timezone, missed, file, next_at, last_fired_at, last_job_id, skipped,
+                             skipped_in_row, paused, needs_version
                       FROM schedules";
 
 /// All schedules, by name.
@@ -110,37 +115,48 @@ fn all_schedules(tx: &Connection) -> Result<Vec<StoredSchedule>> {
 
 /// Reads a row of [`SELECT`].
 fn read(row: &Row<'_>) -> Result<StoredSchedule> {
-    let chain: String = row.get("chain_json")?;
     let last_at: Option<Timestamp> = row.get("last_fired_at")?;
     Ok(from_row!(
         row,
         StoredSchedule {
-            chain: parse_chain(&chain)?,
+            chain: read_chain(row)?,
             text: from_row!(row, ScheduleText { schedule, timezone, missed }),
             file,
             next_at,
             last: last_at.zip(row.get("last_job_id")?),
             skipped,
+            skipped_in_row,
             paused,
         }
     ))
 }
 
 /// Writes a schedule that is new or changed.
-fn put(tx: &Connection, file: &str, schedule: &DeclaredSchedule, next_at: Option<Timestamp>) -> Result<()> {
-    let sql = "INSERT INTO schedules (name, chain_json, schedule, timezone, missed, file, next_at)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-               ON CONFLICT DO UPDATE SET chain_json = ?2, schedule = ?3, timezone = ?4, missed = ?5, next_at = ?7";
+fn put(tx: &Tx, file: &str, schedule: &DeclaredSchedule, next_at: Option<Timestamp>) -> Result<()> {
+    let sql = "INSERT INTO schedules (name, chain_json, schedule, timezone, missed, file, next_at, applied_at, needs_version)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+               ON CONFLICT DO UPDATE SET chain_json = ?2, schedule = ?3, timezone = ?4, missed = ?5, next_at = ?7,
+                                         applied_at = ?8, needs_version = ?9";
+    let links = schedule.chain.links();
+    let needs = links.map(|link| definition::needs_version(&link.definition)).max();
     let chain = serde_json::to_string(&schedule.chain);
     let chain = chain.map_err(|error| StoreError::InvalidData(error.to_string()))?;
     let ScheduleText { schedule: times, timezone, missed } = &schedule.text;
-    run(tx, sql, params![schedule.name(), chain, times, timezone, missed, file, next_at])?;
+    run(tx, sql, params![schedule.name(), chain, times, timezone, missed, file, next_at, tx.now, needs])?;
+    Ok(())
+}
+
+/// Records that a job of this name has succeeded, for the schedule of that name if there is one.
+pub(super) fn record_success(tx: &Connection, name: &str, at: Timestamp) -> Result<()> {
+    run(tx, "UPDATE schedules SET last_success_at = ?2 WHERE name = ?1", params![name, at])?;
     Ok(())
 }
 
 /// When the next schedule fires.
 pub(super) fn next_due(tx: &Connection) -> Result<Option<Timestamp>> {
-    one(tx, "SELECT min(next_at) FROM schedules WHERE NOT paused AND next_at IS NOT NULL", [], value)
+    let sql = "SELECT min(next_at) FROM schedules
+               WHERE NOT paused AND next_at IS NOT NULL AND needs_version <= ?1";
+    one(tx, sql, [version::known().version()], value)
 }
 
 /// Enqueues the jobs of the schedules that are due, and sets the next time of each.
@@ -149,10 +165,11 @@ pub(super) fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
         return Ok(Vec::new());
     }
     let sql = format!(
-        "{SELECT} WHERE NOT paused AND next_at IS NOT NULL AND next_at <= ?1 ORDER BY next_at, name LIMIT ?2"
+        "{SELECT} WHERE NOT paused AND next_at IS NOT NULL AND next_at <= ?1 AND needs_version <= ?3
+         ORDER BY next_at, name LIMIT ?2"
     );
     let mut events = Vec::new();
-    for schedule in all(tx, &sql, params![tx.now, MAX_SCHEDULES], read)? {
+    for schedule in all(tx, &sql, params![tx.now, MAX_SCHEDULES, version::known().version()], read)? {
         fire(tx, &schedule, &mut events)?;
     }
     Ok(events)
@@ -173,7 +190,7 @@ fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
         ..NewJob::new(Arc::new(link.definition.clone()))
     });
     let mut jobs: Vec<NewJob> = jobs.collect();
-    let (mut last, mut skipped) = (None, 0_u64);
+    let (mut last, mut skipped, mut skipped_in_row) = (None, 0_u64, row.skipped_in_row);
     for at in times {
         let offset = schedule.as_ref().map_or(0, |schedule| schedule.offset_at(at));
         for job in &mut jobs {
@@ -184,16 +201,19 @@ fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
         let name = row.name().to_owned();
         if let Some(job_id) = job_id {
             last = Some((at, job_id));
+            skipped_in_row = 0;
             events.push(Event::ScheduleFired { job_id, name, scheduled_for: at });
         } else {
             skipped += 1;
+            skipped_in_row += 1;
             events.push(Event::ScheduleSkipped { job_id: (), name, scheduled_for: at });
         }
     }
     let sql = "UPDATE schedules SET next_at = ?2, last_fired_at = coalesce(?3, last_fired_at),
-                                    last_job_id = coalesce(?4, last_job_id), skipped = skipped + ?5 WHERE name = ?1";
+                                    last_job_id = coalesce(?4, last_job_id), skipped = skipped + ?5,
+                                    skipped_in_row = ?6 WHERE name = ?1";
     let (last_at, last_id) = last.unzip();
-    run(tx, sql, params![row.name(), next, last_at, last_id, skipped])?;
+    run(tx, sql, params![row.name(), next, last_at, last_id, skipped, skipped_in_row])?;
     Ok(())
 }
 

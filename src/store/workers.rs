@@ -9,6 +9,7 @@ use rusqlite::{Row, params};
 use super::error::{Result, StoreError};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, json, run};
+use super::version;
 use crate::model::check_name;
 use crate::text::Timestamp;
 
@@ -18,6 +19,8 @@ pub struct Worker {
     pub id: i64,
     /// The random name: the `worker_id` that people see.
     pub name: String,
+    /// The secret in the environment of its attempts, by which their processes are found.
+    pub mark: String,
     /// The canonical path of the database that the worker registered in. This one may be a copy.
     pub db: PathBuf,
     /// The process id, in the boot with `boot_id`.
@@ -44,11 +47,11 @@ impl Store {
         let queues = worker.queues.as_ref().map(|names| serde_json::json!(names).to_string());
         self.write(|tx| {
             let sql =
-                "INSERT INTO workers (name, db_path, pid, boot_id, start_ticks, started_at, slots, queues)
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-            let Worker { name, db, pid, boot_id, start_ticks, started_at, slots, .. } = worker;
+                "INSERT INTO workers (name, mark, version, db_path, pid, boot_id, start_ticks, started_at, slots, queues)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+            let Worker { name, mark, db, pid, boot_id, start_ticks, started_at, slots, .. } = worker;
             let db = db.as_os_str().as_bytes();
-            run(tx, sql, params![name, db, pid, boot_id, start_ticks, started_at, slots, queues])?;
+            run(tx, sql, params![name, mark, version::known().version(), db, pid, boot_id, start_ticks, started_at, slots, queues])?;
             Ok(tx.last_insert_rowid())
         })
     }
@@ -67,7 +70,7 @@ impl Store {
     /// Workers whose row is open, oldest first: alive, or dead and not dealt with.
     pub fn open_workers(&self) -> Result<Vec<Worker>> {
         let sql =
-            "SELECT id, name AS worker_name, db_path, pid, boot_id, start_ticks, started_at, slots, queues, stopping_at,
+            "SELECT id, name AS worker_name, mark, db_path, pid, boot_id, start_ticks, started_at, slots, queues, stopping_at,
                           (SELECT count(*) FROM jobs WHERE state = 'running' AND worker_id = workers.id) AS running
                    FROM workers WHERE ended_at IS NULL ORDER BY id";
         self.read(|tx| all(tx, sql, [], read))
@@ -89,6 +92,7 @@ fn read(row: &Row<'_>) -> Result<Worker> {
         Worker {
             id,
             name: row.get("worker_name")?,
+            mark,
             db: OsString::from_vec(row.get("db_path")?).into(),
             pid,
             boot_id,

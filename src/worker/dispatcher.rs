@@ -44,6 +44,7 @@ pub(super) async fn run(
     let db = store.file().path().to_owned();
     let context = Context {
         worker_id: worker.name.clone(),
+        mark: worker.mark.clone(),
         db: db.clone(),
         reports: registration.reports.clone(),
         start_log: registration.start_log.clone(),

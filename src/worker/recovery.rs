@@ -103,7 +103,7 @@ fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> Findin
     let mut attempts = Vec::new();
     let mut start_under_way = false;
     for claim in held {
-        let tag = AttemptTag { worker_id: worker.name.clone(), job_id: claim.job_id, attempt: claim.number };
+        let tag = AttemptTag { mark: worker.mark.clone(), job_id: claim.job_id, attempt: claim.number };
         let (leader, started_at, message) = match dead.fate(&claim) {
             ClaimFate::NeverStarted => {
                 never_started.push(claim.job_id);

@@ -44,6 +44,7 @@ impl Registration {
         let mut row = Worker {
             id: 0,
             name: format!("{:016x}", rand::random::<u64>()),
+            mark: format!("{:032x}", rand::random::<u128>()),
             db: store.file().path().to_owned(),
             pid,
             boot_id: process::boot_id(),
@@ -357,6 +358,7 @@ mod tests {
         Worker {
             id: 1,
             name: "w".into(),
+            mark: "m".into(),
             db: db.path().into(),
             pid,
             boot_id: boot_id.into(),

@@ -39,6 +39,8 @@ pub(super) struct Slots {
 /// What the threads of all slots share.
 pub(super) struct Context {
     pub worker_id: String,
+    /// The secret by which the processes of its attempts are found.
+    pub mark: String,
     pub db: PathBuf,
     pub reports: PathBuf,
     pub start_log: StartLog,
@@ -214,8 +216,8 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
         let message = format!("cannot use {}: {error}", context.reports.display());
         return Ok(AttemptEnd::spawn_failed(SpawnFailure::NotExecutable, message, clock::now()));
     }
-    let tag = |worker_id: &String, attempt| AttemptTag { worker_id: worker_id.clone(), job_id, attempt };
-    let previous = claim.last_worker.as_ref().map(|worker| tag(worker, number - 1));
+    let tag = |mark: &String, attempt| AttemptTag { mark: mark.clone(), job_id, attempt };
+    let previous = claim.last_mark.as_ref().map(|mark| tag(mark, number - 1));
     // If the attempt may not start, its claim is released. Then the next turn expires or cancels the job.
     if !end_previous(context, &claim, &control, previous) || !control.begin() {
         return Err(None);
@@ -226,7 +228,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
         args: &claim.args,
         stdin,
         vars: variables(&claim, context),
-        tag: tag(&context.worker_id, number),
+        tag: tag(&context.mark, number),
         report: &context.reports.join(format!("{job_id}.{number}")),
     };
     let send = |message| {
@@ -273,6 +275,7 @@ fn variables(claim: &Claim, context: &Context) -> Vec<(OsString, OsString)> {
         text("RUNNER_ATTEMPTS_LEFT", runs.saturating_sub(claim.attempt_in_budget).to_string()),
         text("RUNNER_LAST_ERROR_CODE", last.to_owned()),
         text("RUNNER_QUEUE", claim.queue.clone()),
+        text("RUNNER_WORKER_ID", context.worker_id.clone()),
         (OsString::from("RUNNER_DB"), context.db.as_os_str().to_owned()),
     ];
     variables.extend(scheduled.map(|time| text("RUNNER_SCHEDULED_FOR", time)));

@@ -14,7 +14,7 @@ use crate::cli::output::{Output, Style, Written};
 use crate::cli::status::{WorkerStatus, no_worker_text, worker_statuses};
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
-use crate::store::{Finding, QueueRow, Store, StoreError};
+use crate::store::{Finding, QueueRow, Store, StoreError, version};
 use crate::text::{counted, human_size, safe_line};
 use crate::worker::Liveness;
 
@@ -25,6 +25,8 @@ struct Report {
     db_from: &'static str,
     db_bytes: Option<u64>,
     wal_bytes: Option<u64>,
+    /// The version of the file.
+    schema_version: Option<String>,
     job_file: Option<String>,
     job_file_from: &'static str,
     jobs_declared: Option<usize>,
@@ -46,6 +48,7 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
     check_job_file(global, &mut report);
     if let Some(store) = locate::open_if_there(global)? {
         check_files(&store, &mut report);
+        report.schema_version = Some(store.version()?.to_string());
         let workers = worker_statuses(&store)?;
         report.workers_alive = workers.iter().filter(|worker| worker.is_alive()).count();
         report.workers_dead = workers.len() - report.workers_alive;
@@ -186,6 +189,15 @@ fn show(out: &mut Output, report: &Report) -> Written {
     let mut fact = |word: &str, value: String| out.prose(&format!("{word:<9} "), &value);
     fact("database", format!("{db} (from {})", report.db_from))?;
     fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)))?;
+    if let Some(found) = &report.schema_version {
+        let known = version::known().version().to_string();
+        let is_newer = if *found == known {
+            String::new()
+        } else {
+            format!(", newer than this runner, which knows {known}")
+        };
+        fact("", format!("version {found}{is_newer}"))?;
+    }
     let declared = report.jobs_declared.map(|jobs| format!(", {}", counted(jobs, "job"))).unwrap_or_default();
     match &report.job_file {
         Some(path) => {

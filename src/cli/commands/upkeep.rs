@@ -89,7 +89,7 @@ pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<Exit
                 .hint(OTHER_COPY)
         );
     }
-    let copy = Store::open(source).map_err(no_copy)?;
+    let copy = Store::open_as_it_is(source).map_err(no_copy)?;
     if worker::is_any_alive(&db) {
         bail!(
             CliError::new(
@@ -116,7 +116,7 @@ pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<Exit
 /// The error for a file that is no usable copy of a database.
 fn no_copy(error: StoreError) -> anyhow::Error {
     let hint = match error {
-        StoreError::Newer(..) => None,
+        StoreError::OtherMajor { .. } => None,
         StoreError::Untrusted(_) => {
             Some("if you trust what it says, copy it into a folder of your own and restore that")
         }

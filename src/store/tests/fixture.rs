@@ -117,6 +117,7 @@ pub(super) fn worker_row(name: &str) -> Worker {
     Worker {
         id: 0,
         name: format!("{digits:016x}"),
+        mark: mark_of(&format!("{digits:016x}")),
         db: "/runner.db".into(),
         pid: 1,
         boot_id: "boot".to_owned(),
@@ -127,6 +128,11 @@ pub(super) fn worker_row(name: &str) -> Worker {
         is_stopping: false,
         running: 0,
     }
+}
+
+/// The mark of the worker with this id.
+pub(super) fn mark_of(worker_id: &str) -> String {
+    format!("mark-{worker_id}")
 }
 
 fn ended(job_id: i64, number: u32, end: AttemptEnd) -> EndedAttempt {

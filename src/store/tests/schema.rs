@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use crate::model::JobState;
-use crate::store::open::SCHEMA;
+use crate::store::version::known;
 
 /// A guard, and statements that it refuses. A guard is the name of a trigger, the expression of a CHECK, or a piece of the
 /// schema with UNIQUE in it. `JOB …` and `ATTEMPT …` stand for an INSERT with these values in place of the usual ones.
@@ -36,6 +36,9 @@ const REFUSED: &[(&str, &[&str])] = &[
             "UPDATE jobs SET args_nul = x'6100' WHERE id = 1",
             "UPDATE jobs SET unique_key = 'k' WHERE id = 1",
             "UPDATE jobs SET enqueued_at = 9 WHERE id = 1",
+            "UPDATE jobs SET label = 'x' WHERE id = 1",
+            "UPDATE jobs SET task_hash = 7 WHERE id = 1",
+            "UPDATE jobs SET needs_version = 1001 WHERE id = 1",
         ],
     ),
     (
@@ -56,14 +59,28 @@ const REFUSED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "dependencies_move_to_a_replacement",
+        "dependencies_are_fixed",
         &[
             "UPDATE dependencies SET job_id = 4 WHERE dependency_id = 6",
-            "UPDATE dependencies SET dependency_id = 4 WHERE dependency_id = 7",
+            "UPDATE dependencies SET kind = 'any' WHERE dependency_id = 6",
         ],
     ),
+    ("dependencies_stay_met", &["UPDATE dependencies SET met = 0 WHERE dependency_id = 8"]),
+    (
+        "dependencies_move_to_a_replacement",
+        &[
+            "UPDATE dependencies SET dependency_id = 4 WHERE dependency_id = 7",
+            "UPDATE dependencies SET dependency_id = 4 WHERE dependency_id = 8",
+        ],
+    ),
+    (
+        "kind = 'success' OR kind = 'any'",
+        &["INSERT INTO dependencies (job_id, dependency_id, kind) VALUES (4, 6, 'none')"],
+    ),
+    ("met = 0 OR met = 1", &["UPDATE dependencies SET met = 2 WHERE dependency_id = 6"]),
+    ("length(label) BETWEEN 1 AND 200", &["JOB label = ''"]),
     ("dependencies_go_with_a_job", &["DELETE FROM dependencies WHERE dependency_id = 6"]),
-    ("dependency_id <> job_id", &["INSERT INTO dependencies VALUES (4, 4)"]),
+    ("dependency_id <> job_id", &["INSERT INTO dependencies (job_id, dependency_id) VALUES (4, 4)"]),
     ("unmet_dependencies >= 0", &["UPDATE jobs SET unmet_dependencies = -1 WHERE id = 1"]),
     (
         "unmet_dependencies = 0 OR (state <> 'running' AND state <> 'succeeded')",
@@ -71,9 +88,9 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     ("CREATE UNIQUE INDEX jobs_unique_key", &["JOB unique_key = 'k'; JOB unique_key = 'k'"]),
     ("CREATE UNIQUE INDEX jobs_idempotency_key", &["JOB idempotency_key = 'k'; JOB idempotency_key = 'k'"]),
-    ("UNIQUE (job_id, number)", &["INSERT INTO outputs VALUES (3, 1, x'61', 0, 0, x'', 0, 0)"]),
+    ("UNIQUE (job_id, number)", &["OUTPUT (3, 1, x'61', 0, 0, x'', 0, 0)"]),
     ("TEXT NOT NULL UNIQUE,", &["UPDATE workers SET name = 'one'"]),
-    ("json_valid(definition)", &["INSERT INTO job_definitions VALUES (9, 1, 'no json')"]),
+    ("json_valid(definition)", &["INSERT INTO job_definitions (hash, definition) VALUES (1, 'no json')"]),
     ("priority BETWEEN -1000 AND 1000", &["JOB priority = 1001", "JOB priority = -1001"]),
     (
         "state = 'pending' OR state = 'running' OR state = 'succeeded' OR state = 'dead' OR state = 'cancelled'",
@@ -113,6 +130,11 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("(scheduled_for IS NULL) = (scheduled_offset IS NULL)", &["JOB scheduled_for = 1"]),
     ("json_valid(chain_json)", &["UPDATE schedules SET chain_json = 'no json'"]),
     ("missed IN ('once', 'all', 'skip')", &["UPDATE schedules SET missed = 'twice'"]),
+    ("skipped_in_row >= 0", &["UPDATE schedules SET skipped_in_row = -1"]),
+    ("fresh_within_ms > 0", &["UPDATE schedules SET fresh_within_ms = 0"]),
+    ("random_delay_ms > 0", &["UPDATE schedules SET random_delay_ms = 0"]),
+    ("cpu_ms >= 0", &["ATTEMPT cpu_ms = -1"]),
+    ("max_rss_bytes >= 0", &["ATTEMPT max_rss_bytes = -1"]),
     ("skipped >= 0", &["UPDATE schedules SET skipped = -1"]),
     ("paused IN (0, 1)", &["UPDATE schedules SET paused = 2"]),
     ("(last_fired_at IS NULL) = (last_job_id IS NULL)", &["UPDATE schedules SET last_fired_at = 1"]),
@@ -148,9 +170,9 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("(next_state = 'dead') = (dead_reason IS NOT NULL)", &["ATTEMPT next_state = 'dead'"]),
     ("(next_state = 'pending') = (delay_ms IS NOT NULL)", &["ATTEMPT next_state = 'pending'"]),
     ("(delay_ms IS NULL) = (nominal_delay_ms IS NULL)", &["ATTEMPT next_state = 'pending', delay_ms = 1"]),
-    ("stdout_omitted >= 0", &["INSERT INTO outputs VALUES (2, 1, x'', 0, -1, x'', 0, 0)"]),
-    ("stderr_omitted >= 0", &["INSERT INTO outputs VALUES (2, 1, x'', 0, 0, x'', 0, -1)"]),
-    ("length(stdin) <= 16777216", &["INSERT INTO inputs VALUES (2, zeroblob(16777217))"]),
+    ("stdout_omitted >= 0", &["OUTPUT (2, 1, x'', 0, -1, x'', 0, 0)"]),
+    ("stderr_omitted >= 0", &["OUTPUT (2, 1, x'', 0, 0, x'', 0, -1)"]),
+    ("length(stdin) <= 16777216", &["INSERT INTO inputs (job_id, stdin) VALUES (2, zeroblob(16777217))"]),
     ("slots > 0", &["UPDATE workers SET slots = 0"]),
     ("paused = 0 OR paused = 1", &["INSERT INTO queues (name, paused) VALUES ('q', 2)"]),
     ("rate GLOB '[1-9]*/[smh]'", &["INSERT INTO queues (name, rate) VALUES ('q', 'fast')"]),
@@ -171,30 +193,37 @@ const CASCADE: &str = "jobs_take_their_history_with_them";
 
 /// The columns that may be empty. Whatever is added to the schema may not, or stands here.
 const MAY_BE_NULL: [&str; 5] = [
-    "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms",
-    "jobs: args_nul unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset",
+    "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms cpu_ms max_rss_bytes",
+    "jobs: args_nul unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset label task_hash",
     "queues: max_running max_running_file rate rate_file last_start_at",
-    "schedules: timezone next_at last_fired_at last_job_id",
+    "schedules: timezone next_at last_fired_at last_job_id boot_id fresh_within_ms random_delay_ms last_success_at",
     "workers: queues ended_at stopping_at",
 ];
 
 /// Job 1 waits with input, job 2 runs, job 3 is dead after one attempt with input and output, job 4 waits for its retry,
-/// job 5 is after jobs 6 and 7, job 6 is cancelled, job 7 waits.
+/// job 5 is after jobs 6, 7 and 8, jobs 6 and 8 are cancelled, job 7 waits; any end of job 8 was enough.
 const ROWS: &str = "
-    INSERT INTO job_definitions VALUES (1, 7, '{}'), (2, 8, '{}');
-    INSERT INTO workers VALUES (1, 'one', x'2f64', 1, 'boot', 1, 1, 4, NULL, NULL, NULL), (2, 'two', x'2f64', 2, 'boot', 1, 1, 4, NULL, NULL, NULL);
-    INSERT INTO schedules (name, chain_json, schedule, missed, file) VALUES ('a', '{}', '@daily', 'once', '/jobs.toml');
+    INSERT INTO job_definitions (hash, definition) VALUES (7, '{}'), (8, '{}');
+    INSERT INTO workers (name, mark, db_path, pid, boot_id, start_ticks, started_at, slots)
+        VALUES ('one', 'm1', x'2f64', 1, 'boot', 1, 1, 4), ('two', 'm2', x'2f64', 2, 'boot', 1, 1, 4);
+    INSERT INTO schedules (name, chain_json, schedule, missed, file, applied_at)
+        VALUES ('a', '{}', '@daily', 'once', '/jobs.toml', 1);
     JOB id = 1; JOB id = 2; JOB id = 3; JOB id = 4;
-    JOB id = 5, unmet_dependencies = 2; JOB id = 6, state = 'cancelled'; JOB id = 7;
-    INSERT INTO dependencies VALUES (5, 6), (5, 7);
-    INSERT INTO inputs VALUES (1, x'61'), (3, x'61');
+    JOB id = 5, unmet_dependencies = 2; JOB id = 6, state = 'cancelled'; JOB id = 7; JOB id = 8, state = 'cancelled';
+    INSERT INTO dependencies (job_id, dependency_id) VALUES (5, 6), (5, 7);
+    INSERT INTO dependencies (job_id, dependency_id, kind, met) VALUES (5, 8, 'any', 1);
+    INSERT INTO removed_attempts (name, outcome, attempts, duration_ms) VALUES ('a', 'failed', 1, 1);
+    INSERT INTO inputs (job_id, stdin) VALUES (1, x'61'), (3, x'61');
     UPDATE jobs SET state = 'running', worker_id = 1, changed_at = 2 WHERE id IN (2, 3, 4);
     ATTEMPT job_id = 3, next_state = 'dead', dead_reason = 'attempts_exhausted';
     ATTEMPT job_id = 4, next_state = 'pending', nominal_delay_ms = 5, delay_ms = 5;
-    INSERT INTO outputs VALUES (3, 1, x'', 0, 0, x'', 0, 0);
+    OUTPUT (3, 1, x'', 0, 0, x'', 0, 0);
     UPDATE jobs SET state = 'dead', worker_id = NULL, attempts = 1, attempts_used = 1, error_code = 'EXIT_1',
                     dead_reason = 'attempts_exhausted', changed_at = 3 WHERE id = 3;
     UPDATE jobs SET state = 'pending', worker_id = NULL, attempts = 1, attempts_used = 1, changed_at = 3 WHERE id = 4";
+
+const OUTPUT: &str = "INSERT INTO outputs (job_id, number, stdout, stdout_head, stdout_omitted, stderr, \
+                      stderr_head, stderr_omitted) VALUES";
 
 const JOB: &str = "definition_id = 1, name = 'a', queue = 'q', priority = 0, state = 'pending', enqueued_at = 1, \
                    run_at = 1, changed_at = 1";
@@ -204,9 +233,11 @@ const ATTEMPT: &str = "job_id = 2, number = 1, attempt_in_budget = 1, outcome = 
                        exit_code = 1, worker_id = 1, finished_at = 3, duration_ms = 1, output_held_open = 0, \
                        next_state = 'cancelled'";
 
-/// SQL with `JOB …` and `ATTEMPT …` written out.
+/// SQL with `JOB …`, `ATTEMPT …` and `OUTPUT …` written out.
 fn written_out(sql: &str) -> String {
     let statement = |statement: &str| {
+        let statement = statement.replace("OUTPUT", OUTPUT);
+        let statement = statement.as_str();
         for (word, table, usual) in [("JOB", "jobs", JOB), ("ATTEMPT", "attempts", ATTEMPT)] {
             let Some((verb, other_values)) = statement.split_once(word) else { continue };
             let pairs = |list: &'static str| list.split(',').filter_map(|pair| pair.trim().split_once(" = "));
@@ -224,7 +255,7 @@ fn written_out(sql: &str) -> String {
 
 /// The schema without comments, with single spaces.
 fn code() -> String {
-    let lines = SCHEMA.lines().filter_map(|line| line.split("--").next());
+    let lines = known().sql.lines().filter_map(|line| line.split("--").next());
     lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
@@ -292,7 +323,7 @@ fn no_guard_is_left_out() {
 
 #[test]
 fn no_column_is_loose_or_may_be_empty_but_those_that_are_meant_to() {
-    let connection = furnished(SCHEMA);
+    let connection = furnished(known().sql);
     let mut nullable = Vec::new();
     for table in names(&connection, "table") {
         let sql = "SELECT strict FROM pragma_table_list WHERE name = ?1";
@@ -312,12 +343,12 @@ fn a_deleted_job_takes_its_history_with_it_and_its_id_is_not_used_again() {
                           + (SELECT count(*) FROM inputs WHERE job_id = 3)";
         connection.query_row(sql, [], |row| row.get(0)).unwrap()
     };
-    assert_eq!((left(&furnished(SCHEMA)), left(&without(CASCADE))), (0, 3));
+    assert_eq!((left(&furnished(known().sql)), left(&without(CASCADE))), (0, 3));
 
-    let connection = furnished(SCHEMA);
+    let connection = furnished(known().sql);
     let sql = "UPDATE jobs SET state = 'cancelled' WHERE id = 4; DELETE FROM jobs WHERE id = 4; JOB";
     assert_eq!(refusal(&connection, sql), None);
-    assert_eq!(connection.last_insert_rowid(), 8);
+    assert_eq!(connection.last_insert_rowid(), 9);
 }
 
 #[test]
@@ -344,7 +375,7 @@ fn a_job_moves_along_the_arrows_of_its_states_and_no_others() {
     let trigger = "SELECT sql FROM sqlite_schema WHERE name = 'jobs_move_by_the_rules'";
     for &from in JobState::ALL {
         for &to in JobState::ALL {
-            let connection = furnished(SCHEMA);
+            let connection = furnished(known().sql);
             let sql: String = connection.query_row(trigger, [], |row| row.get(0)).unwrap();
             let start = format!("DROP TRIGGER jobs_move_by_the_rules; {}; {sql}", put(from));
             connection.execute_batch(&start).unwrap();

@@ -124,7 +124,7 @@ fn a_database_of_another_program_with_a_log_of_its_own_is_refused_untouched() {
 fn a_newer_database_is_refused_also_where_only_its_log_says_so() {
     let sandbox = Population::get().closed().settle();
     let keeper = sandbox.sql();
-    keeper.run("PRAGMA user_version = 2");
+    keeper.run("PRAGMA user_version = 2000");
     let mut files = Population::get().closed();
     for suffix in ["-wal", "-shm"] {
         *files.beside_mut(suffix) = fs::read(sandbox.path(&format!("runner.db{suffix}"))).expect("a file");

@@ -57,6 +57,7 @@ impl Plain {
                     next_at: None,
                     last: None,
                     skipped: 0,
+                    skipped_in_row: 0,
                     paused: false,
                 },
                 |old| old.row.clone(),
@@ -136,9 +137,11 @@ impl Plain {
                 let (job_id, name) = (enqueued.id, row.name().to_owned());
                 if enqueued.created {
                     row.last = Some((at, job_id));
+                    row.skipped_in_row = 0;
                     events.push(Event::ScheduleFired { job_id, name, scheduled_for: at });
                 } else {
                     row.skipped += 1;
+                    row.skipped_in_row += 1;
                     events.push(Event::ScheduleSkipped { job_id: (), name, scheduled_for: at });
                 }
             }

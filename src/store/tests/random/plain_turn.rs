@@ -8,6 +8,7 @@ use crate::model::{
     classify, decide,
 };
 use crate::store::finish::INTERRUPTED_EXPIRY;
+use crate::store::tests::fixture::mark_of;
 use crate::store::{
     Backlog, BlockReason, Claim, EndedAttempt, OrphanedClaim, PendingWork, Turn, TurnRequest,
 };
@@ -111,7 +112,7 @@ impl Plain {
             args: job.args.clone(),
             stdin: job.stdin.clone(),
             last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
-            last_worker: last.map(|attempt| attempt.worker_id.clone()),
+            last_mark: last.map(|attempt| mark_of(&attempt.worker_id)),
         }
     }
 

@@ -134,6 +134,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         definition: job.definition.clone(),
         args: job.args.clone(),
         idempotency_key: job.idempotency_key.clone(),
+        label: None,
         enqueued_at: job.enqueued_at,
         run_at: job.run_at,
         expires_at: job.expires_at,
