@@ -4,7 +4,7 @@ use std::thread;
 
 use rustix::process::Signal;
 
-use crate::support::{Sandbox, assert_fields, eventually, json};
+use crate::support::{Background, Sandbox, assert_fields, eventually, json};
 
 #[test]
 fn as_many_run_at_once_as_there_are_slots_and_no_more() {
@@ -264,4 +264,79 @@ fn a_queue_of_one_slot_never_shows_two_running() {
         assert!(count("running") <= 1);
     }
     worker.wait().ok();
+}
+
+#[test]
+fn of_sixteen_started_at_once_with_single_one_works() {
+    let sandbox = Sandbox::empty();
+    for round in 0..3 {
+        let start = |_| Background::start(&sandbox, sandbox.call("work --single"));
+        let mut all: Vec<Background> = (0..16).map(start).collect();
+        let has_given_way = |worker: &Background| worker.stderr().contains("is alive already");
+        eventually("fifteen of them find another", || {
+            (all.iter().filter(|worker| has_given_way(worker)).count() == 15).then_some(())
+        });
+        let at = all.iter().position(|worker| !has_given_way(worker)).expect("one that works");
+        let only = all.remove(at);
+        only.until_it_says(" started: ");
+        for worker in &mut all {
+            worker.wait().ok();
+        }
+        // A dead worker is in nobody's way.
+        only.kill();
+        sandbox.add("-- true");
+        sandbox.run("work --single --drain").ok().says("1 attempt recorded");
+        assert_eq!(sandbox.job(round + 1)["state"], "succeeded");
+    }
+}
+
+#[test]
+fn single_gives_way_to_any_worker_that_is_alive() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("--queue other -- sleep 60");
+    let mut other = sandbox.worker("--queue other");
+    sandbox.until_state(1, "running");
+    let gives_way = || {
+        sandbox.run("work --single").ok().says("a worker of this database is alive already").prints("");
+        sandbox.run("work --single -q").ok().prints("").quietly();
+    };
+    gives_way();
+    other.signal(Signal::STOP);
+    eventually("the worker is suspended", || {
+        sandbox.run("inspect workers").stdout.contains("suspended").then_some(())
+    });
+    gives_way();
+    other.signal(Signal::CONT);
+    other.ask_to_stop(Signal::TERM);
+    gives_way();
+    // A cleaner of old files removes its lock file.
+    let row = sandbox.sql().text("SELECT name FROM workers");
+    std::fs::remove_file(sandbox.path(&format!("runner.db.run/{row}.lock"))).expect("its lock file");
+    gives_way();
+    other.signal(Signal::TERM);
+    other.wait();
+    sandbox.run("work --single --max-jobs 1 --queue none --until-idle").ok().says(" started: ");
+}
+
+#[test]
+fn a_quiet_worker_tells_deaths_and_nothing_else() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.add_line("--max-attempts 2 --backoff 1ms", "exit 3");
+    sandbox.add("--expires-in 1ms -- true");
+    let said = sandbox.run("work -q --drain").exits(1).prints("").stderr;
+    let mut lines: Vec<&str> = said.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(lines[0].starts_with("runner: job 2 exit: dead after "), "{said}");
+    assert!(lines[0].contains("EXIT_3"), "{said}");
+    assert!(lines[1].starts_with("runner: job 3 true: dead, it expired"), "{said}");
+}
+
+#[test]
+fn without_j_there_are_at_least_four_slots() {
+    let sandbox = Sandbox::empty();
+    let started = sandbox.run("work --drain --log json").ok().json_lines().remove(0);
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    assert_fields(&started, &json!({"event": "worker_started", "slots": cpus.max(4)}));
 }

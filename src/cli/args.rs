@@ -161,9 +161,12 @@ pub struct WaitOptions {
 
 #[derive(Debug, Args)]
 pub struct Work {
-    /// Attempts at once [default: the number of CPUs]
+    /// Attempts at once [default: CPUs, at least 4]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = values::slots)]
     pub slots: Option<usize>,
+    /// Exit 0 at once if any worker is alive
+    #[arg(long)]
+    pub single: bool,
     /// Only this queue; repeatable
     #[arg(long, value_name = "QUEUE", value_parser = values::name)]
     pub queue: Vec<String>,
@@ -180,7 +183,7 @@ pub struct Work {
     #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub shutdown_timeout: Millis,
     /// text to standard error, or json to standard output
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
     pub log: LogFormat,
 }
 

@@ -96,7 +96,7 @@ Examples:
   runner work                    until SIGTERM or Ctrl-C
   runner work -j 4 --queue net   four at once, of one queue
   runner work --drain            until nothing waits or runs
-  runner work --until-idle       until nothing is due";
+  runner work --single -q        for cron, every minute";
 
 pub const APPLY: &str = "\
 Examples:

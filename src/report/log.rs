@@ -21,7 +21,7 @@ enum LineStyle {
     Timed,
     /// Each line begins with a priority: the journal adds the time itself.
     Journal,
-    /// Only notices are written.
+    /// Only deaths and trouble are written.
     Quiet,
 }
 
@@ -34,7 +34,7 @@ impl<W: Write> HumanLog<W> {
         Self { out, style: LineStyle::Journal }
     }
 
-    /// Writes notices alone.
+    /// Writes deaths and trouble alone.
     pub const fn quiet(out: W) -> Self {
         Self { out, style: LineStyle::Quiet }
     }
@@ -46,7 +46,7 @@ impl<W: Write> Reporter for HumanLog<W> {
         let prefix = match self.style {
             LineStyle::Timed => prefix(time),
             LineStyle::Journal => priority(event).to_owned(),
-            LineStyle::Quiet if matches!(event, Event::Notice(_)) => "runner: ".to_owned(),
+            LineStyle::Quiet if matches!(priority(event), "<3>" | "<4>") => "runner: ".to_owned(),
             LineStyle::Quiet => return,
         };
         // One write a line, so that the lines of several workers do not mix. A closed log must not stop the work.

@@ -28,17 +28,17 @@ use crate::text::{Millis, Timestamp, counted};
 /// The wall clock was set back if it is behind the monotonic clock by more than this; less is drift.
 const CLOCK_STEP: Millis = Millis(500);
 
-/// Works until the options or a signal end the worker.
+/// Works until the options or a signal end the worker; none if it was to be the only one and is not.
 pub(super) async fn run(
     mut store: Store,
     options: Options,
     reporter: &mut dyn Reporter,
     inherited: &Inherited,
-) -> Result<Summary> {
+) -> Result<Option<Summary>> {
     const TASK: &str = "could not listen for signals and wake-ups";
     // Before the worker registers: a signal that ended the process later would leave the worker's row open.
     let mut inbox = Inbox::open(inherited).context(TASK)?;
-    let (registration, socket) = Registration::new(&mut store, &options)?;
+    let Some((registration, socket)) = Registration::new(&mut store, &options)? else { return Ok(None) };
     inbox.listen_for_wake_ups(socket).context(TASK)?;
     let worker = registration.row.clone();
     let db = store.file().path().to_owned();
@@ -85,7 +85,7 @@ pub(super) async fn run(
     dispatcher.note_stuck();
     let Summary { attempts, succeeded, dead, .. } = dispatcher.summary;
     dispatcher.report(&Event::WorkerStopped { attempts, succeeded, dead });
-    Ok(dispatcher.summary)
+    Ok(Some(dispatcher.summary))
 }
 
 struct Dispatcher<'a> {

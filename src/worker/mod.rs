@@ -23,10 +23,11 @@ use crate::store::Store;
 pub use options::{Options, Summary, Until};
 pub use registration::{Liveness, is_any_alive, liveness, started_at};
 
-/// Works until the options or a signal end the worker. Call this before any other thread is started.
+/// Works until the options or a signal end the worker. Call this before any other thread is started. None if the worker
+/// was to be the only one, and another one is alive.
 ///
 /// A failing job is never an error. A `StoreError` or `io::Error` is the cause of all others.
-pub fn work(store: Store, options: Options, reporter: &mut dyn Reporter) -> Result<Summary> {
+pub fn work(store: Store, options: Options, reporter: &mut dyn Reporter) -> Result<Option<Summary>> {
     let inherited = process::reset_inherited_state();
     // The runtime panics if it cannot have such a pair for its signals.
     UnixStream::pair().context("could not listen for signals")?;

@@ -20,6 +20,8 @@ pub enum Until {
 pub struct Options {
     /// At least 1.
     pub slots: usize,
+    /// Start only if no worker of this database is alive.
+    pub single: bool,
     /// None: all queues.
     pub queues: Option<Vec<String>>,
     pub until: Until,

@@ -36,8 +36,9 @@ pub(super) struct Registration {
 }
 
 impl Registration {
-    /// Takes the lock first and adds the row last, so that a row always has a lock.
-    pub(super) fn new(store: &mut Store, options: &Options) -> Result<(Self, UnixDatagram)> {
+    /// Takes the lock first and adds the row last, so that a row always has a lock. None if this was to be the only worker
+    /// and another one is alive.
+    pub(super) fn new(store: &mut Store, options: &Options) -> Result<Option<(Self, UnixDatagram)>> {
         const TASK: &str = "could not set up the run directory beside the database";
         let run_dir = store.file().make_run_dir()?;
         let pid = std::process::id().cast_signed();
@@ -55,7 +56,13 @@ impl Registration {
             is_stopping: false,
             running: 0,
         };
-        let file = create_lock(&run_dir, &row.name, options.slots).context(TASK)?;
+        let file = {
+            let _alone = options.single.then(|| lock_single(&run_dir)).transpose().context(TASK)?;
+            if options.single && (is_any_alive(store.file()) || has_living_row(store)?) {
+                return Ok(None);
+            }
+            create_lock(&run_dir, &row.name, options.slots).context(TASK)?
+        };
         let reports = reports_dir(&run_dir, &row.name);
         let bound =
             DirBuilder::new().mode(0o700).create(&reports).and_then(|()| wake::bind(&run_dir, &row.name));
@@ -63,7 +70,7 @@ impl Registration {
         match registered {
             Ok((socket, id)) => {
                 row.id = id;
-                Ok((Self { row, start_log: StartLog::new(file), reports, run_dir }, socket))
+                Ok(Some((Self { row, start_log: StartLog::new(file), reports, run_dir }, socket)))
             }
             Err(error) => {
                 // Without a row no recovery would ever remove these.
@@ -105,6 +112,25 @@ fn create_lock(run_dir: &Path, worker: &str, slots: usize) -> io::Result<File> {
     allocate_log(&file, slots)?;
     fs::rename(&draft, lock_path(run_dir, worker))?;
     Ok(file)
+}
+
+/// The name of the lock that workers with `single` hold while they look for others and take their own lock, so that of
+/// several only one finds none. The kernel releases it, so that one that dies meanwhile stops nobody.
+const SINGLE: &str = "single";
+
+fn lock_single(run_dir: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    let file = open_regular(&lock_path(run_dir, SINGLE), &mut options)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Is a worker alive that has a row? Its lock file may have been removed by a cleaner of old files.
+fn has_living_row(store: &Store) -> Result<bool> {
+    let is_alive =
+        |row: &Worker| matches!(liveness(store.file(), row), Liveness::Alive | Liveness::Suspended);
+    Ok(store.open_workers()?.iter().any(is_alive))
 }
 
 /// A dead worker, whose lock is held so that no other worker recovers it at the same time.
@@ -233,7 +259,7 @@ pub fn is_any_alive(db: &StoreFile) -> bool {
     let Ok(entries) = fs::read_dir(db.run_dir()) else { return false };
     let is_worker = |path: &PathBuf| {
         path.extension().is_some_and(|end| end == "lock")
-            && path.file_stem().is_some_and(|stem| stem != "create")
+            && path.file_stem().is_some_and(|stem| stem != "create" && stem != SINGLE)
     };
     let is_held = |path: PathBuf| {
         open_regular(&path, File::options().read(true))

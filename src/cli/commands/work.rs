@@ -23,7 +23,8 @@ use crate::worker::{self, Options, Summary, Until};
 pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let store = locate::open_or_create(global)?;
     let options = Options {
-        slots: args.slots.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get)),
+        slots: args.slots.unwrap_or_else(default_slots),
+        single: args.single,
         queues: (!args.queue.is_empty())
             .then(|| BTreeSet::from_iter(args.queue.clone()).into_iter().collect()),
         until: match (args.drain, args.until_idle) {
@@ -38,11 +39,22 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let (until, queues) = (options.until, options.queues.clone());
     let env = |name: &str| std::env::var_os(name);
     let mut reporter = SystemdNotifier::around(reporter(global, args.log), &env);
-    let summary = worker::work(store, options, reporter.as_mut())?;
+    let Some(summary) = worker::work(store, options, reporter.as_mut())? else {
+        if !global.quiet {
+            output::warn("a worker of this database is alive already; runner inspect workers shows it");
+        }
+        return Ok(ExitStatus::SUCCESS);
+    };
     if summary.stopped_by.is_none() && !global.quiet {
         note_paused_queues(global, until, queues.as_deref(), reporter.as_mut());
     }
     Ok(exit_status(summary, bounded))
+}
+
+/// The number of attempts at once where nobody gives one. A crontab starts everything at once, so a machine with one CPU
+/// gets some slots, too.
+fn default_slots() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get).max(4)
 }
 
 /// Reports the jobs that `--drain` or `--until-idle` left in paused queues. If they cannot be read this says nothing,
