@@ -18,6 +18,7 @@ mod docs;
 mod doctor;
 mod enqueue;
 mod enqueue_options;
+mod env_file;
 mod environment;
 mod error_codes;
 mod errors;

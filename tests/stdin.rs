@@ -82,6 +82,38 @@ fn input_is_for_a_single_job() {
 }
 
 #[test]
+fn an_input_of_the_job_file_is_read_by_every_attempt_and_the_option_overrides_it() {
+    let sandbox = Sandbox::new(
+        "[defaults]\nstdin = 'for all'\n[jobs.a]\ncommand = 'cat >> log; echo >> log; [ $RUNNER_ATTEMPT = 2 ]'\n\
+         stdin = \"a\\u0000b\\nc\"\nbackoff = ['1ms']\n\
+         [jobs.b]\ncommand = 'cat >> log; echo >> log'\n[jobs.none]\ncommand = 'wc -c >> log'\nstdin = ''\n\
+         [jobs.dies]\ncommand = 'exit 1'\nmax_attempts = 1\non_dead = 'b'\n",
+    );
+    sandbox.run("enqueue a b none dies").ok();
+    sandbox.call("enqueue b --stdin").stdin("option").run().ok();
+    sandbox.call("enqueue b --stdin").stdin("").run().ok();
+    sandbox.drain();
+    assert_eq!(sandbox.read("log"), "a\0b\nc\nfor all\n0\noption\n\na\0b\nc\nfor all\n");
+    sandbox.run("check").ok().shows("stdin     5 B").shows("stdin     7 B");
+    assert_eq!(sandbox.run("check --json").ok().json_lines()[0]["stdin_bytes"], 5);
+    // What is queued keeps its input, and a retry says that the file has another one now.
+    sandbox.write("jobs.toml", "[jobs.dies]\ncommand = 'exit 1'\nmax_attempts = 1\nenv_file = '-x'\n");
+    sandbox.run("retry 4").ok().says("has changed since (env_file, on_dead, stdin)");
+    sandbox.run("retry --redefine 4").exits(1);
+}
+
+#[test]
+fn a_long_input_of_the_job_file_arrives_and_a_longer_one_is_a_mistake() {
+    const MOST: usize = 16 << 20;
+    let file = |bytes| format!("[jobs.a]\ncommand = 'wc -c > count'\nstdin = '{}'\n", "x".repeat(bytes));
+    let sandbox = Sandbox::new(&file(MOST));
+    sandbox.finish("a");
+    assert_eq!(sandbox.read("count").trim(), MOST.to_string());
+    sandbox.write("jobs.toml", file(MOST + 1));
+    sandbox.run("enqueue a").exits(65).says("`stdin`: it has more than 16 MiB");
+}
+
+#[test]
 fn mistakes_of_the_command_line_are_told_without_waiting_for_input() {
     let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\n[jobs.b]\ncommand = 'true'\n");
     for (line, status) in [

@@ -11,7 +11,7 @@ use super::locate;
 use super::output::{Output, Written, warn};
 use crate::jobfile::JobFile;
 use crate::model::{
-    Backoff, Bytes, CodePattern, Command, Jitter, JobDefinition, JobState, RetryPolicy, Strategy,
+    Backoff, Bytes, CodePattern, Command, EnvFile, Jitter, JobDefinition, JobState, RetryPolicy, Strategy,
 };
 use crate::store::JobRow;
 use crate::text::{Millis, Timestamp, counted, safe_line, shell_word};
@@ -43,6 +43,12 @@ pub fn print_command(out: &mut Output, definition: &JobDefinition, args: &[Bytes
         out.fact("", &format!("… {}", counted(lines.len() - MAX_LINES, "more line")))?;
     }
     Ok(())
+}
+
+/// The path of a file of variables, and whether it may be missing.
+pub fn env_file_text(file: &EnvFile) -> String {
+    let or_none = if file.optional { ", if there is one" } else { "" };
+    format!("{}{or_none}", safe_line(&file.path.to_text()))
 }
 
 /// A word as a person would type it in a shell.

@@ -1,6 +1,7 @@
 //! `[jobs.NAME]`, and the keys that jobs share with `[defaults]`.
 
 use std::collections::{BTreeMap, HashMap};
+use std::env;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -13,8 +14,8 @@ use super::keys::{Section, unknown};
 use super::read::{Entry, Value, distinct};
 use super::retry;
 use crate::model::{
-    Bytes, CodePattern, Command, ExitRules, JobDefinition, Missed, PolicyLayer, RetryPolicy, Schedule,
-    ScheduleText, check_key, check_name, check_variable,
+    Bytes, CodePattern, Command, EnvFile, ExitRules, JobDefinition, Missed, PolicyLayer, RetryPolicy,
+    Schedule, ScheduleText, check_key, check_name, check_variable,
 };
 use crate::text::{human_size, time_zone};
 
@@ -76,7 +77,12 @@ impl ConfigLayer {
         let (definition, policy) = (&mut self.definition, &mut self.policy);
         match entry.key {
             "launcher" => replace(&mut definition.launcher, argv(value, mistakes)),
-            "cwd" => replace(&mut definition.cwd, value.text(mistakes).map(|cwd| joined(dir, cwd))),
+            "cwd" => {
+                let cwd = value.text(mistakes).and_then(|path| located(value, dir, path, mistakes));
+                replace(&mut definition.cwd, cwd);
+            }
+            "env_file" => replace(&mut definition.env_file, env_files(value, dir, mistakes)),
+            "stdin" => definition.stdin = stdin(value, mistakes),
             "env" => definition.env.extend(environment(value, mistakes)),
             "queue" => replace(&mut definition.queue, queue(value, mistakes)),
             "priority" => {
@@ -295,6 +301,54 @@ fn argv(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Vec<Bytes>> {
         arguments.iter().map(|word| word.fits_kernel(word.string(mistakes)?, 0, mistakes)).collect();
     let words = [program].into_iter().chain(arguments);
     words.map(|word| word.map(Bytes::from)).collect()
+}
+
+/// The files of variables, each with a dash in front if it may be missing.
+fn env_files(value: Value<'_>, dir: &Path, mistakes: &mut Mistakes) -> Option<Vec<EnvFile>> {
+    let allowed = "a path, or an array of paths, such as [\"common.env\", \"-local.env\"]";
+    let values = match value.data() {
+        DeValue::String(_) => vec![value],
+        _ => value.list(allowed, mistakes)?,
+    };
+    let read = |value: Value<'_>| {
+        let text = value.text(mistakes)?;
+        let path = text.strip_prefix('-').unwrap_or(text);
+        if path.is_empty() {
+            value.refused(mistakes, "there is no path after the dash");
+            return None;
+        }
+        Some(EnvFile { path: located(value, dir, path, mistakes)?, optional: path != text })
+    };
+    // All of them are read, so that all mistakes are recorded.
+    let files: Vec<_> = values.into_iter().map(read).collect();
+    files.into_iter().collect()
+}
+
+fn stdin(value: Value<'_>, mistakes: &mut Mistakes) -> Option<String> {
+    let text = value.string(mistakes)?;
+    if text.len() > JobDefinition::MAX_STDIN {
+        value
+            .refused(mistakes, "it has more than 16 MiB")
+            .hint("put it into a file, and let the command read that");
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+/// A path of the job file: relative to `dir`, or to the home directory if it begins with `~/`.
+fn located(value: Value<'_>, dir: &Path, path: &str, mistakes: &mut Mistakes) -> Option<Bytes> {
+    let Some(below_home) = path.strip_prefix('~') else { return Some(joined(dir, path)) };
+    if !below_home.is_empty() && !below_home.starts_with('/') {
+        value
+            .refused(mistakes, "only `~` and `~/…` stand for a home directory, which is your own")
+            .hint(format!("write the path in full, or ./{path} for a name that begins with `~`"));
+        return None;
+    }
+    let Some(home) = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()) else {
+        value.refused(mistakes, "there is no home directory: $HOME is not set to an absolute path");
+        return None;
+    };
+    Some(joined(&home, below_home.trim_start_matches('/')))
 }
 
 /// `path` relative to `dir`, without `.`. A `..` stays, because the directory before it may be a symbolic link.

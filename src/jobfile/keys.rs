@@ -19,10 +19,12 @@ pub(super) enum Section {
 const FILE_KEYS: [&str; 5] = ["default_error_code", "exit_codes", "defaults", "jobs", "queues"];
 
 /// The keys that a job shares with `[defaults]`.
-const SHARED_KEYS: [&str; 16] = [
+const SHARED_KEYS: [&str; 18] = [
     "launcher",
     "cwd",
+    "env_file",
     "env",
+    "stdin",
     "queue",
     "priority",
     "timeout",
@@ -68,7 +70,11 @@ const RENAMED: &[(&str, &str)] = &[
     ("cmd", "command"),
     ("script", "command"),
     ("workdir", "cwd"),
+    ("working_directory", "cwd"),
     ("environment", "env"),
+    ("environment_file", "env_file"),
+    ("dotenv", "env_file"),
+    ("input", "stdin"),
     ("ttl", "expires_in"),
     ("attempts", "max_attempts"),
     ("retry", "retryable"),

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{ExitRules, RetryPolicy};
+use super::{EnvFile, ExitRules, RetryPolicy};
 use crate::text::{Millis, is_safe};
 
 /// The variables that runner itself sets for every attempt.
@@ -53,9 +53,15 @@ pub struct JobDefinition {
     pub launcher: Vec<Bytes>,
     /// Absolute.
     pub cwd: Bytes,
-    /// Laid over the worker's environment.
+    /// Files whose variables are laid over the worker's environment, the last one on top.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env_file: Vec<EnvFile>,
+    /// Laid over the variables of the files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<Bytes, Bytes>,
+    /// The standard input of every attempt, unless the job has an input of its own. None: nothing to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
     #[serde(
         default = "default_queue",
         skip_serializing_if = "is_default_queue",
@@ -120,6 +126,8 @@ impl JobDefinition {
     pub const DEFAULT_GRACE: Millis = Millis::from_secs(10);
     pub const DEFAULT_OUTPUT_LIMIT: u64 = 64 << 10; // 64 KiB
     pub const MAX_OUTPUT_LIMIT: u64 = 16 << 20; // 16 MiB
+    /// The longest standard input in bytes; the table `inputs` takes no more.
+    pub const MAX_STDIN: usize = 16 << 20;
     /// Priorities lie from minus this to this.
     pub const MAX_PRIORITY: i32 = 1_000;
 
@@ -131,7 +139,9 @@ impl JobDefinition {
             command,
             launcher: Vec::new(),
             cwd,
+            env_file: Vec::new(),
             env: BTreeMap::new(),
+            stdin: None,
             queue: Self::DEFAULT_QUEUE.to_owned(),
             priority: 0,
             timeout: None,

@@ -7,6 +7,7 @@ mod attempt;
 mod backoff;
 mod classify;
 mod decide;
+mod env_file;
 mod error_code;
 mod event;
 mod job;
@@ -23,6 +24,7 @@ pub use attempt::{Attempt, AttemptEnd, AttemptOutput, EndCause, Outcome, SpawnFa
 pub use backoff::{Backoff, Jitter, Strategy};
 pub use classify::{ExitRules, Verdict, classify};
 pub use decide::{Circumstances, Decision, decide, decision_text, final_because};
+pub use env_file::EnvFile;
 pub use error_code::{
     CANCELLED, CodePattern, EXPIRED, ErrorCode, ExitCodes, ExitEntry, ExitKey, INTERRUPTED,
     LISTABLE_RESERVED, RESERVED, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED,

@@ -3,8 +3,8 @@
 use proptest::prelude::{any, prop, prop_assert, proptest};
 
 use super::{
-    AttemptEnd, Circumstances, CodePattern, EndCause, ErrorCode, ExitKey, JobDefinition, SelfReport, Status,
-    classify, decide, signal,
+    AttemptEnd, Circumstances, CodePattern, EndCause, EnvFile, ErrorCode, ExitKey, JobDefinition, SelfReport,
+    Status, classify, decide, signal,
 };
 use crate::text::{Millis, Timestamp, mutated, parse_size};
 
@@ -81,6 +81,13 @@ proptest! {
         let report = SelfReport::parse(&bytes);
         prop_assert!(report.retry_after.is_none_or(|span| span <= Millis::from_secs(30 * 86_400)));
         prop_assert!(report.error_code.is_none_or(|code| !code.is_reserved()));
+    }
+
+    #[test]
+    fn no_env_file_panics(
+        lines in prop::collection::vec(mutated(&["A=b", "export A = 'b", "A=\"b\\\"c\" # d", "A=b\r", "'\"\\", "é=\u{0}"]), 0..8),
+    ) {
+        let _ = EnvFile::parse(&lines.join("\n"));
     }
 
     /// The database may be damaged.

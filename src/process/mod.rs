@@ -6,6 +6,7 @@
 
 mod attempt;
 mod control;
+mod env_file;
 mod inherit;
 mod output;
 mod procfs;
@@ -18,6 +19,7 @@ mod testing;
 
 pub use attempt::{Progress, run};
 pub use control::Control;
+pub use env_file::{EnvFileError, read_env_file};
 pub use inherit::{Inherited, reset_inherited_state};
 pub use procfs::{AttemptTag, Identity, ZombieReaper, boot_id, is_stopped};
 pub use spawn::{Launch, is_disk_error, is_shortage};

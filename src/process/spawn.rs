@@ -1,5 +1,6 @@
 //! Starts a command, or explains why the command cannot be started.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -18,6 +19,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::model::{self, Bytes, JobDefinition, SpawnFailure};
 
+use super::env_file::read_env_file;
 use super::procfs::{AttemptTag, Identity};
 
 /// A command that is about to start.
@@ -27,9 +29,10 @@ pub struct Launch<'a> {
     pub definition: &'a JobDefinition,
     /// Appended to the words of a command; in a shell line `$1`, `$2` …
     pub args: &'a [Bytes],
-    /// The standard input; none: `/dev/null`.
+    /// The input of the job; none: that of the definition, else `/dev/null`.
     pub stdin: Option<Vec<u8>>,
-    /// The `RUNNER_*` variables. They override `definition.env`, which overrides the worker's own environment.
+    /// The `RUNNER_*` variables. They override `definition.env`, which overrides `definition.env_file`, which overrides the
+    /// worker's own environment.
     pub vars: Vec<(OsString, OsString)>,
     /// The variables of the tag override `vars`.
     pub tag: AttemptTag,
@@ -64,8 +67,12 @@ pub(super) enum SpawnError {
 /// exec, and variables are added to the environment, which is not replaced. Only a `PATH` of the job's own forces the fork,
 /// and must, because only after a fork is the program looked for in the new `PATH`.
 pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
+    let definition = launch.definition;
     let mut command = command(launch)?;
-    let stdin = launch.stdin.take().map(|bytes| input_file(&bytes)).transpose().map_err(|error| {
+    let environment = environment(definition)?;
+    let own_input = launch.stdin.take();
+    let stdin = own_input.as_deref().or(definition.stdin.as_deref().map(str::as_bytes));
+    let stdin = stdin.map(input_file).transpose().map_err(|error| {
         if is_shortage(&error) {
             return SpawnError::Shortage(error);
         }
@@ -73,8 +80,8 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
         SpawnError::Failed(SpawnFailure::NotExecutable, message)
     })?;
     command
-        .current_dir(launch.definition.cwd.as_os_str())
-        .envs(launch.definition.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())))
+        .current_dir(definition.cwd.as_os_str())
+        .envs(environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())))
         .envs(launch.vars.iter().map(|(name, value)| (name, value)))
         .envs(launch.tag.variables())
         .env("RUNNER_REPORT", launch.report)
@@ -83,7 +90,7 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
         .stderr(Stdio::piped())
         .process_group(0);
     let started = Instant::now();
-    let mut child = command.spawn().map_err(|error| explain(error, launch))?;
+    let mut child = command.spawn().map_err(|error| explain(error, launch, &environment))?;
     let pid = Pid::from_child(&child);
     let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
         unreachable!("both are pipes")
@@ -93,6 +100,19 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
     let pidfd = wait_for_pidfd(pid);
     let identity = Identity::of(raw).unwrap_or(Identity { pid: raw, start_ticks: 0 });
     Ok(Child { pid, identity, pidfd, stdout: stdout.into(), stderr: stderr.into(), started })
+}
+
+/// The variables that the definition gives: those of its files, and its own over them.
+fn environment(definition: &JobDefinition) -> Result<BTreeMap<Bytes, Bytes>, SpawnError> {
+    let mut variables = BTreeMap::new();
+    for file in &definition.env_file {
+        variables.extend(read_env_file(file).map_err(|unusable| match unusable.error {
+            Some(error) if is_shortage(&error) => SpawnError::Shortage(error),
+            _ => SpawnError::Failed(SpawnFailure::NotExecutable, unusable.message),
+        })?);
+    }
+    variables.extend(definition.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+    Ok(variables)
 }
 
 /// Makes a file in memory that holds these bytes, open at its start. It has no name, so it is gone with its last reader.
@@ -160,7 +180,7 @@ pub fn is_disk_error(error: &io::Error) -> bool {
 }
 
 /// Looks for the reason, because the system only says "not found".
-fn explain(error: io::Error, launch: &Launch<'_>) -> SpawnError {
+fn explain(error: io::Error, launch: &Launch<'_>, environment: &BTreeMap<Bytes, Bytes>) -> SpawnError {
     if is_shortage(&error) {
         return SpawnError::Shortage(error);
     }
@@ -168,9 +188,10 @@ fn explain(error: io::Error, launch: &Launch<'_>) -> SpawnError {
     let program = program(launch).to_string_lossy();
     let not_executable = |message: String| (SpawnFailure::NotExecutable, message);
     let (failure, message) = match Errno::from_io_error(&error) {
-        Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => {
-            about_directory(cwd).unwrap_or_else(|| about_program(launch, cwd, &error))
-        }
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => about_directory(cwd).unwrap_or_else(|| {
+            let own_path = environment.get(&Bytes::from("PATH"));
+            about_program(launch, cwd, own_path, &error)
+        }),
         Some(Errno::NOEXEC) => not_executable(format!(
             "not executable: {program}: neither a binary of this machine nor a script with a #! line"
         )),
@@ -198,10 +219,16 @@ fn about_directory(cwd: &Path) -> Option<(SpawnFailure, String)> {
     Some((failure, format!("{problem}: {}", cwd.display())))
 }
 
-fn about_program(launch: &Launch<'_>, cwd: &Path, error: &io::Error) -> (SpawnFailure, String) {
+/// The fault of the program. `own_path` is the `PATH` that the definition gives.
+fn about_program(
+    launch: &Launch<'_>,
+    cwd: &Path,
+    own_path: Option<&Bytes>,
+    error: &io::Error,
+) -> (SpawnFailure, String) {
     let shown = program(launch).to_string_lossy();
     // The first file in the PATH counts; an executable one before others.
-    let found: Vec<PathBuf> = candidates(launch, cwd).filter(|path| path.exists()).collect();
+    let found: Vec<PathBuf> = candidates(launch, cwd, own_path).filter(|path| path.exists()).collect();
     let executable = found.iter().find(|path| path.is_file() && access(*path, Access::EXEC_OK).is_ok());
     let message = match (executable, found.first()) {
         (Some(_), _) if error.kind() == ErrorKind::NotFound => {
@@ -216,12 +243,16 @@ fn about_program(launch: &Launch<'_>, cwd: &Path, error: &io::Error) -> (SpawnFa
 }
 
 /// Where the program may be.
-fn candidates<'a>(launch: &'a Launch<'_>, cwd: &'a Path) -> impl Iterator<Item = PathBuf> + use<'a> {
+fn candidates<'a>(
+    launch: &'a Launch<'_>,
+    cwd: &'a Path,
+    own_path: Option<&Bytes>,
+) -> impl Iterator<Item = PathBuf> + use<'a> {
     let program = program(launch);
     let directories: Vec<PathBuf> = if program.as_bytes().contains(&b'/') {
         vec![PathBuf::new()]
     } else {
-        let own = launch.definition.env.get(&Bytes::from("PATH")).map(|path| path.as_os_str().to_owned());
+        let own = own_path.map(|path| path.as_os_str().to_owned());
         let path = own.or_else(|| std::env::var_os("PATH")).unwrap_or_else(|| "/bin:/usr/bin".into());
         std::env::split_paths(&path).collect()
     };

@@ -53,23 +53,31 @@ pub(super) fn read<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T
 #[derive(Debug, Default)]
 pub struct DefinitionCache {
     known: HashMap<i64, Arc<JobDefinition>>,
+    /// The length of their texts.
+    chars: usize,
 }
 
 impl DefinitionCache {
     /// More definitions than a job file has. The cache is limited because each ad hoc job has a definition of its own.
     const CACHE_SIZE: usize = 1_024;
+    /// A definition with a long standard input has megabytes.
+    const CACHE_CHARS: usize = 64 << 20;
 
     pub(super) fn get(&mut self, tx: &Connection, id: i64) -> Result<Arc<JobDefinition>> {
         if let Some(definition) = self.known.get(&id) {
             return Ok(Arc::clone(definition));
         }
         // Only jobs that this program knows whole are claimed.
-        let sql = "SELECT definition, ?2 AS needs_version FROM job_definitions WHERE id = ?1";
+        let sql = "SELECT definition, ?2 AS needs_version, length(definition) AS chars FROM job_definitions
+                   WHERE id = ?1";
         let known = version::known().version();
-        let definition = Arc::new(one(tx, sql, params![id, known], |row| read(row, "definition"))?);
-        if self.known.len() >= Self::CACHE_SIZE {
-            self.known.clear();
+        let (definition, chars): (JobDefinition, usize) =
+            one(tx, sql, params![id, known], |row| Ok((read(row, "definition")?, row.get("chars")?)))?;
+        let definition = Arc::new(definition);
+        if self.known.len() >= Self::CACHE_SIZE || self.chars + chars > Self::CACHE_CHARS {
+            *self = Self::default();
         }
+        self.chars += chars;
         self.known.insert(id, Arc::clone(&definition));
         Ok(definition)
     }

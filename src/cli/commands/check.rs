@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
 use crate::cli::commands::apply;
-use crate::cli::definition::{print_command, print_policy};
+use crate::cli::definition::{env_file_text, print_command, print_policy};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, ScheduleText, Strategy};
+use crate::process::read_env_file;
 use crate::store::{Applied, AppliedKind, Declarations};
 use crate::text::{Millis, counted, human_size, local_time, safe_line, time_zone};
 
@@ -94,8 +95,18 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     if definition.cwd != Bytes::from(dir.as_os_str()) {
         out.fact("cwd", &safe_line(&definition.cwd.to_text()))?;
     }
+    for (index, file) in definition.env_file.iter().enumerate() {
+        let word = if index == 0 { "env_file" } else { "" };
+        out.fact(word, &env_file_text(file))?;
+        if let Err(unusable) = read_env_file(file) {
+            out.fact("", &out.paint(Style::Warn, &safe_line(&unusable.message)))?;
+        }
+    }
     if !definition.env.is_empty() {
         out.fact("env", &safe_line(&env_names(definition).join(", ")))?;
+    }
+    if let Some(stdin) = &definition.stdin {
+        out.fact("stdin", &human_size(stdin.len() as u64))?;
     }
     if let Some(key) = &definition.unique_key {
         out.fact("unique", key)?;
@@ -198,7 +209,9 @@ fn job_json(definition: &JobDefinition) -> Value {
         },
         "delays": delays(policy).take(MAX_DELAYS).collect::<Vec<_>>(),
         "cwd": definition.cwd,
+        "env_file": definition.env_file,
         "env": env_names(definition),
+        "stdin_bytes": definition.stdin.as_ref().map(String::len),
         "unique_key": definition.unique_key,
         "success_exit_codes": definition.exit.success,
     })

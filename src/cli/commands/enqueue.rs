@@ -17,12 +17,9 @@ use crate::cli::output::{
 use crate::cli::plan::Planner;
 use crate::cli::{batch, locate};
 use crate::clock;
-use crate::model::{Attempt, Command, JobState};
+use crate::model::{Attempt, Command, JobDefinition, JobState};
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
 use crate::text::{counted, local_time, safe_line};
-
-/// The longest standard input; the schema of the database refuses more.
-const MAX_STDIN_BYTES: usize = 16 << 20;
 
 /// Warnings name at most this many earlier jobs that hold a key, and count the others.
 const MAX_NAMED: usize = 5;
@@ -110,9 +107,9 @@ fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: &Attempt) ->
 /// Reads all of standard input.
 fn read_input() -> Result<Vec<u8>> {
     let mut input = Vec::new();
-    let limit = MAX_STDIN_BYTES as u64 + 1;
+    let limit = JobDefinition::MAX_STDIN as u64 + 1;
     io::stdin().lock().take(limit).read_to_end(&mut input).context("could not read standard input")?;
-    if input.len() > MAX_STDIN_BYTES {
+    if input.len() > JobDefinition::MAX_STDIN {
         bail!(
             CliError::new(ExitStatus::DATA, "nothing was enqueued: standard input has more than 16 MiB")
                 .hint("put it into a file, and name the file in an argument")

@@ -92,7 +92,7 @@ fn job_files_without_a_mistake_are_taken() {
 }
 
 /// Values that may stand after `KEY = `, with bars between them; the parser decides.
-const VALUES: [(&str, &str); 25] = [
+const VALUES: [(&str, &str); 27] = [
     (
         "timeout",
         "'30s' | '1h 30m' | '1h30m' | ' 1.5 h ' | '0s' | 30 | '30' | '5 parsecs' | '.5s' | '' | \
@@ -112,7 +112,13 @@ const VALUES: [(&str, &str); 25] = [
     ("max_attempts", "1 | 1000000 | 0 | 1000001 | '3' | -1"),
     ("retryable", "true | false | 'false' | 0"),
     ("queue", "'a' | 'A.b_c-9' | '-a' | 'a b' | '' | 1"),
-    ("cwd", "'.' | 'a b' | '' | 1"),
+    ("cwd", "'.' | 'a b' | '' | 1 | '~' | '~/x' | '~x' | './~x' | 'a~'"),
+    ("stdin", "'' | 'any' | 1 | ['a']"),
+    (
+        "env_file",
+        "'a.env' | '-a.env' | '' | '-' | '--a' | '~/a.env' | '-~/a.env' | '~a' | '-~a' | [] | \
+         ['a', '-b'] | ['a', ''] | [1] | 1",
+    ),
     ("description", "'' | 'any' | 1"),
     ("unique_key", "'any thing' | '' | 1"),
     (
