@@ -271,7 +271,7 @@ fn a_filter_that_names_what_nobody_has_is_said_to() {
         ("jobs --queue defualt", "runner: no job is in the queue defualt; did you mean default?\n"),
         ("attempts --error-code EXIT_99", "runner: nothing has ended with the code EXIT_99"),
         ("jobs --queue default --state running", ""),
-        ("jobs --queue defualt --json", ""),
+        ("jobs --queue defualt --json", "runner: no job is in the queue defualt; did you mean default?\n"),
         ("jobs --queue defualt -q", ""),
     ] {
         let ran = sandbox.run(&format!("inspect {line}")).ok();

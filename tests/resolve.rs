@@ -79,7 +79,11 @@ fn dead_selects_by_name_and_code_what_is_not_resolved() {
     sandbox.add_line("--name other", "exit 4");
     sandbox.run("work --until-idle").exits(1);
     sandbox.run("resolve 1 --note before").ok();
-    sandbox.run("resolve --dead --name none").ok().prints("").says("no dead letter is selected");
+    sandbox
+        .run("resolve --dead --name none")
+        .ok()
+        .prints("")
+        .says("no unresolved dead letter of the name none\n");
     sandbox.run("resolve --dead --error-code EXIT_4").ok().prints("job 5: resolved\n").quietly();
     let rest = sandbox.run("resolve --dead --name bad --note now --json").ok().json_lines();
     assert_eq!(rest.len(), 1, "job 1 keeps its note");
@@ -94,7 +98,7 @@ fn a_retry_takes_it_back_and_the_retry_of_all_passes_it_over() {
     let sandbox = sandbox();
     sandbox.run("resolve 1 --note done").ok();
     sandbox.run("retry --dead").ok().prints("job 2: pending again, due now\n");
-    sandbox.run("retry --dead").ok().prints("").says("no dead letter is selected");
+    sandbox.run("retry --dead").ok().prints("").says("there is no unresolved dead letter\n");
     sandbox.run("retry 1").ok();
     assert_fields(&sandbox.job(1), &json!({"state": "pending", "resolved_at": null, "resolution": null}));
     sandbox.run("work --until-idle").exits(1);

@@ -172,3 +172,28 @@ fn one_of_several_calls_at_once_puts_a_job_back() {
     sandbox.drain();
     assert_eq!(sandbox.job(1)["attempts"], 2);
 }
+
+#[test]
+fn a_selection_of_nothing_is_named_with_what_may_be_meant() {
+    let sandbox = Sandbox::new("[jobs.push]\ncommand = 'exit 3'\nmax_attempts = 1\n");
+    sandbox.finish("push");
+    for verb in ["retry --dead", "resolve --dead"] {
+        let said = |options: &str| {
+            let ran = sandbox.run(&format!("{verb} {options}")).ok().prints("");
+            sandbox.run(&format!("{verb} {options} -q")).ok().quietly();
+            ran.stderr
+        };
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(said("--error-code EXIT_33"), @"
+            runner: there is no unresolved dead letter with the code EXIT_33
+            runner: nothing has ended with the code EXIT_33; did you mean EXIT_3?
+            ");
+            insta::assert_snapshot!(said("--name psuh --error-code EXIT_3 --json"), @"
+            runner: there is no unresolved dead letter of the name psuh with the code EXIT_3
+            runner: no job has the name psuh; did you mean push?
+            ");
+        }
+    }
+    sandbox.run("inspect dead --error-code EXIT_33 --json").ok().prints("").says("did you mean EXIT_3?");
+    sandbox.run("inspect dead --error-code EXIT_33 --fail-if-any").ok().says("did you mean EXIT_3?");
+}

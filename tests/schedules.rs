@@ -133,7 +133,6 @@ fn a_queue_that_no_job_has_may_be_meant_as_a_schedule() {
     let sandbox = Sandbox::new(&format!("{FILE}[jobs.fetch]\ncommand = 'true'\nqueue = 'net'\n"));
     sandbox.run("apply").ok();
     for (line, said) in [
-        ("pause hourly", "the schedule hourly goes on; runner pause --schedule hourly holds it"),
         ("resume nosuch", "no job is in queue nosuch\n"),
         ("pause nett", "no job is in queue nett; did you mean net?"),
     ] {
@@ -142,10 +141,90 @@ fn a_queue_that_no_job_has_may_be_meant_as_a_schedule() {
     sandbox.run("pause net").ok().quietly();
     sandbox.run("pause other -q").ok().quietly();
     sandbox.run("pause --schedule nightly").ok().quietly();
-    sandbox
-        .run("resume nightly")
-        .ok()
-        .says("the schedule nightly stays paused; runner resume --schedule nightly");
+    for verb in ["pause", "resume"] {
+        let hint = format!("which is a schedule\nhint: runner {verb} --schedule hourly\n");
+        sandbox.run(&format!("{verb} hourly")).exits(66).prints("").says(&hint);
+        sandbox.run(&format!("{verb} hourly -q")).exits(66);
+        let hint = format!("hint: net is a queue: runner {verb} net\n");
+        sandbox.run(&format!("{verb} --schedule net")).exits(66).says(&hint);
+    }
+    let names: Vec<_> = sandbox.run("inspect queues --json").ok().json_lines();
+    assert!(names.iter().all(|queue| queue["name"] != "hourly"), "{names:?}");
+    sandbox.run("pause --schedule nigthly").exits(66).says("did you mean nightly?");
+}
+
+#[test]
+fn a_schedule_of_another_file_is_taken_over_when_asked_or_when_that_file_is_gone() {
+    let sandbox = Sandbox::new(FILE);
+    sandbox.run("apply").ok();
+    sandbox.run("pause --schedule hourly").ok();
+    let rows = || {
+        let rows = sandbox.run("inspect schedules --json").ok().json_lines();
+        rows.into_iter().map(|row| (row["name"].clone(), row["next_at"].clone(), row["paused"].clone()))
+    };
+    let file = |name: &str| {
+        let row = sandbox.run(&format!("inspect schedules --json --name {name}")).ok().json();
+        row["file"].as_str().expect("a path").to_owned()
+    };
+    let before: Vec<_> = rows().collect();
+    sandbox.write("new.toml", FILE.replace("command", "timeout = '1m'\ncommand"));
+    sandbox.run("apply new.toml").exits(65).says("jobs.toml has applied").says("--take-over");
+    sandbox.run("apply new.toml --take-over --dry-run").ok().shows("hourly would be taken over from ");
+    assert!(file("hourly").ends_with("/jobs.toml"));
+    let taken = format!("~ schedule hourly taken over from {}, next ", sandbox.path("jobs.toml").display());
+    let ran = sandbox.run("apply new.toml --take-over").ok().shows(&taken);
+    assert!(!ran.stderr.contains("gone"), "{ran}");
+    assert!(rows().eq(before.clone()), "phase and pause stay");
+    assert!(file("nightly").ends_with("/new.toml"));
+
+    // The file is moved.
+    std::fs::rename(sandbox.path("new.toml"), sandbox.path("moved.toml")).expect("it moves");
+    let line = json!({ "kind": "schedule", "name": "hourly", "change": "changed" });
+    let ran = sandbox.run("apply moved.toml --json").ok().says("new.toml, which is gone: it is taken over");
+    assert_eq!(ran.json_lines()[0], line);
+    assert!(rows().eq(before));
+    assert!(file("hourly").ends_with("/moved.toml"));
+}
+
+#[test]
+fn what_a_file_had_applied_can_be_removed_without_it() {
+    let sandbox = Sandbox::empty();
+    sandbox.run("apply --none --file sub/jobs.toml").exits(66).says("no database");
+    let limits = "[queues.net]\nmax_running = 4\n";
+    sandbox.write("sub/jobs.toml", format!("{limits}{FILE}"));
+    sandbox.write("jobs.toml", "[jobs.other]\ncommand = 'true'\nschedule = '@daily'\n");
+    sandbox.run("apply").ok();
+    sandbox.run("apply sub/jobs.toml").ok();
+    std::fs::remove_dir_all(sandbox.path("sub")).expect("it goes");
+    sandbox.run("apply --none --file sub/jobs.toml --dry-run").ok().shows("hourly would be removed");
+    let ran = sandbox.run("apply --none --file sub/jobs.toml").ok();
+    ran.prints("- schedule hourly removed\n- schedule nightly removed\n- queue net removed: max_running 4\n");
+    assert_eq!(names(&sandbox), ["other"]);
+    let nothing = sandbox.run("apply --none --file sub/jobs.toml").ok().prints("");
+    nothing.says("nothing is applied from ").says("; something is applied from ");
+    sandbox.run("apply --none --take-over").exits(2);
+    sandbox.run("apply --none -q").ok().prints("").quietly();
+    assert_eq!(names(&sandbox), [""; 0]);
+}
+
+#[test]
+fn a_chain_that_no_schedule_reaches_is_noted() {
+    let sandbox = Sandbox::new(
+        "[jobs.backup]\ncommand = 'true'\nschedule = '@daily'\n\
+         [jobs.verify]\ncommand = 'true'\nafter = ['backup']\n\
+         [jobs.ping]\ncommand = 'true'\nafter = ['verify']\n\
+         [jobs.tidy]\ncommand = 'true'\nafter = ['sort']\n\
+         [jobs.sort]\ncommand = 'true'\n",
+    );
+    let note = "runner: no schedule reaches ping: put the schedule on the last job of the chain\n";
+    for line in ["check", "check --json", "apply --dry-run"] {
+        assert_eq!(sandbox.run(line).ok().stderr, note, "{line}");
+    }
+    sandbox.run("apply").ok().says(note);
+    sandbox.run("check -q").ok().quietly();
+    let file = sandbox.read("jobs.toml").replace("schedule = '@daily'\n", "");
+    sandbox.write("jobs.toml", file.replace("after = ['verify']", "after = ['verify']\nschedule = '@daily'"));
+    sandbox.run("check").ok().quietly();
 }
 
 #[test]

@@ -357,6 +357,12 @@ pub struct Apply {
     /// The job file [default: as for every verb]
     #[arg(value_name = "FILE")]
     pub path: Option<PathBuf>,
+    /// Also take over schedules that another file had applied
+    #[arg(long)]
+    pub take_over: bool,
+    /// Remove all that the file had applied; it need not exist
+    #[arg(long, conflicts_with = "take_over")]
+    pub none: bool,
     /// Only print what would change
     #[arg(long)]
     pub dry_run: bool,

@@ -165,7 +165,7 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             (ExitStatus::NOT_FOUND, "runner inspect jobs lists the jobs that there are")
         }
         StoreError::AppliedElsewhere { .. } => {
-            (ExitStatus::DATA, "rename the job, or take it out of the other file and apply that one first")
+            (ExitStatus::DATA, "runner apply --take-over takes it over; or rename the job")
         }
         StoreError::Sqlite(error) => (sqlite_status(error), "see --db and $RUNNER_DB for another place"),
     };

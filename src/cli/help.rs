@@ -103,11 +103,10 @@ Examples:
   runner apply               take what jobs.toml declares
   runner apply --dry-run     only print what would change
   runner inspect schedules   when each fires next
-
+  runner apply --none --file old.toml   undo its apply
 
 This sets schedules, and the limits of queues. What the file
-had set and no longer declares is removed. What other files or
-runner limit have set stays.
+had set and no longer declares is removed; the rest stays.
 Workers do not read job files: apply the file again after an edit.";
 
 pub const INSPECT: &str = "\

@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 
 use super::args::{Global, Selection};
 use super::error::{CliError, ExitStatus};
-use super::output::print_error;
+use super::output::{print_error, warn};
 use super::values::{JobOrAttempt, JobRef};
 use crate::jobfile::{self, Declared, JobFile};
-use crate::model::{JobState, check_name};
+use crate::model::{ErrorCode, JobState, check_name};
 use crate::store::{self, Filter, FilterColumn, JobRow, StateFilter, Store, StoreError, StoreFile};
-use crate::text::{Timestamp, near_names};
+use crate::text::{Timestamp, near_names, safe_line};
 use crate::worker;
 
 /// The database file, whether it exists or not.
@@ -156,6 +156,38 @@ pub fn declared_values(global: &Global, column: FilterColumn) -> Vec<String> {
         }
         FilterColumn::ErrorCode => Vec::new(),
     }
+}
+
+/// Warns of each filter whose value no job has, because that is mostly a typing error, and suggests names like it.
+pub fn warn_of_unknown_values(
+    global: &Global,
+    store: &Store,
+    name: Option<&String>,
+    queue: Option<&String>,
+    code: Option<&ErrorCode>,
+) -> Result<()> {
+    let code = code.map(ToString::to_string);
+    for (column, value, words) in [
+        (FilterColumn::Name, name, "no job has the name"),
+        (FilterColumn::Queue, queue, "no job is in the queue"),
+        (FilterColumn::ErrorCode, code.as_ref(), "nothing has ended with the code"),
+    ] {
+        let Some(value) = value else { continue };
+        let mut known = store.distinct_values(column)?;
+        if known.contains(value) {
+            continue;
+        }
+        known.extend(declared_values(global, column));
+        let near = near_names(value, known.iter().map(String::as_str));
+        let suggestion = match near.as_slice() {
+            [] => String::new(),
+            // The job file declares the value, but no job has it yet.
+            [first, ..] if first == value => String::new(),
+            near => format!("; did you mean {}?", near.join(" or ")),
+        };
+        warn(&safe_line(&format!("{words} {value}{suggestion}")));
+    }
+    Ok(())
 }
 
 /// The job with this id, with the start of its running attempt.

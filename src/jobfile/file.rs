@@ -1,6 +1,6 @@
 //! Reads a whole job file: `[defaults]`, the jobs, the queues, and the codes for all jobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{self, Path, PathBuf};
 use std::{fs, io};
 
@@ -67,6 +67,26 @@ impl JobFile {
         let mut jobs = Vec::new();
         add(self, job, &mut jobs);
         jobs
+    }
+
+    /// The last jobs of the chains that begin with a scheduled job and that no schedule starts.
+    pub fn unreached_by_schedules(&self) -> Vec<&str> {
+        let mut reached: BTreeSet<&str> = BTreeSet::new();
+        for job in self.jobs.iter().filter(|job| job.schedule.is_some()) {
+            if !reached.contains(job.definition.name.as_str()) {
+                let chain = self.with_dependencies(job).into_iter();
+                reached.extend(chain.map(|job| job.definition.name.as_str()));
+            }
+        }
+        let is_left = |job: &&Declared| {
+            !job.after.is_empty()
+                && !reached.contains(job.definition.name.as_str())
+                && self.with_dependencies(job).iter().any(|dependency| dependency.schedule.is_some())
+        };
+        let left: Vec<&Declared> = self.jobs.iter().filter(is_left).collect();
+        let goes_on = |name: &String| left.iter().any(|next| next.after.contains(name));
+        let names = left.iter().map(|job| &job.definition.name);
+        names.filter(|name| !goes_on(name)).map(String::as_str).collect()
     }
 
     /// This job with its dependencies, for a schedule.

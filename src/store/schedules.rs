@@ -82,6 +82,14 @@ impl Store {
         self.read(|tx| all_schedules(tx))
     }
 
+    /// The job files that have applied a schedule or a limit that is still there.
+    pub fn applied_files(&self) -> Result<Vec<String>> {
+        let sql = "SELECT file FROM schedules UNION
+                   SELECT max_running_file FROM queues WHERE max_running_file IS NOT NULL UNION
+                   SELECT rate_file FROM queues WHERE rate_file IS NOT NULL";
+        self.read(|tx| all(tx, sql, [], value))
+    }
+
     /// Pauses a schedule, or resumes it. None if there is no such schedule; true if that changed something.
     ///
     /// The times that passed during the pause do not count as missed.
@@ -135,7 +143,7 @@ fn read(row: &Row<'_>) -> Result<StoredSchedule> {
 fn put(tx: &Tx, file: &str, schedule: &DeclaredSchedule, next_at: Option<Timestamp>) -> Result<()> {
     let sql = "INSERT INTO schedules (name, chain_json, schedule, timezone, missed, file, next_at, applied_at, needs_version)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-               ON CONFLICT DO UPDATE SET chain_json = ?2, schedule = ?3, timezone = ?4, missed = ?5, next_at = ?7,
+               ON CONFLICT DO UPDATE SET chain_json = ?2, schedule = ?3, timezone = ?4, missed = ?5, file = ?6, next_at = ?7,
                                          applied_at = ?8, needs_version = ?9";
     let links = schedule.chain.links();
     let needs = links.map(|link| definition::needs_version(&link.definition)).max();
@@ -225,6 +233,8 @@ pub struct Declarations<'a> {
     pub schedules: &'a [DeclaredSchedule],
     /// The limits of queues by name.
     pub queues: &'a BTreeMap<String, Limits>,
+    /// The files whose schedules this file may take over.
+    pub take_over: &'a [String],
 }
 
 /// What kind of thing was applied, with the facts that `apply` prints.
@@ -251,6 +261,8 @@ pub struct Applied {
     pub name: String,
     pub change: Change,
     pub kind: AppliedKind,
+    /// The file that had applied the schedule before.
+    pub taken_from: Option<String>,
 }
 
 impl Store {
@@ -258,7 +270,7 @@ impl Store {
     /// same file had set before and no longer declares.
     pub fn apply(&mut self, declared: Declarations) -> Result<Vec<Applied>> {
         self.write_work(|tx| {
-            let mut applied = apply_schedules(tx, declared.file, declared.schedules)?;
+            let mut applied = apply_schedules(tx, declared)?;
             let rows = limits::rows(tx)?;
             for (name, row) in limits::wanted(&rows, declared.file, declared.queues) {
                 applied.push(limits_change(&rows, &name, &row));
@@ -281,20 +293,24 @@ fn limits_change(rows: &BTreeMap<String, LimitRow>, name: &str, row: &LimitRow) 
         (_, true) => Change::Removed,
         _ => Change::Changed,
     };
-    Applied { name: name.to_owned(), change, kind: AppliedKind::Queue { before, after } }
+    let kind = AppliedKind::Queue { before, after };
+    Applied { name: name.to_owned(), change, kind, taken_from: None }
 }
 
-fn apply_schedules(tx: &Tx, file: &str, wanted: &[DeclaredSchedule]) -> Result<Vec<Applied>> {
+fn apply_schedules(tx: &Tx, declared: Declarations) -> Result<Vec<Applied>> {
+    let Declarations { file, schedules: wanted, take_over, .. } = declared;
     let present = all_schedules(tx)?;
     let mut applied = Vec::new();
     for schedule in wanted {
         let name = schedule.name();
         let stored = present.iter().find(|stored| stored.name() == name);
-        if let Some(stored) = stored.filter(|stored| stored.file != file) {
-            return Err(StoreError::AppliedElsewhere { name: name.to_owned(), file: stored.file.clone() });
+        let owner = stored.map(|stored| &stored.file).filter(|owner| *owner != file);
+        if let Some(owner) = owner.filter(|owner| !take_over.contains(owner)) {
+            return Err(StoreError::AppliedElsewhere { name: name.to_owned(), file: owner.clone() });
         }
         let change = match stored {
             None => Change::Added,
+            Some(_) if owner.is_some() => Change::Changed,
             Some(stored) if stored.matches(schedule) && stored.next_at.is_some() => Change::Unchanged,
             Some(_) => Change::Changed,
         };
@@ -309,13 +325,14 @@ fn apply_schedules(tx: &Tx, file: &str, wanted: &[DeclaredSchedule]) -> Result<V
         if change != Change::Unchanged {
             put(tx, file, schedule, next_at)?;
         }
-        applied.push(Applied { name: name.to_owned(), change, kind: AppliedKind::Schedule { next_at } });
+        let (name, kind) = (name.to_owned(), AppliedKind::Schedule { next_at });
+        applied.push(Applied { name, change, kind, taken_from: owner.cloned() });
     }
     let is_wanted = |name: &str| wanted.iter().any(|schedule| schedule.name() == name);
     for stored in present.iter().filter(|stored| stored.file == file && !is_wanted(stored.name())) {
         run(tx, "DELETE FROM schedules WHERE name = ?1", [stored.name()])?;
         let (name, kind) = (stored.name().to_owned(), AppliedKind::Schedule { next_at: None });
-        applied.push(Applied { name, change: Change::Removed, kind });
+        applied.push(Applied { name, change: Change::Removed, kind, taken_from: None });
     }
     Ok(applied)
 }

@@ -120,7 +120,7 @@ pub fn safe_json(json: String) -> String {
     safe
 }
 
-/// The names that are like `word`, the most alike first, at most three.
+/// The names that are like `word`, the most alike first, each once, at most three.
 pub fn near_names<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
     let word = snake_case(word);
     let mut scored: Vec<(f64, &str)> = names
@@ -128,7 +128,8 @@ pub fn near_names<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> V
         .map(|name| (likeness(&word, &snake_case(name)), name))
         .filter(|(score, _)| *score > MIN_LIKENESS)
         .collect();
-    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    scored.sort_by(|(a, first), (b, second)| b.total_cmp(a).then_with(|| first.cmp(second)));
+    scored.dedup();
     scored.into_iter().map(|(_, name)| name).take(MAX_SUGGESTIONS).collect()
 }
 

@@ -16,13 +16,13 @@ use crate::cli::status::{worker_statuses, worker_trouble_text};
 use crate::clock;
 use crate::model::JobState;
 use crate::store::{self, Act, ActResult, Done, JobRow, NewJob, Refusal, Store};
-use crate::text::counted;
+use crate::text::{counted, safe_line};
 
 /// Cancels pending jobs, and asks running ones to end.
 pub fn cancel(global: &Global, args: &Jobs, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     let which = Selection { jobs: args.jobs.clone(), ..Selection::default() };
-    Selected::read(&store, &which, Named::Any)?.run(&mut store, Act::Cancel, false, out)
+    Selected::read(global, &store, &which, Named::Any)?.run(&mut store, Act::Cancel, false, out)
 }
 
 /// Puts dead and cancelled jobs back, replaces them, or makes pending ones due.
@@ -30,7 +30,7 @@ pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStat
     let mut store = locate::open(global)?;
     let force = args.how.force;
     let named = if args.how.now { Named::Any } else { Named::Dead };
-    let selected = Selected::read(&store, &args.which, named)?;
+    let selected = Selected::read(global, &store, &args.which, named)?;
     if args.how.redefine {
         let jobs = &replacements(global, &selected.jobs)?;
         return selected.run(&mut store, Act::Redefine { jobs, force }, args.dry_run, out);
@@ -46,7 +46,7 @@ pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStat
 pub fn resolve(global: &Global, args: &Resolve, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     let act = Act::Resolve { note: args.note.as_deref() };
-    Selected::read(&store, &args.which, Named::Dead)?.run(&mut store, act, false, out)
+    Selected::read(global, &store, &args.which, Named::Dead)?.run(&mut store, act, false, out)
 }
 
 /// The jobs that are to replace these, by the id of the old job.
@@ -68,11 +68,14 @@ struct Selected {
 }
 
 impl Selected {
-    fn read(store: &Store, which: &Selection, named: Named) -> Result<Self> {
+    fn read(global: &Global, store: &Store, which: &Selection, named: Named) -> Result<Self> {
         let now = clock::now();
         let dead = which.dead;
         if dead {
             let jobs = locate::dead_letters(store, which, now)?;
+            if jobs.is_empty() && !global.quiet {
+                warn_of_nothing(global, store, which)?;
+            }
             let ids = jobs.iter().map(|job| job.id).collect();
             let jobs = jobs.into_iter().map(|job| (job.id, job)).collect();
             return Ok(Self { ids, jobs, dead, exit: ExitStatus::SUCCESS });
@@ -119,9 +122,6 @@ impl Selected {
             warn(&format!("{} would change; nothing is done yet", counted(changed, "job")));
         }
         if self.dead {
-            if results.is_empty() && !out.quiet {
-                warn("no dead letter is selected");
-            }
             if !out.quiet {
                 warn_of_skipped(&refused);
             }
@@ -205,6 +205,15 @@ fn show_planned(out: &mut Output, act: Act<'_>, id: i64, job: &JobRow, new: &Job
         Act::MakeDue => out.done(&job_json(job), format!("would make job {id} {name} due now")),
         _ => out.done(&job_json(job), format!("would put job {id} {name} back")),
     }
+}
+
+/// Says what no dead letter has, and suggests a name or a code like one that no job has ever had.
+fn warn_of_nothing(global: &Global, store: &Store, which: &Selection) -> Result<()> {
+    let name = which.name.as_ref().map(|name| format!(" of the name {}", safe_line(name)));
+    let code = which.error_code.as_ref().map(|code| format!(" with the code {code}"));
+    let which_ones = name.unwrap_or_default() + &code.unwrap_or_default();
+    warn(&format!("there is no unresolved dead letter{which_ones}"));
+    locate::warn_of_unknown_values(global, store, which.name.as_ref(), None, which.error_code.as_ref())
 }
 
 /// Counts the refused jobs by reason. This is for `--dead`, where nobody has named the jobs one by one.

@@ -1,6 +1,8 @@
 //! `runner apply`. `check` and `inspect schedules` use its functions to find what was changed since it was applied.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -14,29 +16,42 @@ use crate::cli::plan::check_limits;
 use crate::cli::status::{WorkerStatus, worker_statuses};
 use crate::clock;
 use crate::jobfile::JobFile;
-use crate::store::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, StoredSchedule};
+use crate::store::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoredSchedule};
 use crate::text::{Timestamp, local_time, relative_time};
 
 /// Takes the schedules and queue limits of the job file into the database, and removes those that the file no longer
-/// has.
+/// has; with `--none` all of them, whether the file exists or not.
 pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus> {
-    let file = locate::named_job_file(global, args.path.as_deref())?;
-    let path = canonical(&file.path)?;
-    let wanted = schedules(&file);
+    let (path, wanted, queues) = if args.none {
+        (former_path(global, args.path.as_deref())?, Vec::new(), BTreeMap::new())
+    } else {
+        let file = locate::named_job_file(global, args.path.as_deref())?;
+        note_unreached(&file, out);
+        (canonical(&file.path)?, schedules(&file), file.queues)
+    };
     for schedule in &wanted {
         for link in schedule.chain.links() {
             check_limits(&link.definition, &[])?;
         }
     }
-    let declared = Declarations { file: &path, schedules: &wanted, queues: &file.queues };
+    let apply = |store: &mut Store| -> Result<_> {
+        let others = store.applied_files()?.into_iter();
+        let take_over: Vec<_> = others.filter(|other| args.take_over || is_gone(other)).collect();
+        let declared =
+            Declarations { file: &path, schedules: &wanted, queues: &queues, take_over: &take_over };
+        Ok(store.apply(declared)?)
+    };
     let now = clock::now();
     let mut has_worker = true;
     let applied = if args.dry_run {
-        locate::open_to_rehearse(global)?.rehearse(|store| store.apply(declared))??
+        locate::open_to_rehearse(global)?.rehearse(apply)??
     } else {
-        let mut store = locate::open_or_create(global)?;
-        let applied = store.apply(declared)?;
+        let mut store = if args.none { locate::open(global)? } else { locate::open_or_create(global)? };
+        let applied = apply(&mut store)?;
         has_worker = worker_statuses(&store)?.iter().any(WorkerStatus::is_alive);
+        if args.none && applied.is_empty() && !out.quiet {
+            warn_of_nothing(&path, &store.applied_files()?);
+        }
         applied
     };
     if out.quiet {
@@ -45,14 +60,51 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
     for change in &applied {
         show(out, change, args.dry_run, now)?;
     }
-    if applied.iter().all(|applied| applied.change == Change::Unchanged) && !out.json {
+    if applied.iter().all(|applied| applied.change == Change::Unchanged) && !args.none && !out.json {
         out.line("nothing changes: the database has what the file declares")?;
     }
+    out.flush()?;
+    for (Applied { name, .. }, owner) in applied.iter().filter_map(|it| Some((it, it.taken_from.as_ref()?))) {
+        if is_gone(owner) {
+            warn(&format!("{name} was applied from {owner}, which is gone: it is taken over"));
+        }
+    }
     if !has_worker && !wanted.is_empty() {
-        out.flush()?;
         warn("no worker is running: nothing fires until runner work does");
     }
     Ok(ExitStatus::SUCCESS)
+}
+
+/// Notes the chains that no schedule starts, though it starts their first jobs.
+pub fn note_unreached(file: &JobFile, out: &Output) {
+    for name in file.unreached_by_schedules().into_iter().filter(|_| !out.quiet) {
+        warn(&format!("no schedule reaches {name}: put the schedule on the last job of the chain"));
+    }
+}
+
+/// The path by which the database knows a file that may be gone.
+fn former_path(global: &Global, path: Option<&Path>) -> Result<String> {
+    let path = path.map_or_else(|| locate::job_file_path(global), |path| Ok(path.to_owned()))?;
+    let path = std::path::absolute(path).context("could not find the current directory")?;
+    let found = fs::canonicalize(&path).or_else(|error| {
+        // The folder may be there, perhaps behind a link.
+        let (folder, name) = path.parent().zip(path.file_name()).ok_or(error)?;
+        fs::canonicalize(folder).map(|folder| folder.join(name))
+    });
+    Ok(found.unwrap_or(path).to_string_lossy().into_owned())
+}
+
+/// Says that nothing was applied from this file, and which files have applied something.
+fn warn_of_nothing(path: &str, others: &[String]) {
+    let known = match others {
+        [] => String::new(),
+        others => format!("; something is applied from {}", others.join(", ")),
+    };
+    warn(&format!("nothing is applied from {path}{known}"));
+}
+
+fn is_gone(path: &str) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// The path by which the database knows the file. Links are resolved, so that a link to the file counts as the same
@@ -77,7 +129,7 @@ pub fn stale<'r>(rows: &[&'r StoredSchedule], file: &JobFile) -> Vec<&'r str> {
 
 fn show(
     out: &mut Output,
-    Applied { name, change, kind }: &Applied,
+    Applied { name, change, kind, taken_from }: &Applied,
     dry_run: bool,
     now: Timestamp,
 ) -> Written {
@@ -95,6 +147,9 @@ fn show(
     }
     let done = if dry_run { "would be " } else { "" };
     match change {
+        Change::Changed if let Some(owner) = taken_from => {
+            out.line(format!("~ {word} {name} {done}taken over from {owner}{told}"))
+        }
         Change::Added => out.line(format!("+ {word} {name} {done}added{told}")),
         Change::Changed => out.line(format!("~ {word} {name} {done}changed{told}")),
         Change::Removed => out.line(format!("- {word} {name} {done}removed{told}")),

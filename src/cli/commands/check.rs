@@ -40,6 +40,8 @@ pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus
         show(out, &file)?;
         show_unapplied(global, out, &file)?;
     }
+    out.flush()?;
+    apply::note_unreached(&file, out);
     Ok(ExitStatus::SUCCESS)
 }
 
@@ -66,7 +68,7 @@ fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written 
     let path = apply::canonical(&file.path)?;
     let applied: Vec<_> = rows.iter().filter(|row| row.file == path).collect();
     let mut stale: Vec<_> = apply::stale(&applied, file).into_iter().map(str::to_owned).collect();
-    let declared = Declarations { file: &path, schedules: &[], queues: &file.queues };
+    let declared = Declarations { file: &path, schedules: &[], queues: &file.queues, take_over: &[] };
     let queues = store.and_then(|mut store| store.rehearse(|store| store.apply(declared)).ok()?.ok());
     let differs = |it: &Applied| matches!(it.kind, AppliedKind::Queue { before, after } if before != after);
     let queues = queues.unwrap_or_default().into_iter().filter(differs);

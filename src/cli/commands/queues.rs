@@ -1,7 +1,7 @@
 //! `runner pause` and `runner resume` for queues and schedules, and `runner limit` for queues. The limits in a job file
 //! are set by `runner apply`.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::cli::args::{Global, Limit, Paused};
@@ -10,23 +10,20 @@ use crate::cli::locate;
 use crate::cli::output::{Output, queue_json, warn};
 use crate::clock;
 use crate::model::Limits;
-use crate::store::{FilterColumn, LimitChange, QueueRow, Store};
+use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule};
 use crate::text::near_names;
 
 /// Pauses a queue or a schedule, or resumes it.
 pub fn set_paused(global: &Global, args: &Paused, paused: bool, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    if let Some(queue) = args.queue.as_ref().filter(|_| !out.quiet) {
-        warn_of_unknown(global, &store, queue, paused)?;
+    if let Some(queue) = &args.queue {
+        check_queue(global, &store, queue, paused, out.quiet)?;
     }
     let (kind, name, changed) = match (&args.queue, &args.schedule) {
         (Some(queue), _) => ("queue", queue, store.set_paused(queue, paused)?),
         (None, Some(schedule)) => {
-            let changed = store.pause_schedule(schedule, paused)?.ok_or_else(|| {
-                CliError::new(ExitStatus::NOT_FOUND, format!("there is no schedule {schedule}"))
-                    .hint("runner inspect schedules lists them; runner apply takes them from the job file")
-            })?;
-            ("schedule", schedule, changed)
+            let changed = store.pause_schedule(schedule, paused)?;
+            ("schedule", schedule, changed.ok_or_else(|| no_schedule(global, &store, schedule, paused))?)
         }
         (None, None) => unreachable!("clap asks for one of both"),
     };
@@ -36,28 +33,49 @@ pub fn set_paused(global: &Global, args: &Paused, paused: bool, out: &mut Output
     Ok(ExitStatus::SUCCESS)
 }
 
-/// Warns that no job has a queue of this name, and suggests a near name or the schedule of that name.
-fn warn_of_unknown(global: &Global, store: &Store, queue: &str, paused: bool) -> Result<()> {
-    let schedules = store.schedules()?;
+/// The error for a schedule that there is not, which may be meant as a queue.
+fn no_schedule(global: &Global, store: &Store, name: &str, paused: bool) -> CliError {
+    let error = CliError::new(ExitStatus::NOT_FOUND, format!("there is no schedule {name}"));
+    let verb = if paused { "pause" } else { "resume" };
+    if known_queues(global, store).is_ok_and(|queues| queues.iter().any(|queue| queue == name)) {
+        return error.hint(format!("{name} is a queue: runner {verb} {name}"));
+    }
+    let schedules = store.schedules().unwrap_or_default();
+    match near_names(name, schedules.iter().map(StoredSchedule::name)).as_slice() {
+        [] => error.hint("runner inspect schedules lists them; runner apply takes them from the job file"),
+        near => error.hint(format!("did you mean {}?", near.join(" or "))),
+    }
+}
+
+/// The queues that have jobs, limits or a pause, and those that the job file or a schedule names.
+fn known_queues(global: &Global, store: &Store) -> Result<Vec<String>> {
     let mut known = store.distinct_values(FilterColumn::Queue)?;
     known.extend(locate::declared_values(global, FilterColumn::Queue));
+    let schedules = store.schedules()?;
     let links = schedules.iter().flat_map(|row| row.chain.links());
     known.extend(links.map(|link| link.definition.queue.clone()));
-    if known.iter().any(|name| name == queue) {
+    Ok(known)
+}
+
+/// Refuses a name that no queue has and a schedule has, because the schedule would go on as before. Warns if nothing has
+/// the name, and suggests a near one.
+fn check_queue(global: &Global, store: &Store, name: &str, paused: bool, quiet: bool) -> Result<()> {
+    let known = known_queues(global, store)?;
+    if known.iter().any(|queue| queue == name) {
         return Ok(());
     }
-    let schedule = schedules.iter().find(|row| row.name() == queue && row.paused != paused);
-    let near = near_names(queue, known.iter().map(String::as_str));
-    warn(&match (schedule, near.as_slice()) {
-        (Some(_), _) if paused => {
-            format!("the schedule {queue} goes on; runner pause --schedule {queue} holds it")
-        }
-        (Some(_), _) => {
-            format!("the schedule {queue} stays paused; runner resume --schedule {queue} ends that")
-        }
-        (None, []) => format!("no job is in queue {queue}"),
-        (None, near) => format!("no job is in queue {queue}; did you mean {}?", near.join(" or ")),
-    });
+    if store.schedules()?.iter().any(|row| row.name() == name) {
+        let verb = if paused { "pause" } else { "resume" };
+        bail!(
+            CliError::new(ExitStatus::NOT_FOUND, format!("no job is in queue {name}, which is a schedule"))
+                .hint(format!("runner {verb} --schedule {name}"))
+        );
+    }
+    let near = near_names(name, known.iter().map(String::as_str)).join(" or ");
+    let suggestion = if near.is_empty() { near } else { format!("; did you mean {near}?") };
+    if !quiet {
+        warn(&format!("no job is in queue {name}{suggestion}"));
+    }
     Ok(())
 }
 

@@ -11,7 +11,7 @@ mod watch;
 
 use anyhow::Result;
 
-use self::query::{Query, Subject, check_filters, filter, limit, warn_of_unknown_values};
+use self::query::{Query, Subject, check_filters, filter, limit};
 use crate::cli::args::{Global, Inspect};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
@@ -31,8 +31,10 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
     let store = open()?;
     let found = draw(out, store.as_ref())?;
     out.flush()?;
-    if let Some(store) = store.filter(|_| subject.is_list() && !found && !out.json && !out.quiet) {
-        warn_of_unknown_values(global, &store, args)?;
+    if let Some(store) = store.filter(|_| subject.is_list() && !found && !out.quiet) {
+        let Inspect { name, queue, error_code, .. } = args;
+        let code = error_code.as_ref();
+        locate::warn_of_unknown_values(global, &store, name.as_ref(), queue.as_ref(), code)?;
     }
     Ok(if args.fail_if_any && found { ExitStatus::FAILED } else { ExitStatus::SUCCESS })
 }

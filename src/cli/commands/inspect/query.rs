@@ -2,13 +2,12 @@
 
 use anyhow::{Result, bail};
 
-use crate::cli::args::{Global, Inspect};
+use crate::cli::args::Inspect;
 use crate::cli::error::CliError;
-use crate::cli::locate;
-use crate::cli::output::{Output, warn};
+use crate::cli::output::Output;
 use crate::model::Outcome;
-use crate::store::{Filter, FilterColumn, StateFilter, Store};
-use crate::text::{Timestamp, near_names, safe_line};
+use crate::store::{Filter, StateFilter, Store};
+use crate::text::{Timestamp, near_names};
 
 /// The most rows on a screen without `--limit`.
 const SCREENFUL: usize = 50;
@@ -143,30 +142,4 @@ fn unknown_state(subject: Subject, word: &str) -> CliError {
     let did_you_mean = if meant.is_empty() { meant } else { format!("; did you mean {meant}?") };
     let list = if attempts { "with attempts --state takes" } else { "states are" };
     CliError::usage(message + &did_you_mean).hint(format!("{list} {}", known.join(", ")))
-}
-
-/// Warns of each filter whose value no job has, because that is mostly a typing error, and suggests names like it.
-pub(super) fn warn_of_unknown_values(global: &Global, store: &Store, args: &Inspect) -> Result<()> {
-    let code = args.error_code.as_ref().map(ToString::to_string);
-    for (column, value, words) in [
-        (FilterColumn::Name, args.name.as_ref(), "no job has the name"),
-        (FilterColumn::Queue, args.queue.as_ref(), "no job is in the queue"),
-        (FilterColumn::ErrorCode, code.as_ref(), "nothing has ended with the code"),
-    ] {
-        let Some(value) = value else { continue };
-        let mut known = store.distinct_values(column)?;
-        if known.contains(value) {
-            continue;
-        }
-        known.extend(locate::declared_values(global, column));
-        let near = near_names(value, known.iter().map(String::as_str));
-        let suggestion = match near.as_slice() {
-            [] => String::new(),
-            // The job file declares the value, but no job has it yet.
-            [first, ..] if first == value => String::new(),
-            near => format!("; did you mean {}?", near.join(" or ")),
-        };
-        warn(&safe_line(&format!("{words} {value}{suggestion}")));
-    }
-    Ok(())
 }

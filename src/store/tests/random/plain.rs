@@ -445,7 +445,7 @@ impl Plain {
                 _ if before == after => Change::Unchanged,
                 _ => Change::Changed,
             };
-            Applied { name, change, kind: AppliedKind::Queue { before, after } }
+            Applied { name, change, kind: AppliedKind::Queue { before, after }, taken_from: None }
         };
         names.into_iter().map(change).collect()
     }

@@ -26,21 +26,17 @@ pub(super) fn every_millis(chain: Chain, every: u64, missed: Missed) -> Declared
 
 impl Plain {
     pub fn apply(&mut self, declared: Declarations, now: Timestamp) -> Result<Vec<Applied>> {
-        let mut applied = self.apply_schedules(declared.file, declared.schedules, now)?;
+        let mut applied = self.apply_schedules(declared, now)?;
         applied.extend(self.apply_limits(declared));
         Ok(applied)
     }
 
-    fn apply_schedules(
-        &mut self,
-        file: &str,
-        wanted: &[DeclaredSchedule],
-        now: Timestamp,
-    ) -> Result<Vec<Applied>> {
+    fn apply_schedules(&mut self, declared: Declarations, now: Timestamp) -> Result<Vec<Applied>> {
+        let Declarations { file, schedules: wanted, take_over, .. } = declared;
         let name = |schedule: &DeclaredSchedule| schedule.name().to_owned();
         for schedule in wanted {
-            if let Some(other) = self.schedules.get(&name(schedule)).filter(|other| other.row.file != file) {
-                let file = other.row.file.clone();
+            let owner = self.schedules.get(&name(schedule)).map(|other| other.row.file.clone());
+            if let Some(file) = owner.filter(|owner| owner != file && !take_over.contains(owner)) {
                 return Err(StoreError::AppliedElsewhere { name: name(schedule), file });
             }
         }
@@ -64,7 +60,11 @@ impl Plain {
             );
             let change = match &old {
                 None => Change::Added,
-                Some(old) if old.row.chain == schedule.chain && old.row.text == schedule.text => {
+                Some(old)
+                    if old.row.file == file
+                        && old.row.chain == schedule.chain
+                        && old.row.text == schedule.text =>
+                {
                     Change::Unchanged
                 }
                 Some(_) => Change::Changed,
@@ -72,9 +72,11 @@ impl Plain {
             if old.as_ref().is_none_or(|old| old.every != every) {
                 row.next_at = Some(row.last.map_or(now, |(at, _)| at.max(now)).plus(every));
             }
+            let taken_from = Some(row.file).filter(|owner| owner != file);
             (row.chain, row.text) = (schedule.chain.clone(), schedule.text.clone());
+            row.file = file.to_owned();
             let kind = AppliedKind::Schedule { next_at: row.next_at };
-            applied.push(Applied { name: name(schedule), change, kind });
+            applied.push(Applied { name: name(schedule), change, kind, taken_from });
             self.schedules.insert(name(schedule), PlainSchedule { row, every });
         }
         let gone: Vec<String> = self
@@ -86,7 +88,7 @@ impl Plain {
         for name in gone {
             self.schedules.remove(&name);
             let kind = AppliedKind::Schedule { next_at: None };
-            applied.push(Applied { name, change: Change::Removed, kind });
+            applied.push(Applied { name, change: Change::Removed, kind, taken_from: None });
         }
         Ok(applied)
     }

@@ -178,7 +178,9 @@ impl History {
         let names: Vec<_> = draw::QUEUES.sample(&mut self.rng, number).collect();
         let queues =
             names.into_iter().map(|name| ((*name).to_owned(), draw::limits(&mut self.rng))).collect();
-        let declared = Declarations { file, schedules: &wanted, queues: &queues };
+        let all = ["/one", "/two"].map(str::to_owned);
+        let take_over = if self.rng.random_bool(0.2) { &all[..] } else { &[] };
+        let declared = Declarations { file, schedules: &wanted, queues: &queues, take_over };
         self.log(format!("apply {declared:?}"));
         let preview = self.store().0.at(now).rehearse(|store| store.apply(declared)).unwrap();
         let answer = self.store().0.at(now).apply(declared);
