@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::support::{Sandbox, Value, json};
 
-const JOB: &str = "id name queue state dead_reason error_code priority attempts budget_used max_attempts retryable \
+const JOB: &str = "id name queue state phase dead_reason error_code priority attempts budget_used max_attempts retryable \
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
     cancel_requested_at result worker_id after scheduled_for resolved_at resolution history";
 
@@ -30,17 +30,13 @@ fn sandbox() -> Sandbox {
 #[test]
 fn the_fields_of_a_job() {
     let sandbox = sandbox();
-    for line in [
-        "inspect 1",
-        "inspect 2",
-        "inspect jobs --limit 1",
-        "inspect dead",
-        "enqueue job --dry-run",
-        "cancel 2",
-    ] {
+    for line in ["inspect 1", "inspect 2", "inspect jobs --limit 1", "enqueue job --dry-run", "cancel 2"] {
         assert_only_fields(&sandbox.run(&format!("{line} --json")).ok().json(), JOB);
     }
+    let dead = format!("{JOB} message last_output");
+    assert_only_fields(&sandbox.run("inspect dead --json").ok().json(), &dead);
     assert_only_fields(&sandbox.run("resolve 1 --json").ok().json(), JOB);
+    assert_only_fields(&sandbox.run("inspect dead --resolved --json").ok().json(), &dead);
     assert_only_fields(&sandbox.run("retry 1 --json").ok().json(), JOB);
     assert_only_fields(&sandbox.run("enqueue job --json").ok().json(), &format!("{JOB} created"));
 }
@@ -75,6 +71,9 @@ fn the_fields_of_the_overview() {
     let worker = &overview["workers"][0];
     assert_only_fields(worker, "id pid alive started_at slots running queues");
     assert_eq!((&worker["slots"], &worker["queues"]), (&json!(3), &json!(["a", "b"])));
+    let listed = sandbox.run("inspect workers --json").ok().json();
+    assert_only_fields(&listed, "worker_id pid alive started_at slots running queues");
+    assert_eq!(listed["worker_id"], worker["id"]);
     assert_eq!(overview["db"], sandbox.db().display().to_string());
     let empty = Sandbox::empty().run("inspect --json").ok().json();
     assert_only_fields(&empty, "db counts queues workers dead_by_error_code next_run_at oldest_due_at");
@@ -103,4 +102,98 @@ fn times_are_utc_with_milliseconds_and_absent_values_are_null() {
         assert_eq!(job[field], json!(null), "{field}");
     }
     assert_eq!(job["args"], json!([]));
+}
+
+#[test]
+fn a_job_has_its_phase_beside_its_state() {
+    let sandbox = Sandbox::empty();
+    let ready = sandbox.add("-- true");
+    let delayed = sandbox.add("--in 1h -- true");
+    let blocked = sandbox.add(&format!("--after {delayed} -- true"));
+    for (job, phase) in [(ready, "ready"), (delayed, "scheduled"), (blocked, "blocked")] {
+        let job = sandbox.job(job);
+        assert_eq!((&job["state"], &job["phase"]), (&json!("pending"), &json!(phase)));
+    }
+    let job = sandbox.run("cancel 1 --json").ok().json();
+    assert_eq!((&job["state"], &job["phase"]), (&json!("cancelled"), &json!("cancelled")));
+}
+
+#[test]
+fn a_dead_letter_has_the_last_words() {
+    let sandbox = Sandbox::empty();
+    sandbox
+        .finish_line("", "echo out; echo one >&2; echo two >&2; echo message=why >> $RUNNER_REPORT; exit 3");
+    sandbox.finish_line("", "echo only; echo; exit 4");
+    sandbox.finish_line("", "exit 5");
+    let words = |code: &str| {
+        let dead = sandbox.run(&format!("inspect dead --json --error-code {code}")).ok().json();
+        [dead["message"].clone(), dead["last_output"].clone()]
+    };
+    assert_eq!(words("EXIT_3"), [json!("why"), json!("two")]);
+    assert_eq!(words("EXIT_4"), [json!(null), json!("only")]);
+    assert_eq!(words("EXIT_5"), [json!(null), json!(null)]);
+    assert_eq!(sandbox.run("inspect dead --json --limit 1").ok().json_lines().len(), 1);
+}
+
+/// The one object on standard error.
+#[track_caller]
+fn error_of(sandbox: &Sandbox, line: &str, status: i32) -> Value {
+    let ran = sandbox.run(line).exits(status).prints("");
+    let error: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|why| panic!("{why}: {ran}"));
+    assert_eq!(error["status"], status, "{ran}");
+    error
+}
+
+#[test]
+fn an_error_is_one_object() {
+    let sandbox = Sandbox::new("[jobs.backup]\ncommand = 'true'\n");
+    sandbox.add("backup");
+    for (line, status, error, hint) in [
+        ("enqueue bakcup --json", 66, "there is no job \"bakcup\" in ", "did you mean backup?"),
+        ("--json inspect 7", 66, "there is no job 7 in ", "runner inspect jobs lists them"),
+        ("inspect frob --json", 66, "there is no job named frob in ", "runner inspect jobs lists them"),
+        ("cancel frob --json", 66, "there is no job named frob in ", "runner inspect jobs lists them"),
+        ("inspec --json", 2, "unrecognized subcommand 'inspec'", "a similar subcommand exists: 'inspect'"),
+        (
+            "prune --json",
+            2,
+            "the following required arguments were not provided: --older-than",
+            "Usage: runner prune",
+        ),
+        ("enqueue x --in soon --json", 2, "invalid value 'soon' for '--in <DUR>'", ""),
+        ("--json", 2, "there is no verb", "runner --help lists them"),
+        ("enqueue --json", 2, "there is nothing to enqueue", "runner enqueue NAME"),
+    ] {
+        let object = error_of(&sandbox, line, status);
+        assert_only_fields(&object, "error hint status");
+        assert!(object["error"].as_str().expect("text").starts_with(error), "{line}: {object}");
+        let told = object["hint"].as_str().unwrap_or_default();
+        assert!(told.starts_with(hint) && told.is_empty() == hint.is_empty(), "{line}: {object}");
+    }
+    // The argument of a job is none of the program.
+    sandbox.run("enqueue -c -- --json").exits(2).says("error: ");
+    // Each job that is left has an object.
+    let left = sandbox.run("retry 1 7 --json").exits(66).prints("");
+    let errors: Vec<Value> =
+        left.stderr.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    assert_eq!(errors.iter().map(|error| error["status"].clone()).collect::<Vec<_>>(), [json!(1), json!(66)]);
+    // Notes are for people.
+    sandbox.run("retry --dead --json").ok().says("runner: there is no unresolved dead letter");
+}
+
+#[test]
+fn all_mistakes_of_a_job_file_are_in_one_object() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\nretrys = 3\n[jobs.b]\ncommand = 1\n");
+    let error = error_of(&sandbox, "check --json", 65);
+    assert_only_fields(&error, "error hint status mistakes");
+    let path = sandbox.path("jobs.toml").display().to_string();
+    let text = error["error"].as_str().expect("text");
+    assert!(text.starts_with(&format!("the job file cannot be used: {path}:3:1: ")), "{text}");
+    assert!(text.contains(&format!("; {path}:5:11: ")) && !text.contains('\n'), "{text}");
+    let places: Vec<_> =
+        error["mistakes"].as_array().expect("a list").iter().map(|it| [&it["line"], &it["column"]]).collect();
+    assert_eq!(places, [[&json!(3), &json!(1)], [&json!(5), &json!(11)]]);
+    assert_only_fields(&error["mistakes"][0], "file line column error hint");
+    assert_eq!(error["mistakes"][0]["file"], path);
+    assert_eq!(error_of(&sandbox, "enqueue a --json", 65)["mistakes"], error["mistakes"]);
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::{ExitCode, Termination};
 
-use crate::jobfile::JobFileError;
+use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::store::{StoreError, Untrusted};
 use crate::text::shell_word;
 
@@ -53,11 +53,13 @@ pub struct CliError {
     pub message: String,
     /// Says what to do next.
     pub hint: Option<String>,
+    /// The mistakes of a job file, which the message shows, too.
+    pub mistakes: Vec<PlacedMistake>,
 }
 
 impl CliError {
     pub fn new(status: ExitStatus, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), hint: None }
+        Self { status, message: message.into(), hint: None, mistakes: Vec::new() }
     }
 
     /// The error for arguments that are invalid or do not go together.
@@ -77,7 +79,11 @@ impl CliError {
 pub fn describe(error: &anyhow::Error) -> CliError {
     let known = error.chain().find_map(status_and_hint);
     let (status, hint) = known.unwrap_or((ExitStatus::INTERNAL, None));
-    CliError { status, message: format!("{error:#}"), hint }
+    let invalid = error.chain().find_map(|cause| match cause.downcast_ref() {
+        Some(JobFileError::Mistakes(invalid)) => Some(invalid.placed_mistakes()),
+        _ => None,
+    });
+    CliError { status, message: format!("{error:#}"), hint, mistakes: invalid.unwrap_or_default() }
 }
 
 fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitStatus, Option<String>)> {

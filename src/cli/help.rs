@@ -7,6 +7,8 @@ use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::error::CliError;
+
 /// Adds the program's own pages of help to the command line.
 pub fn with_help(command: Command) -> Command {
     command
@@ -89,6 +91,23 @@ pub fn with_hint(mut error: clap::Error, args: &[OsString]) -> clap::Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(hint)]));
     }
     error
+}
+
+/// The message of an unusable command line, without its markup: what is wrong, and a tip or the usage.
+pub fn usage_error(answer: &clap::Error) -> CliError {
+    if answer.kind() == ErrorKind::MissingSubcommand {
+        return CliError::usage("there is no verb").hint("runner --help lists them");
+    }
+    let text = answer.render().to_string();
+    let joined = |part: &str| part.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let parts: Vec<String> = text.split("\n\n").map(joined).collect();
+    let message = parts.first().map(|part| part.trim_start_matches("error: ")).unwrap_or_default();
+    let tip = parts.iter().find_map(|part| part.strip_prefix("tip: "));
+    let usage = parts.iter().find(|part| part.starts_with("Usage: ")).map(String::as_str);
+    match tip.or(usage) {
+        Some(hint) => CliError::usage(message).hint(hint),
+        None => CliError::usage(message),
+    }
 }
 
 pub const WORK: &str = "\

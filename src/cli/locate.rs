@@ -97,9 +97,9 @@ pub fn job_ids(
     for job in jobs {
         match job_id(store, job, named, now).map_err(anyhow::Error::downcast::<CliError>) {
             Ok(id) => ids.push(id),
-            Err(Ok(CliError { status, message, hint })) => {
-                print_error(&message, hint.as_deref());
-                exit = status;
+            Err(Ok(error)) => {
+                print_error(&error);
+                exit = error.status;
             }
             Err(Err(other)) => return Err(other),
         }

@@ -29,7 +29,7 @@ pub fn main() -> ExitStatus {
     };
     match panic::catch_unwind(AssertUnwindSafe(|| run(&cli))) {
         Ok(Ok(status)) => status,
-        Ok(Err(error)) => print_error(&error),
+        Ok(Err(error)) => print_error(&describe(&error)),
         // The panic has already printed its message.
         Err(_) => ExitStatus::INTERNAL,
     }
@@ -48,7 +48,12 @@ fn parse() -> clap::error::Result<Cli> {
 
 /// Prints the help, the version or a usage error, which clap returns in place of arguments.
 fn print_answer(answer: clap::Error) -> ExitStatus {
-    let answer = help::with_hint(answer, &env::args_os().collect::<Vec<_>>());
+    let args: Vec<_> = env::args_os().collect();
+    let answer = help::with_hint(answer, &args);
+    if answer.use_stderr() && args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json") {
+        output::print_errors_as_json();
+        return print_error(&help::usage_error(&answer));
+    }
     match answer.print() {
         _ if answer.use_stderr() => ExitStatus::USAGE,
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -63,6 +68,9 @@ fn run(cli: &Cli) -> Result<ExitStatus> {
     if cli.global.utc {
         show_utc();
     }
+    if cli.global.json {
+        output::print_errors_as_json();
+    }
     let mut out = Output::new(&cli.global);
     let done = commands::run(cli, &mut out);
     // The output is flushed first, so that the error message comes after it.
@@ -71,8 +79,7 @@ fn run(cli: &Cli) -> Result<ExitStatus> {
     flushed.map(|()| status)
 }
 
-fn print_error(error: &anyhow::Error) -> ExitStatus {
-    let CliError { status, message, hint } = describe(error);
-    output::print_error(&message, hint.as_deref());
-    status
+fn print_error(error: &CliError) -> ExitStatus {
+    output::print_error(error);
+    error.status
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use annotate_snippets::{AnnotationKind, Level, Message, Renderer, Snippet};
+use serde::Serialize;
 
 use crate::text::{hanging_indent, is_safe, safe_line};
 
@@ -80,6 +81,37 @@ impl InvalidFile {
         debug_assert!(mistakes.iter().all(|it| text.get(it.at.clone()).is_some()), "each has a place");
         mistakes.sort_by_key(|mistake| mistake.at.start);
         Self { path: path.to_owned(), text: text.to_owned(), mistakes }
+    }
+}
+
+/// A mistake and its place, for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlacedMistake {
+    pub file: String,
+    /// Counts from 1, as the column does.
+    pub line: usize,
+    /// In characters.
+    pub column: usize,
+    pub error: String,
+    pub hint: Option<String>,
+}
+
+impl InvalidFile {
+    /// The mistakes in the order of the file.
+    pub fn placed_mistakes(&self) -> Vec<PlacedMistake> {
+        let placed = |mistake: &Mistake| {
+            let before = &self.text[..mistake.at.start];
+            let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+            let allowed = mistake.allowed.as_ref().map(|allowed| format!("allowed: {allowed}"));
+            PlacedMistake {
+                file: self.path.to_string_lossy().into_owned(),
+                line: before.matches('\n').count() + 1,
+                column: before[line_start..].chars().count() + 1,
+                error: mistake.what.clone(),
+                hint: mistake.hint.clone().or(allowed),
+            }
+        };
+        self.mistakes.iter().map(placed).collect()
     }
 }
 

@@ -20,7 +20,7 @@ mod retry;
 #[cfg(test)]
 mod tests;
 
-pub use self::diagnostics::{InvalidFile, JobFileError};
+pub use self::diagnostics::{InvalidFile, JobFileError, PlacedMistake};
 pub use self::file::JobFile;
 pub use self::job::Declared;
 pub use self::locate::{FILE_NAME, locate};

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use crate::cli::args::{Global, Jobs, Resolve, Retry, Selection};
 use crate::cli::definition::warn_of_changed;
-use crate::cli::error::ExitStatus;
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, Written, job_json, warn};
+use crate::cli::output::{Output, Written, job_json, print_error, warn};
 use crate::cli::plan::Planner;
 use crate::cli::status::{worker_statuses, worker_trouble_text};
 use crate::clock;
@@ -129,10 +129,11 @@ impl Selected {
         }
         let mut exit = self.exit;
         for (id, refusal) in refused {
-            warn(&self.refusal_words(act, id, refusal));
-            // An unknown id outweighs a job that was left as it is.
             let unknown = refusal == Refusal::Unknown;
-            exit = exit.max(if unknown { ExitStatus::NOT_FOUND } else { ExitStatus::FAILED });
+            let status = if unknown { ExitStatus::NOT_FOUND } else { ExitStatus::FAILED };
+            print_error(&CliError::new(status, self.refusal_words(act, id, refusal)));
+            // An unknown id outweighs a job that was left as it is.
+            exit = exit.max(status);
         }
         Ok(exit)
     }

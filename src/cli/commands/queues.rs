@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::cli::args::{Global, Limit, Paused};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{Output, queue_json, warn};
+use crate::cli::output::{Output, queue_fields, warn};
 use crate::clock;
 use crate::model::Limits;
 use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule};
@@ -92,6 +92,6 @@ pub fn limit(global: &Global, args: &Limit, out: &mut Output) -> Result<ExitStat
     let row = row.unwrap_or_else(|| QueueRow { name: args.queue.clone(), ..QueueRow::default() });
     let QueueRow { name, limits, counts, .. } = &row;
     let words = format!("queue {name}: {limits}; {} running, {} ready", counts.running, counts.ready);
-    out.done(&queue_json(&row), words)?;
+    out.done(&queue_fields("queue", &row), words)?;
     Ok(ExitStatus::SUCCESS)
 }

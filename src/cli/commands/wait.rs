@@ -15,7 +15,7 @@ use signal_hook::flag;
 use crate::cli::args::{Global, Wait};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, Written, job_json, warn};
+use crate::cli::output::{Output, Written, job_json, print_error, warn};
 use crate::cli::status::{dependency_text, no_worker_text, unfinished_text, worker_statuses};
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
@@ -28,8 +28,8 @@ pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus>
     let (ids, mut exit) = locate::job_ids(&store, &args.which.jobs, Named::Any, clock::now())?;
     for id in &ids {
         if store.job(*id, clock::now())?.is_none() {
-            warn(&format!("there is no job {id}"));
             exit = ExitStatus::NOT_FOUND;
+            print_error(&CliError::new(exit, format!("there is no job {id}")));
         }
     }
     if exit != ExitStatus::SUCCESS {

@@ -19,6 +19,7 @@ pub fn job_json(job: &JobRow) -> Value {
         "name": definition.name,
         "queue": definition.queue,
         "state": job.state,
+        "phase": job.status(),
         "dead_reason": job.dead_reason,
         "error_code": job.error_code,
         "priority": definition.priority,
@@ -49,6 +50,14 @@ pub fn job_json(job: &JobRow) -> Value {
         "resolution": job.resolution,
         "history": null,
     })
+}
+
+/// A dead letter: a job, what its last attempt reported, and the last line that it wrote.
+pub fn dead_letter_json(job: &JobRow, last_output: Option<&str>) -> Value {
+    let mut json = job_json(job);
+    json["message"] = json!(job.last_message);
+    json["last_output"] = json!(last_output);
+    json
 }
 
 /// A job with its ended attempts.
@@ -154,9 +163,14 @@ pub fn overview_json(file: &StoreFile, overview: &Overview, workers: &[WorkerSta
     })
 }
 
-pub fn queue_json(QueueRow { name, paused, limits, counts }: &QueueRow) -> Value {
+pub fn queue_json(row: &QueueRow) -> Value {
+    queue_fields("name", row)
+}
+
+/// A queue whose name has this key.
+pub fn queue_fields(key: &str, QueueRow { name, paused, limits, counts }: &QueueRow) -> Value {
     json!({
-        "name": name,
+        key: name,
         "paused": paused,
         "max_running": limits.max_running,
         "rate": limits.rate.map(|rate| rate.to_string()),
@@ -168,10 +182,20 @@ pub fn queue_json(QueueRow { name, paused, limits, counts }: &QueueRow) -> Value
     })
 }
 
+/// A worker of the overview.
 pub fn worker_json(worker: &WorkerStatus) -> Value {
+    worker_fields("id", worker)
+}
+
+/// A worker of a list.
+pub fn listed_worker_json(worker: &WorkerStatus) -> Value {
+    worker_fields("worker_id", worker)
+}
+
+fn worker_fields(key: &str, worker: &WorkerStatus) -> Value {
     let row = &worker.row;
     json!({
-        "id": row.name,
+        key: row.name,
         "pid": row.pid,
         "alive": worker.is_alive(),
         "started_at": rfc3339(row.started_at),

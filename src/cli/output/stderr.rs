@@ -1,23 +1,51 @@
 //! Standard error: warnings and errors, and a progress bar where it is a terminal.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
 
 use super::style::{ascii_only, can_move_cursor};
 use crate::cli::args::Global;
-use crate::text::{hanging_indent, safe_block};
+use crate::cli::error::CliError;
+use crate::text::{hanging_indent, safe_block, safe_json};
+
+/// Whether errors are printed as JSON. It is set once, because errors may come from anywhere.
+static AS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Prints errors as JSON from now on.
+pub fn print_errors_as_json() {
+    AS_JSON.store(true, Ordering::Relaxed);
+}
+
+/// Prints an error: in words, or with `--json` as one object.
+pub fn print_error(error: &CliError) {
+    let CliError { status, message, hint, mistakes } = error;
+    if !AS_JSON.load(Ordering::Relaxed) {
+        return print(message, hint.as_deref());
+    }
+    let mut object = json!({ "error": message, "hint": hint, "status": status.0 });
+    if !mistakes.is_empty() {
+        // The message shows the lines of the file, which no program reads.
+        let headline = message.split("\n\n").next().unwrap_or_default();
+        let told = mistakes.iter().map(|it| format!("{}:{}:{}: {}", it.file, it.line, it.column, it.error));
+        object["error"] = format!("{headline}: {}", told.collect::<Vec<_>>().join("; ")).into();
+        object["mistakes"] = json!(mistakes);
+    }
+    let _ = io::stderr().write_all((safe_json(object.to_string()) + "\n").as_bytes());
+}
 
 /// Prints a warning or a note.
 pub fn warn(words: &str) {
-    print_error(words, None);
+    print(words, None);
 }
 
-/// Prints an error. On a terminal it is broken between words, but a message that has lines of its own stays as it is: it
-/// may show a job file with carets under the mistakes.
-pub fn print_error(message: &str, hint: Option<&str>) {
+/// Prints a message. On a terminal it is broken between words, but one that has lines of its own stays as it is: it may
+/// show a job file with carets under the mistakes.
+fn print(message: &str, hint: Option<&str>) {
     // The message may contain names and paths from anywhere.
     let (message, hint) = (&*safe_block(message), hint.map(safe_block));
     let stderr = Term::stderr();

@@ -6,10 +6,10 @@ use super::lists;
 use super::query::Query;
 use crate::cli::args::Global;
 use crate::cli::definition::Present;
-use crate::cli::output::{Column, Output, Style, Table, note_left_out};
-use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
+use crate::cli::output::{Column, Output, Style, Table, dead_letter_json, note_left_out};
+use crate::model::{AttemptOutput, DeadReason, SPAWN_FAILED, StreamBytes, TIMEOUT, WORKER_CRASHED};
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow};
-use crate::text::{clock_time, counted, relative_time};
+use crate::text::{clock_time, counted, last_lines, relative_time};
 
 /// A suggested command names at most this many ids.
 const MAX_IDS: usize = 10;
@@ -57,6 +57,23 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<b
         out.line(format!("at most {} of each code; --limit 0 shows all", counted(share, "row")))?;
     }
     Ok(!groups.is_empty())
+}
+
+/// Prints an object a dead letter. True if there is one.
+pub(super) fn print_json(out: &mut Output, query: &Query) -> Result<bool> {
+    let Query { store, filter, limit, now } = query;
+    let mut any = false;
+    for job in store.jobs(filter, *limit, *now)? {
+        let job = job?;
+        let AttemptOutput { stdout, stderr, .. } = store.output(job.id, job.attempts)?;
+        let last_line = |stream: &StreamBytes| last_lines(&stream.bytes, 1).pop();
+        out.object(&dead_letter_json(&job, last_line(&stderr).or_else(|| last_line(&stdout)).as_deref()))?;
+        any = true;
+        if out.is_closed() {
+            break;
+        }
+    }
+    Ok(any)
 }
 
 /// Draws a group. Returns the columns that were left out.

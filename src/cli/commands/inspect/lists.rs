@@ -13,8 +13,8 @@ use super::query::Query;
 use crate::cli::commands::apply;
 use crate::cli::locate;
 use crate::cli::output::{
-    Column, Output, Style, Table, Written, job_json, listed_attempt_json, queue_json, schedule_json,
-    stats_json, worker_json,
+    Column, Output, Style, Table, Written, job_json, listed_attempt_json, listed_worker_json, queue_json,
+    schedule_json, stats_json,
 };
 use crate::cli::status::{WorkerStatus, worker_statuses};
 use crate::jobfile::JobFile;
@@ -222,7 +222,7 @@ pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
             worker.row.queues.as_ref().map_or_else(|| "all".to_owned(), |queues| queues.join(", "))
         });
     let nothing = "no worker is running; runner work starts one";
-    let found = List { table, json: worker_json, nothing }.show_all(out, &workers)?;
+    let found = List { table, json: listed_worker_json, nothing }.show_all(out, &workers)?;
     if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
         out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it")?;
     }

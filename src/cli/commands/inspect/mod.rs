@@ -54,8 +54,8 @@ fn draw(
     match subject {
         Subject::Jobs => return lists::jobs(out, &query),
         Subject::Attempts => return lists::attempts(out, &query),
+        Subject::Dead if out.json => return dead::print_json(out, &query),
         Subject::Dead if args.resolved => return lists::resolved(out, &query),
-        Subject::Dead if out.json => return lists::jobs(out, &query),
         Subject::Dead => return dead::show(out, global, &query),
         Subject::Workers => return lists::workers(out, &query),
         Subject::Queues => return lists::queues(out, &query),
