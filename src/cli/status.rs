@@ -114,7 +114,10 @@ pub fn dependency_text(job: &JobRow) -> String {
         Some(UnmetDependency { id: dependency, job: None }) => {
             format!("waits for job {dependency}, which was removed: runner cancel {id} gives up")
         }
-        Some(UnmetDependency { id: dependency, job: Some(DependencyState { name, state, retryable }) }) => {
+        Some(UnmetDependency {
+            id: dependency,
+            job: Some(DependencyState { name, state, retryable, .. }),
+        }) => {
             let waits = format!("waits for job {dependency} {name}, which is {state}");
             let force = if *retryable { "" } else { " --force" };
             match state {

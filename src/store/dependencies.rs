@@ -3,10 +3,11 @@
 //! Each job counts its unmet dependencies, and only jobs without any are claimed. The transaction that records a success also
 //! lowers the counts of the dependents, so that a crash can neither block a dependent for ever nor start it too early.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::error::Result;
-use super::row::{all, maybe, one, run, value};
+use super::open::Tx;
+use super::row::{all, from_row, maybe, one, run, value};
 use crate::model::JobState;
 use crate::text::Timestamp;
 
@@ -29,35 +30,51 @@ impl UnmetDependency {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependencyState {
     pub name: String,
+    /// Tells it from other jobs of its name.
+    pub label: Option<String>,
     pub state: JobState,
+    /// Somebody has resolved or replaced the job.
+    pub resolved: bool,
     pub retryable: bool,
+}
+
+impl DependencyState {
+    /// Reads the columns of [`STATE`]; none if there is no such job.
+    fn read(row: &Row<'_>) -> Result<Option<Self>> {
+        let name: Option<String> = row.get("name")?;
+        let read = |name| Ok(from_row!(row, Self { name: name, label, state, resolved, retryable }));
+        name.map(read).transpose()
+    }
+}
+
+/// What [`DependencyState::read`] takes, of a job `j` with its definition `d`, as they are at `?2`.
+const STATE: &str = "j.name, j.label, iif(j.state = 'pending' AND j.expires_at <= ?2, 'dead', j.state) AS state,
+                     j.resolved_at IS NOT NULL AS resolved, d.definition ->> '$.policy.retryable' AS retryable";
+
+/// The state of this job; none if there is no such job.
+pub(super) fn state(tx: &Tx, id: i64) -> Result<Option<DependencyState>> {
+    let sql = format!(
+        "SELECT {STATE} FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.id = ?1"
+    );
+    Ok(maybe(tx, &sql, params![id, tx.now], DependencyState::read)?.flatten())
 }
 
 /// Finds the root of a blocked job's wait: an unmet dependency that is not itself blocked. A job may have several; one that is
 /// dead, cancelled or removed comes first, because only a person can help it. None unless the job is blocked.
 pub(super) fn root(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<UnmetDependency>> {
-    let sql = "WITH RECURSIVE before (id) AS
-                   (SELECT dependency_id FROM dependencies WHERE job_id = ?1
-                    UNION SELECT d.dependency_id FROM before
-                    JOIN jobs AS b ON b.id = before.id AND b.state = 'pending' AND b.unmet_dependencies > 0
-                    JOIN dependencies AS d ON d.job_id = b.id),
-               found (id, name, definition_id, state, is_blocked) AS
-                   (SELECT before.id, j.name, j.definition_id,
-                           iif(j.state = 'pending' AND j.expires_at <= ?2, 'dead', j.state),
-                           coalesce(j.state = 'pending' AND j.unmet_dependencies > 0, 0)
-                    FROM before LEFT JOIN jobs AS j ON j.id = before.id)
-               SELECT f.id, f.name, f.state, coalesce(d.definition ->> '$.policy.retryable', 1) AS retryable
-               FROM found AS f LEFT JOIN job_definitions AS d ON d.id = f.definition_id
-               WHERE f.state IS NOT 'succeeded' AND NOT (f.is_blocked AND f.state = 'pending')
-               ORDER BY coalesce(f.state IN ('pending', 'running'), 0), f.id LIMIT 1";
-    maybe(tx, sql, params![id, now], |row| {
-        let job = match (row.get("name")?, row.get("state")?) {
-            (Some(name), Some(state)) => {
-                Some(DependencyState { name, state, retryable: row.get("retryable")? })
-            }
-            _ => None,
-        };
-        Ok(UnmetDependency { id: row.get("id")?, job })
+    let sql = format!(
+        "WITH RECURSIVE before (id) AS
+             (SELECT dependency_id FROM dependencies WHERE job_id = ?1 AND NOT met
+              UNION SELECT d.dependency_id FROM before
+              JOIN jobs AS b ON b.id = before.id AND b.state = 'pending' AND coalesce(b.expires_at > ?2, 1)
+              JOIN dependencies AS d ON d.job_id = b.id AND NOT d.met)
+         SELECT before.id, {STATE}
+         FROM before LEFT JOIN jobs AS j ON j.id = before.id LEFT JOIN job_definitions AS d ON d.id = j.definition_id
+         WHERE NOT coalesce(j.state = 'pending' AND j.unmet_dependencies > 0 AND coalesce(j.expires_at > ?2, 1), 0)
+         ORDER BY coalesce(state IN ('pending', 'running'), 0), before.id LIMIT 1"
+    );
+    maybe(tx, &sql, params![id, now], |row| {
+        Ok(UnmetDependency { id: row.get("id")?, job: DependencyState::read(row)? })
     })
 }
 

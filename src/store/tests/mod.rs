@@ -10,3 +10,4 @@ mod prune;
 mod random;
 mod schema;
 mod stats;
+mod stranded;

@@ -140,6 +140,7 @@ fn screens(store: &mut Store) {
     store.stats(&filter, now).unwrap();
     store.timeline(&filter, now).unwrap();
     store.count_unfinished(None).unwrap();
+    store.stranded().unwrap();
     let code = Some("EXIT_1".to_owned());
     let filters = [
         Filter::default(),

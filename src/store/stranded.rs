@@ -1,0 +1,118 @@
+//! Stranded jobs: blocked jobs that only a person can get going, because a job that they depend on, directly or through other
+//! blocked jobs, is dead, was cancelled or was removed.
+//!
+//! The search goes forward, from the jobs that somebody waits for to the jobs that wait, because a million jobs may wait
+//! for one that is well.
+
+use std::collections::HashSet;
+
+use rusqlite::params;
+
+use super::dependencies::{self, DependencyState};
+use super::error::Result;
+use super::open::{Store, Tx};
+use super::row::{all, value};
+
+/// A job that is dead, cancelled or removed, and the jobs that are stranded behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StrandedRoot {
+    pub id: i64,
+    /// None if the job was removed.
+    pub job: Option<DependencyState>,
+    /// The number of stranded jobs. [`StrandedRoot::MAX_COUNT`] + 1 stands for any number above that.
+    pub count: u64,
+    /// The lowest ids of them, at most [`StrandedRoot::MAX_JOBS`].
+    pub jobs: Vec<i64>,
+}
+
+impl StrandedRoot {
+    /// Counting stops here, so that it stays quick whatever waits.
+    pub const MAX_COUNT: usize = 10_000;
+    /// The number of jobs that are named.
+    pub const MAX_JOBS: usize = 20;
+}
+
+/// At most this number of roots is found, because nobody reads more.
+const MAX_ROOTS: usize = 1_000;
+
+/// Of the dependents of jobs that have not ended one in this number is read. If two of them wait for the same job, there may be
+/// a million more, and the search goes on with the next job by a new statement.
+const SAMPLE: u32 = 64;
+
+impl Store {
+    /// The jobs with stranded jobs behind them, by id: at most 1 000. A job that has expired counts as dead, even if nobody has
+    /// recorded that yet.
+    pub fn stranded(&self) -> Result<Vec<StrandedRoot>> {
+        self.read(roots)
+    }
+}
+
+/// The body of [`Store::stranded`], for callers that are within a transaction.
+pub(super) fn roots(tx: &Tx) -> Result<Vec<StrandedRoot>> {
+    let mut roots = Vec::new();
+    let mut last = 0;
+    while roots.len() < MAX_ROOTS
+        && let Some(id) = next_root(tx, last)?
+    {
+        last = id;
+        let job = dependencies::state(tx, id)?;
+        let mut jobs = held_back(tx, id, job.is_none())?;
+        let count = jobs.len() as u64;
+        jobs.sort_unstable();
+        jobs.truncate(StrandedRoot::MAX_JOBS);
+        if count > 0 {
+            roots.push(StrandedRoot { id, job, count, jobs });
+        }
+    }
+    Ok(roots)
+}
+
+/// The next job after this id that is dead, cancelled or removed, while a pending job waits for it.
+fn next_root(tx: &Tx, mut last: i64) -> Result<Option<i64>> {
+    let sql = format!(
+        "SELECT d.dependency_id, {HAS_ENDED} AS has_ended FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
+         WHERE d.dependency_id > ?1 AND NOT d.met
+           AND CASE WHEN {HAS_ENDED} THEN EXISTS (SELECT 1 FROM jobs WHERE id = d.job_id AND state = 'pending')
+                    ELSE d.job_id % {SAMPLE} = 0 END
+         ORDER BY d.dependency_id"
+    );
+    let mut statement = tx.prepare_cached(&sql)?;
+    loop {
+        let mut rows = statement.query(params![last, tx.now])?;
+        loop {
+            let Some(row) = rows.next()? else { return Ok(None) };
+            let id: i64 = row.get("dependency_id")?;
+            if row.get("has_ended")? {
+                return Ok(Some(id));
+            }
+            if id == last {
+                break;
+            }
+            last = id;
+        }
+    }
+}
+
+/// Whether the job `j` is dead, cancelled or removed at `?2`.
+const HAS_ENDED: &str = "(j.id IS NULL OR j.state = 'dead' OR j.state = 'cancelled'
+                          OR (j.state = 'pending' AND coalesce(j.expires_at <= ?2, 0)))";
+
+/// The blocked jobs that depend on this job, directly or through others, the direct ones first: at most one more than
+/// [`StrandedRoot::MAX_COUNT`].
+fn held_back(tx: &Tx, root: i64, is_removed: bool) -> Result<Vec<i64>> {
+    // Any end of the root lets a dependent of the other kind go on, unless there will be none.
+    let sql = "SELECT j.id FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
+               WHERE d.dependency_id = ?1 AND NOT d.met AND (d.kind = 'success' OR ?2)
+                     AND j.state = 'pending' AND coalesce(j.expires_at > ?3, 1) LIMIT ?4";
+    let most = StrandedRoot::MAX_COUNT + 1;
+    let dependents = |id: i64| all(tx, sql, params![id, is_removed && id == root, tx.now, most], value);
+    let mut found: Vec<i64> = dependents(root)?;
+    let mut known: HashSet<i64> = found.iter().copied().collect();
+    let mut next = 0;
+    while let Some(id) = found.get(next).copied().filter(|_| found.len() < most) {
+        next += 1;
+        found.extend(dependents(id)?.into_iter().filter(|id| known.insert(*id)));
+    }
+    found.truncate(most);
+    Ok(found)
+}

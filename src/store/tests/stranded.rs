@@ -1,0 +1,88 @@
+//! Stranded jobs: which are found, and behind which job.
+
+use super::fixture::{Place, Scene, definition, failed, new_job, unsynced};
+use crate::model::JobState;
+use crate::store::{Act, Dependency, NewJob, StrandedRoot};
+use crate::text::{Millis, Timestamp};
+
+fn after(name: &str, dependencies: &[i64]) -> NewJob {
+    let dependencies = dependencies.iter().copied().map(Dependency::Job).collect();
+    NewJob { dependencies, ..new_job(definition(name)) }
+}
+
+/// Id and state of each root, with the jobs behind it.
+fn found(scene: &mut Scene, at: i64) -> Vec<(i64, Option<JobState>, Vec<i64>)> {
+    let roots = scene.store.at(Timestamp(at)).stranded().unwrap();
+    roots
+        .into_iter()
+        .map(|StrandedRoot { id, job, count, jobs }| {
+            assert_eq!(count, jobs.len() as u64);
+            (id, job.map(|job| job.state), jobs)
+        })
+        .collect()
+}
+
+#[test]
+fn jobs_behind_a_dead_a_cancelled_and_a_removed_job_are_stranded_until_somebody_deals_with_it() {
+    let mut scene = Scene::new();
+    let extract = scene.add(new_job(definition("extract")), 1);
+    let live = scene.add(new_job(definition("live")), 1);
+    let load = scene.add(after("load", &[extract]), 1);
+    let report = scene.add(after("report", &[load, live]), 1);
+    let last = scene.add(after("last", &[live]), 1);
+    assert_eq!(found(&mut scene, 2), []);
+
+    scene.store.at(Timestamp(3)).act(&[extract], Act::Cancel).unwrap();
+    let cancelled = (extract, Some(JobState::Cancelled), vec![load, report]);
+    assert_eq!(found(&mut scene, 3), [cancelled]);
+    // The root is the job that a person has to deal with: not the cancelled job behind it, nor a job without dependents.
+    scene.store.at(Timestamp(4)).act(&[load], Act::Cancel).unwrap();
+    assert_eq!(found(&mut scene, 4), [(load, Some(JobState::Cancelled), vec![report])]);
+
+    scene.store.at(Timestamp(5)).act(&[extract, load], Act::Retry { force: false }).unwrap();
+    assert_eq!(found(&mut scene, 5), []);
+    scene.store.connection.execute_batch("DROP TRIGGER jobs_are_finished_before_they_go").unwrap();
+    scene.store.connection.execute_batch("DROP TRIGGER jobs_stay_while_others_wait").unwrap();
+    scene.store.connection.execute("DELETE FROM jobs WHERE id = ?1", [live]).unwrap();
+    assert_eq!(found(&mut scene, 6), [(live, None, vec![report, last])]);
+}
+
+#[test]
+fn a_resolved_and_an_expired_job_strand_the_jobs_behind_them() {
+    let mut scene = Scene::new();
+    let mut short = definition("short");
+    short.expires_in = Some(Millis(10));
+    short.policy.max_attempts = 1;
+    let dead = scene.add(new_job(short.clone()), 1);
+    let behind = scene.add(after("behind", &[dead]), 1);
+    let expiring = scene.add(new_job(short.clone()), 5);
+    let waiting = scene.add(NewJob { dependencies: vec![Dependency::Job(expiring)], ..new_job(short) }, 5);
+    let other = scene.add(after("other", &[waiting]), 5);
+    scene.run(2, 2, &failed(dead, 1, 3));
+    scene.store.at(Timestamp(4)).act(&[dead], Act::Resolve { note: None }).unwrap();
+    assert_eq!(found(&mut scene, 5), [(dead, Some(JobState::Dead), vec![behind])]);
+    assert!(scene.store.at(Timestamp(5)).stranded().unwrap()[0].job.as_ref().is_some_and(|job| job.resolved));
+    // Both have expired by now, and a job that has expired is not stranded.
+    let recorded = found(&mut scene, 20);
+    assert_eq!(recorded[1..], [(waiting, Some(JobState::Dead), vec![other])]);
+    scene.turn(&[], 0, 20);
+    assert_eq!(found(&mut scene, 20), recorded);
+}
+
+#[test]
+fn many_jobs_behind_one_are_counted_up_to_a_limit_and_passed_over_if_it_is_well() {
+    let place = Place::empty();
+    let mut store = unsynced(place.open());
+    let well = store.add(&[new_job(definition("well"))]).unwrap()[0].id;
+    let many = StrandedRoot::MAX_COUNT + 10;
+    let dependents = |id| vec![after("dependent", &[id]); many];
+    store.add(&dependents(well)).unwrap();
+    let dead = store.add(&[new_job(definition("dead"))]).unwrap()[0].id;
+    store.add(&dependents(dead)).unwrap();
+    store.act(&[dead], Act::Cancel).unwrap();
+
+    let roots = store.stranded().unwrap();
+    assert_eq!(roots.len(), 1);
+    assert_eq!((roots[0].id, roots[0].count), (dead, StrandedRoot::MAX_COUNT as u64 + 1));
+    assert_eq!(roots[0].jobs, (dead + 1..=dead + 20).collect::<Vec<_>>());
+}
