@@ -49,7 +49,8 @@ pub(super) fn read<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T
     }
 }
 
-/// A cache of definitions. It never gets stale, because a stored definition does not change and its id is not reused.
+/// A cache of definitions. It never gets stale, because a stored definition does not change and its id is not reused; but a
+/// transaction that is undone gives back the ids of the definitions that it stored.
 #[derive(Debug, Default)]
 pub struct DefinitionCache {
     known: HashMap<i64, Arc<JobDefinition>>,

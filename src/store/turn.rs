@@ -48,7 +48,7 @@ impl Store {
     /// Runs one turn.
     pub fn turn(&mut self, definitions: &mut DefinitionCache, request: &TurnRequest) -> Result<Turn> {
         let TurnRequest { worker, queues, ended, release, idle_slots } = *request;
-        self.write(|tx| {
+        let turn = self.write(|tx| {
             let mut events = Vec::new();
             let full = if ended.is_empty() { Vec::new() } else { QueueCapacity::read(tx)?.full() };
             // 1. Record the attempts that ended.
@@ -82,7 +82,12 @@ impl Store {
                 backlog.pending = backlog.pending.max(PendingWork::HeldBack);
             }
             Ok(Turn { events, claims, cancels: cancels(tx, worker)?, backlog })
-        })
+        });
+        if turn.is_err() {
+            // The definitions that this turn stored are undone, and their ids will be given to others.
+            *definitions = DefinitionCache::default();
+        }
+        turn
     }
 }
 

@@ -1,6 +1,6 @@
 //! Fences: a transition is refused to everybody but the worker that holds the job, for the attempt that it holds.
 
-use super::fixture::{Scene, definition, exited, lost, new_job, worker_row};
+use super::fixture::{Scene, definition, exited, failed, lost, new_job, worker_row};
 use crate::model::{AttemptOutput, Event, StreamBytes};
 use crate::store::{DefinitionCache, StoreError, TurnRequest};
 use crate::text::Timestamp;
@@ -81,4 +81,29 @@ fn a_claim_that_no_recovery_could_end_is_damage() {
         "nothing of that was written"
     );
     assert_eq!(recover(1).unwrap(), [], "somebody else did so before");
+}
+
+#[test]
+fn a_turn_that_is_undone_leaves_no_definition_behind() {
+    let mut scene = Scene::new();
+    let mut dying = definition("dying");
+    dying.policy.retryable = false;
+    dying.on_dead = Some(Box::new(definition("alert")));
+    let id = scene.add(new_job(dying), 1_000);
+    scene.turn(&[], 1, 1_000);
+    let fail = "CREATE TEMP TRIGGER fail BEFORE UPDATE ON jobs WHEN NEW.name = 'alert'
+                BEGIN SELECT RAISE(ABORT, 'no'); END";
+    scene.store.connection.execute_batch(fail).unwrap();
+    let ended = [failed(id, 1, 2_000)];
+    let mut definitions = DefinitionCache::default();
+    let request =
+        TurnRequest { worker: scene.worker, queues: None, ended: &ended, release: &[], idle_slots: 1 };
+    scene.store.at(Timestamp(2_000)).turn(&mut definitions, &request).unwrap_err();
+    scene.store.connection.execute_batch("DROP TRIGGER fail").unwrap();
+    // This one gets the id that the definition of the alert had.
+    scene.other().at(Timestamp(2_000)).add(&[new_job(definition("other"))]).unwrap();
+    let request = TurnRequest { idle_slots: 2, ..request };
+    let claims = scene.store.at(Timestamp(2_000)).turn(&mut definitions, &request).unwrap().claims;
+    let names: Vec<_> = claims.iter().map(|claim| claim.definition.name.as_str()).collect();
+    assert_eq!(names, ["other", "alert"]);
 }
