@@ -52,6 +52,7 @@ mod retry;
 mod retry_policy;
 mod schedules;
 mod screens;
+mod secrets;
 mod shutdown;
 mod sqlite_shell;
 mod stats;

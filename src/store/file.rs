@@ -1,7 +1,7 @@
 //! The path of the database, the directories around it, and the draft that becomes a new database.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -165,6 +165,10 @@ pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
+/// The names of a draft and of its lock in `FILE.run/`.
+const DRAFT: &str = "new.db";
+const LOCK: &str = "create.lock";
+
 /// A new database under another name in `FILE.run/`, until it is complete.
 ///
 /// A lock lets one process at a time make a draft; the others find the finished database afterwards. A draft that a killed
@@ -185,12 +189,27 @@ impl<'a> Draft<'a> {
         let run_dir = file.make_run_dir()?;
         let mut options = File::options();
         options.create(true).truncate(false).write(true).mode(0o600);
-        let lock = open_regular(&run_dir.join("create.lock"), &mut options).map_err(failed)?;
+        let lock = open_regular(&run_dir.join(LOCK), &mut options).map_err(failed)?;
         lock.lock().map_err(failed)?;
-        let draft = Self { file, path: run_dir.join("new.db"), _lock: lock };
+        let draft = Self { file, path: run_dir.join(DRAFT), _lock: lock };
         draft.remove().map_err(failed)?;
         File::options().create_new(true).write(true).mode(0o600).open(&draft.path).map_err(failed)?;
         Ok(draft)
+    }
+
+    /// Removes the draft that a killed process left, if there is one: it holds whatever the database held then.
+    pub(super) fn remove_abandoned(file: &'a StoreFile) -> Result<()> {
+        let run_dir = file.run_dir();
+        let failed = |error| StoreError::Io(format!("clear {}", run_dir.display()), error);
+        let lock = match open_regular(&run_dir.join(LOCK), File::options().write(true)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            opened => opened.map_err(failed)?,
+        };
+        match lock.try_lock() {
+            Ok(()) => Self { file, path: run_dir.join(DRAFT), _lock: lock }.remove().map_err(failed),
+            Err(TryLockError::WouldBlock) => Ok(()),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
     }
 
     /// Gives the draft the name of the database, which is missing or empty.

@@ -16,6 +16,7 @@ mod dead_letters;
 mod definition;
 mod dependencies;
 mod enqueue;
+mod erase;
 mod error;
 mod expire;
 mod file;

@@ -29,6 +29,10 @@ use crate::wake;
 /// Makes sure that a commit is on disk before it returns.
 const SYNC_COMMITS: &str = "PRAGMA synchronous = FULL";
 
+/// Fills what is deleted with zeros, so that no secret of a job outlives the job in the file. Every connection needs this,
+/// because an update moves the row of a job and leaves the old one behind.
+const OVERWRITE_DELETED: &str = "PRAGMA secure_delete = ON";
+
 /// `PRAGMA application_id` of our files: "runj".
 const APPLICATION_ID: u32 = 0x7275_6e6a;
 
@@ -301,6 +305,7 @@ pub(super) fn connect(file: &StoreFile, alone: bool) -> Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(SYNC_COMMITS)?;
     connection.execute_batch(&format!("PRAGMA journal_size_limit = {MAX_LOG_BYTES}"))?;
+    connection.execute_batch(OVERWRITE_DELETED)?;
     check_version(&connection, file.path())?;
     check_triggers(&connection, file.path())?;
     checkpoint_on_close(&connection, true)?;
@@ -469,7 +474,7 @@ thread_local! {
 /// SQLite's own `busy_timeout` backs off to sleeps of 100 ms: with eight writers the unlucky ones starve, and some give up.
 /// With short uniform pauses every writer got through within half a second. On an overloaded machine even that can take
 /// long, so a writer that has waited long tries more often than the others.
-fn wait_fairly(connection: &mut Connection) -> rusqlite::Result<()> {
+pub(super) fn wait_fairly(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_handler(Some(wait))
 }
 

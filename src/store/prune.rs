@@ -1,4 +1,5 @@
-//! Removing finished jobs with their history, and then the definitions and workers that nothing needs any more.
+//! Removing finished jobs with their history, and then the definitions and workers that nothing needs any more. What is left
+//! of them on the disk then goes with `erase`.
 //!
 //! Each transaction deletes a chunk, so that workers are never held up for long. A prune that is cut short leaves every job
 //! either gone whole or there whole.
@@ -111,9 +112,8 @@ impl Store {
                 thread::sleep(GAP);
             }
         }
-        if gone > 0 {
-            self.remove_unused(filter.until, &mut || go_on(gone))?;
-        }
+        // Also if no job was found, because an earlier prune may have been cut short before this.
+        self.remove_unused(filter.until, &mut || go_on(gone))?;
         Ok(gone)
     }
 
@@ -123,10 +123,8 @@ impl Store {
     /// would pay for it. So one read finds the unused rows, and short transactions remove them.
     fn remove_unused(&mut self, until: Timestamp, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
         let (definitions, workers, newest_job): (Vec<i64>, Vec<i64>, i64) = self.read(|tx| {
-            // The newest definition stays, because its id would be given out again, and a worker may have it in its cache.
             let definitions =
-                "SELECT id FROM job_definitions WHERE id < (SELECT max(id) FROM job_definitions)
-                               AND id NOT IN (SELECT definition_id FROM jobs)";
+                "SELECT id FROM job_definitions WHERE id NOT IN (SELECT definition_id FROM jobs)";
             // An unused worker stays unused, because one that has ended records no attempt.
             let workers =
                 "SELECT id FROM workers WHERE ended_at <= ?1 AND id NOT IN (SELECT worker_id FROM attempts)";

@@ -5,6 +5,8 @@
 //! record. Which worker is dead, and how far it had come, is in `registration`; the decision is in `store/recover.rs`.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -12,7 +14,7 @@ use std::time::Duration;
 
 use super::registration::{self, ClaimFate, DeadWorker, Origin};
 use crate::clock;
-use crate::model::{AttemptEnd, EndCause};
+use crate::model::{AttemptEnd, EndCause, check_worker_id};
 use crate::process::{self, AttemptTag};
 use crate::store::{EndedAttempt, OrphanedClaim, Result, Store, StoreFile, Worker};
 
@@ -94,6 +96,24 @@ impl Recovery {
     pub(super) fn is_under_way(&self) -> bool {
         !self.under_way.is_empty()
     }
+}
+
+/// Removes the files of workers whose row is closed: reports of their jobs may be among them, and whoever should have removed
+/// them was killed first.
+pub fn remove_abandoned_files(store: &Store) -> Result<()> {
+    let run_dir = store.file().run_dir();
+    let Ok(entries) = fs::read_dir(&run_dir) else { return Ok(()) };
+    let open: HashSet<String> = store.open_workers()?.into_iter().map(|worker| worker.name).collect();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let is_reports = path.extension().is_some_and(|end| end == "reports");
+        let Some(worker) = path.file_stem().and_then(OsStr::to_str).filter(|_| is_reports) else { continue };
+        // A worker that starts holds its lock before it has a row.
+        let is_closed = !open.contains(worker) && !registration::holds_lock(&run_dir, worker);
+        if is_closed && check_worker_id(worker).is_ok() {
+            registration::remove_files(&run_dir, worker);
+        }
+    }
+    Ok(())
 }
 
 /// Separates the claims that had started from the others, and ends the leftover processes of the started ones.

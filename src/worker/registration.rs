@@ -95,6 +95,11 @@ pub(super) fn remove_files(run_dir: &Path, worker: &str) {
     let _ = fs::remove_file(lock_path(run_dir, worker));
 }
 
+/// Is this worker alive, or about to register? Looks at its lock alone.
+pub(super) fn holds_lock(run_dir: &Path, worker: &str) -> bool {
+    is_held(&lock_path(run_dir, worker))
+}
+
 fn reports_dir(run_dir: &Path, worker: &str) -> PathBuf {
     run_dir.join(format!("{worker}.reports"))
 }
@@ -261,11 +266,13 @@ pub fn is_any_alive(db: &StoreFile) -> bool {
         path.extension().is_some_and(|end| end == "lock")
             && path.file_stem().is_some_and(|stem| stem != "create" && stem != SINGLE)
     };
-    let is_held = |path: PathBuf| {
-        open_regular(&path, File::options().read(true))
-            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
-    };
-    entries.flatten().map(|entry| entry.path()).filter(is_worker).any(is_held)
+    entries.flatten().map(|entry| entry.path()).filter(is_worker).any(|path| is_held(&path))
+}
+
+/// Does a process hold this lock file?
+fn is_held(lock: &Path) -> bool {
+    open_regular(lock, File::options().read(true))
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The start time of a running attempt, from the start log of its worker.

@@ -44,6 +44,14 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
         warn("stopped before all was done; prune again to go on");
         return Ok(exit);
     }
+    worker::remove_abandoned_files(&store)?;
+    if !store.erase_removed(&mut || poller.stopped().is_none())? {
+        let shown = locate::display(store.file().path());
+        warn(&format!(
+            "what was removed can still be found in {shown} or its log, because another program keeps reading the \
+             database; prune again when it has ended"
+        ));
+    }
     Ok(ExitStatus::SUCCESS)
 }
 
