@@ -81,7 +81,7 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_claimable ON jobs (queue, priority DESC, run_at, id, attempts, expires_at, needs_version)
     WHERE state = 'pending' AND unmet_dependencies = 0;
 CREATE INDEX jobs_blocked ON jobs (queue, expires_at, unmet_dependencies) WHERE state = 'pending' AND unmet_dependencies > 0;
-CREATE INDEX jobs_running ON jobs (worker_id, id, queue) WHERE state = 'running';
+CREATE INDEX jobs_running ON jobs (worker_id, id, queue, needs_version) WHERE state = 'running';
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'pending' AND expires_at IS NOT NULL;
 -- OR, not IN: SQLite uses a partial index only where it can prove the condition.
 CREATE INDEX jobs_finished ON jobs (state, changed_at)

@@ -64,6 +64,7 @@ mod timeouts;
 mod unique_keys;
 mod untrusted_database;
 mod untrusted_job_file;
+mod versions;
 mod wait;
 mod watch;
 mod work;

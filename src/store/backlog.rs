@@ -109,13 +109,15 @@ pub(super) fn backlog(
     let expiry: Option<Timestamp> = one(tx, sql, [version::known().version()], value)?;
     let mut backlog = Backlog {
         running: any_running(tx, selected)?,
-        pending: if priorities.is_empty() { PendingWork::Nothing } else { PendingWork::Later },
         next_due: earlier(expiry, schedules::next_due(tx)?),
         ..Backlog::default()
     };
     for priority in &priorities {
         let (due, later) = due_times(tx, std::slice::from_ref(priority), capacity.now)?;
         backlog.next_due = earlier(backlog.next_due, later);
+        if later.is_some() {
+            backlog.pending = backlog.pending.max(PendingWork::Later);
+        }
         if due.is_none() {
             continue;
         }
@@ -132,14 +134,15 @@ pub(super) fn backlog(
     Ok(backlog)
 }
 
-/// Whether a job of these queues is running, here or in another worker.
+/// Whether a job of these queues is running, here or in another worker. One that only a newer program knows is left to newer
+/// workers.
 fn any_running(tx: &Connection, selected: Option<&[String]>) -> Result<bool> {
     let sql = "SELECT j.queue, j.id, EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
                                              WHERE id = j.worker_id AND ended_at IS NULL) AS has_worker
-               FROM jobs AS j WHERE j.state = 'running'
+               FROM jobs AS j WHERE j.state = 'running' AND j.needs_version <= ?1
                AND NOT EXISTS (SELECT 1 FROM queues WHERE name = j.queue AND paused)";
     let mut statement = tx.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query([version::known().version()])?;
     while let Some(row) = rows.next()? {
         if !row.get::<_, bool>("has_worker")? {
             // Nobody would ever end this job, and a wait for its end would never end.

@@ -6,10 +6,11 @@
 //! | suite | length, and its short form | also |
 //! |---|---|---|
 //! | `kills` | `KILLS=500` kills | `KILL_SECONDS`: how long, instead of how many |
-//! | `power` | `STATES=2500` states of the disk | |
+//! | `power` | `STATES=2500` states of the disk | `UPGRADE_STATES=250` of them over an upgrade |
 //! | `faults` | `FAULTS=160` failing calls, or `all` | `SCENE`: one scene by name; `FAULT`: one fault as printed |
 //! | `damage` | `DAMAGE=60` damaged files | `HARM`: one of them by number |
 //! | `clock_steps` | `STEPS=40` steps under running workers | |
+//! | `upgrade` | `UPGRADE_KILLS=40` kills | |
 //! | `creation` | `CREATIONS=8` rounds | |
 //! | `fairness` | 20 calls by each of eight processes | `FAIRNESS_SECONDS`: how long, instead of how many |
 //!
@@ -29,3 +30,4 @@ mod judge;
 mod kills;
 mod power;
 mod tools;
+mod upgrade;

@@ -5,7 +5,6 @@ use std::env;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +14,8 @@ use rand::{RngExt, SeedableRng};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use crate::support::Call;
+use crate::support::versions::example;
+use crate::support::{Call, Finished};
 
 /// A numeric variable, if it is set. `all` is as much as there is.
 pub fn number(name: &str) -> Option<u64> {
@@ -91,24 +91,28 @@ pub fn own_workers(db: &Path) {
     sql.execute("UPDATE workers SET db_path = ?1", [db.as_os_str().as_encoded_bytes()]).expect("an update");
 }
 
+/// Whether a quiet worker told of nothing but attempts that were lost, deaths, and jobs that wait for dead ones.
+pub fn only_told_of_deaths(ran: &Finished) -> bool {
+    let words = [" lost: ", " dead: ", " is retried: ", "wait"];
+    ran.stderr.lines().all(|line| words.iter().any(|word| line.contains(word)))
+}
+
 /// The program under test.
 const RUNNER: &str = env!("CARGO_BIN_EXE_runner");
 
-/// Builds the shim, because `cargo test --test chaos` does not build examples.
-fn build_shim() -> PathBuf {
+/// The library to load before the C library.
+fn shim() -> PathBuf {
     const { assert!(cfg!(debug_assertions), "the released program cannot load the shim: leave --release out") };
-    let target = Path::new(RUNNER).parent().expect("the program lies in a folder");
-    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--locked", "--quiet", "--example", "shim", "--target-dir"])
-        .arg(target.parent().expect("the target folder"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(status.is_ok_and(|status| status.success()), "cargo build --example shim failed");
-    target.join("examples/libshim.so")
+    example("shim").with_file_name("libshim.so")
 }
 
 /// The call with the shim, which does what the environment of the call tells it.
 pub fn shimmed(call: Call) -> Call {
+    shimmed_program(call, Path::new(RUNNER))
+}
+
+/// The same for a call of another program.
+pub fn shimmed_program(call: Call, program: &Path) -> Call {
     static SHIM: OnceLock<PathBuf> = OnceLock::new();
-    call.env("LD_PRELOAD", SHIM.get_or_init(build_shim)).env("SHIM_EXE", RUNNER)
+    call.env("LD_PRELOAD", SHIM.get_or_init(shim)).env("SHIM_EXE", program)
 }

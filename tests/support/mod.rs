@@ -5,6 +5,7 @@ mod call;
 mod sandbox;
 mod screen;
 mod terminal;
+pub mod versions;
 
 pub use background::{Background, eventually, is_alive, signal, wait_until};
 pub use call::{Call, Finished};

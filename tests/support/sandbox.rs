@@ -67,6 +67,12 @@ impl Sandbox {
         fs::write(path, text).expect("the file can be written");
     }
 
+    /// Writes a file that only its owner may read and write.
+    pub fn write_private(&self, name: &str, text: impl AsRef<[u8]>) {
+        self.write(name, text);
+        fs::set_permissions(self.path(name), Permissions::from_mode(0o600)).expect("it is ours");
+    }
+
     /// Gives a file or folder to this user and the group of the same number.
     pub fn own(&self, name: &str, uid: u32, mode: u32) {
         let path = self.path(name);

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::evidence::{Rows, side_log};
 use crate::judge::{self, Moment};
 use crate::support::Sandbox;
-use crate::tools::{Plan, number};
+use crate::tools::{Plan, number, only_told_of_deaths};
 use traffic::Shared;
 
 /// Threads that enqueue side by side, besides the enqueuers that are killed.
@@ -58,9 +58,8 @@ fn every_promise_holds_whatever_is_killed_and_when() {
         sandbox.run(&format!("pause --schedule {schedule}")).ok();
     }
     let ran = sandbox.run("work -j8 --drain -q");
-    // The worker tells of jobs that wait for a cancelled or dead job. They are given up below.
-    let is_told = |line: &str| line.contains("wait");
-    shared.expect(ran.stderr.lines().all(is_told), || format!("the last worker complained: {ran}"));
+    // Jobs that wait for a cancelled or dead job are given up below.
+    shared.expect(only_told_of_deaths(&ran), || format!("the last worker complained: {ran}"));
     for blocked in sandbox.run("inspect jobs --state blocked --json").ok().json_lines() {
         sandbox.run(&format!("cancel {}", blocked["id"])).ok();
     }

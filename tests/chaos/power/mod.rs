@@ -22,9 +22,17 @@ use crate::tools::{Plan, Violations};
 
 #[test]
 fn every_promise_outlives_a_power_cut_at_any_moment() {
-    let plan = Plan::of("power", "STATES", 2_500);
+    look_at(Plan::of("power_cut_at", "STATES", 2_500), scenario::record);
+}
+
+#[test]
+fn every_promise_outlives_a_power_cut_while_the_file_is_brought_up_to_a_new_version() {
+    look_at(Plan::of("power_cut_while", "UPGRADE_STATES", 250), scenario::record_upgrade);
+}
+
+fn look_at(plan: Plan, record: fn() -> scenario::Recording) {
     let began = Instant::now();
-    let recording = scenario::record();
+    let recording = record();
     println!("recorded {} acts in {:.1} s", recording.records.len(), began.elapsed().as_secs_f64());
     let violations = Violations::default();
     let states = states::check(&recording, plan, &violations);

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::journal::{self, Record};
 use crate::evidence::Rows;
+use crate::support::versions::next_version;
 use crate::support::{Background, Call, Finished, Sandbox, Sql, wait_until};
-use crate::tools::shimmed;
+use crate::tools::{shimmed, shimmed_program};
 
 /// The jobs. Each begins with a line in the side log.
 pub const JOBS: &str = r#"
@@ -64,6 +65,17 @@ pub struct Recording {
     pub records: Vec<Record>,
     /// What the database holds in the end.
     pub last: Rows,
+    /// States before this record are not looked at.
+    pub first: usize,
+    /// The program that goes on after the power cut is that of the next version.
+    pub by_next_version: bool,
+}
+
+impl Recording {
+    /// A call of the program that goes on after the power cut.
+    pub fn call(&self, line: &str) -> Call {
+        if self.by_next_version { self.sandbox.call_next(line) } else { self.sandbox.call(line) }
+    }
 }
 
 struct Day {
@@ -72,24 +84,63 @@ struct Day {
 
 /// Lives through it once.
 pub fn record() -> Recording {
-    let day = Day { sandbox: Sandbox::new(JOBS) };
-    std::fs::create_dir(day.sandbox.path("disk")).expect("a folder");
+    let day = Day::begins();
     day.enqueues();
     day.works();
     day.loses_a_worker();
+    day.is_drained();
     day.replays();
     day.is_copied();
     day.is_loud();
     day.is_scheduled();
-    let records = journal::read(&day.sandbox.path("journal"), &day.sandbox.path("disk"));
-    let last = Rows::read(&day.sandbox.path("disk").join(DB)).expect("the database");
-    Recording { sandbox: day.sandbox, records, last }
+    day.ends()
+}
+
+/// Lives through the day on which the next version of the program comes: it meets the jobs of this one, of which a dead worker
+/// still holds two.
+pub fn record_upgrade() -> Recording {
+    let day = Day::begins();
+    day.enqueues();
+    day.works();
+    day.loses_a_worker();
+    let first = day.records().len();
+    day.next("inspect").ok();
+    assert_eq!(day.next("enqueue good").ok().ids().len(), 1);
+    day.add("good");
+    day.next("work -j2 --drain --log json").exits(1);
+    day.add("plain");
+    day.run("work -j1 --drain --log json").ok();
+    Recording { first, by_next_version: true, ..day.ends() }
 }
 
 impl Day {
+    fn begins() -> Self {
+        let day = Self { sandbox: Sandbox::new(JOBS) };
+        std::fs::create_dir(day.sandbox.path("disk")).expect("a folder");
+        day
+    }
+
+    fn ends(self) -> Recording {
+        let records = self.records();
+        let last = Rows::read(&self.sandbox.path("disk").join(DB)).expect("the database");
+        Recording { sandbox: self.sandbox, records, last, first: 0, by_next_version: false }
+    }
+
+    fn records(&self) -> Vec<Record> {
+        journal::read(&self.sandbox.path("journal"), &self.sandbox.path("disk"))
+    }
+
+    /// Runs the program of the next version.
+    fn next(&self, line: &str) -> Finished {
+        self.recorded(shimmed_program(self.sandbox.call_next(line), next_version())).run()
+    }
+
     fn call(&self, line: &str) -> Call {
-        shimmed(self.sandbox.call(line))
-            .env("RUNNER_DB", self.sandbox.path("disk").join(DB))
+        self.recorded(shimmed(self.sandbox.call(line)))
+    }
+
+    fn recorded(&self, call: Call) -> Call {
+        call.env("RUNNER_DB", self.sandbox.path("disk").join(DB))
             .env("SHIM_ROOT", self.sandbox.path("disk"))
             .env("SHIM_JOURNAL", self.sandbox.path("journal"))
             .env("SHIM_SIDE", self.sandbox.path("side"))
@@ -140,7 +191,7 @@ impl Day {
         self.sandbox.write("hold", "");
         let lines = || self.sandbox.read("side").lines().count();
         let before = lines();
-        let held = self.run("enqueue once-held held").ok().ids();
+        assert_eq!(self.run("enqueue once-held held").ok().ids().len(), 2);
         let worker = Background::worker(&self.sandbox, self.call("work -j3 --log json"));
         wait_until("both have begun", || lines() == before + 2);
         self.add("good");
@@ -154,12 +205,12 @@ impl Day {
         drop(journal);
         std::fs::remove_file(self.sandbox.path("hold")).expect("it was there");
         self.add("good");
+    }
+
+    fn is_drained(&self) {
         self.run("work -j2 --drain --log json").exits(1);
         let sql = Sql::open(&self.sandbox.path("disk").join(DB));
-        assert_eq!(
-            sql.text(&format!("SELECT dead_reason FROM jobs WHERE id = {}", held[0])),
-            "not_retryable"
-        );
+        assert_eq!(sql.text("SELECT dead_reason FROM jobs WHERE name = 'once-held'"), "not_retryable");
     }
 
     fn replays(&self) {

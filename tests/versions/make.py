@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Records a history with runner and prints the database as SQL: the fixture of its version for the tests of upgrades.
+
+    tests/versions/make.py target/debug/runner > tests/versions/1.0.sql
+
+It is made once for each version of the schema, by the runner that brought that version, and stays as it is afterwards. The
+tests put the folder of the database in the place of @DIR@.
+"""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class History:
+    def __init__(self, runner, folder):
+        self.runner = os.path.abspath(runner)
+        self.folder = os.path.realpath(folder)
+        self.hold = os.path.join(self.folder, "hold")
+        with open(os.path.join(HERE, "jobs.toml"), encoding="utf-8") as text:
+            jobs = text.read()
+        with open(os.path.join(self.folder, "jobs.toml"), "w", encoding="utf-8") as file:
+            file.write(jobs)
+        self.env = {"PATH": os.environ["PATH"], "HOME": self.folder, "TZ": "UTC", "HOLD": self.hold,
+                    "RUNNER_DB": self.db()}
+
+    def db(self):
+        return os.path.join(self.folder, "runner.db")
+
+    def run(self, *words, stdin=None, statuses=(0,)):
+        ran = subprocess.run([self.runner, *words], cwd=self.folder, env=self.env, input=stdin, capture_output=True, check=False)
+        if ran.returncode not in statuses:
+            sys.exit(f"{words}: {ran.returncode}\n{ran.stderr.decode()}")
+        return ran.stdout.decode().split()
+
+    def live(self):
+        run = self.run
+        run("apply")
+        run("limit", "other", "--max-running", "2")
+        run("enqueue", "good", "once", "failing")
+        run("enqueue", "reading", "--stdin", "--", "-l", stdin=b"input\n" * 50)
+        run("enqueue", "-c", "exit 3", "--name", "ad-hoc")
+        [dying] = run("enqueue", "dying")
+        run("work", "-j2", "--until-idle", statuses=(0, 1))
+        run("resolve", dying, "--note", "dealt with")
+        [replaced] = run("enqueue", "dying")
+        run("work", "-j1", "--until-idle", statuses=(0, 1))
+        run("retry", "--redefine", replaced)
+        [cancelled] = run("enqueue", "good")
+        run("cancel", cancelled)
+        # Three that wait: for a paused queue, for a dead job, and for a time far away.
+        run("pause", "later")
+        run("enqueue", "load", "--queue", "later")
+        [dead] = run("enqueue", "-c", "exit 4", "--name", "dead")
+        run("enqueue", "good", "--after", dead, "--expires-in", "3000d")
+        run("enqueue", "good", "--unique-key", "v", "--in", "3000d", "--priority", "5")
+        run("work", "-j2", "--until-idle", statuses=(0, 1))
+        run("pause", "--schedule", "rest")
+        # A worker dies while it runs a job.
+        with open(self.hold, "w", encoding="utf-8"):
+            pass
+        run("enqueue", "held")
+        worker = subprocess.Popen([self.runner, "work", "-j1", "-q"], cwd=self.folder, env=self.env)
+        while not os.path.exists(self.hold + ".begun"):
+            time.sleep(0.05)
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+        os.remove(self.hold)
+        # These are left to do.
+        run("enqueue", "good", "extract", "reading")
+
+    def dump(self):
+        sql = sqlite3.connect(self.db())
+        for pragma in ["application_id", "user_version"]:
+            yield f"PRAGMA {pragma} = {sql.execute(f'PRAGMA {pragma}').fetchone()[0]}"
+        objects = sql.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'").fetchall()
+        tables = [name for kind, name, _ in objects if kind == "table"]
+        yield from (text for kind, _, text in objects if kind == "table")
+        for table in tables:
+            columns = [row[1] for row in sql.execute(f"PRAGMA table_info({table})")]
+            quoted = ", ".join(f"quote({column})" for column in columns)
+            for row in sql.execute(f"SELECT {quoted} FROM {table} ORDER BY {columns[0]}, {columns[1]}"):
+                yield f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(row)})"
+        for name, seq in sql.execute("SELECT name, seq FROM sqlite_sequence ORDER BY name"):
+            yield f"UPDATE sqlite_sequence SET seq = {seq} WHERE name = '{name}'"
+        yield from (text for kind, _, text in objects if kind != "table")
+
+    def text(self):
+        path = os.fsencode(self.db())
+        text = ";\n".join(self.dump()) + ";\n"
+        text = text.replace(f"X'{path.hex().upper()}'", "CAST('@DIR@/runner.db' AS BLOB)").replace(self.folder, "@DIR@")
+        return "-- Made by make.py; see there.\n" + text
+
+
+with tempfile.TemporaryDirectory() as folder:
+    history = History(sys.argv[1], folder)
+    history.live()
+    sys.stdout.write(history.text())
