@@ -93,7 +93,7 @@ pub fn own_workers(db: &Path) {
 
 /// Whether a quiet worker told of nothing but attempts that were lost, deaths, and jobs that wait for dead ones.
 pub fn only_told_of_deaths(ran: &Finished) -> bool {
-    let words = [" lost: ", " dead: ", " is retried: ", "wait"];
+    let words = [" lost: ", ": dead", " is retried", "wait"];
     ran.stderr.lines().all(|line| words.iter().any(|word| line.contains(word)))
 }
 
