@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, Signal, json};
+use crate::support::{Sandbox, Signal, json, wait_until};
 
 /// `report` is after `load` and `clean`, both are after `extract`. `extract` fails as long as there is a file `broken`.
 const CHAIN: &str = r#"
@@ -234,23 +234,85 @@ fn a_death_calls_the_alert_and_a_dead_alert_calls_nobody() {
 }
 
 #[test]
-fn no_message_makes_the_alert_too_long_to_start() {
+fn neither_message_nor_output_makes_the_alert_too_long_to_start() {
     // What replaces a NUL in a variable takes three bytes.
     let sandbox = Sandbox::new(
         r#"
-[jobs.alert]
-command = 'printf %s "$RUNNER_DEAD_MESSAGE" | wc -c >> log'
-[jobs.bad]
-command = '{ printf message=; head -c 60000 /dev/zero; } >> $RUNNER_REPORT; exit 3'
+[defaults]
 max_attempts = 1
 on_dead = "alert"
+[jobs.alert]
+command = 'printf %s "$RUNNER_DEAD_MESSAGE" | wc -c >> log; printf %s "$RUNNER_DEAD_OUTPUT" | wc -c >> log'
+[jobs.reports]
+command = '{ printf message=; head -c 60000 /dev/zero; } >> $RUNNER_REPORT; head -c 60000 /dev/zero; exit 3'
+[jobs.writes]
+command = 'printf "1%.0s" $(seq 60000); exit 3'
 "#,
     );
-    sandbox.add("bad");
-    sandbox.drain();
-    assert_eq!(sandbox.job(2)["state"], "succeeded");
-    let bytes: usize = sandbox.log()[0].trim().parse().unwrap();
-    assert!((60_000..=64 << 10).contains(&bytes), "{bytes}");
+    for name in ["reports", "writes"] {
+        sandbox.add(name);
+        sandbox.drain();
+    }
+    assert_eq!(states(&sandbox), ["reports dead", "alert succeeded", "writes dead", "alert succeeded"]);
+    for bytes in sandbox.log() {
+        let bytes: usize = bytes.trim().parse().expect("a number");
+        assert!(((16 << 10) - 3..=16 << 10).contains(&bytes), "{bytes}");
+    }
+}
+
+#[test]
+fn an_alert_gets_the_end_of_what_the_last_attempt_wrote() {
+    let sandbox = Sandbox::new(
+        r#"
+[defaults]
+max_attempts = 1
+on_dead = "alert"
+[jobs.alert]
+command = 'printf "%s|%s|" "$RUNNER_DEAD_MESSAGE" "$RUNNER_DEAD_OUTPUT" >> log'
+[jobs.stderr]
+command = 'echo out; printf "one\n\n \\033[1mtw\0o\t\r\n\n" >&2; exit 3'
+[jobs.stdout]
+command = 'printf "out\nno newline"; exit 3'
+[jobs.blank]
+command = 'echo out; printf "\n" >&2; exit 3'
+[jobs.silent]
+command = 'exit 3'
+[jobs.bytes]
+command = 'printf "caf\\351\n" >&2; exit 3'
+[jobs.long]
+command = 'yes é | head -c 30002; exit 3'
+[jobs.gap]
+command = 'printf "head%01000d\nend" 1; exit 3'
+output_limit = "16B"
+[jobs.missing]
+command = ["./missing"]
+[jobs.second]
+command = 'echo "attempt $RUNNER_ATTEMPT"; exit 3'
+backoff = ["1ms"]
+[jobs.late]
+command = 'true'
+expires_in = '1ms'
+"#,
+    );
+    let told = |name: &str| {
+        sandbox.write("log", "");
+        sandbox.add(name);
+        wait_until("the expiry", || name != "late" || sandbox.run("inspect late").stdout.contains("EXPIRED"));
+        sandbox.drain();
+        std::fs::read(sandbox.path("log")).expect("the alert ran")
+    };
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    assert_eq!(text(told("stderr")), " \u{1b}[1mtw\u{fffd}o|one\n\n \u{1b}[1mtw\u{fffd}o\t\r\n\n|");
+    assert_eq!(text(told("stdout")), "no newline|out\nno newline|");
+    assert_eq!(text(told("blank")), "out|\n|");
+    assert_eq!(text(told("silent")), "||");
+    assert_eq!(told("bytes"), b"caf\xef\xbf\xbd|caf\xe9\n|");
+    let long = text(told("long"));
+    assert!(long.starts_with("é|\né\n") && long.len() < (16 << 10) + 5, "{} bytes", long.len());
+    assert_eq!(text(told("gap")), "end|00000001\nend|");
+    assert_eq!(text(told("missing")), "no such program: ./missing||");
+    assert_eq!(text(told("second")), "attempt 2|attempt 2\n|");
+    assert_eq!(text(told("late")), "||");
 }
 
 #[test]

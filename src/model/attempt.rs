@@ -140,6 +140,23 @@ impl StreamBytes {
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.omitted == 0
     }
+
+    /// The last bytes that were written, at most `max`, from the start of a character on. Bytes before those that were left out
+    /// do not count, because they do not belong to the same end.
+    pub fn tail(&self, max: usize) -> &[u8] {
+        let head = if self.omitted == 0 { 0 } else { self.head };
+        last_bytes(self.bytes.get(head..).unwrap_or_default(), max)
+    }
+}
+
+/// The last `max` bytes of a text, without the rest of a character that begins before them. Of bytes that are no UTF-8 text up
+/// to three may be missing.
+pub fn last_bytes(bytes: &[u8], max: usize) -> &[u8] {
+    let Some(cut) = bytes.len().checked_sub(max) else { return bytes };
+    let last = &bytes[cut..];
+    let is_cut = cut > 0;
+    let rest = last.iter().take(3).take_while(|byte| is_cut && **byte & 0xc0 == 0x80).count();
+    &last[rest..]
 }
 
 /// An ended attempt as the history keeps it, without its output.
@@ -185,5 +202,32 @@ impl Attempt {
     /// When the retry that was decided falls due.
     pub fn next_retry_at(&self) -> Option<Timestamp> {
         self.delay.map(|delay| self.finished_at.plus(delay))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_bytes_begin_with_a_whole_character() {
+        for (text, max, expected) in [
+            ("", 4, ""),
+            ("abc", 4, "abc"),
+            ("abcd", 4, "abcd"),
+            ("abcde", 4, "bcde"),
+            ("aéé", 4, "éé"),
+            ("éé", 3, "é"),
+            ("a鍵b", 3, "b"),
+            ("🔑b", 2, "b"),
+            ("abc", 0, ""),
+        ] {
+            assert_eq!(last_bytes(text.as_bytes(), max), expected.as_bytes(), "{text} {max}");
+        }
+        // Bytes that no character begins with are kept.
+        assert_eq!(last_bytes(b"\x80\x80a", 3), b"\x80\x80a");
+        assert_eq!(last_bytes(&[0x80; 9], 8), [0x80; 5]);
+        let damaged = StreamBytes { bytes: b"ab".to_vec(), head: 7, omitted: 1 };
+        assert_eq!(damaged.tail(8), b"");
     }
 }

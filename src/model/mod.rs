@@ -20,7 +20,9 @@ mod self_report;
 pub mod signal;
 mod state;
 
-pub use attempt::{Attempt, AttemptEnd, AttemptOutput, EndCause, Outcome, SpawnFailure, Status, StreamBytes};
+pub use attempt::{
+    Attempt, AttemptEnd, AttemptOutput, EndCause, Outcome, SpawnFailure, Status, StreamBytes, last_bytes,
+};
 pub use backoff::{Backoff, Jitter, Strategy};
 pub use classify::{ExitRules, Verdict, classify};
 pub use decide::{Circumstances, Decision, decide, decision_text, final_because};

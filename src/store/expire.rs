@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use rusqlite::{Params, Row, params};
 
-use super::definition;
 use super::error::{Result, StoreError};
 use super::insert::{self, NewJob};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, maybe, one, value};
 use super::version;
-use crate::model::{Bytes, Event, JobDefinition, JobState};
+use super::{definition, outputs};
+use crate::model::{AttemptOutput, Bytes, Event, JobDefinition, JobState, StreamBytes, last_bytes};
 use crate::text::Timestamp;
 
 /// Marks a pending job as dead of its expiry. It died at its expiry, even if nobody noticed until now.
@@ -85,21 +85,23 @@ fn record(tx: &Tx, condition: &str, values: impl Params) -> Result<Vec<Event>> {
     Ok(expired.into_iter().map(|(_, event)| event).collect())
 }
 
-/// The longest message that an alert is told: the kernel takes no variable above 128 KiB.
-const MAX_MESSAGE_BYTES: usize = 64 << 10;
+/// The longest message, and the most output, that an alert is told. With both, the variables stay far below the 128 KiB that
+/// Linux takes for arguments and variables together even where the limit of the stack is low.
+const MAX_TOLD_BYTES: usize = 16 << 10;
 
 /// Enqueues the alert (`on_dead`) of this job, which has just died. Does nothing if the job has no alert, or if an unfinished job
 /// holds the unique key of the alert.
 pub(super) fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
-    let sql = "SELECT d.definition, j.needs_version, j.error_code, j.dead_reason, a.message
+    let sql = "SELECT d.definition, j.needs_version, j.error_code, j.dead_reason, j.attempts, a.message
                FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
                LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts WHERE j.id = ?1";
-    let (definition, code, reason, message): (JobDefinition, String, String, Option<String>) =
+    let (definition, code, reason, attempts, message): (JobDefinition, String, String, u32, Option<String>) =
         one(tx, sql, [dead], |row| {
             Ok((
                 definition::read(row, "definition")?,
                 row.get("error_code")?,
                 row.get("dead_reason")?,
+                row.get("attempts")?,
                 row.get("message")?,
             ))
         })?;
@@ -110,21 +112,40 @@ pub(super) fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
     {
         return Ok(());
     }
-    // An environment variable cannot hold a NUL, and what replaces it is longer.
-    let mut message = message.unwrap_or_default().replace('\0', "\u{fffd}");
-    message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+    let AttemptOutput { stdout, stderr } = outputs::of(tx, dead, attempts)?;
+    let message = message.or_else(|| last_line(&stderr)).or_else(|| last_line(&stdout)).unwrap_or_default();
+    // What replaces a NUL is longer, so texts are cut afterwards.
+    let mut message = message.replace('\0', NUL_SIGN);
+    message.truncate(message.floor_char_boundary(MAX_TOLD_BYTES));
+    let output = if stderr.is_empty() { stdout } else { stderr };
+    let output = without_nul(output.tail(MAX_TOLD_BYTES));
+    let output = last_bytes(&output, MAX_TOLD_BYTES);
     for (variable, value) in [
-        ("RUNNER_DEAD_JOB_ID", dead.to_string()),
-        ("RUNNER_DEAD_JOB_NAME", definition.name),
-        ("RUNNER_DEAD_ERROR_CODE", code),
-        ("RUNNER_DEAD_REASON", reason),
-        ("RUNNER_DEAD_MESSAGE", message),
+        ("RUNNER_DEAD_JOB_ID", dead.to_string().as_bytes()),
+        ("RUNNER_DEAD_JOB_NAME", definition.name.as_bytes()),
+        ("RUNNER_DEAD_ERROR_CODE", code.as_bytes()),
+        ("RUNNER_DEAD_REASON", reason.as_bytes()),
+        ("RUNNER_DEAD_MESSAGE", message.as_bytes()),
+        ("RUNNER_DEAD_OUTPUT", output),
     ] {
-        alert.env.insert(Bytes::from(variable), Bytes::from(value.as_str()));
+        alert.env.insert(Bytes::from(variable), Bytes(value.to_vec()));
     }
     let definition = definition::intern(tx, &alert)?;
     insert::insert(tx, &NewJob::new(Arc::new(alert)), definition, &[])?;
     Ok(())
+}
+
+/// Stands for a NUL, which a variable of the environment cannot hold.
+const NUL_SIGN: &str = "\u{fffd}";
+
+/// The last line of a stream that is not blank; bytes that are not UTF-8 are replaced.
+fn last_line(stream: &StreamBytes) -> Option<String> {
+    let mut lines = stream.tail(MAX_TOLD_BYTES).rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    lines.find(|line| !line.is_empty()).map(|line| String::from_utf8_lossy(line).into_owned())
+}
+
+fn without_nul(bytes: &[u8]) -> Vec<u8> {
+    bytes.split(|byte| *byte == 0).collect::<Vec<_>>().join(NUL_SIGN.as_bytes())
 }
 
 /// The unfinished job that holds a unique key.

@@ -47,12 +47,17 @@ impl Store {
 
     /// The output of this attempt, or what is saved of it so far if the attempt is running. Empty if it wrote nothing.
     pub fn output(&self, job_id: i64, number: u32) -> Result<AttemptOutput> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM outputs WHERE job_id = ?1 AND number = ?2
-             UNION ALL SELECT {COLUMNS} FROM live_outputs WHERE job_id = ?1 AND number = ?2 LIMIT 1"
-        );
-        self.read(|tx| Ok(maybe(tx, &sql, params![job_id, number], read)?.unwrap_or_default()))
+        self.read(|tx| of(tx, job_id, number))
     }
+}
+
+/// The body of [`Store::output`], for callers that are within a transaction.
+pub(super) fn of(tx: &Connection, job_id: i64, number: u32) -> Result<AttemptOutput> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM outputs WHERE job_id = ?1 AND number = ?2
+         UNION ALL SELECT {COLUMNS} FROM live_outputs WHERE job_id = ?1 AND number = ?2 LIMIT 1"
+    );
+    Ok(maybe(tx, &sql, params![job_id, number], read)?.unwrap_or_default())
 }
 
 fn read(row: &Row<'_>) -> Result<AttemptOutput> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::plain_schedules::PlainSchedule;
 use crate::model::{
     Attempt, AttemptOutput, Bytes, DeadReason, EXPIRED, ErrorCode, JobDefinition, JobState, Limits,
+    StreamBytes,
 };
 use crate::store::{
     Act, Applied, AppliedKind, BlockReason, Change, Declarations, Dependency, Done, Enqueued, Firing,
@@ -113,12 +114,23 @@ impl Plain {
         let mut alert = *alert;
         let (reason, code) = job.dead.clone().unwrap();
         let message = job.attempts.last().and_then(|attempt| attempt.message.clone());
+        // The outputs that are drawn are a few times the letter x.
+        let output = u32::try_from(job.attempts.len()).ok().and_then(|number| job.outputs.get(&number));
+        let output = output.cloned().unwrap_or_default();
+        let end = |stream: &StreamBytes| {
+            let head = if stream.omitted > 0 { stream.head } else { 0 };
+            "x".repeat(stream.bytes.len() - head)
+        };
+        let (stdout, stderr) = (end(&output.stdout), end(&output.stderr));
+        let last_line = if stderr.is_empty() { stdout.clone() } else { stderr.clone() };
+        let last_output = if output.stderr.bytes.is_empty() { stdout } else { stderr };
         for (name, value) in [
             ("RUNNER_DEAD_JOB_ID", id.to_string()),
             ("RUNNER_DEAD_JOB_NAME", job.definition.name.clone()),
             ("RUNNER_DEAD_ERROR_CODE", code.to_string()),
             ("RUNNER_DEAD_REASON", reason.to_string()),
-            ("RUNNER_DEAD_MESSAGE", message.unwrap_or_default()),
+            ("RUNNER_DEAD_MESSAGE", message.unwrap_or(last_line)),
+            ("RUNNER_DEAD_OUTPUT", last_output),
         ] {
             alert.env.insert(Bytes::from(name), Bytes::from(value.as_str()));
         }
