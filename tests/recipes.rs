@@ -1,0 +1,133 @@
+//! The alerts that the docs offer to copy, run as they are written: programs in the place of `mail` and `curl` keep what they
+//! get.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+/// Keeps its arguments and its input in the folder of the job file.
+const STUB: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" > args\ncat > input\n";
+
+/// What a hostile job writes: for shells, for `mail`, for JSON, for terminals, and bytes that are not UTF-8.
+const HOSTILE: &[u8] =
+    b"%s \"quoted\" 'and' \\n \\ $(touch hacked) `touch hacked`\n~!touch hacked\n\n{\"a\":\x01\t\x1b[31m} \xe9 \xc3\xa9\r\n~| last; line\n";
+
+/// A file of the docs that offers an alert, and the words that tell this one from others of the file.
+struct Recipe {
+    file: &'static str,
+    marked_by: &'static str,
+}
+
+impl Recipe {
+    /// The job file: the block of the page that has the alert, or the whole file if it is one.
+    fn job_file(&self) -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.file);
+        let text = fs::read_to_string(path).expect("a page");
+        let is_alert = |block: &&str| block.contains("[jobs.alert]") && block.contains(self.marked_by);
+        if self.file.ends_with(".toml") {
+            return text;
+        }
+        let blocks: Vec<_> =
+            text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        let found: Vec<_> = blocks.into_iter().filter(is_alert).collect();
+        assert_eq!(found.len(), 1, "{}: alerts with {:?}", self.file, self.marked_by);
+        found[0].to_owned()
+    }
+
+    /// Lets two jobs die: `hostile`, which writes these bytes, or `late`, which expires. Gives the arguments and the input of the
+    /// program that the alert calls.
+    fn run(&self, name: &str, output: &[u8]) -> (Vec<String>, Vec<u8>) {
+        let sandbox = Sandbox::empty();
+        let dying = "[jobs.hostile]\ncommand = 'cat hostile >&2; exit 3'\nmax_attempts = 1\n\
+                     [jobs.late]\ncommand = 'true'\nexpires_in = '1ms'\n";
+        sandbox.write("jobs.toml", format!("{}\n{dying}", self.job_file()));
+        fs::write(sandbox.path("hostile"), output).expect("a file");
+        sandbox.write("ntfy.env", "TOPIC=geheim\n");
+        sandbox.write("webhook.env", "export WEBHOOK='https://hooks.example/x?y=z&a'\n");
+        for program in ["mail", "curl"] {
+            let make = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
+            sandbox.program("mkdir").arg("-p").arg("bin").run().ok();
+            sandbox
+                .program("sh")
+                .arg("-c")
+                .arg(make)
+                .arg("sh")
+                .arg(STUB)
+                .arg(format!("bin/{program}"))
+                .run()
+                .ok();
+        }
+        let mut path = sandbox.path("bin").into_os_string();
+        path.push(":");
+        path.push(env::var_os("PATH").unwrap_or_default());
+        if name == "late" {
+            sandbox.run("enqueue late --wait").exits(1);
+        } else {
+            sandbox.add(name);
+        }
+        sandbox.call("work --drain").env("PATH", path).run();
+        let alert = sandbox.run("inspect alert").ok();
+        assert!(alert.stdout.contains("alert: succeeded"), "{}: {alert}", self.file);
+        assert!(!sandbox.path("hacked").exists(), "{}", self.file);
+        let args = sandbox.read("args").lines().map(str::to_owned).collect();
+        (args, fs::read(sandbox.path("input")).expect("the input of the program"))
+    }
+}
+
+#[test]
+fn a_mail_has_the_message_the_output_and_what_to_type() {
+    for (file, to) in [("README.md", "me"), ("docs/chains.md", "root"), ("jobs.example.toml", "root")] {
+        let recipe = Recipe { file, marked_by: "mail -s" };
+        let code = if file == "jobs.example.toml" { "FAILED" } else { "EXIT_3" };
+        let (args, body) = recipe.run("hostile", HOSTILE);
+        assert_eq!(args, ["-s", "hostile failed", to], "{file}");
+        let mut expected = format!("{code}: ~| last; line\n").into_bytes();
+        expected.extend(HOSTILE);
+        expected.extend(b"\nrunner inspect 1\n");
+        // No line begins with what some programs take for a command.
+        let expected: Vec<_> = expected
+            .split(|byte| *byte == b'\n')
+            .map(|line| if line.starts_with(b"~") { [b" ", line].concat() } else { line.to_vec() })
+            .collect();
+        assert_eq!(body, expected.join(&b'\n'), "{file}: {}", String::from_utf8_lossy(&body));
+        let (args, body) = recipe.run("late", b"");
+        assert_eq!(args, ["-s", "late failed", to], "{file}");
+        assert_eq!(String::from_utf8_lossy(&body), "EXPIRED: \n\nrunner inspect 1\n", "{file}");
+    }
+}
+
+#[test]
+fn a_message_to_a_telephone_has_the_end_of_a_long_output() {
+    let recipe = Recipe { file: "docs/operating.md", marked_by: "ntfy.sh" };
+    let (args, body) = recipe.run("hostile", &[&b"x\n".repeat(50_000), HOSTILE].concat());
+    let url = "https://ntfy.sh/geheim";
+    assert_eq!(args, ["-fsS", "--max-time", "30", "-H", "Title: hostile failed", "--data-binary", "@-", url]);
+    assert!(body.starts_with(b"EXIT_3: ~| last; line\n"), "{}", String::from_utf8_lossy(&body));
+    assert!(body.ends_with(&[HOSTILE, b"\n"].concat()) && body.len() < 4_000, "{} bytes", body.len());
+    let (args, body) = recipe.run("late", b"");
+    assert_eq!((args[4].as_str(), body.as_slice()), ("Title: late failed", b"EXPIRED: \n\n".as_slice()));
+}
+
+#[test]
+fn a_webhook_gets_valid_json_of_any_output() {
+    let recipe = Recipe { file: "docs/operating.md", marked_by: "WEBHOOK" };
+    if !Sandbox::empty().program("sh").arg("-c").arg("command -v jq").run().ended_well() {
+        eprintln!("no jq here: nothing was tested");
+        return;
+    }
+    for output in [HOSTILE.to_vec(), (0..=255_u8).cycle().take(70_000).collect()] {
+        let (args, body) = recipe.run("hostile", &output);
+        let header = "Content-Type: application/json";
+        let url = "https://hooks.example/x?y=z&a";
+        assert_eq!(args, ["-fsS", "--max-time", "30", "-H", header, "--data-binary", "@-", url]);
+        let json: Value = serde_json::from_slice(&body).expect("valid JSON");
+        let text = json["text"].as_str().expect("a text");
+        let shown = text.strip_prefix("hostile failed: EXIT_3\n").expect("a first line");
+        let end = String::from_utf8_lossy(&output).replace('\0', "\u{fffd}");
+        assert!(end.ends_with(shown) && shown.len() >= HOSTILE.len(), "{shown}");
+    }
+}
