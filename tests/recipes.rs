@@ -26,9 +26,9 @@ impl Recipe {
     /// The job file: the block of the page that has the alert, or the whole file if it is one.
     fn job_file(&self) -> String {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.file);
-        let text = fs::read_to_string(path).expect("a page");
+        let text = fs::read_to_string(&path).expect("a page");
         let is_alert = |block: &&str| block.contains("[jobs.alert]") && block.contains(self.marked_by);
-        if self.file.ends_with(".toml") {
+        if path.extension().is_some_and(|end| end == "toml") {
             return text;
         }
         let blocks: Vec<_> =
@@ -38,7 +38,7 @@ impl Recipe {
         found[0].to_owned()
     }
 
-    /// Lets two jobs die: `hostile`, which writes these bytes, or `late`, which expires. Gives the arguments and the input of the
+    /// Lets a job die: `hostile`, which writes these bytes, or `late`, which expires. Gives the arguments and the input of the
     /// program that the alert calls.
     fn run(&self, name: &str, output: &[u8]) -> (Vec<String>, Vec<u8>) {
         let sandbox = Sandbox::empty();
