@@ -61,3 +61,12 @@ fn a_damaged_file_is_not_copied() {
     fs::write(sandbox.db(), &bytes).unwrap();
     sandbox.run("backup copy.db").ok();
 }
+
+#[test]
+fn a_folder_that_cannot_be_written_is_no_fault_of_the_database() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("good");
+    let ran = sandbox.run("backup nowhere/copy.db").exits(74);
+    assert!(ran.stderr.contains("hint: name a file in a folder that you may write\n"), "{ran}");
+    assert!(!ran.stderr.contains("--db"), "{ran}");
+}

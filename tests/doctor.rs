@@ -51,7 +51,11 @@ fn jobs_that_wait_and_have_no_worker_are_noted_and_wrong_only_where_that_is_aske
     assert_eq!(notes("doctor --json")[0], said);
     sandbox.run("doctor").ok().shows(&format!("note      {said}")).shows("nothing is wrong");
     sandbox.run("doctor -q").ok().prints("").quietly();
-    sandbox.run("doctor --strict").exits(1).shows(&format!("note      {said}")).shows("nothing is wrong");
+    let strict = sandbox.run("doctor --strict").exits(1).shows(&format!("note      {said}"));
+    assert!(
+        strict.stdout.ends_with(" rules looked at, nothing is wrong, but 2 notes need attention\n"),
+        "{strict}"
+    );
     sandbox.run("doctor --strict -q").exits(1).shows(&said);
     assert_eq!(sandbox.run("doctor --strict --json").exits(1).json()["notes"][0], said);
     sandbox.run("pause default").ok();
@@ -259,9 +263,15 @@ fn a_worker_that_stops_or_is_suspended_takes_no_jobs() {
         assert_eq!(sandbox.run("inspect workers --json").ok().json()["alive"], true);
         waiting
     };
+    sandbox.write("jobs.toml", "[jobs.hourly]\ncommand = 'true'\nschedule = '@hourly'\n");
+    sandbox.run("apply").ok();
     worker.signal(Signal::STOP);
     let second = told("suspended", "the worker of queue default is suspended and starts nothing; kill -CONT");
+    let notes =
+        sandbox.run("doctor").ok().shows("1 schedule to fire, and the only worker is suspended; kill -CONT");
+    assert!(!notes.stdout.contains("no worker is running"), "{notes}");
     worker.signal(Signal::CONT);
+    sandbox.run("pause --schedule hourly").ok();
     sandbox.until_state(second, "succeeded");
     let line =
         "trap '' TERM; echo started >> log; until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done";

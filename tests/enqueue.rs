@@ -107,4 +107,10 @@ fn an_id_that_cannot_be_printed_is_said_on_standard_error() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     sandbox.call("enqueue backup").run_into(OwnedFd::from(writer).into()).exits(74).says("4");
+    // The standard library opens /dev/null in the place of what is closed, and that takes everything.
+    let shell = |line: &str| sandbox.program("sh").with_runner_on_path().arg("-c").arg(line).run();
+    shell("runner enqueue backup >&-").exits(74).says("the jobs are on disk; their ids: 5");
+    shell("runner enqueue backup >&- <&-").exits(74).says("their ids: 6");
+    shell("runner enqueue backup > /dev/null").ok().quietly();
+    shell("runner enqueue backup -q >&-").ok().quietly();
 }

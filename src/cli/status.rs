@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
-use crate::store::{BlockReason, DependencyState, JobRow, Store, UnmetDependency, Worker};
-use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
+use crate::store::{BlockReason, DependencyState, JobRow, Store, StoredSchedule, UnmetDependency, Worker};
+use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line};
 use crate::worker::{Liveness, liveness};
 
 /// A worker that runs, or that died and was not recovered yet.
@@ -33,6 +33,19 @@ impl WorkerStatus {
     pub fn serves(&self, queue: &str) -> bool {
         let selects = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));
         self.is_alive() && selects
+    }
+}
+
+/// A schedule is overdue if no worker has fired it within this time.
+const LATE: Millis = Millis::from_secs(5);
+
+/// When a schedule fires next: `in 9h 52m`, `overdue 1m 31s`, `paused`, `never`.
+pub fn next_firing_text(row: &StoredSchedule, now: Timestamp) -> String {
+    match row.next_at {
+        _ if row.paused => "paused".to_owned(),
+        None => "never".to_owned(),
+        Some(at) if at.plus(LATE) < now => format!("overdue {}", human_duration(now.since(at))),
+        Some(at) => relative_time(at, now),
     }
 }
 
@@ -180,6 +193,21 @@ pub fn no_worker_text(queue: &str, workers: &[WorkerStatus]) -> Option<String> {
         }
     };
     Some(format!("the worker of queue {queue} is {what} and starts nothing; {next}"))
+}
+
+/// Says why no worker fires schedules, and what to do about it; none if one does. Any worker fires all of them.
+pub fn no_firing_text(workers: &[WorkerStatus]) -> Option<String> {
+    if workers.iter().any(WorkerStatus::takes_jobs) {
+        return None;
+    }
+    let suspended = workers.iter().find(|worker| worker.liveness == Liveness::Suspended);
+    Some(match suspended {
+        Some(worker) => format!("the only worker is suspended; kill -CONT {} lets it go on", worker.row.pid),
+        None if workers.iter().any(WorkerStatus::is_alive) => {
+            "the only worker is stopping; runner work starts another".to_owned()
+        }
+        None => "no worker is running; runner work starts one".to_owned(),
+    })
 }
 
 fn running_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String> {

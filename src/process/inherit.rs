@@ -1,11 +1,12 @@
 //! Resets what jobs would inherit from the worker: ignored signals, the signal mask, open descriptors, and variables of a
-//! service manager.
+//! service manager. Also notices a standard output that was closed.
 //!
 //! The code is unsafe because neither the standard library nor rustix reaches these settings.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::model::signal;
 
@@ -32,6 +33,27 @@ pub fn reset_inherited_state() -> Inherited {
     close_on_exec();
     remove_manager_variables();
     Inherited { ignored }
+}
+
+/// Was standard output closed when the program started?
+static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Looks at standard output before `main`, because the standard library opens `/dev/null` in the place of what is closed,
+/// so that later nothing tells `>&-` from `>/dev/null`.
+#[used]
+// SAFETY: the linker puts function pointers of this form into this section, and nothing else.
+#[unsafe(link_section = ".init_array")]
+static LOOK_AT_STDOUT: extern "C" fn() = look_at_stdout;
+
+extern "C" fn look_at_stdout() {
+    // SAFETY: the call takes numbers only.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    STDOUT_WAS_CLOSED.store(flags == -1, Ordering::Relaxed);
+}
+
+/// Was standard output closed when the program started? What is written there since goes to `/dev/null`.
+pub fn is_stdout_closed() -> bool {
+    STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
 }
 
 /// Variables that a service manager sets for the worker alone. With them a job could speak in the worker's name.

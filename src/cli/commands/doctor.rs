@@ -11,7 +11,7 @@ use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written};
-use crate::cli::status::{WorkerStatus, no_worker_text, worker_statuses};
+use crate::cli::status::{WorkerStatus, no_firing_text, no_worker_text, worker_statuses};
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::store::{Finding, QueueRow, Store, StoreError, version};
@@ -64,7 +64,7 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
     if out.json {
         out.object(&report)?;
     } else if !out.quiet || !is_well {
-        show(out, &report)?;
+        show(out, &report, args.strict)?;
     }
     out.flush()?;
     Ok(if is_well { ExitStatus::SUCCESS } else { ExitStatus::FAILED })
@@ -176,14 +176,16 @@ fn note_waiting_jobs(store: &Store, workers: &[WorkerStatus], report: &mut Repor
 fn note_schedules(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
     let schedules = store.schedules()?;
     let waiting = schedules.iter().filter(|row| row.next_at.is_some() && !row.paused).count();
-    if waiting > 0 && !workers.iter().any(WorkerStatus::takes_jobs) {
-        let schedules = counted(waiting, "schedule");
-        report.notes.push(format!("{schedules} to fire, and no worker is running; runner work starts one"));
+    if waiting > 0
+        && let Some(why) = no_firing_text(workers)
+    {
+        report.notes.push(format!("{} to fire, and {why}", counted(waiting, "schedule")));
     }
     Ok(())
 }
 
-fn show(out: &mut Output, report: &Report) -> Written {
+/// Draws the report. The last line says what the exit status is about.
+fn show(out: &mut Output, report: &Report, strict: bool) -> Written {
     let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), human_size);
     let db = safe_line(&report.db);
     let mut fact = |word: &str, value: String| out.prose(&format!("{word:<9} "), &value);
@@ -210,15 +212,24 @@ fn show(out: &mut Output, report: &Report) -> Written {
     for note in &report.notes {
         fact("note", safe_line(note))?;
     }
+    let rules = format!("{} rules looked at", report.rules);
     if report.problems.is_empty() {
-        let words = format!("{} rules looked at, nothing is wrong", report.rules);
-        return out.line(format!("checks    {}", out.paint(Style::Good, &words)));
+        let words = match report.notes.len() {
+            notes if strict && notes > 0 => {
+                let need = if notes == 1 { "needs" } else { "need" };
+                out.paint(
+                    Style::Warn,
+                    &format!("nothing is wrong, but {} {need} attention", counted(notes, "note")),
+                )
+            }
+            _ => out.paint(Style::Good, "nothing is wrong"),
+        };
+        return out.line(format!("checks    {rules}, {words}"));
     }
-    let problems = counted(report.problems.len(), "problem");
-    out.line(format!("checks    {} rules looked at, {problems}", report.rules))?;
+    out.line(format!("checks    {rules}, {}", counted(report.problems.len(), "problem")))?;
     for Finding { rule, what } in &report.problems {
         out.prose(&format!("  {} ", out.paint(Style::Bad, "wrong:")), &safe_line(what))?;
         out.prose("         ", &format!("the rule: {rule}"))?;
     }
-    Ok(())
+    out.line(format!("          {}", out.paint(Style::Bad, "something is wrong")))
 }

@@ -7,14 +7,17 @@ use crate::cli::args::{Explain, Global};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Style};
-use crate::cli::status::{expiry_text, status_text, worker_statuses};
+use crate::cli::status::{
+    WorkerStatus, expiry_text, next_firing_text, no_firing_text, status_text, worker_statuses,
+};
 use crate::cli::values::JobRef;
 use crate::clock;
 use crate::model::{
     AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
     JobDefinition, Status, classify, decide, final_because, signal,
 };
-use crate::text::{Millis, Timestamp, human_duration};
+use crate::store::StoredSchedule;
+use crate::text::{Millis, Timestamp, human_duration, local_time, safe_line};
 
 pub fn run(global: &Global, args: &Explain, out: &mut Output) -> Result<ExitStatus> {
     match end_of(args) {
@@ -65,7 +68,7 @@ fn imagined_end(global: &Global, what: &str) -> Result<ImaginedEnd> {
     Ok(ImaginedEnd { definition, ends_at: Timestamp(0), expires_at })
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct ExplainJson {
     error_code: Option<ErrorCode>,
     decision: String,
@@ -160,11 +163,44 @@ fn code_words(rules: &ExitRules, end: &AttemptEnd, code: Option<&ErrorCode>) -> 
     format!("{code}, {rule}")
 }
 
+/// Says when a schedule fires that has enqueued nothing yet.
+fn explain_schedule(
+    out: &mut Output,
+    row: &StoredSchedule,
+    workers: &[WorkerStatus],
+    now: Timestamp,
+) -> Result<()> {
+    let (name, times) = (row.name(), safe_line(&row.text.schedule));
+    let mut lines = vec![match row.next_at {
+        _ if row.paused => {
+            format!("its schedule ({times}) is paused; runner resume --schedule {name} lets it go on")
+        }
+        None => format!("its schedule ({times}) never fires again"),
+        Some(at) => {
+            let when = next_firing_text(row, now);
+            format!("its schedule ({times}) fires first at {} ({when})", local_time(at))
+        }
+    }];
+    lines.extend(no_firing_text(workers).filter(|_| !row.paused));
+    if out.json {
+        return out.object(&ExplainJson { decision: lines.join("; "), ..ExplainJson::default() });
+    }
+    out.line(format!("{}: not enqueued yet", out.paint(Style::Strong, name)))?;
+    lines.iter().try_for_each(|line| out.prose("  ", line))
+}
+
 fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
     let now = clock::now();
     let store = locate::open(global)?;
     let which = JobRef::parse(what).map_err(CliError::usage)?;
-    let id = locate::job_id(&store, &which, Named::Any, now)?;
+    let id = match locate::job_id(&store, &which, Named::Any, now) {
+        Ok(id) => id,
+        Err(error) => {
+            let schedules = store.schedules()?;
+            let Some(row) = schedules.iter().find(|row| row.name() == what) else { return Err(error) };
+            return explain_schedule(out, row, &worker_statuses(&store)?, now);
+        }
+    };
     let job = locate::job(&store, id, now)?;
     let mut lines = status_text(&job, &worker_statuses(&store)?, now);
     lines.extend(expiry_text(&job, now));

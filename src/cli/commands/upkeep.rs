@@ -77,7 +77,12 @@ pub fn backup(global: &Global, args: &Backup, out: &mut Output) -> Result<ExitSt
         );
     }
     let mut bar = Bar::new(global, "{percent}% copied");
-    store.backup(&args.target, &mut |copied, all| bar.set(copied, all))?;
+    store.backup(&args.target, &mut |copied, all| bar.set(copied, all)).map_err(|error| match error {
+        StoreError::Io(..) => {
+            describe(&error.into()).hint("name a file in a folder that you may write").into()
+        }
+        other => anyhow::Error::from(other),
+    })?;
     drop(bar);
     let path = args.target.display().to_string();
     out.done(&json!({ "backup": path }), format!("copied to {shown}"))?;

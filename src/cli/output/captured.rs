@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
+use super::style::{ascii_only, in_ascii};
 use super::{Output, Written, warn};
 use crate::model::StreamBytes;
 use crate::text::{counted, human_size, safe_block};
@@ -15,13 +16,15 @@ pub fn print_on_stderr(stream: &StreamBytes) -> Written {
         let _ = io::stderr().write_all(bytes);
         Ok(())
     };
-    let mut printer = Printer { to_terminal: io::stderr().is_terminal(), write };
+    let mut printer = Printer { to_terminal: io::stderr().is_terminal(), ascii_only: ascii_only(), write };
     StreamCursor::default().advance(&mut printer, stream, true)
 }
 
 /// Where a stream is printed.
 struct Printer<'a> {
     to_terminal: bool,
+    /// The mark of a gap is in ASCII.
+    ascii_only: bool,
     write: &'a mut dyn FnMut(&[u8]) -> Written,
 }
 
@@ -45,8 +48,12 @@ impl StreamCursor {
     /// Prints on standard output what came since the last call. A character that is not complete yet waits for its other
     /// bytes, unless the stream has ended.
     pub fn print(&mut self, out: &mut Output, stream: &StreamBytes, ended: bool) -> Written {
-        let to_terminal = out.is_terminal();
-        self.advance(&mut Printer { to_terminal, write: &mut |bytes| out.bytes(bytes) }, stream, ended)
+        let (to_terminal, ascii_only) = (out.is_terminal(), out.ascii_only());
+        self.advance(
+            &mut Printer { to_terminal, ascii_only, write: &mut |bytes| out.bytes(bytes) },
+            stream,
+            ended,
+        )
     }
 
     fn advance(&mut self, printer: &mut Printer<'_>, stream: &StreamBytes, ended: bool) -> Written {
@@ -56,7 +63,9 @@ impl StreamCursor {
         if stream.omitted > 0 && self.at < after_gap {
             let left_out = human_size(after_gap - self.at);
             if printer.to_terminal {
-                (printer.write)(gap(&left_out).as_bytes())?;
+                let gap = gap(&left_out);
+                let gap = if printer.ascii_only { in_ascii(&gap) } else { gap };
+                (printer.write)(gap.as_bytes())?;
             } else {
                 warn(&format!("{left_out} left out after the first {}", counted(self.at, "byte")));
             }
@@ -150,7 +159,16 @@ mod tests {
     }
 
     /// Reads a stream as it goes through these states.
-    fn read(mut cursor: StreamCursor, to_terminal: bool, states: &[StreamBytes]) -> String {
+    fn read(cursor: StreamCursor, to_terminal: bool, states: &[StreamBytes]) -> String {
+        read_in(cursor, to_terminal, false, states)
+    }
+
+    fn read_in(
+        mut cursor: StreamCursor,
+        to_terminal: bool,
+        ascii_only: bool,
+        states: &[StreamBytes],
+    ) -> String {
         let mut got = Vec::new();
         for (index, state) in states.iter().enumerate() {
             let mut write = |bytes: &[u8]| {
@@ -158,7 +176,8 @@ mod tests {
                 Ok(())
             };
             let ended = index + 1 == states.len();
-            cursor.advance(&mut Printer { to_terminal, write: &mut write }, state, ended).unwrap();
+            let mut printer = Printer { to_terminal, ascii_only, write: &mut write };
+            cursor.advance(&mut printer, state, ended).unwrap();
         }
         String::from_utf8(got).unwrap()
     }
@@ -168,6 +187,8 @@ mod tests {
         let states =
             [stream("ab", 0, ""), stream("abcd", 0, ""), stream("ab", 4, "gh"), stream("ab", 4, "ghi")];
         assert_eq!(read(StreamCursor::default(), true, &states), "abcd\n[… 2 B left out …]\nghi\n");
+        let ascii = read_in(StreamCursor::default(), true, true, &states);
+        assert_eq!(ascii, "abcd\n[... 2 B left out ...]\nghi\n");
         let states = [stream("ab", 0, ""), stream("ab", 2, "efgh"), stream("ab", 4, "ghij")];
         assert_eq!(read(StreamCursor::default(), false, &states), "abefghij");
     }

@@ -8,7 +8,7 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
-use super::style::{ascii_only, can_move_cursor};
+use super::style::{ascii_only, can_move_cursor, in_ascii};
 use crate::cli::args::Global;
 use crate::cli::error::CliError;
 use crate::text::{hanging_indent, safe_block, safe_json};
@@ -50,6 +50,7 @@ fn print(message: &str, hint: Option<&str>) {
     let (message, hint) = (&*safe_block(message), hint.map(safe_block));
     let stderr = Term::stderr();
     let width = if stderr.is_term() { stderr.size().1.into() } else { usize::MAX };
+    let own_signs = |text: String| if stderr.is_term() && ascii_only() { in_ascii(&text) } else { text };
     let mut lines = if message.contains('\n') {
         vec![format!("runner: {message}")]
     } else {
@@ -57,7 +58,7 @@ fn print(message: &str, hint: Option<&str>) {
     };
     lines.extend(hint.iter().flat_map(|hint| hanging_indent("hint: ", hint, width)));
     // A failure cannot be reported anywhere.
-    let _ = io::stderr().write_all((lines.join("\n") + "\n").as_bytes());
+    let _ = io::stderr().write_all((own_signs(lines.join("\n")) + "\n").as_bytes());
 }
 
 /// Is standard error a terminal on which bars can be drawn?

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::style::{self, Style, in_ascii};
 use crate::cli::args::Global;
 use crate::cli::error::{CliError, ExitStatus};
+use crate::process::is_stdout_closed;
 use crate::text::{hanging_indent, safe_json};
 
 pub struct Output {
@@ -205,6 +206,9 @@ impl Output {
 
     /// Writes and flushes a line that must arrive, such as an id. Here a closed pipe is an error.
     pub fn must_line(&mut self, text: &str) -> io::Result<()> {
+        if is_stdout_closed() {
+            return Err(io::Error::other("it is closed"));
+        }
         let out = self.out.as_mut().ok_or(ErrorKind::BrokenPipe)?;
         writeln!(out, "{text}")?;
         out.flush()

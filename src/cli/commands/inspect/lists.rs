@@ -16,7 +16,7 @@ use crate::cli::output::{
     Column, Output, Style, Table, Written, job_json, listed_attempt_json, listed_worker_json, queue_json,
     schedule_json, stats_json,
 };
-use crate::cli::status::{WorkerStatus, worker_statuses};
+use crate::cli::status::{WorkerStatus, next_firing_text, worker_statuses};
 use crate::jobfile::JobFile;
 use crate::model::{ErrorCode, decision_text};
 use crate::store::{self, AttemptRow, JobRow, NameStats, QueueRow, StoredSchedule};
@@ -243,10 +243,7 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
             let zone = row.text.timezone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
             safe_line(&format!("{}{zone}", row.text.schedule))
         })
-        .column(Column::new("next"), |row| match row.next_at {
-            None => "never".to_owned(),
-            Some(_) => since(next(row), now),
-        })
+        .column(Column::new("next"), |row| next_firing_text(row, now))
         .column(Column::new("next at").dropped(3), |row| local(next(row)))
         .column(Column::new("last"), |row| since(last(row), now))
         .column(Column::new("last at").dropped(1), |row| local(last(row)))
@@ -255,8 +252,7 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
             let job = row.last.and_then(|(_, id)| locate::find_job(store, id, now).ok().flatten());
             job.map(|job| job.status().to_owned()).unwrap_or_default()
         })
-        .column(Column::new("skipped").right().dropped(2), |row| row.skipped.to_string())
-        .column(Column::new(""), |row| if row.paused { "paused" } else { "" }.to_owned());
+        .column(Column::new("skipped").right().dropped(2), |row| row.skipped.to_string());
     let nothing = "there is no schedule; runner apply takes them from the job file";
     let found = List { table, json: schedule_json, nothing }.show_all(out, &schedules)?;
     if !out.json {

@@ -6,16 +6,13 @@ use super::lists::draw_queues;
 use super::query::Query;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written, mark, overview_json};
-use crate::cli::status::{WorkerStatus, with_liveness};
+use crate::cli::status::{WorkerStatus, next_firing_text, with_liveness};
 use crate::store::{JobCounts, Overview, QueueRow, RecentName, Store, StoreFile, StoredSchedule};
 use crate::text::{Millis, Timestamp, counted, relative_time};
 
 /// The overview shows at least and at most this many names, whatever the height of the screen.
 const MIN_NAMES: usize = 3;
 const MAX_NAMES: usize = 50;
-
-/// A schedule is overdue if no worker has fired it within this time.
-const LATE: Millis = Millis::from_secs(5);
 
 pub(super) fn show(out: &mut Output, query: &Query) -> Written {
     let Query { store, now, .. } = *query;
@@ -38,7 +35,8 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Written {
         draw_number_of_workers(out, &workers, is_needed)?;
     }
     if let Some(due) = overview.oldest_due_at {
-        draw_line(out, "waiting", &format!("the oldest was due {}", relative_time(due, now)))?;
+        let verb = if now.since(due) < Millis::from_secs(1) { "is" } else { "was" };
+        draw_line(out, "waiting", &format!("the oldest {verb} due {}", relative_time(due, now)))?;
     }
     if let Some(next) = overview.next_run_at {
         draw_line(out, "next", &relative_time(next, now))?;
@@ -126,9 +124,7 @@ fn draw_names(out: &mut Output, store: &Store, schedules: &[StoredSchedule], now
             None => "none lately".to_owned(),
         })
         .column(Column::new("next"), |recent| match schedules.iter().find(|row| row.name() == recent.name) {
-            Some(row) if row.paused => "paused".to_owned(),
-            Some(row) if row.next_at.is_some_and(|at| at.plus(LATE) < now) => "overdue".to_owned(),
-            Some(row) => row.next_at.map(|at| relative_time(at, now)).unwrap_or_default(),
+            Some(row) => next_firing_text(row, now),
             None => String::new(),
         });
     table.rows(&names);
