@@ -172,7 +172,7 @@ fn a_run_directory_is_made_private_and_a_planted_one_refused() {
 }
 
 #[test]
-fn a_database_that_may_only_be_read_is_named_with_what_to_do() {
+fn a_database_that_may_only_be_read_is_read_and_named_where_it_would_be_changed() {
     let sandbox = Sandbox::empty();
     sandbox.run("enqueue -- true").ok();
     let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -194,7 +194,12 @@ fn a_database_that_may_only_be_read_is_named_with_what_to_do() {
         mode(&sandbox.db(), of_file);
         mode(&folder, of_folder);
         let name = sandbox.db();
-        for line in ["inspect", "inspect 1", "logs 1", "doctor", "explain 1", "cancel 1", "enqueue -- true"] {
+        for line in ["inspect", "inspect 1", "explain 1"] {
+            look(line).ok().shows("ready").quietly();
+        }
+        look("logs 1").exits(66).says("job 1 has not been started yet");
+        look("doctor").exits(1).shows("rules looked at, ").shows("chmod 600 fixes that");
+        for line in ["cancel 1", "enqueue -- true", "retry 1 --now"] {
             look(line).exits(77).prints("").says(name.to_str().unwrap()).says("to a directory of your own");
         }
         mode(&folder, 0o755);

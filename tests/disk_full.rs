@@ -1,6 +1,6 @@
 //! A full disk: a small file system of its own, in a mount namespace that goes with the test.
 
-mod small_disk;
+pub mod small_disk;
 
 use small_disk::SmallDisk;
 

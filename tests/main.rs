@@ -43,6 +43,7 @@ mod pause;
 mod planted_files;
 mod printed;
 mod prune;
+mod read_only;
 mod recipes;
 mod redefine;
 mod report_file;

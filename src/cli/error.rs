@@ -158,6 +158,11 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             ExitStatus::LATER,
             "end what waits for its jobs, follows them or has it open in sqlite3, and try again; fuser shows the processes",
         ),
+        StoreError::ChangedWhileRead(_) => (ExitStatus::LATER, "try again"),
+        StoreError::UnreadableLog(..) => (
+            ExitStatus::IO,
+            "copy both files to a directory of your own, and name the copy of the first with --db",
+        ),
         StoreError::NotWritable(_) => (
             ExitStatus::PERMISSION,
             "copy it, with what lies beside it, to a directory of your own, and name the copy with --db",

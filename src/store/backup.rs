@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::error::{Result, StoreError};
 use super::file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
-use super::open::{Store, check_header, connect, distrust_schema};
+use super::open::{Sharing, Store, check_header, connect, distrust_schema};
 use super::row::{one, value};
 
 /// Pages copied between two calls of `on_progress`.
@@ -153,7 +153,7 @@ fn free_name(target: &StoreFile) -> PathBuf {
 /// A damaged database cannot be locked, but nobody can use it either. Its log is set aside with it.
 fn lock_out(target: &StoreFile, kept: &Path) -> Result<Option<Connection>> {
     let opened = check_header(target).and_then(|()| {
-        connect(target, true).map_err(|error| match error {
+        connect(target, Sharing::Alone).map_err(|error| match error {
             StoreError::Foreign(path, what) => StoreError::Damaged(Some(path), what.to_owned()),
             other => other,
         })

@@ -48,8 +48,14 @@ pub enum StoreError {
     #[error("the database {} could not be replaced: for 10 s another process had it open", .0.display())]
     InUse(PathBuf),
     /// This user may not write to the file, or not beside it.
-    #[error("{} cannot be used: this user may not write to it and to its directory, which SQLite needs even to read", .0.display())]
+    #[error("{} cannot be changed: it or its directory may not be written here", .0.display())]
     NotWritable(PathBuf),
+    /// Beside a file that cannot be written lies this log, which cannot be read without an index of it.
+    #[error("{} cannot be read: {} holds changes, and SQLite can write no index of them here", .0.display(), .1.display())]
+    UnreadableLog(PathBuf, PathBuf),
+    /// The file changed, though nothing could be written or locked where it was read.
+    #[error("{} changed while it was read from a place where it cannot be locked", .0.display())]
+    ChangedWhileRead(PathBuf),
     /// Other users may have written the file.
     #[error("the database {} is not used: {}", .0.path.display(), .0.why)]
     Untrusted(Box<Untrusted>),

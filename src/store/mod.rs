@@ -22,6 +22,7 @@ mod expire;
 mod file;
 mod filter;
 mod finish;
+mod immutable;
 mod insert;
 mod job;
 mod limits;

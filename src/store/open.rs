@@ -8,18 +8,17 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
-use rustix::fs::{Access, access};
-use rustix::io::Errno;
 
 use super::error::{Result, StoreError};
 use super::file::{BESIDE, Draft, StoreFile};
+use super::immutable::{Mode, Stamp, denied, explain_denial, immutable_uri, is_denial, is_disk_full};
 use super::row::{one, value};
 use super::version::{self, Version, tokens, version_of};
 use crate::clock::Clock;
@@ -51,8 +50,7 @@ pub struct Store {
     file: StoreFile,
     /// Device and inode of the file that was opened; none for a database in memory.
     identity: Option<(u64, u64)>,
-    /// The disk is full. This connection locks all others out, and it only reads.
-    read_only: bool,
+    mode: Mode,
     clock: Clock,
     /// The name of the worker that has registered through this store: it need not be woken by its own changes.
     worker: Option<String>,
@@ -101,16 +99,20 @@ impl Store {
         let identity = identity(&file).map_err(|error| {
             StoreError::Io(format!("look at the database {}", file.path().display()), error)
         })?;
-        let (connection, read_only) = match connect(&file, false) {
+        let (connection, mode) = match connect(&file, Sharing::Shared) {
+            Err(StoreError::Sqlite(error)) if is_denial(&error) && denied(&file).is_some() => {
+                let stamp = Stamp::of_unused(&file)?;
+                (connect(&file, Sharing::Immutable), Mode::Immutable(stamp))
+            }
             // There is no room even for the index of the log. A connection that locks all others out keeps it in memory.
             Err(StoreError::Sqlite(_) | StoreError::Full) if is_disk_full(file.path()) => {
-                (connect(&file, true), true)
+                (connect(&file, Sharing::Alone), Mode::DiskFull)
             }
-            connected => (connected, false),
+            connected => (connected, Mode::ReadWrite),
         };
         let connection = connection.map_err(|error| explain(error, &file))?;
         let identity = Some(identity);
-        let store = Self { connection, file, identity, read_only, clock: Clock::Wall, worker: None };
+        let store = Self { connection, file, identity, mode, clock: Clock::Wall, worker: None };
         // Somebody may have replaced the file since its header was checked.
         if store.check_path().is_err() {
             drop(store.connection);
@@ -125,7 +127,7 @@ impl Store {
         if found >= known.version() {
             return Ok(());
         }
-        let upgraded = if self.read_only { Err(StoreError::Full) } else { known.upgrade(&self.connection) };
+        let upgraded = self.check_writable().and_then(|()| known.upgrade(&self.connection));
         upgraded.map_err(|error| match explain_denial(error, &self.file) {
             StoreError::NotWritable(path) => StoreError::NotUpgraded { path, found, known: known.version() },
             other => other,
@@ -145,7 +147,7 @@ impl Store {
                 let connection = Connection::open_in_memory()?;
                 connection.execute_batch(version::known().sql)?;
                 let clock = Clock::Wall;
-                Ok(Self { connection, file, identity: None, read_only: false, clock, worker: None })
+                Ok(Self { connection, file, identity: None, mode: Mode::ReadWrite, clock, worker: None })
             }
             opened => opened,
         }
@@ -178,9 +180,7 @@ impl Store {
     /// Runs the body and undoes all its changes: nothing is written, and nobody is woken. Transactions of the body are
     /// part of one that is rolled back.
     pub fn rehearse<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> Result<T> {
-        if self.read_only {
-            return Err(StoreError::Full);
-        }
+        self.check_writable()?;
         self.autocommit(|connection| Ok(connection.execute_batch("BEGIN IMMEDIATE")?))
             .map_err(|error| explain_denial(error, &self.file))?;
         let value = body(self);
@@ -194,9 +194,7 @@ impl Store {
     /// Runs one write transaction. When this returns `Ok`, its changes are on disk; an `Err` of the body undoes them. Within
     /// [`Store::rehearse`] it is part of that.
     pub(super) fn write<T>(&mut self, body: impl FnOnce(&Tx) -> Result<T>) -> Result<T> {
-        if self.read_only {
-            return Err(StoreError::Full);
-        }
+        self.check_writable()?;
         let written = self.autocommit(|connection| {
             let begun = if connection.is_autocommit() {
                 Some(Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?)
@@ -210,6 +208,14 @@ impl Store {
             Ok(value)
         });
         written.map_err(|error| explain_denial(error, &self.file))
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        match self.mode {
+            Mode::ReadWrite => Ok(()),
+            Mode::DiskFull => Err(StoreError::Full),
+            Mode::Immutable(_) => Err(StoreError::NotWritable(self.file.path().to_owned())),
+        }
     }
 
     /// [`Store::write`] for a change that may create work: wakes the workers once it is on disk.
@@ -246,6 +252,12 @@ impl Store {
     /// Runs statements that each see their own moment. Long reads need this, because a transaction holds up checkpoints.
     pub(super) fn autocommit<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let done = body(&self.connection);
+        // What was read may be of two moments then, or look damaged.
+        if let Mode::Immutable(stamp) = &self.mode
+            && *stamp != Stamp::of(&self.file)?
+        {
+            return Err(StoreError::ChangedWhileRead(self.file.path().to_owned()));
+        }
         if done.as_ref().is_err_and(StoreError::may_be_damage) {
             checkpoint_on_close(&self.connection, false)?;
         }
@@ -290,15 +302,30 @@ fn identity(file: &StoreFile) -> io::Result<(u64, u64)> {
     fs::metadata(file.path()).map(|found| (found.dev(), found.ino()))
 }
 
-/// Opens a connection; if `alone`, one that locks all others out.
-pub(super) fn connect(file: &StoreFile, alone: bool) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(file.path(), flags)?;
+/// How a connection shares the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sharing {
+    Shared,
+    /// It locks all others out.
+    Alone,
+    /// It locks nothing, reads no log, and writes nothing.
+    Immutable,
+}
+
+/// Opens a connection.
+pub(super) fn connect(file: &StoreFile, sharing: Sharing) -> Result<Connection> {
+    let mut connection = if sharing == Sharing::Immutable {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(immutable_uri(file.path()), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
+    } else {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Connection::open_with_flags(file.path(), flags)?
+    };
     distrust_schema(&connection)?;
     checkpoint_on_close(&connection, false)?;
     wait_fairly(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(64);
-    if alone {
+    if sharing == Sharing::Alone {
         connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE")?;
     }
     // Otherwise the planner would look at bound values, and plan a statement again each time they are bound.
@@ -427,34 +454,6 @@ fn explain(error: StoreError, file: &StoreFile) -> StoreError {
         StoreError::Sqlite(_) if is_disk_full(file.path()) => StoreError::Full,
         other => other,
     }
-}
-
-/// Turns an error into [`StoreError::NotWritable`] if this user may not write to the file.
-fn explain_denial(error: StoreError, file: &StoreFile) -> StoreError {
-    match error {
-        StoreError::Sqlite(error) if is_denial(&error) => {
-            denied(file).map_or_else(|| StoreError::Sqlite(error), StoreError::NotWritable)
-        }
-        other => other,
-    }
-}
-
-fn is_denial(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
-    matches!(error.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
-}
-
-/// The file that this user may not write to, if there is one: the database, its log, or the index of the log; or the
-/// database, if this user may not create files beside it.
-fn denied(file: &StoreFile) -> Option<PathBuf> {
-    let all = [file.path().to_owned(), file.beside("-wal"), file.beside("-shm")];
-    let refuses = |path: &PathBuf| access(path, Access::WRITE_OK).is_err_and(|why| why != Errno::NOENT);
-    let may_create = access(file.parent(), Access::WRITE_OK | Access::EXEC_OK).is_ok();
-    all.into_iter().find(refuses).or_else(|| (!may_create).then(|| file.path().to_owned()))
-}
-
-fn is_disk_full(path: &Path) -> bool {
-    rustix::fs::statvfs(path).is_ok_and(|found| found.f_bavail == 0)
 }
 
 /// How long a writer waits for the write lock.

@@ -55,13 +55,23 @@ impl SmallDisk {
         self.sandbox.log()
     }
 
-    /// A call of the program that sees the disk.
-    fn call(&self, line: &str) -> Call {
+    /// Runs a line for the shell that sees the disk.
+    #[track_caller]
+    pub fn shell(&self, line: &str) {
+        self.inside().arg("sh").arg("-c").arg(line).run().ok();
+    }
+
+    /// A call of a program that sees the disk, in the folder of the sandbox.
+    fn inside(&self) -> Call {
         let call = self.sandbox.program("nsenter").arg("-t").arg(self.keeper.id().to_string());
         let call = if self.own_user { call.arg("-U").arg("--preserve-credentials") } else { call };
-        let call = call.arg("-m").arg("sh").arg("-c").arg("cd \"$0\" && exec \"$@\"").arg(self.sandbox.dir());
-        let call =
-            call.env("RUNNER_DB", self.sandbox.path("small/runner.db")).arg(env!("CARGO_BIN_EXE_runner"));
+        call.arg("-m").arg("sh").arg("-c").arg("cd \"$0\" && exec \"$@\"").arg(self.sandbox.dir())
+    }
+
+    /// A call of the program that sees the disk.
+    fn call(&self, line: &str) -> Call {
+        let call = self.inside().env("RUNNER_DB", self.sandbox.path("small/runner.db"));
+        let call = call.arg(env!("CARGO_BIN_EXE_runner"));
         line.split_whitespace().fold(call, Call::arg)
     }
 

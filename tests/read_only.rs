@@ -1,0 +1,69 @@
+//! A database on a read-only file system.
+
+use crate::disk_full::small_disk::SmallDisk;
+
+const JOBS: &str =
+    "[jobs.good]\ncommand = 'echo fine'\n[jobs.bad]\ncommand = 'echo no >&2; exit 3'\nmax_attempts = 1\n";
+
+/// A disk with a job that has succeeded and one that is dead.
+fn disk() -> Option<SmallDisk> {
+    let disk = SmallDisk::mount(JOBS, "4m")?;
+    disk.run("enqueue good bad").ok();
+    disk.run("work -q --drain").exits(1);
+    Some(disk)
+}
+
+#[test]
+fn a_database_on_a_read_only_file_system_is_read_and_not_changed() {
+    let Some(disk) = disk() else { return };
+    disk.shell("mount -o remount,ro small");
+    assert_eq!(disk.run("inspect --json").ok().json()["counts"]["succeeded"], 1);
+    disk.run("inspect").ok().shows("EXIT_3").quietly();
+    disk.run("inspect 1").ok().shows("job 1 good: succeeded");
+    disk.run("inspect dead").ok().shows("bad");
+    disk.run("logs 1").ok().prints("fine\n");
+    disk.run("explain 2").ok().shows("EXIT_3, attempts_exhausted");
+    disk.run("doctor").ok().shows("nothing is wrong");
+    disk.run("inspect --html").ok().shows("bad");
+    disk.run("inspect --openmetrics").ok().shows("runner_dead_letters{");
+    for line in ["enqueue good", "cancel 1", "retry 2", "retry 2 --dry-run", "pause default"] {
+        disk.run(line).exits(77).prints("").says("small");
+    }
+    disk.run("enqueue good").exits(77).says("runner.db cannot be changed: ").says("copy it");
+    disk.run("work --drain").exits(77).prints("").says("Read-only file system");
+    disk.shell("mount -o remount,rw small");
+    disk.run("retry 2").ok();
+}
+
+#[test]
+fn what_only_the_log_holds_is_read_or_missed_and_said() {
+    let Some(disk) = disk() else { return };
+    let worker = disk.worker("-j1 --queue other");
+    // The worker keeps the log, and dies without copying it into the file.
+    disk.run("enqueue good").ok().prints("3\n");
+    worker.kill();
+    disk.shell("mount -o remount,ro small");
+    disk.run("inspect 3").ok().shows("job 3 good: ready");
+    disk.run("doctor").ok();
+    disk.shell("mount -o remount,rw small && rm small/runner.db-shm && mount -o remount,ro small");
+    for line in ["inspect", "inspect 3", "logs 1", "explain 2", "doctor"] {
+        disk.run(line).exits(74).prints("").says("runner.db-wal holds changes").says("copy both files");
+    }
+    disk.shell("mount -o remount,rw small");
+    disk.run("inspect 3").ok().shows("job 3 good: ready");
+}
+
+#[test]
+fn a_read_only_mount_shows_what_is_written_through_another_one() {
+    let Some(disk) = disk() else { return };
+    disk.shell("mkdir view && mount --bind small view && mount -o remount,ro,bind view");
+    let seen =
+        |counted: &str| disk.run("--db view/runner.db inspect --json").ok().json()["counts"][counted].clone();
+    let worker = disk.worker("-j1 --queue other");
+    disk.run("enqueue good").ok();
+    assert_eq!((seen("ready"), seen("succeeded")), (1.into(), 1.into()));
+    drop(worker);
+    disk.run("work --drain").ok();
+    assert_eq!((seen("ready"), seen("succeeded")), (0.into(), 2.into()));
+    disk.run("--db view/runner.db enqueue good").exits(77);
+}
