@@ -164,7 +164,7 @@ fn nobody_learns_from_a_socket_how_to_pass_a_process_off_as_one_of_an_attempt() 
     );
     let _worker = sandbox.worker("-j1");
     let workers = sandbox.run("inspect workers --json").ok().json();
-    let id = workers["id"].as_str().unwrap();
+    let id = workers["worker_id"].as_str().unwrap();
     // Everybody may read the names of sockets.
     let sockets = fs::read_to_string("/proc/net/unix").unwrap();
     assert!(sockets.contains(id), "{id}: {sockets}");
