@@ -1,5 +1,5 @@
-//! Files of variables, as the `EnvironmentFile` of systemd and the `.env` of many tools have them. What these would read in
-//! different ways is refused, because a secret that is cut short or keeps its quotes is found out late.
+//! Files of variables, as the `EnvironmentFile` of systemd and the `.env` of many tools have them. What systemd and the
+//! others would read in different ways is refused, because a secret that is cut short or keeps its quotes is found out late.
 
 use serde::{Deserialize, Serialize};
 
