@@ -381,3 +381,71 @@ fn a_wait_for_nothing_is_found_and_does_not_hold_up_a_drain() {
     sandbox.run("work --drain").exits(1).says("1 job still waits");
     sandbox.run("doctor").exits(1).shows("job 1 waits for 2 jobs, not 0");
 }
+
+/// The chain of [`CHAIN`] with a job at its end that runs whatever came of it.
+fn with_an_end() -> String {
+    let end =
+        "[jobs.end]\ncommand = 'echo \"$RUNNER_DEPENDENCIES\" >> log'\nafter_any = ['report', 'load']\n";
+    format!("{CHAIN}{end}")
+}
+
+#[test]
+fn a_job_that_is_after_any_end_runs_whatever_came_of_the_chain() {
+    let sandbox = Sandbox::new(&with_an_end());
+    assert_eq!(sandbox.run("enqueue end").ok().ids(), [1, 2, 3, 4, 5]);
+    assert_eq!(sandbox.job(5)["after_any"], json!([2, 4]));
+    assert_eq!(after(&sandbox, 5), json!([]));
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.log()[4..], ["2 succeeded load", "4 succeeded report"]);
+
+    sandbox.write("broken", "");
+    assert_eq!(sandbox.run("enqueue end").ok().ids(), [6, 7, 8, 9, 10]);
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.log()[6..], ["extract", "7 blocked load", "9 blocked report"]);
+    // What happens to the chain afterwards changes nothing for the job at its end.
+    std::fs::remove_file(sandbox.path("broken")).unwrap();
+    sandbox.run("retry 6").ok();
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.job(9)["state"], "succeeded");
+    assert_eq!(sandbox.job(10)["attempts"], 1);
+
+    sandbox.run("enqueue end").ok();
+    sandbox.run("cancel 11 --json").ok();
+    assert_eq!(sandbox.job(15)["state"], "pending");
+    sandbox.run("inspect 15").ok().shows(": ready").shows("after any job 12, job 14");
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn any_end_of_a_job_that_exists_will_do_and_counts_once() {
+    let sandbox = Sandbox::new(CHAIN);
+    let fails = sandbox.run("enqueue --name fails -- test -e mended").ok().id();
+    let other = sandbox.run("enqueue --name other --in 1h -- true").ok().id();
+    let waits = sandbox.run(&format!("enqueue --after-any {fails},{other} -- true")).ok().id();
+    let expired = sandbox.run("enqueue --in 1ms --expires-in 1ms -- true").ok().id();
+    sandbox.run("work --until-idle").exits(1);
+    // It dies once, and succeeds later; that is one end.
+    sandbox.write("mended", "");
+    sandbox.run(&format!("retry {fails}")).ok();
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.job(waits)["state"], "pending");
+    sandbox.run(&format!("inspect {waits}")).ok().shows(": blocked");
+    sandbox.run(&format!("cancel {other}")).ok();
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.job(waits)["state"], "succeeded");
+    // What has ended before is met at once: a death, a cancel, an expiry, and a job that is stranded.
+    let stranded = sandbox.run(&format!("enqueue --after {other} -- true")).ok().id();
+    for dependency in [fails, other, expired, stranded] {
+        let id = sandbox.run(&format!("enqueue --after-any {dependency} -- true")).ok().id();
+        sandbox.run(&format!("inspect {id}")).ok().shows(": ready");
+    }
+    let line = format!("{{\"command\":\"true\",\"after\":[{other}],\"after_any\":[{stranded}]}}\n");
+    let both = sandbox.call("enqueue --batch -").stdin(line.as_str()).run().ok().id();
+    assert_eq!(sandbox.job(both)["after_any"], json!([stranded]));
+    sandbox
+        .run("enqueue --after 1,2 --after-any 2 -- true")
+        .exits(2)
+        .says("job 2 stands in --after and in --after-any");
+    sandbox.run("enqueue --after-any 99 -- true").exits(66).says("there is no job 99 to wait for");
+    sandbox.run("doctor").ok();
+}

@@ -24,6 +24,9 @@ fn outcome(path: &Path) -> String {
         if !job.after.is_empty() {
             let _ = writeln!(found, "    after {}", job.after.join(", "));
         }
+        if !job.after_any.is_empty() {
+            let _ = writeln!(found, "    after any {}", job.after_any.join(", "));
+        }
         if let Some(schedule) = &job.schedule {
             let _ = writeln!(found, "    {schedule:?}");
         }

@@ -112,6 +112,10 @@ pub struct JobOptions {
     #[arg(long, value_name = "ID,ID", value_delimiter = ',', value_parser = values::id)]
     #[serde(deserialize_with = "line::after")]
     pub after: Vec<i64>,
+    /// Start it only when these jobs have ended in any way
+    #[arg(long, value_name = "ID,ID", value_delimiter = ',', value_parser = values::id)]
+    #[serde(deserialize_with = "line::after_any")]
+    pub after_any: Vec<i64>,
     /// Without the jobs that the file says it is after
     #[arg(long)]
     #[serde(deserialize_with = "line::no_deps")]
@@ -192,6 +196,7 @@ impl JobOptions {
             on_conflict: _,
             idempotency_key: _,
             after: _,
+            after_any: _,
             no_deps: _,
         } = self;
         if let Some(jitter) = jitter {
@@ -226,6 +231,7 @@ impl JobOptions {
             on_conflict: None,
             idempotency_key: None,
             after: Vec::new(),
+            after_any: Vec::new(),
             no_deps: false,
             ..self.clone()
         }
@@ -289,6 +295,7 @@ mod line {
         cwd(String) -> Option<PathBuf>: |path| Ok(PathBuf::from(bytes(path)?.as_os_str()));
         on_conflict(String) -> Option<OnConflict>: |text| values::on_conflict(&text);
         after(Vec<i64>) -> Vec<i64>: Ok;
+        after_any(Vec<i64>) -> Vec<i64>: Ok;
         no_deps(bool) -> bool: Ok;
     }
 

@@ -14,7 +14,8 @@ use super::locate;
 use super::options::JobOptions;
 use crate::jobfile::JobFile;
 use crate::model::{
-    Bytes, Command, JobDefinition, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, Strategy, check_name,
+    Bytes, Command, DependencyKind, JobDefinition, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, Strategy,
+    check_name,
 };
 use crate::store::{Dependency, JobRow, NewJob};
 use crate::text::Timestamp;
@@ -85,7 +86,7 @@ impl<'a> Planner<'a> {
         let no_deps = options.iter().any(|layer| layer.no_deps);
         let declared = if job.definition.ad_hoc { None } else { self.file()?.job(&job.definition.name) };
         let Some(declared) = declared.filter(|_| !no_deps) else {
-            request.push(job, &[]);
+            request.push(job, std::iter::empty());
             return Ok(());
         };
         for before in self.file()?.with_dependencies(declared) {
@@ -101,9 +102,9 @@ impl<'a> Planner<'a> {
                 let job = self.job(Arc::new(before.definition.clone()), &[])?;
                 NewJob { is_dependency: true, ..job }
             };
-            request.push(dependency, &before.after);
+            request.push(dependency, before.dependencies());
         }
-        request.push(job, &declared.after);
+        request.push(job, declared.dependencies());
         Ok(())
     }
 
@@ -111,14 +112,13 @@ impl<'a> Planner<'a> {
     pub fn job(&self, definition: Arc<JobDefinition>, options: &[&JobOptions]) -> Result<NewJob> {
         let args = options.iter().map(|layer| &layer.args).find(|args| !args.is_empty());
         let args = args.cloned().unwrap_or_default();
-        let after = options.iter().map(|layer| &layer.after).find(|after| !after.is_empty());
         check_limits(&definition, &args)?;
         Ok(NewJob {
             args,
             run_at: options.iter().find_map(|layer| layer.run_at(self.now)),
             idempotency_key: options.iter().find_map(|layer| layer.idempotency_key.clone()),
             on_conflict: options.iter().find_map(|layer| layer.on_conflict).unwrap_or_default(),
-            dependencies: after.into_iter().flatten().copied().map(Dependency::Job).collect(),
+            dependencies: dependencies(options)?,
             ..NewJob::new(definition)
         })
     }
@@ -150,6 +150,22 @@ impl<'a> Planner<'a> {
     }
 }
 
+/// The jobs that the options name: those of the first layer that has a list of the kind.
+fn dependencies(options: &[&JobOptions]) -> Result<Vec<(Dependency, DependencyKind)>> {
+    let first = |list: fn(&JobOptions) -> &Vec<i64>| {
+        options.iter().map(|layer| list(layer).as_slice()).find(|ids| !ids.is_empty()).unwrap_or_default()
+    };
+    let (after, after_any) = (first(|layer| &layer.after), first(|layer| &layer.after_any));
+    if let Some(id) = after.iter().find(|id| after_any.contains(id)) {
+        bail!(
+            CliError::usage(format!("job {id} stands in --after and in --after-any"))
+                .hint("--after waits for its success, --after-any for any end: drop one of the two")
+        );
+    }
+    let of = |ids: &[i64], kind| ids.iter().map(|id| (Dependency::Job(*id), kind)).collect::<Vec<_>>();
+    Ok([of(after, DependencyKind::Success), of(after_any, DependencyKind::Any)].concat())
+}
+
 /// The jobs that one call enqueues in one transaction.
 #[derive(Default)]
 pub struct EnqueueRequest {
@@ -165,9 +181,9 @@ pub struct EnqueueRequest {
 
 impl EnqueueRequest {
     /// Adds a job that depends on these names, which the request has already.
-    fn push(&mut self, mut job: NewJob, after: &[String]) {
-        job.dependencies
-            .extend(after.iter().filter_map(|name| self.index.get(name)).copied().map(Dependency::InCall));
+    fn push<'n>(&mut self, mut job: NewJob, names: impl Iterator<Item = (&'n String, DependencyKind)>) {
+        let known = names.filter_map(|(name, kind)| Some((Dependency::InCall(*self.index.get(name)?), kind)));
+        job.dependencies.extend(known);
         if !job.definition.ad_hoc {
             self.index.entry(job.definition.name.clone()).or_insert(self.jobs.len());
         }

@@ -173,12 +173,21 @@ impl PossibleCodes {
     }
 }
 
-/// Records names in `after` and `on_dead` that no job has. `names` has all jobs, also those that could not be read.
+/// Records names in `after`, `after_any` and `on_dead` that no job has, and names that stand in both lists. `names` has all jobs, also those that could not be read.
 pub(super) fn check_names(jobs: &[Job], defaults: &ConfigLayer, names: &[&str], mistakes: &mut Mistakes) {
     for job in jobs {
         let own = &job.layer.definition.name;
-        for (name, at) in &job.after {
+        for (name, at) in job.after.iter().chain(&job.after_any) {
             check_is_declared(name, at, names, mistakes);
+        }
+        for (name, at) in &job.after_any {
+            if let Some((_, other)) = job.after.iter().find(|(after, _)| after == name) {
+                let what = format!("`{name}` stands in `after` and in `after_any`");
+                mistakes
+                    .add(at, what)
+                    .hint("`after` waits for its success, `after_any` for any end: drop one of the two")
+                    .see("the other", other);
+            }
         }
         if job.layer.on_dead.as_ref() == Some(own)
             && let Some(at) = job.layer.place("on_dead")
@@ -234,7 +243,7 @@ impl Circles<'_> {
             return;
         }
         self.path.push(job);
-        for (name, at) in &self.jobs[job].after {
+        for (name, at) in self.jobs[job].after.iter().chain(&self.jobs[job].after_any) {
             let Some(next) = self.index.get(name.as_str()).copied() else { continue };
             if let Some(start) = self.path.iter().position(|job| *job == next) {
                 let circle = self.path[start..].iter().chain([&next]);

@@ -59,7 +59,7 @@ impl JobFile {
     pub fn with_dependencies<'f>(&'f self, job: &'f Declared) -> Vec<&'f Declared> {
         fn add<'f>(file: &'f JobFile, job: &'f Declared, jobs: &mut Vec<&'f Declared>) {
             if jobs.iter().all(|known| known.definition.name != job.definition.name) {
-                let dependencies = job.after.iter().filter_map(|name| file.job(name));
+                let dependencies = job.dependencies().filter_map(|(name, _)| file.job(name));
                 dependencies.for_each(|dependency| add(file, dependency, jobs));
                 jobs.push(job);
             }
@@ -79,12 +79,13 @@ impl JobFile {
             }
         }
         let is_left = |job: &&Declared| {
-            !job.after.is_empty()
+            job.dependencies().next().is_some()
                 && !reached.contains(job.definition.name.as_str())
                 && self.with_dependencies(job).iter().any(|dependency| dependency.schedule.is_some())
         };
         let left: Vec<&Declared> = self.jobs.iter().filter(is_left).collect();
-        let goes_on = |name: &String| left.iter().any(|next| next.after.contains(name));
+        let goes_on =
+            |name: &String| left.iter().any(|next| next.dependencies().any(|(before, _)| before == name));
         let names = left.iter().map(|job| &job.definition.name);
         names.filter(|name| !goes_on(name)).map(String::as_str).collect()
     }
@@ -96,6 +97,7 @@ impl JobFile {
         let link = |job: &Declared| Link {
             definition: job.definition.clone(),
             after: job.after.iter().filter_map(index).collect(),
+            after_any: job.after_any.iter().filter_map(index).collect(),
         };
         let dependencies = jobs.iter().take(jobs.len() - 1).map(|job| link(job)).collect();
         Chain { dependencies, root: link(job) }

@@ -14,8 +14,8 @@ use super::keys::{Section, unknown};
 use super::read::{Entry, Value, distinct};
 use super::retry;
 use crate::model::{
-    Bytes, CodePattern, Command, EnvFile, ExitRules, JobDefinition, Missed, PolicyLayer, RetryPolicy,
-    Schedule, ScheduleText, check_key, check_name, check_variable,
+    Bytes, CodePattern, Command, DependencyKind, EnvFile, ExitRules, JobDefinition, Missed, PolicyLayer,
+    RetryPolicy, Schedule, ScheduleText, check_key, check_name, check_variable,
 };
 use crate::text::{human_size, time_zone};
 
@@ -30,8 +30,18 @@ pub struct Declared {
     /// options of `enqueue` put in front.
     pub layers: [PolicyLayer; 2],
     pub schedule: Option<ScheduleText>,
-    /// The names of its direct dependencies.
+    /// The names of its direct dependencies that must succeed.
     pub after: Vec<String>,
+    /// The names of its direct dependencies of which any end will do.
+    pub after_any: Vec<String>,
+}
+
+impl Declared {
+    /// The names of all its direct dependencies.
+    pub fn dependencies(&self) -> impl Iterator<Item = (&String, DependencyKind)> {
+        let after = self.after.iter().map(|name| (name, DependencyKind::Success));
+        after.chain(self.after_any.iter().map(|name| (name, DependencyKind::Any)))
+    }
 }
 
 /// The shared keys of a job or of `[defaults]`, laid over the outer layer: jobs over `[defaults]`, and that over the
@@ -128,8 +138,10 @@ pub(super) struct Job {
     schedule: Option<String>,
     timezone: Option<String>,
     missed: Missed,
-    /// The names of its direct dependencies.
+    /// The names of its direct dependencies that must succeed.
     pub after: Vec<(String, Span)>,
+    /// The names of its direct dependencies of which any end will do.
+    pub after_any: Vec<(String, Span)>,
 }
 
 impl Job {
@@ -160,6 +172,7 @@ impl Job {
             timezone: None,
             missed: Missed::default(),
             after: Vec::new(),
+            after_any: Vec::new(),
         };
         let mut has_command = false;
         for entry in &entries {
@@ -200,12 +213,8 @@ impl Job {
                 let word = value.one_of(&words, mistakes);
                 self.missed = word.and_then(Missed::parse).unwrap_or_default();
             }
-            "after" => {
-                let names = value.list("an array of names of jobs, such as [\"extract\"]", mistakes);
-                self.after = distinct(&names.unwrap_or_default(), mistakes, |name, mistakes| {
-                    name.string(mistakes).map(str::to_owned)
-                });
-            }
+            "after" => self.after = dependencies(value, mistakes),
+            "after_any" => self.after_any = dependencies(value, mistakes),
             _ => return self.layer.read_key(entry, dir, mistakes),
         }
         self.layer.places.insert(entry.key.to_owned(), value.at());
@@ -256,8 +265,15 @@ impl Job {
             layers,
             schedule,
             after: self.after.into_iter().map(|(name, _)| name).collect(),
+            after_any: self.after_any.into_iter().map(|(name, _)| name).collect(),
         }
     }
+}
+
+/// The names of jobs.
+fn dependencies(value: Value<'_>, mistakes: &mut Mistakes) -> Vec<(String, Span)> {
+    let names = value.list("an array of names of jobs, such as [\"extract\"]", mistakes).unwrap_or_default();
+    distinct(&names, mistakes, |name, mistakes| name.string(mistakes).map(str::to_owned))
 }
 
 fn replace<T>(place: &mut T, value: Option<T>) {

@@ -41,7 +41,7 @@ const SHARED_KEYS: [&str; 18] = [
 ];
 
 /// The keys that only a job has.
-const JOB_KEYS: [&str; 10] = [
+const JOB_KEYS: [&str; 11] = [
     "command",
     "description",
     "unique_key",
@@ -52,6 +52,7 @@ const JOB_KEYS: [&str; 10] = [
     "timezone",
     "missed",
     "after",
+    "after_any",
 ];
 
 /// The keys of `backoff`, of any strategy.

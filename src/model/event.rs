@@ -82,8 +82,8 @@ impl Event {
             Self::AttemptEnded(ended) => {
                 ended.unblocks || matches!(ended.attempt.next_state, JobState::Pending | JobState::Dead)
             }
-            // The job may have an alert.
-            Self::JobExpired(_) | Self::ScheduleFired { .. } => true,
+            // The job may have an alert, or a dependent that any end lets go on.
+            Self::JobExpired(_) | Self::JobCancelled(_) | Self::ScheduleFired { .. } => true,
             _ => false,
         }
     }
@@ -101,7 +101,7 @@ pub struct RecordedAttempt {
     pub name: String,
     pub queue: String,
     pub max_attempts: u32,
-    /// Because of this success, a dependent has no unmet dependency left.
+    /// Because of this end, a dependent has no unmet dependency left.
     pub unblocks: bool,
 }
 

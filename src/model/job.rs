@@ -8,11 +8,11 @@ use std::os::unix::ffi::OsStrExt;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{EnvFile, ExitRules, RetryPolicy};
+use super::{DependencyKind, EnvFile, ExitRules, RetryPolicy};
 use crate::text::{Millis, is_safe};
 
 /// The variables that runner itself sets for every attempt.
-const OWNED_VARIABLES: [&str; 12] = [
+const OWNED_VARIABLES: [&str; 13] = [
     "RUNNER_JOB_ID",
     "RUNNER_JOB_NAME",
     "RUNNER_ATTEMPT",
@@ -21,6 +21,7 @@ const OWNED_VARIABLES: [&str; 12] = [
     "RUNNER_LAST_ERROR_CODE",
     "RUNNER_QUEUE",
     "RUNNER_SCHEDULED_FOR",
+    "RUNNER_DEPENDENCIES",
     "RUNNER_WORKER_ID",
     "RUNNER_MARK",
     "RUNNER_DB",
@@ -104,9 +105,20 @@ pub struct Chain {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     pub definition: JobDefinition,
-    /// The direct dependencies of this job: indexes of [`Chain::dependencies`].
+    /// The direct dependencies of this job that must succeed: indexes of [`Chain::dependencies`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<usize>,
+    /// The direct dependencies of which any end will do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_any: Vec<usize>,
+}
+
+impl Link {
+    /// The indexes of all direct dependencies.
+    pub fn dependencies(&self) -> impl Iterator<Item = (usize, DependencyKind)> {
+        let after = self.after.iter().map(|index| (*index, DependencyKind::Success));
+        after.chain(self.after_any.iter().map(|index| (*index, DependencyKind::Any)))
+    }
 }
 
 impl Chain {
@@ -117,7 +129,7 @@ impl Chain {
 
     /// Whether each job comes after its dependencies. A damaged database may hold a chain for which this is not so.
     pub fn is_in_order(&self) -> bool {
-        self.links().enumerate().all(|(index, link)| link.after.iter().all(|after| *after < index))
+        self.links().enumerate().all(|(index, link)| link.dependencies().all(|(before, _)| before < index))
     }
 }
 

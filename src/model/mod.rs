@@ -40,4 +40,4 @@ pub use limits::{Limits, Rate};
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};
 pub use schedule::{MISSED_AFTER, Missed, Schedule, ScheduleText};
 pub use self_report::SelfReport;
-pub use state::{DeadReason, JobState, Phase};
+pub use state::{DeadReason, DependencyKind, JobState, Phase};

@@ -52,6 +52,15 @@ words! {
 }
 
 words! {
+    /// The end of a dependency that a job waits for.
+    DependencyKind {
+        Success = "success",
+        /// Success, death or cancel; or that only a person can get the dependency going.
+        Any = "any",
+    }
+}
+
+words! {
     /// How a pending job is shown; derived from its due time, its attempts and its dependencies.
     Phase {
         /// Due now.

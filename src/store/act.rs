@@ -118,6 +118,7 @@ fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
 pub(super) fn cancel_pending(tx: &Tx, id: i64) -> Result<()> {
     let sql = "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending'";
     run(tx, sql, params![id, tx.now])?;
+    dependencies::failed(tx, id)?;
     Ok(())
 }
 

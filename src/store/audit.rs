@@ -69,8 +69,19 @@ const RULES: [Rule; 14] = [
                                                     WHERE d.job_id = j.id AND NOT d.met) AS unmet FROM jobs AS j)
                      WHERE unmet_dependencies <> unmet
                      UNION ALL
-                     SELECT 'job ' || d.job_id || ' still waits for job ' || d.dependency_id || ', which has succeeded'
-                     FROM dependencies AS d JOIN jobs AS a ON a.id = d.dependency_id WHERE NOT d.met AND a.state = 'succeeded'
+                     SELECT 'job ' || d.job_id || ' still waits for job ' || d.dependency_id || ', which ' ||
+                            iif(a.state = 'succeeded', 'has succeeded', 'is ' || a.state)
+                     FROM dependencies AS d JOIN jobs AS a ON a.id = d.dependency_id WHERE NOT d.met
+                     AND (a.state = 'succeeded' OR (d.kind = 'any' AND (a.state = 'dead' OR a.state = 'cancelled')))
+                     UNION ALL
+                     SELECT 'job ' || d.job_id || ' still waits for job ' || d.dependency_id || ', which only a person can get going'
+                     FROM dependencies AS d WHERE d.kind = 'any' AND d.met = 0 AND EXISTS
+                         (WITH RECURSIVE before (id) AS
+                              (VALUES (d.dependency_id) UNION
+                               SELECT e.dependency_id FROM before JOIN jobs AS b ON b.id = before.id AND b.state = 'pending'
+                               JOIN dependencies AS e ON e.job_id = b.id AND NOT e.met AND e.kind = 'success')
+                          SELECT 1 FROM before JOIN jobs AS j ON j.id = before.id
+                          WHERE before.id <> d.dependency_id AND (j.state = 'dead' OR j.state = 'cancelled'))
                      UNION ALL
                      SELECT 'a dependency of job ' || job_id || ' has no job' FROM dependencies
                      WHERE job_id NOT IN (SELECT id FROM jobs)",

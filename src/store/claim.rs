@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, params};
 
 use super::definition::DefinitionCache;
+use super::dependencies;
 use super::error::{Result, StoreError};
 use super::insert::{Firing, unpack_args};
 use super::limits::QueueCapacity;
@@ -40,6 +41,8 @@ pub struct Claim {
     pub last_mark: Option<String>,
     /// The time of the schedule that enqueued the job.
     pub scheduled: Option<Firing>,
+    /// Id, state and name of each dependency.
+    pub dependencies: Vec<(i64, &'static str, String)>,
 }
 
 /// A due job that may be claimed.
@@ -137,6 +140,7 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
             last_error_code: row.get("error_code")?,
             last_mark: row.get("mark")?,
             scheduled: Firing::read(row)?,
+            dependencies: dependencies::told(tx, id)?,
         })
     })
 }

@@ -1,14 +1,15 @@
-//! Dependencies: jobs that must succeed before another job may start.
+//! Dependencies: jobs that must end before another job may start; of one kind they must succeed, of the other any end will do.
 //!
-//! Each job counts its unmet dependencies, and only jobs without any are claimed. The transaction that records a success also
-//! lowers the counts of the dependents, so that a crash can neither block a dependent for ever nor start it too early.
+//! Each job counts its unmet dependencies, and only jobs without any are claimed. The transaction that records an end also
+//! lowers the counts of the dependents, so that a crash can neither block a dependent for ever nor start it too early. An edge
+//! that was met stays met: a job that dies, is retried and succeeds counts once.
 
 use rusqlite::{Connection, Row, params};
 
 use super::error::Result;
 use super::open::Tx;
 use super::row::{all, from_row, maybe, one, run, value};
-use crate::model::JobState;
+use crate::model::{DependencyKind, JobState, Phase};
 use crate::text::Timestamp;
 
 /// A job that a blocked job waits for, directly or through other blocked jobs.
@@ -78,43 +79,90 @@ pub(super) fn root(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<Un
     })
 }
 
-pub(super) fn exists(tx: &Connection, id: i64) -> Result<bool> {
-    one(tx, "SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1)", [id], value)
+/// A job that another one depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Edge {
+    pub id: i64,
+    pub kind: DependencyKind,
+    /// Once it is met it stays met, whatever happens to the job.
+    pub met: bool,
 }
 
-/// Counts how many of these jobs have not succeeded. A removed job counts.
-pub(super) fn count_unfinished(tx: &Connection, ids: &[i64]) -> Result<u32> {
-    let mut unmet_dependencies = 0;
-    for id in ids {
-        let sql = "SELECT NOT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'succeeded')";
-        unmet_dependencies += one(tx, sql, [id], value::<u32>)?;
-    }
-    Ok(unmet_dependencies)
+/// The edge to this job as it is now: met if the job has ended as the kind asks.
+pub(super) fn edge(tx: &Connection, id: i64, kind: DependencyKind) -> Result<Edge> {
+    let state = maybe(tx, "SELECT state FROM jobs WHERE id = ?1", [id], value::<JobState>)?;
+    let met = match kind {
+        DependencyKind::Success => state == Some(JobState::Succeeded),
+        DependencyKind::Any => match state {
+            Some(JobState::Pending) => is_stranded(tx, id)?,
+            state => state.is_some_and(JobState::is_final),
+        },
+    };
+    Ok(Edge { id, kind, met })
 }
 
-/// Adds the dependencies of this job. Those that have succeeded are met from the start.
-pub(super) fn insert(tx: &Connection, job: i64, dependencies: &[i64]) -> Result<()> {
-    for dependency in dependencies {
-        let sql = "INSERT INTO dependencies (job_id, dependency_id, met)
-                   VALUES (?1, ?2, EXISTS (SELECT 1 FROM jobs WHERE id = ?2 AND state = 'succeeded'))";
-        run(tx, sql, [job, *dependency])?;
+/// Whether only a person can get this pending job going. [`super::stranded`] finds all such jobs. An expiry counts from when
+/// it is recorded, because that meets the edges.
+fn is_stranded(tx: &Connection, id: i64) -> Result<bool> {
+    let sql = "WITH RECURSIVE before (id) AS
+                   (VALUES (?1) UNION
+                    SELECT d.dependency_id FROM before
+                    JOIN jobs AS b ON b.id = before.id AND b.state = 'pending'
+                    JOIN dependencies AS d ON d.job_id = b.id AND NOT d.met
+                         AND (d.kind = 'success' OR NOT EXISTS (SELECT 1 FROM jobs WHERE id = d.dependency_id)))
+               SELECT EXISTS (SELECT 1 FROM before LEFT JOIN jobs AS j ON j.id = before.id
+                              WHERE j.id IS NULL OR j.state = 'dead' OR j.state = 'cancelled')";
+    one(tx, sql, [id], value)
+}
+
+/// Adds the dependencies of this job.
+pub(super) fn insert(tx: &Connection, job: i64, dependencies: &[Edge]) -> Result<()> {
+    for Edge { id, kind, met } in dependencies {
+        let sql = "INSERT INTO dependencies (job_id, dependency_id, kind, met) VALUES (?1, ?2, ?3, ?4)";
+        run(tx, sql, params![job, id, kind, met])?;
     }
     Ok(())
 }
 
-/// The dependencies of this job.
-pub(super) fn of(tx: &Connection, job: i64) -> Result<Vec<i64>> {
-    all(tx, "SELECT dependency_id FROM dependencies WHERE job_id = ?1 ORDER BY dependency_id", [job], value)
+/// The dependencies of this job for a job that takes its place: what was met stays met.
+pub(super) fn of(tx: &Connection, job: i64) -> Result<Vec<Edge>> {
+    let sql = "SELECT dependency_id, kind, met FROM dependencies WHERE job_id = ?1 ORDER BY dependency_id";
+    let edges =
+        all(tx, sql, [job], |row| Ok(from_row!(row, Edge { id: row.get("dependency_id")?, kind, met })))?;
+    edges.into_iter().map(|old| if old.met { Ok(old) } else { edge(tx, old.id, old.kind) }).collect()
 }
 
-/// Lowers the count of unmet dependencies in each dependent of this job, which has succeeded. True if one of them now has
-/// none left.
-pub(super) fn unblock_dependents(tx: &Connection, job: i64) -> Result<bool> {
+/// Meets the edges to this job, which has just succeeded. True if a dependent now has no unmet dependency left.
+pub(super) fn succeeded(tx: &Connection, job: i64) -> Result<bool> {
     let sql = "UPDATE dependencies SET met = 1 WHERE dependency_id = ?1 AND NOT met RETURNING job_id";
-    let dependents: Vec<i64> = all(tx, sql, [job], value)?;
+    count_down(tx, &all(tx, sql, [job], value)?)
+}
+
+/// Meets the edges that any end meets, to this job, which has just died or was cancelled, and to the jobs that are stranded
+/// because of that. True if a dependent now has no unmet dependency left.
+pub(super) fn failed(tx: &Connection, job: i64) -> Result<bool> {
+    // Usually nobody waits for any end, and then the search for stranded jobs, of which there may be many, is needless.
+    let sql = "SELECT EXISTS (SELECT 1 FROM dependencies WHERE kind = 'any' AND met = 0)";
+    if !one(tx, sql, [], value::<bool>)? {
+        return Ok(false);
+    }
+    let sql = "WITH RECURSIVE ended (id) AS
+                   (VALUES (?1) UNION
+                    SELECT d.job_id FROM ended JOIN dependencies AS d ON d.dependency_id = ended.id
+                    JOIN jobs AS j ON j.id = d.job_id
+                    WHERE d.kind = 'success' AND NOT d.met AND j.state = 'pending')
+               UPDATE dependencies SET met = 1 WHERE kind = 'any' AND met = 0 AND dependency_id IN (SELECT id FROM ended)
+               RETURNING job_id";
+    count_down(tx, &all(tx, sql, [job], value)?)
+}
+
+/// Lowers the count of unmet dependencies of these jobs, once for each time that a job is listed. True if one of them now has
+/// none left.
+fn count_down(tx: &Connection, dependents: &[i64]) -> Result<bool> {
     let mut unblocks = false;
     for id in dependents {
-        let sql = "UPDATE jobs SET unmet_dependencies = unmet_dependencies - 1 WHERE id = ?1 RETURNING unmet_dependencies = 0";
+        let sql = "UPDATE jobs SET unmet_dependencies = unmet_dependencies - 1 WHERE id = ?1
+                   RETURNING unmet_dependencies = 0 AND state = 'pending'";
         unblocks |= one(tx, sql, [id], value::<bool>)?;
     }
     Ok(unblocks)
@@ -124,4 +172,15 @@ pub(super) fn unblock_dependents(tx: &Connection, job: i64) -> Result<bool> {
 pub(super) fn replace(tx: &Connection, old: i64, new: i64) -> Result<()> {
     run(tx, "UPDATE dependencies SET dependency_id = ?2 WHERE dependency_id = ?1 AND NOT met", [old, new])?;
     Ok(())
+}
+
+/// Id, state and name of each dependency of this job, as its command is told. One that is stranded is `blocked`.
+pub(super) fn told(tx: &Connection, job: i64) -> Result<Vec<(i64, &'static str, String)>> {
+    let sql = "SELECT j.id, j.state, j.state = 'pending' AND j.unmet_dependencies > 0 AS is_blocked, j.name
+               FROM dependencies AS d JOIN jobs AS j ON j.id = d.dependency_id WHERE d.job_id = ?1 ORDER BY d.dependency_id";
+    all(tx, sql, [job], |row| {
+        let state: JobState = row.get("state")?;
+        let state = if row.get("is_blocked")? { Phase::Blocked.as_str() } else { state.as_str() };
+        Ok((row.get("id")?, state, row.get("name")?))
+    })
 }

@@ -1,18 +1,19 @@
 //! Enqueueing: all the jobs of a call are put on disk, or none. What is written of one job stands in `insert`.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use rusqlite::Connection;
 
+use super::dependencies::Edge;
 use super::error::{Result, StoreError};
-use super::expire::key_owner;
+use super::expire::{self, key_owner};
 use super::insert::{Dependency, NewJob, OnConflict, insert};
 use super::open::{Store, Tx};
 use super::row::{maybe, value};
 use super::{act, definition, dependencies};
-use crate::model::JobDefinition;
+use crate::model::{DependencyKind, JobDefinition};
 
 /// What became of one [`NewJob`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub(super) fn insert_all(
             enqueued.push(Enqueued { index, id, created: false });
             continue;
         }
-        let dependencies = dependency_ids(tx, job, &ids)?;
+        let dependencies = dependency_edges(tx, job, &ids)?;
         let definition = match definitions.entry(Arc::as_ptr(&job.definition)) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.definition)?),
@@ -74,7 +75,7 @@ fn wanted(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<bool>> {
         if job.dependencies.is_empty() || !wanted[index] || is_known(tx, job)? {
             continue;
         }
-        for dependency in &job.dependencies {
+        for (dependency, _) in &job.dependencies {
             if let Dependency::InCall(earlier) = dependency {
                 wanted[*earlier] = true;
             }
@@ -93,20 +94,27 @@ fn is_known(tx: &Tx, job: &NewJob) -> Result<bool> {
 }
 
 /// The dependencies of this job, each once. `ids` are the ids of the earlier jobs of the call.
-fn dependency_ids(tx: &Connection, job: &NewJob, ids: &[Option<i64>]) -> Result<Vec<i64>> {
-    let mut found = Vec::with_capacity(job.dependencies.len());
-    for dependency in &job.dependencies {
-        match *dependency {
-            Dependency::Job(id) if !dependencies::exists(tx, id)? => {
+fn dependency_edges(tx: &Tx, job: &NewJob, ids: &[Option<i64>]) -> Result<Vec<Edge>> {
+    let mut found: BTreeMap<i64, DependencyKind> = BTreeMap::new();
+    for (dependency, kind) in &job.dependencies {
+        let id = match *dependency {
+            // The edge is met from the start if the job has expired.
+            Dependency::Job(id) if expire::state_at(tx, id)?.is_none() => {
                 return Err(StoreError::NoDependency(id));
             }
-            Dependency::Job(id) => found.push(id),
-            Dependency::InCall(index) => found.extend(ids[index]),
+            Dependency::Job(id) => id,
+            Dependency::InCall(index) => match ids[index] {
+                Some(id) => id,
+                None => continue,
+            },
+        };
+        // The holder of a key may stand for two dependencies; a success is an end, too.
+        let known = found.entry(id).or_insert(*kind);
+        if *kind == DependencyKind::Success {
+            *known = *kind;
         }
     }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
+    found.into_iter().map(|(id, kind)| dependencies::edge(tx, id, kind)).collect()
 }
 
 fn job_of_idempotency_key(tx: &Connection, job: &NewJob) -> Result<Option<i64>> {

@@ -12,7 +12,7 @@ use super::insert::{self, NewJob};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, maybe, one, value};
 use super::version;
-use super::{definition, outputs};
+use super::{definition, dependencies, outputs};
 use crate::model::{AttemptOutput, Bytes, Event, JobDefinition, JobState, StreamBytes, last_bytes};
 use crate::text::Timestamp;
 
@@ -80,6 +80,7 @@ fn record(tx: &Tx, condition: &str, values: impl Params) -> Result<Vec<Event>> {
     })?;
     expired.sort_unstable_by_key(|(id, _)| *id);
     for (id, _) in &expired {
+        dependencies::failed(tx, *id)?;
         enqueue_alert(tx, *id)?;
     }
     Ok(expired.into_iter().map(|(_, event)| event).collect())

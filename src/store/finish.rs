@@ -106,7 +106,11 @@ pub(super) fn finish(
     if has_succeeded {
         schedules::record_success(tx, &held.name, attempt.finished_at)?;
     }
-    let unblocks = has_succeeded && dependencies::unblock_dependents(tx, attempt.job_id)?;
+    let unblocks = match attempt.next_state {
+        JobState::Succeeded => dependencies::succeeded(tx, attempt.job_id)?,
+        JobState::Dead | JobState::Cancelled => dependencies::failed(tx, attempt.job_id)?,
+        JobState::Pending | JobState::Running => false,
+    };
     let max_attempts = definition.policy.max_attempts();
     Ok(Some(RecordedAttempt { attempt, name: held.name, queue: held.queue, max_attempts, unblocks }))
 }

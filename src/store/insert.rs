@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use rusqlite::{Row, params};
 
+use super::dependencies::Edge;
 use super::error::Result;
 use super::open::Tx;
 use super::row::run;
 use super::{definition, dependencies};
-use crate::model::{Bytes, JobDefinition};
+use crate::model::{Bytes, DependencyKind, JobDefinition};
 use crate::text::Timestamp;
 
 /// What to do if an unfinished job holds the unique key.
@@ -41,8 +42,8 @@ pub struct NewJob {
     pub scheduled: Option<Firing>,
     /// Tells it from other jobs of its name.
     pub label: Option<String>,
-    /// The jobs that must succeed before this one starts.
-    pub dependencies: Vec<Dependency>,
+    /// The jobs that must end before this one starts.
+    pub dependencies: Vec<(Dependency, DependencyKind)>,
     /// The job is enqueued only if a new job of the same call depends on it.
     pub is_dependency: bool,
 }
@@ -106,7 +107,7 @@ const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, 
                       VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12, ?13, ?14, ?15, ?16)";
 
 /// Writes a job whose keys nobody holds, with these dependencies, each named once. Gives its id.
-pub(super) fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[i64]) -> Result<i64> {
+pub(super) fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[Edge]) -> Result<i64> {
     let definition = &job.definition;
     let run_at = job.due_at(tx.now);
     let values = params![
@@ -122,7 +123,7 @@ pub(super) fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[
         definition.expires_in.map(|span| run_at.plus(span)),
         job.scheduled.map(|scheduled| scheduled.at),
         job.scheduled.map(|scheduled| scheduled.offset),
-        dependencies::count_unfinished(tx, dependencies)?,
+        dependencies.iter().filter(|edge| !edge.met).count(),
         job.label,
         definition::task_hash(job),
         definition::needs_version(definition),

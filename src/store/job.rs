@@ -62,9 +62,11 @@ pub struct JobRow {
     pub block_reason: Option<BlockReason>,
     /// The time of the schedule that enqueued the job.
     pub scheduled: Option<Firing>,
-    /// The dependencies of the job.
+    /// The dependencies that must succeed.
     pub after: Vec<i64>,
-    /// The number of dependencies that have not succeeded.
+    /// The dependencies of which any end will do.
+    pub after_any: Vec<i64>,
+    /// The number of dependencies that were not met.
     pub unmet_dependencies: u32,
     /// The root of a blocked job's wait: a dependency that is not itself blocked. Lists do not read it.
     pub root_dependency: Option<UnmetDependency>,
@@ -153,7 +155,8 @@ const COLUMNS: &str =
     q.paused, q.max_running, q.rate, q.last_start_at,
     CASE WHEN q.max_running IS NOT NULL AND j.state = 'pending'
          THEN (SELECT count(*) FROM jobs AS r WHERE r.state = 'running' AND r.queue = j.queue) ELSE 0 END AS running,
-    (SELECT json_group_array(dependency_id) FROM dependencies AS x WHERE x.job_id = j.id) AS dependencies";
+    (SELECT json_group_array(dependency_id) FROM dependencies AS x WHERE x.job_id = j.id AND kind = 'success') AS after,
+    (SELECT json_group_array(dependency_id) FROM dependencies AS x WHERE x.job_id = j.id AND kind = 'any') AS after_any";
 
 /// The tables that [`COLUMNS`] come from.
 const TABLES: &str = "jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
@@ -195,7 +198,8 @@ impl JobRow {
                 resolution,
                 block_reason: Settings::read(row)?.block_reason(row.get("running")?, now),
                 scheduled: Firing::read(row)?,
-                after: json(row, "dependencies")?,
+                after: json(row, "after")?,
+                after_any: json(row, "after_any")?,
                 unmet_dependencies,
                 root_dependency: None,
             }

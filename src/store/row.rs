@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 
 use super::error::{Result, StoreError};
 use crate::model::{
-    DeadReason, ErrorCode, JobState, Missed, Outcome, Rate, SpawnFailure, check_key, check_name,
-    check_worker_id,
+    DeadReason, DependencyKind, ErrorCode, JobState, Missed, Outcome, Rate, SpawnFailure, check_key,
+    check_name, check_worker_id,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -207,4 +207,4 @@ macro_rules! stored_as_words {
         }
     )* };
 }
-stored_as_words! { JobState DeadReason Outcome SpawnFailure Missed }
+stored_as_words! { JobState DeadReason DependencyKind Outcome SpawnFailure Missed }

@@ -193,7 +193,7 @@ fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
     };
     let links = row.chain.dependencies.iter().map(|link| (link, true)).chain([(&row.chain.root, false)]);
     let jobs = links.map(|(link, is_dependency)| NewJob {
-        dependencies: link.after.iter().copied().map(Dependency::InCall).collect(),
+        dependencies: link.dependencies().map(|(index, kind)| (Dependency::InCall(index), kind)).collect(),
         is_dependency,
         ..NewJob::new(Arc::new(link.definition.clone()))
     });

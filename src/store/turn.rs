@@ -5,6 +5,7 @@ use rusqlite::{Connection, params};
 use super::backlog::{self, Backlog, PendingWork};
 use super::claim::{self, Claim};
 use super::definition::DefinitionCache;
+use super::dependencies;
 use super::error::{Result, StoreError};
 use super::expire;
 use super::finish::{self, EndedAttempt};
@@ -105,6 +106,9 @@ pub(super) fn release_claim(tx: &Tx, worker: i64, job_id: i64) -> Result<Option<
         let event = Event::cancelled(job_id, row.get("name")?, row.get("queue")?, row.get("attempts")?);
         Ok(row.get::<_, bool>("is_cancelled")?.then_some(event))
     })?;
+    if released.as_ref().is_some_and(Option::is_some) {
+        dependencies::failed(tx, job_id)?;
+    }
     Ok(released.flatten())
 }
 

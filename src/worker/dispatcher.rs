@@ -516,7 +516,11 @@ mod tests {
             ("an expiry, whose alert may be pending now", Event::expired(1, name(), name(), 0), [true, true]),
             ("a schedule fired", fired, [true, true]),
             ("a schedule skipped a time", skipped, [false, false]),
-            ("a pending job was cancelled", Event::cancelled(1, name(), name(), 0), [false, false]),
+            (
+                "a cancel that a dependent may have waited for",
+                Event::cancelled(1, name(), name(), 0),
+                [true, true],
+            ),
         ];
         for (what, event, expected) in table {
             let events = [event];

@@ -20,7 +20,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::inbox::Message;
 use super::registration::StartLog;
 use crate::clock;
-use crate::model::{AttemptEnd, EndCause, ErrorCode, SpawnFailure};
+use crate::model::{AttemptEnd, EndCause, ErrorCode, MAX_ARG_STRLEN, SpawnFailure};
 use crate::process::{self, AttemptTag, Control, Identity, Launch, Progress, ZombieReaper};
 use crate::store::{Claim, EndedAttempt};
 use crate::text::{Timestamp, rfc3339_with_offset};
@@ -263,6 +263,21 @@ fn make_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() { Ok(()) } else { DirBuilder::new().recursive(true).mode(0o700).create(path) }
 }
 
+/// One line for each dependency, as many as one variable can hold.
+fn dependency_lines(claim: &Claim) -> String {
+    const MAX_BYTES: usize = MAX_ARG_STRLEN / 2;
+    let mut lines = String::new();
+    for (id, state, name) in &claim.dependencies {
+        let line = format!("{id} {state} {name}\n");
+        if lines.len() + line.len() > MAX_BYTES {
+            break;
+        }
+        lines.push_str(&line);
+    }
+    lines.pop();
+    lines
+}
+
 /// The variables for the command, besides those of the report and the tag.
 fn variables(claim: &Claim, context: &Context) -> Vec<(OsString, OsString)> {
     let runs = claim.definition.policy.max_attempts();
@@ -279,5 +294,8 @@ fn variables(claim: &Claim, context: &Context) -> Vec<(OsString, OsString)> {
         (OsString::from("RUNNER_DB"), context.db.as_os_str().to_owned()),
     ];
     variables.extend(scheduled.map(|time| text("RUNNER_SCHEDULED_FOR", time)));
+    if !claim.dependencies.is_empty() {
+        variables.push(text("RUNNER_DEPENDENCIES", dependency_lines(claim)));
+    }
     variables
 }

@@ -100,8 +100,8 @@ impl Attempt {
 pub struct Rows {
     pub jobs: BTreeMap<u64, Job>,
     pub attempts: BTreeMap<AttemptId, Attempt>,
-    /// Which job waits for which.
-    pub dependencies: Vec<(u64, u64)>,
+    /// Which job waits for which, and whether any end of it will do.
+    pub dependencies: Vec<(u64, u64, bool)>,
     pub paused_queues: BTreeSet<String>,
     /// How many jobs of a queue may run at once.
     pub limits: BTreeMap<String, usize>,
@@ -149,12 +149,13 @@ impl Rows {
             "SELECT a.*, w.name AS worker FROM attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id",
             |row| Ok(((row.get("job_id")?, row.get("number")?), Attempt::read(row)?)),
         )?;
-        let pair = |row: &Row| Ok((row.get(0)?, row.get(1)?));
+        let edges = "SELECT job_id, dependency_id, kind = 'any' FROM dependencies";
+        let edge = |row: &Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         let firings = "SELECT name, last_fired_at, last_job_id FROM schedules WHERE last_job_id IS NOT NULL";
         Ok(Self {
             jobs: jobs.into_iter().collect(),
             attempts: attempts.into_iter().collect(),
-            dependencies: all(&snapshot, "SELECT job_id, dependency_id FROM dependencies", pair)?,
+            dependencies: all(&snapshot, edges, edge)?,
             paused_queues: all(&snapshot, "SELECT name FROM queues WHERE paused", |row| row.get(0))?
                 .into_iter()
                 .collect(),

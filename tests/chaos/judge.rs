@@ -48,7 +48,7 @@ pub fn inconsistent(rows: &Rows) -> Vec<String> {
     }
     wrong.extend(a_unique_key_has_one_owner(rows));
     wrong.extend(no_queue_runs_more_than_its_limit(rows));
-    wrong.extend(no_attempt_starts_before_its_dependencies_succeed(rows));
+    wrong.extend(no_attempt_starts_before_its_dependencies_end(rows));
     wrong.extend(each_time_of_a_schedule_fires_once(rows));
     wrong
 }
@@ -142,21 +142,31 @@ fn no_queue_runs_more_than_its_limit(rows: &Rows) -> Vec<String> {
     over.map(|(queue, _)| format!("{} jobs of the limited queue {queue} run", running(queue))).collect()
 }
 
-fn no_attempt_starts_before_its_dependencies_succeed(rows: &Rows) -> Vec<String> {
+fn no_attempt_starts_before_its_dependencies_end(rows: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (id, dependency) in &rows.dependencies {
-        let succeeded = rows.attempts_of(*dependency).find(|(_, attempt)| attempt.succeeded());
-        let succeeded_at = succeeded.map(|(_, attempt)| attempt.finished_at);
+    for (id, dependency, any) in &rows.dependencies {
+        let end = if *any { "ended" } else { "succeeded" };
         for (number, attempt) in rows.attempts_of(*id) {
             let began = attempt.started_at.unwrap_or(attempt.finished_at);
-            if succeeded_at.is_none_or(|at| at > began) {
-                wrong.push(format!(
-                    "attempt {number} of job {id} began before job {dependency} had succeeded"
-                ));
+            let had_ended = if *any {
+                may_have_ended(rows, *dependency, began)
+            } else {
+                rows.attempts_of(*dependency).any(|(_, it)| it.succeeded() && it.finished_at <= began)
+            };
+            if !had_ended {
+                wrong.push(format!("attempt {number} of job {id} began before job {dependency} had {end}"));
             }
         }
     }
     wrong
+}
+
+/// May the job have ended by then, or have waited for one that had? The history has the ends of attempts, but not when a
+/// job was cancelled or expired without one.
+fn may_have_ended(rows: &Rows, id: u64, by: i64) -> bool {
+    rows.attempts_of(id).any(|(_, attempt)| attempt.end.delay_ms.is_none() && attempt.finished_at <= by)
+        || rows.jobs.get(&id).is_none_or(|job| matches!(job.state.as_str(), "cancelled" | "dead"))
+        || rows.dependencies.iter().any(|(job, before, _)| *job == id && may_have_ended(rows, *before, by))
 }
 
 fn each_time_of_a_schedule_fires_once(rows: &Rows) -> Vec<String> {

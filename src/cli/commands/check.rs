@@ -125,6 +125,9 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     if !job.after.is_empty() {
         out.fact("after", &job.after.join(", "))?;
     }
+    if !job.after_any.is_empty() {
+        out.fact("after any", &job.after_any.join(", "))?;
+    }
     if let Some(alert) = &definition.on_dead {
         out.fact("on_dead", &alert.name)?;
     }

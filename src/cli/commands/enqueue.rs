@@ -259,15 +259,23 @@ fn show_planned(out: &mut Output, job: &JobRow, planned: &[JobRow]) -> Written {
         let mut json = job_json(job);
         json["id"] = json!(null);
         json["enqueued_at"] = json!(null);
-        json["after"] = job.after.iter().filter(|id| name_of(**id).is_none()).copied().collect();
+        for (key, ids) in [("after", &job.after), ("after_any", &job.after_any)] {
+            json[key] = ids.iter().filter(|id| name_of(**id).is_none()).copied().collect();
+        }
         return out.object(&json);
     }
     let is_late = job.run_at > job.enqueued_at;
     let due = if is_late { local_time(job.run_at) } else { "at once".to_owned() };
     let attempts = counted(job.definition.policy.max_attempts(), "attempt");
-    let after = job.after.iter().map(|id| name_of(*id).map_or_else(|| format!("job {id}"), String::clone));
-    let after: Vec<String> = after.collect();
-    let after = if after.is_empty() { String::new() } else { format!(", after {}", after.join(", ")) };
+    let mut after = Vec::new();
+    for (word, ids) in [("after", &job.after), ("after any end of", &job.after_any)] {
+        let names = ids.iter().map(|id| name_of(*id).map_or_else(|| format!("job {id}"), String::clone));
+        let names: Vec<String> = names.collect();
+        if !names.is_empty() {
+            after.push(format!(", {word} {}", names.join(", ")));
+        }
+    }
+    let after = after.concat();
     out.line(format!(
         "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {attempts}{after}",
         job.definition.name,

@@ -45,6 +45,7 @@ pub fn job_json(job: &JobRow) -> Value {
         "result": job.result,
         "worker_id": job.worker_id,
         "after": job.after,
+        "after_any": job.after_any,
         "scheduled_for": job.scheduled.map(|scheduled| rfc3339(scheduled.at)),
         "resolved_at": job.resolved_at.map(rfc3339),
         "resolution": job.resolution,

@@ -92,7 +92,7 @@ fn job_files_without_a_mistake_are_taken() {
 }
 
 /// Values that may stand after `KEY = `, with bars between them; the parser decides.
-const VALUES: [(&str, &str); 27] = [
+const VALUES: [(&str, &str); 28] = [
     (
         "timeout",
         "'30s' | '1h 30m' | '1h30m' | ' 1.5 h ' | '0s' | 30 | '30' | '5 parsecs' | '.5s' | '' | \
@@ -152,6 +152,7 @@ const VALUES: [(&str, &str); 27] = [
     ("missed", "'once'\nschedule = '@daily' | 'skip'\nschedule = '@daily' | 'never' | true"),
     ("launcher", "['nice', '-n', '10'] | [] | [1] | 'nice'"),
     ("after", "[] | ['x y'] | 'b' | [1] | ['', '']"),
+    ("after_any", "[] | ['x y'] | 'b' | [1] | ['', '']"),
     ("on_dead", "'' | 'a b' | 1 | ['b']"),
     ("reports", "['A', 'B'] | ['TIMEOUT'] | ['A', 'A'] | 'A'"),
     (

@@ -164,8 +164,9 @@ fn screens(store: &mut Store) {
 }
 
 /// As short as the number of workers, their slots, or queues with a row, however many jobs there are; a chunk of ids; and no
-/// table at all.
-const SHORT: [&str; 7] = [
+/// table at all; and the question whether an index has any entry.
+const SHORT: [&str; 8] = [
+    "SCAN dependencies USING COVERING INDEX dependencies_any_end",
     "SCAN j USING COVERING INDEX jobs_running",
     "SCAN workers USING INDEX workers_open",
     "SCAN queues",

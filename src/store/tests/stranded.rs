@@ -1,12 +1,13 @@
 //! Stranded jobs: which are found, and behind which job.
 
 use super::fixture::{Place, Scene, definition, failed, new_job, unsynced};
-use crate::model::JobState;
+use crate::model::{DependencyKind, JobState};
 use crate::store::{Act, Dependency, NewJob, StrandedRoot};
 use crate::text::{Millis, Timestamp};
 
 fn after(name: &str, dependencies: &[i64]) -> NewJob {
-    let dependencies = dependencies.iter().copied().map(Dependency::Job).collect();
+    let dependencies =
+        dependencies.iter().map(|id| (Dependency::Job(*id), DependencyKind::Success)).collect();
     NewJob { dependencies, ..new_job(definition(name)) }
 }
 
@@ -56,7 +57,10 @@ fn a_resolved_and_an_expired_job_strand_the_jobs_behind_them() {
     let dead = scene.add(new_job(short.clone()), 1);
     let behind = scene.add(after("behind", &[dead]), 1);
     let expiring = scene.add(new_job(short.clone()), 5);
-    let waiting = scene.add(NewJob { dependencies: vec![Dependency::Job(expiring)], ..new_job(short) }, 5);
+    let waiting = scene.add(
+        NewJob { dependencies: vec![(Dependency::Job(expiring), DependencyKind::Success)], ..new_job(short) },
+        5,
+    );
     let other = scene.add(after("other", &[waiting]), 5);
     scene.run(2, 2, &failed(dead, 1, 3));
     scene.store.at(Timestamp(4)).act(&[dead], Act::Resolve { note: None }).unwrap();

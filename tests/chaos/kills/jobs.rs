@@ -20,8 +20,8 @@ pub const KINDS: [(&str, u32); 10] = [
 /// The jobs with a schedule, and how many milliseconds lie between its times: a kill often meets a time that comes.
 pub const SCHEDULES: [(&str, i64); 3] = [("tick-1", 1_000), ("tick-2", 1_000), ("tick-3", 60_000)];
 
-/// A chain: a job, and the one that depends on it, in the order of their ids.
-pub const CHAIN: [&str; 2] = ["first", "last"];
+/// A chain: a job, the one that depends on its success, and the one that depends on any end of that, in the order of their ids.
+pub const CHAIN: [&str; 3] = ["first", "last", "report"];
 
 /// Sourced by each job.
 pub const LINES: &str = r#"
@@ -94,6 +94,10 @@ command = ". ./lines.sh; say start; beats 2 beat; say end"
 [jobs.last]
 command = ". ./lines.sh; say start; say end"
 after = ["first"]
+
+[jobs.report]
+command = ". ./lines.sh; say start; say end"
+after_any = ["last"]
 
 [jobs.tick-1]
 command = ". ./lines.sh; say start; say end"

@@ -95,6 +95,6 @@ fn check(sandbox: &Sandbox, shared: &Shared, rows: &Rows) {
     shared.expect(acknowledged > rows.jobs.len() / 2, || "hardly any job was acknowledged".to_owned());
     let limited = ran(&|id| rows.limits.contains_key(&rows.jobs[&id].queue));
     shared.expect(limited > 3, || "hardly any attempt ran in the limited queue".to_owned());
-    let dependent = ran(&|id| rows.dependencies.iter().any(|(job, _)| *job == id));
+    let dependent = ran(&|id| rows.dependencies.iter().any(|(job, ..)| *job == id));
     shared.expect(dependent > 0, || "no dependent job has run".to_owned());
 }

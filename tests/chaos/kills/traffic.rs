@@ -82,7 +82,7 @@ impl Order {
         }
         order.called.clone_from(&order.names);
         if order.names == CHAIN {
-            order.called = vec![CHAIN[1]];
+            order.called = vec![CHAIN[2]];
         }
         order
     }

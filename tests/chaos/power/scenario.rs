@@ -45,6 +45,9 @@ command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
 [jobs.after]
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
 after = ["before"]
+[jobs.finally]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
+after_any = ["after"]
 [jobs.tick]
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"'
 schedule = "every 1s"
@@ -231,7 +234,7 @@ impl Day {
     fn is_scheduled(&self) {
         self.run("apply").ok();
         let applied = Instant::now();
-        assert_eq!(self.run("enqueue after").ok().ids().len(), 2);
+        assert_eq!(self.run("enqueue finally").ok().ids().len(), 3);
         wait_until("the schedule is due", || applied.elapsed() > Duration::from_millis(1_100));
         self.run("work -j1 --drain --log json").ok().shows("schedule_fired");
         self.run("pause --schedule tick").ok();

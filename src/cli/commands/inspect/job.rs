@@ -87,9 +87,11 @@ fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     if let Some(timeout) = definition.timeout {
         out.fact("timeout", &format!("{timeout}, then SIGTERM, {} later SIGKILL", definition.grace_period))?;
     }
-    if !job.after.is_empty() {
-        let ids: Vec<_> = job.after.iter().map(ToString::to_string).collect();
-        out.fact("after", &format!("job {}", ids.join(", job ")))?;
+    for (word, ids) in [("after", &job.after), ("after any", &job.after_any)] {
+        if !ids.is_empty() {
+            let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+            out.fact(word, &format!("job {}", ids.join(", job ")))?;
+        }
     }
     if let Some(alert) = &definition.on_dead {
         out.fact("on_dead", &alert.name)?;

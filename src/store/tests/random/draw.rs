@@ -7,9 +7,9 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 
 use crate::model::{
-    AttemptEnd, AttemptOutput, Backoff, Bytes, CodePattern, EndCause, ErrorCode, ExitCodes, ExitEntry,
-    ExitKey, Jitter, JobDefinition, Limits, Rate, RetryPolicy, SelfReport, SpawnFailure, Status, Strategy,
-    StreamBytes,
+    AttemptEnd, AttemptOutput, Backoff, Bytes, CodePattern, DependencyKind, EndCause, ErrorCode, ExitCodes,
+    ExitEntry, ExitKey, Jitter, JobDefinition, Limits, Rate, RetryPolicy, SelfReport, SpawnFailure, Status,
+    Strategy, StreamBytes,
 };
 use crate::store::tests::fixture::definition;
 use crate::store::{Dependency, EndedAttempt, NewJob, OnConflict};
@@ -84,6 +84,10 @@ pub(super) fn new_job(rng: &mut SmallRng, definitions: &[JobDefinition], now: Ti
     }
 }
 
+fn kind(rng: &mut SmallRng) -> DependencyKind {
+    if rng.random_bool(0.3) { DependencyKind::Any } else { DependencyKind::Success }
+}
+
 /// Jobs of one call. Some are after earlier ones of the call, or after one that was enqueued before, or never was.
 pub(super) fn call(
     rng: &mut SmallRng,
@@ -96,11 +100,13 @@ pub(super) fn call(
     for index in 0..number {
         if rng.random_bool(0.2) {
             let last_id = last_id + i64::from(rng.random_bool(0.1));
-            jobs[index].dependencies.push(Dependency::Job(rng.random_range(1..=last_id)));
+            let earlier = Dependency::Job(rng.random_range(1..=last_id));
+            jobs[index].dependencies.push((earlier, kind(rng)));
         }
         for before in 0..index {
             if rng.random_bool(0.4) {
-                jobs[index].dependencies.push(Dependency::InCall(before));
+                let kind = kind(rng);
+                jobs[index].dependencies.push((Dependency::InCall(before), kind));
                 jobs[before].is_dependency |= rng.random_bool(0.7);
             }
         }

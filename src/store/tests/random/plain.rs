@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::plain_schedules::PlainSchedule;
 use crate::model::{
-    Attempt, AttemptOutput, Bytes, DeadReason, EXPIRED, ErrorCode, JobDefinition, JobState, Limits,
-    StreamBytes,
+    Attempt, AttemptOutput, Bytes, DeadReason, DependencyKind, EXPIRED, ErrorCode, JobDefinition, JobState,
+    Limits, StreamBytes,
 };
 use crate::store::{
     Act, Applied, AppliedKind, BlockReason, Change, Declarations, Dependency, Done, Enqueued, Firing,
@@ -57,7 +57,9 @@ pub(super) struct Job {
     pub outputs: BTreeMap<u32, AttemptOutput>,
     pub live: Option<(u32, AttemptOutput)>,
     pub scheduled: Option<Firing>,
-    pub after: BTreeSet<i64>,
+    pub after: BTreeMap<i64, DependencyKind>,
+    /// The dependencies of which any end will do that have ended.
+    pub ended: BTreeSet<i64>,
 }
 
 /// The job that was changed, or the reason why it was left.
@@ -103,6 +105,7 @@ impl Plain {
     fn expire(&mut self, id: i64, now: Timestamp) -> bool {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.has_expired(now)) else { return false };
         job.expire();
+        self.settle();
         self.call_alert(id, now);
         true
     }
@@ -134,13 +137,43 @@ impl Plain {
         ] {
             alert.env.insert(Bytes::from(name), Bytes::from(value.as_str()));
         }
-        self.enqueue_one(&NewJob::new(Arc::new(alert)), BTreeSet::new(), 0, now).unwrap();
+        self.enqueue_one(&NewJob::new(Arc::new(alert)), BTreeMap::new(), 0, now).unwrap();
     }
 
     /// The number of jobs that this one still waits for.
     pub fn unmet_dependencies(&self, job: &Job) -> u32 {
-        let has_succeeded = |id: &&i64| self.jobs.get(id).is_some_and(|job| job.state == JobState::Succeeded);
-        u32::try_from(job.after.iter().filter(|id| !has_succeeded(id)).count()).unwrap()
+        u32::try_from(job.after.iter().filter(|(id, kind)| !self.is_met(job, **id, **kind)).count()).unwrap()
+    }
+
+    fn is_met(&self, job: &Job, id: i64, kind: DependencyKind) -> bool {
+        match kind {
+            DependencyKind::Any => job.ended.contains(&id),
+            DependencyKind::Success => self.jobs.get(&id).is_some_and(|job| job.state == JobState::Succeeded),
+        }
+    }
+
+    /// Can only a person get this job going? An expiry counts if it is recorded, or if it has come by `now`.
+    pub fn is_stranded(&self, id: i64, now: Option<Timestamp>) -> bool {
+        let has_ended = |job: &Job| !job.is_unfinished() || now.is_some_and(|now| job.has_expired(now));
+        let Some(job) = self.jobs.get(&id).filter(|job| !has_ended(job)) else { return false };
+        job.after.iter().any(|(before, kind)| {
+            *kind == DependencyKind::Success
+                && !self.is_met(job, *before, *kind)
+                && (self.jobs.get(before).is_none_or(has_ended) || self.is_stranded(*before, now))
+        })
+    }
+
+    /// Notes which dependencies have ended, for the jobs that any end lets go on.
+    pub fn settle(&mut self) {
+        for id in self.jobs.keys().copied().collect::<Vec<_>>() {
+            let ended = |before: &i64| {
+                self.jobs.get(before).is_some_and(|job| !job.is_unfinished())
+                    || self.is_stranded(*before, None)
+            };
+            let any = self.jobs[&id].after.iter().filter(|(_, kind)| **kind == DependencyKind::Any);
+            let ended: Vec<i64> = any.map(|(id, _)| *id).filter(ended).collect();
+            self.jobs.get_mut(&id).unwrap().ended.extend(ended);
+        }
     }
 
     pub fn is_blocked(&self, job: &Job) -> bool {
@@ -149,13 +182,14 @@ impl Plain {
 
     /// Is an unfinished job after this one?
     pub fn is_needed(&self, id: i64) -> bool {
-        self.jobs.values().any(|job| job.is_unfinished() && job.after.contains(&id))
+        self.jobs.values().any(|job| job.is_unfinished() && job.after.contains_key(&id))
     }
 
     pub fn remove(&mut self, id: i64) {
         let gone = self.jobs.remove(&id);
-        if gone.is_some_and(|job| job.state == JobState::Succeeded) {
-            self.jobs.values_mut().for_each(|job| _ = job.after.remove(&id));
+        let succeeded = gone.is_some_and(|job| job.state == JobState::Succeeded);
+        for job in self.jobs.values_mut() {
+            job.after.retain(|before, kind| *before != id || !succeeded && *kind == DependencyKind::Success);
         }
     }
 
@@ -166,11 +200,15 @@ impl Plain {
         let wanted: Vec<bool> = (0..jobs.len()).map(|index| self.is_wanted(jobs, index, now)).collect();
         let mut ids = Vec::new();
         for (index, job) in jobs.iter().enumerate() {
-            let known = |after: &Dependency| match *after {
-                Dependency::Job(id) => id,
-                Dependency::InCall(index) => ids[index],
-            };
-            let after = job.dependencies.iter().map(known).collect();
+            let mut after = BTreeMap::new();
+            for (dependency, kind) in &job.dependencies {
+                let id = match *dependency {
+                    Dependency::Job(id) => id,
+                    Dependency::InCall(index) => ids[index],
+                };
+                let known = after.entry(id).or_insert(*kind);
+                *known = if *kind == DependencyKind::Success { *kind } else { *known };
+            }
             if !wanted[index] {
                 ids.push(0);
                 continue;
@@ -194,20 +232,25 @@ impl Plain {
         !jobs[index].is_dependency
             || (index + 1..jobs.len()).any(|later| {
                 let job = &jobs[later];
-                job.dependencies.contains(&Dependency::InCall(index)) && self.is_wanted(jobs, later, now) && {
-                    let key =
-                        job.definition.unique_key.as_ref().filter(|_| job.on_conflict == OnConflict::Skip);
-                    let held = key.is_some_and(|key| self.holder(key, now).is_some());
-                    let first = |earlier: &Job| earlier.idempotency_key == job.idempotency_key;
-                    !held && (job.idempotency_key.is_none() || !self.jobs.values().any(first))
-                }
+                job.dependencies.iter().any(|(dependency, _)| *dependency == Dependency::InCall(index))
+                    && self.is_wanted(jobs, later, now)
+                    && {
+                        let key = job
+                            .definition
+                            .unique_key
+                            .as_ref()
+                            .filter(|_| job.on_conflict == OnConflict::Skip);
+                        let held = key.is_some_and(|key| self.holder(key, now).is_some());
+                        let first = |earlier: &Job| earlier.idempotency_key == job.idempotency_key;
+                        !held && (job.idempotency_key.is_none() || !self.jobs.values().any(first))
+                    }
             })
     }
 
     fn enqueue_one(
         &mut self,
         new: &NewJob,
-        after: BTreeSet<i64>,
+        after: BTreeMap<i64, DependencyKind>,
         index: usize,
         now: Timestamp,
     ) -> Result<Enqueued> {
@@ -223,15 +266,23 @@ impl Plain {
             let started = new.on_conflict == OnConflict::Replace;
             match new.on_conflict {
                 OnConflict::Skip => return Ok(Enqueued { index, id: holder.id, created: false }),
-                OnConflict::Replace if replaceable => holder.cancel_waiting(now),
+                OnConflict::Replace if replaceable => {
+                    holder.cancel_waiting(now);
+                    self.settle();
+                }
                 OnConflict::Replace | OnConflict::Error => {
                     let (key, holder) = (key.clone(), holder.id);
                     return Err(StoreError::KeyHeld { key, holder, started, index });
                 }
             }
         }
-        if let Some(gone) = after.iter().find(|id| !self.jobs.contains_key(id)) {
+        if let Some(gone) = after.keys().find(|id| !self.jobs.contains_key(id)) {
             return Err(StoreError::NoDependency(*gone));
+        }
+        for (dependency, _) in &new.dependencies {
+            if let Dependency::Job(id) = dependency {
+                self.expire(*id, now);
+            }
         }
         self.last_id += 1;
         let run_at = new.scheduled.map_or_else(|| new.run_at.map_or(now, |at| at.max(now)), |it| it.at);
@@ -260,9 +311,12 @@ impl Plain {
             live: None,
             scheduled: new.scheduled,
             after,
+            ended: BTreeSet::new(),
         };
-        self.jobs.insert(job.id, job);
-        Ok(Enqueued { index, id: self.last_id, created: true })
+        let id = job.id;
+        self.jobs.insert(id, job);
+        self.settle();
+        Ok(Enqueued { index, id, created: true })
     }
 
     pub fn act(&mut self, id: i64, act: Act, now: Timestamp) -> Acted {
@@ -280,6 +334,7 @@ impl Plain {
         match job.state {
             JobState::Pending => {
                 job.cancel_waiting(now);
+                self.settle();
                 Ok(Done::Changed)
             }
             JobState::Running => {
@@ -338,18 +393,22 @@ impl Plain {
         if !old.definition.policy.retryable && !force {
             return Err(Refusal::NotRetryable);
         }
-        let (stdin, after) = (old.stdin.clone(), old.after.clone());
+        let (stdin, after, ended) = (old.stdin.clone(), old.after.clone(), old.ended.clone());
         if let Some(holder) = new.definition.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
             return Err(Refusal::KeyTaken(holder.id));
         }
         let old = self.jobs.get_mut(&id).unwrap();
         (old.resolved_at, old.resolution, old.idempotency_key) = (Some(now), None, None);
-        let new = self.enqueue_one(&NewJob { stdin, ..new.clone() }, BTreeSet::new(), 0, now).unwrap().id;
-        self.jobs.get_mut(&new).unwrap().after = after;
-        for job in self.jobs.values_mut().filter(|job| job.after.contains(&id)) {
-            job.after.remove(&id);
-            job.after.insert(new);
+        let new = self.enqueue_one(&NewJob { stdin, ..new.clone() }, BTreeMap::new(), 0, now).unwrap().id;
+        let job = self.jobs.get_mut(&new).unwrap();
+        (job.after, job.ended) = (after, ended);
+        for job in self.jobs.values_mut() {
+            if job.after.get(&id) == Some(&DependencyKind::Success) {
+                job.after.remove(&id);
+                job.after.insert(new, DependencyKind::Success);
+            }
         }
+        self.settle();
         self.jobs.get_mut(&id).unwrap().replaced_by = Some(new);
         Ok(Done::ReplacedBy(new))
     }
@@ -489,6 +548,7 @@ impl Plain {
         for id in &expired {
             self.jobs.get_mut(id).unwrap().expire();
         }
+        self.settle();
         for id in &expired {
             self.call_alert(*id, now);
         }

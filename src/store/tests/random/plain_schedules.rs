@@ -129,7 +129,10 @@ impl Plain {
                 let scheduled = Some(Firing { at, offset: 0 });
                 let job = |link: &Link, is_dependency| NewJob {
                     scheduled,
-                    dependencies: link.after.iter().map(|index| Dependency::InCall(*index)).collect(),
+                    dependencies: link
+                        .dependencies()
+                        .map(|(index, kind)| (Dependency::InCall(index), kind))
+                        .collect(),
                     is_dependency,
                     ..NewJob::new(Arc::new(link.definition.clone()))
                 };

@@ -95,6 +95,12 @@ impl Plain {
     }
 
     fn take(&mut self, id: i64, worker: i64, now: Timestamp) -> Claim {
+        let told = |id: &i64| {
+            let job = self.jobs.get(id)?;
+            let state = if self.is_blocked(job) { "blocked" } else { job.state.as_str() };
+            Some((*id, state, job.definition.name.clone()))
+        };
+        let dependencies = self.jobs[&id].after.keys().filter_map(told).collect();
         let job = self.jobs.get_mut(&id).unwrap();
         job.state = JobState::Running;
         job.worker = Some(worker);
@@ -113,6 +119,7 @@ impl Plain {
             stdin: job.stdin.clone(),
             last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
             last_mark: last.map(|attempt| mark_of(&attempt.worker_id)),
+            dependencies,
         }
     }
 
@@ -155,6 +162,8 @@ impl Plain {
     pub fn finish(&mut self, worker: i64, ended: &EndedAttempt, now: Timestamp) -> Option<RecordedAttempt> {
         let worker_name =
             self.workers.iter().find(|(row, _)| row.id == worker).map(|(row, _)| row.name.clone());
+        let blocked: Vec<i64> =
+            self.jobs.values().filter(|job| self.is_blocked(job)).map(|job| job.id).collect();
         let job = self.jobs.get_mut(&ended.job_id)?;
         if job.worker != Some(worker) || job.next_number() != ended.number {
             return None;
@@ -219,12 +228,11 @@ impl Plain {
         let (name, queue, max_attempts) =
             (job.definition.name.clone(), job.definition.queue.clone(), job.definition.policy.max_attempts());
         let id = job.id;
-        let succeeded = job.state == JobState::Succeeded;
         if job.state == JobState::Dead {
             self.call_alert(id, now);
         }
-        let unblocks = succeeded
-            && self.jobs.values().any(|job| job.after.contains(&id) && self.unmet_dependencies(job) == 0);
+        self.settle();
+        let unblocks = blocked.iter().any(|id| !self.is_blocked(&self.jobs[id]));
         Some(RecordedAttempt { attempt, name, queue, max_attempts, unblocks })
     }
 
@@ -235,8 +243,9 @@ impl Plain {
         job.run_at = job.run_at.min(now);
         job.changed_at = if job.state == JobState::Cancelled { now } else { job.run_at };
         let (name, attempts) = (job.definition.name.clone(), job.next_number() - 1);
-        let queue = job.definition.queue.clone();
-        (job.state == JobState::Cancelled).then_some(Event::cancelled(id, name, queue, attempts))
+        let (queue, is_cancelled) = (job.definition.queue.clone(), job.state == JobState::Cancelled);
+        self.settle();
+        is_cancelled.then_some(Event::cancelled(id, name, queue, attempts))
     }
 
     pub fn recover(

@@ -168,9 +168,11 @@ impl History {
             if self.rng.random_bool(0.6) {
                 let number = self.rng.random_range(0..=2);
                 let dependencies = self.definitions.sample(&mut self.rng, number).cloned();
-                let dependencies: Vec<_> =
-                    dependencies.map(|definition| Link { definition, after: Vec::new() }).collect();
-                let root = Link { definition, after: (0..dependencies.len()).collect() };
+                let dependencies: Vec<_> = dependencies
+                    .map(|definition| Link { definition, after: Vec::new(), after_any: Vec::new() })
+                    .collect();
+                let (after, after_any) = (0..dependencies.len()).partition(|_| self.rng.random_bool(0.6));
+                let root = Link { definition, after, after_any };
                 wanted.push(every_millis(Chain { dependencies, root }, every, missed));
             }
         }

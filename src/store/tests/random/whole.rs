@@ -2,10 +2,10 @@
 //! before has changed.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::plain::{Job, Plain};
-use crate::model::{JobState, Phase, StreamBytes};
+use crate::model::{DependencyKind, JobState, Phase, StreamBytes};
 use crate::store::{self, Filter, JobCounts, JobRow, Store, Worker};
 use crate::text::Timestamp;
 
@@ -123,9 +123,11 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
     };
     let worker = plain.workers.iter().find(|(row, _)| Some(row.id) == job.worker);
     let last = job.attempts.last();
+    let of_kind = |kind| job.after.iter().filter(|(_, own)| **own == kind).map(|(id, _)| *id).collect();
     JobRow {
         scheduled: job.scheduled,
-        after: job.after.iter().copied().collect(),
+        after: of_kind(DependencyKind::Success),
+        after_any: of_kind(DependencyKind::Any),
         unmet_dependencies: plain.unmet_dependencies(&job),
         root_dependency: None,
         id: job.id,
@@ -190,6 +192,10 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
     };
     assert_eq!(overview.next_run_at, waiting().filter(|at| *at > now).min());
     assert_eq!(overview.oldest_due_at, waiting().filter(|at| *at <= now).min());
+    let stranded = store.at(now).stranded().unwrap();
+    let stranded: BTreeSet<i64> = stranded.into_iter().flat_map(|root| root.jobs).collect();
+    let expected = plain.jobs.keys().copied().filter(|id| plain.is_stranded(*id, Some(now)));
+    assert_eq!(stranded, expected.collect());
     let unfinished = plain.jobs.values().filter(|job| job.is_unfinished()).count() as u64;
     assert_eq!(store.count_unfinished(None).unwrap(), unfinished);
 }
