@@ -15,7 +15,7 @@ fn cancel_says_how_a_job_of_a_dead_or_suspended_worker_ends() {
         .ok()
         .shows("asked to end, but its worker is suspended: timeouts and cancels wait for it");
     worker.kill();
-    let said = "job 1: running, asked to end, but its worker died; the next runner work ends what is left";
+    let said = "job 1 sleep [60]: running, asked to end, but its worker died; the next runner work ends what is left";
     sandbox.run("cancel 1").ok().shows(said);
     sandbox.run("work --drain").ok();
     assert_eq!(sandbox.job(1)["state"], "cancelled");

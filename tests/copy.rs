@@ -74,7 +74,7 @@ fn a_job_that_ran_when_its_database_was_copied_can_be_cancelled_in_the_copy() {
     sandbox
         .run("--db copy.db cancel 1")
         .ok()
-        .shows("job 1: running, asked to end, but its worker")
+        .shows("job 1 slow: running, asked to end, but its worker")
         .shows(said);
     sandbox.run("--db copy.db work --drain").ok();
     assert_eq!(sandbox.run("--db copy.db inspect 1 --json").ok().json()["state"], "cancelled");

@@ -303,17 +303,17 @@ fn dead_letters_are_counted_whole_and_folded_by_name_and_last_words() {
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(seen(""), @"
         EXIT_1: 33 jobs, attempts_exhausted
-          id  name  jobs  runs  first  last  what it said
-          33  report  1/1  2001-09-09 02:19  row 3 is bad
-          32  report  1/1  2001-09-09 02:18  row 2 is bad
-          31  report  1/1  2001-09-09 02:17  row 1 is bad
-          30  nightly-backup  ×30  1/1  2001-09-09 01:47  2001-09-09 02:16  no route to host
+          id  name  label  jobs  runs  first  last  what it said
+          33  report  echo row 3 is bad; exit 1  1/1  2001-09-09 02:19  row 3 is bad
+          32  report  echo row 2 is bad; exit 1  1/1  2001-09-09 02:18  row 2 is bad
+          31  report  echo row 1 is bad; exit 1  1/1  2001-09-09 02:17  row 1 is bad
+          30  nightly-backup  echo no route to host >&2; exit 1  ×30  1/1  2001-09-09 01:47  2001-09-09 02:16  no route to host
           look  runner logs 33
           replay  runner retry --dead --error-code EXIT_1
 
         EXIT_2: 2 jobs, attempts_exhausted
-          id  name  jobs  runs  first  last  what it said
-          35  upload  ×2  1/1  2001-09-09 02:20  2001-09-09 02:21  disk full
+          id  name  label  jobs  runs  first  last  what it said
+          35  upload  echo message=disk full >> $RUNNER_REPORT; echo no >&2; exit 2  ×2  1/1  2001-09-09 02:20  2001-09-09 02:21  disk full
           look  runner logs 35
           replay  runner retry --dead --error-code EXIT_2
 
@@ -321,15 +321,15 @@ fn dead_letters_are_counted_whole_and_folded_by_name_and_last_words() {
         ");
         insta::assert_snapshot!(seen("--limit 2"), @"
         EXIT_1: 33 jobs, attempts_exhausted
-          id  name  runs  died  what it said
-          33  report  1/1  [AGO]  row 3 is bad
+          id  name  label  runs  died  what it said
+          33  report  echo row 3 is bad; exit 1  1/1  [AGO]  row 3 is bad
           … 32 jobs in older rows
           look  runner logs 33
           replay  runner retry --dead --error-code EXIT_1
 
         EXIT_2: 2 jobs, attempts_exhausted
-          id  name  jobs  runs  first  last  what it said
-          35  upload  ×2  1/1  2001-09-09 02:20  2001-09-09 02:21  disk full
+          id  name  label  jobs  runs  first  last  what it said
+          35  upload  echo message=disk full >> $RUNNER_REPORT; echo no >&2; exit 2  ×2  1/1  2001-09-09 02:20  2001-09-09 02:21  disk full
           look  runner logs 35
           replay  runner retry --dead --error-code EXIT_2
 
@@ -338,10 +338,10 @@ fn dead_letters_are_counted_whole_and_folded_by_name_and_last_words() {
         ");
         insta::assert_snapshot!(seen("--error-code EXIT_1 --name report --since 2001-09-09"), @"
         EXIT_1: 3 jobs, attempts_exhausted
-          id  name  runs  died  what it said
-          33  report  1/1  [AGO]  row 3 is bad
-          32  report  1/1  [AGO]  row 2 is bad
-          31  report  1/1  [AGO]  row 1 is bad
+          id  name  label  runs  died  what it said
+          33  report  echo row 3 is bad; exit 1  1/1  [AGO]  row 3 is bad
+          32  report  echo row 2 is bad; exit 1  1/1  [AGO]  row 2 is bad
+          31  report  echo row 1 is bad; exit 1  1/1  [AGO]  row 1 is bad
           look  runner logs 33
           replay  runner retry 31 32 33
 
@@ -369,7 +369,7 @@ fn a_code_with_many_different_words_leaves_rows_to_the_others() {
         let screen = sandbox.run(&format!("inspect dead --limit {limit}")).ok().stdout;
         let groups = ["EXIT_3: 9 jobs, attempts_exhausted", "EXIT_4: 2 jobs, attempts_exhausted"];
         assert!(groups.iter().all(|group| screen.contains(group)), "{screen}");
-        (screen.matches(" is bad").count(), screen.lines().last().unwrap_or_default().to_owned())
+        (screen.matches(" is bad\n").count(), screen.lines().last().unwrap_or_default().to_owned())
     };
     let told = |rows: &str| format!("at most {rows} of each code; --limit 0 shows all");
     assert_eq!(shown(1), (2, told("1 row")));

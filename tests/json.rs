@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::support::{Sandbox, Value, json};
 
-const JOB: &str = "id name queue state phase dead_reason error_code priority attempts budget_used max_attempts retryable \
+const JOB: &str = "id name label queue state phase dead_reason error_code priority attempts budget_used max_attempts retryable \
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
     cancel_requested_at result worker_id after after_any scheduled_for resolved_at resolution history";
 

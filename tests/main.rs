@@ -30,6 +30,7 @@ mod inspect;
 mod job_file;
 mod job_file_corpus;
 mod json;
+mod labels;
 mod launcher;
 mod limits;
 mod logs;

@@ -27,9 +27,9 @@ fn a_name_is_the_newest_job_of_that_name() {
     sandbox.run("inspect push").ok().shows("job 3 push: scheduled");
     // Only dead jobs are put back and resolved.
     sandbox.run("resolve push --json").ok().shows("\"id\":2");
-    sandbox.run("retry push").ok().prints("job 2: pending again, due now\n");
-    sandbox.run("retry push --now").ok().prints("job 3: due now\n");
-    sandbox.run("cancel push 2").ok().prints("job 3: cancelled\njob 2: cancelled\n");
+    sandbox.run("retry push").ok().prints("job 2 push: pending again, due now\n");
+    sandbox.run("retry push --now").ok().prints("job 3 push: due now\n");
+    sandbox.run("cancel push 2").ok().prints("job 3 push: cancelled\njob 2 push: cancelled\n");
     sandbox.run("retry push --redefine").ok().prints("4\n");
 }
 
@@ -70,9 +70,9 @@ fn a_name_that_no_job_has_is_not_found_and_the_others_are_done() {
     sandbox.run("explain new").exits(66).says("no job named new");
     sandbox.run("retry push").exits(66).says("no job named push is dead; the newest, job 1, is pending");
     sandbox.run("work --until-idle").exits(1);
-    sandbox.run("resolve none push").exits(66).prints("job 1: resolved\n");
-    sandbox.run("retry push none").exits(66).prints("job 1: pending again, due now\n");
-    sandbox.run("cancel none v1.2").exits(66).prints("job 2: cancelled\n");
+    sandbox.run("resolve none push").exits(66).prints("job 1 push: resolved\n");
+    sandbox.run("retry push none").exits(66).prints("job 1 push: pending again, due now\n");
+    sandbox.run("cancel none v1.2").exits(66).prints("job 2 v1.2: cancelled\n");
     sandbox.run("wait none 2").exits(66).prints("");
     assert_eq!(sandbox.job(2)["state"], json!("cancelled"));
 }

@@ -27,7 +27,7 @@ fn listed(sandbox: &Sandbox, what: &str) -> Vec<Value> {
 #[test]
 fn a_resolved_job_leaves_what_needs_attention_and_stays_in_the_history() {
     let sandbox = sandbox();
-    sandbox.run("resolve 1").ok().prints("job 1: resolved\n").quietly();
+    sandbox.run("resolve 1").ok().prints("job 1 bad: resolved\n").quietly();
     assert_eq!(listed(&sandbox, "dead"), [2]);
     assert_eq!(listed(&sandbox, "dead --resolved"), [1]);
     assert_eq!(listed(&sandbox, "jobs --state dead"), [2, 1]);
@@ -84,7 +84,11 @@ fn dead_selects_by_name_and_code_what_is_not_resolved() {
         .ok()
         .prints("")
         .says("no unresolved dead letter of the name none\n");
-    sandbox.run("resolve --dead --error-code EXIT_4").ok().prints("job 5: resolved\n").quietly();
+    sandbox
+        .run("resolve --dead --error-code EXIT_4")
+        .ok()
+        .prints("job 5 other [exit 4]: resolved\n")
+        .quietly();
     let rest = sandbox.run("resolve --dead --name bad --note now --json").ok().json_lines();
     assert_eq!(rest.len(), 1, "job 1 keeps its note");
     assert_fields(&rest[0], &json!({"id": 2, "resolution": "now"}));
@@ -97,7 +101,7 @@ fn dead_selects_by_name_and_code_what_is_not_resolved() {
 fn a_retry_takes_it_back_and_the_retry_of_all_passes_it_over() {
     let sandbox = sandbox();
     sandbox.run("resolve 1 --note done").ok();
-    sandbox.run("retry --dead").ok().prints("job 2: pending again, due now\n");
+    sandbox.run("retry --dead").ok().prints("job 2 bad: pending again, due now\n");
     sandbox.run("retry --dead").ok().prints("").says("there is no unresolved dead letter\n");
     sandbox.run("retry 1").ok();
     assert_fields(&sandbox.job(1), &json!({"state": "pending", "resolved_at": null, "resolution": null}));
@@ -109,9 +113,9 @@ fn a_retry_takes_it_back_and_the_retry_of_all_passes_it_over() {
 #[test]
 fn a_job_that_is_not_dead_is_left_and_named() {
     let sandbox = sandbox();
-    let ran = sandbox.run("resolve 3 1 4").exits(1).prints("job 1: resolved\n");
+    let ran = sandbox.run("resolve 3 1 4").exits(1).prints("job 1 bad: resolved\n");
     ran.says("job 3 is succeeded").says("job 4 is pending");
-    sandbox.run("resolve 9 2").exits(66).prints("job 2: resolved\n").says("no job 9");
+    sandbox.run("resolve 9 2").exits(66).prints("job 2 bad: resolved\n").says("no job 9");
     sandbox.run("resolve").exits(2);
     sandbox.run("resolve 1 -q").ok().prints("").quietly();
     sandbox.run("inspect jobs --resolved").exits(2);

@@ -218,16 +218,16 @@ fn answers_of_cancel_and_retry() {
     let sandbox = many_kinds();
     let ran = sandbox.run("cancel 3 2 1").ok();
     assert_screen(&sandbox, || {
-        insta::assert_snapshot!(ran.stdout, @r"
-        job 3: cancelled
-        job 2: succeeded before, left as it is
-        job 1: dead before, left as it is
+        insta::assert_snapshot!(ran.stdout, @"
+        job 3 later: cancelled
+        job 2 fine: succeeded before, left as it is
+        job 1 push: dead before, left as it is
         ");
     });
     let ran = sandbox.run("retry 1 2 4 9").exits(66);
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(format!("{}---\n{}", ran.stdout, ran.stderr), @"
-        job 1: pending again, due [AGO]
+        job 1 push: pending again, due [AGO]
         ---
         runner: job 2 is succeeded; only dead and cancelled jobs are put back
         runner: job 4 is declared retryable = false; runner retry 4 --force runs it again

@@ -31,15 +31,15 @@ fn a_narrow_table_keeps_what_tells_the_rows_apart() {
     let ran = look(&sandbox, "inspect jobs --color never", 40).ok();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @"
-        id  name  state  runs  when
-         6  a-n…job  dead  1/1  [AGO]
-         5  fine  cancelled  0/3  [AGO]
-         4  once  dead  1/1  [AGO]
-         3  later  scheduled  0/3  in [DURATION]
-         2  fine  succeeded  1/3  [AGO]
-         1  push  dead  2/2  [AGO]
-        left out: queue, what; a wider terminal
-        or --json shows them
+        id name  state  runs when
+         6 a-nam…a-job dead  1/1 [AGO]
+         5 fine  cancelled  0/3 [AGO]
+         4 once  dead  1/1 [AGO]
+         3 later  scheduled  0/3 in [DURATION]
+         2 fine  succeeded  1/3 [AGO]
+         1 push  dead  2/2 [AGO]
+        left out: label, queue, what; a wider
+        terminal or --json shows them
         ");
     });
     // How long ago it was has its own width, and so have the columns.

@@ -48,8 +48,8 @@ fn the_exit_status_is_that_of_the_last_attempt() {
     sandbox.run("enqueue --wait odd").exits(1);
     sandbox.run("enqueue --wait -- no-such-program").exits(127);
     sandbox.run("enqueue --wait -- ./not-executable").exits(126);
-    sandbox.run("wait 1").exits(3).shows("job 1 exit: dead, EXIT_3");
-    sandbox.run("wait 1 -q").exits(3).shows("job 1 exit: dead, EXIT_3");
+    sandbox.run("wait 1").exits(3).shows("job 1 exit [exit 3]: dead, EXIT_3");
+    sandbox.run("wait 1 -q").exits(3).shows("job 1 exit [exit 3]: dead, EXIT_3");
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn a_worker_claims_only_what_a_free_slot_starts() {
     sandbox.until_logged(1);
     let counts = sandbox.run("inspect --json").ok().json()["counts"].clone();
     assert_fields(&counts, &json!({"running": 1, "ready": 3}));
-    sandbox.run("cancel 2").ok().prints("job 2: cancelled\n");
+    sandbox.run("cancel 2").ok().prints("job 2 short: cancelled\n");
     // An idle worker gets the other two, and the busy one goes on.
     sandbox.run("work -j1 --max-jobs 2").ok();
     assert_eq!(sandbox.log(), ["long", "short", "short"]);
@@ -328,7 +328,7 @@ fn a_quiet_worker_tells_deaths_and_nothing_else() {
     let mut lines: Vec<&str> = said.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines.len(), 2, "{said}");
-    assert!(lines[0].starts_with("runner: job 2 exit: dead after "), "{said}");
+    assert!(lines[0].starts_with("runner: job 2 exit [exit 3]: dead after "), "{said}");
     assert!(lines[0].contains("EXIT_3"), "{said}");
     assert!(lines[1].starts_with("runner: job 3 true: dead, it expired"), "{said}");
 }

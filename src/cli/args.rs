@@ -72,14 +72,12 @@ pub enum Verb {
     #[command(after_help = help::WAIT)]
     Wait(Wait),
     /// Cancel jobs: a pending one at once; a running one is asked to end
-    #[command(
-        after_help = "Examples:\n  runner cancel 7 8 9\n  runner cancel nightly-backup    its newest job"
-    )]
-    Cancel(Jobs),
+    #[command(after_help = help::CANCEL, override_usage = help::CANCEL_USAGE)]
+    Cancel(Cancel),
     /// Put dead or cancelled jobs back, with a fresh budget of attempts
     #[command(after_help = help::RETRY, override_usage = help::RETRY_USAGE)]
     Retry(Retry),
-    /// Mark dead letters as dealt with: they stay in the history and need no more attention
+    /// Mark dead letters as dealt with: they stay in the history
     #[command(after_help = help::RESOLVE, override_usage = help::RESOLVE_USAGE)]
     Resolve(Resolve),
     /// Check a job file, and show each job's retry policy and delays
@@ -209,6 +207,9 @@ pub struct Inspect {
     /// Only in this queue
     #[arg(long)]
     pub queue: Option<String>,
+    /// Only jobs with this label; '' for those without one
+    #[arg(long, value_name = "TEXT", value_parser = values::selected_label)]
+    pub label: Option<String>,
     /// Only with this error code
     #[arg(long, value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
@@ -257,19 +258,31 @@ pub struct Logs {
     pub lines: Option<usize>,
 }
 
-/// The jobs of a verb that takes nothing else.
 #[derive(Debug, Args)]
-pub struct Jobs {
+pub struct Cancel {
     /// Jobs; a name stands for the newest job of that name
-    #[arg(value_name = "ID|NAME", required = true, value_parser = JobRef::parse)]
+    #[arg(value_name = "ID|NAME", required_unless_present_any = ["name", "label", "queue"], value_parser = JobRef::parse)]
     pub jobs: Vec<JobRef>,
+    /// All unfinished jobs of this name
+    #[arg(long, conflicts_with = "jobs")]
+    pub name: Option<String>,
+    /// All unfinished jobs with this label; '' for those without one
+    #[arg(long, conflicts_with = "jobs", value_name = "TEXT", value_parser = values::selected_label)]
+    pub label: Option<String>,
+    /// All unfinished jobs of this queue
+    #[arg(long, conflicts_with = "jobs")]
+    pub queue: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Wait {
-    #[command(flatten)]
-    pub which: Jobs,
-    /// Wait no longer than this; then exit 75, and the jobs go on
+    /// Jobs; a name stands for the newest job of that name
+    #[arg(value_name = "ID|NAME", required_unless_present = "label", value_parser = JobRef::parse)]
+    pub jobs: Vec<JobRef>,
+    /// All jobs with this label, but for resolved ones
+    #[arg(long, value_name = "TEXT", conflicts_with = "jobs", value_parser = values::selected_label)]
+    pub label: Option<String>,
+    /// Wait no longer; then exit 75, and the jobs go on
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub wait_timeout: Option<Millis>,
 }
@@ -289,6 +302,9 @@ pub struct Selection {
     /// With --dead: only with this error code
     #[arg(long, requires = "dead", conflicts_with = "jobs", value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
+    /// With --dead: only with this label
+    #[arg(long, requires = "dead", conflicts_with = "jobs", value_name = "TEXT", value_parser = values::selected_label)]
+    pub label: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -319,6 +335,9 @@ pub struct HowToRetry {
 pub struct Resolve {
     #[command(flatten)]
     pub which: Selection,
+    /// With --dead: only those that a later run made good
+    #[arg(long, requires = "dead", conflicts_with = "jobs")]
+    pub superseded: bool,
     /// A note on how it was dealt with
     #[arg(long, value_name = "TEXT", value_parser = values::nonempty)]
     pub note: Option<String>,

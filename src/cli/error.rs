@@ -8,7 +8,7 @@ use crate::store::{StoreError, Untrusted};
 use crate::text::shell_word;
 
 /// The exit status of a verb. The numbers above 63 come from `sysexits.h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExitStatus(pub u8);
 
 impl ExitStatus {

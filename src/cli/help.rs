@@ -135,6 +135,7 @@ Examples:
   runner inspect 7.2    its second attempt, with output
   runner inspect dead   dead letters by error code
   runner inspect jobs --since today --state retrying
+  runner inspect jobs --name fetch --label eu-west
   runner inspect stats --since 1d
   runner inspect dead --fail-if-any --since 1d
   runner inspect --html > night.html   a page for a browser
@@ -144,20 +145,29 @@ pub const WAIT: &str = "\
 Examples:
   runner wait 7       exits as the job did
   runner wait 7 8 9   0 if all succeeded, else 1
-  runner wait push    the newest job named push
-  runner wait 7 --wait-timeout 1h
+  runner wait push --wait-timeout 1h   the newest push
+  runner wait --label 'release 1.4'
   runner wait 7 --json | jq .result
 
-Exit status for a single job that did not succeed: its last attempt's own; 128 \
-and the number of a signal; 124 after a timeout; 127 or 126 if the command could \
-not be started; else 1. Ctrl-C ends the waiting (130), and the job goes on.";
+Exit status for a single job that failed: its last attempt's own; 128 and the \
+number of a signal; 124 after a timeout; 127 or 126 if it could not be started; \
+else 1. Ctrl-C ends the waiting (130), and the job goes on.";
+
+pub const CANCEL_USAGE: &str = "runner cancel [OPTIONS] <ID|NAME>...
+       runner cancel [OPTIONS] --name N --label L --queue Q";
+
+pub const CANCEL: &str = "\
+Examples:
+  runner cancel 7 8 9
+  runner cancel push         the newest job named push
+  runner cancel --name push  every unfinished job named push
+  runner cancel --queue net --label eu-west";
 
 pub const RETRY_USAGE: &str = "runner retry [OPTIONS] <ID|NAME>...
        runner retry [OPTIONS] --dead";
 
 pub const RETRY: &str = "\
 Examples:
-  runner retry 7
   runner retry --dead --error-code CURL_TIMEOUT --dry-run
   runner retry 7 --redefine   with its definition of today";
 
@@ -166,11 +176,10 @@ pub const RESOLVE_USAGE: &str = "runner resolve [OPTIONS] <ID|NAME>...
 
 pub const RESOLVE: &str = "\
 Examples:
-  runner resolve 7
   runner resolve 7 8 --note 'the server was replaced'
   runner resolve --dead --error-code CURL_TIMEOUT
-  runner inspect dead --resolved   lists them
-  runner retry 7                   puts job 7 back";
+  runner resolve --dead --superseded   a later run succeeded
+  runner inspect dead --resolved   lists them";
 
 pub const LIMIT: &str = "\
 Examples:
@@ -202,6 +211,7 @@ pub const ENQUEUE: &str = "\
 Examples:
   runner enqueue nightly-backup
   runner enqueue report --in 10m -- --month 2026-11
+  runner enqueue fetch --label eu-west -- https://eu.example
   runner enqueue --max-attempts 5 --backoff 30s -- curl URL
   runner enqueue -c 'pg_dump shop | gzip > shop.sql.gz'
   mysqldump shop | runner enqueue upload --stdin

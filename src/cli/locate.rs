@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::args::{Global, Selection};
+use super::args::Global;
 use super::error::{CliError, ExitStatus};
 use super::output::{print_error, warn};
 use super::values::{JobOrAttempt, JobRef};
 use crate::jobfile::{self, Declared, JobFile};
-use crate::model::{ErrorCode, JobState, check_name};
+use crate::model::{JobState, check_name};
 use crate::store::{self, Filter, FilterColumn, JobRow, StateFilter, Store, StoreError, StoreFile};
 use crate::text::{Timestamp, near_names, safe_line};
 use crate::worker;
@@ -107,20 +107,6 @@ pub fn job_ids(
     Ok((ids, exit))
 }
 
-/// The unresolved dead letters that the filters select, oldest first.
-pub fn dead_letters(store: &Store, which: &Selection, now: Timestamp) -> Result<Vec<JobRow>> {
-    let filter = Filter {
-        name: which.name.clone(),
-        error_code: which.error_code.as_ref().map(ToString::to_string),
-        dead_by_time: true,
-        resolved: Some(false),
-        ..Filter::default()
-    };
-    let mut jobs: Vec<JobRow> = store.jobs(&filter, usize::MAX, now)?.collect::<store::Result<_>>()?;
-    jobs.sort_unstable_by_key(|job| job.id);
-    Ok(jobs)
-}
-
 /// The job and the attempt that are meant. A job whose whole name is `NAME.N` wins over attempt N of job NAME.
 pub fn job_or_attempt(store: &Store, what: &JobOrAttempt, now: Timestamp) -> Result<(i64, Option<u32>)> {
     let found = job_id(store, &what.job, Named::Any, now);
@@ -158,19 +144,31 @@ pub fn declared_values(global: &Global, column: FilterColumn) -> Vec<String> {
     }
 }
 
+/// Says that there is no such thing in what this filter selects, and warns of values that no job has.
+pub fn warn_of_nothing(global: &Global, store: &Store, what: &str, filter: &Filter) -> Result<()> {
+    let Filter { name, error_code, label, queue, superseded, .. } = filter;
+    let label = match label.as_deref() {
+        Some("") => Some(" without a label".to_owned()),
+        label => label.map(|label| format!(" with the label {label}")),
+    };
+    let parts = [
+        name.as_ref().map(|name| format!(" of the name {name}")),
+        error_code.as_ref().map(|code| format!(" with the code {code}")),
+        label,
+        queue.as_ref().map(|queue| format!(" in the queue {queue}")),
+        superseded.then(|| " that a later run made good".to_owned()),
+    ];
+    let parts: String = parts.into_iter().flatten().collect();
+    warn(&safe_line(&format!("there is no {what}{parts}")));
+    warn_of_unknown_values(global, store, filter)
+}
+
 /// Warns of each filter whose value no job has, because that is mostly a typing error, and suggests names like it.
-pub fn warn_of_unknown_values(
-    global: &Global,
-    store: &Store,
-    name: Option<&String>,
-    queue: Option<&String>,
-    code: Option<&ErrorCode>,
-) -> Result<()> {
-    let code = code.map(ToString::to_string);
+pub fn warn_of_unknown_values(global: &Global, store: &Store, filter: &Filter) -> Result<()> {
     for (column, value, words) in [
-        (FilterColumn::Name, name, "no job has the name"),
-        (FilterColumn::Queue, queue, "no job is in the queue"),
-        (FilterColumn::ErrorCode, code.as_ref(), "nothing has ended with the code"),
+        (FilterColumn::Name, &filter.name, "no job has the name"),
+        (FilterColumn::Queue, &filter.queue, "no job is in the queue"),
+        (FilterColumn::ErrorCode, &filter.error_code, "nothing has ended with the code"),
     ] {
         let Some(value) = value else { continue };
         let mut known = store.distinct_values(column)?;
@@ -186,6 +184,12 @@ pub fn warn_of_unknown_values(
             near => format!("; did you mean {}?", near.join(" or ")),
         };
         warn(&safe_line(&format!("{words} {value}{suggestion}")));
+    }
+    // There may be a label for each job, so no near one is looked for.
+    if let Some(label) = filter.label.as_ref().filter(|label| !label.is_empty())
+        && !store.knows_label(label)?
+    {
+        warn(&format!("no job has the label {label}"));
     }
     Ok(())
 }
@@ -268,5 +272,5 @@ pub fn not_declared(file: &JobFile, name: &str) -> CliError {
 
 /// A path, safe for a terminal.
 pub fn display(path: &Path) -> String {
-    crate::text::safe_line(&path.display().to_string())
+    safe_line(&path.display().to_string())
 }

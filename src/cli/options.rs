@@ -38,6 +38,10 @@ pub struct JobOptions {
     #[arg(value_parser = OsStringValueParser::new().map(|arg| Bytes::from(arg.as_os_str())))]
     #[serde(deserialize_with = "line::args")]
     pub args: Vec<Bytes>,
+    /// Tells it from other jobs of its name
+    #[arg(long, value_name = "TEXT", value_parser = values::label)]
+    #[serde(deserialize_with = "line::label")]
+    pub label: Option<String>,
     /// The queue it waits in
     #[arg(long, value_name = "QUEUE", value_parser = values::name)]
     #[serde(deserialize_with = "line::name")]
@@ -191,6 +195,7 @@ impl JobOptions {
             name: _,
             command: _,
             args: _,
+            label: _,
             delay: _,
             at: _,
             on_conflict: _,
@@ -226,6 +231,7 @@ impl JobOptions {
     pub fn definition_part(&self) -> Self {
         Self {
             args: Vec::new(),
+            label: None,
             delay: None,
             at: None,
             on_conflict: None,
@@ -272,6 +278,7 @@ mod line {
     readers! {
         name(String) -> Option<String>: |text| values::name(&text);
         key(String) -> Option<String>: |text| values::key(&text);
+        label(String) -> Option<String>: |text| values::label(&text);
         command(TextOrTexts) -> Option<Command>: |command| match command {
             TextOrTexts::One(line) => Ok(Command::Shell(bytes(line)?)),
             TextOrTexts::Many(words) => Ok(Command::Argv(all_bytes(words)?)),

@@ -117,13 +117,14 @@ impl<'a> Planner<'a> {
             args,
             run_at: options.iter().find_map(|layer| layer.run_at(self.now)),
             idempotency_key: options.iter().find_map(|layer| layer.idempotency_key.clone()),
+            label: options.iter().find_map(|layer| layer.label.clone()),
             on_conflict: options.iter().find_map(|layer| layer.on_conflict).unwrap_or_default(),
             dependencies: dependencies(options)?,
             ..NewJob::new(definition)
         })
     }
 
-    /// A job to replace this one: the definition of the job file, with the arguments and keys of the old job. A unique
+    /// A job to replace this one: the definition of the job file, with the arguments, the label and the keys of the old job. A unique
     /// key that the job file declares wins over the old one. None if the file does not declare the job.
     pub fn replacement(&self, old: &JobRow) -> Result<Option<NewJob>> {
         let name = &old.definition.name;
@@ -133,6 +134,7 @@ impl<'a> Planner<'a> {
         let options = JobOptions {
             name: Some(name.clone()),
             args: old.args.clone(),
+            label: old.label.clone(),
             idempotency_key: old.idempotency_key.clone(),
             ..JobOptions::default()
         };

@@ -22,6 +22,16 @@ pub fn key(text: &str) -> Result<String, String> {
     model::check_key(text).map(|()| text.to_owned())
 }
 
+/// A label.
+pub fn label(text: &str) -> Result<String, String> {
+    model::check_label(text).map(|()| text.to_owned())
+}
+
+/// A label to look for, or nothing for jobs without one.
+pub fn selected_label(text: &str) -> Result<String, String> {
+    if text.is_empty() { Ok(String::new()) } else { label(text) }
+}
+
 pub fn priority(text: &str) -> Result<i32, String> {
     let max = JobDefinition::MAX_PRIORITY;
     text.parse()

@@ -26,6 +26,9 @@ pub enum Event {
         pid: i32,
         #[serde(skip)]
         attempt_in_budget: u32,
+        /// See [`super::JobDefinition::shown_label`].
+        #[serde(skip)]
+        label: Option<String>,
     },
     /// The worker of an attempt died, or the attempt's end came too late to count.
     AttemptLost(UnseenEnd),
@@ -99,6 +102,8 @@ impl Event {
 pub struct RecordedAttempt {
     pub attempt: Attempt,
     pub name: String,
+    /// See [`super::JobDefinition::shown_label`].
+    pub label: Option<String>,
     pub queue: String,
     pub max_attempts: u32,
     /// Because of this end, a dependent has no unmet dependency left.
@@ -132,7 +137,7 @@ impl RecordedAttempt {
             spawn_failure: None,
         };
         let (name, queue) = ("nightly".to_owned(), "default".to_owned());
-        Self { attempt, name, queue, max_attempts: 3, unblocks: false }
+        Self { attempt, name, label: None, queue, max_attempts: 3, unblocks: false }
     }
 }
 
@@ -172,6 +177,9 @@ pub struct UnseenEnd {
     pub job_id: i64,
     /// None where the job may be gone.
     pub name: Option<String>,
+    /// See [`super::JobDefinition::shown_label`].
+    #[serde(skip)]
+    pub label: Option<String>,
     /// The number of the job's last attempt, if it had any.
     pub attempt: Option<u32>,
     /// Always null in JSON: each end has this key, and nobody measured this one.
@@ -189,6 +197,7 @@ impl UnseenEnd {
         Self {
             job_id,
             name: None,
+            label: None,
             attempt: None,
             duration_ms: (),
             error_code,
@@ -198,30 +207,44 @@ impl UnseenEnd {
         }
     }
 
-    /// The job ended while it was pending, after this many attempts.
-    fn pending(job_id: i64, name: String, queue: String, attempts: u32, error_code: &'static str) -> Self {
+    /// The job ended while it was pending.
+    fn pending(job: PendingJob, error_code: &'static str) -> Self {
+        let PendingJob { id, name, label, queue, attempts } = job;
         let attempt = (attempts > 0).then_some(attempts);
-        Self { name: Some(name), queue: Some(queue), attempt, ..Self::new(job_id, error_code) }
+        Self { name: Some(name), label, queue: Some(queue), attempt, ..Self::new(id, error_code) }
     }
 }
 
+/// A job that ended while it was pending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingJob {
+    pub id: i64,
+    pub name: String,
+    /// See [`super::JobDefinition::shown_label`].
+    pub label: Option<String>,
+    pub queue: String,
+    /// The number of its attempts so far.
+    pub attempts: u32,
+}
+
 impl Event {
-    /// A pending job expired after this many attempts.
-    pub fn expired(job_id: i64, name: String, queue: String, attempts: u32) -> Self {
-        let end = UnseenEnd::pending(job_id, name, queue, attempts, EXPIRED);
+    /// A pending job expired.
+    pub fn expired(job: PendingJob) -> Self {
+        let end = UnseenEnd::pending(job, EXPIRED);
         Self::JobExpired(UnseenEnd { dead_reason: Some(DeadReason::Expired), ..end })
     }
 
-    /// A job was cancelled between its claim and its start, after this many attempts.
-    pub fn cancelled(job_id: i64, name: String, queue: String, attempts: u32) -> Self {
-        Self::JobCancelled(UnseenEnd::pending(job_id, name, queue, attempts, CANCELLED))
+    /// A job was cancelled between its claim and its start.
+    pub fn cancelled(job: PendingJob) -> Self {
+        Self::JobCancelled(UnseenEnd::pending(job, CANCELLED))
     }
 
     /// The worker of this attempt died. What was decided about the job is an event of its own.
     pub fn lost(recorded: &RecordedAttempt) -> Self {
-        let RecordedAttempt { attempt, name, queue, .. } = recorded;
+        let RecordedAttempt { attempt, name, label, queue, .. } = recorded;
         Self::AttemptLost(UnseenEnd {
             name: Some(name.clone()),
+            label: label.clone(),
             attempt: Some(attempt.number),
             message: Some(attempt.message.clone().unwrap_or_default()),
             queue: Some(queue.clone()),

@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{DependencyKind, EnvFile, ExitRules, RetryPolicy};
-use crate::text::{Millis, is_safe};
+use crate::text::{Millis, cut_middle, is_safe, safe_line, shell_word};
 
 /// The variables that runner itself sets for every attempt.
 const OWNED_VARIABLES: [&str; 13] = [
@@ -173,6 +173,33 @@ impl JobDefinition {
     pub fn without_columns(&self) -> Self {
         Self { queue: default_queue(), priority: 0, unique_key: None, ..self.clone() }
     }
+
+    /// What tells a job from others of its name on a screen: its label, else its arguments as a person would type them, else,
+    /// because the name of an ad hoc job is only that of its program, what that program was given. Safe for a terminal.
+    pub fn shown_label(&self, label: Option<&str>, args: &[Bytes]) -> Option<String> {
+        if let Some(label) = label {
+            return Some(label.to_owned());
+        }
+        let (line, words) = match &self.command {
+            _ if !self.ad_hoc => (None, [].as_slice()),
+            Command::Shell(line) => (Some(line.to_text()), [].as_slice()),
+            Command::Argv(words) => (None, words.get(1..).unwrap_or_default()),
+        };
+        let words = words.iter().chain(args).map(|word| shell_word(&word.to_text()));
+        let typed: Vec<String> = line.into_iter().chain(words).collect();
+        let typed = cut_middle(&safe_line(typed.join(" ").trim()), MAX_LABEL_CHARS);
+        (!typed.is_empty()).then_some(typed)
+    }
+}
+
+/// The name of a job with what [`JobDefinition::shown_label`] gives: `fetch [eu-west]`.
+pub fn job_title(name: &str, shown_label: Option<&str>) -> String {
+    /// Lines stay readable with this many columns of a label.
+    const COLUMNS: usize = 40;
+    match shown_label {
+        None => name.to_owned(),
+        Some(label) => format!("{name} [{}]", cut_middle(label, COLUMNS)),
+    }
 }
 
 fn default_queue() -> String {
@@ -202,13 +229,29 @@ pub fn check_name(name: &str) -> Result<(), String> {
 
 /// Checks a unique or idempotency key: a line of text in which nothing hides. The error says what is wrong.
 pub fn check_key(key: &str) -> Result<(), String> {
-    if key.trim().is_empty() {
-        return Err("a key must not be empty".to_owned());
+    check_line("key", key)
+}
+
+/// Checks a label: a line of 1 to 200 characters in which nothing hides. The error says what is wrong.
+pub fn check_label(label: &str) -> Result<(), String> {
+    check_line("label", label)?;
+    match label.chars().count() {
+        0..=MAX_LABEL_CHARS => Ok(()),
+        length => Err(format!("a label has at most {MAX_LABEL_CHARS} characters, and this one has {length}")),
+    }
+}
+
+/// The longest label; the schema of the database refuses more.
+const MAX_LABEL_CHARS: usize = 200;
+
+fn check_line(what: &str, text: &str) -> Result<(), String> {
+    if text.trim().is_empty() {
+        return Err(format!("a {what} must not be empty"));
     }
     let refused = |c: char| !is_safe(c) || matches!(c, '\u{200c}' | '\u{200d}');
-    if key.contains(refused) {
+    if text.contains(refused) {
         return Err(format!(
-            "{key:?} is not a key: control characters and invisible ones may not stand in a key"
+            "{text:?} is not a {what}: control characters and invisible ones may not stand in a {what}"
         ));
     }
     Ok(())
@@ -339,13 +382,33 @@ mod tests {
             assert!(check_key(good).is_ok(), "{good}");
         }
         for bad in ["", " ", "a\n", "\u{1b}[2J", "a\u{200d}b", "a\u{200c}b", "a\u{202e}b", "\u{feff}k"] {
-            let why = check_key(bad).unwrap_err();
-            assert!(why.is_ascii(), "{why}");
+            for why in [check_key(bad), check_label(bad)] {
+                let why = why.unwrap_err();
+                assert!(why.is_ascii(), "{why}");
+            }
         }
         assert!(check_worker_id("0123456789abcdef").is_ok());
         for bad in ["", "../../../../etc/x", "0123456789abcdeF", "0123456789abcde", "0123456789abcdef0"] {
             assert!(check_worker_id(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn labels_are_short_and_stand_in_for_by_arguments() {
+        assert!(check_label(&"é".repeat(200)).is_ok());
+        assert!(check_label(&"é".repeat(201)).unwrap_err().contains("at most 200"));
+        let mut job = JobDefinition::new("job", Command::Argv(vec!["curl".into(), "-f".into()]), "/".into());
+        let args = [Bytes::from("a b"), "\u{1b}[2J".into()];
+        let shown = |job: &JobDefinition, label, args: &[Bytes]| {
+            job_title("job", job.shown_label(label, args).as_deref())
+        };
+        assert_eq!(shown(&job, Some("one"), &args), "job [one]");
+        assert_eq!(shown(&job, None, &args), "job ['a b' '\\e[2J']");
+        assert_eq!(shown(&job, None, &[]), "job");
+        job.ad_hoc = true;
+        assert_eq!(shown(&job, None, &args), "job [-f 'a b' '\\e[2J']");
+        job.command = Command::Shell(format!("echo {} done", "x".repeat(999)).as_str().into());
+        assert_eq!(shown(&job, None, &[]), "job [echo xxxxxxxxxxxxxxx…xxxxxxxxxxxxxx done]");
     }
 
     #[test]

@@ -31,10 +31,10 @@ pub use error_code::{
     CANCELLED, CodePattern, EXPIRED, ErrorCode, ExitCodes, ExitEntry, ExitKey, INTERRUPTED,
     LISTABLE_RESERVED, RESERVED, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED,
 };
-pub use event::{Event, RecordedAttempt, UnseenEnd};
+pub use event::{Event, PendingJob, RecordedAttempt, UnseenEnd};
 pub use job::{
-    Bytes, Chain, Command, JobDefinition, Link, MAX_ARG_STRLEN, check_key, check_name, check_variable,
-    check_worker_id,
+    Bytes, Chain, Command, JobDefinition, Link, MAX_ARG_STRLEN, check_key, check_label, check_name,
+    check_variable, check_worker_id, job_title,
 };
 pub use limits::{Limits, Rate};
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};

@@ -5,7 +5,9 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::Reporter;
-use crate::model::{Attempt, DeadReason, Event, JobState, RecordedAttempt, decision_text};
+use crate::model::{
+    Attempt, DeadReason, Event, JobState, RecordedAttempt, UnseenEnd, decision_text, job_title,
+};
 use crate::text::{Timestamp, counted, human_duration, local_time, rfc3339, safe_json, safe_line};
 
 /// Writes a line of words for each event.
@@ -66,27 +68,26 @@ pub(super) fn words(event: &Event) -> Option<String> {
             let queues = queues.as_ref().map_or_else(|| "every queue".to_owned(), |names| names.join(", "));
             format!("worker {worker_id} started: {}, {queues}, {}", counted(*slots, "slot"), safe_line(db))
         }
-        Event::JobStarted { job_id, name, attempt, max_attempts, attempt_in_budget, pid } => {
+        Event::JobStarted { job_id, name, label, attempt, max_attempts, attempt_in_budget, pid } => {
+            let title = job_title(name, label.as_deref());
             let number =
                 if attempt == attempt_in_budget { String::new() } else { format!(" (number {attempt})") };
             format!(
-                "job {job_id} {name}: attempt {attempt_in_budget} of {max_attempts}{number} started, pid {pid}"
+                "job {job_id} {title}: attempt {attempt_in_budget} of {max_attempts}{number} started, pid {pid}"
             )
         }
         Event::AttemptEnded(ended) => ended_words(ended),
         Event::AttemptLost(end) => {
-            let name = end.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+            let title = if end.name.is_some() { format!(" {}", title_of(end)) } else { String::new() };
             let (attempt, message) =
                 (end.attempt.unwrap_or_default(), end.message.as_deref().unwrap_or_default());
-            format!("job {}{name}: attempt {attempt} lost: {message}", end.job_id)
+            format!("job {}{title}: attempt {attempt} lost: {message}", end.job_id)
         }
         Event::JobExpired(end) => {
-            let name = end.name.as_deref().unwrap_or_default();
-            format!("job {} {name}: dead, {}", end.job_id, DeadReason::Expired.because())
+            format!("job {} {}: dead, {}", end.job_id, title_of(end), DeadReason::Expired.because())
         }
         Event::JobCancelled(end) => {
-            let name = end.name.as_deref().unwrap_or_default();
-            format!("job {} {name}: cancelled before it started", end.job_id)
+            format!("job {} {}: cancelled before it started", end.job_id, title_of(end))
         }
         Event::ScheduleFired { job_id, name, scheduled_for } => {
             format!("job {job_id} {name}: enqueued by its schedule for {}", local_time(*scheduled_for))
@@ -106,8 +107,13 @@ pub(super) fn words(event: &Event) -> Option<String> {
     Some(safe_line(&words))
 }
 
+fn title_of(end: &UnseenEnd) -> String {
+    job_title(end.name.as_deref().unwrap_or_default(), end.label.as_deref())
+}
+
 fn ended_words(ended: &RecordedAttempt) -> String {
-    let RecordedAttempt { attempt, name, max_attempts, .. } = ended;
+    let RecordedAttempt { attempt, name, label, max_attempts, .. } = ended;
+    let title = job_title(name, label.as_deref());
     let Attempt { job_id, duration, message, next_state, .. } = attempt;
     let after = duration.map(|span| format!(" after {}", human_duration(span))).unwrap_or_default();
     let message = message.as_ref().map(|text| format!(" ({})", safe_line(text))).unwrap_or_default();
@@ -118,7 +124,7 @@ fn ended_words(ended: &RecordedAttempt) -> String {
         JobState::Cancelled => format!("cancelled{after}"),
         JobState::Pending | JobState::Running => decision,
     };
-    format!("job {job_id} {name}: {outcome}{message}")
+    format!("job {job_id} {title}: {outcome}{message}")
 }
 
 /// The prefix of a line for the journal, `sd-daemon(3)`: 3 error, 4 warning, 5 notice, 6 information.
@@ -176,6 +182,7 @@ mod tests {
     use std::io;
 
     use super::*;
+    use crate::model::PendingJob;
 
     /// Keeps each write apart.
     #[derive(Default)]
@@ -206,7 +213,9 @@ mod tests {
     fn events_as_json() {
         let name = || "nightly".to_owned();
         let ended = |next_state| Event::AttemptEnded(RecordedAttempt::example(next_state).into());
-        let queue = || "default".to_owned();
+        let queue = "default".to_owned();
+        let pending =
+            |attempts| PendingJob { id: 7, name: name(), label: None, queue: queue.clone(), attempts };
         let told = [
             (
                 Event::WorkerStarted {
@@ -225,6 +234,7 @@ mod tests {
                     max_attempts: 3,
                     pid: 9,
                     attempt_in_budget: 1,
+                    label: Some("eu".to_owned()),
                 },
                 r#""job_started","job_id":7,"name":"nightly","attempt":4,"max_attempts":3,"pid":9"#,
             ),
@@ -241,11 +251,11 @@ mod tests {
                 r#""attempt_lost","job_id":7,"name":null,"attempt":4,"duration_ms":null,"error_code":"WORKER_CRASHED","message":"its end came too late: another worker had dealt with it""#,
             ),
             (
-                Event::expired(7, name(), queue(), 0),
+                Event::expired(pending(0)),
                 r#""job_dead","job_id":7,"name":"nightly","attempt":null,"duration_ms":null,"error_code":"EXPIRED","message":null,"dead_reason":"expired""#,
             ),
             (
-                Event::cancelled(7, name(), queue(), 2),
+                Event::cancelled(pending(2)),
                 r#""job_cancelled","job_id":7,"name":"nightly","attempt":2,"duration_ms":null,"error_code":"CANCELLED","message":null"#,
             ),
             (

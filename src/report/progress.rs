@@ -9,7 +9,7 @@ use console::Term;
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use super::{Reporter, log};
-use crate::model::{Event, JobState};
+use crate::model::{Event, JobState, job_title};
 use crate::text::{Millis, Timestamp, hanging_indent, human_duration};
 
 /// Running jobs beyond this many are not shown one by one: they would push the log off a small screen.
@@ -80,10 +80,11 @@ impl Reporter for ProgressLog {
                 self.worker_id.clone_from(worker_id);
                 self.total.enable_steady_tick(CLOCK_TICK);
             }
-            Event::JobStarted { job_id, name, max_attempts, attempt_in_budget, .. } => {
+            Event::JobStarted { job_id, name, label, max_attempts, attempt_in_budget, .. } => {
+                let title = job_title(name, label.as_deref());
                 self.add_spinner(
                     *job_id,
-                    format!("job {job_id}, attempt {attempt_in_budget} of {max_attempts}: {name}"),
+                    format!("job {job_id}, attempt {attempt_in_budget} of {max_attempts}: {title}"),
                 );
             }
             Event::AttemptEnded(ended) => {

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
+use super::definition;
 use super::error::Result;
 use super::filter::{Conditions, Filter};
 use super::open::Store;
-use super::row::{all, each, from_row, json, maybe};
+use super::row::{all, each, from_row, maybe};
 use crate::model::{Attempt, JobDefinition, JobState, Outcome, Status};
 use crate::text::{Millis, Timestamp};
 
@@ -22,6 +23,8 @@ pub struct AttemptRow {
     pub attempt: Attempt,
     /// The name of the job.
     pub name: String,
+    /// See [`JobDefinition::shown_label`].
+    pub label: Option<String>,
     /// The attempts in the budget of the job.
     pub max_attempts: u32,
 }
@@ -157,13 +160,15 @@ impl Store {
     ) -> Result<impl Iterator<Item = Result<AttemptRow>>> {
         let ids = self.autocommit(|tx| find(tx, filter, limit))?;
         let sql = format!(
-            "SELECT {COLUMNS}, j.name, d.definition FROM {TABLES} JOIN jobs AS j ON j.id = a.job_id
+            "SELECT {COLUMNS}, j.label, j.args_nul, j.needs_version, d.definition FROM {TABLES} JOIN jobs AS j ON j.id = a.job_id
              JOIN job_definitions AS d ON d.id = j.definition_id WHERE a.job_id = ?1 AND a.number = ?2"
         );
         let read = move |(job_id, number)| {
             let row = |row: &Row<'_>| {
-                let max_attempts = json::<JobDefinition>(row, "definition")?.policy.max_attempts();
-                Ok(AttemptRow { attempt: read_attempt(row)?, name: row.get("name")?, max_attempts })
+                let definition: JobDefinition = definition::read(row, "definition")?;
+                let (attempt, label) = (read_attempt(row)?, definition::shown_label(row, &definition)?);
+                let max_attempts = definition.policy.max_attempts();
+                Ok(AttemptRow { attempt, name: definition.name, label, max_attempts })
             };
             self.autocommit(|tx| maybe(tx, &sql, params![job_id, number], row)).transpose()
         };
@@ -197,10 +202,11 @@ impl Store {
         let stats = self.walk(filter, now, |attempt| attempts.push(attempt))?;
         let (since, until) = filter.period();
         self.autocommit(|tx| {
-            let params = params![since, filter.name, filter.queue, until];
+            let Filter { name, queue, label, .. } = filter;
+            let params = params![since, name, queue, until, label];
             attempts.extend(all(tx, EXPIRED, params, read_timeline)?);
             attempts.extend(all(tx, RUNNING, params, read_timeline)?);
-            attempts.extend(all(tx, DUE, params![now, filter.name, filter.queue, MAX_DUE], read_timeline)?);
+            attempts.extend(all(tx, DUE, params![now, name, queue, MAX_DUE, label], read_timeline)?);
             Ok((attempts, stats))
         })
     }
@@ -210,15 +216,16 @@ impl Store {
     fn walk(&self, filter: &Filter, now: Timestamp, mut take: impl FnMut(TimelineAttempt)) -> Result<Stats> {
         let mut names: BTreeMap<String, Gathered> = BTreeMap::new();
         let (since, until) = filter.period();
+        let Filter { name, queue, label, .. } = filter;
         // Each statement sees a moment of its own: a transaction over all of them would hold up checkpoints.
         self.autocommit(|tx| {
-            each(tx, ENDED_JOBS, params![since, filter.name, filter.queue, until, now], |row| {
+            each(tx, ENDED_JOBS, params![since, name, queue, until, now, label], |row| {
                 let (state, ended_at, code) =
                     (row.get("state")?, row.get("ended_at")?, row.get("error_code")?);
                 names.entry(row.get("name")?).or_default().add_job(state, ended_at, code);
                 Ok(())
             })?;
-            each(tx, ENDED, params![since, filter.name, filter.queue, until], |row| {
+            each(tx, ENDED, params![since, name, queue, until, label], |row| {
                 let attempt = read_timeline(row)?;
                 names.entry(attempt.name.clone()).or_default().add_attempt(&attempt);
                 take(attempt);
@@ -232,13 +239,19 @@ impl Store {
     }
 }
 
-/// The ids of the attempts that match, the newest first, found by a walk over the index by time.
+/// The ids of the attempts that match, the newest first: by a walk over the index by time, or of all jobs with a label.
 fn find(tx: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(i64, u32)>> {
     let wanted = conditions(filter);
-    let join = if filter.name.is_some() || filter.queue.is_some() { "CROSS JOIN jobs AS j" } else { "" };
+    let tables = if filter.has_label() {
+        "jobs AS j INDEXED BY jobs_by_label CROSS JOIN attempts AS a"
+    } else if is_about_job(filter) {
+        "attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j"
+    } else {
+        "attempts AS a INDEXED BY attempts_by_time"
+    };
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let sql = format!(
-        "SELECT a.job_id, a.number FROM attempts AS a INDEXED BY attempts_by_time {join} WHERE {}
+        "SELECT a.job_id, a.number FROM {tables} WHERE {}
          ORDER BY a.finished_at DESC, a.job_id DESC, a.number DESC LIMIT {limit}",
         wanted.sql
     );
@@ -246,18 +259,23 @@ fn find(tx: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(i64, u32)
     all(tx, &sql, params_from_iter(&wanted.values), read)
 }
 
-/// The whole filter as conditions on `attempts AS a` and, for a name or a queue, `jobs AS j`.
+fn is_about_job(filter: &Filter) -> bool {
+    filter.name.is_some() || filter.queue.is_some() || filter.label.is_some()
+}
+
+/// The whole filter as conditions on `attempts AS a` and, if it is about the job, too, `jobs AS j`.
 fn conditions(filter: &Filter) -> Conditions {
     let mut wanted = Conditions::new(Value::from(0));
     if !filter.outcomes.is_empty() {
         let any: Vec<_> = filter.outcomes.iter().map(|outcome| format!("'{outcome}'")).collect();
         wanted.and_sql(&format!("a.outcome IN ({})", any.join(", ")));
     }
-    if filter.name.is_some() || filter.queue.is_some() {
+    if is_about_job(filter) {
         wanted.and_sql("j.id = a.job_id");
     }
     wanted.and_text("j.name", filter.name.as_ref());
     wanted.and_text("j.queue", filter.queue.as_ref());
+    wanted.and_label("j.label", filter.label.as_ref());
     wanted.and_text("a.error_code", filter.error_code.as_ref());
     wanted.and_period("a.finished_at", filter);
     wanted
@@ -267,12 +285,12 @@ fn conditions(filter: &Filter) -> Conditions {
 const ENDED_JOBS: &str =
     "SELECT name, state, changed_at AS ended_at, error_code FROM jobs INDEXED BY jobs_finished
      WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1 AND changed_at < ?4
-       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)
+       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)
      UNION ALL
      SELECT name, 'dead', max(expires_at, changed_at), 'EXPIRED' FROM jobs INDEXED BY jobs_expiring
      WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?5
        AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
-       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
+       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)";
 
 // The statements of the timeline. Two due times of ended attempts are known: a job keeps its last one, and a retry was due
 // when its delay was over.
@@ -283,27 +301,28 @@ const ENDED: &str = "SELECT a.job_id, a.number, j.name, 'ended' AS stage, a.outc
         a.started_at, a.finished_at, a.duration_ms, a.error_code, a.finished_at + a.delay_ms AS retry_at
     FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
     WHERE a.finished_at >= ?1 AND a.finished_at < ?4 AND (?2 IS NULL OR j.name = ?2) AND (?3 IS NULL OR j.queue = ?3)
+      AND (?5 IS NULL OR coalesce(j.label, '') = ?5)
     ORDER BY a.finished_at";
 
 const EXPIRED: &str = "SELECT id AS job_id, attempts AS number, name, 'expired' AS stage, NULL AS outcome, run_at AS due_at,
         NULL AS started_at, changed_at AS finished_at, NULL AS duration_ms, error_code, NULL AS retry_at
     FROM jobs INDEXED BY jobs_finished
     WHERE state = 'dead' AND changed_at >= ?1 AND changed_at < ?4 AND dead_reason = 'expired' AND error_code = 'EXPIRED'
-      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
+      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5)";
 
 const RUNNING: &str = "SELECT id AS job_id, attempts + 1 AS number, name, 'running' AS stage, NULL AS outcome,
         run_at AS due_at, changed_at AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code,
         NULL AS retry_at
     FROM jobs INDEXED BY jobs_running
     WHERE state = 'running' AND ?1 IS NOT NULL AND changed_at < ?4
-      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
+      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5)";
 
 const DUE: &str =
     "SELECT id AS job_id, attempts + 1 AS number, name, 'due' AS stage, NULL AS outcome, run_at AS due_at,
         NULL AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code, NULL AS retry_at
     FROM jobs INDEXED BY jobs_claimable
     WHERE state = 'pending' AND unmet_dependencies = 0 AND run_at <= ?1 AND coalesce(expires_at > ?1, 1)
-      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) LIMIT ?4";
+      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5) LIMIT ?4";
 
 fn read_timeline(row: &Row<'_>) -> Result<TimelineAttempt> {
     let stage = match row.get_ref("stage")?.as_str()? {

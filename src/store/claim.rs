@@ -32,6 +32,8 @@ pub struct Claim {
     pub expires_at: Option<Timestamp>,
     /// Appended to the command.
     pub args: Vec<Bytes>,
+    /// Tells it from other jobs of its name.
+    pub label: Option<String>,
     /// The standard input of the attempt.
     pub stdin: Option<Vec<u8>>,
     /// The error code of the previous attempt, if that one failed.
@@ -115,7 +117,7 @@ fn take(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<bool> {
 /// Everything that the next attempt of this job needs.
 fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64) -> Result<Claim> {
     let sql =
-        "SELECT j.definition_id, j.queue, j.args_nul, j.attempts, j.attempts_used, j.expires_at, i.stdin, a.error_code,
+        "SELECT j.definition_id, j.queue, j.args_nul, j.label, j.attempts, j.attempts_used, j.expires_at, i.stdin, a.error_code,
                 w.mark, j.scheduled_for, j.scheduled_offset
          FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
          LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
@@ -136,6 +138,7 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
             queue: row.get("queue")?,
             expires_at: row.get("expires_at")?,
             args: unpack_args(args.as_deref()),
+            label: row.get("label")?,
             stdin: row.get("stdin")?,
             last_error_code: row.get("error_code")?,
             last_mark: row.get("mark")?,

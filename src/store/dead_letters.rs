@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Row, params_from_iter};
 
+use super::definition;
 use super::error::Result;
 use super::filter::Filter;
 use super::open::Store;
@@ -29,6 +30,8 @@ pub struct DeadGroup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadRow {
     pub name: String,
+    /// What tells apart the jobs of `ids` (see [`crate::model::JobDefinition::shown_label`]), each once, in their order.
+    pub labels: Vec<String>,
     /// The message of the last attempt, else the last line of its standard error, else of its standard output, made safe.
     pub last_words: String,
     pub jobs: u64,
@@ -39,6 +42,12 @@ pub struct DeadRow {
 }
 
 impl DeadRow {
+    /// The labels in one line: `a, b, …`.
+    pub fn shown_labels(&self) -> String {
+        let more = if self.all_ids().is_none() && self.labels.len() > 1 { ", …" } else { "" };
+        self.labels.join(", ") + more
+    }
+
     /// The job that died last.
     pub fn newest(&self) -> i64 {
         self.ids[0]
@@ -60,8 +69,10 @@ impl Store {
         let columns = ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, a.message,
                        iif(a.message IS NULL, o.stderr, NULL) AS stderr,
                        iif(a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL) AS stdout,
-                       coalesce(j.dead_reason, 'expired') AS dead_reason";
-        let joins = "LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
+                       coalesce(j.dead_reason, 'expired') AS dead_reason,
+                       j.label, j.args_nul, j.needs_version, d.definition";
+        let joins = "JOIN job_definitions AS d ON d.id = j.definition_id
+                     LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
                      LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts";
         self.autocommit(|tx| {
             each(tx, &select(columns, joins, &wanted.sql), params_from_iter(&wanted.values), |row| {
@@ -103,12 +114,15 @@ impl Group {
             found.first_death = died_at;
             if found.ids.len() < MAX_IDS {
                 found.ids.push(id);
+                let label = shown_label(row)?.filter(|label| !found.labels.contains(label));
+                found.labels.extend(label);
             }
         } else if self.rows.len() < limit {
             let (name, last_words) = key.clone();
             self.index.insert(key, self.rows.len());
             self.rows.push(DeadRow {
                 name,
+                labels: shown_label(row)?.into_iter().collect(),
                 last_words,
                 jobs: 1,
                 ids: vec![id],
@@ -118,6 +132,10 @@ impl Group {
         }
         Ok(())
     }
+}
+
+fn shown_label(row: &Row<'_>) -> Result<Option<String>> {
+    definition::shown_label(row, &definition::read(row, "definition")?)
 }
 
 fn last_words(row: &Row<'_>) -> Result<String> {
@@ -133,7 +151,7 @@ fn last_words(row: &Row<'_>) -> Result<String> {
 pub(super) fn select(columns: &str, joins: &str, wanted: &str) -> String {
     let select = |index: &str, is_dead: &str, died_at: &str| {
         format!(
-            "SELECT {died_at} AS time, j.id {columns} FROM jobs AS j INDEXED BY {index} {joins} WHERE {is_dead} AND {wanted}"
+            "SELECT {died_at} AS time, j.id AS id {columns} FROM jobs AS j INDEXED BY {index} {joins} WHERE {is_dead} AND {wanted}"
         )
     };
     let recorded = select("jobs_finished", "j.state = 'dead'", "j.changed_at");

@@ -7,10 +7,10 @@ use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
 
 use super::error::{Result, StoreError};
-use super::insert::NewJob;
-use super::row::{maybe, one, run, value};
+use super::insert::{NewJob, unpack_args};
+use super::row::{from_row, maybe, one, run, value};
 use super::version::{self, Version};
-use crate::model::JobDefinition;
+use crate::model::{JobDefinition, PendingJob};
 
 /// Gives the id of the row with this definition, without what the row of a job has as columns. Adds the row if there is
 /// none.
@@ -47,6 +47,24 @@ pub(super) fn read<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T
         }
         Err(error) => Err(StoreError::InvalidData(format!("{column}: {error}"))),
     }
+}
+
+/// The columns of `jobs`, without an alias, that [`pending_job`] reads.
+pub(super) const PENDING_JOB: &str = "id, name, queue, attempts, label, args_nul, needs_version,
+    (SELECT definition FROM job_definitions AS d WHERE d.id = definition_id) AS definition";
+
+/// Reads a row of [`PENDING_JOB`].
+pub(super) fn pending_job(row: &Row<'_>) -> Result<PendingJob> {
+    let label = shown_label(row, &read(row, "definition")?)?;
+    Ok(from_row!(row, PendingJob { id, name, label: label, queue, attempts }))
+}
+
+/// What tells a job from others of its name (see [`JobDefinition::shown_label`]), of a row with its `label` and
+/// `args_nul`.
+pub(super) fn shown_label(row: &Row<'_>, definition: &JobDefinition) -> Result<Option<String>> {
+    let label: Option<String> = row.get("label")?;
+    let args = unpack_args(row.get_ref("args_nul")?.as_blob_or_null()?);
+    Ok(definition.shown_label(label.as_deref(), &args))
 }
 
 /// A cache of definitions. It never gets stale, because a stored definition does not change and its id is not reused; but a

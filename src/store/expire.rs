@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rusqlite::{Params, Row, params};
 
+use super::definition::{PENDING_JOB, pending_job};
 use super::error::{Result, StoreError};
 use super::insert::{self, NewJob};
 use super::open::{Store, Tx};
@@ -73,17 +74,14 @@ pub(super) fn expire_due(tx: &Tx, until: Timestamp, limit: usize) -> Result<Vec<
 
 /// Records the expiry of the pending jobs that this condition selects.
 fn record(tx: &Tx, condition: &str, values: impl Params) -> Result<Vec<Event>> {
-    let sql = format!("{EXPIRE} AND {condition} RETURNING id, name, queue, attempts");
-    let mut expired = all(tx, &sql, values, |row| {
-        let id = row.get("id")?;
-        Ok((id, Event::expired(id, row.get("name")?, row.get("queue")?, row.get("attempts")?)))
-    })?;
-    expired.sort_unstable_by_key(|(id, _)| *id);
-    for (id, _) in &expired {
-        dependencies::failed(tx, *id)?;
-        enqueue_alert(tx, *id)?;
+    let sql = format!("{EXPIRE} AND {condition} RETURNING {PENDING_JOB}");
+    let mut expired = all(tx, &sql, values, pending_job)?;
+    expired.sort_unstable_by_key(|job| job.id);
+    for job in &expired {
+        dependencies::failed(tx, job.id)?;
+        enqueue_alert(tx, job.id)?;
     }
-    Ok(expired.into_iter().map(|(_, event)| event).collect())
+    Ok(expired.into_iter().map(Event::expired).collect())
 }
 
 /// The longest message, and the most output, that an alert is told. With both, the variables stay far below the 128 KiB that

@@ -4,7 +4,7 @@ use rusqlite::types::Value;
 
 use super::error::Result;
 use super::open::Store;
-use super::row::{all, value};
+use super::row::{all, one, value};
 use crate::model::{JobState, Outcome, Phase};
 use crate::text::Timestamp;
 
@@ -57,6 +57,8 @@ pub struct Filter {
     pub outcomes: Vec<Outcome>,
     pub name: Option<String>,
     pub queue: Option<String>,
+    /// The label; an empty one selects jobs without a label.
+    pub label: Option<String>,
     /// The code that an attempt ended with, or that a job is dead with.
     pub error_code: Option<String>,
     /// The attempt ended, or the job last changed its state, at or after this time.
@@ -67,7 +69,15 @@ pub struct Filter {
     pub dead_by_time: bool,
     /// True: only resolved jobs; false: only others.
     pub resolved: Option<bool>,
+    /// Only dead jobs that a later success of the same task has made good.
+    pub superseded: bool,
 }
+
+/// Whether a later success of the same task has made good the death of `jobs AS j`. The hash finds candidates, and is null
+/// where no other job does the same.
+const SUPERSEDED: &str = "EXISTS (SELECT 1 FROM jobs AS s INDEXED BY jobs_succeeded
+    WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL AND s.task_hash = j.task_hash AND s.changed_at > j.changed_at
+      AND s.name = j.name AND s.label IS j.label AND s.args_nul IS j.args_nul)";
 
 /// A column whose values in use are completed and suggested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +88,12 @@ pub enum FilterColumn {
 }
 
 impl Store {
+    /// Whether any job has this label.
+    pub fn knows_label(&self, label: &str) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_by_label WHERE label = ?1)";
+        self.read(|tx| one(tx, sql, [label], value))
+    }
+
     /// The values in use, each once. This reads all jobs, so it is only for completions and suggestions, not for workers.
     pub fn distinct_values(&self, column: FilterColumn) -> Result<Vec<String>> {
         let sql = match column {
@@ -93,6 +109,11 @@ impl Store {
 }
 
 impl Filter {
+    /// Whether an index leads to the jobs: the one of their label.
+    pub(super) fn has_label(&self) -> bool {
+        self.label.as_ref().is_some_and(|label| !label.is_empty())
+    }
+
     /// The period as two bounds: from the first inclusive to the second exclusive.
     pub(super) fn period(&self) -> (i64, i64) {
         (self.since.map_or(i64::MIN, |at| at.0), self.until.map_or(i64::MAX, |at| at.0))
@@ -110,11 +131,15 @@ impl Filter {
         }
         wanted.and_text("j.name", self.name.as_ref());
         wanted.and_text("j.queue", self.queue.as_ref());
+        wanted.and_label("j.label", self.label.as_ref());
         if let Some(code) = &self.error_code {
             wanted.and("(j.state = 'dead' AND j.error_code = {} OR j.state = 'pending' AND j.expires_at <= ?1 AND {} = 'EXPIRED')", code.clone());
         }
         if let Some(resolved) = self.resolved {
             wanted.and_sql(if resolved { "j.resolved_at IS NOT NULL" } else { "j.resolved_at IS NULL" });
+        }
+        if self.superseded {
+            wanted.and_sql(SUPERSEDED);
         }
         let changed_at =
             "iif(j.state = 'pending' AND j.expires_at <= ?1, max(j.expires_at, j.changed_at), j.changed_at)";
@@ -152,6 +177,14 @@ impl Conditions {
             if let Some(bound) = bound {
                 self.and(&format!("{time} {comparison} {{}}"), bound.0);
             }
+        }
+    }
+
+    /// Selects rows with this label; an empty one selects those without a label.
+    pub(super) fn and_label(&mut self, column: &str, label: Option<&String>) {
+        match label {
+            Some(label) if label.is_empty() => self.and_sql(&format!("{column} IS NULL")),
+            label => self.and_text(column, label),
         }
     }
 

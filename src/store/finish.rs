@@ -4,12 +4,13 @@ use rusqlite::{Connection, params};
 
 use super::definition::DefinitionCache;
 use super::error::{Result, StoreError};
+use super::insert::unpack_args;
 use super::open::Tx;
 use super::row::{from_row, maybe, run};
 use super::{dependencies, expire, outputs, schedules};
 use crate::model::{
-    Attempt, AttemptEnd, Circumstances, Decision, EndCause, JobState, RecordedAttempt, Status, classify,
-    decide,
+    Attempt, AttemptEnd, Bytes, Circumstances, Decision, EndCause, JobState, RecordedAttempt, Status,
+    classify, decide,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -31,6 +32,8 @@ pub struct EndedAttempt {
 struct RunningJob {
     definition_id: i64,
     name: String,
+    label: Option<String>,
+    args: Vec<Bytes>,
     queue: String,
     attempts_used: u32,
     cancel_requested: bool,
@@ -111,13 +114,19 @@ pub(super) fn finish(
         JobState::Dead | JobState::Cancelled => dependencies::failed(tx, attempt.job_id)?,
         JobState::Pending | JobState::Running => false,
     };
-    let max_attempts = definition.policy.max_attempts();
-    Ok(Some(RecordedAttempt { attempt, name: held.name, queue: held.queue, max_attempts, unblocks }))
+    Ok(Some(RecordedAttempt {
+        attempt,
+        name: held.name,
+        label: definition.shown_label(held.label.as_deref(), &held.args),
+        queue: held.queue,
+        max_attempts: definition.policy.max_attempts(),
+        unblocks,
+    }))
 }
 
 /// The fence: the job, if the job still runs exactly this attempt for exactly this worker.
 fn running_job(tx: &Connection, worker: i64, ended: &EndedAttempt) -> Result<Option<RunningJob>> {
-    let sql = "SELECT j.definition_id, j.name, j.queue, j.attempts_used,
+    let sql = "SELECT j.definition_id, j.name, j.label, j.args_nul, j.queue, j.attempts_used,
                       j.cancel_requested_at IS NOT NULL AS cancel_requested, j.expires_at, w.name AS worker_name
                FROM jobs AS j JOIN workers AS w ON w.id = j.worker_id
                WHERE j.id = ?1 AND j.state = 'running' AND j.worker_id = ?2 AND j.attempts = ?3 - 1";
@@ -127,6 +136,8 @@ fn running_job(tx: &Connection, worker: i64, ended: &EndedAttempt) -> Result<Opt
             RunningJob {
                 definition_id,
                 name,
+                label,
+                args: unpack_args(row.get_ref("args_nul")?.as_blob_or_null()?),
                 queue,
                 attempts_used,
                 cancel_requested,

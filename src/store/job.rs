@@ -13,7 +13,7 @@ use super::insert::{Firing, unpack_args};
 use super::limits::{BlockReason, Settings};
 use super::open::Store;
 use super::row::{all, from_row, json, maybe, value};
-use crate::model::{Bytes, DeadReason, EXPIRED, ErrorCode, JobDefinition, JobState, Phase};
+use crate::model::{Bytes, DeadReason, EXPIRED, ErrorCode, JobDefinition, JobState, Phase, job_title};
 use crate::text::Timestamp;
 
 /// A job as it was at one moment. If it had expired by then, it is dead here, even if nobody has recorded that yet.
@@ -116,12 +116,48 @@ impl Store {
         };
         Ok(ids.into_iter().filter_map(read))
     }
+
+    /// The ids of all jobs that match, oldest first.
+    pub fn ids(&self, filter: &Filter, now: Timestamp) -> Result<Vec<i64>> {
+        let mut ids = self.autocommit(|tx| by_id(tx, filter, usize::MAX, now))?;
+        ids.reverse();
+        Ok(ids)
+    }
+
+    /// The ids of the unfinished jobs that match, oldest first. Jobs that have expired are finished, recorded or not.
+    pub fn unfinished_ids(&self, filter: &Filter, now: Timestamp) -> Result<Vec<i64>> {
+        let states = [JobState::Pending, JobState::Running].map(StateFilter::State).to_vec();
+        let filter = Filter { states, ..filter.clone() };
+        if filter.name.is_some() || filter.has_label() {
+            return self.ids(&filter, now);
+        }
+        let wanted = filter.conditions(now);
+        let mut ids = Vec::new();
+        for (index, condition) in UNFINISHED {
+            let sql =
+                format!("SELECT j.id FROM jobs AS j INDEXED BY {index} WHERE {condition} AND {}", wanted.sql);
+            ids.extend(self.autocommit(|tx| all(tx, &sql, params_from_iter(&wanted.values), value::<i64>))?);
+        }
+        ids.sort_unstable();
+        // A job may have moved from one index to another between two reads.
+        ids.dedup();
+        Ok(ids)
+    }
 }
+
+/// The unfinished jobs of each index that has them, as conditions on `jobs AS j`.
+const UNFINISHED: [(&str, &str); 3] = [
+    ("jobs_claimable", "j.state = 'pending' AND j.unmet_dependencies = 0"),
+    ("jobs_blocked", "j.state = 'pending' AND j.unmet_dependencies > 0"),
+    ("jobs_running", "j.state = 'running'"),
+];
 
 /// Finds jobs, the newest first. This walks over all jobs until there are enough, unless an index leads to the wanted ones in
 /// the order of their ids.
 fn by_id(tx: &Connection, filter: &Filter, limit: usize, now: Timestamp) -> Result<Vec<i64>> {
-    let index = if filter.name.is_some() {
+    let index = if filter.has_label() {
+        "INDEXED BY jobs_by_label"
+    } else if filter.name.is_some() {
         "INDEXED BY jobs_by_name"
     } else if filter.states == [StateFilter::State(JobState::Running)] {
         "INDEXED BY jobs_running" // few jobs run, so sorting them is quick
@@ -237,6 +273,16 @@ impl JobRow {
     pub fn set_attempt_start(&mut self, at: Timestamp) {
         self.attempt_started_at = Some(at);
         self.started_at = self.started_at.or(Some(at));
+    }
+
+    /// The name, and what tells the job from others of its name: `fetch [eu-west]`.
+    pub fn title(&self) -> String {
+        job_title(&self.definition.name, self.shown_label().as_deref())
+    }
+
+    /// See [`JobDefinition::shown_label`].
+    pub fn shown_label(&self) -> Option<String> {
+        self.definition.shown_label(self.label.as_deref(), &self.args)
     }
 
     /// When the job ended; none before.

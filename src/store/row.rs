@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::{Result, StoreError};
 use crate::model::{
-    DeadReason, DependencyKind, ErrorCode, JobState, Missed, Outcome, Rate, SpawnFailure, check_key,
+    DeadReason, DependencyKind, ErrorCode, JobState, Missed, Outcome, Rate, SpawnFailure, check_key, check_label,
     check_name, check_worker_id,
 };
 use crate::text::{Millis, Timestamp};
@@ -76,6 +76,7 @@ fn checks(statement: &Statement<'_>) -> Vec<ColumnCheck> {
         match statement.column_name(index).unwrap_or_default() {
             "name" | "queue" => checks.push((index, check_name)),
             "unique_key" | "idempotency_key" => checks.push((index, check_key)),
+            "label" => checks.push((index, check_label)),
             "error_code" | "last_error_code" => {
                 checks.push((index, |text| ErrorCode::parse(text).map(|_| ())));
             }

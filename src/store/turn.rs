@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::backlog::{self, Backlog, PendingWork};
 use super::claim::{self, Claim};
-use super::definition::DefinitionCache;
+use super::definition::{DefinitionCache, PENDING_JOB, pending_job};
 use super::dependencies;
 use super::error::{Result, StoreError};
 use super::expire;
@@ -96,14 +96,15 @@ impl Store {
 ///
 /// If somebody has cancelled the job since its claim, it is cancelled instead, and this returns the event of that.
 pub(super) fn release_claim(tx: &Tx, worker: i64, job_id: i64) -> Result<Option<Event>> {
-    let sql =
+    let sql = format!(
         "UPDATE jobs SET state = iif(cancel_requested_at IS NULL, 'pending', 'cancelled'), worker_id = NULL,
                                run_at = min(run_at, ?3),
                                changed_at = iif(cancel_requested_at IS NULL, min(run_at, ?3), ?3)
                WHERE id = ?1 AND state = 'running' AND worker_id = ?2
-               RETURNING state = 'cancelled' AS is_cancelled, name, queue, attempts";
-    let released = maybe(tx, sql, params![job_id, worker, tx.now], |row| {
-        let event = Event::cancelled(job_id, row.get("name")?, row.get("queue")?, row.get("attempts")?);
+               RETURNING state = 'cancelled' AS is_cancelled, {PENDING_JOB}"
+    );
+    let released = maybe(tx, &sql, params![job_id, worker, tx.now], |row| {
+        let event = Event::cancelled(pending_job(row)?);
         Ok(row.get::<_, bool>("is_cancelled")?.then_some(event))
     })?;
     if released.as_ref().is_some_and(Option::is_some) {

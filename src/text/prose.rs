@@ -120,6 +120,40 @@ pub fn safe_json(json: String) -> String {
     safe
 }
 
+/// The text if it takes at most this many columns, else its beginning and a mark.
+pub fn cut_end(text: &str, width: usize) -> String {
+    if measure_text_width(text) <= width {
+        return text.to_owned();
+    }
+    match width.checked_sub(1) {
+        Some(rest) => first_columns(text.chars(), rest) + "…",
+        None => String::new(),
+    }
+}
+
+/// The text if it takes at most this many columns, else its beginning, a mark, and its end.
+pub fn cut_middle(text: &str, width: usize) -> String {
+    if measure_text_width(text) <= width || width < 3 {
+        return cut_end(text, width);
+    }
+    let end: String = first_columns(text.chars().rev(), (width - 1) / 2).chars().rev().collect();
+    first_columns(text.chars(), width - 1 - measure_text_width(&end)) + "…" + &end
+}
+
+/// The first characters, as many as fit in this many columns.
+fn first_columns(chars: impl Iterator<Item = char>, width: usize) -> String {
+    let mut kept = String::new();
+    for c in chars {
+        kept.push(c);
+        // The whole text is measured, because a character may change the width of the one before it.
+        if measure_text_width(&kept) > width {
+            kept.pop();
+            break;
+        }
+    }
+    kept
+}
+
 /// The names that are like `word`, the most alike first, each once, at most three.
 pub fn near_names<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
     let word = snake_case(word);
@@ -208,6 +242,19 @@ mod tests {
         }
         let family = "\u{1f468}\u{200d}\u{1f469}";
         assert_eq!(safe_line(family), family);
+    }
+
+    #[test]
+    fn text_is_cut_by_the_columns_that_it_takes() {
+        assert_eq!(cut_end("abc", 3), "abc");
+        assert_eq!(cut_end("abcd", 3), "ab…");
+        assert_eq!(cut_end("漢字漢字", 5), "漢字…");
+        assert_eq!(cut_end("abcd", 0), "");
+        let hearts = cut_end(&"\u{2764}\u{fe0f}".repeat(60), 30);
+        assert!(measure_text_width(&hearts) <= 30, "{}", measure_text_width(&hearts));
+        assert_eq!(cut_middle("nightly-backup", 14), "nightly-backup");
+        assert_eq!(cut_middle("nightly-backup", 9), "nigh…ckup");
+        assert_eq!(cut_middle("nightly-backup", 8), "nigh…kup");
     }
 
     #[test]

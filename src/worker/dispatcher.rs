@@ -309,6 +309,7 @@ impl Dispatcher<'_> {
                         attempt: claim.number,
                         max_attempts: claim.definition.policy.max_attempts(),
                         attempt_in_budget: claim.attempt_in_budget,
+                        label: claim.definition.shown_label(claim.label.as_deref(), &claim.args),
                         pid,
                     };
                     self.report(&started);
@@ -496,13 +497,14 @@ impl Changes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{JobState, RecordedAttempt};
+    use crate::model::{JobState, PendingJob, RecordedAttempt};
 
     #[test]
     fn only_a_turn_that_others_may_wait_for_wakes_them() {
         let ended = |next_state| Event::AttemptEnded(RecordedAttempt::example(next_state).into());
         let unblocking = RecordedAttempt { unblocks: true, ..RecordedAttempt::example(JobState::Succeeded) };
         let name = || "a".to_owned();
+        let pending = || PendingJob { id: 1, name: name(), label: None, queue: name(), attempts: 0 };
         let fired = Event::ScheduleFired { job_id: 1, name: name(), scheduled_for: Timestamp(0) };
         let skipped = Event::ScheduleSkipped { job_id: (), name: name(), scheduled_for: Timestamp(0) };
         // What happened, and whether others are woken by a worker that still runs something, and by an idle one.
@@ -513,14 +515,10 @@ mod tests {
             ("a retry", ended(JobState::Pending), [true, true]),
             ("a death, whose alert may be pending now", ended(JobState::Dead), [true, true]),
             ("a success that a dependent waited for", Event::AttemptEnded(unblocking.into()), [true, true]),
-            ("an expiry, whose alert may be pending now", Event::expired(1, name(), name(), 0), [true, true]),
+            ("an expiry, whose alert may be pending now", Event::expired(pending()), [true, true]),
             ("a schedule fired", fired, [true, true]),
             ("a schedule skipped a time", skipped, [false, false]),
-            (
-                "a cancel that a dependent may have waited for",
-                Event::cancelled(1, name(), name(), 0),
-                [true, true],
-            ),
+            ("a cancel that a dependent may have waited for", Event::cancelled(pending()), [true, true]),
         ];
         for (what, event, expected) in table {
             let events = [event];

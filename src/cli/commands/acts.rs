@@ -2,35 +2,59 @@
 //! transaction, prints what changed, and names what was left with the reason.
 
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
 
-use crate::cli::args::{Global, Jobs, Resolve, Retry, Selection};
+use crate::cli::args::{Cancel, Global, Resolve, Retry, Selection};
 use crate::cli::definition::warn_of_changed;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Written, job_json, print_error, warn};
 use crate::cli::plan::Planner;
 use crate::cli::status::{worker_statuses, worker_trouble_text};
+use crate::cli::values::JobRef;
 use crate::clock;
 use crate::model::JobState;
-use crate::store::{self, Act, ActResult, Done, JobRow, NewJob, Refusal, Store};
-use crate::text::{counted, safe_line};
+use crate::store::{self, Act, ActResult, Done, Filter, JobRow, NewJob, Refusal, Store};
+use crate::text::counted;
 
 /// Cancels pending jobs, and asks running ones to end.
-pub fn cancel(global: &Global, args: &Jobs, out: &mut Output) -> Result<ExitStatus> {
+pub fn cancel(global: &Global, args: &Cancel, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let which = Selection { jobs: args.jobs.clone(), ..Selection::default() };
-    Selected::read(global, &store, &which, Named::Any)?.run(&mut store, Act::Cancel, false, out)
+    let Cancel { jobs, name, label, queue } = args;
+    if !jobs.is_empty() {
+        return Selected::by_id(&store, jobs, Named::Any)?.run(&mut store, Act::Cancel, false, out);
+    }
+    let filter =
+        Filter { name: name.clone(), label: label.clone(), queue: queue.clone(), ..Filter::default() };
+    let ids = store.unfinished_ids(&filter, clock::now())?;
+    if ids.is_empty() && !out.quiet {
+        locate::warn_of_nothing(global, &store, "unfinished job", &filter)?;
+    }
+    // Workers must not be held up for long, and a million jobs need not be in memory.
+    for (index, chunk) in ids.chunks(CHUNK).enumerate() {
+        if index > 0 {
+            thread::sleep(GAP);
+        }
+        let selected = Selected { ids: chunk.to_vec(), by_filter: true, ..Selected::default() };
+        selected.run(&mut store, Act::Cancel, false, out)?;
+    }
+    Ok(ExitStatus::SUCCESS)
 }
+
+/// Jobs that one transaction cancels, and the pause between two of them, in which other writers have their turn.
+const CHUNK: usize = 500;
+const GAP: Duration = Duration::from_millis(3);
 
 /// Puts dead and cancelled jobs back, replaces them, or makes pending ones due.
 pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     let force = args.how.force;
     let named = if args.how.now { Named::Any } else { Named::Dead };
-    let selected = Selected::read(global, &store, &args.which, named)?;
+    let selected = Selected::read(global, &store, &args.which, named, false)?;
     if args.how.redefine {
         let jobs = &replacements(global, &selected.jobs)?;
         return selected.run(&mut store, Act::Redefine { jobs, force }, args.dry_run, out);
@@ -46,7 +70,8 @@ pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStat
 pub fn resolve(global: &Global, args: &Resolve, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
     let act = Act::Resolve { note: args.note.as_deref() };
-    Selected::read(global, &store, &args.which, Named::Dead)?.run(&mut store, act, false, out)
+    let selected = Selected::read(global, &store, &args.which, Named::Dead, args.superseded)?;
+    selected.run(&mut store, act, false, out)
 }
 
 /// The jobs that are to replace these, by the id of the old job.
@@ -57,33 +82,54 @@ fn replacements(global: &Global, jobs: &BTreeMap<i64, JobRow>) -> Result<BTreeMa
 }
 
 /// The jobs that a verb acts on.
+#[derive(Default)]
 struct Selected {
     ids: Vec<i64>,
     /// The jobs that exist among them, as they were before the act.
     jobs: BTreeMap<i64, JobRow>,
-    /// Selected by `--dead`, and not by name or id.
-    dead: bool,
+    /// Selected by filters, so that nobody has named the jobs one by one.
+    by_filter: bool,
     /// An error status if some name has no such job.
     exit: ExitStatus,
 }
 
 impl Selected {
-    fn read(global: &Global, store: &Store, which: &Selection, named: Named) -> Result<Self> {
-        let now = clock::now();
-        let dead = which.dead;
-        if dead {
-            let jobs = locate::dead_letters(store, which, now)?;
-            if jobs.is_empty() && !global.quiet {
-                warn_of_nothing(global, store, which)?;
-            }
-            let ids = jobs.iter().map(|job| job.id).collect();
-            let jobs = jobs.into_iter().map(|job| (job.id, job)).collect();
-            return Ok(Self { ids, jobs, dead, exit: ExitStatus::SUCCESS });
+    fn read(
+        global: &Global,
+        store: &Store,
+        which: &Selection,
+        named: Named,
+        superseded: bool,
+    ) -> Result<Self> {
+        if !which.dead {
+            return Self::by_id(store, &which.jobs, named);
         }
-        let (ids, exit) = locate::job_ids(store, &which.jobs, named, now)?;
+        let filter = Filter {
+            name: which.name.clone(),
+            error_code: which.error_code.as_ref().map(ToString::to_string),
+            label: which.label.clone(),
+            superseded,
+            dead_by_time: true,
+            resolved: Some(false),
+            ..Filter::default()
+        };
+        let jobs = store.jobs(&filter, usize::MAX, clock::now())?;
+        let mut jobs: Vec<JobRow> = jobs.collect::<store::Result<_>>()?;
+        jobs.sort_unstable_by_key(|job| job.id);
+        if jobs.is_empty() && !global.quiet {
+            locate::warn_of_nothing(global, store, "unresolved dead letter", &filter)?;
+        }
+        let ids = jobs.iter().map(|job| job.id).collect();
+        let jobs = jobs.into_iter().map(|job| (job.id, job)).collect();
+        Ok(Self { ids, jobs, by_filter: true, exit: ExitStatus::SUCCESS })
+    }
+
+    fn by_id(store: &Store, jobs: &[JobRef], named: Named) -> Result<Self> {
+        let now = clock::now();
+        let (ids, exit) = locate::job_ids(store, jobs, named, now)?;
         let jobs = ids.iter().map(|id| store.job(*id, now)).collect::<store::Result<Vec<_>>>()?;
         let jobs = jobs.into_iter().flatten().map(|job| (job.id, job)).collect();
-        Ok(Self { ids, jobs, dead, exit })
+        Ok(Self { ids, jobs, by_filter: false, exit })
     }
 
     /// Acts on the jobs, or, as a dry run, acts on them in a transaction that is rolled back.
@@ -111,7 +157,10 @@ impl Selected {
                 }
                 // Cancelling a finished job is no error, because it will not run any more, as was asked.
                 (Err(Refusal::State(state)), Some(job)) if matches!(act, Act::Cancel) => {
-                    out.done(&job_json(job), format!("job {id}: {state} before, left as it is"))?;
+                    out.done(
+                        &job_json(job),
+                        format!("job {id} {}: {state} before, left as it is", job.title()),
+                    )?;
                 }
                 (Err(refusal), _) => refused.push((*id, *refusal)),
                 (Ok(_), None) => {}
@@ -121,7 +170,7 @@ impl Selected {
         if dry_run && !out.quiet && changed > 1 {
             warn(&format!("{} would change; nothing is done yet", counted(changed, "job")));
         }
-        if self.dead {
+        if self.by_filter {
             if !out.quiet {
                 warn_of_skipped(&refused);
             }
@@ -180,44 +229,38 @@ impl Selected {
 
 /// Prints what was done to the job with this id. `job` is that job after the act, or the job that has replaced it.
 fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done, job: &JobRow) -> Written {
+    let title = job.title();
     let words = match (act, done) {
         (_, Done::ReplacedBy(new)) => new.to_string(),
         (_, Done::AskedToEnd) => match worker_trouble_text(job, &worker_statuses(store)?) {
-            None => format!("job {id}: running, asked to end; runner inspect {id} shows when it has"),
-            Some(trouble) => format!("job {id}: running, asked to end, but {trouble}"),
+            None => format!("job {id} {title}: running, asked to end; runner inspect {id} shows when it has"),
+            Some(trouble) => format!("job {id} {title}: running, asked to end, but {trouble}"),
         },
-        (Act::Cancel, _) => format!("job {id}: cancelled"),
-        (Act::Resolve { .. }, _) => format!("job {id}: resolved"),
-        (Act::MakeDue, _) => format!("job {id}: due now"),
-        (Act::Retry { .. } | Act::Redefine { .. }, _) => format!("job {id}: pending again, due now"),
+        (Act::Cancel, _) => format!("job {id} {title}: cancelled"),
+        (Act::Resolve { .. }, _) => format!("job {id} {title}: resolved"),
+        (Act::MakeDue, _) => format!("job {id} {title}: due now"),
+        (Act::Retry { .. } | Act::Redefine { .. }, _) => {
+            format!("job {id} {title}: pending again, due now")
+        }
     };
     out.done(&job_json(job), words)
 }
 
 /// Prints what would be done to `job`. `new` is the job as it would be then.
 fn show_planned(out: &mut Output, act: Act<'_>, id: i64, job: &JobRow, new: &JobRow) -> Written {
-    let name = &job.definition.name;
+    let title = job.title();
     match act {
         Act::Redefine { .. } => {
             let mut new = job_json(new);
             new["id"] = json!(null);
-            out.done(&new, format!("would replace job {id} {name}"))
+            out.done(&new, format!("would replace job {id} {title}"))
         }
-        Act::MakeDue => out.done(&job_json(job), format!("would make job {id} {name} due now")),
-        _ => out.done(&job_json(job), format!("would put job {id} {name} back")),
+        Act::MakeDue => out.done(&job_json(job), format!("would make job {id} {title} due now")),
+        _ => out.done(&job_json(job), format!("would put job {id} {title} back")),
     }
 }
 
-/// Says what no dead letter has, and suggests a name or a code like one that no job has ever had.
-fn warn_of_nothing(global: &Global, store: &Store, which: &Selection) -> Result<()> {
-    let name = which.name.as_ref().map(|name| format!(" of the name {}", safe_line(name)));
-    let code = which.error_code.as_ref().map(|code| format!(" with the code {code}"));
-    let which_ones = name.unwrap_or_default() + &code.unwrap_or_default();
-    warn(&format!("there is no unresolved dead letter{which_ones}"));
-    locate::warn_of_unknown_values(global, store, which.name.as_ref(), None, which.error_code.as_ref())
-}
-
-/// Counts the refused jobs by reason. This is for `--dead`, where nobody has named the jobs one by one.
+/// Counts the refused jobs by reason. This is for filters, where nobody has named the jobs one by one.
 fn warn_of_skipped(refused: &[(i64, Refusal)]) {
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, refusal) in refused {

@@ -276,8 +276,9 @@ fn show_planned(out: &mut Output, job: &JobRow, planned: &[JobRow]) -> Written {
         }
     }
     let after = after.concat();
+    let label = job.label.as_ref().map(|label| format!("label {label}, ")).unwrap_or_default();
     out.line(format!(
-        "would enqueue {}: {}; queue {}, priority {}, due {due}, at most {attempts}{after}",
+        "would enqueue {}: {}; {label}queue {}, priority {}, due {due}, at most {attempts}{after}",
         job.definition.name,
         safe_line(&command_line(&job.definition.command, &job.args)),
         job.definition.queue,

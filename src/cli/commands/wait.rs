@@ -19,13 +19,16 @@ use crate::cli::output::{Output, Written, job_json, print_error, warn};
 use crate::cli::status::{dependency_text, no_worker_text, unfinished_text, worker_statuses};
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
-use crate::store::{JobRow, Store, StoreError};
+use crate::store::{Filter, JobRow, Store, StoreError};
 use crate::text::{Millis, counted};
 
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open(global)?;
-    let (ids, mut exit) = locate::job_ids(&store, &args.which.jobs, Named::Any, clock::now())?;
+    let (ids, mut exit) = match &args.label {
+        Some(label) => (labelled(global, &store, label)?, ExitStatus::SUCCESS),
+        None => locate::job_ids(&store, &args.jobs, Named::Any, clock::now())?,
+    };
     for id in &ids {
         if store.job(*id, clock::now())?.is_none() {
             exit = ExitStatus::NOT_FOUND;
@@ -48,13 +51,24 @@ pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus>
     })
 }
 
+/// The jobs with this label. Those that have ended are among them, because one may have died before the wait began; but a
+/// death that was dealt with does not make the wait fail.
+fn labelled(global: &Global, store: &Store, label: &str) -> Result<Vec<i64>> {
+    let filter = Filter { label: Some(label.to_owned()), resolved: Some(false), ..Filter::default() };
+    let ids = store.ids(&filter, clock::now())?;
+    if ids.is_empty() && !global.quiet {
+        locate::warn_of_nothing(global, store, "job", &filter)?;
+    }
+    Ok(ids)
+}
+
 /// Says in one line how a job ended.
 pub fn final_text(job: &JobRow) -> String {
     let JobRow { id, state, .. } = job;
-    let name = &job.definition.name;
+    let title = job.title();
     match (&job.error_code, job.dead_reason) {
-        (Some(code), Some(reason)) => format!("job {id} {name}: {state}, {code}: {}", reason.because()),
-        _ => format!("job {id} {name}: {state}"),
+        (Some(code), Some(reason)) => format!("job {id} {title}: {state}, {code}: {}", reason.because()),
+        _ => format!("job {id} {title}: {state}"),
     }
 }
 

@@ -17,6 +17,7 @@ pub fn job_json(job: &JobRow) -> Value {
     json!({
         "id": job.id,
         "name": definition.name,
+        "label": job.label,
         "queue": definition.queue,
         "state": job.state,
         "phase": job.status(),

@@ -4,9 +4,11 @@ use anyhow::Result;
 use console::measure_text_width;
 
 use super::{Output, Style, Written};
+use crate::text::{cut_end, cut_middle};
 
-/// The number of blanks between columns.
+/// The number of blanks between columns, and between those of a table that is too wide otherwise.
 const GAP: usize = 2;
+const NARROW_GAP: usize = 1;
 
 /// Where a long text is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +27,25 @@ pub struct Column {
     paint: Option<fn(&Output, &str) -> String>,
     shorten: Option<Shorten>,
     drop_rank: Option<u8>,
+    /// No other column is dropped to make this one wider than that.
+    floor: usize,
+    /// The column is shortened to this before it is dropped.
+    squeezed: usize,
+    hidden_if_empty: bool,
 }
 
 impl Column {
     pub const fn new(title: &'static str) -> Self {
-        Self { title, right: false, paint: None, shorten: None, drop_rank: None }
+        Self {
+            title,
+            right: false,
+            paint: None,
+            shorten: None,
+            drop_rank: None,
+            floor: usize::MAX,
+            squeezed: usize::MAX,
+            hidden_if_empty: false,
+        }
     }
 
     /// Aligned to the right.
@@ -53,13 +69,25 @@ impl Column {
     /// Names: shortened in the middle.
     #[must_use]
     pub const fn name(self) -> Self {
-        Self { shorten: Some(Shorten::Middle), ..self }
+        Self { shorten: Some(Shorten::Middle), floor: 14, squeezed: 14, ..self }
+    }
+
+    /// What tells jobs of one name apart: shortened in the middle, and only there if any job has it.
+    #[must_use]
+    pub const fn label() -> Self {
+        Self {
+            floor: 10,
+            squeezed: 6,
+            hidden_if_empty: true,
+            drop_rank: Some(u8::MAX),
+            ..Self::new("label").name()
+        }
     }
 
     /// Text: shortened at its end.
     #[must_use]
     pub const fn text(self) -> Self {
-        Self { shorten: Some(Shorten::End), ..self }
+        Self { shorten: Some(Shorten::End), floor: 10, squeezed: 10, ..self }
     }
 
     /// May be left out, the lowest rank first.
@@ -67,19 +95,11 @@ impl Column {
     pub const fn dropped(self, rank: u8) -> Self {
         Self { drop_rank: Some(rank), ..self }
     }
-
-    /// The column is not shortened below this while another column could be dropped instead.
-    const fn floor(&self) -> usize {
-        match self.shorten {
-            Some(Shorten::Middle) => 10,
-            Some(Shorten::End) => 14,
-            None => usize::MAX,
-        }
-    }
 }
 
-/// No column is shortened below this width.
-const MIN_WIDTH: usize = 4;
+/// The widths to which columns may be shortened on a screen that is too narrow for all of them at their floors: as wide as
+/// they are, then less.
+const MIN_WIDTHS: [usize; 3] = [usize::MAX, 10, 4];
 
 /// Gives the text of a row in one column. The text must be safe for a terminal.
 type Cell<'a, R> = Box<dyn Fn(&R) -> String + 'a>;
@@ -131,41 +151,56 @@ impl<'a, R> Table<'a, R> {
 
     /// Prints the table. Returns the titles of the columns that were left out.
     pub fn print_rows(&self, out: &mut Output) -> Result<Vec<&'static str>> {
-        let widths = self.widths(out.width());
+        let (widths, gap) = self.widths(out.width());
         let titles: Vec<_> = self.columns.iter().map(|column| column.title.to_owned()).collect();
-        let titles = self.line(&titles, &widths, |_, text| text.to_owned());
+        let titles = self.line(&titles, &widths, gap, |_, text| text.to_owned());
         out.line(out.paint(Style::Faint, titles.trim_end()))?;
         for row in &self.rows {
             let paint = |column: &Column, text: &str| {
                 column.paint.map_or_else(|| text.to_owned(), |paint| paint(out, text))
             };
-            let line = self.line(row, &widths, paint);
+            let line = self.line(row, &widths, gap, paint);
             out.line(line.trim_end())?;
         }
-        let missing = self.columns.iter().zip(&widths).filter(|(_, width)| width.is_none());
-        Ok(missing.map(|(column, _)| column.title).collect())
+        let missing = (0..self.columns.len()).filter(|at| widths[*at].is_none() && !self.is_hidden(*at));
+        Ok(missing.map(|at| self.columns[at].title).collect())
     }
 
-    /// The width of each column; none for a column that is left out.
+    fn is_hidden(&self, at: usize) -> bool {
+        self.columns[at].hidden_if_empty
+            && self.rows.iter().all(|row| row.get(at).is_none_or(String::is_empty))
+    }
+
+    /// The width of each column, none for a column that is left out; and the blanks between them.
     ///
     /// While the line is too long, the widest column that may be shortened is shortened, down to its floor. Then columns
-    /// are dropped, one by one; if the line is still too long, the rest is shortened further.
-    fn widths(&self, room: usize) -> Vec<Option<usize>> {
-        let mut widths: Vec<Option<usize>> =
-            (0..self.columns.len()).map(|at| Some(self.natural(at))).collect();
+    /// are dropped, one by one; if the line is still too long, the columns move together, and the rest is shortened further.
+    fn widths(&self, room: usize) -> (Vec<Option<usize>>, usize) {
+        let natural = |at| (!self.is_hidden(at)).then(|| self.natural(at));
+        let mut widths: Vec<Option<usize>> = (0..self.columns.len()).map(natural).collect();
         let mut drops: Vec<usize> =
             (0..self.columns.len()).filter(|at| self.columns[*at].drop_rank.is_some()).collect();
         drops.sort_by_key(|at| self.columns[*at].drop_rank);
         let mut drops = drops.into_iter();
         loop {
             let mut fitted = widths.clone();
-            if self.shorten(&mut fitted, room, Column::floor) {
-                return fitted;
+            if self.shorten(&mut fitted, room, GAP, |column| column.floor) {
+                return (fitted, GAP);
             }
             let Some(dropped) = drops.next() else {
-                self.shorten(&mut fitted, room, |column| column.shorten.map_or(usize::MAX, |_| MIN_WIDTH));
-                return fitted;
+                for least in MIN_WIDTHS {
+                    let floor =
+                        |column: &Column| column.shorten.map_or(usize::MAX, |_| column.floor.min(least));
+                    if self.shorten(&mut fitted, room, NARROW_GAP, floor) {
+                        break;
+                    }
+                }
+                return (fitted, NARROW_GAP);
             };
+            let Column { floor, squeezed, .. } = self.columns[dropped];
+            if squeezed < floor && self.shorten(&mut fitted, room, GAP, |column| column.squeezed) {
+                return (fitted, GAP);
+            }
             widths[dropped] = None;
         }
     }
@@ -176,10 +211,16 @@ impl<'a, R> Table<'a, R> {
     }
 
     /// Shortens the widest column again and again until the line fits, but none below its floor. True if the line fits.
-    fn shorten(&self, widths: &mut [Option<usize>], room: usize, floor: impl Fn(&Column) -> usize) -> bool {
+    fn shorten(
+        &self,
+        widths: &mut [Option<usize>],
+        room: usize,
+        gap: usize,
+        floor: impl Fn(&Column) -> usize,
+    ) -> bool {
         loop {
             let shown = widths.iter().flatten();
-            let total = shown.clone().sum::<usize>() + GAP * shown.count().saturating_sub(1);
+            let total = shown.clone().sum::<usize>() + gap * shown.count().saturating_sub(1);
             if total <= room {
                 return true;
             }
@@ -196,6 +237,7 @@ impl<'a, R> Table<'a, R> {
         &self,
         cells: &[String],
         widths: &[Option<usize>],
+        gap: usize,
         paint: impl Fn(&Column, &str) -> String,
     ) -> String {
         let mut line = String::new();
@@ -208,7 +250,7 @@ impl<'a, R> Table<'a, R> {
             let blank = " ".repeat(width.saturating_sub(measure_text_width(&cell)));
             let cell = paint(column, &cell);
             line.push_str(&if column.right { blank + &cell } else { cell + &blank });
-            line.push_str(&" ".repeat(GAP));
+            line.push_str(&" ".repeat(gap));
         }
         line
     }
@@ -223,56 +265,9 @@ pub fn note_left_out(out: &mut Output, columns: &[&str]) -> Written {
     out.aside("", &format!("left out: {columns}; a wider terminal or --json shows them"))
 }
 
-/// The text, or its beginning and a mark.
-fn cut_end(text: &str, width: usize) -> String {
-    if measure_text_width(text) <= width {
-        return text.to_owned();
-    }
-    match width.checked_sub(1) {
-        Some(rest) => first_columns(text.chars(), rest) + "…",
-        None => String::new(),
-    }
-}
-
-/// The text, or its beginning, a mark, and its end.
-fn cut_middle(text: &str, width: usize) -> String {
-    if measure_text_width(text) <= width || width < 3 {
-        return cut_end(text, width);
-    }
-    let end: String = first_columns(text.chars().rev(), (width - 1) / 2).chars().rev().collect();
-    first_columns(text.chars(), width - 1 - measure_text_width(&end)) + "…" + &end
-}
-
-/// The first characters, as many as fit in this many columns.
-fn first_columns(chars: impl Iterator<Item = char>, width: usize) -> String {
-    let mut kept = String::new();
-    for c in chars {
-        kept.push(c);
-        // The whole text is measured, because a character may change the width of the one before it.
-        if measure_text_width(&kept) > width {
-            kept.pop();
-            break;
-        }
-    }
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_is_cut_by_the_columns_that_it_takes() {
-        assert_eq!(cut_end("abc", 3), "abc");
-        assert_eq!(cut_end("abcd", 3), "ab…");
-        assert_eq!(cut_end("漢字漢字", 5), "漢字…");
-        assert_eq!(cut_end("abcd", 0), "");
-        let hearts = cut_end(&"\u{2764}\u{fe0f}".repeat(60), 30);
-        assert!(measure_text_width(&hearts) <= 30, "{}", measure_text_width(&hearts));
-        assert_eq!(cut_middle("nightly-backup", 14), "nightly-backup");
-        assert_eq!(cut_middle("nightly-backup", 9), "nigh…ckup");
-        assert_eq!(cut_middle("nightly-backup", 8), "nigh…kup");
-    }
 
     #[test]
     fn a_narrow_table_shortens_then_drops_then_shortens_more() {
@@ -283,15 +278,49 @@ mod tests {
             .column(Column::new("when"), |_| "3m 20s ago".to_owned())
             .column(Column::new("message").text(), |text: &&str| text.repeat(30));
         table.row(&"x");
-        for (room, widths) in [
-            (usize::MAX, [Some(2), Some(12), Some(10), Some(30)]),
-            (50, [Some(2), Some(12), Some(10), Some(20)]),
-            (42, [Some(2), Some(10), Some(10), Some(14)]),
-            (41, [Some(2), None, Some(10), Some(25)]),
-            (25, [Some(2), None, Some(10), Some(9)]),
-            (9, [Some(2), None, Some(10), Some(4)]),
+        let fitted = |room| {
+            let (widths, gap) = table.widths(room);
+            (widths.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>(), gap)
+        };
+        for (room, widths, gap) in [
+            (usize::MAX, [2, 12, 10, 30], 2),
+            (50, [2, 12, 10, 20], 2),
+            (40, [2, 12, 10, 10], 2),
+            (39, [2, 0, 10, 23], 2),
+            (26, [2, 0, 10, 10], 2),
+            (25, [2, 0, 10, 10], 1),
+            (23, [2, 0, 10, 9], 1),
+            (9, [2, 0, 10, 4], 1),
         ] {
-            assert_eq!(table.widths(room), widths, "{room}");
+            assert_eq!(fitted(room), (widths.to_vec(), gap), "{room}");
         }
+    }
+
+    #[test]
+    fn a_name_keeps_its_columns_and_a_label_goes_where_there_is_none_or_no_room() {
+        let table = |label: &'static str| {
+            let mut table = Table::new()
+                .column(Column::new("id").right(), |_| "200".to_owned())
+                .column(Column::new("name").name(), |_| "fetch-every-page-of-it".to_owned())
+                .column(Column::label(), move |_| label.to_owned())
+                .column(Column::new("queue").name().dropped(1), |_| "a-long-queue".to_owned())
+                .column(Column::new("state").status(), |_| "succeeded".to_owned())
+                .column(Column::new("runs"), |()| "1/3".to_owned())
+                .column(Column::new("when"), |()| "3m 20s ago".to_owned());
+            table.row(&());
+            let fitted = move |room: usize| {
+                let widths = table.widths(room).0.into_iter().take(4);
+                widths.map(Option::unwrap_or_default).collect::<Vec<_>>()
+            };
+            fitted
+        };
+        let with_label = table("https://mirror.example/some/file.tgz");
+        assert_eq!(with_label(200), [3, 22, 36, 12]);
+        assert_eq!(with_label(80), [3, 15, 15, 12]);
+        assert_eq!(with_label(60), [3, 14, 10, 0]);
+        assert_eq!(with_label(57), [3, 14, 7, 0]);
+        assert_eq!(with_label(55), [3, 17, 0, 0]);
+        assert_eq!(with_label(40), [3, 10, 0, 0]);
+        assert_eq!(table("")(60), [3, 22, 0, 0]);
     }
 }

@@ -148,7 +148,15 @@ fn screens(store: &mut Store) {
         Filter { since: Some(Timestamp(1)), dead_by_time: true, ..Filter::default() },
         Filter { error_code: code.clone(), dead_by_time: true, ..Filter::default() },
         Filter { name: Some("a".to_owned()), ..Filter::default() },
+        Filter { label: Some("l".to_owned()), ..Filter::default() },
+        Filter { label: Some("l".to_owned()), superseded: true, dead_by_time: true, ..Filter::default() },
     ];
+    store.knows_label("l").unwrap();
+    let [name, label, queue] = [0, 1, 2].map(|of| move |at| (of == at).then(|| "p".to_owned()));
+    for at in 0..3 {
+        let filter = Filter { name: name(at), label: label(at), queue: queue(at), ..Filter::default() };
+        store.unfinished_ids(&filter, now).unwrap();
+    }
     store.dead_letters(&Filter::default(), 10, now).unwrap();
     for filter in filters {
         assert!(store.jobs(&filter, 1, now).unwrap().all(|job| job.is_ok()));
@@ -157,6 +165,7 @@ fn screens(store: &mut Store) {
         Filter::default(),
         Filter { outcomes: vec![Outcome::Failed, Outcome::TimedOut], ..Filter::default() },
         Filter { error_code: code, ..Filter::default() },
+        Filter { label: Some("l".to_owned()), ..Filter::default() },
     ];
     for filter in filters {
         assert!(store.attempts(&filter, 1).unwrap().all(|attempt| attempt.is_ok()));
@@ -228,15 +237,27 @@ fn no_screen_walks_or_sorts_jobs_or_attempts_and_each_index_is_used() {
         "SCAN jobs USING COVERING INDEX jobs_blocked: SELECT (SELECT count(*)",
         "SCAN jobs USING COVERING INDEX jobs_dead: SELECT error_code, count(*)",
         "SCAN jobs USING INDEX jobs_running:",
+        "SCAN j USING INDEX jobs_running:",
         "SCAN jobs USING INDEX jobs_claimable: SELECT id AS job_id",
         "SCAN j: SELECT j.id FROM jobs AS j NOT INDEXED",
         "SCAN jobs USING COVERING INDEX jobs_running:",
         "SCAN a USING COVERING INDEX attempts_by_time:",
         "SCAN a USING INDEX attempts_by_time:",
+        // As many as the attempts of the jobs with one label.
+        "USE TEMP B-TREE FOR ORDER BY: SELECT a.job_id, a.number FROM jobs AS j INDEXED BY jobs_by_label",
     ];
     long.retain(|step| !as_short.iter().any(|short| step.starts_with(short)));
     assert_eq!(long, [""; 0]);
-    for index in ["jobs_finished", "jobs_dead", "jobs_by_name", "attempts_by_time"] {
+    for index in [
+        "jobs_finished",
+        "jobs_dead",
+        "jobs_by_name",
+        "jobs_by_label",
+        "jobs_succeeded",
+        "jobs_claimable",
+        "jobs_blocked",
+        "attempts_by_time",
+    ] {
         assert!(traced.sql.iter().any(|sql| sql.contains(&format!("INDEXED BY {index}"))), "{index}");
     }
 }

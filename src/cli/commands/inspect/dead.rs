@@ -9,7 +9,7 @@ use crate::cli::definition::Present;
 use crate::cli::output::{Column, Output, Style, Table, dead_letter_json, note_left_out};
 use crate::model::{AttemptOutput, DeadReason, SPAWN_FAILED, StreamBytes, TIMEOUT, WORKER_CRASHED};
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow};
-use crate::text::{clock_time, counted, last_lines, relative_time};
+use crate::text::{clock_time, counted, last_lines, relative_time, shell_word};
 
 /// A suggested command names at most this many ids.
 const MAX_IDS: usize = 10;
@@ -113,6 +113,7 @@ fn draw_rows(out: &mut Output, query: &Query, group: &DeadGroup, share: usize) -
     let mut table = Table::new()
         .column(Column::new("  id").right(), |(_, job): &(&DeadRow, JobRow)| format!("  {}", job.id))
         .column(Column::new("name").name(), |(row, _)| row.name.clone())
+        .column(Column::label(), |(row, _)| row.shown_labels())
         .column_if(any_fold, Column::new("jobs").right(), |(row, _)| match row.jobs {
             1 => String::new(),
             jobs => format!("×{jobs}"),
@@ -170,7 +171,7 @@ fn advice(
 fn selection(group: &DeadGroup, filter: &Filter) -> Option<String> {
     let mut ids: Vec<i64> = group.rows.iter().flat_map(|row| row.ids.iter().copied()).collect();
     ids.sort_unstable();
-    let Filter { queue: None, since: None, until: None, name, .. } = filter else {
+    let Filter { queue: None, since: None, until: None, name, label, .. } = filter else {
         let is_all = group.jobs == ids.len() as u64 && ids.len() <= MAX_IDS;
         return is_all.then(|| joined(&ids));
     };
@@ -178,7 +179,8 @@ fn selection(group: &DeadGroup, filter: &Filter) -> Option<String> {
         return Some(joined(&ids));
     }
     let name = name.as_ref().map(|name| format!(" --name {name}")).unwrap_or_default();
-    Some(format!("--dead --error-code {}{name}", group.error_code))
+    let label = label.as_ref().map(|label| format!(" --label {}", shell_word(label))).unwrap_or_default();
+    Some(format!("--dead --error-code {}{name}{label}", group.error_code))
 }
 
 /// Ids as a command takes them.

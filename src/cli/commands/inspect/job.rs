@@ -76,6 +76,9 @@ fn draw_heading(out: &mut Output, job: &JobRow, workers: &[WorkerStatus], now: T
 
 fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     let definition = &job.definition;
+    if let Some(label) = &job.label {
+        out.fact("label", label)?;
+    }
     print_command(out, definition, &job.args)?;
     out.line(format!("  cwd       {}", safe_line(&definition.cwd.to_text())))?;
     if !definition.env_file.is_empty() {

@@ -32,9 +32,7 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
     let found = draw(out, store.as_ref())?;
     out.flush()?;
     if let Some(store) = store.filter(|_| subject.is_list() && !found && !out.quiet) {
-        let Inspect { name, queue, error_code, .. } = args;
-        let code = error_code.as_ref();
-        locate::warn_of_unknown_values(global, &store, name.as_ref(), queue.as_ref(), code)?;
+        locate::warn_of_unknown_values(global, &store, &filter(subject, args, clock::now())?)?;
     }
     Ok(if args.fail_if_any && found { ExitStatus::FAILED } else { ExitStatus::SUCCESS })
 }

@@ -71,6 +71,7 @@ pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
         ("--state", !args.state.is_empty(), matches!(subject, Subject::Jobs | Subject::Attempts)),
         ("--name", args.name.is_some(), period || matches!(subject, Subject::Queues | Subject::Schedules)),
         ("--queue", args.queue.is_some(), period),
+        ("--label", args.label.is_some(), period),
         ("--error-code", args.error_code.is_some(), list),
         ("--since", args.since.is_some(), period),
         ("--until", args.until.is_some(), period),
@@ -81,7 +82,7 @@ pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
         Some((option, ..)) => bail!(
             CliError::usage(format!("{option} has no effect here"))
-                .hint("it narrows the lists: jobs, attempts, dead, stats; --name, --queue, --since and --until also the page of --html")
+                .hint("it narrows the lists: jobs, attempts, dead, stats; --name, --queue, --label, --since and --until also the page of --html")
         ),
         None => Ok(()),
     }
@@ -100,6 +101,7 @@ pub(super) fn filter(subject: Subject, args: &Inspect, now: Timestamp) -> Result
     let mut filter = Filter {
         name: args.name.clone(),
         queue: args.queue.clone(),
+        label: args.label.clone(),
         error_code: args.error_code.as_ref().map(ToString::to_string),
         since: args.since.map(|since| since.resolve(now)),
         until: args.until.map(|until| until.resolve(now)),

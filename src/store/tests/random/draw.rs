@@ -79,6 +79,7 @@ pub(super) fn new_job(rng: &mut SmallRng, definitions: &[JobDefinition], now: Ti
         stdin: rng.random_bool(0.2).then(|| b"a\0b".to_vec()),
         run_at: rng.random_bool(0.4).then(|| Timestamp(now.0 + rng.random_range(-2_000..8_000))),
         idempotency_key: rng.random_bool(0.15).then(|| format!("i{}", rng.random_range(0..40))),
+        label: rng.random_bool(0.2).then(|| format!("label {}", rng.random_range(0..3))),
         on_conflict: *[OnConflict::Skip, OnConflict::Replace, OnConflict::Error].choose(rng).unwrap(),
         ..NewJob::new(Arc::new(definition))
     }

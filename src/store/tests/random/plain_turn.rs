@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::plain::{Job, Plain};
 use crate::model::{
-    Attempt, AttemptOutput, Circumstances, Decision, EndCause, Event, JobState, Outcome, RecordedAttempt,
-    classify, decide,
+    Attempt, AttemptOutput, Circumstances, Decision, EndCause, Event, JobState, Outcome, PendingJob,
+    RecordedAttempt, classify, decide,
 };
 use crate::store::finish::INTERRUPTED_EXPIRY;
 use crate::store::tests::fixture::mark_of;
@@ -13,6 +13,19 @@ use crate::store::{
     Backlog, BlockReason, Claim, EndedAttempt, OrphanedClaim, PendingWork, Turn, TurnRequest,
 };
 use crate::text::Timestamp;
+
+impl Job {
+    /// The job as an event tells of it.
+    fn as_pending(&self) -> PendingJob {
+        PendingJob {
+            id: self.id,
+            name: self.definition.name.clone(),
+            label: self.definition.shown_label(self.label.as_deref(), &self.args),
+            queue: self.definition.queue.clone(),
+            attempts: self.next_number() - 1,
+        }
+    }
+}
 
 impl Plain {
     pub fn turn(&mut self, request: &TurnRequest, now: Timestamp) -> Turn {
@@ -37,8 +50,7 @@ impl Plain {
         events.extend(self.fire_due(now));
         for id in self.expire_due(now, now) {
             let job = &self.jobs[&id];
-            let (name, queue) = (job.definition.name.clone(), job.definition.queue.clone());
-            events.push(Event::expired(id, name, queue, job.next_number() - 1));
+            events.push(Event::expired(job.as_pending()));
         }
         Turn {
             events,
@@ -116,6 +128,7 @@ impl Plain {
             queue: job.definition.queue.clone(),
             expires_at: job.expires_at,
             args: job.args.clone(),
+            label: job.label.clone(),
             stdin: job.stdin.clone(),
             last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
             last_mark: last.map(|attempt| mark_of(&attempt.worker_id)),
@@ -225,15 +238,14 @@ impl Plain {
         let kept = end.output.clone().map_or(live, |output| wrote(&output).then_some(output));
         job.outputs.extend(kept.map(|output| (ended.number, output)));
         Rc::make_mut(&mut job.attempts).push(attempt.clone());
-        let (name, queue, max_attempts) =
-            (job.definition.name.clone(), job.definition.queue.clone(), job.definition.policy.max_attempts());
-        let id = job.id;
+        let PendingJob { id, name, label, queue, .. } = job.as_pending();
+        let max_attempts = job.definition.policy.max_attempts();
         if job.state == JobState::Dead {
             self.call_alert(id, now);
         }
         self.settle();
         let unblocks = blocked.iter().any(|id| !self.is_blocked(&self.jobs[id]));
-        Some(RecordedAttempt { attempt, name, queue, max_attempts, unblocks })
+        Some(RecordedAttempt { attempt, name, label, queue, max_attempts, unblocks })
     }
 
     fn release(&mut self, worker: i64, id: i64, now: Timestamp) -> Option<Event> {
@@ -242,10 +254,9 @@ impl Plain {
         job.worker = None;
         job.run_at = job.run_at.min(now);
         job.changed_at = if job.state == JobState::Cancelled { now } else { job.run_at };
-        let (name, attempts) = (job.definition.name.clone(), job.next_number() - 1);
-        let (queue, is_cancelled) = (job.definition.queue.clone(), job.state == JobState::Cancelled);
+        let (job, is_cancelled) = (job.as_pending(), job.state == JobState::Cancelled);
         self.settle();
-        is_cancelled.then_some(Event::cancelled(id, name, queue, attempts))
+        is_cancelled.then_some(Event::cancelled(job))
     }
 
     pub fn recover(

@@ -107,6 +107,7 @@ impl History {
                 args: old.args.clone(),
                 stdin: None,
                 idempotency_key: old.idempotency_key.clone(),
+                label: old.label.clone(),
                 ..draw::new_job(&mut self.rng, &self.definitions, now)
             });
             jobs.extend(new.map(|new| (*id, new)));

@@ -8,9 +8,9 @@ use maud::{Markup, html};
 use super::super::dead::joined;
 use super::words::{commands, job_text, when};
 use crate::cli::status::WorkerStatus;
-use crate::model::MISSED_AFTER;
+use crate::model::{MISSED_AFTER, job_title};
 use crate::store::{DeadGroup, DeadRow, Filter, Overview, Store, StoredSchedule};
-use crate::text::{Timestamp, counted};
+use crate::text::{Timestamp, counted, shell_word};
 
 /// The page shows at most this many rows of dead letters that died alike.
 const MAX_LETTERS: usize = 30;
@@ -52,16 +52,23 @@ pub(super) fn dead_letters(store: &Store, filter: &Filter, now: Timestamp) -> Re
     let beyond = all - rows.iter().map(|(_, row)| row.jobs).sum::<u64>();
     let letters = rows.into_iter().map(|(code, row)| {
         let newest = row.newest();
+        let labels = Some(row.shown_labels()).filter(|labels| !labels.is_empty());
         let job = store.job(newest, now)?;
         let runs = job.as_ref().map_or(0, |job| job.attempts);
         let force = job.as_ref().is_some_and(|job| !job.definition.policy.retryable);
         let reason = job
             .and_then(|job| job.dead_reason)
             .map_or_else(String::new, |reason| reason.to_string().replace('_', " "));
-        let commands = letter_commands(&code, &row, runs > 0, if force { " --force" } else { "" });
+        let commands = letter_commands(
+            &code,
+            &row,
+            filter.label.as_deref(),
+            runs > 0,
+            if force { " --force" } else { "" },
+        );
         Ok(Notice {
             heading: html! {
-                b { (job_text(&row.name)) } " " span.code { (job_text(&code)) }
+                b { (job_text(&job_title(&row.name, labels.as_deref()))) } " " span.code { (job_text(&code)) }
                 @if row.jobs > 1 { " " span.times { "×" (row.jobs) } }
             },
             last_words: row.last_words,
@@ -80,8 +87,15 @@ pub(super) fn dead_letters(store: &Store, filter: &Filter, now: Timestamp) -> Re
 }
 
 /// The commands that help with dead letters: `logs`, `retry` and `resolve`.
-fn letter_commands(code: &str, row: &DeadRow, has_log: bool, force: &str) -> Vec<String> {
+fn letter_commands(
+    code: &str,
+    row: &DeadRow,
+    label: Option<&str>,
+    has_log: bool,
+    force: &str,
+) -> Vec<String> {
     let name = &row.name;
+    let label = label.map(|label| format!(" --label {}", shell_word(label))).unwrap_or_default();
     let mut lines = Vec::new();
     if has_log {
         lines.push(format!("runner logs {}", row.newest()));
@@ -91,8 +105,8 @@ fn letter_commands(code: &str, row: &DeadRow, has_log: bool, force: &str) -> Vec
         lines.push(format!("runner retry {ids}{force}"));
         lines.push(format!("runner resolve {ids}"));
     } else {
-        lines.push(format!("runner inspect dead --name {name} --error-code {code}"));
-        lines.push(format!("runner retry --dead --name {name} --error-code {code}{force}"));
+        lines.push(format!("runner inspect dead --name {name} --error-code {code}{label}"));
+        lines.push(format!("runner retry --dead --name {name} --error-code {code}{label}{force}"));
     }
     lines
 }

@@ -73,6 +73,11 @@ fn read(query: &Query) -> Result<Page> {
     let schedules = schedules.into_iter().map(with_state).collect::<Result<_>>()?;
     let mut scope = vec![job_text(&store.file().path().display().to_string())];
     scope.extend(filter.name.map(|name| format!("name {}", job_text(&name))));
+    let label = |label: String| match label.as_str() {
+        "" => "no label".to_owned(),
+        label => format!("label {}", job_text(label)),
+    };
+    scope.extend(filter.label.map(label));
     scope.extend(filter.queue.map(|queue| format!("queue {}", job_text(&queue))));
     Ok(Page { now, axis, scope, notices, more_dead, attempts, schedules, stats })
 }
