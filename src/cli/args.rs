@@ -283,8 +283,8 @@ pub struct Wait {
     #[arg(long, value_name = "TEXT", conflicts_with = "jobs", value_parser = values::selected_label)]
     pub label: Option<String>,
     /// Wait no longer; then exit 75, and the jobs go on
-    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse)]
-    pub wait_timeout: Option<Millis>,
+    #[arg(long = "wait-timeout", value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse)]
+    pub timeout: Option<Millis>,
 }
 
 /// Jobs, or the dead letters that filters select.

@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 
 use super::error::{Result, StoreError};
 use crate::model::{
-    DeadReason, DependencyKind, ErrorCode, JobState, Missed, Outcome, Rate, SpawnFailure, check_key, check_label,
-    check_name, check_worker_id,
+    DeadReason, DependencyKind, ErrorCode, JobState, Missed, Outcome, Rate, SpawnFailure, check_key,
+    check_label, check_name, check_worker_id,
 };
 use crate::text::{Millis, Timestamp};
 

@@ -38,7 +38,7 @@ pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus>
     if exit != ExitStatus::SUCCESS {
         return Ok(exit);
     }
-    Waiter::new(args.wait_timeout, out.quiet)?.wait_for(&mut store, &ids, &mut |_, job, _| {
+    Waiter::new(args.timeout, out.quiet)?.wait_for(&mut store, &ids, &mut |_, job, _| {
         if out.quiet && job.state == JobState::Succeeded {
             return Ok(());
         }

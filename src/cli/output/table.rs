@@ -300,26 +300,25 @@ mod tests {
     fn a_name_keeps_its_columns_and_a_label_goes_where_there_is_none_or_no_room() {
         let table = |label: &'static str| {
             let mut table = Table::new()
-                .column(Column::new("id").right(), |_| "200".to_owned())
-                .column(Column::new("name").name(), |_| "fetch-every-page-of-it".to_owned())
-                .column(Column::label(), move |_| label.to_owned())
-                .column(Column::new("queue").name().dropped(1), |_| "a-long-queue".to_owned())
-                .column(Column::new("state").status(), |_| "succeeded".to_owned())
+                .column(Column::new("id").right(), |()| "200".to_owned())
+                .column(Column::new("name").name(), |()| "fetch-every-page-of-it".to_owned())
+                .column(Column::label(), move |()| label.to_owned())
+                .column(Column::new("queue").name().dropped(1), |()| "a-long-queue".to_owned())
+                .column(Column::new("state").status(), |()| "succeeded".to_owned())
                 .column(Column::new("runs"), |()| "1/3".to_owned())
                 .column(Column::new("when"), |()| "3m 20s ago".to_owned());
             table.row(&());
-            let fitted = move |room: usize| {
+            move |room: usize| {
                 let widths = table.widths(room).0.into_iter().take(4);
                 widths.map(Option::unwrap_or_default).collect::<Vec<_>>()
-            };
-            fitted
+            }
         };
         let with_label = table("https://mirror.example/some/file.tgz");
         assert_eq!(with_label(200), [3, 22, 36, 12]);
         assert_eq!(with_label(80), [3, 15, 15, 12]);
         assert_eq!(with_label(60), [3, 14, 10, 0]);
         assert_eq!(with_label(57), [3, 14, 7, 0]);
-        assert_eq!(with_label(55), [3, 17, 0, 0]);
+        assert_eq!(with_label(55), [3, 21, 0, 0]);
         assert_eq!(with_label(40), [3, 10, 0, 0]);
         assert_eq!(table("")(60), [3, 22, 0, 0]);
     }
