@@ -3,7 +3,9 @@
 use anyhow::Result;
 
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
-use crate::store::{BlockReason, DependencyState, JobRow, Store, StoredSchedule, UnmetDependency, Worker};
+use crate::store::{
+    BlockReason, DependencyState, JobRow, Store, StoredSchedule, StrandedRoot, UnmetDependency, Worker,
+};
 use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line};
 use crate::worker::{Liveness, liveness};
 
@@ -119,28 +121,54 @@ pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -
     format!("job {id} {started}: {why}")
 }
 
-/// Says which job a blocked job waits for, and how to go on if that job will never succeed by itself.
+/// Says which jobs a blocked job waits for, and how to go on if one of them will not end by itself.
 pub fn dependency_text(job: &JobRow) -> String {
+    /// So many jobs are named.
+    const NAMED: usize = 10;
     let id = job.id;
-    match &job.root_dependency {
-        None => "waits for other jobs".to_owned(),
-        Some(UnmetDependency { id: dependency, job: None }) => {
-            format!("waits for job {dependency}, which was removed: runner cancel {id} gives up")
-        }
-        Some(UnmetDependency {
-            id: dependency,
-            job: Some(DependencyState { name, state, retryable, .. }),
-        }) => {
-            let waits = format!("waits for job {dependency} {name}, which is {state}");
-            let force = if *retryable { "" } else { " --force" };
-            match state {
-                JobState::Pending | JobState::Running | JobState::Succeeded => waits,
-                JobState::Dead | JobState::Cancelled => {
-                    format!("{waits}: runner retry {dependency}{force} goes on, runner cancel {id} gives up")
-                }
-            }
-        }
+    let text = |unmet: &UnmetDependency| match &unmet.job {
+        None => format!("job {}, which was removed", unmet.id),
+        Some(DependencyState { name, state, .. }) => format!("job {} {name}, which is {state}", unmet.id),
+    };
+    let mut named: Vec<_> = job.waits_for.iter().take(NAMED).map(text).collect();
+    if job.waits_for.len() > NAMED {
+        named.push(format!("{} more", job.waits_for.len() - NAMED));
     }
+    let waits = match named.split_last() {
+        None => return "waits for other jobs".to_owned(),
+        Some((only, [])) => format!("waits for {only}"),
+        Some((last, others)) => format!("waits for {}, and for {last}", others.join(", for ")),
+    };
+    let stuck: Vec<_> = job.waits_for.iter().filter(|unmet| unmet.is_stuck()).collect();
+    if stuck.is_empty() {
+        return waits;
+    }
+    // A removed job cannot be retried, and a retry of the others alone would not get this job going.
+    let states: Option<Vec<_>> = stuck.iter().map(|unmet| unmet.job.as_ref()).collect();
+    let Some(states) = states.filter(|states| states.len() <= NAMED) else {
+        return format!("{waits}: runner cancel {id} gives up");
+    };
+    let force = if states.iter().all(|state| state.retryable) { "" } else { " --force" };
+    let ids: Vec<_> = stuck.iter().map(|unmet| unmet.id.to_string()).collect();
+    format!("{waits}: runner retry {}{force} goes on, runner cancel {id} gives up", ids.join(" "))
+}
+
+/// Names the jobs that a dead or cancelled job keeps from going on; none if it keeps none.
+pub fn holds_back_text(store: &Store, job: &JobRow) -> Result<Option<String>> {
+    if !matches!(job.state, JobState::Dead | JobState::Cancelled) {
+        return Ok(None);
+    }
+    let (count, names) = store.held_back(job.id)?;
+    if count == 0 {
+        return Ok(None);
+    }
+    let more = if count > names.len() { ", …" } else { "" };
+    let jobs = if count > StrandedRoot::MAX_COUNT {
+        format!("more than {} jobs", StrandedRoot::MAX_COUNT)
+    } else {
+        counted(count, "job")
+    };
+    Ok(Some(format!("holds back {jobs}: {}{more}", names.join(", "))))
 }
 
 fn due_text(job: &JobRow, now: Timestamp) -> String {

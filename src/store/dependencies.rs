@@ -10,20 +10,22 @@ use super::error::Result;
 use super::open::Tx;
 use super::row::{all, from_row, maybe, one, run, value};
 use crate::model::{DependencyKind, JobState, Phase};
-use crate::text::Timestamp;
 
 /// A job that a blocked job waits for, directly or through other blocked jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmetDependency {
     pub id: i64,
-    /// None if the job was removed: then it will never succeed.
+    /// None if the job was removed: then it will never end.
     pub job: Option<DependencyState>,
+    /// Whether the wait ends with its success alone, or with any end.
+    pub kind: DependencyKind,
 }
 
 impl UnmetDependency {
-    /// Whether the job can still succeed without a person's help.
-    pub fn may_succeed(&self) -> bool {
-        self.job.as_ref().is_some_and(|job| !job.state.is_final())
+    /// Whether only a person can end the wait for this job.
+    pub fn is_stuck(&self) -> bool {
+        let needs_success = self.kind == DependencyKind::Success;
+        self.job.as_ref().is_none_or(|job| needs_success && job.state.is_final())
     }
 }
 
@@ -60,23 +62,24 @@ pub(super) fn state(tx: &Tx, id: i64) -> Result<Option<DependencyState>> {
     Ok(maybe(tx, &sql, params![id, tx.now], DependencyState::read)?.flatten())
 }
 
-/// Finds the root of a blocked job's wait: an unmet dependency that is not itself blocked. A job may have several; one that is
-/// dead, cancelled or removed comes first, because only a person can help it. None unless the job is blocked.
-pub(super) fn root(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<UnmetDependency>> {
+/// The jobs that keep this job blocked and are not blocked themselves. Those that only a person can get going come first.
+pub(super) fn unmet(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
     let sql = format!(
-        "WITH RECURSIVE before (id) AS
-             (SELECT dependency_id FROM dependencies WHERE job_id = ?1 AND NOT met
-              UNION SELECT d.dependency_id FROM before
+        "WITH RECURSIVE before (id, kind) AS
+             (SELECT dependency_id, kind FROM dependencies WHERE job_id = ?1 AND NOT met
+              UNION SELECT d.dependency_id, min(before.kind, d.kind) FROM before
               JOIN jobs AS b ON b.id = before.id AND b.state = 'pending' AND coalesce(b.expires_at > ?2, 1)
               JOIN dependencies AS d ON d.job_id = b.id AND NOT d.met)
-         SELECT before.id, {STATE}
+         SELECT before.id, max(before.kind) AS kind, {STATE}
          FROM before LEFT JOIN jobs AS j ON j.id = before.id LEFT JOIN job_definitions AS d ON d.id = j.definition_id
          WHERE NOT coalesce(j.state = 'pending' AND j.unmet_dependencies > 0 AND coalesce(j.expires_at > ?2, 1), 0)
-         ORDER BY coalesce(state IN ('pending', 'running'), 0), before.id LIMIT 1"
+         GROUP BY before.id ORDER BY before.id"
     );
-    maybe(tx, &sql, params![id, now], |row| {
-        Ok(UnmetDependency { id: row.get("id")?, job: DependencyState::read(row)? })
-    })
+    let mut unmet = all(tx, &sql, params![id, tx.now], |row| {
+        Ok(from_row!(row, UnmetDependency { id, job: DependencyState::read(row)?, kind }))
+    })?;
+    unmet.sort_by_key(|dependency| !dependency.is_stuck());
+    Ok(unmet)
 }
 
 /// A job that another one depends on.

@@ -68,8 +68,9 @@ pub struct JobRow {
     pub after_any: Vec<i64>,
     /// The number of dependencies that were not met.
     pub unmet_dependencies: u32,
-    /// The root of a blocked job's wait: a dependency that is not itself blocked. Lists do not read it.
-    pub root_dependency: Option<UnmetDependency>,
+    /// What keeps a blocked job from going on: dependencies, direct or not, that are not blocked themselves. Lists do not read
+    /// it.
+    pub waits_for: Vec<UnmetDependency>,
 }
 
 impl Store {
@@ -84,7 +85,7 @@ impl Store {
         self.read(|tx| {
             let Some(mut job) = maybe(tx, &sql, [id], |row| JobRow::read(row, now))? else { return Ok(None) };
             if job.phase == Some(Phase::Blocked) {
-                job.root_dependency = dependencies::root(tx, id, now)?;
+                job.waits_for = dependencies::unmet(tx, id)?;
             }
             Ok(Some(job))
         })
@@ -237,7 +238,7 @@ impl JobRow {
                 after: json(row, "after")?,
                 after_any: json(row, "after_any")?,
                 unmet_dependencies,
-                root_dependency: None,
+                waits_for: Vec::new(),
             }
         );
         job.apply_time(now);
@@ -312,6 +313,11 @@ impl JobRow {
     /// When the retry is due; none unless the job waits for a retry.
     pub fn next_retry_at(&self) -> Option<Timestamp> {
         (self.phase == Some(Phase::Retrying)).then_some(self.run_at)
+    }
+
+    /// Whether the job is blocked for good, unless a person does something.
+    pub fn is_stranded(&self) -> bool {
+        self.waits_for.iter().any(UnmetDependency::is_stuck)
     }
 
     /// The phase of a pending job, else the state.

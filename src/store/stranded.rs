@@ -11,7 +11,7 @@ use rusqlite::params;
 use super::dependencies::{self, DependencyState};
 use super::error::Result;
 use super::open::{Store, Tx};
-use super::row::{all, value};
+use super::row::{all, one, value};
 
 /// A job that is dead, cancelled or removed, and the jobs that are stranded behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +44,17 @@ impl Store {
     /// recorded that yet.
     pub fn stranded(&self) -> Result<Vec<StrandedRoot>> {
         self.read(roots)
+    }
+
+    /// The number of jobs that are stranded behind this dead or cancelled job, counted as in [`StrandedRoot::count`], and the
+    /// names of the first of them.
+    pub fn held_back(&self, id: i64) -> Result<(usize, Vec<String>)> {
+        self.read(|tx| {
+            let jobs = held_back(tx, id, false)?;
+            let name = |id: &i64| one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value);
+            let names = jobs.iter().take(StrandedRoot::MAX_JOBS).map(name).collect::<Result<_>>()?;
+            Ok((jobs.len(), names))
+        })
     }
 }
 

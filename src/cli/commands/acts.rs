@@ -14,7 +14,7 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Written, job_json, print_error, warn};
 use crate::cli::plan::Planner;
-use crate::cli::status::{worker_statuses, worker_trouble_text};
+use crate::cli::status::{holds_back_text, worker_statuses, worker_trouble_text};
 use crate::cli::values::JobRef;
 use crate::clock;
 use crate::model::JobState;
@@ -243,7 +243,11 @@ fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done,
             format!("job {id} {title}: pending again, due now")
         }
     };
-    out.done(&job_json(job), words)
+    let held_back = match act {
+        Act::Cancel | Act::Resolve { .. } => holds_back_text(store, job)?,
+        _ => None,
+    };
+    out.done(&job_json(job), held_back.map_or(words.clone(), |held| format!("{words}; it {held}")))
 }
 
 /// Prints what would be done to `job`. `new` is the job as it would be then.

@@ -8,15 +8,16 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Style};
 use crate::cli::status::{
-    WorkerStatus, expiry_text, next_firing_text, no_firing_text, status_text, worker_statuses,
+    WorkerStatus, expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text,
+    worker_statuses,
 };
 use crate::cli::values::JobRef;
 use crate::clock;
 use crate::model::{
     AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
-    JobDefinition, Status, classify, decide, final_because, signal,
+    JobDefinition, JobState, Phase, Status, classify, decide, final_because, signal,
 };
-use crate::store::StoredSchedule;
+use crate::store::{JobRow, StoredSchedule, UnmetDependency};
 use crate::text::{Millis, Timestamp, human_duration, local_time, safe_line};
 
 pub fn run(global: &Global, args: &Explain, out: &mut Output) -> Result<ExitStatus> {
@@ -75,6 +76,17 @@ struct ExplainJson {
     dead_reason: Option<DeadReason>,
     delay_min_ms: Option<Millis>,
     delay_max_ms: Option<Millis>,
+    /// Only of a blocked job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_for: Option<Vec<WaitsForJson>>,
+}
+
+#[derive(Debug, Serialize)]
+struct WaitsForJson {
+    job_id: i64,
+    /// Null if the job was removed.
+    name: Option<String>,
+    state: Option<JobState>,
 }
 
 fn explain_end(out: &mut Output, subject: &ImaginedEnd, end: AttemptEnd, attempt: u32) -> Result<()> {
@@ -122,6 +134,7 @@ fn explain_end(out: &mut Output, subject: &ImaginedEnd, end: AttemptEnd, attempt
             dead_reason: decision.dead_reason(),
             delay_min_ms: window.map(|(low, _)| low),
             delay_max_ms: window.map(|(_, high)| high),
+            waits_for: None,
         });
     }
     let name = out.paint(Style::Strong, &definition.name);
@@ -189,6 +202,15 @@ fn explain_schedule(
     lines.iter().try_for_each(|line| out.prose("  ", line))
 }
 
+fn waits_for_json(job: &JobRow) -> Vec<WaitsForJson> {
+    let of = |unmet: &UnmetDependency| WaitsForJson {
+        job_id: unmet.id,
+        name: unmet.job.as_ref().map(|job| job.name.clone()),
+        state: unmet.job.as_ref().map(|job| job.state),
+    };
+    job.waits_for.iter().map(of).collect()
+}
+
 fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
     let now = clock::now();
     let store = locate::open(global)?;
@@ -204,6 +226,7 @@ fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
     let job = locate::job(&store, id, now)?;
     let mut lines = status_text(&job, &worker_statuses(&store)?, now);
     lines.extend(expiry_text(&job, now));
+    lines.extend(holds_back_text(&store, &job)?);
     if out.json {
         let wait = job.next_retry_at().map(|at| at.since(now));
         return out.object(&ExplainJson {
@@ -212,6 +235,7 @@ fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
             dead_reason: job.dead_reason,
             delay_min_ms: wait,
             delay_max_ms: wait,
+            waits_for: (job.phase == Some(Phase::Blocked)).then(|| waits_for_json(&job)),
         });
     }
     let name = out.paint(Style::Strong, &job.definition.name);

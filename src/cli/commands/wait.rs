@@ -68,11 +68,11 @@ pub fn final_text(job: &JobRow) -> String {
     let title = job.title();
     match (&job.error_code, job.dead_reason) {
         (Some(code), Some(reason)) => format!("job {id} {title}: {state}, {code}: {}", reason.because()),
-        _ => format!("job {id} {title}: {state}"),
+        _ => format!("job {id} {title}: {}", job.status()),
     }
 }
 
-/// Waits for jobs, and warns when they might wait for ever.
+/// Waits for jobs, and warns when they might wait for ever. A job that only a person can get going is not waited for.
 pub struct Waiter {
     poller: Poller,
     timeout: Option<Millis>,
@@ -80,8 +80,6 @@ pub struct Waiter {
     quiet: bool,
     /// The queues without a worker that it has warned of.
     warned: HashSet<String>,
-    /// The jobs that it has warned of, because a dependency of theirs will not succeed by itself.
-    stuck: HashSet<i64>,
 }
 
 /// Takes a job that has ended, with its last attempt.
@@ -96,7 +94,6 @@ impl Waiter {
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout.into())),
             quiet,
             warned: HashSet::new(),
-            stuck: HashSet::new(),
         })
     }
 
@@ -121,7 +118,7 @@ impl Waiter {
         Ok(exit)
     }
 
-    /// Waits for one job. `others` counts the jobs after it, for the message of a wait that ends early.
+    /// Waits for one job, until it is final or stranded. `others` counts the jobs after it, for the message of a wait that ends early.
     fn until_final(&mut self, store: &mut Store, id: i64, others: usize) -> Result<JobRow> {
         loop {
             let now = clock::now();
@@ -137,7 +134,10 @@ impl Waiter {
                 let what = format!("gave up waiting after {}", self.timeout.unwrap_or_default());
                 bail!(unfinished(store, &job, others, ExitStatus::LATER, &what)?);
             }
-            self.warn_of_endless_wait(&job);
+            if job.is_stranded() {
+                warn(&format!("job {id} {}", dependency_text(&job)));
+                return Ok(job);
+            }
             self.warn_of_missing_worker(store, &job)?;
             let expiry = job.expires_at.filter(|_| job.state == JobState::Pending);
             let expiry = expiry.and_then(|at| Instant::now().checked_add(at.since(now).into()));
@@ -145,14 +145,6 @@ impl Waiter {
             if let Some(status) = self.poller.wait(store, until)? {
                 bail!(unfinished(store, &job, others, status, "stopped waiting")?);
             }
-        }
-    }
-
-    /// Warns once for each job with a dependency that will not succeed by itself.
-    fn warn_of_endless_wait(&mut self, job: &JobRow) {
-        let endless = job.root_dependency.as_ref().is_some_and(|unmet| !unmet.may_succeed());
-        if endless && !self.quiet && self.stuck.insert(job.id) {
-            warn(&format!("job {} {}", job.id, dependency_text(job)));
         }
     }
 

@@ -9,7 +9,7 @@ use crate::cli::locate;
 use crate::cli::output::{
     Output, Style, Written, attempt_json, job_with_history_json, readable, with_output,
 };
-use crate::cli::status::{WorkerStatus, status_text, with_liveness, worker_of};
+use crate::cli::status::{WorkerStatus, holds_back_text, status_text, with_liveness, worker_of};
 use crate::model::{Attempt, AttemptOutput, JobState, Outcome, Status, StreamBytes, decision_text, signal};
 use crate::store::JobRow;
 use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
@@ -40,7 +40,8 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Written {
         return out.object(&job_with_history_json(&job, &history));
     }
     let workers = with_liveness(store, workers);
-    draw_heading(out, &job, &workers, now)?;
+    let held_back = holds_back_text(store, &job)?;
+    draw_heading(out, &job, &workers, held_back, now)?;
     draw_facts(out, &job, now)?;
     if !history.is_empty() || job.state == JobState::Running {
         out.line("")?;
@@ -65,10 +66,16 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Written {
     Ok(())
 }
 
-fn draw_heading(out: &mut Output, job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Written {
+fn draw_heading(
+    out: &mut Output,
+    job: &JobRow,
+    workers: &[WorkerStatus],
+    held_back: Option<String>,
+    now: Timestamp,
+) -> Written {
     let (name, status) = (out.paint(Style::Strong, &job.definition.name), out.paint_status(job.status()));
     out.line(format!("job {} {name}: {status}", job.id))?;
-    for line in status_text(job, workers, now) {
+    for line in status_text(job, workers, now).into_iter().chain(held_back) {
         out.prose("  ", &line)?;
     }
     out.line("")

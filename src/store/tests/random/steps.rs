@@ -11,7 +11,7 @@ use super::plain_schedules::every_millis;
 use super::{draw, whole};
 use crate::model::{Chain, Event, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{
-    Act, ActResult, Declarations, EndedAttempt, LimitChange, NewJob, PruneFilter, TurnRequest,
+    Act, ActResult, Declarations, EndedAttempt, JobRow, LimitChange, NewJob, PruneFilter, TurnRequest,
 };
 use crate::text::Timestamp;
 
@@ -219,14 +219,18 @@ impl History {
         let last = store.history(id, 1).unwrap().pop();
         let number = last.as_ref().map_or(1, |attempt| attempt.number);
         let mut job = store.job(id, now).unwrap();
+        let is_stranded = job.as_ref().is_some_and(JobRow::is_stranded);
         if let Some(job) = &mut job {
-            assert_eq!(job.root_dependency.take().is_some(), job.phase == Some(Phase::Blocked));
+            assert_eq!(!job.waits_for.is_empty(), job.phase == Some(Phase::Blocked));
+            job.waits_for.clear();
         }
-        let answer = (job, store.attempt(id, number).unwrap(), last);
+        let answer = (job, store.attempt(id, number).unwrap(), last, is_stranded);
         let _ = self.plain.at(id, now);
         let job = self.plain.jobs.get(&id);
         let last = job.and_then(|job| job.attempts.last().cloned());
-        let expected = (job.map(|job| whole::shown(&self.plain, job, now)), last.clone(), last);
+        let is_stranded = self.plain.is_stranded(id, Some(now));
+        let shown = job.map(|job| whole::shown(&self.plain, job, now));
+        let expected = (shown, last.clone(), last, is_stranded);
         self.agree(&answer, &expected);
     }
 

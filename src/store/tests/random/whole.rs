@@ -129,7 +129,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         after: of_kind(DependencyKind::Success),
         after_any: of_kind(DependencyKind::Any),
         unmet_dependencies: plain.unmet_dependencies(&job),
-        root_dependency: None,
+        waits_for: Vec::new(),
         id: job.id,
         state: job.state,
         phase: waiting.then_some(phase),
