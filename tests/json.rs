@@ -54,12 +54,16 @@ fn the_fields_of_an_attempt() {
     assert_only_fields(&sandbox.run("inspect attempts --json --limit 1").ok().json(), ATTEMPT);
 }
 
+/// Of the overview.
+const FIELDS: &str =
+    "db counts queues workers dead_by_error_code next_run_at oldest_due_at time version host attention";
+
 #[test]
 fn the_fields_of_the_overview() {
     let sandbox = sandbox();
     let _worker = sandbox.worker("-j3 --queue a --queue b");
     let overview = sandbox.run("inspect --json").ok().json();
-    assert_only_fields(&overview, "db counts queues workers dead_by_error_code next_run_at oldest_due_at");
+    assert_only_fields(&overview, FIELDS);
     assert_only_fields(
         &overview["counts"],
         "ready scheduled retrying blocked running succeeded dead resolved cancelled",
@@ -76,7 +80,10 @@ fn the_fields_of_the_overview() {
     assert_eq!(listed["worker_id"], worker["id"]);
     assert_eq!(overview["db"], sandbox.db().display().to_string());
     let empty = Sandbox::empty().run("inspect --json").ok().json();
-    assert_only_fields(&empty, "db counts queues workers dead_by_error_code next_run_at oldest_due_at");
+    assert_only_fields(&empty, FIELDS);
+    sandbox.add("--queue none -- true");
+    let attention = sandbox.run("inspect --json").ok().json()["attention"][0].clone();
+    assert_only_fields(&attention, "kind alarm message command jobs");
 }
 
 #[test]

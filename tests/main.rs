@@ -5,6 +5,7 @@ mod support;
 mod ad_hoc;
 mod architecture;
 mod arguments;
+mod attention;
 mod background_processes;
 mod backup;
 mod batch;

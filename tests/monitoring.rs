@@ -31,9 +31,10 @@ fn dead_letters_alert_until_each_is_dealt_with() {
     assert_eq!(alerts(), (true, 1));
     sandbox.run("retry 2").ok();
     assert_eq!(alerts(), (false, 0));
-    sandbox.run("doctor --strict -q").exits(1);
+    sandbox.run("doctor --strict -q").ok().prints("");
     sandbox.drain();
     assert_eq!(alerts(), (true, 1));
+    sandbox.run("doctor --strict -q").exits(1);
     sandbox.run("resolve 2").ok();
     sandbox.run("doctor --strict -q").ok().prints("");
     sandbox.run("inspect dead --fail-if-any -q").ok().prints("");

@@ -108,7 +108,7 @@ fn as_many_names_are_shown_as_there_is_room_for() {
 
 #[test]
 fn what_needs_attention_comes_first() {
-    let sandbox = Sandbox::new("[jobs.daily]\ncommand = 'true'\nschedule = '@daily'\n");
+    let sandbox = Sandbox::empty();
     let words = || {
         let ran = sandbox.run("inspect").ok().stdout;
         let words = ran.lines().skip(1).take_while(|line| !line.is_empty());
@@ -117,14 +117,14 @@ fn what_needs_attention_comes_first() {
     sandbox.finish_line("", "true");
     assert_eq!(words(), ["jobs", "workers"], "all is well");
     sandbox.run("pause img").ok();
-    sandbox.finish_line("", "exit 1");
-    assert_eq!(words(), ["dead", "runner", "paused", "jobs", "workers"]);
-    // A schedule needs a worker.
-    sandbox.run("apply -q").ok();
-    sandbox.run("resolve 2").ok();
-    assert_eq!(words(), ["paused", "workers", "jobs"]);
-    let worker = sandbox.worker("");
-    assert_eq!(words(), ["paused", "jobs", "workers"]);
-    worker.kill();
-    assert_eq!(words(), ["paused", "workers", "1", "jobs"]);
+    sandbox.add("--queue img -- true");
+    let dead = sandbox.add_line("", "exit 1");
+    sandbox.run("work --drain --queue default -q").exits(1);
+    assert_eq!(words(), ["dead", "runner", "paused", "runner", "jobs", "workers", "waiting"]);
+    sandbox.run(&format!("resolve {dead}")).ok();
+    assert_eq!(words(), ["paused", "runner", "jobs", "workers", "waiting"]);
+    sandbox.run("resume img").ok();
+    assert_eq!(words(), ["unserved", "runner", "jobs", "workers", "waiting"]);
+    sandbox.drain();
+    assert_eq!(words(), ["jobs", "workers"]);
 }

@@ -129,11 +129,12 @@ fn screens_of_lists() {
         sandbox.run("pause net").ok();
         insta::assert_snapshot!(seen("inspect"), @r"
         [DIR]/runner.db
-        dead  1 HTTP_ERROR, 1 SIGNAL_KILL
-                  runner inspect dead shows them, and what to type next
-        paused  net: nothing starts there until runner resume QUEUE
-        workers  no worker is running: nothing starts until runner work does
+        dead  push died [CLOCK], HTTP_ERROR: no route; runner logs 1 shows more; runner resolve 1 if that was dealt with
+                  runner retry 1
+        dead  once died [CLOCK], SIGNAL_KILL; runner logs 4 shows more; runner retry 4 --force runs it again
+                  runner resolve 4
         jobs  1 scheduled, 1 succeeded, 2 dead, 1 cancelled
+        workers  no worker is running: nothing starts until runner work does
         next  in [DURATION]
 
         queue  ready  scheduled  retrying  running

@@ -359,7 +359,7 @@ pub struct Backup {
 
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Exit 1 also on a note, such as jobs that no running worker takes
+    /// Exit 1 also if anything needs attention, such as dead letters, or due jobs that no worker takes
     #[arg(long)]
     pub strict: bool,
 }

@@ -4,39 +4,11 @@ use anyhow::Result;
 
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
 use crate::store::{
-    BlockReason, DependencyState, JobRow, Store, StoredSchedule, StrandedRoot, UnmetDependency, Worker,
+    BlockReason, DependencyState, JobRow, Liveness, NoWorker, Store, StoredSchedule, StrandedRoot,
+    UnmetDependency, Worker, WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line};
-use crate::worker::{Liveness, liveness};
-
-/// A worker that runs, or that died and was not recovered yet.
-pub struct WorkerStatus {
-    pub row: Worker,
-    pub liveness: Liveness,
-}
-
-impl WorkerStatus {
-    /// Does the worker hold its lock? A suspended worker does.
-    pub fn is_alive(&self) -> bool {
-        matches!(self.liveness, Liveness::Alive | Liveness::Suspended)
-    }
-
-    /// Does the worker start jobs now?
-    pub fn takes_jobs(&self) -> bool {
-        self.liveness == Liveness::Alive && !self.row.is_stopping
-    }
-
-    /// Does the worker start jobs of this queue now?
-    pub fn takes_from(&self, queue: &str) -> bool {
-        self.takes_jobs() && self.serves(queue)
-    }
-
-    /// Is the worker alive, and does it select this queue?
-    pub fn serves(&self, queue: &str) -> bool {
-        let selects = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));
-        self.is_alive() && selects
-    }
-}
+use crate::worker::liveness;
 
 /// A schedule is overdue if no worker has fired it within this time.
 const LATE: Millis = Millis::from_secs(5);
@@ -211,16 +183,7 @@ fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
 
 /// Says why no worker starts the jobs of this queue, and what to do about it; none if one does.
 pub fn no_worker_text(queue: &str, workers: &[WorkerStatus]) -> Option<String> {
-    let mut serving = workers.iter().filter(|worker| worker.serves(queue));
-    let (what, next) = match serving.clone().find(|worker| worker.liveness == Liveness::Suspended) {
-        _ if serving.clone().any(|worker| worker.takes_from(queue)) => return None,
-        Some(suspended) => ("suspended", format!("kill -CONT {} lets it go on", suspended.row.pid)),
-        None if serving.next().is_some() => ("stopping", "runner work starts another".to_owned()),
-        None => {
-            return Some(format!("no worker is running for queue {queue}; runner work starts one"));
-        }
-    };
-    Some(format!("the worker of queue {queue} is {what} and starts nothing; {next}"))
+    NoWorker::of(queue, workers).map(|NoWorker { why, command, effect }| format!("{why}; {command} {effect}"))
 }
 
 /// Says why no worker fires schedules, and what to do about it; none if one does. Any worker fires all of them.

@@ -17,7 +17,7 @@ use crate::model::{
     Bytes, CodePattern, Command, DependencyKind, EnvFile, ExitRules, JobDefinition, Missed, PolicyLayer,
     RetryPolicy, Schedule, ScheduleText, check_key, check_name, check_variable,
 };
-use crate::text::{human_size, time_zone};
+use crate::text::{Millis, human_size, time_zone};
 
 /// A job that the file declares.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,6 +138,7 @@ pub(super) struct Job {
     schedule: Option<String>,
     timezone: Option<String>,
     missed: Missed,
+    fresh_within: Option<Millis>,
     /// The names of its direct dependencies that must succeed.
     pub after: Vec<(String, Span)>,
     /// The names of its direct dependencies of which any end will do.
@@ -171,6 +172,7 @@ impl Job {
             schedule: None,
             timezone: None,
             missed: Missed::default(),
+            fresh_within: None,
             after: Vec::new(),
             after_any: Vec::new(),
         };
@@ -213,6 +215,7 @@ impl Job {
                 let word = value.one_of(&words, mistakes);
                 self.missed = word.and_then(Missed::parse).unwrap_or_default();
             }
+            "fresh_within" => self.fresh_within = value.duration_above_zero(mistakes),
             "after" => self.after = dependencies(value, mistakes),
             "after_any" => self.after_any = dependencies(value, mistakes),
             _ => return self.layer.read_key(entry, dir, mistakes),
@@ -230,7 +233,7 @@ impl Job {
             }
         }
         if self.layer.place("schedule").is_none() {
-            for key in ["missed", "timezone"] {
+            for key in ["missed", "timezone", "fresh_within"] {
                 let Some(at) = self.layer.place(key) else { continue };
                 mistakes
                     .add(at, format!("`{key}` has no effect without `schedule`"))
@@ -258,6 +261,7 @@ impl Job {
             schedule,
             timezone: self.timezone,
             missed: self.missed,
+            fresh_within: self.fresh_within,
         });
         Declared {
             definition: JobDefinition { policy, exit, ..self.layer.definition },

@@ -41,7 +41,7 @@ const SHARED_KEYS: [&str; 18] = [
 ];
 
 /// The keys that only a job has.
-const JOB_KEYS: [&str; 11] = [
+const JOB_KEYS: [&str; 12] = [
     "command",
     "description",
     "unique_key",
@@ -51,6 +51,7 @@ const JOB_KEYS: [&str; 11] = [
     "schedule",
     "timezone",
     "missed",
+    "fresh_within",
     "after",
     "after_any",
 ];

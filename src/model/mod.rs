@@ -4,6 +4,7 @@
 //! same result, so every rule has a unit test. This module uses `text` only.
 
 mod attempt;
+mod attention;
 mod backoff;
 mod classify;
 mod decide;
@@ -23,6 +24,7 @@ mod state;
 pub use attempt::{
     Attempt, AttemptEnd, AttemptOutput, EndCause, Outcome, SpawnFailure, Status, StreamBytes, last_bytes,
 };
+pub use attention::{Attention, AttentionKind};
 pub use backoff::{Backoff, Jitter, Strategy};
 pub use classify::{ExitRules, Verdict, classify};
 pub use decide::{Circumstances, Decision, decide, decision_text, final_because};

@@ -39,6 +39,8 @@ pub struct ScheduleText {
     /// An IANA name; none: the zone of the machine.
     pub timezone: Option<String>,
     pub missed: Missed,
+    /// The last success should not be older than this.
+    pub fresh_within: Option<Millis>,
 }
 
 impl ScheduleText {

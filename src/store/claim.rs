@@ -188,7 +188,7 @@ pub(super) fn priorities(tx: &Connection) -> Result<Vec<QueuePriority>> {
 }
 
 /// The priorities of one queue, the highest first.
-fn priorities_of(tx: &Connection, queue: &str) -> Result<Vec<QueuePriority>> {
+pub(super) fn priorities_of(tx: &Connection, queue: &str) -> Result<Vec<QueuePriority>> {
     let next = "SELECT priority FROM jobs
                 WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority < ?2
                 ORDER BY priority DESC LIMIT 1";

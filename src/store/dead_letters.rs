@@ -138,7 +138,7 @@ fn shown_label(row: &Row<'_>) -> Result<Option<String>> {
     definition::shown_label(row, &definition::read(row, "definition")?)
 }
 
-fn last_words(row: &Row<'_>) -> Result<String> {
+pub(super) fn last_words(row: &Row<'_>) -> Result<String> {
     let last_line = |column: &str| -> Result<Option<String>> {
         Ok(row.get_ref(column)?.as_blob_or_null()?.and_then(|bytes| last_lines(bytes, 1).pop()))
     };

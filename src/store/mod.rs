@@ -8,6 +8,7 @@
 
 mod act;
 mod attempts;
+mod attention;
 mod audit;
 mod backlog;
 mod backup;
@@ -36,6 +37,7 @@ mod schedules;
 mod stranded;
 mod trust;
 mod turn;
+mod unresolved;
 pub mod version;
 mod workers;
 
@@ -44,6 +46,7 @@ mod tests;
 
 pub use act::{Act, ActResult, Done, Refusal};
 pub use attempts::{AttemptRow, NameStats, Stage, Stats, TimelineAttempt};
+pub use attention::{ChangedFile, FileChange, Surroundings};
 pub use audit::Finding;
 pub use backlog::{Backlog, Blocked, PendingWork};
 pub use claim::Claim;
@@ -65,4 +68,4 @@ pub use recover::OrphanedClaim;
 pub use schedules::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, StoredSchedule};
 pub use stranded::StrandedRoot;
 pub use turn::{Turn, TurnRequest};
-pub use workers::Worker;
+pub use workers::{Liveness, NoWorker, Worker, WorkerStatus};

@@ -16,7 +16,7 @@ use super::insert::{Dependency, Firing, NewJob};
 use super::limits::{self, LimitRow};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, maybe, one, run, value};
-use super::version;
+use super::version::{self, Version};
 use crate::model::{Chain, Event, Limits, ScheduleText};
 use crate::text::{Timestamp, time_zone};
 
@@ -54,6 +54,12 @@ pub struct StoredSchedule {
     /// Of these, the ones since a job was last enqueued.
     pub skipped_in_row: u64,
     pub paused: bool,
+    /// When it was added, or last changed.
+    pub applied_at: Timestamp,
+    /// When a job of its name last succeeded since it was added.
+    pub last_success_at: Option<Timestamp>,
+    /// The version of the schema that a worker must know to fire it.
+    pub needs_version: Version,
 }
 
 impl StoredSchedule {
@@ -113,7 +119,7 @@ impl Store {
 
 const SELECT: &str =
     "SELECT chain_json, schedule, timezone, missed, file, next_at, last_fired_at, last_job_id, skipped,
-                             skipped_in_row, paused, needs_version
+                             skipped_in_row, paused, applied_at, last_success_at, fresh_within_ms, needs_version
                       FROM schedules";
 
 /// All schedules, by name.
@@ -128,29 +134,40 @@ fn read(row: &Row<'_>) -> Result<StoredSchedule> {
         row,
         StoredSchedule {
             chain: read_chain(row)?,
-            text: from_row!(row, ScheduleText { schedule, timezone, missed }),
+            text: from_row!(
+                row,
+                ScheduleText { schedule, timezone, missed, fresh_within: row.get("fresh_within_ms")? }
+            ),
             file,
             next_at,
             last: last_at.zip(row.get("last_job_id")?),
             skipped,
             skipped_in_row,
             paused,
+            applied_at,
+            last_success_at,
+            needs_version: Version(row.get("needs_version")?),
         }
     ))
 }
 
 /// Writes a schedule that is new or changed.
 fn put(tx: &Tx, file: &str, schedule: &DeclaredSchedule, next_at: Option<Timestamp>) -> Result<()> {
-    let sql = "INSERT INTO schedules (name, chain_json, schedule, timezone, missed, file, next_at, applied_at, needs_version)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    let sql = "INSERT INTO schedules (name, chain_json, schedule, timezone, missed, file, next_at, applied_at, needs_version,
+                                      fresh_within_ms)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
                ON CONFLICT DO UPDATE SET chain_json = ?2, schedule = ?3, timezone = ?4, missed = ?5, file = ?6, next_at = ?7,
-                                         applied_at = ?8, needs_version = ?9";
+                                         applied_at = ?8, needs_version = ?9, fresh_within_ms = ?10";
     let links = schedule.chain.links();
     let needs = links.map(|link| definition::needs_version(&link.definition)).max();
     let chain = serde_json::to_string(&schedule.chain);
     let chain = chain.map_err(|error| StoreError::InvalidData(error.to_string()))?;
-    let ScheduleText { schedule: times, timezone, missed } = &schedule.text;
-    run(tx, sql, params![schedule.name(), chain, times, timezone, missed, file, next_at, tx.now, needs])?;
+    let ScheduleText { schedule: times, timezone, missed, fresh_within } = &schedule.text;
+    run(
+        tx,
+        sql,
+        params![schedule.name(), chain, times, timezone, missed, file, next_at, tx.now, needs, fresh_within],
+    )?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use rusqlite::{Row, params};
 use super::error::{Result, StoreError};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, json, run};
-use super::version;
+use super::version::Version;
 use crate::model::check_name;
 use crate::text::Timestamp;
 
@@ -32,12 +32,89 @@ pub struct Worker {
     pub started_at: Timestamp,
     /// The number of attempts that the worker runs at once.
     pub slots: usize,
+    /// The version of the schema that its program knows.
+    pub version: Version,
     /// The selected queues; none: all.
     pub queues: Option<Vec<String>>,
     /// A signal has told the worker to stop: it starts nothing more.
     pub is_stopping: bool,
     /// The number of jobs that it holds.
     pub running: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    Alive,
+    /// Alive but stopped by a signal: jobs go on, timeouts and cancels wait.
+    Suspended,
+    /// Dead, and not recovered yet.
+    Dead,
+    /// It belongs to a database of which this one is a copy. Here it is dead, whatever it does there.
+    OfOriginal,
+}
+
+/// A worker that runs, or that died and was not recovered yet. Whoever looks finds out which, from its lock.
+#[derive(Clone, Debug)]
+pub struct WorkerStatus {
+    pub row: Worker,
+    pub liveness: Liveness,
+}
+
+impl WorkerStatus {
+    /// Does the worker hold its lock? A suspended worker does.
+    pub fn is_alive(&self) -> bool {
+        matches!(self.liveness, Liveness::Alive | Liveness::Suspended)
+    }
+
+    /// Does the worker start jobs now?
+    pub fn takes_jobs(&self) -> bool {
+        self.liveness == Liveness::Alive && !self.row.is_stopping
+    }
+
+    /// Does the worker start jobs of this queue now?
+    pub fn takes_from(&self, queue: &str) -> bool {
+        self.takes_jobs() && self.serves(queue)
+    }
+
+    /// Is the worker alive, and does it select this queue?
+    pub fn serves(&self, queue: &str) -> bool {
+        let selects = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));
+        self.is_alive() && selects
+    }
+}
+
+/// Why no worker starts the jobs of a queue, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoWorker {
+    pub why: String,
+    pub command: String,
+    /// What the command does, such as `starts one`.
+    pub effect: &'static str,
+}
+
+impl NoWorker {
+    /// None if a worker starts the jobs of this queue.
+    pub fn of(queue: &str, workers: &[WorkerStatus]) -> Option<Self> {
+        let mut serving = workers.iter().filter(|worker| worker.serves(queue));
+        let runner_work = || "runner work".to_owned();
+        let (what, command, effect) = match serving
+            .clone()
+            .find(|worker| worker.liveness == Liveness::Suspended)
+        {
+            _ if serving.clone().any(|worker| worker.takes_from(queue)) => return None,
+            Some(suspended) => ("suspended", format!("kill -CONT {}", suspended.row.pid), "lets it go on"),
+            None if serving.next().is_some() => ("stopping", runner_work(), "starts another"),
+            None => {
+                let why = format!("no worker is running for queue {queue}");
+                return Some(Self { why, command: runner_work(), effect: "starts one" });
+            }
+        };
+        Some(Self {
+            why: format!("the worker of queue {queue} is {what} and starts nothing"),
+            command,
+            effect,
+        })
+    }
 }
 
 impl Store {
@@ -49,9 +126,9 @@ impl Store {
             let sql =
                 "INSERT INTO workers (name, mark, version, db_path, pid, boot_id, start_ticks, started_at, slots, queues)
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-            let Worker { name, mark, db, pid, boot_id, start_ticks, started_at, slots, .. } = worker;
+            let Worker { name, mark, version, db, pid, boot_id, start_ticks, started_at, slots, .. } = worker;
             let db = db.as_os_str().as_bytes();
-            run(tx, sql, params![name, mark, version::known().version(), db, pid, boot_id, start_ticks, started_at, slots, queues])?;
+            run(tx, sql, params![name, mark, version, db, pid, boot_id, start_ticks, started_at, slots, queues])?;
             Ok(tx.last_insert_rowid())
         })
     }
@@ -70,7 +147,8 @@ impl Store {
     /// Workers whose row is open, oldest first: alive, or dead and not dealt with.
     pub fn open_workers(&self) -> Result<Vec<Worker>> {
         let sql =
-            "SELECT id, name AS worker_name, mark, db_path, pid, boot_id, start_ticks, started_at, slots, queues, stopping_at,
+            "SELECT id, name AS worker_name, mark, db_path, pid, boot_id, start_ticks, started_at, slots, version, queues,
+                          stopping_at,
                           (SELECT count(*) FROM jobs WHERE state = 'running' AND worker_id = workers.id) AS running
                    FROM workers WHERE ended_at IS NULL ORDER BY id";
         self.read(|tx| all(tx, sql, [], read))
@@ -99,6 +177,7 @@ fn read(row: &Row<'_>) -> Result<Worker> {
             start_ticks,
             started_at,
             slots,
+            version: Version(row.get("version")?),
             queues: queues,
             is_stopping: row.get::<_, Option<Timestamp>>("stopping_at")?.is_some(),
             running,

@@ -22,7 +22,7 @@ use crate::store::Store;
 
 pub use options::{Options, Summary, Until};
 pub use recovery::remove_abandoned_files;
-pub use registration::{Liveness, is_any_alive, liveness, started_at};
+pub use registration::{is_any_alive, liveness, started_at};
 
 /// Works until the options or a signal end the worker. Call this before any other thread is started. None if the worker
 /// was to be the only one, and another one is alive.

@@ -23,7 +23,7 @@ use anyhow::{Context, Result};
 use super::Options;
 use crate::clock;
 use crate::process::{self, Identity};
-use crate::store::{OrphanedClaim, Store, StoreFile, Worker, open_regular};
+use crate::store::{Liveness, OrphanedClaim, Store, StoreFile, Worker, open_regular, version};
 use crate::text::Timestamp;
 use crate::wake;
 
@@ -53,6 +53,7 @@ impl Registration {
             started_at: clock::now(),
             slots: options.slots,
             queues: options.queues.clone(),
+            version: version::known().version(),
             is_stopping: false,
             running: 0,
         };
@@ -233,17 +234,6 @@ fn is_process_alive(worker: &Worker, boot_id: &str) -> bool {
     worker.boot_id == boot_id && process.is_alive()
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Liveness {
-    Alive,
-    /// Alive but stopped by a signal: jobs go on, timeouts and cancels wait.
-    Suspended,
-    /// Dead, and not recovered yet.
-    Dead,
-    /// It belongs to a database of which this one is a copy. Here it is dead, whatever it does there.
-    OfOriginal,
-}
-
 /// Looks whether a worker lives. Tries a shared lock, so that neither the worker nor its recovery is disturbed.
 pub fn liveness(db: &StoreFile, worker: &Worker) -> Liveness {
     let is_of_original = is_of_original(db, worker);
@@ -399,6 +389,7 @@ mod tests {
             started_at: Timestamp(0),
             slots: 1,
             queues: None,
+            version: version::known().version(),
             is_stopping: false,
             running: 0,
         }

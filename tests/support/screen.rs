@@ -6,13 +6,14 @@ use serde_json::Value;
 use super::Sandbox;
 
 /// What differs from run to run, and what stands in its place in a snapshot.
-const REDACTIONS: [(&str, &str); 10] = [
+const REDACTIONS: [(&str, &str); 11] = [
     (r"\b[0-9a-f]{16}\b", "[WORKER]"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "[TIME]"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "[TIME]"),
     (r"\bpid \d+", "pid [PID]"),
     (r"\b(?:\d+(?:\.\d)? (?:ms|s)|\d+[mhd](?: \d+[smh])?) ago\b", "[AGO]"),
     (r"\bnow\b", "[AGO]"),
+    (r"\bdied (?:(?:\d{4}-)?\d\d-\d\d )?\d\d:\d\d\b", "died [CLOCK]"),
     (r"\bin \d+[mhd](?: \d+[smh])?", "in [DURATION]"),
     (r"\b\d+(?:\.\d)? (?:ms|s)\b", "[DURATION]"),
     // Columns are as wide as what was redacted. A caret after a bar stays under what it points at.

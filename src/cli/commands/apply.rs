@@ -13,10 +13,12 @@ use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, Written, warn};
 use crate::cli::plan::check_limits;
-use crate::cli::status::{WorkerStatus, worker_statuses};
+use crate::cli::status::worker_statuses;
 use crate::clock;
 use crate::jobfile::JobFile;
-use crate::store::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoredSchedule};
+use crate::store::{
+    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoredSchedule, WorkerStatus,
+};
 use crate::text::{Timestamp, local_time, relative_time};
 
 /// Takes the schedules and queue limits of the job file into the database, and removes those that the file no longer

@@ -157,6 +157,9 @@ fn show_schedule(out: &mut Output, text: &ScheduleText) -> Written {
     let zone = text.timezone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
     let missed = text.missed.as_str();
     out.fact("schedule", &format!("{}{zone}, missed times run: {missed}", safe_line(&text.schedule)))?;
+    if let Some(within) = text.fresh_within {
+        out.fact("fresh", &format!("an alarm if the last success is older than {within}"))?;
+    }
     let times = text
         .parse(time_zone)
         .map(|schedule| schedule.upcoming(clock::now()).take(NEXT_TIMES).map(local_time).collect());

@@ -7,16 +7,16 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
+use super::attention::{self, Look, look};
 use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written};
-use crate::cli::status::{WorkerStatus, no_firing_text, no_worker_text, worker_statuses};
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
-use crate::store::{Finding, QueueRow, Store, StoreError, version};
+use crate::model::Attention;
+use crate::store::{Filter, Finding, Liveness, Store, StoreError, WorkerStatus, version};
 use crate::text::{counted, human_size, safe_line};
-use crate::worker::Liveness;
 
 /// The result of all checks.
 #[derive(Debug, Default, Serialize)]
@@ -37,9 +37,13 @@ struct Report {
     problems: Vec<Finding>,
     /// Worth knowing, but not wrong.
     notes: Vec<String>,
+    attention: Vec<Attention>,
+    /// There is no database.
+    #[serde(skip)]
+    is_missing: bool,
 }
 
-/// Checks everything. The exit status is 1 if a rule is broken, and with `--strict` also if there is a note.
+/// Checks everything. The exit status is 1 if a rule is broken, and with `--strict` also if anything needs attention.
 pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatus> {
     let mut report = Report { sqlite: rusqlite::version(), ..Report::default() };
     let file = locate::store_file(global)?;
@@ -49,18 +53,19 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
     if let Some(store) = locate::open_if_there(global)? {
         check_files(&store, &mut report);
         report.schema_version = Some(store.version()?.to_string());
-        let workers = worker_statuses(&store)?;
+        let Look { workers, attention, .. } = look(&store, &Filter::default(), clock::now())?;
+        report.attention = attention;
         report.workers_alive = workers.iter().filter(|worker| worker.is_alive()).count();
         report.workers_dead = workers.len() - report.workers_alive;
         check_held_jobs(&workers, &mut report);
-        note_waiting_jobs(&store, &workers, &mut report)?;
-        note_schedules(&store, &workers, &mut report)?;
         report.rules = Store::audit_rules().count();
         report.problems.extend(store.audit()?);
     } else {
+        report.is_missing = true;
         report.notes.push(StoreError::Missing(file.path().to_owned()).to_string());
     }
-    let is_well = report.problems.is_empty() && (report.notes.is_empty() || !args.strict);
+    let needs_attention = report.is_missing || Attention::alarms(&report.attention) > 0;
+    let is_well = report.problems.is_empty() && !(args.strict && needs_attention);
     if out.json {
         out.object(&report)?;
     } else if !out.quiet || !is_well {
@@ -158,33 +163,7 @@ fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
     }
 }
 
-/// Notes pending jobs that no worker would take. Paused queues are left out, because their jobs are meant to wait.
-fn note_waiting_jobs(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
-    for QueueRow { name, paused, counts, .. } in store.overview(clock::now())?.queues {
-        let (due, later) = (counts.ready, counts.scheduled + counts.retrying);
-        if due + later > 0
-            && !paused
-            && let Some(why) = no_worker_text(&name, workers)
-        {
-            report.notes.push(format!("{} due, {later} later: {why}", counted(due, "job")));
-        }
-    }
-    Ok(())
-}
-
-/// Notes schedules while no worker is alive. Any worker fires all schedules, whatever its queues.
-fn note_schedules(store: &Store, workers: &[WorkerStatus], report: &mut Report) -> Result<()> {
-    let schedules = store.schedules()?;
-    let waiting = schedules.iter().filter(|row| row.next_at.is_some() && !row.paused).count();
-    if waiting > 0
-        && let Some(why) = no_firing_text(workers)
-    {
-        report.notes.push(format!("{} to fire, and {why}", counted(waiting, "schedule")));
-    }
-    Ok(())
-}
-
-/// Draws the report. The last line says what the exit status is about.
+/// Draws the report. If something failed, or may fail with `--strict`, the last line says what.
 fn show(out: &mut Output, report: &Report, strict: bool) -> Written {
     let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), human_size);
     let db = safe_line(&report.db);
@@ -212,24 +191,32 @@ fn show(out: &mut Output, report: &Report, strict: bool) -> Written {
     for note in &report.notes {
         fact("note", safe_line(note))?;
     }
-    let rules = format!("{} rules looked at", report.rules);
     if report.problems.is_empty() {
-        let words = match report.notes.len() {
-            notes if strict && notes > 0 => {
-                let need = if notes == 1 { "needs" } else { "need" };
-                out.paint(
-                    Style::Warn,
-                    &format!("nothing is wrong, but {} {need} attention", counted(notes, "note")),
-                )
-            }
-            _ => out.paint(Style::Good, "nothing is wrong"),
-        };
-        return out.line(format!("checks    {rules}, {words}"));
+        let words = format!("{} rules looked at, nothing is wrong", report.rules);
+        out.line(format!("checks    {}", out.paint(Style::Good, &words)))?;
+    } else {
+        let problems = counted(report.problems.len(), "problem");
+        out.line(format!("checks    {} rules looked at, {problems}", report.rules))?;
     }
-    out.line(format!("checks    {rules}, {}", counted(report.problems.len(), "problem")))?;
     for Finding { rule, what } in &report.problems {
         out.prose(&format!("  {} ", out.paint(Style::Bad, "wrong:")), &safe_line(what))?;
         out.prose("         ", &format!("the rule: {rule}"))?;
     }
-    out.line(format!("          {}", out.paint(Style::Bad, "something is wrong")))
+    let is_sound = report.problems.is_empty();
+    let needs = if strict {
+        attention::draw(out, &report.attention, true)?;
+        let missing = || report.is_missing.then(|| "there is no database".to_owned());
+        attention::alarms_text(&report.attention).or_else(missing)
+    } else if is_sound {
+        return Ok(());
+    } else {
+        None
+    };
+    let (style, words) = match (is_sound, needs) {
+        (true, None) => (Style::Good, "the file is sound, and all is well".to_owned()),
+        (true, Some(needs)) => (Style::Bad, format!("the file is sound, but {needs}")),
+        (false, None) => (Style::Bad, "the file is not sound".to_owned()),
+        (false, Some(needs)) => (Style::Bad, format!("the file is not sound, and {needs}")),
+    };
+    out.line(format!("verdict   {}", out.paint(style, &words)))
 }

@@ -8,8 +8,7 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Style};
 use crate::cli::status::{
-    WorkerStatus, expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text,
-    worker_statuses,
+    expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text, worker_statuses,
 };
 use crate::cli::values::JobRef;
 use crate::clock;
@@ -17,7 +16,7 @@ use crate::model::{
     AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
     JobDefinition, JobState, Phase, Status, classify, decide, final_because, signal,
 };
-use crate::store::{JobRow, StoredSchedule, UnmetDependency};
+use crate::store::{JobRow, StoredSchedule, UnmetDependency, WorkerStatus};
 use crate::text::{Millis, Timestamp, human_duration, local_time, safe_line};
 
 pub fn run(global: &Global, args: &Explain, out: &mut Output) -> Result<ExitStatus> {

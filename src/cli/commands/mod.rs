@@ -2,6 +2,7 @@
 
 mod acts;
 mod apply;
+mod attention;
 mod check;
 pub mod completions;
 mod doctor;

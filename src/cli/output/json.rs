@@ -4,12 +4,13 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::status::WorkerStatus;
 use crate::model::{
-    Attempt, AttemptOutput, Bytes, Command, JobState, Outcome, Status, decision_text, signal,
+    Attempt, AttemptOutput, Attention, Bytes, Command, JobState, Outcome, Status, decision_text, signal,
 };
-use crate::store::{AttemptRow, JobRow, NameStats, Overview, QueueRow, StoreFile, StoredSchedule};
-use crate::text::{Millis, rfc3339};
+use crate::store::{
+    AttemptRow, JobRow, NameStats, Overview, QueueRow, StoreFile, StoredSchedule, WorkerStatus,
+};
+use crate::text::{Millis, Timestamp, rfc3339};
 
 /// A job without its history.
 pub fn job_json(job: &JobRow) -> Value {
@@ -149,11 +150,19 @@ pub fn schedule_json(row: &StoredSchedule) -> Value {
         "last_job_id": row.last.map(|(_, job)| job),
         "paused": row.paused,
         "skipped": row.skipped,
+        "skipped_in_row": row.skipped_in_row,
+        "fresh_within_ms": row.text.fresh_within,
         "file": row.file,
     })
 }
 
-pub fn overview_json(file: &StoreFile, overview: &Overview, workers: &[WorkerStatus]) -> Value {
+pub fn overview_json(
+    file: &StoreFile,
+    overview: &Overview,
+    workers: &[WorkerStatus],
+    attention: &[Attention],
+    now: Timestamp,
+) -> Value {
     json!({
         "db": file.path().display().to_string(),
         "counts": overview.counts,
@@ -162,6 +171,10 @@ pub fn overview_json(file: &StoreFile, overview: &Overview, workers: &[WorkerSta
         "dead_by_error_code": overview.dead_by_error_code,
         "next_run_at": overview.next_run_at.map(rfc3339),
         "oldest_due_at": overview.oldest_due_at.map(rfc3339),
+        "time": rfc3339(now),
+        "version": env!("CARGO_PKG_VERSION"),
+        "host": rustix::system::uname().nodename().to_string_lossy(),
+        "attention": attention,
     })
 }
 

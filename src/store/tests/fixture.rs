@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use crate::model::{AttemptEnd, Bytes, Command, EndCause, JobDefinition, Status};
+use crate::store::version::Version;
 use crate::store::{
     DefinitionCache, EndedAttempt, Enqueued, NewJob, Result, Store, StoreFile, Turn, TurnRequest, Worker,
 };
@@ -124,6 +125,7 @@ pub(super) fn worker_row(name: &str) -> Worker {
         start_ticks: 1,
         started_at: Timestamp(1),
         slots: 4,
+        version: Version::FIRST,
         queues: None,
         is_stopping: false,
         running: 0,

@@ -13,7 +13,8 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use super::fixture::{Place, definition, exited, lost, new_job, unsynced, worker_row};
 use crate::model::{AttemptOutput, JobState, Limits, Outcome, Rate};
 use crate::store::{
-    Act, DefinitionCache, Filter, LimitChange, NewJob, OnConflict, PruneFilter, Store, TurnRequest,
+    Act, DefinitionCache, Filter, LimitChange, NewJob, OnConflict, PruneFilter, Store, Surroundings,
+    TurnRequest,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -133,7 +134,9 @@ fn flow(store: &mut Store) {
 /// Screens whose statements must not take longer the more jobs there are.
 fn screens(store: &mut Store) {
     let now = Timestamp(2_000);
-    store.overview(now).unwrap();
+    let overview = store.overview(now).unwrap();
+    let seen = Surroundings { queues: &overview.queues, workers: &[], schedules: &[], files: &[] };
+    store.attention(seen, &Filter::default(), now).unwrap();
     store.recent_names(["b"].into_iter(), 10, now).unwrap();
     let name = Some("a".to_owned());
     let filter = Filter { name: name.clone(), queue: name, since: Some(Timestamp(1)), ..Filter::default() };

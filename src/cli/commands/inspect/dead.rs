@@ -184,7 +184,7 @@ fn selection(group: &DeadGroup, filter: &Filter) -> Option<String> {
 }
 
 /// Ids as a command takes them.
-pub(super) fn joined(ids: &[i64]) -> String {
+fn joined(ids: &[i64]) -> String {
     ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 

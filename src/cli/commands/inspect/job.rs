@@ -9,9 +9,9 @@ use crate::cli::locate;
 use crate::cli::output::{
     Output, Style, Written, attempt_json, job_with_history_json, readable, with_output,
 };
-use crate::cli::status::{WorkerStatus, holds_back_text, status_text, with_liveness, worker_of};
+use crate::cli::status::{holds_back_text, status_text, with_liveness, worker_of};
 use crate::model::{Attempt, AttemptOutput, JobState, Outcome, Status, StreamBytes, decision_text, signal};
-use crate::store::JobRow;
+use crate::store::{JobRow, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
 
 /// At most this many of the newest attempts are read.

@@ -2,26 +2,25 @@
 
 use std::borrow::Borrow;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::Result;
 use serde_json::Value;
 
 use super::job::exit_text;
 use super::query::Query;
-use crate::cli::commands::apply;
+use crate::cli::commands::attention::changed_files;
 use crate::cli::locate;
 use crate::cli::output::{
     Column, Output, Style, Table, Written, job_json, listed_attempt_json, listed_worker_json, queue_json,
     schedule_json, stats_json,
 };
-use crate::cli::status::{WorkerStatus, next_firing_text, worker_statuses};
-use crate::jobfile::JobFile;
+use crate::cli::status::{next_firing_text, worker_statuses};
 use crate::model::{ErrorCode, decision_text};
-use crate::store::{self, AttemptRow, JobRow, NameStats, QueueRow, StoredSchedule};
+use crate::store::{
+    self, AttemptRow, ChangedFile, FileChange, JobRow, Liveness, NameStats, QueueRow, StoredSchedule,
+    WorkerStatus,
+};
 use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line};
-use crate::worker::Liveness;
 
 pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
     let now = query.now;
@@ -259,25 +258,22 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
     let nothing = "there is no schedule; runner apply takes them from the job file";
     let found = List { table, json: schedule_json, nothing }.show_all(out, &schedules)?;
     if !out.json {
-        note_stale_schedules(out, &schedules)?;
+        note_changed_files(out, &schedules)?;
     }
     Ok(found)
 }
 
 /// Names the schedules whose job file has changed since it was applied, or cannot be read now.
-fn note_stale_schedules(out: &mut Output, schedules: &[StoredSchedule]) -> Written {
-    let mut files: BTreeMap<&str, Vec<&StoredSchedule>> = BTreeMap::new();
-    for row in schedules {
-        files.entry(&row.file).or_default().push(row);
-    }
-    for (path, rows) in files {
-        let stale = JobFile::read(Path::new(path)).map(|file| apply::stale(&rows, &file).join(", "));
-        let words = match stale {
-            Ok(stale) if stale.is_empty() => continue,
-            Ok(stale) => {
-                format!("{stale}: {path} has changed since; runner apply --file {path} takes it as it is")
+fn note_changed_files(out: &mut Output, schedules: &[StoredSchedule]) -> Written {
+    for ChangedFile { path, change, schedules } in changed_files(schedules) {
+        let names = schedules.join(", ");
+        let words = match change {
+            FileChange::Edited => {
+                format!("{names}: {path} has changed since; runner apply --file {path} takes it as it is")
             }
-            Err(_) => format!("{path} cannot be used now; its schedules go on as they were applied"),
+            FileChange::Gone | FileChange::Unusable => {
+                format!("{path} cannot be used now; its schedules go on as they were applied")
+            }
         };
         out.prose("", &out.paint(Style::Warn, &safe_line(&words)))?;
     }

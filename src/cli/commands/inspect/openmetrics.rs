@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
 use super::query::Query;
+use crate::cli::commands::attention::{Look, look};
 use crate::cli::output::{Output, Written};
-use crate::cli::status::worker_statuses;
+use crate::model::AttentionKind;
 use crate::store::{Filter, JobCounts, StoreFile};
 use crate::text::{Millis, Timestamp, safe_line};
 
 pub(super) fn show(out: &mut Output, query: &Query) -> Written {
     let Query { store, now, .. } = *query;
-    let overview = store.overview(now)?;
+    let Look { overview, workers, schedules, attention } = look(store, &Filter::default(), now)?;
     let mut queues: BTreeMap<String, (bool, JobCounts)> = BTreeMap::new();
     for queue in overview.queues {
         queues.insert(queue.name, (queue.paused, queue.counts));
@@ -23,8 +24,8 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Written {
         counts.resolved = finished.resolved;
         counts.cancelled = finished.cancelled;
     }
-    let alive = worker_statuses(store)?.iter().filter(|worker| worker.is_alive()).count();
-    let (stats, schedules) = (store.stats(&Filter::default(), now)?, store.schedules()?);
+    let alive = workers.iter().filter(|worker| worker.is_alive()).count();
+    let stats = store.stats(&Filter::default(), now)?;
     let successes = stats.iter().filter_map(|(name, of)| Some((name, of.last_success?)));
     let failures = stats.iter().filter_map(|(name, of)| Some((name, of.last_failure.as_ref()?.0)));
     let fires = schedules.iter().filter(|row| !row.paused);
@@ -37,6 +38,11 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Written {
     let dead = overview.dead_by_error_code.iter();
     let dead = dead.map(|(code, jobs)| Sample::of(jobs).label("error_code", code));
     family.write("dead_letters", "Dead jobs that were not resolved, by error code.", dead)?;
+    let attention = AttentionKind::ALL.iter().map(|kind| {
+        let entries = attention.iter().filter(|entry| entry.kind == *kind).count();
+        Sample::of(entries).label("kind", kind.as_str())
+    });
+    family.write("attention", "What needs attention, by kind.", attention)?;
     family.write("workers_alive", "Workers that are alive.", [Sample::of(alive)])?;
     let paused =
         queues.iter().map(|(queue, (paused, _))| Sample::of(u8::from(*paused)).label("queue", queue));

@@ -1,13 +1,12 @@
 //! The overview: what needs attention, counts, queues, and how the jobs of each name went lately.
 
-use std::cmp::Reverse;
-
 use super::lists::draw_queues;
 use super::query::Query;
+use crate::cli::commands::attention::{self, Look};
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written, mark, overview_json};
-use crate::cli::status::{WorkerStatus, next_firing_text, with_liveness};
-use crate::store::{JobCounts, Overview, QueueRow, RecentName, Store, StoreFile, StoredSchedule};
+use crate::cli::status::next_firing_text;
+use crate::store::{Filter, JobCounts, RecentName, Store, StoreFile, StoredSchedule, WorkerStatus};
 use crate::text::{Millis, Timestamp, counted, relative_time};
 
 /// The overview shows at least and at most this many names, whatever the height of the screen.
@@ -16,24 +15,15 @@ const MAX_NAMES: usize = 50;
 
 pub(super) fn show(out: &mut Output, query: &Query) -> Written {
     let Query { store, now, .. } = *query;
-    let overview = store.overview(now)?;
-    let workers = with_liveness(store, overview.workers.clone());
+    let Look { overview, workers, schedules, attention } = attention::look(store, &Filter::default(), now)?;
     if out.json {
-        return out.object(&overview_json(store.file(), &overview, &workers));
+        return out.object(&overview_json(store.file(), &overview, &workers, &attention, now));
     }
     out.line(out.paint(Style::Faint, &locate::display(store.file().path())))?;
-    draw_dead(out, &overview)?;
-    draw_paused(out, &overview.queues)?;
-    let schedules = store.schedules()?;
-    let is_needed = overview.counts.unfinished() > 0 || schedules.iter().any(|schedule| !schedule.paused);
-    let are_well = workers.iter().all(WorkerStatus::is_alive) && !(workers.is_empty() && is_needed);
-    if !are_well {
-        draw_number_of_workers(out, &workers, is_needed)?;
-    }
+    attention::draw(out, &attention, false)?;
     draw_counts(out, overview.counts)?;
-    if are_well {
-        draw_number_of_workers(out, &workers, is_needed)?;
-    }
+    let is_needed = overview.counts.unfinished() > 0 || schedules.iter().any(|schedule| !schedule.paused);
+    draw_number_of_workers(out, &workers, is_needed)?;
     if let Some(due) = overview.oldest_due_at {
         let verb = if now.since(due) < Millis::from_secs(1) { "is" } else { "was" };
         draw_line(out, "waiting", &format!("the oldest {verb} due {}", relative_time(due, now)))?;
@@ -81,27 +71,6 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
         draw_line(out, "", &out.paint(Style::Warn, &words))?;
     }
     Ok(())
-}
-
-fn draw_dead(out: &mut Output, overview: &Overview) -> Written {
-    if overview.dead_by_error_code.is_empty() {
-        return Ok(());
-    }
-    let mut codes: Vec<_> = overview.dead_by_error_code.iter().collect();
-    codes.sort_by_key(|(_, number)| Reverse(**number));
-    let codes: Vec<_> = codes.iter().map(|(code, number)| format!("{number} {code}")).collect();
-    draw_line(out, "dead", &codes.join(", "))?;
-    draw_line(out, "", "runner inspect dead shows them, and what to type next")
-}
-
-fn draw_paused(out: &mut Output, queues: &[QueueRow]) -> Written {
-    let paused: Vec<_> =
-        queues.iter().filter(|queue| queue.paused).map(|queue| queue.name.as_str()).collect();
-    if paused.is_empty() {
-        return Ok(());
-    }
-    let words = format!("{}: nothing starts there until runner resume QUEUE", paused.join(", "));
-    draw_line(out, "paused", &out.paint(Style::Warn, &words))
 }
 
 /// Draws a line for each name that ran lately, as many as fit on the screen.

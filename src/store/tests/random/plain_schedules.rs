@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::plain::Plain;
 use crate::model::{Chain, Event, Link, Missed, ScheduleText};
+use crate::store::version::Version;
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, Firing, NewJob, Result,
     StoreError, StoredSchedule,
@@ -19,8 +20,12 @@ pub(super) struct PlainSchedule {
 
 /// A schedule of a job file that comes every so many milliseconds.
 pub(super) fn every_millis(chain: Chain, every: u64, missed: Missed) -> DeclaredSchedule {
-    let text =
-        ScheduleText { schedule: format!("every {every}ms"), timezone: Some("UTC".to_owned()), missed };
+    let text = ScheduleText {
+        schedule: format!("every {every}ms"),
+        timezone: Some("UTC".to_owned()),
+        missed,
+        fresh_within: None,
+    };
     DeclaredSchedule { chain, text }
 }
 
@@ -55,6 +60,9 @@ impl Plain {
                     skipped: 0,
                     skipped_in_row: 0,
                     paused: false,
+                    applied_at: now,
+                    last_success_at: None,
+                    needs_version: Version::FIRST,
                 },
                 |old| old.row.clone(),
             );
@@ -75,6 +83,9 @@ impl Plain {
             let taken_from = Some(row.file).filter(|owner| owner != file);
             (row.chain, row.text) = (schedule.chain.clone(), schedule.text.clone());
             row.file = file.to_owned();
+            if change != Change::Unchanged {
+                row.applied_at = now;
+            }
             let kind = AppliedKind::Schedule { next_at: row.next_at };
             applied.push(Applied { name: name(schedule), change, kind, taken_from });
             self.schedules.insert(name(schedule), PlainSchedule { row, every });

@@ -240,8 +240,12 @@ impl Plain {
         Rc::make_mut(&mut job.attempts).push(attempt.clone());
         let PendingJob { id, name, label, queue, .. } = job.as_pending();
         let max_attempts = job.definition.policy.max_attempts();
+        let job_succeeded = job.state == JobState::Succeeded;
         if job.state == JobState::Dead {
             self.call_alert(id, now);
+        }
+        if job_succeeded && let Some(schedule) = self.schedules.get_mut(&name) {
+            schedule.row.last_success_at = Some(attempt.finished_at);
         }
         self.settle();
         let unblocks = blocked.iter().any(|id| !self.is_blocked(&self.jobs[id]));

@@ -13,13 +13,12 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use self::attention::Notice;
 use self::timeline::Axis;
 use self::words::{MAX_NAMES, job_text, when, zone};
 use super::query::Query;
+use crate::cli::commands::attention::{Look, alarms_text, look};
 use crate::cli::output::{Output, Written};
-use crate::cli::status::with_liveness;
-use crate::model::Outcome;
+use crate::model::{Attention, Outcome};
 use crate::store::{Filter, NameStats, Stage, Stats, StoredSchedule, TimelineAttempt};
 use crate::text::{Millis, Timestamp, counted, day_time, human_duration};
 
@@ -35,9 +34,7 @@ struct Page {
     axis: Axis,
     /// The database, and the name and the queue if the page is about one.
     scope: Vec<String>,
-    notices: Vec<Notice>,
-    /// The number of dead letters that are in none of the notices.
-    more_dead: u64,
+    attention: Vec<Attention>,
     attempts: Vec<TimelineAttempt>,
     /// The schedules, each with the state of its last job.
     schedules: Vec<(StoredSchedule, Option<&'static str>)>,
@@ -55,16 +52,11 @@ fn read(query: &Query) -> Result<Page> {
     let until = query.filter.until.unwrap_or(now);
     let axis = Axis { since: query.filter.since.unwrap_or(until.minus(PERIOD)).min(until), until };
     let filter = Filter { since: Some(axis.since), ..query.filter.clone() };
-    let overview = store.overview(now)?;
-    let workers = with_liveness(store, overview.workers.clone());
-    let mut schedules = store.schedules()?;
+    let Look { mut schedules, attention, .. } = look(store, &filter, now)?;
     schedules.retain(|row| {
         filter.name.as_ref().is_none_or(|name| name == row.name())
             && filter.queue.as_ref().is_none_or(|queue| *queue == row.chain.root.definition.queue)
     });
-    let mut notices = attention::obstacles(&overview, &workers, &schedules, now);
-    let (letters, more_dead) = attention::dead_letters(store, &filter, now)?;
-    notices.extend(letters);
     let (attempts, stats) = store.timeline(&filter, now)?;
     let with_state = |row: StoredSchedule| -> Result<_> {
         let job = row.last.map(|(_, id)| store.job(id, now)).transpose()?.flatten();
@@ -79,7 +71,7 @@ fn read(query: &Query) -> Result<Page> {
     };
     scope.extend(filter.label.map(label));
     scope.extend(filter.queue.map(|queue| format!("queue {}", job_text(&queue))));
-    Ok(Page { now, axis, scope, notices, more_dead, attempts, schedules, stats })
+    Ok(Page { now, axis, scope, attention, attempts, schedules, stats })
 }
 
 fn draw(page: &Page) -> Markup {
@@ -103,14 +95,8 @@ fn draw(page: &Page) -> Markup {
                     (tiles(page))
                 }
                 main {
-                    @if !page.notices.is_empty() {
-                        section {
-                            h2 { "Needs attention" }
-                            ul.notices { @for notice in &page.notices { (notice.draw()) } }
-                            @if page.more_dead > 0 {
-                                p.note { (counted(page.more_dead, "more dead job")) " died otherwise: " code { "runner inspect dead" } }
-                            }
-                        }
+                    @if !page.attention.is_empty() {
+                        section { h2 { "Needs attention" } (attention::draw(&page.attention)) }
                     }
                     section { h2 { "Timeline" } (timeline::draw(&page.attempts, axis)) }
                     @if !page.schedules.is_empty() { section { h2 { "Schedules" } (schedules(page)) } }
@@ -124,13 +110,12 @@ fn draw(page: &Page) -> Markup {
 
 /// The headline of the page.
 fn verdict(page: &Page) -> String {
-    match page.notices.len() + usize::from(page.more_dead > 0) {
-        0 if page.attempts.iter().all(|attempt| attempt.stage == Stage::Due) => {
+    match alarms_text(&page.attention) {
+        Some(needs) => needs[..1].to_uppercase() + &needs[1..],
+        None if page.attempts.iter().all(|attempt| attempt.stage == Stage::Due) => {
             "Nothing ran, and nothing needs attention".to_owned()
         }
-        0 => "All is well".to_owned(),
-        1 => "One thing needs attention".to_owned(),
-        things => format!("{things} things need attention"),
+        None => "All is well".to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::text::{Timestamp, day_time, local_offset, rfc3339_with_offset, safe_line};
+use crate::text::{Timestamp, day_time, is_safe, local_offset, rfc3339_with_offset, safe_line};
 
 /// The most names in a section of the page.
 pub(super) const MAX_NAMES: usize = 100;
@@ -35,9 +35,7 @@ pub(super) fn zone(at: Timestamp) -> String {
     format!("UTC{}", time.get("2026-11-21T02:00:00".len()..).unwrap_or_default())
 }
 
-/// Commands to type. Because people paste them, a command is left out if a name in it could mean something to a shell.
-pub(super) fn commands(lines: &[String]) -> Markup {
-    let is_plain = |line: &&str| line.chars().all(|c| c.is_ascii_alphanumeric() || " ._-".contains(c));
-    let lines: Vec<&str> = lines.iter().map(String::as_str).filter(is_plain).collect();
-    html! { @if !lines.is_empty() { pre.type { code { (lines.join("\n")) } } } }
+/// A command to type. Because people paste it, it is left out if a path in it has characters that do not show themselves.
+pub(super) fn command(line: &str) -> Markup {
+    html! { @if line.chars().all(is_safe) { pre.type { code { (line) } } } }
 }

@@ -1,0 +1,120 @@
+//! What needs attention, as the overview, the page, the metrics and `doctor` show it. The store makes the list; this finds out
+//! what the database does not tell: which workers are alive, and which job files have changed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::apply;
+use crate::cli::output::{Output, Style, Written};
+use crate::cli::status::with_liveness;
+use crate::jobfile::JobFile;
+use crate::model::{Attention, AttentionKind};
+use crate::store::{
+    ChangedFile, DeclaredSchedule, FileChange, Filter, Overview, Store, StoredSchedule, Surroundings,
+    WorkerStatus,
+};
+use crate::text::{Timestamp, counted, safe_line};
+
+/// A screen shows at least this number of entries, however low it is.
+const MIN_SHOWN: usize = 3;
+
+/// A screen keeps this number of rows for what comes after the list.
+const ROWS_AFTER: usize = 10;
+
+/// The overview, and the list of what needs attention, at one moment.
+pub(super) struct Look {
+    pub overview: Overview,
+    pub workers: Vec<WorkerStatus>,
+    pub schedules: Vec<StoredSchedule>,
+    pub attention: Vec<Attention>,
+}
+
+/// Looks at the database. The name and the queue of the filter narrow the list of what needs attention, and nothing else.
+pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Look> {
+    let (overview, schedules) = store.at_one_moment(|| Ok((store.overview(now)?, store.schedules()?)))?;
+    let workers = with_liveness(store, overview.workers.clone());
+    let files = changed_files(&schedules);
+    let seen =
+        Surroundings { queues: &overview.queues, workers: &workers, schedules: &schedules, files: &files };
+    let attention = store.attention(seen, filter, now)?;
+    Ok(Look { overview, workers, schedules, attention })
+}
+
+/// The job files that differ from what was applied from them.
+pub(super) fn changed_files(schedules: &[StoredSchedule]) -> Vec<ChangedFile> {
+    let mut files: BTreeMap<&str, Vec<&StoredSchedule>> = BTreeMap::new();
+    for row in schedules {
+        files.entry(&row.file).or_default().push(row);
+    }
+    let all = |rows: &[&StoredSchedule]| rows.iter().map(|row| row.name().to_owned()).collect::<Vec<_>>();
+    let changed = files.into_iter().map(|(path, rows)| {
+        let (change, names) = match fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => (FileChange::Gone, all(&rows)),
+            // A pipe or a device would hold up whoever looks.
+            Ok(found) if !found.is_file() => (FileChange::Unusable, all(&rows)),
+            _ => match JobFile::read(Path::new(path)) {
+                Ok(file) => (FileChange::Edited, differing(&file, &rows, schedules)),
+                Err(_) => (FileChange::Unusable, all(&rows)),
+            },
+        };
+        ChangedFile { path: path.to_owned(), change, schedules: names }
+    });
+    changed.filter(|file| !file.schedules.is_empty()).collect()
+}
+
+/// The names of the schedules that were applied from the file and differ, and of those that it declares and nobody applied.
+fn differing(file: &JobFile, rows: &[&StoredSchedule], schedules: &[StoredSchedule]) -> Vec<String> {
+    let mut names: Vec<String> = apply::stale(rows, file).into_iter().map(str::to_owned).collect();
+    let is_applied = |name: &str| schedules.iter().any(|row| row.name() == name);
+    let declared = apply::schedules(file);
+    names.extend(
+        declared.iter().map(DeclaredSchedule::name).filter(|name| !is_applied(name)).map(str::to_owned),
+    );
+    names
+}
+
+/// Draws the list: a word and a sentence for each entry, and below them what to type. Unless the `whole` list is wanted, a low
+/// screen shows a part, alarms first.
+pub(super) fn draw(out: &mut Output, list: &[Attention], whole: bool) -> Written {
+    for (index, entry) in list.iter().enumerate() {
+        if !whole && index >= MIN_SHOWN && out.rows_left() < ROWS_AFTER {
+            let left = list.len() - index;
+            let alarms = match Attention::alarms(&list[index..]) {
+                0 => String::new(),
+                alarms => format!(" ({})", counted(alarms, "alarm")),
+            };
+            let words = format!("… {left} more{alarms}: runner doctor --strict shows them");
+            return out.prose("          ", &out.paint(Style::Faint, &words));
+        }
+        let style = if entry.alarm { Style::Bad } else { Style::Warn };
+        let word = format!("{:<9}", word(entry.kind));
+        out.prose(&format!("{} ", out.paint(style, &word)), &entry.message)?;
+        if let Some(command) = &entry.command {
+            out.line(format!("          {}", out.paint(Style::Strong, &safe_line(command))))?;
+        }
+    }
+    Ok(())
+}
+
+/// A kind in at most nine characters.
+pub(super) const fn word(kind: AttentionKind) -> &'static str {
+    match kind {
+        AttentionKind::NoRoom => "no room",
+        AttentionKind::HeldSchedule => "held",
+        AttentionKind::Superseded => "made good",
+        kind => kind.as_str(),
+    }
+}
+
+/// A headline: how many alarms the list has; none if all is well.
+pub(super) fn alarms_text(list: &[Attention]) -> Option<String> {
+    match Attention::alarms(list) {
+        0 => None,
+        1 => Some("one thing needs attention".to_owned()),
+        alarms => Some(format!("{alarms} things need attention")),
+    }
+}

@@ -1,0 +1,63 @@
+//! What needs a person. The store makes the list; every view shows that list and no other.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::state::words;
+
+words! {
+    /// Why something needs attention, in the order in which views show it.
+    #[derive(PartialOrd, Ord)]
+    AttentionKind {
+        /// Nothing can be recorded, because the file system is full or read-only.
+        NoRoom = "no_room",
+        /// Dead letters that nobody resolved, and that no later success has made good.
+        Dead = "dead",
+        /// Blocked jobs that only a person can get going.
+        Stranded = "stranded",
+        /// A schedule that does not fire, because a job that is not running holds its key.
+        HeldSchedule = "held_schedule",
+        /// A schedule whose last success is older than its `fresh_within`.
+        Stale = "stale",
+        /// Work is due, and no worker takes it.
+        Unserved = "unserved",
+        /// Work has been due for long, although a worker takes it.
+        Overdue = "overdue",
+        /// Dead letters that a later success has made good.
+        Superseded = "superseded",
+        /// A pause holds up what is due.
+        Paused = "paused",
+        /// The job file differs from what was applied.
+        Changed = "changed",
+    }
+}
+
+/// Something that needs a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Attention {
+    pub kind: AttentionKind,
+    /// An alarm fails `doctor --strict`; a note does not.
+    pub alarm: bool,
+    /// One sentence, without control characters.
+    pub message: String,
+    /// The command that settles this when it is run as it stands; none where no command does.
+    pub command: Option<String>,
+    /// The ids of at most [`Attention::MAX_JOBS`] jobs that this is about.
+    pub jobs: Vec<i64>,
+}
+
+impl Attention {
+    /// The most ids of an entry.
+    pub const MAX_JOBS: usize = 20;
+
+    /// The number of alarms of a list: nothing is said to be well unless this is 0.
+    pub fn alarms(list: &[Self]) -> usize {
+        list.iter().filter(|entry| entry.alarm).count()
+    }
+
+    /// The entries with their alarms first, then in the order of their kinds. The order within a kind remains.
+    pub fn sort(list: &mut [Self]) {
+        list.sort_by_key(|entry| (!entry.alarm, entry.kind));
+    }
+}

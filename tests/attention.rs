@@ -1,0 +1,370 @@
+//! What needs attention: each kind is made for real, stands in every view, and goes with the command that it names.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::disk_full::small_disk::SmallDisk;
+use crate::support::{Finished, Sandbox, Signal, wait_until};
+
+/// Runs a line of `runner`.
+type Run<'a> = &'a dyn Fn(&str) -> Finished;
+
+/// The entries of this kind.
+#[track_caller]
+fn entries(run: Run<'_>, kind: &str) -> Vec<Value> {
+    let list = run("inspect --json").ok().json()["attention"].clone();
+    list.as_array().expect("a list").iter().filter(|entry| entry["kind"] == kind).cloned().collect()
+}
+
+/// The only entry of this kind, once each view was seen to show it.
+#[track_caller]
+fn shown_of(run: Run<'_>, kind: &str, alarm: bool) -> Value {
+    let [entry] = entries(run, kind).try_into().unwrap_or_else(|list| panic!("one {kind}: {list:?}"));
+    assert_eq!(entry["alarm"], alarm, "{entry}");
+    let message = entry["message"].as_str().expect("a sentence");
+    let command = entry["command"].as_str().unwrap_or(message);
+    for view in ["inspect", "inspect --html"] {
+        let escaped = |text: &str| text.replace('<', "&lt;").replace('"', "&quot;");
+        let shown = run(view).ok();
+        let has = |text: &str| shown.stdout.contains(text) || shown.stdout.contains(&escaped(text));
+        assert!(has(message) && has(command), "{entry}: {shown}");
+        assert!(!alarm || !shown.stdout.contains("is well"), "{shown}");
+    }
+    let strict = run("doctor --strict");
+    assert!(strict.stdout.contains(message) && strict.stdout.contains(command), "{entry}: {strict}");
+    assert!(!alarm || strict.status() == Some(1), "{strict}");
+    let metrics = run("inspect --openmetrics").ok();
+    assert!(metrics.stdout.contains(&format!("kind=\"{kind}\"}} 1\n")), "{metrics}");
+    entry
+}
+
+#[track_caller]
+fn shown(sandbox: &Sandbox, kind: &str, alarm: bool) -> Value {
+    shown_of(&|line| sandbox.run(line), kind, alarm)
+}
+
+#[track_caller]
+fn gone(sandbox: &Sandbox, kind: &str) {
+    assert_eq!(entries(&|line| sandbox.run(line), kind), [] as [Value; 0]);
+}
+
+/// Runs the command of an entry as a shell does, and sees the entry go.
+#[track_caller]
+fn settled(sandbox: &Sandbox, entry: &Value) {
+    let command = entry["command"].as_str().expect("a command");
+    sandbox.program("sh").with_runner_on_path().arg("-c").arg(command).run().ok();
+    gone(sandbox, entry["kind"].as_str().expect("a word"));
+}
+
+#[test]
+fn dead_letters_of_a_name() {
+    let sandbox = Sandbox::new(
+        "[jobs.backup]\ncommand = 'echo no route to nas >&2; exit 3'\nmax_attempts = 1\nunique_key = 'b'
+         [jobs.fetch]\ncommand = 'exit 1'\nmax_attempts = 1\n[jobs.once]\ncommand = 'exit 1'\nretryable = false\n",
+    );
+    sandbox.finish("backup");
+    let entry = shown(&sandbox, "dead", true);
+    let said = entry["message"].as_str().expect("text");
+    assert!(said.starts_with("backup died ") && said.contains(", EXIT_3: no route to nas;"), "{said}");
+    assert_eq!((&entry["command"], &entry["jobs"]), (&"runner retry 1".into(), &serde_json::json!([1])));
+    sandbox.run("doctor --strict -q").exits(1);
+    settled(&sandbox, &entry);
+    // Two jobs with one key cannot both run again.
+    sandbox.drain();
+    sandbox.finish("backup");
+    let entry = shown(&sandbox, "dead", true);
+    assert_eq!(entry["command"], "runner resolve 1 2");
+    assert!(
+        entry["message"].as_str().is_some_and(|said| said.contains("runner retry 2 runs the newest again"))
+    );
+    settled(&sandbox, &entry);
+    for (name, command) in [("once", "runner resolve 3"), ("fetch", "runner retry 4")] {
+        sandbox.finish(name);
+        let entry = shown(&sandbox, "dead", true);
+        assert_eq!(entry["command"], command);
+        settled(&sandbox, &entry);
+    }
+    sandbox.drain();
+    sandbox.run("resolve 4").ok();
+    // A job that has expired is dead, even if nobody has recorded that.
+    let expired = sandbox.add("--expires-in 1ms -- true");
+    wait_until("it expires", || sandbox.job(expired)["state"] == "dead");
+    let entry = shown(&sandbox, "dead", true);
+    assert!(entry["message"].as_str().is_some_and(|said| said.contains("EXPIRED")), "{entry}");
+    sandbox.drain();
+    sandbox.run(&format!("resolve {expired}")).ok();
+    gone(&sandbox, "dead");
+    // The page narrows the list; a period does not.
+    sandbox.finish("fetch");
+    sandbox.run("inspect --html --since 2099-01-01T00:00:00Z").ok().shows("fetch died");
+    sandbox.run("inspect --html --name fetch --queue default").ok().shows("fetch died");
+    for other in ["--name other", "--queue other"] {
+        let page = sandbox.run(&format!("inspect --html {other}")).ok();
+        assert!(!page.stdout.contains("died"), "{page}");
+    }
+}
+
+#[test]
+fn many_dead_letters_of_a_name_are_selected_by_it() {
+    let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'test -e there'\nmax_attempts = 1\n");
+    sandbox.run(&format!("enqueue -q {}", "fetch ".repeat(25))).ok();
+    sandbox.drain();
+    let entry = shown(&sandbox, "dead", true);
+    assert_eq!(entry["jobs"].as_array().map(Vec::len), Some(20));
+    settled(&sandbox, &entry);
+}
+
+#[test]
+fn dead_letters_that_a_later_success_has_made_good() {
+    let sandbox = Sandbox::new(
+        "[jobs.backup]\ncommand = 'test -e there'\nmax_attempts = 1\n[jobs.fetch]\ncommand = 'test -e there #'
+         max_attempts = 1\n",
+    );
+    sandbox.finish("backup");
+    sandbox.finish("fetch -- one");
+    sandbox.write("there", "");
+    sandbox.finish("backup");
+    sandbox.finish("fetch -- one");
+    let dead = shown(&sandbox, "dead", true);
+    assert_eq!(dead["jobs"], serde_json::json!([2]), "without a label no other job does the same");
+    let entry = shown(&sandbox, "superseded", false);
+    assert_eq!(entry["jobs"], serde_json::json!([1]));
+    settled(&sandbox, &entry);
+    sandbox.run("resolve 2").ok();
+    sandbox.run("doctor --strict -q").ok().prints("");
+    fs::remove_file(sandbox.path("there")).expect("it is there");
+    sandbox.finish("backup");
+    gone(&sandbox, "superseded");
+    shown(&sandbox, "dead", true);
+}
+
+#[test]
+fn jobs_behind_a_job_that_will_not_succeed() {
+    let sandbox = Sandbox::new(
+        "[jobs.load]\ncommand = 'exit 1'\nmax_attempts = 1\n[jobs.report]\ncommand = 'true'\nafter = ['load']\n",
+    );
+    sandbox.run("enqueue report").ok();
+    sandbox.drain();
+    let entry = shown(&sandbox, "stranded", true);
+    let said = entry["message"].as_str().expect("text");
+    assert!(said.contains("job 1 load, which is dead, holds back 1 job: 2 report"), "{said}");
+    settled(&sandbox, &entry);
+    sandbox.drain();
+    sandbox.run("resolve 1").ok();
+    gone(&sandbox, "dead");
+    let entry = shown(&sandbox, "stranded", true);
+    assert!(entry["message"].as_str().is_some_and(|said| said.contains("which is resolved")), "{entry}");
+    sandbox.run("cancel 2").ok();
+    gone(&sandbox, "stranded");
+    // Somebody may have removed it by hand.
+    sandbox.add("--after 1 -- true");
+    sandbox.sql().run("DROP TRIGGER jobs_stay_while_others_wait; DELETE FROM jobs WHERE id = 1");
+    let entry = entries(&|line| sandbox.run(line), "stranded").remove(0);
+    assert_eq!(entry["command"], "runner cancel 3");
+    settled(&sandbox, &entry);
+}
+
+#[test]
+fn a_schedule_whose_key_is_held() {
+    let sandbox = Sandbox::new(
+        "[jobs.sync]\ncommand = 'true'\nschedule = 'every 1h'\nunique_key = 'sync'\nmissed = 'all'\n",
+    );
+    sandbox.run("apply -q").ok();
+    sandbox.add("sync --in 9h");
+    let skip = |hours: u32| {
+        sandbox.sql().run(&format!("UPDATE schedules SET next_at = next_at - {hours} * 3600000"));
+        sandbox.run("work --until-idle").ok();
+    };
+    skip(2);
+    gone(&sandbox, "held_schedule");
+    assert_eq!(sandbox.run("inspect schedules --json").ok().json()["skipped_in_row"], 2);
+    skip(1);
+    let entry = shown(&sandbox, "held_schedule", true);
+    let said = entry["message"].as_str().expect("text");
+    assert!(
+        said.contains("was skipped 3 times in a row: its key is held by job 1 sync, which is not due"),
+        "{said}"
+    );
+    settled(&sandbox, &entry);
+    skip(1);
+    assert_eq!(sandbox.run("inspect schedules --json").ok().json()["skipped_in_row"], 0);
+}
+
+#[test]
+fn a_schedule_without_a_next_time() {
+    let sandbox = Sandbox::new("[jobs.sync]\ncommand = 'true'\nschedule = 'every 1h'\n");
+    sandbox.run("apply -q").ok();
+    sandbox.sql().run("UPDATE schedules SET next_at = NULL");
+    let entry = shown(&sandbox, "held_schedule", true);
+    settled(&sandbox, &entry);
+}
+
+#[test]
+fn a_schedule_without_a_fresh_success() {
+    let sandbox =
+        Sandbox::new("[jobs.backup]\ncommand = 'true'\nschedule = '@daily'\nfresh_within = '26h'\n");
+    sandbox.run("apply -q").ok();
+    assert_eq!(sandbox.run("inspect schedules --json").ok().json()["fresh_within_ms"], 26 * 3_600_000);
+    sandbox.run("check").ok().shows("an alarm if the last success is older than");
+    let worker = sandbox.worker("");
+    gone(&sandbox, "stale");
+    sandbox.sql().run("UPDATE schedules SET applied_at = applied_at - 27 * 3600000");
+    let entry = shown(&sandbox, "stale", true);
+    assert!(
+        entry["message"].as_str().is_some_and(|said| said.contains("has not succeeded since it was applied"))
+    );
+    settle_later(&sandbox, &entry);
+    sandbox.sql().run("UPDATE schedules SET last_success_at = last_success_at - 27 * 3600000");
+    let entry = shown(&sandbox, "stale", true);
+    assert!(
+        entry["message"].as_str().is_some_and(|said| said.starts_with("backup last succeeded ")),
+        "{entry}"
+    );
+    settle_later(&sandbox, &entry);
+    drop(worker);
+}
+
+/// Runs the command of an entry, and waits until a worker has done the rest.
+#[track_caller]
+fn settle_later(sandbox: &Sandbox, entry: &Value) {
+    let command = entry["command"].as_str().expect("a command");
+    sandbox.program("sh").with_runner_on_path().arg("-c").arg(command).run().ok();
+    let kind = entry["kind"].as_str().expect("a word");
+    wait_until("the entry goes", || entries(&|line| sandbox.run(line), kind).is_empty());
+}
+
+#[test]
+fn work_that_no_worker_takes() {
+    let sandbox = Sandbox::new("[jobs.hourly]\ncommand = 'true'\nschedule = 'every 1h'\nqueue = 'net'\n");
+    sandbox.add("--in 1h -- true");
+    gone(&sandbox, "unserved");
+    sandbox.add("-- true");
+    let worker = sandbox.worker("--queue other");
+    let entry = shown(&sandbox, "unserved", false);
+    assert_eq!((&entry["command"], &entry["jobs"]), (&"runner work".into(), &serde_json::json!([2])));
+    sandbox.run("doctor --strict -q").ok();
+    sandbox.sql().run("UPDATE jobs SET run_at = run_at - 121000 WHERE id = 2");
+    shown(&sandbox, "unserved", true);
+    let other = sandbox.worker("");
+    wait_until("the entry goes", || entries(&|line| sandbox.run(line), "unserved").is_empty());
+    worker.kill();
+    other.kill();
+    // A schedule needs any worker.
+    sandbox.run("apply -q").ok();
+    gone(&sandbox, "unserved");
+    sandbox.sql().run("UPDATE schedules SET next_at = next_at - 3590000 - 600000");
+    let entry = shown(&sandbox, "unserved", true);
+    assert!(
+        entry["message"].as_str().is_some_and(|said| said.contains("the time of schedule hourly passed"))
+    );
+    let _worker = sandbox.worker("--queue other");
+    wait_until("it has fired", || sandbox.run("inspect schedules --json").ok().json()["last_job_id"] == 3);
+}
+
+#[test]
+fn a_worker_that_is_suspended_or_dead_or_older() {
+    let sandbox = Sandbox::empty();
+    let worker = sandbox.worker("");
+    let running = sandbox.add("-- sleep 60");
+    sandbox.until_state(running, "running");
+    gone(&sandbox, "unserved");
+    worker.signal(Signal::STOP);
+    wait_until("it is suspended", || sandbox.run("inspect workers").ok().stdout.contains("suspended"));
+    let entry = entries(&|line| sandbox.run(line), "unserved").remove(0);
+    assert!(entry["command"].as_str().is_some_and(|line| line.starts_with("kill -CONT ")), "{entry}");
+    settle_later(&sandbox, &entry);
+    worker.kill();
+    sandbox.sql().run("UPDATE jobs SET changed_at = changed_at - 121000");
+    let entry = shown(&sandbox, "unserved", true);
+    assert!(
+        entry["message"].as_str().is_some_and(|said| said.contains("died, and no other worker")),
+        "{entry}"
+    );
+    let _worker = sandbox.worker("");
+    wait_until("it is recovered", || sandbox.job(running)["attempts"] == 1);
+    gone(&sandbox, "unserved");
+    // A job that uses what a later program brought.
+    let due = sandbox.add("--in 1h -- true");
+    sandbox.sql().run(&format!(
+        "DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET needs_version = 1001, run_at = run_at - 3600000 WHERE id = {due};
+         PRAGMA user_version = 1001"
+    ));
+    let entry = shown(&sandbox, "unserved", false);
+    assert!(entry["message"].as_str().is_some_and(|said| said.contains("has to be restarted")), "{entry}");
+}
+
+#[test]
+fn work_that_has_been_due_for_hours() {
+    let sandbox = Sandbox::empty();
+    let _worker = sandbox.worker("-j1");
+    let hog = sandbox.add_line("--name hog", "sleep 60");
+    sandbox.until_state(hog, "running");
+    sandbox.add("--name small -- true");
+    let sql = sandbox.sql();
+    sql.run("UPDATE jobs SET run_at = run_at - 3 * 3600000 WHERE state = 'pending'");
+    gone(&sandbox, "overdue");
+    sql.run("UPDATE jobs SET changed_at = changed_at - 2 * 3600000 WHERE state = 'running'");
+    let entry = shown(&sandbox, "overdue", true);
+    let said = entry["message"].as_str().expect("text");
+    assert!(said.contains("all 1 slot of its workers are busy; job 1 hog has been running since"), "{said}");
+    assert_eq!(entry["command"], Value::Null);
+    sandbox.run("limit default --max-running 1").ok();
+    let entry = shown(&sandbox, "overdue", true);
+    assert!(
+        entry["message"].as_str().is_some_and(|said| said.contains("at its limit, max_running 1")),
+        "{entry}"
+    );
+    sandbox.run("cancel hog").ok();
+    wait_until("the next job starts", || entries(&|line| sandbox.run(line), "overdue").is_empty());
+}
+
+#[test]
+fn what_a_pause_holds_up() {
+    let sandbox = Sandbox::new("[jobs.hourly]\ncommand = 'true'\nschedule = 'every 1h'\n");
+    sandbox.run("apply -q").ok();
+    sandbox.run("pause img").ok();
+    sandbox.run("pause --schedule hourly").ok();
+    gone(&sandbox, "paused");
+    sandbox.add("--queue img -- true");
+    let entry = shown(&sandbox, "paused", false);
+    assert_eq!(entry["command"], "runner resume img");
+    settled(&sandbox, &entry);
+    sandbox.sql().run("UPDATE schedules SET next_at = next_at - 3600001");
+    let entry = shown(&sandbox, "paused", false);
+    settled(&sandbox, &entry);
+}
+
+#[test]
+fn a_job_file_that_was_changed_or_removed() {
+    let file = "[jobs.hourly]\ncommand = 'true'\nschedule = 'every 1h'\n";
+    let sandbox = Sandbox::new(file);
+    sandbox.run("apply -q").ok();
+    gone(&sandbox, "changed");
+    sandbox
+        .write("jobs.toml", file.replace("1h", "2h") + "[jobs.new]\ncommand = 'true'\nschedule = '@daily'\n");
+    let entry = shown(&sandbox, "changed", false);
+    assert!(entry["message"].as_str().is_some_and(|said| said.contains("schedules hourly, new")), "{entry}");
+    settled(&sandbox, &entry);
+    sandbox.write("jobs.toml", "[");
+    let entry = shown(&sandbox, "changed", false);
+    assert_eq!(entry["command"], Value::Null);
+    fs::remove_file(sandbox.path("jobs.toml")).expect("it is there");
+    let entry = shown(&sandbox, "changed", false);
+    settled(&sandbox, &entry);
+    sandbox.run("inspect schedules --json").ok().prints("");
+}
+
+#[test]
+fn a_disk_that_is_full() {
+    let Some(disk) = SmallDisk::mount("", "600k") else { return };
+    disk.run("enqueue -- true").ok();
+    let run: Run<'_> = &|line| disk.run(line);
+    assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
+    disk.fill();
+    let entry = shown_of(run, "no_room", true);
+    assert!(entry["message"].as_str().is_some_and(|said| said.contains("is full")), "{entry}");
+    assert_eq!(entry["command"], Value::Null);
+    disk.make_room();
+    assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
+}
