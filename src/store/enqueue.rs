@@ -84,13 +84,16 @@ fn wanted(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<bool>> {
     Ok(wanted)
 }
 
-/// Whether a key of this job leads to an earlier job.
+/// Whether a key of this job leads to an earlier job. The idempotency key comes first, as in [`job_of_keys`], because a look at
+/// the unique key records the expiry of a holder that has expired.
 fn is_known(tx: &Tx, job: &NewJob) -> Result<bool> {
-    let holder = match (&job.definition.unique_key, job.on_conflict) {
-        (Some(key), OnConflict::Skip) => key_owner(tx, key)?,
-        _ => None,
-    };
-    Ok(holder.is_some() || job_of_idempotency_key(tx, job)?.is_some())
+    if job_of_idempotency_key(tx, job)?.is_some() {
+        return Ok(true);
+    }
+    Ok(match (&job.definition.unique_key, job.on_conflict) {
+        (Some(key), OnConflict::Skip) => key_owner(tx, key)?.is_some(),
+        _ => false,
+    })
 }
 
 /// The dependencies of this job, each once. `ids` are the ids of the earlier jobs of the call.
