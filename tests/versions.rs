@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
-use crate::support::versions::{VERSIONS, columns, rows};
-use crate::support::{Background, Sandbox};
+use crate::support::versions::{VERSIONS, columns, next_version, rows};
+use crate::support::{Background, Call, NOBODY, Sandbox, is_root};
 
 /// The newest database that there is.
 fn today() -> Sandbox {
@@ -168,6 +168,27 @@ fn an_older_worker_leaves_the_claim_of_a_newer_one_to_newer_ones() {
     assert_eq!(sandbox.sql().text("SELECT state FROM jobs WHERE name = 'newer'"), "running");
     sandbox.call_next("work --until-idle").run();
     assert_ne!(sandbox.sql().text("SELECT state FROM jobs WHERE name = 'newer'"), "running");
+}
+
+#[test]
+fn who_may_not_write_is_told_which_command_brings_the_file_up() {
+    if !is_root() {
+        eprintln!("skipped: only root can act as another user");
+        return;
+    }
+    let sandbox = today();
+    let program = sandbox.path("next");
+    let copied = std::process::Command::new("cp").arg(next_version()).arg(&program).status();
+    assert!(copied.is_ok_and(|status| status.success()));
+    for (name, mode) in [("runner.db", 0o400), ("runner.db.run", 0o700), (".", 0o500)] {
+        if sandbox.path(name).exists() {
+            sandbox.own(name, NOBODY, mode);
+        }
+    }
+    let ran = sandbox.program(program.to_str().unwrap()).arg("inspect").run_by(NOBODY).run();
+    ran.exits(74)
+        .says("is of version 1.0, and cannot be brought up to version 1.1")
+        .says("hint: run `runner doctor`");
 }
 
 #[test]
