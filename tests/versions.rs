@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use crate::support::versions::{VERSIONS, columns, next_version, rows};
-use crate::support::{Background, Call, NOBODY, Sandbox, is_root};
+use crate::support::{Background, NOBODY, Sandbox, is_root};
 
 /// The newest database that there is.
 fn today() -> Sandbox {
