@@ -132,7 +132,7 @@ pub struct Enqueue {
     /// One JSON object a line, from a file or - (standard input)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "args"])]
     pub batch: Option<PathBuf>,
-    /// Keep standard input for every attempt, at most 16 MiB
+    /// Keep standard input, at most 16 MiB
     #[arg(long, conflicts_with = "batch")]
     pub stdin: bool,
     /// Only show what would be enqueued

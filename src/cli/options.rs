@@ -116,7 +116,7 @@ pub struct JobOptions {
     #[arg(long, value_name = "ID,ID", value_delimiter = ',', value_parser = values::id)]
     #[serde(deserialize_with = "line::after")]
     pub after: Vec<i64>,
-    /// Start it only when these jobs have ended in any way
+    /// Start it only when these jobs have ended
     #[arg(long, value_name = "ID,ID", value_delimiter = ',', value_parser = values::id)]
     #[serde(deserialize_with = "line::after_any")]
     pub after_any: Vec<i64>,

@@ -54,11 +54,12 @@ class History:
         run("retry", "--redefine", replaced)
         [cancelled] = run("enqueue", "good")
         run("cancel", cancelled)
-        # Three that wait: for a paused queue, for a dead job, and for a time far away.
+        # Four that wait: for a paused queue, for a dead job, for a time after any end of a cancelled one, and for a time.
         run("pause", "later")
-        run("enqueue", "load", "--queue", "later")
+        run("enqueue", "report", "--queue", "later")
         [dead] = run("enqueue", "-c", "exit 4", "--name", "dead")
         run("enqueue", "good", "--after", dead, "--expires-in", "3000d")
+        run("enqueue", "good", "--after-any", f"{cancelled},{dead}", "--in", "3000d")
         run("enqueue", "good", "--unique-key", "v", "--in", "3000d", "--priority", "5")
         run("work", "-j2", "--until-idle", statuses=(0, 1))
         run("pause", "--schedule", "rest")

@@ -115,7 +115,7 @@ impl Trial {
                 let len = (before.len(), after.len());
                 self.violation(&format!("the refused file was changed, of lengths {len:?}: {ran}"));
             }
-            if !ran.stderr.contains("hint: ") {
+            if !ran.stderr.contains("hint: ") && !ran.stderr.contains("\"hint\":\"") {
                 self.violation(&format!("it does not say what to do next: {ran}"));
             }
         }
