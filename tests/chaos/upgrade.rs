@@ -51,7 +51,9 @@ fn a_program_that_is_killed_while_it_brings_a_file_up_loses_nothing() {
         for program in &mut programs {
             crate::support::signal(program.id().cast_signed(), Signal::KILL);
         }
-        programs.iter_mut().for_each(|program| _ = program.wait());
+        for program in &mut programs {
+            program.wait().expect("a child");
+        }
         half += u64::from(sandbox.path("runner.db-wal").metadata().is_ok_and(|found| found.len() > 0));
         if let Some(what) = wrong(&sandbox, &before, &old) {
             violations.add(what);

@@ -344,6 +344,12 @@ fn a_deleted_job_takes_its_history_with_it_and_its_id_is_not_used_again() {
         connection.query_row(sql, [], |row| row.get(0)).unwrap()
     };
     assert_eq!((left(&furnished(known().sql)), left(&without(CASCADE))), (0, 3));
+    // The totals keep what its attempts add to the counters.
+    let totals = furnished(known().sql);
+    left(&totals);
+    let sql =
+        "SELECT attempts || ' ' || duration_ms FROM removed_attempts WHERE name = 'a' AND outcome = 'failed'";
+    assert_eq!(totals.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap(), "2 2");
 
     let connection = furnished(known().sql);
     let sql = "UPDATE jobs SET state = 'cancelled' WHERE id = 4; DELETE FROM jobs WHERE id = 4; JOB";
