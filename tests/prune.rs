@@ -148,11 +148,11 @@ fn many(jobs: usize) -> Sandbox {
     sandbox
 }
 
-/// Does this process have a handler for SIGINT?
-fn listens(pid: u32) -> bool {
+/// Whether this process notes a SIGINT. It has a handler for SIGTERM only when that for SIGINT is complete.
+fn notes_sigint(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
-    u64::from_str_radix(caught.trim(), 16).unwrap() & 2 != 0
+    u64::from_str_radix(caught.trim(), 16).unwrap() & 1 << 14 != 0
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn ctrl_c_ends_it_between_two_jobs() {
     let busy = sandbox.sql();
     busy.run("BEGIN IMMEDIATE");
     let child = sandbox.call("prune --older-than 0s --json").spawn(Stdio::piped(), Stdio::piped());
-    wait_until("it listens", || listens(child.id()));
+    wait_until("it listens", || notes_sigint(child.id()));
     signal(i32::try_from(child.id()).unwrap(), Signal::INT);
     busy.run("ROLLBACK");
     let output = child.wait_with_output().unwrap();

@@ -282,11 +282,13 @@ impl Poller {
 }
 
 fn catch(signal: i32) -> io::Result<(i32, Arc<AtomicBool>)> {
-    let noted = Arc::new(AtomicBool::new(false));
-    // The order matters: the first signal finds the flag down and raises it; the second finds it raised and ends the
-    // program, even if a full pipe or a hanging disk keeps the program from looking at the flag.
-    flag::register_conditional_shutdown(signal, ExitStatus::of_signal(signal).0.into(), Arc::clone(&noted))?;
+    let (noted, once) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    // This comes first, because a signal that arrives before the other two lines must be noted, too.
     flag::register(signal, Arc::clone(&noted))?;
+    // The order matters: the first signal finds `once` down and raises it; the second finds it raised and ends the
+    // program, even if a full pipe or a hanging disk keeps the program from looking at `noted`.
+    flag::register_conditional_shutdown(signal, ExitStatus::of_signal(signal).0.into(), Arc::clone(&once))?;
+    flag::register(signal, once)?;
     Ok((signal, noted))
 }
 
