@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Background, Sandbox, Signal, json, wait_until};
+use crate::support::{Sandbox, Signal, json, wait_until};
 
 /// `report` is after `load` and `clean`, both are after `extract`. `extract` fails as long as there is a file `broken`.
 const CHAIN: &str = r#"
@@ -448,33 +448,4 @@ fn any_end_of_a_job_that_exists_will_do_and_counts_once() {
         .says("job 2 stands in --after and in --after-any");
     sandbox.run("enqueue --after-any 99 -- true").exits(66).says("there is no job 99 to wait for");
     sandbox.run("doctor").ok();
-}
-
-#[test]
-fn a_death_tells_whom_it_holds_back_and_a_wait_for_these_ends() {
-    let sandbox = Sandbox::new(CHAIN);
-    sandbox.write("broken", "");
-    sandbox.run("enqueue report").ok();
-    let mut waiting = Background::start(&sandbox, sandbox.call("wait 4"));
-    sandbox.run("work --drain").exits(1);
-    let stuck =
-        "job 4 waits for job 1 extract, which is dead: runner retry 1 goes on, runner cancel 4 gives up";
-    waiting.wait().exits(1).says(stuck);
-    sandbox.run("wait 4 --json").exits(1).says(stuck).shows("\"phase\":\"blocked\"");
-    sandbox.run("explain 1").ok().shows("holds back 3 jobs: load, clean, report");
-    sandbox.run("inspect 1").ok().shows("holds back 3 jobs: load, clean, report");
-    sandbox.run("resolve 1").ok().shows("job 1 extract: resolved; it holds back 3 jobs: load, clean, report");
-    sandbox.run("cancel 3").ok().shows("job 3 clean: cancelled; it holds back 1 job: report");
-    let both = "waits for job 1 extract, which is dead, and for job 3 clean, which is cancelled: \
-                runner retry 1 3 goes on, runner cancel 4 gives up";
-    sandbox.run("explain 4").ok().shows(both);
-    let waits_for = sandbox.run("explain 4 --json").ok().json()["waits_for"].clone();
-    assert_eq!(
-        waits_for,
-        json!([
-            {"job_id": 1, "name": "extract", "state": "dead"},
-            {"job_id": 3, "name": "clean", "state": "cancelled"}
-        ])
-    );
-    sandbox.run("enqueue --wait --after 4 -- true").exits(1).says("waits for job 1 extract");
 }

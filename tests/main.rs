@@ -61,6 +61,7 @@ mod shutdown;
 mod sqlite_shell;
 mod stats;
 mod stdin;
+mod stranded;
 mod suggestions;
 mod systemd;
 mod terminal;

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
 use crate::store::{
-    BlockReason, DependencyState, JobRow, Liveness, NoWorker, Store, StoredSchedule, StrandedRoot,
+    BlockReason, DependencyState, HeldBack, JobRow, Liveness, NoWorker, Store, StoredSchedule, StrandedRoot,
     UnmetDependency, Worker, WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line};
@@ -93,36 +93,58 @@ pub fn unfinished_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -
     format!("job {id} {started}: {why}")
 }
 
+/// The number of dependencies of a job that are named, and that one command retries.
+const MAX_NAMED: usize = 10;
+
 /// Says which jobs a blocked job waits for, and how to go on if one of them will not end by itself.
 pub fn dependency_text(job: &JobRow) -> String {
-    /// So many jobs are named.
-    const NAMED: usize = 10;
+    let Some(named) = dependencies_text(job) else { return "waits for other jobs".to_owned() };
     let id = job.id;
+    let retry = retry_text(job).map(|retry| format!("{retry} goes on, ")).unwrap_or_default();
+    if job.is_stranded() {
+        format!("waits for {named}: {retry}runner cancel {id} gives up")
+    } else {
+        format!("waits for {named}")
+    }
+}
+
+/// Says what an expired job waited for if it was blocked until then, and which command comes before its replay.
+pub fn blocked_expiry_text(job: &JobRow) -> Option<String> {
+    let named = dependencies_text(job).filter(|_| job.dead_reason == Some(DeadReason::Expired))?;
+    let retry = retry_text(job).map(|retry| format!(": {retry} comes first")).unwrap_or_default();
+    Some(format!("it was blocked until it expired: it waited for {named}{retry}"))
+}
+
+/// Names what a job waits for: `job 1 load, which is dead, and for job 3 clean, which is running`; none if that is nothing.
+fn dependencies_text(job: &JobRow) -> Option<String> {
     let text = |unmet: &UnmetDependency| match &unmet.job {
         None => format!("job {}, which was removed", unmet.id),
+        Some(DependencyState { name, state: JobState::Succeeded, .. }) => {
+            format!("job {} {name}, which has succeeded since", unmet.id)
+        }
         Some(DependencyState { name, state, .. }) => format!("job {} {name}, which is {state}", unmet.id),
     };
-    let mut named: Vec<_> = job.waits_for.iter().take(NAMED).map(text).collect();
-    if job.waits_for.len() > NAMED {
-        named.push(format!("{} more", job.waits_for.len() - NAMED));
+    let mut named: Vec<_> = job.waits_for.iter().take(MAX_NAMED).map(text).collect();
+    if job.waits_for.len() > MAX_NAMED {
+        named.push(format!("{} more", job.waits_for.len() - MAX_NAMED));
     }
-    let waits = match named.split_last() {
-        None => return "waits for other jobs".to_owned(),
-        Some((only, [])) => format!("waits for {only}"),
-        Some((last, others)) => format!("waits for {}, and for {last}", others.join(", for ")),
-    };
+    Some(match named.split_last()? {
+        (only, []) => only.clone(),
+        (last, others) => format!("{}, and for {last}", others.join(", for ")),
+    })
+}
+
+/// The command that puts back the dead and cancelled jobs that a job waits for; none if there is none, or if that would not get
+/// the job going, because a job that was removed cannot be retried.
+fn retry_text(job: &JobRow) -> Option<String> {
     let stuck: Vec<_> = job.waits_for.iter().filter(|unmet| unmet.is_stuck()).collect();
-    if stuck.is_empty() {
-        return waits;
+    let states: Vec<_> = stuck.iter().map(|unmet| unmet.job.as_ref()).collect::<Option<_>>()?;
+    if states.is_empty() || states.len() > MAX_NAMED {
+        return None;
     }
-    // A removed job cannot be retried, and a retry of the others alone would not get this job going.
-    let states: Option<Vec<_>> = stuck.iter().map(|unmet| unmet.job.as_ref()).collect();
-    let Some(states) = states.filter(|states| states.len() <= NAMED) else {
-        return format!("{waits}: runner cancel {id} gives up");
-    };
     let force = if states.iter().all(|state| state.retryable) { "" } else { " --force" };
     let ids: Vec<_> = stuck.iter().map(|unmet| unmet.id.to_string()).collect();
-    format!("{waits}: runner retry {}{force} goes on, runner cancel {id} gives up", ids.join(" "))
+    Some(format!("runner retry {}{force}", ids.join(" ")))
 }
 
 /// Names the jobs that a dead or cancelled job keeps from going on; none if it keeps none.
@@ -130,17 +152,20 @@ pub fn holds_back_text(store: &Store, job: &JobRow) -> Result<Option<String>> {
     if !matches!(job.state, JobState::Dead | JobState::Cancelled) {
         return Ok(None);
     }
-    let (count, names) = store.held_back(job.id)?;
-    if count == 0 {
-        return Ok(None);
-    }
-    let more = if count > names.len() { ", …" } else { "" };
-    let jobs = if count > StrandedRoot::MAX_COUNT {
-        format!("more than {} jobs", StrandedRoot::MAX_COUNT)
-    } else {
-        counted(count, "job")
+    let held_back = held_back_text(&store.held_back(&[job.id])?);
+    Ok(held_back.map(|jobs| format!("holds back {jobs}")))
+}
+
+/// Names jobs that are held back: `2 jobs: load, report`; none if there are none.
+pub fn held_back_text(held_back: &HeldBack) -> Option<String> {
+    let HeldBack { count, names } = held_back;
+    let jobs = match *count {
+        0 => return None,
+        count if count > StrandedRoot::MAX_COUNT => format!("more than {} jobs", StrandedRoot::MAX_COUNT),
+        count => counted(count, "job"),
     };
-    Ok(Some(format!("holds back {jobs}: {}{more}", names.join(", "))))
+    let more = if *count > StrandedRoot::MAX_JOBS { ", …" } else { "" };
+    Some(format!("{jobs}: {}{more}", names.join(", ")))
 }
 
 fn due_text(job: &JobRow, now: Timestamp) -> String {
@@ -243,6 +268,7 @@ fn dead_text(job: &JobRow, now: Timestamp) -> Vec<String> {
     let code = job.error_code.as_ref().map_or("", ErrorCode::as_str);
     let (because, when) = (reason.because(), relative_time(job.changed_at, now));
     let mut lines = vec![format!("{code}, {reason}: {because}, {when}")];
+    lines.extend(blocked_expiry_text(job));
     lines.extend(job.last_message.as_deref().map(safe_line));
     lines.extend(resolution_text(job, now));
     lines

@@ -37,6 +37,8 @@ pub struct DeadRow {
     pub jobs: u64,
     /// The ids of one to ten jobs, the one that died last first.
     pub ids: Vec<i64>,
+    /// The ids of the jobs that other jobs wait for, the one that died last first. See [`Store::held_back`].
+    pub waited_for: Vec<i64>,
     pub first_death: Timestamp,
     pub last_death: Timestamp,
 }
@@ -70,7 +72,9 @@ impl Store {
                        iif(a.message IS NULL, o.stderr, NULL) AS stderr,
                        iif(a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL) AS stdout,
                        coalesce(j.dead_reason, 'expired') AS dead_reason,
-                       j.label, j.args_nul, j.needs_version, d.definition";
+                       j.label, j.args_nul, j.needs_version, d.definition,
+                       EXISTS (SELECT 1 FROM dependencies AS x JOIN jobs AS w ON w.id = x.job_id AND w.state = 'pending'
+                               WHERE x.dependency_id = j.id AND x.kind = 'success' AND NOT x.met) AS is_waited_for";
         let joins = "JOIN job_definitions AS d ON d.id = j.definition_id
                      LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
                      LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts";
@@ -108,10 +112,12 @@ impl Group {
         if !self.reasons.contains(&reason) {
             self.reasons.push(reason);
         }
+        let waited_for = row.get::<_, bool>("is_waited_for")?.then_some(id);
         let key = (row.get("name")?, last_words(row)?);
         if let Some(found) = self.index.get(&key).and_then(|index| self.rows.get_mut(*index)) {
             found.jobs += 1;
             found.first_death = died_at;
+            found.waited_for.extend(waited_for);
             if found.ids.len() < MAX_IDS {
                 found.ids.push(id);
                 let label = shown_label(row)?.filter(|label| !found.labels.contains(label));
@@ -126,6 +132,7 @@ impl Group {
                 last_words,
                 jobs: 1,
                 ids: vec![id],
+                waited_for: waited_for.into_iter().collect(),
                 first_death: died_at,
                 last_death: died_at,
             });

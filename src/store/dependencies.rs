@@ -25,7 +25,8 @@ impl UnmetDependency {
     /// Whether only a person can end the wait for this job.
     pub fn is_stuck(&self) -> bool {
         let needs_success = self.kind == DependencyKind::Success;
-        self.job.as_ref().is_none_or(|job| needs_success && job.state.is_final())
+        let has_failed = |job: &DependencyState| matches!(job.state, JobState::Dead | JobState::Cancelled);
+        self.job.as_ref().is_none_or(|job| needs_success && has_failed(job))
     }
 }
 
@@ -80,6 +81,22 @@ pub(super) fn unmet(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
     })?;
     unmet.sort_by_key(|dependency| !dependency.is_stuck());
     Ok(unmet)
+}
+
+/// What kept this job blocked until it expired: what would keep it blocked now, and what has succeeded since.
+pub(super) fn unmet_at_expiry(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
+    let sql = format!(
+        "SELECT j.id, x.kind, {STATE} FROM jobs AS expired JOIN dependencies AS x ON x.job_id = expired.id
+         JOIN jobs AS j ON j.id = x.dependency_id JOIN job_definitions AS d ON d.id = j.definition_id
+         WHERE expired.id = ?1 AND x.kind = 'success' AND x.met AND j.state = 'succeeded'
+               AND j.changed_at >= max(expired.expires_at, expired.changed_at)
+         ORDER BY j.id"
+    );
+    let mut found = unmet(tx, id)?;
+    found.extend(all(tx, &sql, params![id, tx.now], |row| {
+        Ok(from_row!(row, UnmetDependency { id, job: DependencyState::read(row)?, kind }))
+    })?);
+    Ok(found)
 }
 
 /// A job that another one depends on.

@@ -68,8 +68,8 @@ pub struct JobRow {
     pub after_any: Vec<i64>,
     /// The number of dependencies that were not met.
     pub unmet_dependencies: u32,
-    /// What keeps a blocked job from going on: dependencies, direct or not, that are not blocked themselves. Lists do not read
-    /// it.
+    /// What keeps a blocked job from going on: dependencies, direct or not, that are not blocked themselves. Of a job that has
+    /// expired, what kept it until then. Lists do not read it.
     pub waits_for: Vec<UnmetDependency>,
 }
 
@@ -86,6 +86,8 @@ impl Store {
             let Some(mut job) = maybe(tx, &sql, [id], |row| JobRow::read(row, now))? else { return Ok(None) };
             if job.phase == Some(Phase::Blocked) {
                 job.waits_for = dependencies::unmet(tx, id)?;
+            } else if job.dead_reason == Some(DeadReason::Expired) {
+                job.waits_for = dependencies::unmet_at_expiry(tx, id)?;
             }
             Ok(Some(job))
         })
@@ -317,7 +319,7 @@ impl JobRow {
 
     /// Whether the job is blocked for good, unless a person does something.
     pub fn is_stranded(&self) -> bool {
-        self.waits_for.iter().any(UnmetDependency::is_stuck)
+        self.phase == Some(Phase::Blocked) && self.waits_for.iter().any(UnmetDependency::is_stuck)
     }
 
     /// The phase of a pending job, else the state.

@@ -66,6 +66,6 @@ pub use overview::{JobCounts, Overview, QueueRow, RecentName};
 pub use prune::PruneFilter;
 pub use recover::OrphanedClaim;
 pub use schedules::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, StoredSchedule};
-pub use stranded::StrandedRoot;
+pub use stranded::{HeldBack, StrandedRoot};
 pub use turn::{Turn, TurnRequest};
 pub use workers::{Liveness, NoWorker, Worker, WorkerStatus};

@@ -32,6 +32,15 @@ impl StrandedRoot {
     pub const MAX_JOBS: usize = 20;
 }
 
+/// The jobs that are stranded behind some dead or cancelled jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldBack {
+    /// Counted as in [`StrandedRoot::count`].
+    pub count: usize,
+    /// The names of the first [`StrandedRoot::MAX_JOBS`] of them, each once.
+    pub names: Vec<String>,
+}
+
 /// At most this number of roots is found, because nobody reads more.
 const MAX_ROOTS: usize = 1_000;
 
@@ -46,14 +55,18 @@ impl Store {
         self.read(roots)
     }
 
-    /// The number of jobs that are stranded behind this dead or cancelled job, counted as in [`StrandedRoot::count`], and the
-    /// names of the first of them.
-    pub fn held_back(&self, id: i64) -> Result<(usize, Vec<String>)> {
+    /// The jobs that are stranded behind these dead or cancelled jobs.
+    pub fn held_back(&self, ids: &[i64]) -> Result<HeldBack> {
         self.read(|tx| {
-            let jobs = held_back(tx, id, false)?;
-            let name = |id: &i64| one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value);
-            let names = jobs.iter().take(StrandedRoot::MAX_JOBS).map(name).collect::<Result<_>>()?;
-            Ok((jobs.len(), names))
+            let jobs = held_back(tx, ids, false)?;
+            let mut names = Vec::new();
+            for id in jobs.iter().take(StrandedRoot::MAX_JOBS) {
+                let name: String = one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value)?;
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            Ok(HeldBack { count: jobs.len(), names })
         })
     }
 }
@@ -67,7 +80,7 @@ pub(super) fn roots(tx: &Tx) -> Result<Vec<StrandedRoot>> {
     {
         last = id;
         let job = dependencies::state(tx, id)?;
-        let mut jobs = held_back(tx, id, job.is_none())?;
+        let mut jobs = held_back(tx, &[id], job.is_none())?;
         let count = jobs.len() as u64;
         jobs.sort_unstable();
         jobs.truncate(StrandedRoot::MAX_JOBS);
@@ -108,21 +121,27 @@ fn next_root(tx: &Tx, mut last: i64) -> Result<Option<i64>> {
 const HAS_ENDED: &str = "(j.id IS NULL OR j.state = 'dead' OR j.state = 'cancelled'
                           OR (j.state = 'pending' AND coalesce(j.expires_at <= ?2, 0)))";
 
-/// The blocked jobs that depend on this job, directly or through others, the direct ones first: at most one more than
+/// The blocked jobs that depend on these jobs, directly or through others, the direct ones first: at most one more than
 /// [`StrandedRoot::MAX_COUNT`].
-fn held_back(tx: &Tx, root: i64, is_removed: bool) -> Result<Vec<i64>> {
-    // Any end of the root lets a dependent of the other kind go on, unless there will be none.
+fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
+    // Any end of a root lets a dependent of the other kind go on, unless there will be none.
     let sql = "SELECT j.id FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
                WHERE d.dependency_id = ?1 AND NOT d.met AND (d.kind = 'success' OR ?2)
                      AND j.state = 'pending' AND coalesce(j.expires_at > ?3, 1) LIMIT ?4";
     let most = StrandedRoot::MAX_COUNT + 1;
-    let dependents = |id: i64| all(tx, sql, params![id, is_removed && id == root, tx.now, most], value);
-    let mut found: Vec<i64> = dependents(root)?;
-    let mut known: HashSet<i64> = found.iter().copied().collect();
+    let dependents = |id: i64, is_removed: bool| -> Result<Vec<i64>> {
+        all(tx, sql, params![id, is_removed, tx.now, most], value)
+    };
+    let (mut found, mut known) = (Vec::new(), HashSet::new());
+    for root in roots {
+        if found.len() < most {
+            found.extend(dependents(*root, are_removed)?.into_iter().filter(|id| known.insert(*id)));
+        }
+    }
     let mut next = 0;
     while let Some(id) = found.get(next).copied().filter(|_| found.len() < most) {
         next += 1;
-        found.extend(dependents(id)?.into_iter().filter(|id| known.insert(*id)));
+        found.extend(dependents(id, false)?.into_iter().filter(|id| known.insert(*id)));
     }
     found.truncate(most);
     Ok(found)

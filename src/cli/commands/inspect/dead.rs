@@ -7,6 +7,7 @@ use super::query::Query;
 use crate::cli::args::Global;
 use crate::cli::definition::Present;
 use crate::cli::output::{Column, Output, Style, Table, dead_letter_json, note_left_out};
+use crate::cli::status::{blocked_expiry_text, held_back_text};
 use crate::model::{AttemptOutput, DeadReason, SPAWN_FAILED, StreamBytes, TIMEOUT, WORKER_CRASHED};
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow};
 use crate::text::{clock_time, counted, last_lines, relative_time, shell_word};
@@ -91,6 +92,11 @@ fn draw(
     let heading = format!("{}: {}{reason}", group.error_code, counted(group.jobs, "job"));
     out.line(out.paint(Style::Strong, &heading))?;
     let left_out = draw_rows(out, query, group, share)?;
+    for row in group.rows.iter().take(share) {
+        if let Some(line) = held_back_line(query, row)? {
+            out.prose("  ", &line)?;
+        }
+    }
     let older = count_older(group, share);
     if older > 0 {
         out.aside("  ", &format!("… {} in older rows", counted(older, "job")))?;
@@ -104,6 +110,22 @@ fn draw(
         }
     }
     Ok(left_out)
+}
+
+/// Says which jobs wait for the jobs of this row: `job 1 holds back 2 jobs: load, report`; none if none does.
+fn held_back_line(query: &Query, row: &DeadRow) -> Result<Option<String>> {
+    let held_back = held_back_text(&query.store.held_back(&row.waited_for)?);
+    let mut ids = row.waited_for.clone();
+    ids.sort_unstable();
+    let who = match ids.as_slice() {
+        [id] => format!("job {id} holds"),
+        ids if ids.len() <= MAX_IDS => {
+            let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+            format!("jobs {} hold", ids.join(", "))
+        }
+        ids => format!("{} of {} hold", counted(ids.len(), "job"), row.name),
+    };
+    Ok(held_back.map(|jobs| format!("{who} back {jobs}")))
 }
 
 fn draw_rows(out: &mut Output, query: &Query, group: &DeadGroup, share: usize) -> Result<Vec<&'static str>> {
@@ -149,7 +171,9 @@ fn advice(
     if newest.attempts > 0 {
         lines.push(("look", format!("runner logs {}", newest.id)));
     }
-    if let Some(fix) = fix(&group.error_code, newest) {
+    if let Some(why) = blocked_expiry_text(newest) {
+        lines.push(("why", why));
+    } else if let Some(fix) = fix(&group.error_code, newest) {
         lines.push(("fix", fix));
         if !newest.definition.ad_hoc && !has_changed {
             let kept = "(what is queued keeps its definition: after a change of the file, add --redefine)";

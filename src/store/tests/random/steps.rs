@@ -9,7 +9,7 @@ use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 use super::history::History;
 use super::plain_schedules::every_millis;
 use super::{draw, whole};
-use crate::model::{Chain, Event, JobDefinition, JobState, Link, Missed, Phase};
+use crate::model::{Chain, DeadReason, Event, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{
     Act, ActResult, Declarations, EndedAttempt, JobRow, LimitChange, NewJob, PruneFilter, TurnRequest,
 };
@@ -221,7 +221,9 @@ impl History {
         let mut job = store.job(id, now).unwrap();
         let is_stranded = job.as_ref().is_some_and(JobRow::is_stranded);
         if let Some(job) = &mut job {
-            assert_eq!(!job.waits_for.is_empty(), job.phase == Some(Phase::Blocked));
+            if job.dead_reason != Some(DeadReason::Expired) {
+                assert_eq!(!job.waits_for.is_empty(), job.phase == Some(Phase::Blocked));
+            }
             job.waits_for.clear();
         }
         let answer = (job, store.attempt(id, number).unwrap(), last, is_stranded);

@@ -1,0 +1,127 @@
+//! Jobs that wait for a job which will not end by itself: every view says so, and nothing waits for them for ever.
+
+use crate::support::{Background, Sandbox, assert_screen, json, wait_until};
+
+/// `report` is after `load` and `clean`, both are after `extract`. `extract` fails as long as there is a file `broken`.
+const CHAIN: &str = r#"
+[defaults]
+max_attempts = 1
+[jobs.report]
+command = "echo report >> log"
+after = ["load", "clean"]
+[jobs.load]
+command = "echo load >> log"
+after = ["extract"]
+[jobs.clean]
+command = "echo clean >> log"
+after = ["extract"]
+[jobs.extract]
+command = "echo extract >> log; test ! -e broken"
+"#;
+
+#[test]
+fn a_death_tells_whom_it_holds_back_and_a_wait_for_these_ends() {
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.write("broken", "");
+    sandbox.run("enqueue report").ok();
+    let mut waiting = Background::start(&sandbox, sandbox.call("wait 4"));
+    sandbox.run("work --drain").exits(1);
+    let stuck =
+        "job 4 waits for job 1 extract, which is dead: runner retry 1 goes on, runner cancel 4 gives up";
+    waiting.wait().exits(1).says(stuck);
+    sandbox.run("wait 4 --json").exits(1).says(stuck).shows("\"phase\":\"blocked\"");
+    sandbox.run("explain 1").ok().shows("holds back 3 jobs: load, clean, report");
+    sandbox.run("inspect 1").ok().shows("holds back 3 jobs: load, clean, report");
+    sandbox.run("resolve 1").ok().shows("job 1 extract: resolved; it holds back 3 jobs: load, clean, report");
+    sandbox.run("cancel 3").ok().shows("job 3 clean: cancelled; it holds back 1 job: report");
+    let both = "waits for job 1 extract, which is dead, and for job 3 clean, which is cancelled: \
+                runner retry 1 3 goes on, runner cancel 4 gives up";
+    sandbox.run("explain 4").ok().shows(both);
+    let waits_for = sandbox.run("explain 4 --json").ok().json()["waits_for"].clone();
+    assert_eq!(
+        waits_for,
+        json!([
+            {"job_id": 1, "name": "extract", "state": "dead"},
+            {"job_id": 3, "name": "clean", "state": "cancelled"}
+        ])
+    );
+    sandbox.run("enqueue --wait --after 4 -- true").exits(1).says("waits for job 1 extract");
+}
+
+#[test]
+fn dead_letters_tell_whom_they_hold_back() {
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.write("broken", "");
+    sandbox.run("enqueue report").ok();
+    sandbox.run("enqueue load").ok();
+    sandbox.add("--name alone -- false");
+    sandbox.drain();
+    let dead = || {
+        let shown = sandbox.run("inspect dead --error-code EXIT_1").ok().stdout;
+        shown.lines().filter(|line| line.contains("back")).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(dead(), "  jobs 1, 5 hold back 4 jobs: load, clean, report");
+    sandbox.run("cancel 2 3 4 --quiet").ok();
+    assert_eq!(dead(), "  job 5 holds back 1 job: load");
+    sandbox.run("resolve 1 5 --quiet").ok();
+    assert_eq!(dead(), "");
+    for _ in 0..12 {
+        sandbox.run("enqueue load").ok();
+    }
+    sandbox.drain();
+    assert_eq!(dead(), "  12 jobs of extract hold back 12 jobs: load");
+}
+
+/// A sandbox whose job 2, `late`, has expired while it was blocked by job 1, `first`.
+fn expired_while_blocked() -> Sandbox {
+    let jobs = "[jobs.first]\ncommand = 'test -e mended'\nmax_attempts = 1\n\
+                [jobs.late]\ncommand = 'true'\nexpires_in = '1ms'\nafter = ['first']\n";
+    let sandbox = Sandbox::new(jobs);
+    sandbox.run("enqueue late").ok();
+    wait_until("it expires", || sandbox.job(2)["state"] == "dead");
+    sandbox
+}
+
+#[test]
+fn a_job_that_expired_while_it_was_blocked_says_what_it_waited_for() {
+    let sandbox = expired_while_blocked();
+    let why = "it was blocked until it expired: it waited for job 1 first, which";
+    sandbox.run("explain 2").ok().shows(&format!("{why} is pending\n"));
+    sandbox.drain();
+    let first = format!("{why} is dead: runner retry 1 comes first");
+    sandbox.run("explain 2").ok().shows(&first);
+    sandbox.run("inspect 2").ok().shows(&first);
+    let shown = sandbox.run("inspect dead --error-code EXPIRED").ok();
+    assert_screen(&sandbox, || {
+        insta::assert_snapshot!(shown.stdout, @"
+        EXPIRED: 1 job, expired
+          id  name  runs  died  what it said
+           2  late  0/3  [AGO]
+          why  it was blocked until it expired: it waited for job 1 first, which is dead: runner retry 1 comes first
+          replay  runner retry 2
+
+        runner resolve ID takes off this list what was dealt with
+        ");
+    });
+    sandbox.write("mended", "");
+    sandbox.run("retry 1").ok();
+    sandbox.drain();
+    // Nothing keeps it now, but a longer time would not have been the remedy.
+    sandbox.run("inspect dead").ok().shows(&format!("why     {why} has succeeded since\n"));
+    sandbox.run("retry 2").ok();
+}
+
+#[test]
+fn a_job_that_was_ready_when_it_expired_is_advised_to_expire_later() {
+    let sandbox = expired_while_blocked();
+    sandbox.write("mended", "");
+    sandbox.run("work --drain").exits(1);
+    // Its dependency has succeeded before, so it expires for another reason the second time.
+    let late = sandbox.run("enqueue --after 1 --expires-in 1ms -- true").ok().id();
+    wait_until("it expires", || sandbox.job(late)["state"] == "dead");
+    let shown = sandbox
+        .run("inspect dead --name true")
+        .ok()
+        .shows("fix     enqueue it anew with a longer --expires-in");
+    assert!(!shown.stdout.contains("blocked"), "{shown}");
+}
