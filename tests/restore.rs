@@ -46,13 +46,18 @@ fn the_copy_takes_the_place_of_the_database_which_is_kept() {
     assert_eq!(jobs(&sandbox, "runner.db"), ["one"]);
     assert_eq!(jobs(&sandbox, "runner.db.replaced-1"), ["one", "two"]);
     assert!(fs::read(sandbox.path("copy.db")).unwrap() == copy, "the copy stays as it is");
-    assert_eq!(sandbox.add("--name new -- true"), 2);
+    // Id 2 has been given out.
+    assert_eq!(sandbox.add("--name new -- true"), 3);
     sandbox.run("work --drain").ok();
 
     // And back again.
     let ran = sandbox.run("restore runner.db.replaced-1 --json").ok().json();
-    assert_eq!(ran, json!({"db": path("runner.db"), "kept": path("runner.db.replaced-2")}));
-    assert_eq!(jobs(&sandbox, "runner.db"), ["one", "two"]);
+    let again = json!([{"job_id": 1, "name": "one", "state": "succeeded"}]);
+    let (db, kept) = (path("runner.db"), path("runner.db.replaced-2"));
+    assert_eq!(ran, json!({"db": db, "kept": kept, "run_again": again, "unread": null}));
+    assert_eq!(sandbox.add("--name newer -- true"), 4);
+    sandbox.run("cancel 4").ok();
+    assert_eq!(jobs(&sandbox, "runner.db"), ["one", "two", "newer"]);
     assert_eq!(jobs(&sandbox, "runner.db.replaced-2"), ["one", "new"]);
     sandbox.run("--db runner.db.replaced-2 work --drain").ok();
     sandbox.run("doctor").ok();
@@ -162,11 +167,51 @@ fn a_damaged_database_is_replaced_and_kept_as_it_was() {
         sandbox.write("runner.db", &bytes);
         sandbox.write("runner.db-wal", "a log");
         sandbox.run("inspect jobs").exits(74).says("runner restore FILE");
-        sandbox.run("restore copy.db").ok();
+        let ran = sandbox.run("restore copy.db").ok();
         assert_eq!(jobs(&sandbox, "runner.db"), ["one"]);
         assert!(fs::read(sandbox.path("runner.db.replaced-1")).unwrap() == bytes);
         assert_eq!(sandbox.read("runner.db.replaced-1-wal"), "a log");
+        ran.says("the old database is damaged: not all ids")
+            .says("so ids above 1 may be given out again")
+            .says("whether 1 unfinished job ended since the copy was made could not be read");
+        assert_eq!(sandbox.add("-- true"), 2);
     }
+}
+
+#[test]
+fn what_can_be_read_of_a_damaged_database_counts() {
+    let fill = |sandbox: &Sandbox, table: &str| {
+        let page =
+            sandbox.sql().number(&format!("SELECT rootpage FROM sqlite_schema WHERE name = '{table}'"));
+        let mut bytes = fs::read(sandbox.db()).unwrap();
+        let start = usize::try_from(page - 1).unwrap() * 4_096;
+        bytes[start..start + 4_096].fill(0xa5);
+        sandbox.write("runner.db", bytes);
+    };
+    let (ids, jobs) = ("so ids above 3 may be given out again", "whether 1 unfinished job ended since");
+    for (harm, said, unsaid) in
+        [("sqlite_sequence", ids, "unfinished"), ("jobs", jobs, "ids"), ("", "", "damaged")]
+    {
+        let sandbox = sandbox();
+        sandbox.drain();
+        sandbox.add("-- true");
+        match harm {
+            "" => sandbox.sql().run("CREATE TRIGGER evil AFTER UPDATE ON jobs BEGIN SELECT 1; END"),
+            table => fill(&sandbox, table),
+        }
+        let ran = sandbox.run("restore copy.db --json").ok().says(said);
+        assert!(!ran.stderr.contains(unsaid), "{harm}: {ran}");
+        let (again, unread) = (&ran.json()["run_again"], &ran.json()["unread"]);
+        assert_eq!(again.as_array().map(Vec::len), Some(usize::from(harm != "jobs")), "{ran}");
+        assert_eq!(unread.is_null(), harm.is_empty(), "{ran}");
+        assert_eq!(sandbox.add("-- true"), 4, "{harm}");
+        sandbox.run("doctor").ok();
+    }
+    // A counter that nobody can have reached is not believed.
+    let sandbox = sandbox();
+    sandbox.sql().run("UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'jobs'");
+    sandbox.run("restore copy.db").ok().says("so ids above 2 may be given out again");
+    assert_eq!(sandbox.add("-- true"), 3);
 }
 
 #[test]
@@ -217,4 +262,92 @@ fn jobs_that_ran_when_the_copy_was_made_are_lost_and_run_again() {
     sandbox.run("work --drain").ok();
     let outcomes = sandbox.attempts(1).into_iter().map(|attempt| attempt["outcome"].clone());
     assert_eq!(outcomes.collect::<Vec<_>>(), ["worker_crashed", "succeeded"]);
+}
+
+#[test]
+fn no_id_of_the_replaced_database_is_given_out_again() {
+    let sandbox = Sandbox::empty();
+    let again = |expected: serde_json::Value| {
+        let ran = sandbox.run("restore copy.db --json").ok().quietly();
+        assert_eq!((&ran.json()["run_again"], &ran.json()["unread"]), (&expected, &json!(null)));
+    };
+    let sequences = || {
+        let sql = "SELECT json_group_object(name, seq) FROM sqlite_sequence";
+        serde_json::from_str::<serde_json::Value>(&sandbox.sql().text(sql)).expect("JSON")
+    };
+    // The copy has no worker, and no job yet.
+    sandbox.add("-- true");
+    sandbox.run("cancel 1").ok();
+    sandbox.run("prune --older-than 0s").ok();
+    sandbox.run("backup copy.db").ok();
+    for command in ["true", "false"] {
+        sandbox.add(&format!("-- {command}"));
+        sandbox.drain();
+    }
+    // The newest ids may be of jobs that are gone.
+    sandbox.run("prune --older-than 0s --state dead --state succeeded").ok();
+    let before = sequences();
+    assert_eq!((&before["jobs"], &before["workers"]), (&json!(3), &json!(2)));
+    again(json!([]));
+    assert_eq!(sequences(), before);
+    assert_eq!(sandbox.add("-- true"), 4);
+    // Nothing that the copy has given out, either.
+    sandbox.run("backup later.db").ok();
+    again(json!([]));
+    sandbox.run("restore later.db").ok();
+    assert_eq!(sandbox.add("-- true"), 5);
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn the_jobs_that_will_run_again_are_named() {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--name busy", "echo >> log; until [ -e go ]; do sleep 0.01; done");
+    let worker = sandbox.worker("-j1 --queue default");
+    sandbox.until_logged(1);
+    for job in ["good -- true", "bad -- false", "gone -- true", "lost --queue slow -- sleep 60"] {
+        sandbox.add(&format!("--name {job}"));
+    }
+    sandbox.add("--name left --queue other -- true");
+    sandbox.add("--name late --queue other --expires-in 1ms -- true");
+    sandbox.run("backup copy.db").ok();
+    sandbox.run("cancel gone").ok();
+    sandbox.write("go", "");
+    for (id, state) in [(1, "succeeded"), (2, "succeeded"), (3, "dead"), (4, "cancelled"), (7, "dead")] {
+        sandbox.until_state(id, state);
+    }
+    let slow = sandbox.worker("--queue slow");
+    sandbox.until_state(5, "running");
+    slow.kill();
+    drop(worker);
+    let said = "5 jobs that started or ended since the copy was made will run again: 1 busy (succeeded), \
+                2 good (succeeded), 3 bad (dead), 4 gone (cancelled), 5 lost (running)\n\
+                those that the copy has running are recorded as lost first, and retried as their policy says\n\
+                to prevent that, type before you start a worker: runner cancel 1 2 3 4 5\n";
+    let ran = sandbox.run("restore copy.db").ok().quietly();
+    assert!(ran.stdout.ends_with(said), "{ran}");
+    sandbox.run("cancel 1 2 3 4 5").ok();
+    sandbox.drain();
+    assert_eq!(
+        (sandbox.job(4)["state"].clone(), sandbox.job(6)["state"].clone()),
+        (json!("cancelled"), json!("succeeded"))
+    );
+    assert_eq!(sandbox.log().len(), 1);
+
+    // Of many only some are named, and JSON has them all.
+    let sandbox = Sandbox::empty();
+    let line = "{\"command\": [\"true\"], \"name\": \"fetch\"}\n";
+    sandbox.call("enqueue --batch -").stdin(line.repeat(25)).run().ok();
+    sandbox.run("backup copy.db").ok();
+    sandbox.drain();
+    let ran = sandbox.run("restore copy.db --json").ok();
+    assert_eq!(ran.json()["run_again"].as_array().map(Vec::len), Some(25));
+    sandbox.drain();
+    let ran = sandbox
+        .run("restore copy.db")
+        .ok()
+        .shows("5 fetch (succeeded), …\n")
+        .shows("inspect jobs --state ready");
+    assert!(!ran.stdout.contains("6 fetch"), "{ran}");
+    sandbox.run("restore copy.db -q").ok().prints("");
 }

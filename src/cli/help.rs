@@ -279,4 +279,5 @@ Examples:
 
 Stop the workers first. The copy is checked, and stays.
 Jobs that waited or ran when it was made run again once a
-worker starts, even if they have ended since.";
+worker starts, even if they have ended since: those are named.
+Ids that were given out since are not given out again.";

@@ -10,7 +10,7 @@ use crate::cli::locate;
 use crate::cli::output::{Bar, Output, warn};
 use crate::clock;
 use crate::model::JobState;
-use crate::store::{PruneFilter, Store, StoreError, StoreFile};
+use crate::store::{PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile};
 use crate::text::counted;
 use crate::worker;
 
@@ -113,17 +113,76 @@ pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<Exit
         );
     }
     let mut bar = Bar::new(global, "{percent}% copied");
-    let kept =
+    let restored =
         copy.restore_to(&db, &mut |copied, all| bar.set(copied, all)).map_err(|error| match error {
             StoreError::Damaged(..) => no_copy(error),
             other => other.into(),
         })?;
     drop(bar);
-    let old = kept.as_ref().map(|path| format!("\nthe old database is kept: {}", locate::display(path)));
-    let said = format!("{shown_db} is now the copy {shown_source}{}", old.unwrap_or_default());
+    let unread = unread(&restored);
+    if let Some(what) = &unread {
+        warn(what);
+    }
+    let kept = restored.kept.as_ref();
+    let old = kept.map(|path| format!("\nthe old database is kept: {}", locate::display(path)));
+    let again = run_again(&restored.run_again);
+    let said = format!("{shown_db} is now the copy {shown_source}{}{again}", old.unwrap_or_default());
+    let jobs: Vec<_> = restored.run_again.iter().map(run_again_json).collect();
     let kept = kept.map(|path| path.display().to_string());
-    out.done(&json!({ "db": db.path().display().to_string(), "kept": kept }), said)?;
+    let db = db.path().display().to_string();
+    out.done(&json!({ "db": db, "kept": kept, "run_again": jobs, "unread": unread }), said)?;
     Ok(ExitStatus::SUCCESS)
+}
+
+/// At most this number of jobs is named, and at most [`MAX_IDS`] stand in a command.
+const MAX_NAMED: usize = 5;
+const MAX_IDS: usize = 20;
+
+/// The lines about jobs that will run again, and what to type against that.
+fn run_again(jobs: &[RunAgain]) -> String {
+    if jobs.is_empty() {
+        return String::new();
+    }
+    let shown = jobs.iter().take(MAX_NAMED).map(|job| format!("{} {} ({})", job.id, job.name, job.state));
+    let shown: Vec<String> = shown.collect();
+    let more = if jobs.len() > MAX_NAMED { ", …" } else { "" };
+    let lost = if jobs.iter().any(|job| job.was_running) {
+        "\nthose that the copy has running are recorded as lost first, and retried as their policy says"
+    } else {
+        ""
+    };
+    let what_to_do = if jobs.len() > MAX_IDS {
+        "before you start a worker, look with runner inspect jobs --state ready, and cancel what should not run"
+            .to_owned()
+    } else {
+        let ids: Vec<String> = jobs.iter().map(|job| job.id.to_string()).collect();
+        format!("to prevent that, type before you start a worker: runner cancel {}", ids.join(" "))
+    };
+    format!(
+        "\n{} that started or ended since the copy was made will run again: {}{more}{lost}\n{what_to_do}",
+        counted(jobs.len(), "job"),
+        shown.join(", ")
+    )
+}
+
+fn run_again_json(job: &RunAgain) -> serde_json::Value {
+    json!({ "job_id": job.id, "name": job.name, "state": job.state })
+}
+
+/// What the old database could not tell, because it is damaged.
+fn unread(restored: &Restored) -> Option<String> {
+    let id = restored.uncertain_id.map(|last| {
+        format!("not all ids that it gave out could be read, so ids above {last} may be given out again")
+    });
+    let jobs = (restored.uncertain_jobs > 0).then(|| {
+        format!(
+            "whether {} ended since the copy was made could not be read: look with runner inspect jobs, and cancel \
+             what should not run, before you start a worker",
+            counted(restored.uncertain_jobs, "unfinished job")
+        )
+    });
+    let all: Vec<String> = id.into_iter().chain(jobs).collect();
+    (!all.is_empty()).then(|| format!("the old database is damaged: {}", all.join("; ")))
 }
 
 /// The error for a file that is no usable copy of a database.

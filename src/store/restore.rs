@@ -1,0 +1,225 @@
+//! Restore, which puts a checked copy in the place of a database.
+//!
+//! The copy is complete and on disk before one rename exchanges the two files. It goes on with the ids of the database that
+//! it replaces, as far as those can be read: other programs may hold ids that were given out since the copy was made.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, params};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::backup::copy;
+use super::error::{Result, StoreError};
+use super::file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
+use super::immutable::immutable_uri;
+use super::open::{Sharing, Store, Tx, check_header, connect};
+use super::row::{all, from_row, maybe, one, run, value};
+use crate::model::JobState;
+
+/// The highest id that is believed of a replaced database, 2^53: nobody enqueues that many jobs, and many programs read the
+/// numbers of JSON exactly only up to it.
+const MAX_ID: i64 = 1 << 53;
+
+/// What a restore did, and what it could read of the database that was there.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// The path at which the old database is kept, if there was one.
+    pub kept: Option<PathBuf>,
+    /// The jobs that will run though they have started or ended since the copy was made, in the order of their ids.
+    pub run_again: Vec<RunAgain>,
+    /// The last id of a job that counts as given out, if the old database could not say which was.
+    pub uncertain_id: Option<i64>,
+    /// The number of unfinished jobs of the copy of which the old database could not say what has become.
+    pub uncertain_jobs: u64,
+}
+
+/// A job that is unfinished in the copy, and was not in the database that was replaced.
+#[derive(Debug)]
+pub struct RunAgain {
+    pub id: i64,
+    pub name: String,
+    /// What it is in the old database: ended, or running where the copy has it pending.
+    pub state: JobState,
+    /// Whether it was running when the copy was made.
+    pub was_running: bool,
+}
+
+impl Store {
+    /// Puts a copy of this database in the place of `target`. `on_progress` is told how many pages are copied, and how many
+    /// there are.
+    ///
+    /// The copy is checked and on disk before one rename exchanges the two files. It is an error if another process has the
+    /// target open. This process must not have opened it either.
+    pub fn restore_to(&self, target: &StoreFile, on_progress: &mut dyn FnMut(u64, u64)) -> Result<Restored> {
+        let draft = Draft::new(target)?;
+        let damaged = |what| StoreError::Damaged(Some(self.file().path().to_owned()), what);
+        self.autocommit(|from| copy(from, &draft.path, on_progress)).map_err(|error| match error {
+            StoreError::Damaged(None, what) => damaged(what),
+            other => other,
+        })?;
+        let mut new = Self::open(StoreFile::new(&draft.path)?)?;
+        if let Some(finding) = new.audit()?.into_iter().next() {
+            return Err(damaged(finding.what));
+        }
+        let failed = |error| {
+            StoreError::Io(format!("put the copy in the place of {}", target.path().display()), error)
+        };
+        let sync_draft = || File::open(&draft.path).and_then(|file| file.sync_all()).map_err(failed);
+        if target.is_missing()? {
+            drop(new);
+            sync_draft()?;
+            draft.become_database()?;
+            return Ok(Restored::default());
+        }
+        let alone = lock_out(target)?;
+        let mut restored = match &alone {
+            Some(old) => new.follow(Some(old))?,
+            None => new.follow(open_damaged(target).as_ref())?,
+        };
+        // A log would stay behind under the name of the draft.
+        new.autocommit(|tx| Ok(tx.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?))?;
+        drop(new);
+        sync_draft()?;
+        let kept = free_name(target);
+        if alone.is_none() {
+            set_log_aside(target, &kept)?;
+        }
+        // The draft first takes the name under which the old database is kept, so that the exchange is the last step: before
+        // it nothing has changed, and after it everything has.
+        renameat_with(CWD, &draft.path, CWD, &kept, RenameFlags::NOREPLACE)
+            .map_err(|error| failed(error.into()))?;
+        if let Err(error) = renameat_with(CWD, &kept, CWD, target.path(), RenameFlags::EXCHANGE) {
+            let _ = fs::remove_file(&kept);
+            return Err(failed(error.into()));
+        }
+        drop(alone);
+        sync_dir(target.parent()).map_err(failed)?;
+        restored.kept = Some(kept);
+        Ok(restored)
+    }
+
+    /// Makes this copy the successor of the old database: it gives out no id again, and finds the jobs that will run again.
+    /// None is a database of which nothing can be read.
+    fn follow(&mut self, old: Option<&Connection>) -> Result<Restored> {
+        self.write(|tx| {
+            let mut restored = Restored::default();
+            let counted =
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
+            for table in all(tx, counted, [], value::<String>)? {
+                let (last, is_certain) = last_id(old, &table);
+                let next = "UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1";
+                if run(tx, next, params![table, last])? == 0 {
+                    run(tx, "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)", params![table, last])?;
+                }
+                if table == "jobs" && !is_certain {
+                    let last = "SELECT seq FROM sqlite_sequence WHERE name = 'jobs'";
+                    restored.uncertain_id = Some(one(tx, last, [], value)?);
+                }
+            }
+            run_again(tx, old, &mut restored)?;
+            Ok(restored)
+        })
+    }
+}
+
+/// The last id that a table of the old database gave out, as far as it can be read, and whether that is certain.
+fn last_id(old: Option<&Connection>, table: &str) -> (i64, bool) {
+    let read = |sql: &str| {
+        let found = old.and_then(|old| one(old, sql, [], value::<Option<i64>>).ok());
+        found.map(Option::unwrap_or_default).filter(|id| (0..=MAX_ID).contains(id))
+    };
+    let counter = read(&format!("SELECT max(seq) FROM sqlite_sequence WHERE name = '{table}'"));
+    let row = read(&format!("SELECT max(rowid) FROM {table}"));
+    (counter.max(row).unwrap_or_default(), counter.is_some())
+}
+
+/// Finds the unfinished jobs of the copy that have started or ended in the old database.
+fn run_again(tx: &Tx, old: Option<&Connection>, restored: &mut Restored) -> Result<()> {
+    let sql = "SELECT id, name, state = 'running' AS was_running FROM jobs
+               WHERE (state = 'running' AND cancel_requested_at IS NULL)
+                  OR (state = 'pending' AND coalesce(expires_at > ?1, 1)) ORDER BY id";
+    let jobs = all(tx, sql, [tx.now], |row| {
+        Ok(from_row!(row, RunAgain { id, name, state: JobState::Pending, was_running }))
+    })?;
+    for job in jobs {
+        let state = |old| maybe(old, "SELECT state FROM jobs WHERE id = ?1", [job.id], value::<JobState>);
+        match old.map(state) {
+            None | Some(Err(_)) => restored.uncertain_jobs += 1,
+            Some(Ok(Some(state))) if state.is_final() || state == JobState::Running && !job.was_running => {
+                restored.run_again.push(RunAgain { state, ..job });
+            }
+            Some(Ok(_)) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The path at which the old database is kept: `FILE.replaced-1`, or the next number that is free. A link is not followed.
+fn free_name(target: &StoreFile) -> PathBuf {
+    let names = (1_u64..).map(|number| target.beside(&format!(".replaced-{number}")));
+    let is_free = |path: PathBuf| path.symlink_metadata().is_err();
+    names
+        .clone()
+        .find(|kept| is_free(kept.clone()) && BESIDE.iter().all(|suffix| is_free(with_suffix(kept, suffix))))
+        .unwrap_or_default()
+}
+
+/// Locks all other processes out of the old database, and copies its whole log into the file, because SQLite would take a
+/// log that stays for that of the new database. None if the database is damaged: then it cannot be locked, but nobody can
+/// use it either.
+fn lock_out(target: &StoreFile) -> Result<Option<Connection>> {
+    let opened = check_header(target).and_then(|()| {
+        connect(target, Sharing::Alone).map_err(|error| match error {
+            StoreError::Foreign(path, what) => StoreError::Damaged(Some(path), what.to_owned()),
+            other => other,
+        })
+    });
+    match opened {
+        Ok(connection) => {
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            Ok(Some(connection))
+        }
+        Err(StoreError::Busy) => Err(StoreError::InUse(target.path().to_owned())),
+        Err(StoreError::Damaged(..)) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+/// Opens a damaged database to read what is left of it, with its log if SQLite can read that. It keeps its bytes.
+fn open_damaged(target: &StoreFile) -> Option<Connection> {
+    let open = |path: &Path, flags| -> rusqlite::Result<Connection> {
+        let flags = flags | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    };
+    let is_file_or_missing = |path: PathBuf| path.symlink_metadata().map_or(true, |found| found.is_file());
+    let with_log = if BESIDE.iter().all(|suffix| is_file_or_missing(target.beside(suffix))) {
+        open(target.path(), OpenFlags::empty()).ok()
+    } else {
+        None
+    };
+    with_log.or_else(|| open(&immutable_uri(target.path()), OpenFlags::SQLITE_OPEN_URI).ok())
+}
+
+/// Moves the log of a damaged database beside the name under which that is kept.
+fn set_log_aside(target: &StoreFile, kept: &Path) -> Result<()> {
+    for suffix in BESIDE {
+        let (from, to) = (target.beside(suffix), with_suffix(kept, suffix));
+        match renameat_with(CWD, &from, CWD, &to, RenameFlags::NOREPLACE) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(set_aside_failed(target, error.into())),
+        }
+    }
+    Ok(())
+}
+
+fn set_aside_failed(target: &StoreFile, error: io::Error) -> StoreError {
+    StoreError::Io(format!("set aside what lies beside {}", target.path().display()), error)
+}
