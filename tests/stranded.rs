@@ -125,3 +125,87 @@ fn a_job_that_was_ready_when_it_expired_is_advised_to_expire_later() {
         .shows("fix     enqueue it anew with a longer --expires-in");
     assert!(!shown.stdout.contains("blocked"), "{shown}");
 }
+
+/// The chain of [`CHAIN`], with `extract` in the queue `net`, which is paused.
+fn behind_a_paused_queue() -> Sandbox {
+    let sandbox = Sandbox::new(&CHAIN.replace("[jobs.extract]", "[jobs.extract]\nqueue = 'net'"));
+    sandbox.add("--queue net -- true");
+    sandbox.run("pause net").ok();
+    sandbox.run("enqueue report").ok();
+    sandbox
+}
+
+#[test]
+fn a_drain_ends_where_jobs_wait_for_a_paused_queue() {
+    let sandbox = behind_a_paused_queue();
+    let left = "3 jobs still wait for jobs in paused queues; runner inspect jobs --state blocked lists them";
+    let ran = sandbox.run("work --drain").exits(1).says(left);
+    ran.says("2 jobs still wait in queue net, which is paused; runner resume net opens it");
+    sandbox.run("work --drain --queue default -q").exits(1).says(left);
+    sandbox.run("work --until-idle").ok();
+    let why = "waits for job 2 extract, whose queue net is paused: runner resume net opens queue net\n";
+    sandbox.run("explain 5").ok().shows(why);
+    // A death is the greater trouble, and is told apart.
+    sandbox.run("cancel 3").ok();
+    sandbox.run("explain 5").ok().shows(
+        "waits for job 3 load, which is cancelled, and for job 2 extract, whose queue net is paused: \
+         runner retry 3 goes on, runner resume net opens queue net, runner cancel 5 gives up\n",
+    );
+    let ran =
+        sandbox.run("work --drain").exits(1).says("1 job still waits for jobs that are dead or cancelled");
+    ran.says("1 job still waits for jobs in paused queues");
+    sandbox.run("retry 3").ok();
+    sandbox.run("resume net").ok();
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.log()[3..], ["report"]);
+}
+
+#[test]
+fn a_drain_waits_for_what_goes_on_by_itself_beside_a_paused_queue() {
+    let sandbox = Sandbox::empty();
+    // The expiry of a job in a paused queue is an end, and what any end lets go on need not be left.
+    let expires = sandbox.add("--queue net --expires-in 300ms -- true");
+    sandbox.run("pause net").ok();
+    let last = sandbox.add(&format!("--after-any {expires} -- true"));
+    sandbox.run("work --drain").exits(1).says("expired");
+    assert_eq!(sandbox.job(last)["state"], "succeeded");
+    // An end that was met earlier, here by a death, keeps nothing from going on.
+    let next = sandbox.add("--queue other -- true");
+    sandbox.add(&format!("--queue q --after-any {expires} --after {next} -- true"));
+    let mut drain = sandbox.worker("--queue q --drain");
+    sandbox.run("work --queue other --drain").ok();
+    drain.wait().ok();
+    // A job that was started before its queue was paused ends by itself, too.
+    let starts =
+        sandbox.add_line("--queue net", "until [ -e go ] || [ ! -e runner.db ]; do sleep 0.02; done");
+    sandbox.run("resume net").ok();
+    let _worker = sandbox.worker("--queue net");
+    sandbox.until_state(starts, "running");
+    sandbox.run("pause net").ok();
+    let waits = sandbox.add(&format!("--after {starts} -- true"));
+    let mut drain = sandbox.worker("--drain");
+    sandbox.write("go", "");
+    drain.wait().ok();
+    assert_eq!(sandbox.job(waits)["state"], "succeeded");
+}
+
+#[test]
+fn a_wait_for_a_job_behind_a_paused_queue_says_so_once_and_goes_on() {
+    let sandbox = behind_a_paused_queue();
+    let warned = |id: u64, said: &str| {
+        let waiter = Background::start(&sandbox, sandbox.call(&format!("wait {id}")));
+        waiter.until_it_says(said);
+        waiter
+    };
+    let mut first = warned(1, "waiting for job 1, but queue net is paused; runner resume net opens it");
+    let mut last = warned(
+        5,
+        "waiting for job 5, but it waits for job 2 extract, whose queue net is paused: runner resume net",
+    );
+    sandbox.run("resume net").ok();
+    last.until_it_says("waiting for job 5, but no worker is running for queue default");
+    sandbox.run("work --drain").ok();
+    let ran = last.wait().ok();
+    assert_eq!(ran.stderr.matches("is paused").count(), 1, "{ran}");
+    first.wait().ok();
+}

@@ -100,12 +100,11 @@ const MAX_NAMED: usize = 10;
 pub fn dependency_text(job: &JobRow) -> String {
     let Some(named) = dependencies_text(job) else { return "waits for other jobs".to_owned() };
     let id = job.id;
-    let retry = retry_text(job).map(|retry| format!("{retry} goes on, ")).unwrap_or_default();
-    if job.is_stranded() {
-        format!("waits for {named}: {retry}runner cancel {id} gives up")
-    } else {
-        format!("waits for {named}")
-    }
+    let mut ways: Vec<_> = retry_text(job).map(|retry| format!("{retry} goes on")).into_iter().collect();
+    ways.extend(job.paused_queues().iter().map(|queue| format!("runner resume {queue} opens queue {queue}")));
+    ways.extend(job.is_stranded().then(|| format!("runner cancel {id} gives up")));
+    let colon = if ways.is_empty() { "" } else { ": " };
+    format!("waits for {named}{colon}{}", ways.join(", "))
 }
 
 /// Says what an expired job waited for if it was blocked until then, and which command comes before its replay.
@@ -121,6 +120,9 @@ fn dependencies_text(job: &JobRow) -> Option<String> {
         None => format!("job {}, which was removed", unmet.id),
         Some(DependencyState { name, state: JobState::Succeeded, .. }) => {
             format!("job {} {name}, which has succeeded since", unmet.id)
+        }
+        Some(DependencyState { name, paused_queue: Some(queue), .. }) => {
+            format!("job {} {name}, whose queue {queue} is paused", unmet.id)
         }
         Some(DependencyState { name, state, .. }) => format!("job {} {name}, which is {state}", unmet.id),
     };
@@ -178,11 +180,28 @@ fn due_text(job: &JobRow, now: Timestamp) -> String {
     format!("{last} is retried: attempt {next} of {max_attempts} {when}")
 }
 
+/// Says why a job may wait for ever although it is not stranded, with the queue that this is about, and whether that is paused.
+/// Otherwise no worker serves it.
+pub fn long_wait_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<((String, bool), String)> {
+    let queue = &job.definition.queue;
+    if job.block_reason == Some(BlockReason::Paused) {
+        return Some(((queue.clone(), true), paused_text(queue)));
+    }
+    if let Some(paused) = job.paused_queues().first() {
+        return Some((((*paused).clone(), true), format!("it {}", dependency_text(job))));
+    }
+    Some(((queue.clone(), false), no_worker_text(queue, workers)?))
+}
+
+fn paused_text(queue: &str) -> String {
+    format!("queue {queue} is paused; runner resume {queue} opens it")
+}
+
 /// Says why a pending job would not start even if it were due, and why a job that is due has not started.
 fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Option<String> {
     let queue = &job.definition.queue;
     if job.block_reason == Some(BlockReason::Paused) {
-        return Some(format!("queue {queue} is paused; runner resume {queue} opens it"));
+        return Some(paused_text(queue));
     }
     if let Some(why) = no_worker_text(queue, workers) {
         return Some(why);

@@ -19,6 +19,8 @@ pub struct Blocked {
     /// The number of jobs that cannot, because they depend on dead, cancelled or removed jobs, directly or through others.
     /// In a damaged file they may depend on none at all.
     pub stuck: u64,
+    /// The number of the other jobs that cannot, because they depend on pending jobs in paused queues.
+    pub behind_paused: u64,
 }
 
 impl Store {
@@ -42,26 +44,35 @@ impl Store {
 
     /// Looks at every blocked job of these queues (none: of all), but not of paused ones.
     pub fn blocked(&self, selected: Option<&[String]>) -> Result<Blocked> {
-        let sql = "WITH RECURSIVE blocked (id, queue) AS
+        // An expiry in a paused queue is an end, so a job that any end lets go on waits for that, and not for a person.
+        let sql = "WITH RECURSIVE paused_queues (name) AS (SELECT name FROM queues WHERE paused),
+                   blocked (id, queue) AS
                        (SELECT id, queue FROM jobs WHERE state = 'pending' AND unmet_dependencies > 0),
-                   stuck (id) AS
-                       (SELECT id FROM blocked WHERE EXISTS
-                            (SELECT 1 FROM dependencies AS d LEFT JOIN jobs AS a ON a.id = d.dependency_id
-                             WHERE d.job_id = blocked.id AND coalesce(a.state, 'dead') IN ('dead', 'cancelled'))
-                        OR NOT EXISTS
+                   stuck (id, paused) AS
+                       (SELECT blocked.id, coalesce(a.state = 'pending', 0)
+                        FROM blocked JOIN dependencies AS d ON d.job_id = blocked.id AND NOT d.met
+                        LEFT JOIN jobs AS a ON a.id = d.dependency_id
+                        WHERE a.id IS NULL OR (d.kind = 'success' AND a.state IN ('dead', 'cancelled'))
+                              OR (a.state = 'pending' AND a.queue IN paused_queues
+                                  AND (d.kind = 'success' OR a.expires_at IS NULL))
+                        UNION SELECT id, 0 FROM blocked WHERE NOT EXISTS
                             (SELECT 1 FROM dependencies AS d JOIN jobs AS a ON a.id = d.dependency_id
-                             WHERE d.job_id = blocked.id AND a.state IN ('pending', 'running'))
-                        UNION SELECT d.job_id FROM stuck JOIN dependencies AS d ON d.dependency_id = stuck.id)
-                   SELECT queue, count(*) AS jobs, sum(id IN (SELECT id FROM stuck)) AS stuck FROM blocked
-                   WHERE queue NOT IN (SELECT name FROM queues WHERE paused) GROUP BY queue";
+                             WHERE d.job_id = blocked.id AND NOT d.met AND a.state IN ('pending', 'running'))
+                        UNION SELECT d.job_id, stuck.paused FROM stuck JOIN jobs AS s ON s.id = stuck.id
+                        JOIN dependencies AS d ON d.dependency_id = stuck.id AND NOT d.met
+                        WHERE d.kind = 'success' OR s.expires_at IS NULL)
+                   SELECT queue, count(*) AS jobs, sum(id IN (SELECT id FROM stuck)) AS stuck,
+                          sum(id IN (SELECT id FROM stuck WHERE NOT paused)) AS stuck_by_end
+                   FROM blocked WHERE queue NOT IN paused_queues GROUP BY queue";
         self.read(|tx| {
             let mut blocked = Blocked::default();
             each(tx, sql, [], |row| {
-                let (queue, jobs, stuck): (String, u64, u64) =
-                    (row.get("queue")?, row.get("jobs")?, row.get("stuck")?);
+                let (queue, jobs): (String, u64) = (row.get("queue")?, row.get("jobs")?);
+                let (stuck, by_end): (u64, u64) = (row.get("stuck")?, row.get("stuck_by_end")?);
                 if selected.is_none_or(|names| names.contains(&queue)) {
                     blocked.may_unblock |= stuck < jobs;
-                    blocked.stuck += stuck;
+                    blocked.stuck += by_end;
+                    blocked.behind_paused += stuck - by_end;
                 }
                 Ok(())
             })?;

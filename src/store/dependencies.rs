@@ -40,20 +40,24 @@ pub struct DependencyState {
     /// Somebody has resolved or replaced the job.
     pub resolved: bool,
     pub retryable: bool,
+    /// The queue of a pending job, if it is paused.
+    pub paused_queue: Option<String>,
 }
 
 impl DependencyState {
     /// Reads the columns of [`STATE`]; none if there is no such job.
     fn read(row: &Row<'_>) -> Result<Option<Self>> {
         let name: Option<String> = row.get("name")?;
-        let read = |name| Ok(from_row!(row, Self { name: name, label, state, resolved, retryable }));
+        let read =
+            |name| Ok(from_row!(row, Self { name: name, label, state, resolved, retryable, paused_queue }));
         name.map(read).transpose()
     }
 }
 
 /// What [`DependencyState::read`] takes, of a job `j` with its definition `d`, as they are at `?2`.
 const STATE: &str = "j.name, j.label, iif(j.state = 'pending' AND j.expires_at <= ?2, 'dead', j.state) AS state,
-                     j.resolved_at IS NOT NULL AS resolved, d.definition ->> '$.policy.retryable' AS retryable";
+                     j.resolved_at IS NOT NULL AS resolved, d.definition ->> '$.policy.retryable' AS retryable,
+                     (SELECT name FROM queues WHERE name = j.queue AND paused AND j.state = 'pending') AS paused_queue";
 
 /// The state of this job; none if there is no such job.
 pub(super) fn state(tx: &Tx, id: i64) -> Result<Option<DependencyState>> {

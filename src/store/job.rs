@@ -1,5 +1,6 @@
 //! Jobs read back: one of them, or a list.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Row, params_from_iter};
@@ -320,6 +321,13 @@ impl JobRow {
     /// Whether the job is blocked for good, unless a person does something.
     pub fn is_stranded(&self) -> bool {
         self.phase == Some(Phase::Blocked) && self.waits_for.iter().any(UnmetDependency::is_stuck)
+    }
+
+    /// The paused queues of the jobs that keep this one blocked, each once.
+    pub fn paused_queues(&self) -> Vec<&String> {
+        let jobs = self.waits_for.iter().filter_map(|unmet| unmet.job.as_ref());
+        let queues: BTreeSet<_> = jobs.filter_map(|job| job.paused_queue.as_ref()).collect();
+        queues.into_iter().filter(|_| self.phase == Some(Phase::Blocked)).collect()
     }
 
     /// The phase of a pending job, else the state.

@@ -267,16 +267,20 @@ impl Dispatcher<'_> {
         Ok(())
     }
 
-    /// Reports how many jobs the drain left because they wait for dead or cancelled ones.
+    /// Reports how many jobs the drain left because only a person can get them going.
     fn note_stuck(&mut self) {
-        let stuck = self.blocked.stuck;
-        self.summary.stuck = stuck;
-        if stuck > 0 {
-            let (jobs, wait) = (counted(stuck, "job"), if stuck == 1 { "waits" } else { "wait" });
-            self.notice(format!(
-                "{jobs} still {wait} for jobs that are dead or cancelled; runner inspect jobs --state blocked lists them, \
-                 runner explain ID tells what goes on"
-            ));
+        let Blocked { stuck, behind_paused, .. } = self.blocked;
+        self.summary.stuck = stuck + behind_paused;
+        for (left, what) in
+            [(stuck, "jobs that are dead or cancelled"), (behind_paused, "jobs in paused queues")]
+        {
+            if left > 0 {
+                let (jobs, wait) = (counted(left, "job"), if left == 1 { "waits" } else { "wait" });
+                self.notice(format!(
+                    "{jobs} still {wait} for {what}; runner inspect jobs --state blocked lists them, \
+                     runner explain ID tells what goes on"
+                ));
+            }
         }
     }
 

@@ -97,7 +97,7 @@ pub struct Summary {
     pub attempts: u64,
     pub succeeded: u64,
     pub dead: u64,
-    /// Jobs that a drain left, because they wait for dead or cancelled ones.
+    /// Jobs that a drain left, because they wait for jobs that are dead, cancelled or in paused queues.
     pub stuck: u64,
     /// The first signal to stop, if it came before the end that the options ask for.
     pub stopped_by: Option<i32>,

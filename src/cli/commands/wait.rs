@@ -16,7 +16,7 @@ use crate::cli::args::{Global, Wait};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Written, job_json, print_error, warn};
-use crate::cli::status::{dependency_text, no_worker_text, unfinished_text, worker_statuses};
+use crate::cli::status::{dependency_text, long_wait_text, unfinished_text, worker_statuses};
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
 use crate::store::{Filter, JobRow, Store, StoreError};
@@ -78,8 +78,8 @@ pub struct Waiter {
     timeout: Option<Millis>,
     deadline: Option<Instant>,
     quiet: bool,
-    /// The queues without a worker that it has warned of.
-    warned: HashSet<String>,
+    /// The queues that it has warned of, because they have no worker, or are paused (true).
+    warned: HashSet<(String, bool)>,
 }
 
 /// Takes a job that has ended, with its last attempt.
@@ -138,7 +138,7 @@ impl Waiter {
                 warn(&format!("job {id} {}", dependency_text(&job)));
                 return Ok(job);
             }
-            self.warn_of_missing_worker(store, &job)?;
+            self.warn_of_long_wait(store, &job)?;
             let expiry = job.expires_at.filter(|_| job.state == JobState::Pending);
             let expiry = expiry.and_then(|at| Instant::now().checked_add(at.since(now).into()));
             let until = self.deadline.into_iter().chain(expiry).min();
@@ -148,15 +148,15 @@ impl Waiter {
         }
     }
 
-    /// Warns once for each queue that no worker serves, because its jobs may wait for ever.
-    fn warn_of_missing_worker(&mut self, store: &Store, job: &JobRow) -> Result<()> {
-        let queue = &job.definition.queue;
-        if self.quiet || self.warned.contains(queue) {
+    /// Warns once for each queue that is paused, or that no worker serves, because its jobs may wait for ever.
+    fn warn_of_long_wait(&mut self, store: &Store, job: &JobRow) -> Result<()> {
+        if self.quiet {
             return Ok(());
         }
-        if let Some(why) = no_worker_text(queue, &worker_statuses(store)?) {
+        if let Some((about, why)) = long_wait_text(job, &worker_statuses(store)?)
+            && self.warned.insert(about)
+        {
             warn(&format!("waiting for job {}, but {why}", job.id));
-            self.warned.insert(queue.clone());
         }
         Ok(())
     }
