@@ -7,6 +7,7 @@ mod attempt;
 mod attention;
 mod backoff;
 mod classify;
+mod cron;
 mod decide;
 mod env_file;
 mod error_code;
@@ -40,6 +41,6 @@ pub use job::{
 };
 pub use limits::{Limits, Rate};
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};
-pub use schedule::{MISSED_AFTER, Missed, Schedule, ScheduleText};
+pub use schedule::{Missed, Schedule, ScheduleText};
 pub use self_report::SelfReport;
 pub use state::{DeadReason, DependencyKind, JobState, Phase};

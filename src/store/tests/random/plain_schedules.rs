@@ -129,14 +129,12 @@ impl Plain {
                 times.push(row.next_at.unwrap());
                 row.next_at = Some(row.next_at.unwrap().plus(every));
             }
-            let in_time = times.split_off(times.partition_point(|time| time.0 < now.0 - 60_000));
             let kept = match row.text.missed {
                 Missed::Once => 1,
                 Missed::All => 100,
-                Missed::Skip => 0,
+                Missed::Skip => usize::from(times.last().is_some_and(|latest| latest.0 >= now.0 - 60_000)),
             };
-            let missed = times.split_off(times.len().saturating_sub(kept));
-            for at in missed.into_iter().chain(in_time) {
+            for at in times.split_off(times.len().saturating_sub(kept)) {
                 let scheduled = Some(Firing { at, offset: 0 });
                 let job = |link: &Link, is_dependency| NewJob {
                     scheduled,

@@ -1,0 +1,319 @@
+//! A line of cron, by the rules of Debian's cron: which minutes of the wall clock match it. Time zones and changes of the
+//! clocks are the business of `schedule.rs`.
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use jiff::ToSpan;
+use jiff::civil::{Date, DateTime, date};
+
+/// The numbers of a field that match, one bit for each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbers(u64);
+
+impl Numbers {
+    fn has(self, number: i8) -> bool {
+        self.0 >> number & 1 == 1
+    }
+
+    fn with(self, number: i8) -> Self {
+        Self(self.0 | 1 << number)
+    }
+}
+
+/// A line of cron that was read.
+#[derive(Clone, Debug)]
+pub(super) struct CronLine {
+    minutes: Numbers,
+    hours: Numbers,
+    /// The days of the month, and [`LAST_DAY`].
+    days: Numbers,
+    months: Numbers,
+    /// The weekdays, of which both 0 and 7 are Sunday, and numbers of [`nth_weekday`].
+    weekdays: Numbers,
+    /// A day must match both of its fields, because one of them begins with `*`. Otherwise either field will do.
+    needs_both_days: bool,
+    keeps_pace: bool,
+}
+
+/// The short forms, and the lines that they stand for.
+const SHORT_FORMS: [(&str, &str); 7] = [
+    ("@hourly", "0 * * * *"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@monthly", "0 0 1 * *"),
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+];
+
+impl CronLine {
+    /// Reads five fields or a short form. The error names what is wrong in which field, and says what is allowed.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let short_form = SHORT_FORMS.iter().find(|(name, _)| *name == text.trim());
+        let line = short_form.map_or(text, |(_, line)| line);
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [minute, hour, day, month, weekday] = fields[..] else {
+            return Err(format!(
+                "{text:?} is not a schedule; write five fields (minute hour day month weekday) such as \"0 2 * * *\", \
+                 or @hourly, @daily, @weekly, @monthly, @yearly, or \"every 15m\""
+            ));
+        };
+        let line = Self {
+            minutes: MINUTE.read(minute)?,
+            hours: HOUR.read(hour)?,
+            days: DAY.read(day)?,
+            months: MONTH.read(month)?,
+            weekdays: WEEKDAY.read(weekday)?,
+            needs_both_days: day.starts_with('*') || weekday.starts_with('*'),
+            keeps_pace: minute.starts_with('*') || hour.starts_with('*'),
+        };
+        // Forty years is the longest time between two days that match: two leap days of one weekday around 2100, which has
+        // none. The result does not depend on the first year, because 28 years without such a gap have all days.
+        let forty_years = date(2000, 1, 1).at(0, 0, 0, 0)..=date(2039, 12, 31).at(23, 59, 0, 0);
+        if line.times(forty_years).next().is_none() {
+            return Err(format!("{text:?} never comes: there is no such day"));
+        }
+        Ok(line)
+    }
+
+    /// Whether the minute or the hour begins with `*`. Such a line is a pace; any other is a time of day or several, also
+    /// `0,20 2-4 * * *`. Cron treats the two differently when clocks change.
+    pub fn keeps_pace(&self) -> bool {
+        self.keeps_pace
+    }
+
+    /// The times of the wall clock within this range that match.
+    pub fn times(&self, range: RangeInclusive<DateTime>) -> impl DoubleEndedIterator<Item = DateTime> {
+        let epoch = date(1970, 1, 1);
+        let day_number = move |time: &DateTime| time.date().duration_since(epoch).as_hours() / 24;
+        (day_number(range.start())..=day_number(range.end()))
+            .filter_map(move |number| epoch.checked_add(number.days()).ok())
+            .filter(|day| self.has_day(*day))
+            .flat_map(|day| self.minutes_of_day().map(move |(hour, minute)| day.at(hour, minute, 0, 0)))
+            .filter(move |time| range.contains(time))
+    }
+
+    fn has_day(&self, date: Date) -> bool {
+        let (day, weekday) = (date.day(), date.weekday().to_sunday_zero_offset());
+        let is_last = day == date.days_in_month();
+        let has_day = self.days.has(day) || (is_last && self.days.has(LAST_DAY));
+        let nth = nth_weekday(weekday, (day - 1) / 7 + 1);
+        let is_sunday = weekday == 0;
+        let has_weekday =
+            self.weekdays.has(weekday) || self.weekdays.has(nth) || (is_sunday && self.weekdays.has(7));
+        let matches = if self.needs_both_days { has_day && has_weekday } else { has_day || has_weekday };
+        matches && self.months.has(date.month())
+    }
+
+    /// The hours and minutes that match.
+    fn minutes_of_day(&self) -> impl DoubleEndedIterator<Item = (i8, i8)> {
+        let minutes =
+            |hour| (0..60).filter(|minute| self.minutes.has(*minute)).map(move |minute| (hour, minute));
+        (0..24).filter(|hour| self.hours.has(*hour)).flat_map(minutes)
+    }
+}
+
+/// `L` among the days of the month: the last day, whatever its number.
+const LAST_DAY: i8 = 0;
+
+/// `mon#2` among the weekdays, in which Monday is 1: the second Monday of the month.
+fn nth_weekday(weekday: i8, nth: i8) -> i8 {
+    7 * nth + 1 + weekday
+}
+
+/// A field of a line, and the numbers that it takes.
+struct Field {
+    name: &'static str,
+    first: i8,
+    last: i8,
+    /// The names of the numbers from `first` on.
+    names: &'static [&'static str],
+    allowed: &'static str,
+}
+
+const MINUTE: Field = Field { name: "minute", first: 0, last: 59, names: &[], allowed: "0-59" };
+const HOUR: Field = Field { name: "hour", first: 0, last: 23, names: &[], allowed: "0-23" };
+const DAY: Field = Field { name: "day of the month", first: 1, last: 31, names: &[], allowed: "1-31" };
+const MONTH: Field = Field {
+    name: "month",
+    first: 1,
+    last: 12,
+    names: &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
+    allowed: "1-12 or jan-dec",
+};
+const WEEKDAY: Field = Field {
+    name: "weekday",
+    first: 0,
+    last: 7,
+    names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
+    allowed: "0-7 or sun-sat",
+};
+
+impl Field {
+    /// Reads the list that a field is.
+    fn read(&self, text: &str) -> Result<Numbers, String> {
+        let mut numbers = Numbers::default();
+        for entry in text.split(',') {
+            let wrong = if entry.is_empty() { text } else { entry };
+            let of_entry = self
+                .entry(entry)
+                .map_err(|why| format!("{wrong:?} cannot be the {} of a schedule: {why}", self.name))?;
+            numbers = Numbers(numbers.0 | of_entry.0);
+        }
+        Ok(numbers)
+    }
+
+    /// Reads `5`, `*`, `1-5`, `*/2`, `1-5/2`, and what cron does not have: `L` and `mon#2`.
+    fn entry(&self, entry: &str) -> Result<Numbers, String> {
+        if entry.is_empty() {
+            return Err("an entry of the list is empty".to_owned());
+        }
+        if self.name == DAY.name && entry.eq_ignore_ascii_case("L") {
+            return Ok(Numbers::default().with(LAST_DAY));
+        }
+        if let Some((weekday, nth)) = entry.split_once('#').filter(|_| self.name == WEEKDAY.name) {
+            let nth = digits(nth).filter(|nth| (1..=5).contains(nth));
+            let nth = nth.ok_or("after # comes a number from 1 to 5")?;
+            return Ok(Numbers::default().with(nth_weekday(self.number(weekday)? % 7, nth)));
+        }
+        let (range, step) = entry.split_once('/').map_or((entry, None), |(range, step)| (range, Some(step)));
+        let (from, to) = match range.split_once('-') {
+            _ if range == "*" => (self.first, self.last),
+            Some((from, to)) => (self.number(from)?, self.number(to)?),
+            None => {
+                let number = self.number(range)?;
+                if let Some(step) = step {
+                    return Err(format!("a step needs a range, such as {number}-{}/{step}", self.last));
+                }
+                (number, number)
+            }
+        };
+        if from > to {
+            let Self { first, last, .. } = self;
+            let is_until_sunday = self.name == WEEKDAY.name && to == 0;
+            let rest = if is_until_sunday { String::new() } else { format!(",{first}-{to}") };
+            return Err(format!("a range goes upwards; write {from}-{last}{rest}"));
+        }
+        let step =
+            step.map_or(Some(1), digits).filter(|step| *step > 0).ok_or("a step is a number from 1")?;
+        Ok((from..=to).step_by(step).fold(Numbers::default(), Numbers::with))
+    }
+
+    /// Reads a number or a name.
+    fn number(&self, text: &str) -> Result<i8, String> {
+        let named = (self.first..).zip(self.names).find(|(_, name)| name.eq_ignore_ascii_case(text));
+        let number = named.map(|(number, _)| number).or_else(|| digits(text));
+        let number = number.filter(|number| (self.first..=self.last).contains(number));
+        number.ok_or_else(|| format!("{}, *, steps such as */5, ranges and lists", self.allowed))
+    }
+}
+
+/// Reads digits without a sign.
+fn digits<Number: FromStr>(text: &str) -> Option<Number> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first times of a line from the start of 2027 on, a Friday.
+    fn times(line: &str, count: usize) -> Vec<String> {
+        let years = date(2027, 1, 1).at(0, 0, 0, 0)..=date(2066, 12, 31).at(23, 59, 0, 0);
+        let line = CronLine::parse(line).unwrap();
+        line.times(years).take(count).map(|time| time.strftime("%F %R").to_string()).collect()
+    }
+
+    #[test]
+    fn lines_that_cron_takes() {
+        for (line, expected) in [
+            ("0 9 1-7 * */7", "2027-01-03 09:00, 2027-02-07 09:00"),
+            ("0 9 1-7 * 7", "2027-01-01 09:00, 2027-01-02 09:00"),
+            ("0 0 10 * mon", "2027-01-04 00:00, 2027-01-10 00:00, 2027-01-11 00:00"),
+            ("0 0 */10 * mon", "2027-01-11 00:00, 2027-02-01 00:00"),
+            ("0 0 * * 5-7", "2027-01-01 00:00, 2027-01-02 00:00, 2027-01-03 00:00, 2027-01-08 00:00"),
+            ("0 0 * * Sat,SUN", "2027-01-02 00:00, 2027-01-03 00:00, 2027-01-09 00:00"),
+            ("0 0 1 feb-apr,Dec *", "2027-02-01 00:00, 2027-03-01 00:00, 2027-04-01 00:00, 2027-12-01 00:00"),
+            ("*,5 0 1 1 *", "2027-01-01 00:00, 2027-01-01 00:01"),
+            ("5,* 0 1 1 *", "2027-01-01 00:00, 2027-01-01 00:01"),
+            ("10-20/7,59 0 * * *", "2027-01-01 00:10, 2027-01-01 00:17, 2027-01-01 00:59, 2027-01-02 00:10"),
+            ("*/90 */30 * * *", "2027-01-01 00:00, 2027-01-02 00:00"),
+            ("007 08 * * *", "2027-01-01 08:07, 2027-01-02 08:07"),
+            ("0 0 29 2 */7", "2032-02-29 00:00, 2060-02-29 00:00"),
+            ("0 0 30 2 0", "2027-02-07 00:00"),
+            ("  @weekly ", "2027-01-03 00:00, 2027-01-10 00:00"),
+            ("@midnight", "2027-01-01 00:00, 2027-01-02 00:00"),
+            ("@annually", "2027-01-01 00:00, 2028-01-01 00:00"),
+            ("0 0 L * *", "2027-01-31 00:00, 2027-02-28 00:00"),
+            ("0 0 15,l * *", "2027-01-15 00:00, 2027-01-31 00:00, 2027-02-15 00:00"),
+            ("0 0 * * fri#5,7#1", "2027-01-03 00:00, 2027-01-29 00:00, 2027-02-07 00:00"),
+        ] {
+            let expected: Vec<_> = expected.split(", ").collect();
+            assert_eq!(times(line, expected.len()), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_that_are_mistakes() {
+        let lines = [
+            "61 * * * *",
+            "* 0,24 * * *",
+            "0 0 0 * *",
+            "0 0 * 13 *",
+            "0 0 * * sunday",
+            "0 0 * mon *",
+            "1,,2 * * * *",
+            "* 1, * * *",
+            "5/15 * * * *",
+            "*/0 * * * *",
+            "*/+5 * * * *",
+            "*/ * * * *",
+            "1-5-9 * * * *",
+            "*-5 * * * *",
+            "*5 * * * *",
+            "0 22-2 * * *",
+            "0 0 * * fri-sun",
+            "0 0 * * 1#6",
+            "0 0 L-3 * *",
+            "? ? * * *",
+            "0 0 30 2 *",
+            "0 0 30 2 */2",
+            "0 0 31 4,6,9,11 *",
+            "* * * * * *",
+            "0 2 * * * root",
+            "@Daily",
+            "",
+        ];
+        let told: Vec<_> = lines.iter().map(|line| CronLine::parse(line).unwrap_err()).collect();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+"61" cannot be the minute of a schedule: 0-59, *, steps such as */5, ranges and lists
+"24" cannot be the hour of a schedule: 0-23, *, steps such as */5, ranges and lists
+"0" cannot be the day of the month of a schedule: 1-31, *, steps such as */5, ranges and lists
+"13" cannot be the month of a schedule: 1-12 or jan-dec, *, steps such as */5, ranges and lists
+"sunday" cannot be the weekday of a schedule: 0-7 or sun-sat, *, steps such as */5, ranges and lists
+"mon" cannot be the month of a schedule: 1-12 or jan-dec, *, steps such as */5, ranges and lists
+"1,,2" cannot be the minute of a schedule: an entry of the list is empty
+"1," cannot be the hour of a schedule: an entry of the list is empty
+"5/15" cannot be the minute of a schedule: a step needs a range, such as 5-59/15
+"*/0" cannot be the minute of a schedule: a step is a number from 1
+"*/+5" cannot be the minute of a schedule: a step is a number from 1
+"*/" cannot be the minute of a schedule: a step is a number from 1
+"1-5-9" cannot be the minute of a schedule: 0-59, *, steps such as */5, ranges and lists
+"*-5" cannot be the minute of a schedule: 0-59, *, steps such as */5, ranges and lists
+"*5" cannot be the minute of a schedule: 0-59, *, steps such as */5, ranges and lists
+"22-2" cannot be the hour of a schedule: a range goes upwards; write 22-23,0-2
+"fri-sun" cannot be the weekday of a schedule: a range goes upwards; write 5-7
+"1#6" cannot be the weekday of a schedule: after # comes a number from 1 to 5
+"L-3" cannot be the day of the month of a schedule: 1-31, *, steps such as */5, ranges and lists
+"?" cannot be the minute of a schedule: 0-59, *, steps such as */5, ranges and lists
+"0 0 30 2 *" never comes: there is no such day
+"0 0 30 2 */2" never comes: there is no such day
+"0 0 31 4,6,9,11 *" never comes: there is no such day
+"* * * * * *" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, or "every 15m"
+"0 2 * * * root" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, or "every 15m"
+"@Daily" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, or "every 15m"
+"" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, or "every 15m"
+"#);
+    }
+}

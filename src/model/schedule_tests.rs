@@ -1,0 +1,261 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn at(text: &str) -> Timestamp {
+    Timestamp(text.parse::<Instant>().unwrap().as_millisecond())
+}
+
+/// The next times after `start`, as UTC.
+fn times(schedule: &str, zone: &str, start: &str, count: usize) -> Vec<String> {
+    let schedule = Schedule::parse(schedule, TimeZone::get(zone).unwrap()).unwrap();
+    schedule
+        .upcoming(at(start))
+        .take(count)
+        .map(|time| jiff::Timestamp::from_millisecond(time.0).unwrap().to_string())
+        .collect()
+}
+
+#[test]
+fn clocks_go_forward_and_back_in_berlin() {
+    // No 02:30 on 2026-03-29: the first moment after the gap.
+    assert_eq!(
+        times("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", 2),
+        ["2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]
+    );
+    // 02:30 comes twice on 2026-10-25: the first.
+    assert_eq!(
+        times("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", 2),
+        ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]
+    );
+    // A star keeps its pace.
+    assert_eq!(
+        times("0 * * * *", "Europe/Berlin", "2026-10-24T23:30:00Z", 3),
+        ["2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"]
+    );
+    assert_eq!(times("*/30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", 1), ["2026-03-30T00:00:00Z"]);
+}
+
+#[test]
+fn lists_and_ranges_are_times_of_day() {
+    for (line, zone, start, expected) in [
+        // Left out together, they come together, once.
+        ("*/1 3 29 3 *", "Europe/Berlin", "2026-03-29T00:59:00Z", "2026-03-29T01:00:00Z"),
+        (
+            "3-52 2 29 3 *",
+            "Europe/Berlin",
+            "2026-03-28T12:00:00Z",
+            "2026-03-29T01:00:00Z 2027-03-29T00:03:00Z",
+        ),
+        (
+            "0,30 1-3 29 3 *",
+            "Europe/Berlin",
+            "2026-03-29T00:00:00Z",
+            "2026-03-29T00:30:00Z 2026-03-29T01:00:00Z 2026-03-29T01:30:00Z",
+        ),
+        // The double hour: once, at the first.
+        (
+            "59 1-3 * * *",
+            "Europe/Berlin",
+            "2026-10-25T00:00:00Z",
+            "2026-10-25T00:59:00Z 2026-10-25T02:59:00Z",
+        ),
+        ("0-59 2 * * *", "Europe/Berlin", "2026-10-25T00:59:00Z", "2026-10-26T01:00:00Z"),
+        // In its second half nothing is made up for.
+        ("30 2 * * *", "Europe/Berlin", "2026-10-25T01:10:00Z", "2026-10-26T01:30:00Z"),
+        // A star in either field is a pace.
+        ("30 * * * *", "Europe/Berlin", "2026-10-25T00:00:00Z", "2026-10-25T00:30:00Z 2026-10-25T01:30:00Z"),
+        ("*/40 2 29 3 *", "Europe/Berlin", "2026-03-01T00:00:00Z", "2027-03-29T00:00:00Z"),
+        ("*,5 2 29 3 *", "Europe/Berlin", "2026-03-01T00:00:00Z", "2027-03-29T00:00:00Z"),
+        ("5,* 2 29 3 *", "Europe/Berlin", "2026-03-01T00:00:00Z", "2026-03-29T01:00:00Z"),
+        // A change by half an hour, one at midnight, and one into the day before.
+        (
+            "15 2 * * *",
+            "Australia/Lord_Howe",
+            "2026-10-03T12:00:00Z",
+            "2026-10-03T15:30:00Z 2026-10-04T15:15:00Z",
+        ),
+        (
+            "40 1 * * *",
+            "Australia/Lord_Howe",
+            "2026-04-04T12:00:00Z",
+            "2026-04-04T14:40:00Z 2026-04-05T15:10:00Z",
+        ),
+        ("0 0 * * *", "Asia/Beirut", "2026-03-28T12:00:00Z", "2026-03-28T22:00:00Z 2026-03-29T21:00:00Z"),
+        ("30 23 * * *", "Asia/Beirut", "2026-10-24T12:00:00Z", "2026-10-24T20:30:00Z 2026-10-25T21:30:00Z"),
+        (
+            "@hourly",
+            "Asia/Beirut",
+            "2026-10-24T19:30:00Z",
+            "2026-10-24T20:00:00Z 2026-10-24T21:00:00Z 2026-10-24T22:00:00Z",
+        ),
+        // A day that a zone left out.
+        ("0 12 30 12 *", "Pacific/Apia", "2011-12-01T00:00:00Z", "2011-12-30T10:00:00Z 2012-12-29T22:00:00Z"),
+    ] {
+        let expected: Vec<_> = expected.split(' ').collect();
+        assert_eq!(times(line, zone, start, expected.len()), expected, "{line} {zone}");
+    }
+}
+
+#[test]
+fn a_time_comes_to_a_whole_minute() {
+    assert_eq!(times("* * * * *", "UTC", "2026-11-22T00:00:00.001Z", 1), ["2026-11-22T00:01:00Z"]);
+    assert_eq!(times("* * * * *", "UTC", "2026-11-21T23:59:59.999Z", 1), ["2026-11-22T00:00:00Z"]);
+    assert_eq!(times("* * * * *", "UTC", "2026-11-22T00:00:00Z", 1), ["2026-11-22T00:01:00Z"]);
+    // Leap days of Sundays are up to forty years apart.
+    assert_eq!(times("0 0 29 2 */7", "UTC", "2088-02-29T00:00:00Z", 1), ["2128-02-29T00:00:00Z"]);
+}
+
+#[test]
+fn schedules_that_are_refused() {
+    for (text, why) in [
+        ("@reboot", "init system"),
+        ("02:00", "five fields"),
+        ("every 999ms", "from 1s"),
+        ("every 11y", "ten years"),
+        ("every", "five fields"),
+    ] {
+        let error = Schedule::parse(text, TimeZone::UTC).unwrap_err();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn missed_times_by_policy() {
+    let schedule = Schedule::parse("every 10m", TimeZone::UTC).unwrap();
+    let minute = |n: i64| Timestamp(n * 60_000);
+    let due = |now: Timestamp, missed| {
+        let (times, next) = schedule.due(minute(10), now, missed);
+        let minutes: Vec<i64> = times.iter().map(|time| time.0 / 60_000).collect();
+        (minutes, next.unwrap().0 / 60_000)
+    };
+    for missed in Missed::ALL.iter().copied() {
+        assert_eq!(due(minute(9), missed), (vec![], 10));
+        // A minute late is in time.
+        assert_eq!(due(minute(11), missed), (vec![10], 20));
+    }
+    let late = minute(40).plus(Millis(1));
+    assert_eq!(due(late, Missed::Once), (vec![40], 50));
+    assert_eq!(due(late, Missed::All), (vec![10, 20, 30, 40], 50));
+    assert_eq!(due(late, Missed::Skip), (vec![40], 50));
+    assert_eq!(due(minute(41), Missed::Skip), (vec![40], 50));
+    assert_eq!(due(minute(41).plus(Millis(1)), Missed::Skip), (vec![], 50));
+    // A year without a worker.
+    for text in ["every 1m", "* * * * *"] {
+        let schedule = Schedule::parse(text, TimeZone::UTC).unwrap();
+        let (times, next) = schedule.due(minute(10), minute(525_600), Missed::All);
+        let newest: Vec<_> = (525_501..=525_600).map(minute).collect();
+        assert_eq!((times, next), (newest, Some(minute(525_601))));
+    }
+    // Several times within a minute.
+    let schedule = Schedule::parse("every 10s", TimeZone::UTC).unwrap();
+    for missed in [Missed::Once, Missed::Skip] {
+        let (times, _) = schedule.due(minute(1), minute(2), missed);
+        assert_eq!(times, [minute(2)]);
+    }
+}
+
+const ZONES: [&str; 7] = [
+    "Europe/Berlin",
+    "America/St_Johns",
+    "Australia/Lord_Howe",
+    "Asia/Beirut",
+    "Africa/Cairo",
+    "Pacific/Apia",
+    "UTC",
+];
+
+/// A field of a line of cron, often a single one of `favourites`.
+fn field(favourites: &'static [&'static str], high: u8) -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => prop::sample::select(favourites).prop_map(str::to_owned),
+        2 => (1..=high).prop_map(|number| number.to_string()),
+        1 => (2..=high).prop_map(|step| format!("*/{step}")),
+        1 => (1..=high, 1..=high).prop_map(|(a, b)| format!("{}-{}", a.min(b), a.max(b))),
+        1 => (1..=high, 1..=high).prop_map(|(a, b)| format!("{a},{b}")),
+    ]
+}
+
+fn line() -> impl Strategy<Value = String> {
+    (
+        field(&["0", "*", "*/20", "30"], 59),
+        field(&["*", "1", "2", "0-3"], 23),
+        field(&["*"], 28),
+        field(&["*"], 7),
+    )
+        .prop_map(|(minute, hour, day, weekday)| format!("{minute} {hour} {day} * {weekday}"))
+}
+
+/// What the rule says, minute by minute: the times of this line from `from` to `to`.
+///
+/// As cron does it, a virtual clock for times of day follows the clock of the zone. It never goes back, and the minutes
+/// that the clock leaves out go by at once.
+fn minute_by_minute(text: &str, zone: &TimeZone, from: Timestamp, to: Timestamp) -> Vec<Timestamp> {
+    let line = CronLine::parse(text).unwrap();
+    let mut found = Vec::new();
+    let wall = |minute: i64| zone.to_datetime(Instant::from_second(minute * 60).unwrap());
+    // From a day before, because the clock may just have been set back.
+    let first = from.0.div_euclid(60_000) - 1_440;
+    let mut shown = wall(first);
+    for minute in first + 1..=to.0.div_euclid(60_000) {
+        let now = wall(minute);
+        let begin = if line.keeps_pace() { now } else { shown + 1.minute() };
+        let comes = begin <= now && line.times(begin..=now).next().is_some();
+        shown = shown.max(now);
+        let time = Timestamp(minute * 60_000);
+        if comes && time >= from {
+            found.push(time);
+        }
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn times_are_those_of_a_walk_through_all_minutes(
+        text in line(),
+        zone in prop::sample::select(&ZONES[..]),
+        // Around a change of 2025 to 2027 of the zone, if it has any.
+        year in 0_usize..5,
+        before in 0_i64..2 * 1_440,
+    ) {
+        let zone = TimeZone::get(zone).unwrap();
+        let begin = "2025-01-01T00:00:00Z".parse().unwrap();
+        let change = zone.following(begin).nth(year).map_or(begin, |change| change.timestamp());
+        let from = Timestamp((change.as_second() / 60 - before) * 60_000);
+        let to = from.plus(Millis::from_secs(3 * 86_400));
+        let walked = minute_by_minute(&text, &zone, from, to);
+        let schedule = Schedule::parse(&text, zone).unwrap();
+        let stepped: Vec<_> =
+            schedule.upcoming(from.minus(Millis(1))).take_while(|time| *time <= to).collect();
+        prop_assert_eq!(&stepped, &walked);
+        let back = std::iter::successors(schedule.latest(from, to), |time| {
+            schedule.latest(from, time.minus(Millis(1)))
+        });
+        let mut back: Vec<_> = back.collect();
+        back.reverse();
+        prop_assert_eq!(&back, &walked);
+    }
+
+    /// `all` gives exactly the newest of the times that stepping forward gives.
+    #[test]
+    fn looking_back_finds_what_stepping_forward_finds(
+        text in prop_oneof![line(), Just("every 17m".to_owned())],
+        zone in prop::sample::select(&ZONES[..]),
+        start in 1_700_000_000_000_i64..1_860_000_000_000,
+        span in 0_i64..40 * 3_600_000,
+    ) {
+        let schedule = Schedule::parse(&text, TimeZone::get(zone).unwrap()).unwrap();
+        let first = schedule.first(Timestamp(start)).unwrap();
+        let now = Timestamp(first.0 + span);
+        let forward: Vec<_> = std::iter::successors(Some(first), |time| schedule.after(*time))
+            .take_while(|time| *time <= now)
+            .collect();
+        let (times, next) = schedule.due(first, now, Missed::All);
+        prop_assert_eq!(&times[..], &forward[forward.len().saturating_sub(MAX_MISSED)..]);
+        prop_assert_eq!(next, schedule.next_given(first, now));
+        prop_assert_eq!(next, forward.last().and_then(|last| schedule.after(*last)));
+    }
+}
