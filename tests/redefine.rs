@@ -171,3 +171,36 @@ fn without_a_sound_job_file_nothing_is_done() {
     sandbox.drain();
     assert_eq!(sandbox.log(), ["mended"]);
 }
+
+#[test]
+fn a_run_of_a_schedule_that_is_redefined_keeps_its_time_and_is_due_and_expires_from_now() {
+    let of_schedule = |keys: &str| {
+        format!(
+            "[jobs.hourly]\ncommand = 'echo $RUNNER_SCHEDULED_FOR >> log; test -e mended'\nschedule = 'every 1h'\n\
+                 timezone = 'Asia/Kolkata'\nmax_attempts = 1\n{keys}"
+        )
+    };
+    let sandbox = Sandbox::new(&of_schedule(""));
+    sandbox.run("apply").ok();
+    let hour_ago = "CAST(1000 * unixepoch('subsec') AS INTEGER) - 3000000";
+    sandbox.sql().run(&format!("UPDATE schedules SET next_at = {hour_ago}"));
+    sandbox.run("work --until-idle").exits(1);
+    // Its time is past by more than the new definition gives it.
+    sandbox.write("jobs.toml", of_schedule("expires_in = '10m'\n"));
+    sandbox.write("mended", "");
+    sandbox.run("retry 1 --redefine").ok().prints("2\n");
+    let (old, new) = (sandbox.job(1), sandbox.job(2));
+    assert_eq!(new["scheduled_for"], old["scheduled_for"]);
+    assert!(new["run_at"].as_str() > old["finished_at"].as_str(), "{new}");
+    assert_fields(&new, &json!({"state": "pending", "phase": "ready"}));
+    sandbox.run("work --until-idle").ok();
+    assert_fields(&sandbox.job(2), &json!({"state": "succeeded", "attempts": 1}));
+    let log = sandbox.log();
+    assert!(log.len() == 2 && log[0] == log[1] && log[0].ends_with("+05:30"), "{log:?}");
+    // One that nothing scheduled has no time, as before.
+    sandbox.run("enqueue hourly --max-attempts 1 --cwd /").ok();
+    sandbox.run("cancel 3").ok();
+    sandbox.run("retry 3 --redefine").ok().prints("4\n");
+    assert_fields(&sandbox.job(4), &json!({"scheduled_for": null}));
+    sandbox.run("doctor").ok();
+}

@@ -124,8 +124,9 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// A job to replace this one: the definition of the job file, with the arguments, the label and the keys of the old job. A unique
-    /// key that the job file declares wins over the old one. None if the file does not declare the job.
+    /// A job to replace this one: the definition of the job file, with the arguments, the label, the scheduled time and the keys of
+    /// the old job. A unique key that the job file declares wins over the old one. It is due now, and its expiry counts from now,
+    /// because that scheduled time may be long past. None if the file does not declare the job.
     pub fn replacement(&self, old: &JobRow) -> Result<Option<NewJob>> {
         let name = &old.definition.name;
         if old.definition.ad_hoc || self.file()?.job(name).is_none() {
@@ -140,7 +141,8 @@ impl<'a> Planner<'a> {
         };
         let mut definition = self.definition(&[&options])?;
         definition.unique_key = definition.unique_key.or_else(|| old.definition.unique_key.clone());
-        Ok(Some(self.job(Arc::new(definition), &[&options])?))
+        let new = self.job(Arc::new(definition), &[&options])?;
+        Ok(Some(NewJob { scheduled: old.scheduled, run_at: Some(self.now), ..new }))
     }
 
     fn declared(&self, name: &str, policies: &[&PolicyLayer]) -> Result<JobDefinition> {

@@ -33,12 +33,12 @@ pub struct NewJob {
     pub args: Vec<Bytes>,
     /// The standard input of every attempt.
     pub stdin: Option<Vec<u8>>,
-    /// When the job is due; now if this is none or in the past.
+    /// When the job is due; now if this is none or in the past. A job of a schedule is due then in any case.
     pub run_at: Option<Timestamp>,
     /// An enqueue with a key that was used before gives the id of the earlier job, as long as that one is kept.
     pub idempotency_key: Option<String>,
     pub on_conflict: OnConflict,
-    /// The time of the schedule that enqueues this job. The job is due then, even if that time is past.
+    /// The time of the schedule that enqueues this job. Without `run_at` the job is due then, even if that time is past.
     pub scheduled: Option<Firing>,
     /// Tells it from other jobs of its name.
     pub label: Option<String>,
@@ -93,7 +93,7 @@ impl NewJob {
     /// The due time of a job that is enqueued now.
     pub fn due_at(&self, now: Timestamp) -> Timestamp {
         match self.scheduled {
-            Some(scheduled) => scheduled.at,
+            Some(scheduled) => self.run_at.unwrap_or(scheduled.at),
             None => self.run_at.map_or(now, |at| at.max(now)),
         }
     }

@@ -286,7 +286,11 @@ impl Plain {
             }
         }
         self.last_id += 1;
-        let run_at = new.scheduled.map_or_else(|| new.run_at.map_or(now, |at| at.max(now)), |it| it.at);
+        let run_at = match (new.scheduled, new.run_at) {
+            (Some(_), Some(at)) => at,
+            (Some(scheduled), None) => scheduled.at,
+            (None, at) => at.map_or(now, |at| at.max(now)),
+        };
         let job = Job {
             id: self.last_id,
             definition: Arc::clone(&new.definition),

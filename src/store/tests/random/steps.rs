@@ -108,6 +108,8 @@ impl History {
                 stdin: None,
                 idempotency_key: old.idempotency_key.clone(),
                 label: old.label.clone(),
+                scheduled: old.scheduled,
+                run_at: Some(now),
                 ..draw::new_job(&mut self.rng, &self.definitions, now)
             });
             jobs.extend(new.map(|new| (*id, new)));
