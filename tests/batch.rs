@@ -1,5 +1,7 @@
 //! `runner enqueue --batch`: one JSON object a line, all or none, in one transaction.
 
+use serde_json::Value;
+
 use crate::support::{Sandbox, assert_fields, assert_screen, json};
 
 const JOBS: &str = r#"
@@ -178,4 +180,48 @@ fn a_bad_line_that_begins_like_the_line_before_is_reported() {
         sandbox.sql().text("SELECT count(*) || hex(group_concat(args_nul)) FROM jobs, job_definitions"),
         "200"
     );
+}
+
+/// `report` is after `load`, and that is after `extract`.
+const CHAIN: &str = r#"
+[jobs.extract]
+command = "echo extract $1 >> log"
+[jobs.load]
+command = "echo load $1 >> log"
+after = ["extract"]
+[jobs.report]
+command = "echo report >> log"
+after = ["load"]
+"#;
+
+#[test]
+fn a_dependency_of_one_line_is_the_job_that_another_line_names() {
+    let sandbox = Sandbox::new(CHAIN);
+    let names = |lines: &[&str]| {
+        let ran = sandbox.call("enqueue --batch - --json").stdin(lines.join("\n")).run().ok();
+        let name = |job: &Value| format!("{} {}", job["name"].as_str().unwrap(), job["after"]);
+        ran.json_lines().iter().map(name).collect::<Vec<_>>()
+    };
+    let (extract, load) =
+        (r#"{"name":"extract","args":["a"],"queue":"q"}"#, r#"{"name":"load","priority":7}"#);
+    let report = r#"{"name":"report"}"#;
+    let first = names(&[report, load, extract, r#"{"name":"extract","args":["b"]}"#]);
+    assert_eq!(first, ["extract []", "load [1]", "report [2]", "extract []"]);
+    // The options of the line that names it are its own, and no one else's.
+    assert_fields(&sandbox.job(1), &json!({"args": ["a"], "queue": "q", "priority": 0}));
+    assert_fields(&sandbox.job(2), &json!({"args": [], "queue": "default", "priority": 7}));
+    sandbox.drain();
+    assert_eq!(sandbox.log().iter().filter(|line| line.starts_with("extract a")).count(), 1);
+
+    assert_eq!(names(&[extract, report, load]), ["extract []", "load [5]", "report [6]"]);
+    assert_eq!(names(&[extract, load, report]), ["extract []", "load [8]", "report [9]"]);
+    // Without its own dependencies it needs none, and they are not enqueued.
+    let alone = r#"{"name":"load","no_deps":true}"#;
+    assert_eq!(names(&[report, alone]), ["load []", "report [11]"]);
+    // A job that exists is waited for as well.
+    assert_eq!(
+        names(&[report, r#"{"name":"load","after":[1]}"#]),
+        ["extract []", "load [1,13]", "report [14]"]
+    );
+    sandbox.run("doctor").ok();
 }

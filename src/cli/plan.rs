@@ -1,7 +1,7 @@
 //! Builds jobs from options and the job file, for `enqueue` and `retry --redefine`.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,21 +61,17 @@ impl<'a> Planner<'a> {
 
     /// The jobs for these names of the job file, with their dependencies.
     pub fn declared_jobs(&self, names: Vec<String>, options: &JobOptions) -> Result<Vec<NewJob>> {
-        let mut request =
-            EnqueueRequest { named: names.iter().cloned().collect(), ..EnqueueRequest::default() };
+        let mut request = EnqueueRequest::default();
         for name in names {
-            // It was added already if an earlier name depends on it.
-            if !request.early.remove(&name) {
-                let options = JobOptions { name: Some(name), ..options.clone() };
-                let definition = Arc::new(self.definition(&[&options])?);
-                self.add(&mut request, definition, &[&options])?;
-            }
+            let options = JobOptions { name: Some(name), ..options.clone() };
+            let definition = Arc::new(self.definition(&[&options])?);
+            self.add(&mut request, definition, &[&options])?;
         }
         Ok(request.jobs)
     }
 
-    /// Adds a job to a request. Those of its dependencies in the job file that the request does not have yet are added
-    /// before it.
+    /// Adds a job that was named to a request. Those of its dependencies in the job file that the request does not have yet are
+    /// added before it. If an earlier job has brought it as a dependency, it takes that place, so that its options apply.
     pub fn add(
         &self,
         request: &mut EnqueueRequest,
@@ -91,18 +87,10 @@ impl<'a> Planner<'a> {
         };
         for before in self.file()?.with_dependencies(declared) {
             let name = &before.definition.name;
-            if *name == job.definition.name || request.index.contains_key(name) {
-                continue;
+            if *name != job.definition.name && !request.index.contains_key(name) {
+                let dependency = self.job(Arc::new(before.definition.clone()), &[])?;
+                request.push(NewJob { is_dependency: true, ..dependency }, before.dependencies());
             }
-            let dependency = if request.named.contains(name) {
-                request.early.insert(name.clone());
-                let own = JobOptions { name: Some(name.clone()), ..options[0].clone() };
-                self.job(Arc::new(self.definition(&[&own])?), &[&own])?
-            } else {
-                let job = self.job(Arc::new(before.definition.clone()), &[])?;
-                NewJob { is_dependency: true, ..job }
-            };
-            request.push(dependency, before.dependencies());
         }
         request.push(job, declared.dependencies());
         Ok(())
@@ -176,22 +164,21 @@ pub struct EnqueueRequest {
     pub jobs: Vec<NewJob>,
     /// The first job of each declared name.
     index: HashMap<String, usize>,
-    /// The names that were typed. The options of the command line apply only to these, even where one of them is also a
-    /// dependency of another.
-    named: HashSet<String>,
-    /// The typed names that were added before their turn, because an earlier typed name depends on them.
-    early: HashSet<String>,
 }
 
 impl EnqueueRequest {
-    /// Adds a job that depends on these names, which the request has already.
+    /// Adds a job that depends on these names, which the request has already. A dependency of the same name gives it its place.
     fn push<'n>(&mut self, mut job: NewJob, names: impl Iterator<Item = (&'n String, DependencyKind)>) {
         let known = names.filter_map(|(name, kind)| Some((Dependency::InCall(*self.index.get(name)?), kind)));
         job.dependencies.extend(known);
-        if !job.definition.ad_hoc {
-            self.index.entry(job.definition.name.clone()).or_insert(self.jobs.len());
+        if job.definition.ad_hoc {
+            return self.jobs.push(job);
         }
-        self.jobs.push(job);
+        let index = *self.index.entry(job.definition.name.clone()).or_insert(self.jobs.len());
+        match self.jobs.get_mut(index).filter(|known| known.is_dependency) {
+            Some(dependency) => *dependency = job,
+            None => self.jobs.push(job),
+        }
     }
 }
 
