@@ -23,7 +23,7 @@ pub(super) struct Mistake {
     hint: Option<String>,
     /// The keys or values that may stand here.
     allowed: Option<String>,
-    /// What stands at another place that belongs to the mistake, and that place.
+    /// Another place that belongs to the mistake, with a note on it.
     other_place: Option<(String, Span)>,
 }
 

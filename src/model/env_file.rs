@@ -99,7 +99,7 @@ fn unquoted(text: &str) -> Result<&str, String> {
     Ok(trimmed(text))
 }
 
-/// What stands between single quotes, of which the first begins `text`, and the length with both of them.
+/// Reads text in single quotes at the start of `text`: gives what is between them, and the length with both quotes.
 fn single_quoted(text: &str) -> Result<(String, usize), String> {
     let inner = &text[1..];
     let length = inner.find('\'').ok_or("the quote is not closed")?;

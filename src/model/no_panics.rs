@@ -23,7 +23,7 @@ fn circumstances(n: u32, jitter_sample: f64) -> Circumstances {
     }
 }
 
-/// What people and job files write: durations, sizes, exit statuses, error codes.
+/// Texts as people and job files write them: durations, sizes, exit statuses, error codes.
 const TEXTS: [&str; 25] = [
     "500ms",
     "1h 30m",

@@ -24,7 +24,7 @@ pub struct SelfReport {
     /// Forbids a retry, even if the policy allows it.
     pub unrecoverable: bool,
     pub result: Option<String>,
-    /// What is wrong with lines that could not be taken.
+    /// For each line that could not be taken, the mistake in it.
     pub notes: Vec<String>,
 }
 

@@ -18,7 +18,7 @@ const MAX_FILE_BYTES: u64 = 8 << 20;
 pub struct EnvFileError {
     /// Names the file, and quotes nothing of its contents.
     pub message: String,
-    /// What the system said, if the file could not be opened or read.
+    /// The error of the system, if the file could not be opened or read.
     pub error: Option<io::Error>,
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::model::signal;
 
-/// What the worker itself had inherited.
+/// The ignored signals that the worker itself had inherited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inherited {
     ignored: Vec<libc::c_int>,

@@ -1,4 +1,4 @@
-//! What the tests share: an attempt of a small job in a folder of its own.
+//! Helpers that the tests share: an attempt of a small job in a folder of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

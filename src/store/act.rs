@@ -14,7 +14,7 @@ use super::row::{one, run};
 use super::{definition, dependencies, expire};
 use crate::model::{JobDefinition, JobState};
 
-/// What to do to the jobs.
+/// The change that a person asks for.
 #[derive(Clone, Copy, Debug)]
 pub enum Act<'a> {
     /// Cancels pending jobs, and asks running ones to end.
@@ -34,14 +34,14 @@ pub enum Act<'a> {
     },
 }
 
-/// What became of one id.
+/// The result of an act for one id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActResult {
     pub id: i64,
     pub outcome: std::result::Result<Done, Refusal>,
 }
 
-/// What was done to a job.
+/// The change that an act made to a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     /// The job is as the act asks.
@@ -71,7 +71,7 @@ pub enum Refusal {
     Replaced(i64),
 }
 
-/// What an act does to one job; the outer error undoes the whole call.
+/// The result of an act on one job; the outer error undoes the whole call.
 type ActOutcome = Result<std::result::Result<Done, Refusal>>;
 
 impl Store {

@@ -30,7 +30,7 @@ pub struct DeadGroup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadRow {
     pub name: String,
-    /// What tells apart the jobs of `ids` (see [`crate::model::JobDefinition::shown_label`]), each once, in their order.
+    /// The labels that tell apart the jobs of `ids` (see [`crate::model::JobDefinition::shown_label`]), each once, in their order.
     pub labels: Vec<String>,
     /// The message of the last attempt, else the last line of its standard error, else of its standard output, made safe.
     pub last_words: String,

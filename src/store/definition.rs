@@ -59,7 +59,7 @@ pub(super) fn pending_job(row: &Row<'_>) -> Result<PendingJob> {
     Ok(from_row!(row, PendingJob { id, name, label: label, queue, attempts }))
 }
 
-/// What tells a job from others of its name (see [`JobDefinition::shown_label`]), of a row with its `label` and
+/// The label that tells a job from others of its name (see [`JobDefinition::shown_label`]), of a row with its `label` and
 /// `args_nul`.
 pub(super) fn shown_label(row: &Row<'_>, definition: &JobDefinition) -> Result<Option<String>> {
     let label: Option<String> = row.get("label")?;

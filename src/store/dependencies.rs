@@ -54,7 +54,7 @@ impl DependencyState {
     }
 }
 
-/// What [`DependencyState::read`] takes, of a job `j` with its definition `d`, as they are at `?2`.
+/// The columns that [`DependencyState::read`] takes, of a job `j` with its definition `d`, as they are at `?2`.
 const STATE: &str = "j.name, j.label, iif(j.state = 'pending' AND j.expires_at <= ?2, 'dead', j.state) AS state,
                      j.resolved_at IS NOT NULL AS resolved, d.definition ->> '$.policy.retryable' AS retryable,
                      (SELECT name FROM queues WHERE name = j.queue AND paused AND j.state = 'pending') AS paused_queue";
@@ -87,7 +87,8 @@ pub(super) fn unmet(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
     Ok(unmet)
 }
 
-/// What kept this job blocked until it expired: what would keep it blocked now, and what has succeeded since.
+/// The jobs that kept this one blocked until it expired: those that would keep it blocked now, and those that have succeeded
+/// since.
 pub(super) fn unmet_at_expiry(tx: &Tx, id: i64) -> Result<Vec<UnmetDependency>> {
     let sql = format!(
         "SELECT j.id, x.kind, {STATE} FROM jobs AS expired JOIN dependencies AS x ON x.job_id = expired.id

@@ -15,7 +15,7 @@ use super::row::{maybe, value};
 use super::{act, definition, dependencies};
 use crate::model::{DependencyKind, JobDefinition};
 
-/// What became of one [`NewJob`].
+/// The result of an enqueue for one [`NewJob`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enqueued {
     /// The position of the job in the call, from 0.

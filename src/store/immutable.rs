@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use super::error::{Result, StoreError};
 use super::file::StoreFile;
 
-/// What a connection can do.
+/// The kinds of access that a connection can have.
 #[derive(Debug)]
 pub(super) enum Mode {
     ReadWrite,
@@ -28,7 +28,7 @@ pub(super) enum Mode {
     Immutable(Stamp),
 }
 
-/// What changes with every write to the file.
+/// The facts about the file that change with every write to it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// Inode, length, and the times of the last changes of data and of inode, in seconds and nanoseconds.

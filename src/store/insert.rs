@@ -12,7 +12,7 @@ use super::{definition, dependencies};
 use crate::model::{Bytes, DependencyKind, JobDefinition};
 use crate::text::Timestamp;
 
-/// What to do if an unfinished job holds the unique key.
+/// The way to proceed if an unfinished job holds the unique key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OnConflict {
     /// Enqueue nothing, and give the id of the holder.

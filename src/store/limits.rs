@@ -140,7 +140,7 @@ impl QueueCapacity {
     }
 }
 
-/// What a person does to the limits of a queue.
+/// A change to the limits of a queue, by a person.
 #[derive(Clone, Copy, Debug)]
 pub enum LimitChange {
     /// Sets the limits that are given; the others stay.

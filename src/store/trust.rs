@@ -57,7 +57,7 @@ impl StoreFile {
     }
 }
 
-/// What is there; `None` if there is nothing.
+/// The metadata of what is there; `None` if there is nothing.
 fn look(path: &Path, found: io::Result<Metadata>) -> Result<Option<Metadata>> {
     match found {
         Ok(found) => Ok(Some(found)),

@@ -35,7 +35,7 @@ pub struct TurnRequest<'a> {
 /// The result of a turn, on disk.
 #[derive(Debug, Default)]
 pub struct Turn {
-    /// What changed, in the order of the steps.
+    /// The changes, in the order of the steps.
     pub events: Vec<Event>,
     /// Jobs to start, in this order.
     pub claims: Vec<Claim>,

@@ -393,7 +393,7 @@ fn last(tx: &Connection, id: i64, with_words: bool) -> Result<Last> {
     })
 }
 
-/// What keeps `retry` from taking all of some dead jobs.
+/// A reason why `retry` would not take all of some dead jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RetryObstacle {
     /// One is not retryable.

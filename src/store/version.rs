@@ -48,7 +48,7 @@ pub struct Step {
 /// The schema that a program knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
-    /// What a new file gets.
+    /// The schema of a new file.
     pub sql: &'static str,
     /// One step for each minor version after the first, in order.
     pub steps: &'static [Step],

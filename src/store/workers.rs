@@ -88,7 +88,7 @@ impl WorkerStatus {
 pub struct NoWorker {
     pub why: String,
     pub command: String,
-    /// What the command does, such as `starts one`.
+    /// The effect of the command, such as `starts one`.
     pub effect: &'static str,
 }
 

@@ -109,7 +109,7 @@ struct Dispatcher<'a> {
     changes: Changes,
 }
 
-/// What the worker knows and has not put on disk yet.
+/// Results that the worker knows and has not put on disk yet.
 #[derive(Default)]
 struct Unsaved {
     ended: Vec<EndedAttempt>,
@@ -471,7 +471,7 @@ fn wakes_others(events: &[Event], released: bool, capacity_freed: bool, is_idle:
     created_work || is_idle && events.iter().any(Event::ends_attempt)
 }
 
-/// What a tick compares with the tick before.
+/// The state that a tick compares with that of the tick before.
 struct Changes {
     data_version: i64,
     /// This worker has written since.

@@ -73,7 +73,7 @@ impl Standing {
         self.is_stopping || !self.turn_needed && !self.is_recovering && self.has_reached_its_end()
     }
 
-    /// Has the worker reached the end that its options ask for?
+    /// Whether the worker has reached the end that its options ask for.
     ///
     /// The backlog is that of the last turn. A worker that needs a turn and could not have one, because the disk is full,
     /// does not know what is left.

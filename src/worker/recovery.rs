@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// environment.
 const START_TIME: Duration = Duration::from_millis(100);
 
-/// What the recovery of a dead worker found out: the attempts that are to be recorded.
+/// The result of the recovery of a dead worker: the attempts that are to be recorded.
 pub(super) struct Findings {
     pub worker: Worker,
     /// Attempts that had started, or may have.

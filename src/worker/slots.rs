@@ -36,7 +36,7 @@ pub(super) struct Slots {
     zombies: ZombieReaper,
 }
 
-/// What the threads of all slots share.
+/// The facts that the threads of all slots share.
 pub(super) struct Context {
     pub worker_id: String,
     /// The secret by which the processes of its attempts are found.

@@ -188,7 +188,7 @@ impl Output {
         self.written(done)
     }
 
-    /// Has the reader closed the pipe?
+    /// Whether the reader has closed the pipe.
     pub const fn is_closed(&self) -> bool {
         self.out.is_none()
     }

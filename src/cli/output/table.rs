@@ -72,7 +72,7 @@ impl Column {
         Self { shorten: Some(Shorten::Middle), floor: 14, squeezed: 14, ..self }
     }
 
-    /// What tells jobs of one name apart: shortened in the middle, and only there if any job has it.
+    /// The label that tells jobs of one name apart: shortened in the middle, and left out if no job has one.
     #[must_use]
     pub const fn label() -> Self {
         Self {

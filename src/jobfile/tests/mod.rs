@@ -1,4 +1,4 @@
-//! What the corpus in `tests/jobfile` cannot show: lines that are hard to draw, files that cannot be read, and that no file
+//! Tests of what the corpus in `tests/jobfile` cannot show: lines that are hard to draw, files that cannot be read, and that no file
 //! makes the parser panic. `schema` compares the schema for editors with the parser.
 
 mod schema;

@@ -159,7 +159,7 @@ fn draw_rows(out: &mut Output, query: &Query, group: &DeadGroup, share: usize) -
     table.print_rows(out)
 }
 
-/// What to do about a group: the log to look at, a fix, and the command that replays its jobs. Each line has a word
+/// Says what to do about a group: the log to look at, a fix, and the command that replays its jobs. Each line has a word
 /// before it.
 fn advice(
     group: &DeadGroup,
@@ -191,7 +191,7 @@ fn advice(
     lines
 }
 
-/// What selects exactly this group for `retry`: filters, or the ids if `retry` lacks a filter that was given here.
+/// The arguments that select exactly this group for `retry`: filters, or the ids if `retry` lacks a filter that was given here.
 fn selection(group: &DeadGroup, filter: &Filter) -> Option<String> {
     let mut ids: Vec<i64> = group.rows.iter().flat_map(|row| row.ids.iter().copied()).collect();
     ids.sort_unstable();

@@ -93,7 +93,7 @@ fn show_jobs(out: &mut Output, query: &Query, table: Table<JobRow>, nothing: &st
 struct List<'a, R> {
     table: Table<'a, R>,
     json: fn(&R) -> Value,
-    /// What the screen says where there is no row.
+    /// The words on the screen if there is no row.
     nothing: &'a str,
 }
 

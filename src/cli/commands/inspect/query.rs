@@ -12,7 +12,7 @@ use crate::text::{Timestamp, near_names};
 /// The most rows on a screen without `--limit`.
 const SCREENFUL: usize = 50;
 
-/// What every screen gets: the store, and which rows of a list to show.
+/// The query of a screen: the store, and which rows of a list to show.
 pub(super) struct Query<'a> {
     pub store: &'a Store,
     pub filter: Filter,
