@@ -59,6 +59,14 @@ fn the_last_line_says_which_of_the_two_failed() {
 }
 
 #[test]
+fn a_mail_from_cron_begins_with_what_is_wrong() {
+    let sandbox = sandbox();
+    let ran = sandbox.run("doctor --strict -q").exits(1);
+    let words: Vec<&str> = ran.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(words, ["database", "dead", "runner", "verdict"], "{ran}");
+}
+
+#[test]
 fn without_a_database_there_is_nothing_wrong() {
     Sandbox::new("").run("doctor").ok().shows("not there");
 }

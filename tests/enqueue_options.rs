@@ -177,3 +177,30 @@ fn values_that_cannot_be_taken_are_usage_errors() {
     sandbox.call("enqueue job --unique-key").arg("").run().exits(2);
     assert!(!sandbox.db().exists());
 }
+
+#[test]
+fn arguments_that_a_line_for_the_shell_does_not_use_are_told() {
+    let sandbox = Sandbox::new(
+        "[jobs.line]\ncommand = './fetch'\n[jobs.words]\ncommand = ['./fetch']\n[jobs.both]\ncommand = './fetch \"$@\"'\n",
+    );
+    let note = "takes no notice of its arguments: a command that is a string gets them as \"$@\" or $1; an array gets them at its end";
+    sandbox.run("enqueue line -- URL").ok().says(&format!("runner: line {note}\n"));
+    sandbox.run("enqueue line --dry-run -- URL").ok().says(note);
+    for line in ["enqueue line", "enqueue words -- URL", "enqueue both -- URL", "enqueue -q line -- URL"] {
+        let ran = sandbox.run(line).ok();
+        assert!(!ran.stderr.contains("takes no notice"), "{ran}");
+    }
+    for (line, is_told) in [
+        ("echo ${1:-x}", false),
+        ("n=$#; echo $n", false),
+        ("while shift; do :; done", false),
+        ("echo $$ $HOME 1", true),
+    ] {
+        let ran = sandbox.call("enqueue --name x -c").arg(line).arg("--").arg("URL").run().ok();
+        assert_eq!(ran.stderr.contains("takes no notice"), is_told, "{ran}");
+    }
+    // Many jobs of a batch are told once.
+    let batch = "{\"name\": \"line\", \"args\": [\"a\"]}\n".repeat(3);
+    let ran = sandbox.call("enqueue --batch -").stdin(batch).run().ok();
+    assert_eq!(ran.stderr.matches("takes no notice").count(), 1, "{ran}");
+}

@@ -29,6 +29,51 @@ fn a_slip_of_the_fingers_is_told_by_its_letters() {
 }
 
 #[test]
+fn words_of_other_programs_are_told_what_to_type() {
+    let sandbox = Sandbox::empty();
+    for (line, tip) in [
+        ("run fetch", "tip: `runner enqueue NAME` puts a job on disk, and `runner work` runs it"),
+        ("status", "tip: `runner inspect` shows what ran and what waits"),
+        ("list", "tip: `runner inspect` shows what ran and what waits"),
+        ("kill 7", "tip: `runner cancel NAME` ends a job"),
+        ("quiz", ""),
+        (
+            "wait --name fetch",
+            "tip: `runner wait NAME` waits for the newest job of that name, `--label TEXT` for all with a label",
+        ),
+        ("logs 1 --tail 3", "tip: `-n 20` prints the last 20 lines"),
+        ("retry --all", "tip: `runner retry --dead` puts all dead jobs back"),
+        ("retry --cancelled", ""),
+        ("inspect jobs --limit -1", ""),
+    ] {
+        assert_eq!(tips(sandbox.run(line)), tip, "{line}");
+    }
+}
+
+#[test]
+fn a_list_is_told_from_a_name() {
+    let sandbox = Sandbox::empty();
+    sandbox.run("enqueue -q --name dad -c true").ok();
+    for (line, hint) in [
+        ("inspect queue", "did you mean runner inspect queues?"),
+        ("inspect jbos", "did you mean runner inspect jobs?"),
+        ("inspect dadd", "did you mean dad?"),
+        ("logs queue", "runner inspect jobs lists them"),
+    ] {
+        sandbox.run(line).exits(66).says(&format!("hint: {hint}\n"));
+    }
+}
+
+#[test]
+fn a_retry_by_name_names_the_cancelled_job() {
+    let sandbox = Sandbox::empty();
+    let id = sandbox.add("--name push -c true");
+    sandbox.run("cancel push").ok();
+    sandbox.run("retry push").exits(66).says("hint: runner retry 1 puts it back;");
+    sandbox.run(&format!("retry {id}")).ok();
+}
+
+#[test]
 fn errors_show_what_is_required_and_what_may_stand_there() {
     let sandbox = Sandbox::empty();
     for (line, said) in [
@@ -37,6 +82,10 @@ fn errors_show_what_is_required_and_what_may_stand_there() {
         ("retry", "runner retry [OPTIONS] --dead\n"),
         ("inspect jobs --limit many", "a whole number"),
         ("logs 1 -n few", "a whole number"),
+        ("limit net --max-running 0", "runner pause holds one"),
+        ("explain x --exit 999", "a whole number from 0 to 255"),
+        ("enqueue x --timeout 0", "it must be longer than zero"),
+        ("enqueue x --after fetch", "as enqueue and inspect jobs print it"),
         ("enqueue x --in 14:30", "\"14:30\" is not a duration"),
         ("enqueue x --at 5m", "\"5m\" is not a time"),
         ("enqueue x --in 3", "write \"3s\" for seconds"),

@@ -222,6 +222,17 @@ fn the_output_comes_only_when_it_has_failed_for_good() {
 }
 
 #[test]
+fn the_output_of_the_death_that_holds_the_job_back_is_told() {
+    let sandbox = Sandbox::new(
+        "[jobs.clean]\ncommand = 'echo out; echo column 7 is missing >&2; exit 3'\nmax_attempts = 1
+         [jobs.report]\ncommand = 'true'\nafter = ['clean']\n",
+    );
+    let _worker = sandbox.worker("");
+    let ran = sandbox.run("enqueue report --wait --output-on-failure -q").exits(1).prints("out\n");
+    ran.says("job 1 clean: dead, EXIT_3: its attempts are used up; runner inspect 1 tells more\ncolumn 7 is missing\n");
+}
+
+#[test]
 fn the_cause_replaces_the_output_of_a_job_that_could_not_be_started() {
     let sandbox = Sandbox::empty();
     let _worker = sandbox.worker("");

@@ -10,7 +10,7 @@ use super::help;
 use super::options::JobOptions;
 use super::typed_time::PastTime;
 use super::values::{self, JobRef};
-use crate::model::{ErrorCode, JobState, Limits, Rate};
+use crate::model::{ErrorCode, JobState, Rate};
 use crate::text::Millis;
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
@@ -404,7 +404,7 @@ pub struct Limit {
     #[arg(value_name = "QUEUE", value_parser = values::name)]
     pub queue: String,
     /// At most this many attempts at once
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Limits::MAX_RUNNING)))]
+    #[arg(long, value_name = "N", value_parser = values::max_running)]
     pub max_running: Option<u32>,
     /// At most this many starts: 10/s, 30/m or 100/h
     #[arg(long, value_name = "R", value_parser = Rate::parse)]
@@ -420,7 +420,7 @@ pub struct Explain {
     #[arg(value_name = "NAME|ID")]
     pub what: String,
     /// It exits with this status
-    #[arg(long, value_name = "N", group = "ending", value_parser = clap::value_parser!(u8))]
+    #[arg(long, value_name = "N", group = "ending", value_parser = values::exit_status)]
     pub exit: Option<u8>,
     /// It is killed by this signal
     #[arg(long, value_name = "S", group = "ending", value_parser = values::signal)]

@@ -1,13 +1,7 @@
 //! The texts of help: the page of the whole program, the frame of each verb's page, and the examples of the longer
 //! verbs. The options themselves are in `args`, whose doc comments are their help.
 
-use std::ffi::OsString;
-
 use clap::Command;
-use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-
-use super::error::CliError;
 
 /// Adds the program's own pages of help to the command line.
 pub fn with_help(command: Command) -> Command {
@@ -78,37 +72,6 @@ const VERB: &str = "\
 {all-args}{after-help}
 
 Also --db --file --json -q --color --utc: see runner --help";
-
-/// Explains below an unknown option of `enqueue` how to pass it to the job. This replaces the tip of clap, which also
-/// suggests `--` but does not say that the job gets the argument then.
-pub fn with_hint(mut error: clap::Error, args: &[OsString]) -> clap::Error {
-    let is_enqueue = args.iter().any(|arg| arg == "enqueue");
-    if error.kind() == ErrorKind::UnknownArgument
-        && is_enqueue
-        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
-    {
-        let hint = format!("arguments for the job go after `--`: `-- {typed}`");
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(hint)]));
-    }
-    error
-}
-
-/// The message of an unusable command line, without its markup: what is wrong, and a tip or the usage.
-pub fn usage_error(answer: &clap::Error) -> CliError {
-    if answer.kind() == ErrorKind::MissingSubcommand {
-        return CliError::usage("there is no verb").hint("runner --help lists them");
-    }
-    let text = answer.render().to_string();
-    let joined = |part: &str| part.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-    let parts: Vec<String> = text.split("\n\n").map(joined).collect();
-    let message = parts.first().map(|part| part.trim_start_matches("error: ")).unwrap_or_default();
-    let tip = parts.iter().find_map(|part| part.strip_prefix("tip: "));
-    let usage = parts.iter().find(|part| part.starts_with("Usage: ")).map(String::as_str);
-    match tip.or(usage) {
-        Some(hint) => CliError::usage(message).hint(hint),
-        None => CliError::usage(message),
-    }
-}
 
 pub const WORK: &str = "\
 Examples:

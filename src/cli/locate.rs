@@ -76,8 +76,12 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Resu
     Err(match newest(&[])? {
         Some(JobRow { id, state, .. }) => {
             let what = format!("no job named {name} is dead; the newest, job {id}, is {state}");
+            let next = match state {
+                JobState::Cancelled => format!("runner retry {id} puts it back"),
+                _ => format!("runner explain {id} says why"),
+            };
             CliError::new(ExitStatus::NOT_FOUND, what)
-                .hint(format!("runner explain {id} says why; to name another job, give its id"))
+                .hint(format!("{next}; to name another job, give its id"))
         }
         None => no_job_named(store, name)?,
     }
@@ -118,6 +122,9 @@ pub fn job_or_attempt(store: &Store, what: &JobOrAttempt, now: Timestamp) -> Res
     Ok((found?, what.attempt))
 }
 
+/// The hint for a name that is like none that a job has.
+pub const LISTS_JOBS: &str = "runner inspect jobs lists them";
+
 fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
     let db = display(store.file().path());
     let failure = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} in {db}"));
@@ -126,7 +133,7 @@ fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
     }
     let known = store.distinct_values(FilterColumn::Name)?;
     Ok(match near_names(name, known.iter().map(String::as_str)).as_slice() {
-        [] => failure.hint("runner inspect jobs lists them"),
+        [] => failure.hint(LISTS_JOBS),
         near => failure.hint(format!("did you mean {}?", near.join(" or "))),
     })
 }

@@ -13,8 +13,8 @@ use signal_hook::flag;
 use super::args::{self, Cli};
 use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe};
-use super::help;
 use super::output::{self, Output};
+use super::usage;
 use crate::text::show_utc;
 
 /// Runs the command line of this process.
@@ -49,10 +49,10 @@ fn parse() -> clap::error::Result<Cli> {
 /// Prints the help, the version or a usage error, which clap returns in place of arguments.
 fn print_answer(answer: clap::Error) -> ExitStatus {
     let args: Vec<_> = env::args_os().collect();
-    let answer = help::with_hint(answer, &args);
+    let answer = usage::with_tip(answer, &args);
     if answer.use_stderr() && args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json") {
         output::print_errors_as_json();
-        return print_error(&help::usage_error(&answer));
+        return print_error(&usage::usage_error(&answer));
     }
     match answer.print() {
         _ if answer.use_stderr() => ExitStatus::USAGE,

@@ -15,6 +15,7 @@ mod output;
 mod plan;
 mod status;
 mod typed_time;
+mod usage;
 mod values;
 
 pub use main::main;

@@ -33,7 +33,7 @@ pub struct JobOptions {
     #[arg(value_parser = OsStringValueParser::new().map(|line| Command::Shell(Bytes::from(line.as_os_str()))))]
     #[serde(deserialize_with = "line::command")]
     pub command: Option<Command>,
-    /// Appended to the command of NAME; without a name the command
+    /// Appended to the command of NAME, "$@" in a string; without a name the command
     #[arg(last = true, value_name = "ARG", help_heading = None::<&'static str>)]
     #[arg(value_parser = OsStringValueParser::new().map(|arg| Bytes::from(arg.as_os_str())))]
     #[serde(deserialize_with = "line::args")]

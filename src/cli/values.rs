@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use crate::model::{self, Backoff, Bytes, Jitter, JobDefinition, JobState, RetryPolicy, Strategy};
+use crate::model::{self, Backoff, Bytes, Jitter, JobDefinition, JobState, Limits, RetryPolicy, Strategy};
 use crate::store::OnConflict;
 use crate::text::Millis;
 
@@ -61,6 +61,21 @@ pub fn slots(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(fits).ok_or_else(|| "it is a whole number from 1 to 4096".to_owned())
 }
 
+/// The number of attempts of a queue at once.
+pub fn max_running(text: &str) -> Result<u32, String> {
+    let max = Limits::MAX_RUNNING;
+    match text.parse() {
+        Ok(0) => Err("0 would be a queue that never starts a job; runner pause holds one".to_owned()),
+        Ok(most) if most <= max => Ok(most),
+        _ => Err(format!("it is the number of attempts at once, a whole number from 1 to {max}")),
+    }
+}
+
+/// An exit status.
+pub fn exit_status(text: &str) -> Result<u8, String> {
+    text.parse().map_err(|_| "an exit status is a whole number from 0 to 255".to_owned())
+}
+
 /// How long ago a job finished. The hint for a bare number offers days first, because most people mean days.
 pub fn age(text: &str) -> Result<Millis, String> {
     if is_digits(text) {
@@ -71,7 +86,7 @@ pub fn age(text: &str) -> Result<Millis, String> {
 
 /// A duration that must not be zero.
 pub fn above_zero(text: &str) -> Result<Millis, String> {
-    match Millis::parse(text)? {
+    match Millis::parse(if text.trim() == "0" { "0s" } else { text })? {
         Millis(0) => Err("it must be longer than zero".to_owned()),
         span => Ok(span),
     }
@@ -79,7 +94,10 @@ pub fn above_zero(text: &str) -> Result<Millis, String> {
 
 /// The id of a job.
 pub fn id(text: &str) -> Result<i64, String> {
-    text.parse().ok().filter(|id| *id > 0).ok_or_else(|| "an id is a whole number, 1 or more".to_owned())
+    text.parse()
+        .ok()
+        .filter(|id| *id > 0)
+        .ok_or_else(|| "an id is a whole number, 1 or more, as enqueue and inspect jobs print it".to_owned())
 }
 
 /// A signal by name or number.

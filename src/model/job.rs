@@ -37,6 +37,19 @@ pub enum Command {
     Argv(Vec<Bytes>),
 }
 
+impl Command {
+    /// Whether arguments can have an effect. A line for the shell has to mention them: `$1`, `"$@"`, `${2:-x}`, `getopts`.
+    pub fn uses_arguments(&self) -> bool {
+        let Self::Shell(line) = self else { return true };
+        let line = line.to_text();
+        let is_argument = |after: &str| {
+            let name = after.trim_start_matches('{').trim_start_matches(['!', '#']);
+            after.starts_with('#') || name.starts_with(|c: char| matches!(c, '1'..='9' | '@' | '*'))
+        };
+        line.split('$').skip(1).any(is_argument) || line.contains("getopts") || line.contains("shift")
+    }
+}
+
 /// A job definition with everything resolved: options over the job over `[defaults]` over built-in values.
 ///
 /// Each job stores its definition, so a later edit of the file changes nothing that is queued. See

@@ -108,7 +108,8 @@ fn check_job_file(global: &Global, report: &mut Report) {
     report.job_file_from = match global.file {
         Some(_) => "--file",
         None if is_set("RUNNER_FILE") => "$RUNNER_FILE",
-        None => "the nearest upwards, or the user's",
+        None if path.parent().is_some_and(is_above) => "the nearest upwards",
+        None => "the user's",
     };
     match JobFile::read(&path) {
         Ok(file) => report.jobs_declared = Some(file.jobs.len()),
@@ -117,6 +118,11 @@ fn check_job_file(global: &Global, report: &mut Report) {
             report.problem("the job file can be used", format!("{last}; runner check shows more"));
         }
     }
+}
+
+/// Whether the current folder lies in this one.
+fn is_above(folder: &Path) -> bool {
+    std::env::current_dir().is_ok_and(|here| here.starts_with(folder))
 }
 
 fn check_files(store: &Store, report: &mut Report) {
@@ -163,38 +169,21 @@ fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
     }
 }
 
-/// Draws the report. If something failed, or may fail with `--strict`, the last line says what.
+/// Draws the report. If something failed, or may fail with `--strict`, the last line says what. A mail from cron (`--quiet`)
+/// has only that and the path of the database, because its reader looks for what is wrong.
 fn show(out: &mut Output, report: &Report, strict: bool) -> Written {
-    let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), human_size);
-    let db = safe_line(&report.db);
-    let mut fact = |word: &str, value: String| out.prose(&format!("{word:<9} "), &value);
-    fact("database", format!("{db} (from {})", report.db_from))?;
-    fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)))?;
-    if let Some(found) = &report.schema_version {
-        let known = version::known().version().to_string();
-        let is_newer = if *found == known {
-            String::new()
-        } else {
-            format!(", newer than this runner, which knows {known}")
-        };
-        fact("", format!("version {found}{is_newer}"))?;
+    if out.quiet {
+        out.prose("database  ", &safe_line(&report.db))?;
+    } else {
+        show_facts(out, report)?;
     }
-    let declared = report.jobs_declared.map(|jobs| format!(", {}", counted(jobs, "job"))).unwrap_or_default();
-    match &report.job_file {
-        Some(path) => {
-            fact("job file", format!("{} (from {}){declared}", safe_line(path), report.job_file_from))?;
-        }
-        None => fact("job file", "none found; runner init writes one".to_owned())?,
-    }
-    fact("workers", format!("{} alive, {} dead", report.workers_alive, report.workers_dead))?;
-    fact("SQLite", report.sqlite.to_owned())?;
     for note in &report.notes {
-        fact("note", safe_line(note))?;
+        out.prose("note      ", &safe_line(note))?;
     }
-    if report.problems.is_empty() {
+    if report.problems.is_empty() && !out.quiet {
         let words = format!("{} rules looked at, nothing is wrong", report.rules);
         out.line(format!("checks    {}", out.paint(Style::Good, &words)))?;
-    } else {
+    } else if !report.problems.is_empty() {
         let problems = counted(report.problems.len(), "problem");
         out.line(format!("checks    {} rules looked at, {problems}", report.rules))?;
     }
@@ -219,4 +208,32 @@ fn show(out: &mut Output, report: &Report, strict: bool) -> Written {
         (false, Some(needs)) => (Style::Bad, format!("the file is not sound, and {needs}")),
     };
     out.line(format!("verdict   {}", out.paint(style, &words)))
+}
+
+/// Which files are used, and what works on them.
+fn show_facts(out: &mut Output, report: &Report) -> Written {
+    let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), human_size);
+    let db = safe_line(&report.db);
+    let mut fact = |word: &str, value: String| out.prose(&format!("{word:<9} "), &value);
+    fact("database", format!("{db} (from {})", report.db_from))?;
+    fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)))?;
+    if let Some(found) = &report.schema_version {
+        let known = version::known().version().to_string();
+        let is_newer = if *found == known {
+            String::new()
+        } else {
+            format!(", newer than this runner, which knows {known}")
+        };
+        fact("", format!("version {found}{is_newer}"))?;
+    }
+    let declared = report.jobs_declared.map(|jobs| format!(", {}", counted(jobs, "job"))).unwrap_or_default();
+    match &report.job_file {
+        Some(path) => {
+            fact("job file", format!("{} (from {}){declared}", safe_line(path), report.job_file_from))?;
+        }
+        None => fact("job file", "none found; runner init writes one".to_owned())?,
+    }
+    fact("workers", format!("{} alive, {} dead", report.workers_alive, report.workers_dead))?;
+    fact("SQLite", report.sqlite.to_owned())?;
+    Ok(())
 }

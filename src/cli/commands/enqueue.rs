@@ -47,6 +47,7 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
     store.check_path()?;
     if !out.quiet {
         warn_of_held_keys(&store, &jobs, &enqueued)?;
+        warn_of_unused_arguments(&jobs);
     }
     print_ids(out, &store, &enqueued)?;
     if args.waiting.wait {
@@ -78,14 +79,27 @@ fn wait(out: &mut Output, store: &mut Store, ids: &[i64], args: WaitOptions) -> 
         if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && out.quiet) {
             return Ok(());
         }
-        warn(&format!("{}; runner inspect {} tells more", final_text(job), job.id));
-        match last {
-            Some(last) if args.output_on_failure && job.state == JobState::Dead => {
-                show_output(out, store, job, last)
+        tell(out, store, job, last, args)?;
+        // Such a job has not run: what went wrong is told by the jobs that it waits for.
+        let stuck = job.waits_for.iter().filter(|unmet| job.is_stranded() && unmet.is_stuck());
+        for unmet in stuck.take(MAX_NAMED) {
+            if let Some(before) = store.job(unmet.id, clock::now())? {
+                tell(out, store, &before, store.attempt(before.id, before.attempts)?.as_ref(), args)?;
             }
-            _ => Ok(()),
         }
+        Ok(())
     })
+}
+
+/// Says that a job did not succeed, with what it wrote if that is asked for.
+fn tell(out: &mut Output, store: &Store, job: &JobRow, last: Option<&Attempt>, args: WaitOptions) -> Written {
+    warn(&format!("{}; runner inspect {} tells more", final_text(job), job.id));
+    match last {
+        Some(last) if args.output_on_failure && job.state == JobState::Dead => {
+            show_output(out, store, job, last)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Prints what the last attempt wrote, each stream to the same stream of this program.
@@ -193,6 +207,22 @@ fn warn_of_held_keys(store: &Store, wanted: &[NewJob], enqueued: &[Enqueued]) ->
     Ok(())
 }
 
+/// Warns of arguments that no one looks at, because their job would seem to succeed without them.
+fn warn_of_unused_arguments(jobs: &[NewJob]) {
+    let mut names: Vec<&str> = Vec::new();
+    for job in jobs.iter().filter(|job| !job.args.is_empty()) {
+        let name = job.definition.name.as_str();
+        if !names.contains(&name) && !job.definition.command.uses_arguments() {
+            names.push(name);
+        }
+    }
+    for name in names.iter().take(MAX_NAMED) {
+        warn(&format!(
+            "{name} takes no notice of its arguments: a command that is a string gets them as \"$@\" or $1; an array gets them at its end"
+        ));
+    }
+}
+
 fn held_key(wanted: &NewJob, job: &JobRow) -> String {
     let (kind, key) = match (&wanted.idempotency_key, &wanted.definition.unique_key) {
         (Some(key), _) if job.idempotency_key.as_ref() == Some(key) => ("idempotency", key.as_str()),
@@ -248,6 +278,7 @@ fn rehearse(global: &Global, jobs: &[NewJob], out: &mut Output) -> Result<ExitSt
     }
     out.flush()?;
     warn_of_held_keys(&store, jobs, &enqueued)?;
+    warn_of_unused_arguments(jobs);
     Ok(ExitStatus::SUCCESS)
 }
 

@@ -9,6 +9,7 @@ use crate::cli::commands::wait::{Poller, final_text};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::output::{Output, StreamCursor, Written, attempt_json, keep_last_lines, warn, with_output};
+use crate::cli::status::dependency_text;
 use crate::clock;
 use crate::model::{AttemptOutput, decision_text};
 use crate::store::{JobRow, Store};
@@ -61,6 +62,9 @@ fn not_started(job: &JobRow) -> CliError {
     }
     let due = relative_time(job.run_at, clock::now());
     let what = format!("job {id} has not been started yet: {}, due {due}", job.status());
+    if job.is_stranded() {
+        return CliError::new(ExitStatus::NOT_FOUND, what).hint(format!("it {}", dependency_text(job)));
+    }
     CliError::new(ExitStatus::NOT_FOUND, what)
         .hint(format!("runner explain {id} says why; runner logs -f {id} waits for it"))
 }

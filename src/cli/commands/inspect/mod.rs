@@ -65,7 +65,8 @@ fn draw(
         Subject::One => {
             let what = args.what.as_deref().unwrap_or_default();
             let what = JobOrAttempt::parse(what).map_err(CliError::usage)?;
-            match locate::job_or_attempt(store, &what, now)? {
+            let found = locate::job_or_attempt(store, &what, now);
+            match found.map_err(|error| query::or_a_list(error, args))? {
                 (id, None) => job::show(out, &query, id)?,
                 (id, Some(number)) => job::show_attempt(out, &query, id, number)?,
             }

@@ -4,10 +4,11 @@ use anyhow::{Result, bail};
 
 use crate::cli::args::Inspect;
 use crate::cli::error::CliError;
+use crate::cli::locate::LISTS_JOBS;
 use crate::cli::output::Output;
 use crate::model::Outcome;
 use crate::store::{Filter, StateFilter, Store};
-use crate::text::{Timestamp, near_names};
+use crate::text::{Timestamp, near_names, nearest};
 
 /// The most rows on a screen without `--limit`.
 const SCREENFUL: usize = 50;
@@ -39,20 +40,37 @@ pub(super) enum Subject {
     Metrics,
 }
 
+/// The words that stand for a list.
+const LISTS: [(&str, Subject); 7] = [
+    ("jobs", Subject::Jobs),
+    ("attempts", Subject::Attempts),
+    ("dead", Subject::Dead),
+    ("workers", Subject::Workers),
+    ("queues", Subject::Queues),
+    ("schedules", Subject::Schedules),
+    ("stats", Subject::Stats),
+];
+
+/// Adds to the error for a name that no job has, and that is like none, the list that may be meant.
+pub(super) fn or_a_list(error: anyhow::Error, args: &Inspect) -> anyhow::Error {
+    let what = args.what.as_deref().unwrap_or_default();
+    let list = nearest(what, LISTS.iter().map(|(word, _)| *word));
+    match (error.downcast::<CliError>(), list) {
+        (Ok(error), Some(list)) if error.hint.as_deref() == Some(LISTS_JOBS) => {
+            error.hint(format!("did you mean runner inspect {list}?")).into()
+        }
+        (Ok(error), _) => error.into(),
+        (Err(error), _) => error,
+    }
+}
+
 impl Subject {
     pub(super) fn parse(args: &Inspect) -> Self {
         match args.what.as_deref() {
             None if args.html => Self::Page,
             None if args.openmetrics => Self::Metrics,
             None => Self::Overview,
-            Some("jobs") => Self::Jobs,
-            Some("attempts") => Self::Attempts,
-            Some("dead") => Self::Dead,
-            Some("workers") => Self::Workers,
-            Some("queues") => Self::Queues,
-            Some("schedules") => Self::Schedules,
-            Some("stats") => Self::Stats,
-            Some(_) => Self::One,
+            Some(what) => LISTS.iter().find(|(word, _)| *word == what).map_or(Self::One, |(_, list)| *list),
         }
     }
 
