@@ -129,13 +129,15 @@ CREATE TABLE attempts (
     nominal_delay_ms INTEGER CHECK (nominal_delay_ms >= 0),
     delay_ms         INTEGER CHECK (delay_ms >= 0),
     cpu_ms           INTEGER CHECK (cpu_ms >= 0),                   -- user and system, of the process and its children
-    max_rss_bytes    INTEGER CHECK (max_rss_bytes >= 0),            -- of the largest of them
+    max_rss_bytes    INTEGER CHECK (max_rss_bytes >= 0),            -- of the largest of them; null: see the next column
+    max_rss_bound_bytes INTEGER CHECK (max_rss_bound_bytes >= 0),   -- it was at most this, as the worker's own peak was
     PRIMARY KEY (job_id, number),
     CHECK ((outcome = 'succeeded') = (error_code IS NULL)),
     CHECK ((outcome = 'succeeded') = (next_state = 'succeeded')),
     CHECK (exit_code IS NULL OR signal IS NULL),
     CHECK (outcome NOT IN ('spawn_failed', 'worker_crashed') OR (exit_code IS NULL AND signal IS NULL)),
     CHECK (outcome = 'spawn_failed' OR spawn_failure IS NULL),
+    CHECK ((cpu_ms IS NOT NULL) = (max_rss_bytes IS NOT NULL) + (max_rss_bound_bytes IS NOT NULL)),
     CHECK ((outcome = 'worker_crashed') = (duration_ms IS NULL)),
     CHECK ((next_state = 'dead') = (dead_reason IS NOT NULL)),
     CHECK ((next_state = 'pending') = (delay_ms IS NOT NULL)),

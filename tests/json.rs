@@ -8,7 +8,7 @@ const JOB: &str = "id name label queue state phase dead_reason error_code priori
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
     cancel_requested_at result worker_id after after_any scheduled_for resolved_at resolution history";
 
-const ATTEMPT: &str = "job_id name number outcome error_code exit_code signal message started_at finished_at duration_ms \
+const ATTEMPT: &str = "job_id name number outcome error_code exit_code signal message started_at finished_at duration_ms cpu_ms max_rss_bytes \
     will_retry decision counted nominal_delay_ms delay_ms next_retry_at worker_id leaked stdout stderr \
     stdout_omitted_bytes stderr_omitted_bytes";
 

@@ -51,6 +51,7 @@ mod redefine;
 mod report_file;
 mod resolve;
 mod resource_limits;
+mod resource_usage;
 mod restore;
 mod retry;
 mod retry_policy;

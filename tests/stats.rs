@@ -15,7 +15,8 @@ backoff = ["1ms"]
 "#;
 
 const FIELDS: &str = "name jobs succeeded dead cancelled success_rate attempts_per_success duration_p50_ms \
-    duration_p95_ms duration_max_ms wait_p50_ms wait_p95_ms last_success_at last_failure_at last_error_code";
+    duration_p95_ms duration_max_ms wait_p50_ms wait_p95_ms last_success_at last_failure_at last_error_code \
+    cpu_p95_ms max_rss_p95_bytes";
 
 /// Three good, one of which was called off, two bad, one that took two attempts, and one that waits.
 fn sandbox() -> Sandbox {
@@ -93,11 +94,11 @@ fn the_table_for_a_person() {
     let ran = sandbox.run("inspect stats").ok();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"
-        name  jobs  ok  tries  p50  p95  max  wait50  wait95  last success  last failure
-        good  3  100%  1.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO]
-        bad  2  0%  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO], EXIT_3
-        twice  1  100%  2.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [AGO]  [AGO], EXIT_1
-        jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started
+        name  jobs  ok  tries  p50  p95  max  wait50  wait95  cpu95  memory95  last success  last failure
+        good  3  100%  1.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [SIZE]  [AGO]
+        bad  2  0%  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [SIZE]  [AGO], EXIT_3
+        twice  1  100%  2.0  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [DURATION]  [SIZE]  [AGO]  [AGO], EXIT_1
+        jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started; cpu, memory: of an attempt
         ");
     });
 }

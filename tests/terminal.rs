@@ -48,7 +48,10 @@ fn a_narrow_table_keeps_what_tells_the_rows_apart() {
         ran.stdout.lines().next().expect("a heading").split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(heading(40), "name jobs ok last failure");
-    assert_eq!(heading(200), "name jobs ok tries p50 p95 max wait50 wait95 last success last failure");
+    assert_eq!(
+        heading(200),
+        "name jobs ok tries p50 p95 max wait50 wait95 cpu95 memory95 last success last failure"
+    );
 }
 
 #[test]
@@ -194,7 +197,7 @@ fn tables_fit_the_screen_and_name_the_columns_that_there_is_no_room_for() {
     let sandbox = wide_sandbox();
     for (line, all) in [
         ("inspect attempts", "attempt name outcome ended took when decision"),
-        ("inspect stats", "name jobs ok tries p50 p95 max wait50 wait95 success"),
+        ("inspect stats", "name jobs ok tries p50 p95 max wait50 wait95 cpu95 memory95 success"),
         ("inspect dead", "id name runs died what"),
         ("inspect jobs", "id name queue state runs when what"),
         ("inspect queues", "queue ready scheduled retrying running"),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::words;
 use super::{DeadReason, ErrorCode, JobState, SelfReport};
-use crate::text::{Millis, Timestamp};
+use crate::text::{Millis, Timestamp, human_size};
 
 words! {
     Outcome {
@@ -75,6 +75,8 @@ pub struct AttemptEnd {
     pub finished_at: Timestamp,
     /// By the monotonic clock; none if the end was not seen.
     pub duration: Option<Millis>,
+    /// None if no worker saw the end.
+    pub usage: Option<ResourceUsage>,
     /// A background process held the output open after the end.
     pub output_held_open: bool,
     /// None: the output saved while the attempt ran is all there is.
@@ -111,9 +113,48 @@ impl AttemptEnd {
             started_at: None,
             finished_at,
             duration: None,
+            usage: None,
             output_held_open: false,
             output: None,
         }
+    }
+}
+
+/// The kernel's account of the process of an attempt and of the children that it waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResourceUsage {
+    /// User and system time of all of them together.
+    pub cpu: Millis,
+    pub memory: MemoryPeak,
+}
+
+impl ResourceUsage {
+    /// Whether the processes used a second of CPU time, or more memory than the worker.
+    pub fn is_notable(&self) -> bool {
+        self.cpu >= Millis::from_secs(1) || !self.memory.is_bound
+    }
+}
+
+/// The most memory that one of some processes held at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MemoryPeak {
+    pub bytes: u64,
+    /// The processes held at most so much. A process begins with the peak of the worker that started it, so that a smaller
+    /// one of its own is never seen.
+    pub is_bound: bool,
+}
+
+impl MemoryPeak {
+    /// None if only a bound is known.
+    pub fn known(self) -> Option<u64> {
+        (!self.is_bound).then_some(self.bytes)
+    }
+}
+
+impl fmt::Display for MemoryPeak {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.is_bound { "≤ " } else { "" };
+        write!(out, "{sign}{}", human_size(self.bytes))
     }
 }
 
@@ -188,6 +229,8 @@ pub struct Attempt {
     pub nominal_delay: Option<Millis>,
     /// The drawn or reported delay, if a retry was decided.
     pub delay: Option<Millis>,
+    /// None if the process never ran, or no worker saw its end.
+    pub usage: Option<ResourceUsage>,
     /// A background process held its output open after its end.
     pub output_held_open: bool,
     pub spawn_failure: Option<SpawnFailure>,

@@ -169,6 +169,7 @@ fn attempt(outcome: Outcome, code: Option<&str>, next_state: JobState) -> Attemp
         dead_reason: None,
         nominal_delay: None,
         delay: None,
+        usage: None,
         output_held_open: false,
         spawn_failure: None,
     }

@@ -133,6 +133,7 @@ impl RecordedAttempt {
             dead_reason: (next_state == JobState::Dead).then_some(DeadReason::AttemptsExhausted),
             nominal_delay: None,
             delay: is_retried.then_some(Millis(500)),
+            usage: None,
             output_held_open: false,
             spawn_failure: None,
         };

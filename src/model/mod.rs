@@ -23,7 +23,8 @@ pub mod signal;
 mod state;
 
 pub use attempt::{
-    Attempt, AttemptEnd, AttemptOutput, EndCause, Outcome, SpawnFailure, Status, StreamBytes, last_bytes,
+    Attempt, AttemptEnd, AttemptOutput, EndCause, MemoryPeak, Outcome, ResourceUsage, SpawnFailure, Status,
+    StreamBytes, last_bytes,
 };
 pub use attention::{Attention, AttentionKind};
 pub use backoff::{Backoff, Jitter, Strategy};

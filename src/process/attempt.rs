@@ -7,8 +7,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::io::{Errno, retry_on_intr};
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::clock;
 use crate::model::{AttemptEnd, AttemptOutput, EndCause, Status};
@@ -17,6 +17,7 @@ use crate::text::{Millis, Timestamp};
 use super::control::wait_readable;
 use super::output::Stream;
 use super::procfs::{ProcessGroup, Target};
+use super::reap::reap;
 use super::spawn::{Child, Launch, SpawnError, spawn};
 use super::terminate::Termination;
 use super::{Control, Identity, report_file};
@@ -91,7 +92,7 @@ fn supervise(
     };
     let held_open = [attempt.stdout.close(&mut attempt.scratch), attempt.stderr.close(&mut attempt.scratch)];
     // The leader is reaped last, because from here on the ids of leader and group may be reused.
-    let _ = retry_on_intr(|| waitpid(Some(attempt.leader), WaitOptions::empty()));
+    let usage = reap(attempt.leader);
     let duration = Millis(u64::try_from(child.started.elapsed().as_millis()).unwrap_or(u64::MAX));
     AttemptEnd {
         cause,
@@ -102,6 +103,7 @@ fn supervise(
         finished_at: clock::now(),
         // If nobody saw the end, nobody knows when it was.
         duration: (cause.is_some() || status.is_some()).then_some(duration),
+        usage,
         output_held_open: held_open.contains(&true),
         output: Some(attempt.output()),
     }

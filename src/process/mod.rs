@@ -10,6 +10,7 @@ mod env_file;
 mod inherit;
 mod output;
 mod procfs;
+mod reap;
 mod report_file;
 mod spawn;
 mod terminate;

@@ -11,7 +11,7 @@ use super::error::Result;
 use super::filter::{Conditions, Filter};
 use super::open::Store;
 use super::row::{all, each, from_row, maybe};
-use crate::model::{Attempt, JobDefinition, JobState, Outcome, Status};
+use crate::model::{Attempt, JobDefinition, JobState, MemoryPeak, Outcome, ResourceUsage, Status};
 use crate::text::{Millis, Timestamp};
 
 /// How many due jobs a timeline shows at most.
@@ -42,6 +42,7 @@ pub struct TimelineAttempt {
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
     pub duration: Option<Millis>,
+    pub usage: Option<ResourceUsage>,
     pub error_code: Option<String>,
     /// When the retry fell due that this failure led to.
     pub retry_at: Option<Timestamp>,
@@ -69,9 +70,13 @@ pub struct NameStats {
     /// Attempts that succeeded.
     pub successes: u64,
     /// The durations of attempts that ended by themselves or at their timeout.
-    pub runs: Percentiles,
+    pub runs: Percentiles<Millis>,
     /// How long attempts waited between their due time and their start, where both are known.
-    pub waits: Percentiles,
+    pub waits: Percentiles<Millis>,
+    /// The CPU time of attempts, where it is known.
+    pub cpu: Percentiles<Millis>,
+    /// The peak of the memory of attempts, where it is known.
+    pub memory: Percentiles<MemoryPeak>,
     /// When the newest job succeeded.
     pub last_success: Option<Timestamp>,
     /// The newest failure: when it happened, and its code.
@@ -109,6 +114,7 @@ struct Gathered {
     stats: NameStats,
     runs: Vec<Millis>,
     waits: Vec<Millis>,
+    usages: Vec<ResourceUsage>,
 }
 
 impl Gathered {
@@ -134,6 +140,7 @@ impl Gathered {
         if matches!(outcome, Outcome::Succeeded | Outcome::Failed | Outcome::TimedOut) {
             self.runs.extend(attempt.duration);
         }
+        self.usages.extend(attempt.usage);
         if let (Some(started), Some(due)) = (attempt.started_at, attempt.due_at) {
             // If somebody made the retry due at once (`retry --now`), it started before the due time that is known here, and
             // nobody knows how long it waited.
@@ -232,8 +239,19 @@ impl Store {
                 Ok(())
             })
         })?;
-        let finished = names.into_iter().map(|(name, Gathered { stats, runs, waits })| {
-            (name, NameStats { runs: Percentiles::of(runs), waits: Percentiles::of(waits), ..stats })
+        let finished = names.into_iter().map(|(name, Gathered { stats, runs, waits, usages })| {
+            let cpu = Percentiles::of(usages.iter().map(|usage| usage.cpu).collect());
+            let memory = Percentiles::of(usages.iter().map(|usage| usage.memory).collect());
+            (
+                name,
+                NameStats {
+                    runs: Percentiles::of(runs),
+                    waits: Percentiles::of(waits),
+                    cpu,
+                    memory,
+                    ..stats
+                },
+            )
         });
         Ok(finished.collect())
     }
@@ -298,7 +316,8 @@ const ENDED: &str = "SELECT a.job_id, a.number, j.name, 'ended' AS stage, a.outc
         CASE WHEN a.number = j.attempts AND j.finished_at = a.finished_at THEN j.run_at
              ELSE (SELECT p.finished_at + p.delay_ms FROM attempts AS p
                    WHERE p.job_id = a.job_id AND p.number = a.number - 1) END AS due_at,
-        a.started_at, a.finished_at, a.duration_ms, a.error_code, a.finished_at + a.delay_ms AS retry_at
+        a.started_at, a.finished_at, a.duration_ms, a.cpu_ms, a.max_rss_bytes, a.max_rss_bound_bytes, a.error_code,
+        a.finished_at + a.delay_ms AS retry_at
     FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
     WHERE a.finished_at >= ?1 AND a.finished_at < ?4 AND (?2 IS NULL OR j.name = ?2) AND (?3 IS NULL OR j.queue = ?3)
       AND (?5 IS NULL OR coalesce(j.label, '') = ?5)
@@ -332,6 +351,7 @@ fn read_timeline(row: &Row<'_>) -> Result<TimelineAttempt> {
         _ => Stage::Due,
     };
     let duration = row.get("duration_ms")?;
+    let usage = if matches!(stage, Stage::Ended(_)) { read_usage(row)? } else { None };
     Ok(from_row!(
         row,
         TimelineAttempt {
@@ -343,6 +363,7 @@ fn read_timeline(row: &Row<'_>) -> Result<TimelineAttempt> {
             started_at,
             finished_at,
             duration: duration,
+            usage: usage,
             error_code,
             retry_at,
         }
@@ -354,7 +375,8 @@ const TABLES: &str = "attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id
 /// The columns of [`TABLES`] that [`read_attempt`] takes.
 const COLUMNS: &str = "a.job_id, a.number, a.outcome, a.error_code, a.exit_code, a.signal, a.message,
     coalesce(w.name, '') AS worker_name, a.started_at, a.finished_at, a.duration_ms, a.attempt_in_budget, a.next_state,
-    a.dead_reason, a.nominal_delay_ms, a.delay_ms, a.output_held_open, a.spawn_failure";
+    a.dead_reason, a.nominal_delay_ms, a.delay_ms, a.output_held_open, a.spawn_failure, a.cpu_ms, a.max_rss_bytes,
+    a.max_rss_bound_bytes";
 
 fn read_attempt(row: &Row<'_>) -> Result<Attempt> {
     let exit = row.get::<_, Option<i32>>("exit_code")?.map(Status::Exited);
@@ -377,32 +399,46 @@ fn read_attempt(row: &Row<'_>) -> Result<Attempt> {
             dead_reason,
             nominal_delay: row.get("nominal_delay_ms")?,
             delay: row.get("delay_ms")?,
+            usage: read_usage(row)?,
             output_held_open,
             spawn_failure,
         }
     ))
 }
 
-/// Durations in ascending order, for their percentiles.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Percentiles {
-    sorted: Vec<Millis>,
+fn read_usage(row: &Row<'_>) -> Result<Option<ResourceUsage>> {
+    let Some(cpu) = row.get("cpu_ms")? else { return Ok(None) };
+    let bound: Option<u64> = row.get("max_rss_bound_bytes")?;
+    let bytes = bound.or(row.get("max_rss_bytes")?).unwrap_or_default();
+    Ok(Some(ResourceUsage { cpu, memory: MemoryPeak { bytes, is_bound: bound.is_some() } }))
 }
 
-impl Percentiles {
-    pub fn of(mut durations: Vec<Millis>) -> Self {
-        durations.sort_unstable();
-        Self { sorted: durations }
+/// Values in ascending order, for their percentiles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Percentiles<T> {
+    sorted: Vec<T>,
+}
+
+impl<T> Default for Percentiles<T> {
+    fn default() -> Self {
+        Self { sorted: Vec::new() }
+    }
+}
+
+impl<T: Copy + Ord> Percentiles<T> {
+    pub fn of(mut values: Vec<T>) -> Self {
+        values.sort_unstable();
+        Self { sorted: values }
     }
 
-    /// The longest duration; none if there are no durations.
-    pub fn max(&self) -> Option<Millis> {
+    /// The greatest value; none if there are no values.
+    pub fn max(&self) -> Option<T> {
         self.sorted.last().copied()
     }
 
-    /// By the nearest rank: the shortest duration such that at least `percent` percent of all are no longer. None if there are
-    /// no durations.
-    pub fn percentile(&self, percent: usize) -> Option<Millis> {
+    /// By the nearest rank: the least value such that at least `percent` percent of all are not greater. None if there are no
+    /// values.
+    pub fn percentile(&self, percent: usize) -> Option<T> {
         let rank = (self.sorted.len() * percent).div_ceil(100).max(1);
         self.sorted.get(rank - 1).copied()
     }

@@ -9,8 +9,8 @@ use super::open::Tx;
 use super::row::{from_row, maybe, run};
 use super::{dependencies, expire, outputs, schedules};
 use crate::model::{
-    Attempt, AttemptEnd, Bytes, Circumstances, Decision, EndCause, JobState, RecordedAttempt, Status,
-    classify, decide,
+    Attempt, AttemptEnd, Bytes, Circumstances, Decision, EndCause, JobState, MemoryPeak, RecordedAttempt,
+    Status, classify, decide,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -88,6 +88,7 @@ pub(super) fn finish(
         dead_reason: decision.dead_reason(),
         nominal_delay,
         delay,
+        usage: end.usage,
         output_held_open: end.output_held_open,
         spawn_failure: match end.cause {
             Some(EndCause::SpawnFailed(failure)) => Some(failure),
@@ -163,8 +164,10 @@ fn insert(tx: &Connection, worker: i64, attempt: &Attempt) -> Result<()> {
     };
     let sql = "INSERT INTO attempts (job_id, number, attempt_in_budget, outcome, error_code, exit_code, signal, message,
                                      worker_id, started_at, finished_at, duration_ms, output_held_open, next_state,
-                                     dead_reason, nominal_delay_ms, delay_ms, spawn_failure)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
+                                     dead_reason, nominal_delay_ms, delay_ms, spawn_failure, cpu_ms, max_rss_bytes,
+                                     max_rss_bound_bytes)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
+    let memory = attempt.usage.map(|usage| usage.memory);
     let values = params![
         attempt.job_id,
         attempt.number,
@@ -184,6 +187,9 @@ fn insert(tx: &Connection, worker: i64, attempt: &Attempt) -> Result<()> {
         attempt.nominal_delay,
         attempt.delay,
         attempt.spawn_failure,
+        attempt.usage.map(|usage| usage.cpu),
+        memory.and_then(MemoryPeak::known),
+        memory.filter(|memory| memory.is_bound).map(|memory| memory.bytes),
     ];
     run(tx, sql, values)?;
     Ok(())

@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::Sandbox;
 
 /// What differs from run to run, and what stands in its place in a snapshot.
-const REDACTIONS: [(&str, &str); 11] = [
+const REDACTIONS: [(&str, &str); 12] = [
+    (r"≤ \d+(?:\.\d)? MiB", "[SIZE]"),
     (r"\b[0-9a-f]{16}\b", "[WORKER]"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "[TIME]"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "[TIME]"),

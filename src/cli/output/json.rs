@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    Attempt, AttemptOutput, Attention, Bytes, Command, JobState, Outcome, Status, decision_text, signal,
+    Attempt, AttemptOutput, Attention, Bytes, Command, JobState, MemoryPeak, Outcome, Status, decision_text,
+    signal,
 };
 use crate::store::{
     AttemptRow, JobRow, NameStats, Overview, QueueRow, StoreFile, StoredSchedule, WorkerStatus,
@@ -98,6 +99,7 @@ fn attempt_fields(name: &str, ended: Option<(&Attempt, u32)>) -> Value {
     // An interrupted attempt is tried again at once. Its delays are 0 and not null even if the interruption ended the job.
     let interrupted = attempt.is_some_and(|attempt| attempt.outcome == Outcome::Interrupted);
     let no_delay = interrupted.then_some(Millis(0));
+    let usage = attempt.and_then(|attempt| attempt.usage);
     let (exit_code, signal) = match attempt.and_then(|attempt| attempt.status) {
         Some(Status::Exited(exit)) => (Some(exit), None),
         Some(Status::Signaled(number)) => (None, Some(signal::name(number))),
@@ -115,6 +117,8 @@ fn attempt_fields(name: &str, ended: Option<(&Attempt, u32)>) -> Value {
         "started_at": attempt.and_then(|attempt| attempt.started_at).map(rfc3339),
         "finished_at": attempt.map(|attempt| rfc3339(attempt.finished_at)),
         "duration_ms": attempt.map(|attempt| attempt.duration),
+        "cpu_ms": usage.map(|usage| usage.cpu),
+        "max_rss_bytes": usage.and_then(|usage| usage.memory.known()),
         "will_retry": attempt.map(|attempt| attempt.next_state == JobState::Pending),
         "decision": ended.map(|(attempt, max_attempts)| decision_text(attempt, max_attempts)),
         "counted": attempt.map(Attempt::counted),
@@ -240,5 +244,7 @@ pub fn stats_json((name, stats): &(String, NameStats)) -> Value {
         "last_success_at": stats.last_success.map(rfc3339),
         "last_failure_at": last_failure_at,
         "last_error_code": code,
+        "cpu_p95_ms": stats.cpu.percentile(95),
+        "max_rss_p95_bytes": stats.memory.percentile(95).and_then(MemoryPeak::known),
     })
 }

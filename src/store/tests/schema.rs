@@ -133,8 +133,17 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("skipped_in_row >= 0", &["UPDATE schedules SET skipped_in_row = -1"]),
     ("fresh_within_ms > 0", &["UPDATE schedules SET fresh_within_ms = 0"]),
     ("random_delay_ms > 0", &["UPDATE schedules SET random_delay_ms = 0"]),
-    ("cpu_ms >= 0", &["ATTEMPT cpu_ms = -1"]),
-    ("max_rss_bytes >= 0", &["ATTEMPT max_rss_bytes = -1"]),
+    ("cpu_ms >= 0", &["ATTEMPT cpu_ms = -1, max_rss_bytes = 1"]),
+    ("max_rss_bytes >= 0", &["ATTEMPT cpu_ms = 1, max_rss_bytes = -1"]),
+    ("max_rss_bound_bytes >= 0", &["ATTEMPT cpu_ms = 1, max_rss_bound_bytes = -1"]),
+    (
+        "(cpu_ms IS NOT NULL) = (max_rss_bytes IS NOT NULL) + (max_rss_bound_bytes IS NOT NULL)",
+        &[
+            "ATTEMPT cpu_ms = 1",
+            "ATTEMPT max_rss_bytes = 1",
+            "ATTEMPT cpu_ms = 1, max_rss_bytes = 1, max_rss_bound_bytes = 1",
+        ],
+    ),
     ("skipped >= 0", &["UPDATE schedules SET skipped = -1"]),
     ("paused IN (0, 1)", &["UPDATE schedules SET paused = 2"]),
     ("(last_fired_at IS NULL) = (last_job_id IS NULL)", &["UPDATE schedules SET last_fired_at = 1"]),
@@ -193,7 +202,7 @@ const CASCADE: &str = "jobs_take_their_history_with_them";
 
 /// The columns that may be empty. Whatever is added to the schema may not, or stands here.
 const MAY_BE_NULL: [&str; 5] = [
-    "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms cpu_ms max_rss_bytes",
+    "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms cpu_ms max_rss_bytes max_rss_bound_bytes",
     "jobs: args_nul unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset label task_hash",
     "queues: max_running max_running_file rate rate_file last_start_at",
     "schedules: timezone next_at last_fired_at last_job_id boot_id fresh_within_ms random_delay_ms last_success_at",

@@ -10,7 +10,9 @@ use crate::cli::output::{
     Output, Style, Written, attempt_json, job_with_history_json, readable, with_output,
 };
 use crate::cli::status::{holds_back_text, status_text, with_liveness, worker_of};
-use crate::model::{Attempt, AttemptOutput, JobState, Outcome, Status, StreamBytes, decision_text, signal};
+use crate::model::{
+    Attempt, AttemptOutput, JobState, Outcome, ResourceUsage, Status, StreamBytes, decision_text, signal,
+};
 use crate::store::{JobRow, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
 
@@ -167,6 +169,9 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, max_attempts: u32) -> Writt
     if attempt.next_state != JobState::Succeeded {
         out.prose(INDENT, &decision_text(attempt, max_attempts))?;
     }
+    if let Some(ResourceUsage { cpu, memory }) = attempt.usage.filter(ResourceUsage::is_notable) {
+        out.aside(INDENT, &format!("cpu {}, memory {memory}", human_duration(cpu)))?;
+    }
     if let Some(message) = &attempt.message {
         out.aside(INDENT, &safe_line(message))?;
     }
@@ -243,6 +248,10 @@ fn draw_attempt_facts(out: &mut Output, attempt: &Attempt, max_attempts: u32, no
     out.fact("ended", &format!("{}, {}{how}", local_time(finished), relative_time(finished, now)))?;
     if let Some(took) = attempt.duration {
         out.fact("took", &human_duration(took))?;
+    }
+    if let Some(ResourceUsage { cpu, memory }) = attempt.usage {
+        out.fact("cpu", &human_duration(cpu))?;
+        out.fact("memory", &memory.to_string())?;
     }
     if let Some(message) = &attempt.message {
         out.fact("message", &safe_line(message))?;

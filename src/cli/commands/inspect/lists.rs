@@ -289,17 +289,21 @@ pub(super) fn stats(out: &mut Output, query: &Query) -> Result<bool> {
     stats.sort_by_key(|(_, of_name)| Reverse((of_name.jobs(), of_name.attempts)));
     let table = Table::new()
         .column(Column::new("name").name(), |(name, _): &(String, NameStats)| name.clone())
-        .column(Column::new("jobs").right().dropped(8), |(_, of)| of.jobs().to_string())
+        .column(Column::new("jobs").right().dropped(10), |(_, of)| of.jobs().to_string())
         .column(Column::new("ok").right(), |(_, of)| of.success_rate().map(percent).unwrap_or_default())
-        .column(Column::new("tries").right().dropped(5), |(_, of)| {
+        .column(Column::new("tries").right().dropped(7), |(_, of)| {
             of.attempts_per_success().map(|tries| format!("{tries:.1}")).unwrap_or_default()
         })
-        .column(Column::new("p50").right().dropped(2), |(_, of)| span(of.runs.percentile(50)))
-        .column(Column::new("p95").right().dropped(6), |(_, of)| span(of.runs.percentile(95)))
-        .column(Column::new("max").right().dropped(3), |(_, of)| span(of.runs.max()))
-        .column(Column::new("wait50").right().dropped(1), |(_, of)| span(of.waits.percentile(50)))
-        .column(Column::new("wait95").right().dropped(4), |(_, of)| span(of.waits.percentile(95)))
-        .column(Column::new("last success").dropped(7), |(_, of)| since(of.last_success, *now))
+        .column(Column::new("p50").right().dropped(4), |(_, of)| span(of.runs.percentile(50)))
+        .column(Column::new("p95").right().dropped(8), |(_, of)| span(of.runs.percentile(95)))
+        .column(Column::new("max").right().dropped(5), |(_, of)| span(of.runs.max()))
+        .column(Column::new("wait50").right().dropped(3), |(_, of)| span(of.waits.percentile(50)))
+        .column(Column::new("wait95").right().dropped(6), |(_, of)| span(of.waits.percentile(95)))
+        .column(Column::new("cpu95").right().dropped(1), |(_, of)| span(of.cpu.percentile(95)))
+        .column(Column::new("memory95").right().dropped(2), |(_, of)| {
+            of.memory.percentile(95).map(|peak| peak.to_string()).unwrap_or_default()
+        })
+        .column(Column::new("last success").dropped(9), |(_, of)| since(of.last_success, *now))
         .column(Column::new("last failure").text(), |(_, of)| {
             let last = of.last_failure.as_ref();
             last.map(|(at, code)| format!("{}, {code}", relative_time(*at, *now))).unwrap_or_default()
@@ -308,8 +312,7 @@ pub(super) fn stats(out: &mut Output, query: &Query) -> Result<bool> {
     let found = list.show(out, stats.into_iter().map(Ok), *limit, "busiest")?;
     // On a narrow screen the table drops columns, and the legend would explain what is not there.
     if found && !out.json && out.width() >= 80 {
-        let words =
-            "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started";
+        let words = "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started; cpu, memory: of an attempt";
         out.aside("", words)?;
     }
     Ok(found)

@@ -8,8 +8,8 @@ use rand::seq::IndexedRandom;
 
 use crate::model::{
     AttemptEnd, AttemptOutput, Backoff, Bytes, CodePattern, DependencyKind, EndCause, ErrorCode, ExitCodes,
-    ExitEntry, ExitKey, Jitter, JobDefinition, Limits, Rate, RetryPolicy, SelfReport, SpawnFailure, Status,
-    Strategy, StreamBytes,
+    ExitEntry, ExitKey, Jitter, JobDefinition, Limits, MemoryPeak, Rate, ResourceUsage, RetryPolicy,
+    SelfReport, SpawnFailure, Status, Strategy, StreamBytes,
 };
 use crate::store::tests::fixture::definition;
 use crate::store::{Dependency, EndedAttempt, NewJob, OnConflict};
@@ -127,6 +127,10 @@ pub(super) fn ended(rng: &mut SmallRng, job_id: i64, number: u32, now: Timestamp
         started_at: status.map(|_| Timestamp(finished_at.0 - rng.random_range(0..1_000))),
         finished_at,
         duration: Some(Millis(rng.random_range(0..1_000))),
+        usage: status.map(|_| ResourceUsage {
+            cpu: Millis(rng.random_range(0..1_000)),
+            memory: MemoryPeak { bytes: rng.random_range(0..1 << 40), is_bound: rng.random_bool(0.5) },
+        }),
         output_held_open: rng.random_bool(0.1),
         output: rng.random_bool(0.8).then(|| output(rng)),
     };

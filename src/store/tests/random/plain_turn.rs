@@ -209,6 +209,7 @@ impl Plain {
             dead_reason: decision.dead_reason(),
             nominal_delay: None,
             delay: None,
+            usage: end.usage,
             output_held_open: end.output_held_open,
             spawn_failure: match end.cause {
                 Some(EndCause::SpawnFailed(failure)) => Some(failure),

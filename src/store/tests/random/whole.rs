@@ -34,7 +34,7 @@ pub(super) struct Seen(BTreeMap<String, String>);
 const LASTING: [&str; 6] = [
     "SELECT 'attempt ' || job_id || '.' || number, json_array(attempt_in_budget, outcome, error_code, exit_code, signal,
         spawn_failure, message, worker_id, started_at, finished_at, duration_ms, output_held_open, next_state, dead_reason, nominal_delay_ms,
-        delay_ms) FROM attempts",
+        delay_ms, cpu_ms, max_rss_bytes, max_rss_bound_bytes) FROM attempts",
     "SELECT 'output ' || job_id || '.' || number, json_array(hex(stdout), stdout_head, stdout_omitted, hex(stderr),
         stderr_head, stderr_omitted) FROM outputs",
     "SELECT 'job ' || id, json_array(definition_id, name, queue, priority, hex(args_nul), label, task_hash, unique_key, enqueued_at, scheduled_for,
