@@ -5,6 +5,7 @@ mod support;
 mod ad_hoc;
 mod architecture;
 mod arguments;
+mod at_boot;
 mod attention;
 mod background_processes;
 mod backup;

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use crate::model::{DeadReason, ErrorCode, JobState, Phase};
+use crate::model::{DeadReason, ErrorCode, JobState, Phase, ScheduleText};
+use crate::process::boot_id;
 use crate::store::{
     BlockReason, DependencyState, HeldBack, JobRow, Liveness, NoWorker, Store, StoredSchedule, StrandedRoot,
     UnmetDependency, Worker, WorkerStatus,
@@ -13,14 +14,25 @@ use crate::worker::liveness;
 /// A schedule is overdue if no worker has fired it within this time.
 const LATE: Millis = Millis::from_secs(5);
 
-/// When a schedule fires next: `in 9h 52m`, `overdue 1m 31s`, `paused`, `never`.
+/// When a schedule fires next: `in 9h 52m`, `overdue 1m 31s`, `at the next boot`, `paused`, `never`.
 pub fn next_firing_text(row: &StoredSchedule, now: Timestamp) -> String {
     match row.next_at {
         _ if row.paused => "paused".to_owned(),
+        None if let Some(seen) = &row.boot_id => boot_text(seen).to_owned(),
         None => "never".to_owned(),
         Some(at) if at.plus(LATE) < now => format!("overdue {}", human_duration(now.since(at))),
         Some(at) => relative_time(at, now),
     }
+}
+
+/// The end of a sentence about a schedule: how much later than its times its jobs may be due.
+pub fn random_delay_text(text: &ScheduleText) -> String {
+    text.random_delay.map(|most| format!(", up to {most} later")).unwrap_or_default()
+}
+
+/// When a schedule that has seen this boot fires next.
+pub fn boot_text(seen: &str) -> &'static str {
+    if seen == boot_id() { "at the next boot" } else { "when a worker starts" }
 }
 
 /// The worker that runs this job.

@@ -139,6 +139,7 @@ pub(super) struct Job {
     timezone: Option<String>,
     missed: Missed,
     fresh_within: Option<Millis>,
+    random_delay: Option<Millis>,
     /// The names of its direct dependencies that must succeed.
     pub after: Vec<(String, Span)>,
     /// The names of its direct dependencies of which any end will do.
@@ -173,6 +174,7 @@ impl Job {
             timezone: None,
             missed: Missed::default(),
             fresh_within: None,
+            random_delay: None,
             after: Vec::new(),
             after_any: Vec::new(),
         };
@@ -216,6 +218,7 @@ impl Job {
                 self.missed = word.and_then(Missed::parse).unwrap_or_default();
             }
             "fresh_within" => self.fresh_within = value.duration_above_zero(mistakes),
+            "random_delay" => self.random_delay = value.duration_above_zero(mistakes),
             "after" => self.after = dependencies(value, mistakes),
             "after_any" => self.after_any = dependencies(value, mistakes),
             _ => return self.layer.read_key(entry, dir, mistakes),
@@ -223,7 +226,7 @@ impl Job {
         self.layer.places.insert(entry.key.to_owned(), value.at());
     }
 
-    /// Records an invalid schedule or time zone, and keys that have no effect without a schedule.
+    /// Records an invalid schedule or time zone, and keys that have no effect with this schedule, or without any.
     fn check_schedule(&self, mistakes: &mut Mistakes) {
         let zone = self.timezone.as_deref().map(|name| time_zone(Some(name)).map(drop));
         let schedule = self.schedule.as_deref().map(|text| Schedule::parse(text, TimeZone::UTC).map(drop));
@@ -232,13 +235,18 @@ impl Job {
                 mistakes.add(at, why);
             }
         }
-        if self.layer.place("schedule").is_none() {
-            for key in ["missed", "timezone", "fresh_within"] {
-                let Some(at) = self.layer.place(key) else { continue };
-                mistakes
-                    .add(at, format!("`{key}` has no effect without `schedule`"))
-                    .hint("add schedule = \"0 2 * * *\", or leave the key out");
-            }
+        let (idle, why, hint): (&[&str], _, _) = if self.layer.place("schedule").is_none() {
+            let hint = "add schedule = \"0 2 * * *\", or leave the key out";
+            (&["missed", "timezone", "fresh_within", "random_delay"], "without `schedule`", hint)
+        } else if self.schedule.as_deref().map(str::trim) == Some(Schedule::AT_BOOT) {
+            let hint = "leave the key out: a boot is not a time, and one without a worker runs nothing";
+            (&["missed", "timezone"], "with @reboot", hint)
+        } else {
+            (&[], "", "")
+        };
+        for key in idle {
+            let Some(at) = self.layer.place(key) else { continue };
+            mistakes.add(at, format!("`{key}` has no effect {why}")).hint(hint);
         }
     }
 
@@ -262,6 +270,7 @@ impl Job {
             timezone: self.timezone,
             missed: self.missed,
             fresh_within: self.fresh_within,
+            random_delay: self.random_delay,
         });
         Declared {
             definition: JobDefinition { policy, exit, ..self.layer.definition },

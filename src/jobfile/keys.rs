@@ -41,7 +41,7 @@ const SHARED_KEYS: [&str; 18] = [
 ];
 
 /// The keys that only a job has.
-const JOB_KEYS: [&str; 12] = [
+const JOB_KEYS: [&str; 13] = [
     "command",
     "description",
     "unique_key",
@@ -52,6 +52,7 @@ const JOB_KEYS: [&str; 12] = [
     "timezone",
     "missed",
     "fresh_within",
+    "random_delay",
     "after",
     "after_any",
 ];
@@ -69,6 +70,7 @@ const RETRY_COUNTS: [&str; 3] = ["retries", "max_retries", "retry_count"];
 const RENAMED: &[(&str, &str)] = &[
     ("cron", "schedule"),
     ("tz", "timezone"),
+    ("randomized_delay_sec", "random_delay"),
     ("cmd", "command"),
     ("script", "command"),
     ("workdir", "cwd"),

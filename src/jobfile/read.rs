@@ -194,7 +194,7 @@ impl<'t> Value<'t> {
     pub(super) fn duration_above_zero(self, mistakes: &mut Mistakes) -> Option<Millis> {
         let duration = self.duration(mistakes)?;
         if duration == Millis(0) {
-            let hint = format!("leave `{}` out to set no limit", self.key);
+            let hint = format!("leave `{}` out for none", self.key);
             self.wrong(mistakes, "above 0").hint(hint);
             return None;
         }

@@ -56,7 +56,7 @@ impl CronLine {
         let [minute, hour, day, month, weekday] = fields[..] else {
             return Err(format!(
                 "{text:?} is not a schedule; write five fields (minute hour day month weekday) such as \"0 2 * * *\", \
-                 or @hourly, @daily, @weekly, @monthly, @yearly, or \"every 15m\""
+                 or @hourly, @daily, @weekly, @monthly, @yearly, @reboot, or \"every 15m\""
             ));
         };
         let line = Self {
@@ -310,10 +310,10 @@ mod tests {
 "0 0 30 2 *" never comes: there is no such day
 "0 0 30 2 */2" never comes: there is no such day
 "0 0 31 4,6,9,11 *" never comes: there is no such day
-"* * * * * *" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, or "every 15m"
-"0 2 * * * root" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, or "every 15m"
-"@Daily" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, or "every 15m"
-"" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, or "every 15m"
+"* * * * * *" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, @reboot, or "every 15m"
+"0 2 * * * root" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, @reboot, or "every 15m"
+"@Daily" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, @reboot, or "every 15m"
+"" is not a schedule; write five fields (minute hour day month weekday) such as "0 2 * * *", or @hourly, @daily, @weekly, @monthly, @yearly, @reboot, or "every 15m"
 "#);
     }
 }

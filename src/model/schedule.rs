@@ -1,4 +1,4 @@
-//! When a schedule is due: a line of cron in a time zone, or a fixed pace.
+//! When a schedule is due: a line of cron in a time zone, a fixed pace, or each boot of the machine.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -37,13 +37,15 @@ words! {
 /// A schedule as the job file writes it, and as the database stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleText {
-    /// A line of cron, or `every 15m`.
+    /// A line of cron, `every 15m`, or `@reboot`.
     pub schedule: String,
     /// An IANA name; none: the zone of the machine.
     pub timezone: Option<String>,
     pub missed: Missed,
     /// The last success should not be older than this.
     pub fresh_within: Option<Millis>,
+    /// A job is due up to this much later than its time, with each whole number of milliseconds as likely as another.
+    pub random_delay: Option<Millis>,
 }
 
 impl ScheduleText {
@@ -53,6 +55,11 @@ impl ScheduleText {
         find_zone: impl FnOnce(Option<&str>) -> Result<TimeZone, String>,
     ) -> Result<Schedule, String> {
         Schedule::parse(&self.schedule, find_zone(self.timezone.as_deref())?)
+    }
+
+    /// Whether it has no times, and fires once for each boot of the machine.
+    pub fn is_at_boot(&self) -> bool {
+        self.schedule.trim() == Schedule::AT_BOOT
     }
 
     /// Whether both schedules come at the same times.
@@ -72,24 +79,24 @@ pub struct Schedule {
 enum Pace {
     Cron(CronLine),
     Every(Millis),
+    Boot,
 }
 
 impl Schedule {
-    /// Reads a line of cron, or `every 15m`. The error says what is allowed.
+    /// The schedule that has no times, and fires once for each boot of the machine.
+    pub const AT_BOOT: &str = "@reboot";
+
+    /// Reads a line of cron, `every 15m`, or `@reboot`. The error says what is allowed.
     pub fn parse(text: &str, zone: TimeZone) -> Result<Self, String> {
         let pace = match text.trim().strip_prefix("every ") {
             Some(span) => Pace::Every(every(span.trim())?),
-            None if text.trim() == "@reboot" => {
-                let why =
-                    "a schedule has times, and @reboot is none; let the init system run `runner enqueue`";
-                return Err(why.to_owned());
-            }
+            None if text.trim() == Self::AT_BOOT => Pace::Boot,
             None => Pace::Cron(CronLine::parse(text)?),
         };
         Ok(Self { pace, zone })
     }
 
-    /// The first time of a schedule that begins at `now`.
+    /// The first time of a schedule that begins at `now`. `@reboot` has no times.
     pub fn first(&self, now: Timestamp) -> Option<Timestamp> {
         self.after(now)
     }
@@ -135,6 +142,7 @@ impl Schedule {
     /// The first time after this one. For `every 15m` this one must be a time of the schedule.
     fn after(&self, time: Timestamp) -> Option<Timestamp> {
         match &self.pace {
+            Pace::Boot => None,
             Pace::Every(span) => Some(time.plus(*span)),
             Pace::Cron(line) => {
                 let first = instant(time)?.checked_add(1.second()).ok()?;
@@ -156,6 +164,7 @@ impl Schedule {
             return None;
         }
         match &self.pace {
+            Pace::Boot => None,
             Pace::Every(span) => Some(first.plus(Millis(last.since(first).0 / span.0 * span.0))),
             Pace::Cron(line) => {
                 let (first, last) = (instant(first)?, instant(last)?);

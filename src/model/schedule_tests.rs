@@ -109,7 +109,6 @@ fn a_time_comes_to_a_whole_minute() {
 #[test]
 fn schedules_that_are_refused() {
     for (text, why) in [
-        ("@reboot", "init system"),
         ("02:00", "five fields"),
         ("every 999ms", "from 1s"),
         ("every 11y", "ten years"),

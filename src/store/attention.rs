@@ -390,7 +390,7 @@ impl Look<'_> {
                 let command = Some(format!("runner resume --schedule {name}"));
                 list.push(entry(AttentionKind::Paused, false, message, command));
             }
-        } else if row.next_at.is_none() && row.text.schedule.trim() != "@reboot" {
+        } else if !row.goes_on() {
             let (why, command) = match row.text.parse(time_zone) {
                 Ok(_) => (String::new(), Some(format!("runner apply --file {}", shell_word(&row.file)))),
                 Err(why) => (format!(": {why}"), None),

@@ -111,7 +111,7 @@ const RULES: [Rule; 14] = [
     Rule {
         name: "a schedule is past its last time, and has a next one",
         violations: "SELECT 'the schedule ' || name || ' has the next time ' || coalesce(next_at, 'never') FROM schedules
-                     WHERE next_at IS NULL OR next_at <= last_fired_at",
+                     WHERE coalesce(next_at, boot_id) IS NULL OR next_at <= last_fired_at",
     },
     Rule {
         name: "names, codes, keys and ids of workers are as runner writes them",

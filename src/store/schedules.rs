@@ -17,8 +17,8 @@ use super::limits::{self, LimitRow};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, maybe, one, run, value};
 use super::version::{self, Version};
-use crate::model::{Chain, Event, Limits, ScheduleText};
-use crate::text::{Timestamp, time_zone};
+use crate::model::{Chain, Event, Limits, Schedule, ScheduleText};
+use crate::text::{Millis, Timestamp, time_zone};
 
 /// At most this number of schedules fires in one turn; the rest waits for the next turn.
 const MAX_SCHEDULES: usize = 100;
@@ -45,8 +45,10 @@ pub struct StoredSchedule {
     pub text: ScheduleText,
     /// The canonical path of the job file.
     pub file: String,
-    /// None if the schedule never fires again.
+    /// None if the schedule never fires again, or fires at boot.
     pub next_at: Option<Timestamp>,
+    /// The last boot of the machine that a schedule which fires at boot has seen.
+    pub boot_id: Option<String>,
     /// The scheduled time for which a job was last enqueued, and the id of that job.
     pub last: Option<(Timestamp, i64)>,
     /// The number of times that were skipped because the unique key was held.
@@ -71,6 +73,11 @@ impl StoredSchedule {
     /// Whether this is what the job file declares.
     pub fn matches(&self, declared: &DeclaredSchedule) -> bool {
         self.chain == declared.chain && self.text == declared.text
+    }
+
+    /// Whether the row tells when it fires next. It does, unless the machine lost the time zone.
+    pub fn goes_on(&self) -> bool {
+        if self.text.is_at_boot() { self.boot_id.is_some() } else { self.next_at.is_some() }
     }
 }
 
@@ -98,8 +105,8 @@ impl Store {
 
     /// Pauses a schedule, or resumes it. None if there is no such schedule; true if that changed something.
     ///
-    /// The times that passed during the pause do not count as missed.
-    pub fn pause_schedule(&mut self, name: &str, paused: bool) -> Result<Option<bool>> {
+    /// The times that passed during the pause do not count as missed, nor do the boots up to this one.
+    pub fn pause_schedule(&mut self, name: &str, paused: bool, boot_id: &str) -> Result<Option<bool>> {
         self.write_work(|tx| {
             let Some(schedule) = maybe(tx, &format!("{SELECT} WHERE name = ?1"), [name], read)? else {
                 return Ok(None);
@@ -110,16 +117,18 @@ impl Store {
             let next_at = schedule
                 .next_at
                 .and_then(|next| schedule.text.parse(time_zone).ok()?.next_given(next, tx.now));
-            let sql = "UPDATE schedules SET paused = ?2, next_at = ?3 WHERE name = ?1";
-            run(tx, sql, params![name, paused, next_at])?;
+            let boot_id = schedule.boot_id.map(|_| boot_id);
+            let sql = "UPDATE schedules SET paused = ?2, next_at = ?3, boot_id = ?4 WHERE name = ?1";
+            run(tx, sql, params![name, paused, next_at, boot_id])?;
             Ok(Some(true))
         })
     }
 }
 
 const SELECT: &str =
-    "SELECT chain_json, schedule, timezone, missed, file, next_at, last_fired_at, last_job_id, skipped,
-                             skipped_in_row, paused, applied_at, last_success_at, fresh_within_ms, needs_version
+    "SELECT chain_json, schedule, timezone, missed, file, next_at, boot_id, last_fired_at, last_job_id, skipped,
+                             skipped_in_row, paused, applied_at, last_success_at, fresh_within_ms, random_delay_ms,
+                             needs_version
                       FROM schedules";
 
 /// All schedules, by name.
@@ -136,10 +145,17 @@ fn read(row: &Row<'_>) -> Result<StoredSchedule> {
             chain: read_chain(row)?,
             text: from_row!(
                 row,
-                ScheduleText { schedule, timezone, missed, fresh_within: row.get("fresh_within_ms")? }
+                ScheduleText {
+                    schedule,
+                    timezone,
+                    missed,
+                    fresh_within: row.get("fresh_within_ms")?,
+                    random_delay: row.get("random_delay_ms")?,
+                }
             ),
             file,
             next_at,
+            boot_id,
             last: last_at.zip(row.get("last_job_id")?),
             skipped,
             skipped_in_row,
@@ -151,22 +167,42 @@ fn read(row: &Row<'_>) -> Result<StoredSchedule> {
     ))
 }
 
-/// Writes a schedule that is new or changed.
-fn put(tx: &Tx, file: &str, schedule: &DeclaredSchedule, next_at: Option<Timestamp>) -> Result<()> {
+/// Writes a schedule that is new or changed, with its next time or, if it fires at boot, the boot that it has seen.
+fn put(
+    tx: &Tx,
+    file: &str,
+    schedule: &DeclaredSchedule,
+    next_at: Option<Timestamp>,
+    boot_id: Option<&str>,
+) -> Result<()> {
     let sql = "INSERT INTO schedules (name, chain_json, schedule, timezone, missed, file, next_at, applied_at, needs_version,
-                                      fresh_within_ms)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+                                      fresh_within_ms, random_delay_ms, boot_id)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
                ON CONFLICT DO UPDATE SET chain_json = ?2, schedule = ?3, timezone = ?4, missed = ?5, file = ?6, next_at = ?7,
-                                         applied_at = ?8, needs_version = ?9, fresh_within_ms = ?10";
+                                         applied_at = ?8, needs_version = ?9, fresh_within_ms = ?10,
+                                         random_delay_ms = ?11, boot_id = ?12";
     let links = schedule.chain.links();
     let needs = links.map(|link| definition::needs_version(&link.definition)).max();
     let chain = serde_json::to_string(&schedule.chain);
     let chain = chain.map_err(|error| StoreError::InvalidData(error.to_string()))?;
-    let ScheduleText { schedule: times, timezone, missed, fresh_within } = &schedule.text;
+    let ScheduleText { schedule: times, timezone, missed, fresh_within, random_delay } = &schedule.text;
     run(
         tx,
         sql,
-        params![schedule.name(), chain, times, timezone, missed, file, next_at, tx.now, needs, fresh_within],
+        params![
+            schedule.name(),
+            chain,
+            times,
+            timezone,
+            missed,
+            file,
+            next_at,
+            tx.now,
+            needs,
+            fresh_within,
+            random_delay,
+            boot_id
+        ],
     )?;
     Ok(())
 }
@@ -200,6 +236,32 @@ pub(super) fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
     Ok(events)
 }
 
+impl Store {
+    /// Enqueues the jobs of the schedules that fire at boot and have not seen this one, each in the transaction that makes it
+    /// see the boot, so that it fires once for each boot.
+    ///
+    /// A worker asks for this when it starts. The boot does not change while it runs, and whatever writes the row of such a
+    /// schedule then, writes this boot. An unknown boot, the empty id, fires nothing.
+    pub fn fire_at_boot(&mut self, boot_id: &str) -> Result<Vec<Event>> {
+        let sql = format!(
+            "{SELECT} WHERE NOT paused AND boot_id <> ?1 AND ?1 <> '' AND needs_version <= ?2 ORDER BY name"
+        );
+        let waiting = |tx: &Tx| all(tx, &sql, params![boot_id, version::known().version()], read);
+        if self.read(waiting)?.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.write_work(|tx| {
+            let mut events = Vec::new();
+            for row in waiting(tx)? {
+                run(tx, "UPDATE schedules SET boot_id = ?2 WHERE name = ?1", params![row.name(), boot_id])?;
+                let schedule = row.text.parse(time_zone).ok();
+                enqueue_for(tx, &row, schedule.as_ref(), vec![tx.now], &mut events)?;
+            }
+            Ok(events)
+        })
+    }
+}
+
 /// Enqueues the jobs for all due times of this schedule, and sets its next time.
 fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
     // The machine may have lost the time zone. Then the schedule gets no next time, and doctor says so.
@@ -208,6 +270,19 @@ fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
         Some((next, schedule)) => schedule.due(next, tx.now, row.text.missed),
         None => (Vec::new(), None),
     };
+    run(tx, "UPDATE schedules SET next_at = ?2 WHERE name = ?1", params![row.name(), next])?;
+    enqueue_for(tx, row, schedule.as_ref(), times, events)
+}
+
+/// Enqueues the jobs of this schedule for each of these times, and counts the times at which its key is held. Each time draws
+/// its own delay, which the whole chain has.
+fn enqueue_for(
+    tx: &Tx,
+    row: &StoredSchedule,
+    schedule: Option<&Schedule>,
+    times: Vec<Timestamp>,
+    events: &mut Vec<Event>,
+) -> Result<()> {
     let links = row.chain.dependencies.iter().map(|link| (link, true)).chain([(&row.chain.root, false)]);
     let jobs = links.map(|(link, is_dependency)| NewJob {
         dependencies: link.dependencies().map(|(index, kind)| (Dependency::InCall(index), kind)).collect(),
@@ -217,9 +292,11 @@ fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
     let mut jobs: Vec<NewJob> = jobs.collect();
     let (mut last, mut skipped, mut skipped_in_row) = (None, 0_u64, row.skipped_in_row);
     for at in times {
-        let offset = schedule.as_ref().map_or(0, |schedule| schedule.offset_at(at));
+        let offset = schedule.map_or(0, |schedule| schedule.offset_at(at));
+        let delay = row.text.random_delay.map(|most| Millis(rand::random_range(0..=most.0)));
         for job in &mut jobs {
             job.scheduled = Some(Firing { at, offset });
+            job.run_at = delay.map(|delay| at.plus(delay));
         }
         let enqueued = enqueue::insert_all(tx, &jobs, &mut |_| ())?;
         let job_id = enqueued.last().filter(|job| job.created).map(|job| job.id);
@@ -234,11 +311,10 @@ fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
             events.push(Event::ScheduleSkipped { job_id: (), name, scheduled_for: at });
         }
     }
-    let sql = "UPDATE schedules SET next_at = ?2, last_fired_at = coalesce(?3, last_fired_at),
-                                    last_job_id = coalesce(?4, last_job_id), skipped = skipped + ?5,
-                                    skipped_in_row = ?6 WHERE name = ?1";
+    let sql = "UPDATE schedules SET last_fired_at = coalesce(?2, last_fired_at), last_job_id = coalesce(?3, last_job_id),
+                                    skipped = skipped + ?4, skipped_in_row = ?5 WHERE name = ?1";
     let (last_at, last_id) = last.unzip();
-    run(tx, sql, params![row.name(), next, last_at, last_id, skipped, skipped_in_row])?;
+    run(tx, sql, params![row.name(), last_at, last_id, skipped, skipped_in_row])?;
     Ok(())
 }
 
@@ -248,6 +324,8 @@ pub struct Declarations<'a> {
     /// The canonical path of the job file.
     pub file: &'a str,
     pub schedules: &'a [DeclaredSchedule],
+    /// The boot of the machine, which a new schedule that fires at boot has seen.
+    pub boot_id: &'a str,
     /// The limits of queues by name.
     pub queues: &'a BTreeMap<String, Limits>,
     /// The files whose schedules this file may take over.
@@ -255,10 +333,10 @@ pub struct Declarations<'a> {
 }
 
 /// What kind of thing was applied, with the facts that `apply` prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AppliedKind {
-    /// A schedule, and when it fires next unless it is paused.
-    Schedule { next_at: Option<Timestamp> },
+    /// A schedule, and when it fires next unless it is paused: at this time, or at another boot than this one.
+    Schedule { next_at: Option<Timestamp>, boot_id: Option<String> },
     /// The limits of a queue.
     Queue { before: Limits, after: Limits },
 }
@@ -315,7 +393,7 @@ fn limits_change(rows: &BTreeMap<String, LimitRow>, name: &str, row: &LimitRow) 
 }
 
 fn apply_schedules(tx: &Tx, declared: Declarations) -> Result<Vec<Applied>> {
-    let Declarations { file, schedules: wanted, take_over, .. } = declared;
+    let Declarations { file, schedules: wanted, boot_id, take_over, .. } = declared;
     let present = all_schedules(tx)?;
     let mut applied = Vec::new();
     for schedule in wanted {
@@ -328,27 +406,31 @@ fn apply_schedules(tx: &Tx, declared: Declarations) -> Result<Vec<Applied>> {
         let change = match stored {
             None => Change::Added,
             Some(_) if owner.is_some() => Change::Changed,
-            Some(stored) if stored.matches(schedule) && stored.next_at.is_some() => Change::Unchanged,
+            Some(stored) if stored.matches(schedule) && stored.goes_on() => Change::Unchanged,
             Some(_) => Change::Changed,
         };
-        // If neither the schedule text nor its time zone changes, the next time stays: `every 1h` does not begin anew at each
-        // apply.
+        // If neither the schedule text nor its time zone changes, the next time stays, and the boot that was seen: `every 1h`
+        // does not begin anew at each apply.
         let kept = stored.filter(|stored| stored.text.has_pace_of(&schedule.text));
         let next_at = kept.and_then(|stored| stored.next_at).or_else(|| {
             // Not before the last time, because the clock may have been set back since.
             let begins = stored.and_then(|stored| stored.last).map_or(tx.now, |(at, _)| at.max(tx.now));
             schedule.text.parse(time_zone).ok()?.first(begins)
         });
+        let kept = kept.and_then(|stored| stored.boot_id.as_deref());
+        let boot_id = schedule.text.is_at_boot().then(|| kept.unwrap_or(boot_id));
         if change != Change::Unchanged {
-            put(tx, file, schedule, next_at)?;
+            put(tx, file, schedule, next_at, boot_id)?;
         }
-        let (name, kind) = (name.to_owned(), AppliedKind::Schedule { next_at });
+        let kind = AppliedKind::Schedule { next_at, boot_id: boot_id.map(str::to_owned) };
+        let name = name.to_owned();
         applied.push(Applied { name, change, kind, taken_from: owner.cloned() });
     }
     let is_wanted = |name: &str| wanted.iter().any(|schedule| schedule.name() == name);
     for stored in present.iter().filter(|stored| stored.file == file && !is_wanted(stored.name())) {
         run(tx, "DELETE FROM schedules WHERE name = ?1", [stored.name()])?;
-        let (name, kind) = (stored.name().to_owned(), AppliedKind::Schedule { next_at: None });
+        let kind = AppliedKind::Schedule { next_at: None, boot_id: None };
+        let name = stored.name().to_owned();
         applied.push(Applied { name, change: Change::Removed, kind, taken_from: None });
     }
     Ok(applied)

@@ -78,6 +78,9 @@ pub(super) async fn run(
         db: db.display().to_string(),
     });
     dispatcher.store.rebase_after_clock_step()?;
+    for event in dispatcher.store.fire_at_boot(&dispatcher.worker.boot_id)? {
+        dispatcher.report(&event);
+    }
     dispatcher.serve(&mut inbox).await?;
     dispatcher.summary.stopped_by =
         dispatcher.summary.stopped_by.filter(|_| !dispatcher.standing().has_reached_its_end());

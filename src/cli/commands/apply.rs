@@ -13,9 +13,10 @@ use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, Written, warn};
 use crate::cli::plan::check_limits;
-use crate::cli::status::worker_statuses;
+use crate::cli::status::{boot_text, worker_statuses};
 use crate::clock;
 use crate::jobfile::JobFile;
+use crate::process::boot_id;
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoredSchedule, WorkerStatus,
 };
@@ -39,8 +40,13 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
     let apply = |store: &mut Store| -> Result<_> {
         let others = store.applied_files()?.into_iter();
         let take_over: Vec<_> = others.filter(|other| args.take_over || is_gone(other)).collect();
-        let declared =
-            Declarations { file: &path, schedules: &wanted, queues: &queues, take_over: &take_over };
+        let declared = Declarations {
+            file: &path,
+            schedules: &wanted,
+            boot_id: &boot_id(),
+            queues: &queues,
+            take_over: &take_over,
+        };
         Ok(store.apply(declared)?)
     };
     let now = clock::now();
@@ -136,9 +142,10 @@ fn show(
     now: Timestamp,
 ) -> Written {
     let (word, told) = match kind {
-        AppliedKind::Schedule { next_at } => {
+        AppliedKind::Schedule { next_at, boot_id } => {
             let told = |at| format!(", next {} ({})", local_time(at), relative_time(at, now));
-            ("schedule", next_at.map(told).unwrap_or_default())
+            let at_boot = || boot_id.as_deref().map(|seen| format!(", fires {}", boot_text(seen)));
+            ("schedule", next_at.map(told).or_else(at_boot).unwrap_or_default())
         }
         AppliedKind::Queue { before, .. } if *change == Change::Removed => ("queue", format!(": {before}")),
         AppliedKind::Queue { after, .. } if *change == Change::Added => ("queue", format!(": {after}")),

@@ -13,6 +13,7 @@ use crate::cli::definition::{env_file_text, print_command, print_policy};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
+use crate::cli::status::random_delay_text;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, ScheduleText, Strategy};
@@ -68,7 +69,8 @@ fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written 
     let path = apply::canonical(&file.path)?;
     let applied: Vec<_> = rows.iter().filter(|row| row.file == path).collect();
     let mut stale: Vec<_> = apply::stale(&applied, file).into_iter().map(str::to_owned).collect();
-    let declared = Declarations { file: &path, schedules: &[], queues: &file.queues, take_over: &[] };
+    let declared =
+        Declarations { file: &path, schedules: &[], boot_id: "", queues: &file.queues, take_over: &[] };
     let queues = store.and_then(|mut store| store.rehearse(|store| store.apply(declared)).ok()?.ok());
     let differs = |it: &Applied| matches!(it.kind, AppliedKind::Queue { before, after } if before != after);
     let queues = queues.unwrap_or_default().into_iter().filter(differs);
@@ -155,10 +157,18 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
 /// The schedule and its next times.
 fn show_schedule(out: &mut Output, text: &ScheduleText) -> Written {
     let zone = text.timezone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
-    let missed = text.missed.as_str();
-    out.fact("schedule", &format!("{}{zone}, missed times run: {missed}", safe_line(&text.schedule)))?;
+    let missed = if text.is_at_boot() {
+        String::new()
+    } else {
+        format!(", missed times run: {}", text.missed.as_str())
+    };
+    let delay = random_delay_text(text);
+    out.fact("schedule", &format!("{}{zone}{delay}{missed}", safe_line(&text.schedule)))?;
     if let Some(within) = text.fresh_within {
         out.fact("fresh", &format!("an alarm if the last success is older than {within}"))?;
+    }
+    if text.is_at_boot() {
+        return out.fact("next", "at the next boot after it was applied");
     }
     let times = text
         .parse(time_zone)

@@ -187,6 +187,9 @@ fn explain_schedule(
         _ if row.paused => {
             format!("its schedule ({times}) is paused; runner resume --schedule {name} lets it go on")
         }
+        None if row.boot_id.is_some() => {
+            format!("its schedule ({times}) fires {}", next_firing_text(row, now))
+        }
         None => format!("its schedule ({times}) never fires again"),
         Some(at) => {
             let when = next_firing_text(row, now);

@@ -10,6 +10,7 @@ use crate::cli::locate;
 use crate::cli::output::{Output, queue_fields, warn};
 use crate::clock;
 use crate::model::Limits;
+use crate::process::boot_id;
 use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule};
 use crate::text::near_names;
 
@@ -22,7 +23,7 @@ pub fn set_paused(global: &Global, args: &Paused, paused: bool, out: &mut Output
     let (kind, name, changed) = match (&args.queue, &args.schedule) {
         (Some(queue), _) => ("queue", queue, store.set_paused(queue, paused)?),
         (None, Some(schedule)) => {
-            let changed = store.pause_schedule(schedule, paused)?;
+            let changed = store.pause_schedule(schedule, paused, &boot_id())?;
             ("schedule", schedule, changed.ok_or_else(|| no_schedule(global, &store, schedule, paused))?)
         }
         (None, None) => unreachable!("clap asks for one of both"),

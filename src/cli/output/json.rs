@@ -156,6 +156,7 @@ pub fn schedule_json(row: &StoredSchedule) -> Value {
         "skipped": row.skipped,
         "skipped_in_row": row.skipped_in_row,
         "fresh_within_ms": row.text.fresh_within,
+        "random_delay_ms": row.text.random_delay,
         "file": row.file,
     })
 }

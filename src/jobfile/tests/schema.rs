@@ -92,7 +92,7 @@ fn job_files_without_a_mistake_are_taken() {
 }
 
 /// Values that may stand after `KEY = `, with bars between them; the parser decides.
-const VALUES: [(&str, &str); 29] = [
+const VALUES: [(&str, &str); 30] = [
     (
         "timeout",
         "'30s' | '1h 30m' | '1h30m' | ' 1.5 h ' | '0s' | 30 | '30' | '5 parsecs' | '.5s' | '' | \
@@ -146,11 +146,15 @@ const VALUES: [(&str, &str); 29] = [
     ),
     (
         "schedule",
-        "'0 2 * * *' | '*/5 9-17 * * mon-fri' | '@weekly' | 'every 15m' | '@reboot' | '* * *' | '' | 1",
+        "'0 2 * * *' | '*/5 9-17 * * mon-fri' | '@weekly' | 'every 15m' | '@reboot' | '@boot' | '* * *' | '' | 1",
     ),
     ("timezone", "'Europe/Berlin'\nschedule = '@daily' | '' | 1"),
     ("missed", "'once'\nschedule = '@daily' | 'skip'\nschedule = '@daily' | 'never' | true"),
     ("fresh_within", "'26h'\nschedule = '@daily' | '0s'\nschedule = '@daily' | 26\nschedule = '@daily' | ''"),
+    (
+        "random_delay",
+        "'10m'\nschedule = '@reboot' | '0s'\nschedule = '@daily' | 10\nschedule = '@daily' | ''",
+    ),
     ("launcher", "['nice', '-n', '10'] | [] | [1] | 'nice'"),
     ("after", "[] | ['x y'] | 'b' | [1] | ['', '']"),
     ("after_any", "[] | ['x y'] | 'b' | [1] | ['', '']"),

@@ -20,6 +20,9 @@ pub const KINDS: [(&str, u32); 10] = [
 /// The jobs with a schedule, and how many milliseconds lie between its times: a kill often meets a time that comes.
 pub const SCHEDULES: [(&str, i64); 3] = [("tick-1", 1_000), ("tick-2", 1_000), ("tick-3", 60_000)];
 
+/// The job that each boot of the machine enqueues once.
+pub const AT_BOOT: &str = "at-boot";
+
 /// A chain: a job, the one that depends on its success, and the one that depends on any end of that, in the order of their ids.
 pub const CHAIN: [&str; 3] = ["first", "last", "report"];
 
@@ -111,4 +114,9 @@ missed = "all"
 [jobs.tick-3]
 command = ". ./lines.sh; say start; beats 3 beat; say end"
 schedule = "* * * * *"
+
+[jobs.at-boot]
+command = ". ./lines.sh; say start; say end"
+schedule = "@reboot"
+random_delay = "20ms"
 "#;

@@ -89,7 +89,12 @@ fn check(sandbox: &Sandbox, shared: &Shared, rows: &Rows) {
     let report = ran.json();
     shared.expect(report["workers_dead"] == 0, || format!("dead workers were not dealt with: {report}"));
 
+    let boots = shared.boots.load(Ordering::Relaxed);
+    let fired = rows.named(jobs::AT_BOOT).count();
+    shared.expect(fired == boots, || format!("{fired} jobs were enqueued at {boots} boots"));
+
     // A run in which little happened would prove little.
+    shared.expect(boots > 1, || "hardly any boot was seen".to_owned());
     let ran = |is_one: &dyn Fn(u64) -> bool| rows.attempts.keys().filter(|(id, _)| is_one(*id)).count();
     let acknowledged = promises.acknowledged.len();
     shared.expect(acknowledged > rows.jobs.len() / 2, || "hardly any job was acknowledged".to_owned());

@@ -7,7 +7,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-use super::jobs::{CHAIN, KINDS};
+use super::jobs::{AT_BOOT, CHAIN, KINDS};
 use crate::evidence::{Acknowledged, Promises, Rows};
 use crate::judge;
 use crate::support::Sandbox;
@@ -20,6 +20,8 @@ pub struct Shared {
     pub violations: Violations,
     /// How many jobs are not finished, as far as the watcher knows.
     backlog: AtomicUsize,
+    /// How many boots of the machine were pretended, each after the one before it had fired.
+    pub boots: AtomicUsize,
 }
 
 impl Shared {
@@ -136,10 +138,13 @@ pub fn enqueue(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &Atom
     }
 }
 
-/// Cancels and retries until it is over.
+/// Cancels and retries until it is over, and pretends that the machine has booted.
 pub fn meddle(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         pause(&mut dice, 10..=80);
+        if dice.random_bool(0.1) {
+            boot(sandbox, shared);
+        }
         // What was enqueued a moment ago runs by now. What is older has ended.
         let what = dice.random_range(0..100);
         let back = dice.random_range(0..if what < 45 { 20 } else { 60 });
@@ -151,6 +156,16 @@ pub fn meddle(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &Atomi
             _ => retry(sandbox, shared, id, " --force"),
         }
     }
+}
+
+/// Lets the schedule see another boot, unless it has yet to fire for the last one.
+fn boot(sandbox: &Sandbox, shared: &Shared) {
+    let sql = sandbox.sql();
+    sql.run(&format!(
+        "UPDATE schedules SET boot_id = 'another' WHERE name = '{AT_BOOT}' AND boot_id <> 'another'"
+    ));
+    let changed = usize::try_from(sql.number("SELECT changes()")).expect("a number of rows");
+    shared.boots.fetch_add(changed, Ordering::Relaxed);
 }
 
 fn cancel(sandbox: &Sandbox, shared: &Shared, id: u64) {

@@ -109,7 +109,13 @@ fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
         out.fact("on_dead", &alert.name)?;
     }
     let due = job.phase.map(|_| job.run_at);
-    for (word, at) in [("enqueued", Some(job.enqueued_at)), ("due", due), ("expires", job.expires_at)] {
+    let times = [
+        ("scheduled", job.scheduled.map(|firing| firing.at)),
+        ("enqueued", Some(job.enqueued_at)),
+        ("due", due),
+        ("expires", job.expires_at),
+    ];
+    for (word, at) in times {
         if let Some(at) = at {
             out.fact(word, &format!("{}, {}", local_time(at), relative_time(at, now)))?;
         }

@@ -14,7 +14,7 @@ use crate::cli::output::{
     Column, Output, Style, Table, Written, job_json, listed_attempt_json, listed_worker_json, queue_json,
     schedule_json, stats_json,
 };
-use crate::cli::status::{next_firing_text, worker_statuses};
+use crate::cli::status::{next_firing_text, random_delay_text, worker_statuses};
 use crate::model::{ErrorCode, decision_text};
 use crate::store::{
     self, AttemptRow, ChangedFile, FileChange, JobRow, Liveness, NameStats, QueueRow, StoredSchedule,
@@ -243,7 +243,7 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
         .column(Column::new("schedule").name(), |row: &StoredSchedule| row.name().to_owned())
         .column(Column::new("times").text(), |row| {
             let zone = row.text.timezone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
-            safe_line(&format!("{}{zone}", row.text.schedule))
+            safe_line(&format!("{}{zone}{}", row.text.schedule, random_delay_text(&row.text)))
         })
         .column(Column::new("next"), |row| next_firing_text(row, now))
         .column(Column::new("next at").dropped(3), |row| local(next(row)))

@@ -25,6 +25,7 @@ pub(super) fn every_millis(chain: Chain, every: u64, missed: Missed) -> Declared
         timezone: Some("UTC".to_owned()),
         missed,
         fresh_within: None,
+        random_delay: None,
     };
     DeclaredSchedule { chain, text }
 }
@@ -56,6 +57,7 @@ impl Plain {
                     text: schedule.text.clone(),
                     file: file.to_owned(),
                     next_at: None,
+                    boot_id: None,
                     last: None,
                     skipped: 0,
                     skipped_in_row: 0,
@@ -86,7 +88,7 @@ impl Plain {
             if change != Change::Unchanged {
                 row.applied_at = now;
             }
-            let kind = AppliedKind::Schedule { next_at: row.next_at };
+            let kind = AppliedKind::Schedule { next_at: row.next_at, boot_id: None };
             applied.push(Applied { name: name(schedule), change, kind, taken_from });
             self.schedules.insert(name(schedule), PlainSchedule { row, every });
         }
@@ -98,7 +100,7 @@ impl Plain {
             .collect();
         for name in gone {
             self.schedules.remove(&name);
-            let kind = AppliedKind::Schedule { next_at: None };
+            let kind = AppliedKind::Schedule { next_at: None, boot_id: None };
             applied.push(Applied { name, change: Change::Removed, kind, taken_from: None });
         }
         Ok(applied)

@@ -185,7 +185,7 @@ impl History {
             names.into_iter().map(|name| ((*name).to_owned(), draw::limits(&mut self.rng))).collect();
         let all = ["/one", "/two"].map(str::to_owned);
         let take_over = if self.rng.random_bool(0.2) { &all[..] } else { &[] };
-        let declared = Declarations { file, schedules: &wanted, queues: &queues, take_over };
+        let declared = Declarations { file, schedules: &wanted, boot_id: "boot", queues: &queues, take_over };
         self.log(format!("apply {declared:?}"));
         let preview = self.store().0.at(now).rehearse(|store| store.apply(declared)).unwrap();
         let answer = self.store().0.at(now).apply(declared);
@@ -197,7 +197,7 @@ impl History {
         let (now, paused) = (self.now, self.rng.random_bool(0.5));
         let name = *["s1", "s2", "s3"].choose(&mut self.rng).unwrap();
         self.log(format!("schedule {name} paused: {paused}"));
-        let answer = self.store().0.at(now).pause_schedule(name, paused).unwrap();
+        let answer = self.store().0.at(now).pause_schedule(name, paused, "boot").unwrap();
         let expected = self.plain.pause_schedule(name, paused, now);
         self.agree(&answer, &expected);
     }

@@ -18,6 +18,7 @@ use self::words::{MAX_NAMES, job_text, when, zone};
 use super::query::Query;
 use crate::cli::commands::attention::{Look, alarms_text, look};
 use crate::cli::output::{Output, Written};
+use crate::cli::status::{next_firing_text, random_delay_text};
 use crate::model::{Attention, Outcome};
 use crate::store::{Filter, NameStats, Stage, Stats, StoredSchedule, TimelineAttempt};
 use crate::text::{Millis, Timestamp, counted, day_time, human_duration};
@@ -151,6 +152,7 @@ fn schedules(page: &Page) -> Markup {
                         td data-head="times" {
                             code { (job_text(&row.text.schedule)) }
                             @if let Some(zone) = &row.text.timezone { " " (job_text(zone)) }
+                            (random_delay_text(&row.text))
                         }
                         td data-head="last" {
                             @if let Some((at, id)) = row.last { (when(at, page.now)) ", job " (id) }
@@ -158,7 +160,7 @@ fn schedules(page: &Page) -> Markup {
                             @if row.skipped > 0 { ", " (row.skipped) " skipped" }
                         }
                         td data-head="next" {
-                            @if row.paused { "paused" } @else if let Some(at) = row.next_at { (when(at, page.now)) } @else { "never" }
+                            @if row.paused { "paused" } @else if let Some(at) = row.next_at { (when(at, page.now)) } @else { (next_firing_text(row, page.now)) }
                         }
                     }
                 }
