@@ -114,6 +114,25 @@ fn the_manual_page_has_the_exit_statuses_of_the_docs() {
 }
 
 #[test]
+fn the_manual_page_has_the_kinds_of_attention_of_the_docs() {
+    let page = Sandbox::empty().run("man").ok().stdout;
+    let section = page.split(".SH ").find(|section| section.starts_with("ATTENTION")).expect("the section");
+    let (alarms, notes) = section.split_once("\nNotes:\n").expect("both parts");
+    let table =
+        include_str!("../docs/operating.md").split("### What needs attention").nth(1).expect("the table");
+    let rows =
+        table.lines().skip_while(|line| !line.starts_with("| `")).take_while(|line| line.starts_with("| `"));
+    let mut kinds = 0;
+    for row in rows {
+        let kind = row.split('`').nth(1).expect("a kind");
+        let part = if row.trim_end_matches(" |").ends_with("| note") { notes } else { alarms };
+        assert!(part.contains(&format!("\n\\fB{kind}\\fR\n")), "{kind}");
+        kinds += 1;
+    }
+    assert_eq!(kinds, section.matches("\n\\fB").count());
+}
+
+#[test]
 fn the_manual_page_has_the_variables_of_a_job() {
     let page = Sandbox::empty().run("man").ok().stdout;
     let docs = [include_str!("../docs/job-file.md"), include_str!("../docs/chains.md")].concat();

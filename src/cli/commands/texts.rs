@@ -62,10 +62,13 @@ const DESCRIPTION: &str = include_str!("man/description.roff");
 /// The page with the table of exit statuses, which the manual page repeats.
 const OPERATING: &str = include_str!("../../../docs/operating.md");
 
+/// The section on what needs attention.
+const ATTENTION: &str = include_str!("man/attention.roff");
+
 /// The sections on the environment and on files.
 const MORE: &str = include_str!("man/more.roff");
 
-/// Prints the manual page: the help of every verb, the environment, files and exit statuses.
+/// Prints the manual page: the help of every verb, what needs attention, exit statuses, the environment and files.
 pub fn man(out: &mut Output) -> Result<ExitStatus> {
     out.bytes(&page()?)?;
     Ok(ExitStatus::SUCCESS)
@@ -86,6 +89,7 @@ fn page() -> Result<Vec<u8>> {
     for verb in cli.get_subcommands() {
         page.extend_from_slice(verb_section(verb)?.as_bytes());
     }
+    page.extend_from_slice(ATTENTION.as_bytes());
     exit_statuses().to_writer(&mut page)?;
     page.extend_from_slice(MORE.as_bytes());
     page.extend_from_slice(b".SH EXAMPLES\n");
