@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::disk_full::small_disk::SmallDisk;
-use crate::support::{Finished, Sandbox, Signal, wait_until};
+use crate::support::{Call, Finished, Sandbox, Signal, wait_until};
 
 /// Runs a line of `runner`.
 type Run<'a> = &'a dyn Fn(&str) -> Finished;
@@ -367,4 +367,106 @@ fn a_disk_that_is_full() {
     assert_eq!(entry["command"], Value::Null);
     disk.make_room();
     assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
+}
+
+#[test]
+fn a_file_system_that_is_read_only() {
+    let Some(disk) = SmallDisk::mount("", "4m") else { return };
+    disk.run("enqueue -- true").ok();
+    disk.run("work -q --drain").ok();
+    let run: Run<'_> = &|line| disk.run(line);
+    assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
+    disk.shell("mount -o remount,ro small");
+    let entry = shown_of(run, "no_room", true);
+    assert!(entry["message"].as_str().is_some_and(|said| said.contains("is read-only")), "{entry}");
+    assert_eq!((&entry["command"], &entry["jobs"]), (&Value::Null, &serde_json::json!([])));
+    disk.run("doctor --strict -q").exits(1);
+    // The file itself is sound.
+    disk.run("doctor").ok().shows("nothing is wrong");
+    disk.shell("mount -o remount,rw small");
+    assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
+    disk.run("doctor --strict -q").ok();
+    // It is a matter of the mount through which somebody looks.
+    disk.shell("mkdir view && mount --bind small view && mount -o remount,ro,bind view");
+    let entry = shown_of(&|line| disk.run(&format!("--db view/runner.db {line}")), "no_room", true);
+    assert!(
+        entry["message"].as_str().is_some_and(|said| said.contains("view/runner.db is read-only")),
+        "{entry}"
+    );
+    disk.run("doctor --strict -q").ok();
+}
+
+/// The entries of the page, each with its kind and its sentence, in the order of the page.
+fn of_page(sandbox: &Sandbox, options: &[&str]) -> Vec<String> {
+    let call = options.iter().fold(sandbox.call("inspect --html"), Call::arg);
+    let page = call.run().ok().stdout;
+    let list = page.split("<ul class=\"notices\">").nth(1).and_then(|rest| rest.split("</ul>").next());
+    let entries = list.unwrap_or_default().split("<li").skip(1);
+    entries.map(|entry| entry.split("<h3>").nth(1).unwrap_or_default().replace("</h3><p>", ": ")).collect()
+}
+
+#[test]
+fn the_label_narrows_every_kind_that_is_about_jobs() {
+    let sandbox = Sandbox::new(
+        "[jobs.load]\ncommand = 'test -e there'\nmax_attempts = 1\n
+         [jobs.nightly]\ncommand = 'true'\nschedule = 'every 1h'\n",
+    );
+    sandbox.run("apply -q").ok();
+    for label in ["eu", "us"] {
+        // Dead, made good, and dead again, with jobs behind it.
+        sandbox.finish(&format!("load --label {label}"));
+        sandbox.write("there", "");
+        sandbox.finish(&format!("load --label {label}"));
+        fs::remove_file(sandbox.path("there")).expect("it is there");
+        sandbox.finish(&format!("load --label {label}"));
+        let dead =
+            sandbox.run(&format!("inspect jobs --label {label} --limit 1 --json")).ok().json()["id"].clone();
+        sandbox.add(&format!("--name report --label report-{label} --after {dead} -- true"));
+    }
+    for label in ["eu", "us"] {
+        // Expired, due in a paused queue, due without a worker.
+        sandbox.add(&format!("--name late --label {label} --expires-in 1ms -- true"));
+        sandbox.add(&format!("--name held --label {label} --queue img-{label} -- true"));
+        sandbox.run(&format!("pause img-{label}")).ok();
+        sandbox.add(&format!("--name due --label {label} --queue net-{label} -- true"));
+    }
+    sandbox.sql().run("UPDATE schedules SET next_at = next_at - 2 * 3600000");
+    wait_until("both have expired", || {
+        of_page(&sandbox, &[]).iter().filter(|entry| entry.contains("late")).count() == 2
+    });
+    let kinds = |options: &[&str]| {
+        let list = of_page(&sandbox, options);
+        list.iter().map(|entry| entry.split(':').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    for (label, other) in [("eu", "us"), ("us", "eu")] {
+        let list = of_page(&sandbox, &["--label", label]);
+        assert_eq!(
+            kinds(&["--label", label]),
+            ["dead", "dead", "stranded", "unserved", "made good", "paused"],
+            "{list:?}"
+        );
+        assert!(
+            !list
+                .iter()
+                .any(|entry| entry.contains(&format!("[{other}]")) || entry.contains(&format!("-{other}"))),
+            "{list:?}"
+        );
+        // A job behind the dead one has a label of its own.
+        assert_eq!(kinds(&["--label", &format!("report-{label}")]), ["stranded"]);
+    }
+    assert_eq!(kinds(&["--label", ""]), ["unserved"], "the schedule");
+    assert_eq!(kinds(&["--label", "other"]), [""; 0]);
+    assert_eq!(kinds(&["--name", "due"]), ["unserved", "unserved"]);
+    assert_eq!(kinds(&["--name", "load", "--label", "us"]), ["dead", "stranded", "made good"]);
+}
+
+#[test]
+fn the_command_of_a_narrowed_entry_leaves_the_other_labels_alone() {
+    let sandbox = Sandbox::empty();
+    let line = |label| format!("{{\"command\": [\"false\"], \"name\": \"fetch\", \"label\": \"{label}\"}}\n");
+    let batch = line("eu").repeat(25) + &line("us").repeat(25);
+    sandbox.call("enqueue --batch -").stdin(batch).run().ok();
+    sandbox.drain();
+    let page = sandbox.run("inspect --html --label eu").ok().stdout;
+    assert!(page.contains("--dead --name fetch --label eu<"), "{page}");
 }

@@ -1,25 +1,24 @@
 //! What needs attention: the one list that every view shows, computed from what keeps each unfinished job and each schedule
-//! from going on. Dead letters are in `unresolved`.
+//! from going on. Dead letters are in `unresolved`, and blocked jobs that only a person can get going in `stranded`.
 //!
 //! The list walks forward from what is wrong, along indexes, because a million jobs may wait or have died.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use rusqlite::{Connection, ToSql, params};
+use rusqlite::{Connection, Row, ToSql, params, params_from_iter};
 use rustix::fs::StatVfsMountFlags;
 
 use super::claim::priorities_of;
-use super::dependencies::DependencyState;
 use super::error::Result;
 use super::file::StoreFile;
 use super::filter::Filter;
 use super::limits::{self, BlockReason};
-use super::open::{Store, Tx};
+use super::open::Store;
 use super::overview::QueueRow;
-use super::row::{all, maybe, one, value};
+use super::row::{all, maybe, value};
 use super::schedules::StoredSchedule;
-use super::stranded::{self, StrandedRoot};
+use super::stranded;
 use super::unresolved;
 use super::version::{Version, version_of};
 use super::workers::{Liveness, NoWorker, WorkerStatus};
@@ -39,7 +38,7 @@ const SKIPS: u64 = 3;
 const MAX_ATTEMPTS: u64 = 50_000;
 
 /// At most this number of jobs or schedules is named in a sentence.
-const MAX_NAMED: usize = 5;
+pub(super) const MAX_NAMED: usize = 5;
 
 /// What whoever looks has to find out, because the database does not tell it.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +78,7 @@ impl Store {
         let mut list: Vec<Attention> = no_room(self.file()).into_iter().collect();
         self.read(|tx| {
             list.extend(unresolved::attention(tx, filter, now)?);
-            list.extend(stranded(tx, filter)?);
+            list.extend(stranded::attention(tx, filter)?);
             let look = Look { tx, seen, filter, now };
             for queue in seen.queues.iter().filter(|queue| look.wants_queue(&queue.name)) {
                 list.extend(look.queue(queue)?);
@@ -112,63 +111,15 @@ fn no_room(file: &StoreFile) -> Option<Attention> {
     let is_of_root = fs::metadata(file.path()).is_ok_and(|file| file.uid() == 0);
     let free = if is_of_root { found.f_bfree } else { found.f_bavail };
     let why = if found.f_flag.contains(StatVfsMountFlags::RDONLY) {
-        "is read-only"
+        // Another mount of it may be writable.
+        "is read-only: nothing can be enqueued, started or recorded through this path"
     } else if found.f_blocks > 0 && free == 0 {
-        "is full"
+        "is full: nothing is enqueued, started or recorded"
     } else {
         return None;
     };
-    let path = file.path().display();
-    let message =
-        format!("the file system of {path} {why}: nothing is enqueued, started or recorded until that ends");
+    let message = format!("the file system of {} {why} until that ends", file.path().display());
     Some(entry(AttentionKind::NoRoom, true, message, None))
-}
-
-/// The jobs that only a person can get going, by the job at the root of their wait.
-fn stranded(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
-    let mut list = Vec::new();
-    for StrandedRoot { id, job, count, jobs } in stranded::roots(tx)? {
-        let sql = "SELECT name, queue FROM jobs WHERE id = ?1";
-        let names = jobs.iter().map(|id| {
-            one(tx, sql, [id], |row| Ok((row.get::<_, String>("name")?, row.get::<_, String>("queue")?)))
-        });
-        let names: Vec<(String, String)> = names.collect::<Result<_>>()?;
-        let is_wanted = |(name, queue): &(String, String)| {
-            filter.name.as_ref().is_none_or(|wanted| wanted == name)
-                && filter.queue.as_ref().is_none_or(|wanted| wanted == queue)
-        };
-        if !names.iter().any(is_wanted) {
-            continue;
-        }
-        let shown: Vec<String> =
-            jobs.iter().zip(&names).take(MAX_NAMED).map(|(id, (name, _))| format!("{id} {name}")).collect();
-        let more = if jobs.len() > shown.len() { ", …" } else { "" };
-        let counted = if count > StrandedRoot::MAX_COUNT as u64 {
-            format!("more than {} jobs", StrandedRoot::MAX_COUNT)
-        } else {
-            counted(count, "job")
-        };
-        let held = format!("holds back {counted}: {}{more}", shown.join(", "));
-        let cancel = (count <= jobs.len() as u64).then(|| {
-            let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
-            format!("runner cancel {}", ids.join(" "))
-        });
-        let gives_up = cancel.as_ref().map(|line| format!("; {line} gives up")).unwrap_or_default();
-        let (message, command) = match job {
-            None => (format!("job {id} was removed and {held}"), cancel),
-            Some(DependencyState { name, state, resolved, .. }) => {
-                let state = if resolved { "resolved" } else { state.as_str() };
-                let what = format!("job {id} {name}, which is {state}, {held}");
-                if unresolved::retry_obstacle(tx, &[id])?.is_none() {
-                    (what + &gives_up, Some(format!("runner retry {id}")))
-                } else {
-                    (format!("{what}; runner retry {id} --force goes on, if its key is free"), cancel)
-                }
-            }
-        };
-        list.push(Attention { jobs, ..entry(AttentionKind::Stranded, true, message, command) });
-    }
-    Ok(list)
 }
 
 /// One look at the database.
@@ -185,7 +136,9 @@ impl Look<'_> {
     }
 
     fn wants_schedule(&self, row: &StoredSchedule) -> bool {
+        // The jobs of a schedule have no label.
         self.filter.name.as_ref().is_none_or(|wanted| wanted == row.name())
+            && self.filter.wants_label(None)
             && self.wants_queue(&row.chain.root.definition.queue)
     }
 
@@ -235,18 +188,23 @@ impl Look<'_> {
 
     /// The oldest due jobs of a queue, oldest first; with a version, only those that need a newer one.
     fn due(&self, queue: &str, needs_over: Option<Version>) -> Result<Vec<(Timestamp, i64)>> {
-        let and_name = if self.filter.name.is_some() { "AND name = ?6" } else { "AND ?6 IS NULL" };
-        let sql = format!(
-            "SELECT run_at, id FROM jobs
-             WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
-               AND (expires_at IS NULL OR expires_at > ?3) AND needs_version > ?4 {and_name}
-             ORDER BY run_at, id LIMIT ?5"
-        );
         let over = needs_over.unwrap_or(Version(0));
         let mut found = Vec::new();
         for (_, priority) in priorities_of(self.tx, queue)? {
-            let values = params![queue, priority, self.now, over, Attention::MAX_JOBS, self.filter.name];
-            found.extend(all(self.tx, &sql, values, |row| Ok((row.get("run_at")?, row.get("id")?)))?);
+            let mut wanted = self.filter.narrowed(self.now);
+            wanted.and("j.queue = {}", queue.to_owned());
+            wanted.and("j.priority = {}", priority);
+            wanted.and("j.needs_version > {}", over.0);
+            let sql = format!(
+                "SELECT j.run_at, j.id FROM jobs AS j
+                 WHERE j.state = 'pending' AND j.unmet_dependencies = 0 AND j.run_at <= ?1
+                   AND (j.expires_at IS NULL OR j.expires_at > ?1) AND {}
+                 ORDER BY j.run_at, j.id LIMIT {}",
+                wanted.sql,
+                Attention::MAX_JOBS
+            );
+            let read = |row: &Row<'_>| Ok((row.get("run_at")?, row.get("id")?));
+            found.extend(all(self.tx, &sql, params_from_iter(wanted.values), read)?);
         }
         found.sort_unstable();
         found.truncate(Attention::MAX_JOBS);
@@ -339,11 +297,15 @@ impl Look<'_> {
                 }
                 _ => continue,
             };
-            let sql = "SELECT id, changed_at FROM jobs WHERE state = 'running' AND worker_id = ?1
-                       AND (?2 IS NULL OR queue = ?2) AND (?3 IS NULL OR name = ?3) ORDER BY id LIMIT ?4";
-            let values = params![worker.row.id, self.filter.queue, self.filter.name, Attention::MAX_JOBS];
-            let held: Vec<(i64, Timestamp)> =
-                all(self.tx, sql, values, |row| Ok((row.get("id")?, row.get("changed_at")?)))?;
+            let mut wanted = self.filter.narrowed(self.now);
+            wanted.and("j.worker_id = {}", worker.row.id);
+            let sql = format!(
+                "SELECT j.id, j.changed_at FROM jobs AS j WHERE j.state = 'running' AND {} ORDER BY j.id LIMIT {}",
+                wanted.sql,
+                Attention::MAX_JOBS
+            );
+            let read = |row: &Row<'_>| Ok((row.get("id")?, row.get("changed_at")?));
+            let held: Vec<(i64, Timestamp)> = all(self.tx, &sql, params_from_iter(wanted.values), read)?;
             let Some(oldest) = held.iter().map(|(_, at)| *at).min() else { continue };
             let jobs = counted(worker.row.running, "running job");
             let message =
@@ -457,7 +419,7 @@ impl Look<'_> {
     /// A note if the file differs from the schedules that were applied from it.
     fn file(&self, file: &ChangedFile, schedules: &[&StoredSchedule]) -> Option<Attention> {
         let is_wanted = |name: &&String| {
-            self.filter.name.is_none() && self.filter.queue.is_none()
+            self.filter.name.is_none() && self.filter.queue.is_none() && self.filter.wants_label(None)
                 || schedules.iter().any(|row| row.name() == *name)
         };
         let names: Vec<&str> = file.schedules.iter().filter(is_wanted).map(String::as_str).collect();

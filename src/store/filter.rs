@@ -114,6 +114,20 @@ impl Filter {
         self.label.as_ref().is_some_and(|label| !label.is_empty())
     }
 
+    /// Whether it selects jobs with this label.
+    pub(super) fn wants_label(&self, label: Option<&str>) -> bool {
+        self.label.as_ref().is_none_or(|wanted| wanted == label.unwrap_or_default())
+    }
+
+    /// The conditions on name, label and queue of `jobs AS j`; `?1` is now.
+    pub(super) fn narrowed(&self, now: Timestamp) -> Conditions {
+        let mut wanted = Conditions::new(now.0.into());
+        wanted.and_text("j.name", self.name.as_ref());
+        wanted.and_text("j.queue", self.queue.as_ref());
+        wanted.and_label("j.label", self.label.as_ref());
+        wanted
+    }
+
     /// The period as two bounds: from the first inclusive to the second exclusive.
     pub(super) fn period(&self) -> (i64, i64) {
         (self.since.map_or(i64::MIN, |at| at.0), self.until.map_or(i64::MAX, |at| at.0))
@@ -121,7 +135,7 @@ impl Filter {
 
     /// The conditions of a list of jobs, on `jobs AS j`; `?1` is now.
     pub(super) fn conditions(&self, now: Timestamp) -> Conditions {
-        let mut wanted = Conditions::new(now.0.into());
+        let mut wanted = self.narrowed(now);
         let dead = [StateFilter::State(JobState::Dead)];
         let states = if self.dead_by_time { &dead } else { self.states.as_slice() };
         if !states.is_empty() {
@@ -129,9 +143,6 @@ impl Filter {
             let any: Vec<_> = states.iter().map(state).collect();
             wanted.and_sql(&format!("({})", any.join(" OR ")));
         }
-        wanted.and_text("j.name", self.name.as_ref());
-        wanted.and_text("j.queue", self.queue.as_ref());
-        wanted.and_label("j.label", self.label.as_ref());
         if let Some(code) = &self.error_code {
             wanted.and("(j.state = 'dead' AND j.error_code = {} OR j.state = 'pending' AND j.expires_at <= ?1 AND {} = 'EXPIRED')", code.clone());
         }

@@ -89,11 +89,6 @@ pub(super) fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Res
     reader.read_recorded()?;
     reader.read_expired(now)?;
     let mut groups: Vec<(Name, Group)> = reader.groups.into_iter().collect();
-    let is_wanted = |label: &Option<String>| match &filter.label {
-        Some(wanted) => label.as_deref().unwrap_or_default() == wanted,
-        None => true,
-    };
-    groups.retain(|((_, label), _)| is_wanted(label));
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.dead.newest.first().copied()));
     let mut list = Vec::new();
     let mut labels: HashMap<&str, usize> = HashMap::new();
@@ -101,7 +96,9 @@ pub(super) fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Res
         *labels.entry(name).or_default() += 1;
     }
     for (index, (name, group)) in groups.iter().enumerate() {
-        let which = selection(name, labels.get(name.0.as_str()) == Some(&1));
+        // Others of the name may have labels that the filter leaves out.
+        let is_alone = filter.label.is_none() && labels.get(name.0.as_str()) == Some(&1);
+        let which = selection(name, is_alone);
         if !group.dead.newest.is_empty() {
             list.push(dead(tx, (name, &which), group, index < MAX_LAST_WORDS, now)?);
         }
@@ -171,6 +168,13 @@ impl Reader<'_> {
         let select =
             format!("SELECT label FROM jobs INDEXED BY jobs_unresolved WHERE {UNRESOLVED} AND name = ?1");
         let read = |row: &Row<'_>| Ok((name.to_owned(), row.get("label")?));
+        if let Some(wanted) = &self.filter.label {
+            let wanted = Some(wanted).filter(|label| !label.is_empty());
+            return match last {
+                None => maybe(self.tx, &(select + " AND label IS ?2 LIMIT 1"), params![name, wanted], read),
+                Some(_) => Ok(None),
+            };
+        }
         match last {
             None => maybe(self.tx, &(select + " ORDER BY label LIMIT 1"), [name], read),
             // No label is empty.
@@ -275,6 +279,7 @@ impl Reader<'_> {
         let is_more = expired.len() > MAX_EXPIRED;
         for (name, queue, hash, died) in expired {
             let is_wanted = self.filter.name.as_ref().is_none_or(|wanted| *wanted == name.0)
+                && self.filter.wants_label(name.1.as_deref())
                 && self.filter.queue.as_ref().is_none_or(|wanted| *wanted == queue);
             if !is_wanted {
                 continue;

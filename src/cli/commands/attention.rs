@@ -33,7 +33,7 @@ pub(super) struct Look {
     pub attention: Vec<Attention>,
 }
 
-/// Looks at the database. The name and the queue of the filter narrow the list of what needs attention, and nothing else.
+/// Looks at the database. Name, label and queue of the filter narrow the list of what needs attention, and nothing else.
 pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Look> {
     let (overview, schedules) = store.at_one_moment(|| Ok((store.overview(now)?, store.schedules()?)))?;
     let workers = with_liveness(store, overview.workers.clone());
