@@ -112,7 +112,19 @@ fn many_dead_letters_of_a_name_are_selected_by_it() {
     sandbox.drain();
     let entry = shown(&sandbox, "dead", true);
     assert_eq!(entry["jobs"].as_array().map(Vec::len), Some(20));
+    assert!(
+        entry["message"]
+            .as_str()
+            .is_some_and(|said| said.ends_with("in place of retry, if that was dealt with")),
+        "{entry}"
+    );
     settled(&sandbox, &entry);
+    // A command with ids has them in their order, whichever died first.
+    let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'exit 1'\nmax_attempts = 1\n");
+    sandbox.add("fetch --priority -1");
+    sandbox.add("fetch");
+    sandbox.run("work -j1 --drain -q").exits(1);
+    assert_eq!(shown(&sandbox, "dead", true)["command"], "runner retry 1 2");
 }
 
 #[test]
@@ -307,7 +319,14 @@ fn work_that_has_been_due_for_hours() {
     sql.run("UPDATE jobs SET changed_at = changed_at - 2 * 3600000 WHERE state = 'running'");
     let entry = shown(&sandbox, "overdue", true);
     let said = entry["message"].as_str().expect("text");
-    assert!(said.contains("all 1 slot of its workers are busy; job 1 hog has been running since"), "{said}");
+    assert!(
+        said.starts_with("1 due job of queue default has waited for 3h, and nothing of the queue"),
+        "{said}"
+    );
+    assert!(
+        said.contains("the only slot of its workers is busy; job 1 hog has been running since"),
+        "{said}"
+    );
     assert_eq!(entry["command"], Value::Null);
     sandbox.run("limit default --max-running 1").ok();
     let entry = shown(&sandbox, "overdue", true);

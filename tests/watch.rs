@@ -69,6 +69,21 @@ fn every_list_and_job_can_be_watched() {
 }
 
 #[test]
+fn a_line_that_is_too_long_ends_in_dots() {
+    let sandbox = Sandbox::empty();
+    sandbox
+        .call("enqueue --batch -")
+        .stdin("{\"command\": [\"false\"], \"name\": \"fetch\"}\n".repeat(20))
+        .run()
+        .ok();
+    sandbox.drain();
+    let mut session = Session::start(call(&sandbox, ""), 60);
+    session.until_shown("runner retry 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 …");
+    session.press("q");
+    session.exits(0);
+}
+
+#[test]
 fn the_screen_is_cut_to_its_height_and_says_how_much_more_there_is() {
     let sandbox = many_kinds();
     let whole = sandbox.run("inspect 1").ok().stdout.lines().count();

@@ -170,8 +170,9 @@ impl Look<'_> {
             return Ok(Some(found));
         } else if self.now.since(oldest) > OVERDUE && !self.has_started_lately(name)? {
             let waited = human_duration(self.now.since(oldest));
+            let oldest = if queue.counts.ready == 1 { " has" } else { ": the oldest has" };
             let message = format!(
-                "{work}: the oldest has waited for {waited}, and nothing of it started for an hour: {}",
+                "{work}{oldest} waited for {waited}, and nothing of the queue has started for an hour: {}",
                 self.what_keeps(queue)?
             );
             entry(AttentionKind::Overdue, true, message, None)
@@ -274,7 +275,10 @@ impl Look<'_> {
                 let ids: Vec<i64> = takers.iter().map(|worker| worker.row.id).collect();
                 let ids = serde_json::json!(ids).to_string();
                 let running = longest("worker_id IN (SELECT value FROM json_each(?1))", &ids)?;
-                format!("all {} of its workers are busy{running}", counted(slots, "slot"))
+                match slots {
+                    1 => format!("the only slot of its workers is busy{running}"),
+                    slots => format!("all {slots} slots of its workers are busy{running}"),
+                }
             }
             Some(BlockReason::Paused) | None => {
                 "its workers do not take it; runner inspect workers shows them".to_owned()

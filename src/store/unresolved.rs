@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Row, params};
 
+use super::attention::MAX_NAMED;
 use super::dead_letters::last_words;
 use super::error::Result;
 use super::filter::Filter;
@@ -308,9 +309,11 @@ fn selection((name, label): &Name, is_alone: bool) -> String {
     format!("--name {name} --label {label}")
 }
 
-/// The ids as a command takes them, the oldest first.
+/// The ids as a command takes them, in their order.
 fn joined(ids: &[i64]) -> String {
-    ids.iter().rev().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
 fn superseded((name, which): (&Name, &str), letters: &Letters, now: Timestamp) -> Attention {
@@ -350,7 +353,10 @@ fn dead(
     // `retry --dead` would take the ones that were made good, too.
     let (command, other) = match retry_obstacle(tx, &ids)? {
         None if letters.are_all_named() || group.superseded.jobs == 0 => {
-            (format!("runner retry {which}"), format!("{resolve} if that was dealt with"))
+            // A sentence with many ids is hard to read, and the command below it has them, too.
+            let instead =
+                if ids.len() > MAX_NAMED { "runner resolve in place of retry," } else { resolve.as_str() };
+            (format!("runner retry {which}"), format!("{instead} if that was dealt with"))
         }
         None | Some(RetryObstacle::SharedKey) => {
             (resolve, format!("runner retry {newest} runs the newest again"))

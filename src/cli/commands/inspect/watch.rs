@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use console::truncate_str;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
@@ -85,7 +86,7 @@ fn draw_frame(
     Ok(())
 }
 
-/// Cuts the lines to the height of the screen. If some are cut, the last line says how many.
+/// Cuts the lines to the height and the width of the screen. If some are left out, the last line says how many.
 fn cut(out: &mut Output, mut lines: Vec<String>) -> Result<Vec<String>> {
     let more = lines.len().saturating_sub(out.height());
     if more > 0 {
@@ -93,7 +94,9 @@ fn cut(out: &mut Output, mut lines: Vec<String>) -> Result<Vec<String>> {
         let words = out.paint(Style::Faint, &format!("… {} more lines", more + 1));
         lines.extend(out.lines_of(|out| out.line(words))?);
     }
-    Ok(lines)
+    // Otherwise the terminal would move the last character of a longer line into its last column.
+    let end = if out.ascii_only() { "..." } else { "…" };
+    Ok(lines.iter().map(|line| truncate_str(line, out.width(), end).into_owned()).collect())
 }
 
 /// Starts threads that end the program at `q` or a signal, even while the database does not answer, and that hurry the

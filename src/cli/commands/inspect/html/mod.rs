@@ -157,7 +157,7 @@ fn schedules(page: &Page) -> Markup {
                         td data-head="last" {
                             @if let Some((at, id)) = row.last { (when(at, page.now)) ", job " (id) }
                             @if let Some(state) = state { " " span.bad[*state == "dead"] { (state) } }
-                            @if row.skipped > 0 { ", " (row.skipped) " skipped" }
+                            @if row.skipped > 0 { @if row.last.is_some() { ", " } (row.skipped) " skipped" }
                         }
                         td data-head="next" {
                             @if row.paused { "paused" } @else if let Some(at) = row.next_at { (when(at, page.now)) } @else { (next_firing_text(row, page.now)) }
