@@ -26,6 +26,7 @@ pub(super) struct History {
     log: Vec<String>,
     pub rng: SmallRng,
     pub now: Timestamp,
+    pub boot_id: String,
     pub place: Place,
     /// Two connections, with what each remembers of definitions; either may do the next step.
     pub stores: Vec<(Store, DefinitionCache)>,
@@ -54,6 +55,7 @@ impl History {
             seed,
             log: Vec::new(),
             now: Timestamp(1_800_000_000_000),
+            boot_id: "boot".to_owned(),
             stores,
             place,
             plain: Plain::default(),
@@ -107,7 +109,8 @@ impl History {
             88..91 => ("clock", Self::set_clock),
             91 => ("limit", Self::limit),
             92..94 => ("clock step", Self::rebase_after_clock_step),
-            94..99 => ("one", Self::look_at_one),
+            94..98 => ("one", Self::look_at_one),
+            98 => ("boot", Self::boot),
             _ => ("reopen", Self::reopen),
         };
         self.kinds.insert(kind);

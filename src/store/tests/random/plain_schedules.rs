@@ -1,4 +1,4 @@
-//! The plain model of schedules: each steps from time to time.
+//! The plain model of schedules: each steps from time to time, or looks at the boot of the machine.
 
 use std::sync::Arc;
 
@@ -15,13 +15,14 @@ use crate::text::{Millis, Timestamp};
 #[derive(Clone)]
 pub(super) struct PlainSchedule {
     pub row: StoredSchedule,
-    every: Millis,
+    /// None if it fires at boot.
+    every: Option<Millis>,
 }
 
-/// A schedule of a job file that comes every so many milliseconds.
-pub(super) fn every_millis(chain: Chain, every: u64, missed: Missed) -> DeclaredSchedule {
+/// A schedule of a job file that comes every so many milliseconds, or at boot.
+pub(super) fn scheduled(chain: Chain, every: Option<u64>, missed: Missed) -> DeclaredSchedule {
     let text = ScheduleText {
-        schedule: format!("every {every}ms"),
+        schedule: every.map_or_else(|| "@reboot".to_owned(), |every| format!("every {every}ms")),
         timezone: Some("UTC".to_owned()),
         missed,
         fresh_within: None,
@@ -38,7 +39,7 @@ impl Plain {
     }
 
     fn apply_schedules(&mut self, declared: Declarations, now: Timestamp) -> Result<Vec<Applied>> {
-        let Declarations { file, schedules: wanted, take_over, .. } = declared;
+        let Declarations { file, schedules: wanted, boot_id, take_over, .. } = declared;
         let name = |schedule: &DeclaredSchedule| schedule.name().to_owned();
         for schedule in wanted {
             let owner = self.schedules.get(&name(schedule)).map(|other| other.row.file.clone());
@@ -48,8 +49,8 @@ impl Plain {
         }
         let mut applied = Vec::new();
         for schedule in wanted {
-            let span = schedule.text.schedule.trim_start_matches("every ");
-            let every = Millis::parse(span).unwrap();
+            let every =
+                schedule.text.schedule.strip_prefix("every ").map(|span| Millis::parse(span).unwrap());
             let old = self.schedules.get(&name(schedule)).cloned();
             let mut row = old.as_ref().map_or_else(
                 || StoredSchedule {
@@ -80,7 +81,9 @@ impl Plain {
                 Some(_) => Change::Changed,
             };
             if old.as_ref().is_none_or(|old| old.every != every) {
-                row.next_at = Some(row.last.map_or(now, |(at, _)| at.max(now)).plus(every));
+                let begins = row.last.map_or(now, |(at, _)| at.max(now));
+                row.next_at = every.map(|every| begins.plus(every));
+                row.boot_id = every.is_none().then(|| boot_id.to_owned());
             }
             let taken_from = Some(row.file).filter(|owner| owner != file);
             (row.chain, row.text) = (schedule.chain.clone(), schedule.text.clone());
@@ -88,7 +91,7 @@ impl Plain {
             if change != Change::Unchanged {
                 row.applied_at = now;
             }
-            let kind = AppliedKind::Schedule { next_at: row.next_at, boot_id: None };
+            let kind = AppliedKind::Schedule { next_at: row.next_at, boot_id: row.boot_id.clone() };
             applied.push(Applied { name: name(schedule), change, kind, taken_from });
             self.schedules.insert(name(schedule), PlainSchedule { row, every });
         }
@@ -106,30 +109,38 @@ impl Plain {
         Ok(applied)
     }
 
-    pub fn pause_schedule(&mut self, name: &str, paused: bool, now: Timestamp) -> Option<bool> {
+    pub fn pause_schedule(
+        &mut self,
+        name: &str,
+        paused: bool,
+        boot_id: &str,
+        now: Timestamp,
+    ) -> Option<bool> {
         let PlainSchedule { row, every } = self.schedules.get_mut(name)?;
         if row.paused == paused {
             return Some(false);
         }
         row.paused = paused;
-        while row.next_at.unwrap() <= now {
-            row.next_at = Some(row.next_at.unwrap().plus(*every));
+        row.boot_id = row.boot_id.take().map(|_| boot_id.to_owned());
+        while let Some(next) = row.next_at.filter(|next| *next <= now) {
+            row.next_at = every.map(|every| next.plus(every));
         }
         Some(true)
     }
 
     pub fn fire_due(&mut self, now: Timestamp) -> Vec<Event> {
-        let due =
-            |schedule: &&mut PlainSchedule| !schedule.row.paused && schedule.row.next_at.unwrap() <= now;
-        let mut due: Vec<PlainSchedule> =
-            self.schedules.values_mut().filter(due).map(|it| it.clone()).collect();
+        let due = |schedule: &&PlainSchedule| {
+            !schedule.row.paused && schedule.row.next_at.is_some_and(|next| next <= now)
+        };
+        let mut due: Vec<PlainSchedule> = self.schedules.values().filter(due).cloned().collect();
         due.sort_by_key(|schedule| (schedule.row.next_at, schedule.row.name().to_owned()));
         let mut events = Vec::new();
-        for PlainSchedule { mut row, every } in due {
+        for mut schedule in due {
+            let PlainSchedule { row, every } = &mut schedule;
             let mut times = Vec::new();
-            while row.next_at.unwrap() <= now {
-                times.push(row.next_at.unwrap());
-                row.next_at = Some(row.next_at.unwrap().plus(every));
+            while let Some(next) = row.next_at.filter(|next| *next <= now) {
+                times.push(next);
+                row.next_at = every.map(|every| next.plus(every));
             }
             let kept = match row.text.missed {
                 Missed::Once => 1,
@@ -137,32 +148,51 @@ impl Plain {
                 Missed::Skip => usize::from(times.last().is_some_and(|latest| latest.0 >= now.0 - 60_000)),
             };
             for at in times.split_off(times.len().saturating_sub(kept)) {
-                let scheduled = Some(Firing { at, offset: 0 });
-                let job = |link: &Link, is_dependency| NewJob {
-                    scheduled,
-                    dependencies: link
-                        .dependencies()
-                        .map(|(index, kind)| (Dependency::InCall(index), kind))
-                        .collect(),
-                    is_dependency,
-                    ..NewJob::new(Arc::new(link.definition.clone()))
-                };
-                let mut jobs: Vec<_> = row.chain.dependencies.iter().map(|link| job(link, true)).collect();
-                jobs.push(job(&row.chain.root, false));
-                let enqueued = *self.enqueue(&jobs, now).unwrap().last().unwrap();
-                let (job_id, name) = (enqueued.id, row.name().to_owned());
-                if enqueued.created {
-                    row.last = Some((at, job_id));
-                    row.skipped_in_row = 0;
-                    events.push(Event::ScheduleFired { job_id, name, scheduled_for: at });
-                } else {
-                    row.skipped += 1;
-                    row.skipped_in_row += 1;
-                    events.push(Event::ScheduleSkipped { job_id: (), name, scheduled_for: at });
-                }
+                events.push(self.fire(row, at, now));
             }
-            self.schedules.insert(row.name().to_owned(), PlainSchedule { row, every });
+            self.schedules.insert(row.name().to_owned(), schedule);
         }
         events
+    }
+
+    pub fn fire_at_boot(&mut self, boot_id: &str, now: Timestamp) -> Vec<Event> {
+        let is_new = |schedule: &&PlainSchedule| {
+            !schedule.row.paused && schedule.row.boot_id.as_ref().is_some_and(|seen| seen != boot_id)
+        };
+        let waiting: Vec<PlainSchedule> = self.schedules.values().filter(is_new).cloned().collect();
+        let mut events = Vec::new();
+        for mut schedule in waiting {
+            schedule.row.boot_id = Some(boot_id.to_owned());
+            events.push(self.fire(&mut schedule.row, now, now));
+            self.schedules.insert(schedule.row.name().to_owned(), schedule);
+        }
+        events
+    }
+
+    /// Enqueues the jobs of a schedule for one time.
+    fn fire(&mut self, row: &mut StoredSchedule, at: Timestamp, now: Timestamp) -> Event {
+        let scheduled = Some(Firing { at, offset: 0 });
+        let job = |link: &Link, is_dependency| NewJob {
+            scheduled,
+            dependencies: link
+                .dependencies()
+                .map(|(index, kind)| (Dependency::InCall(index), kind))
+                .collect(),
+            is_dependency,
+            ..NewJob::new(Arc::new(link.definition.clone()))
+        };
+        let mut jobs: Vec<_> = row.chain.dependencies.iter().map(|link| job(link, true)).collect();
+        jobs.push(job(&row.chain.root, false));
+        let enqueued = *self.enqueue(&jobs, now).unwrap().last().unwrap();
+        let (job_id, name) = (enqueued.id, row.name().to_owned());
+        if enqueued.created {
+            row.last = Some((at, job_id));
+            row.skipped_in_row = 0;
+            Event::ScheduleFired { job_id, name, scheduled_for: at }
+        } else {
+            row.skipped += 1;
+            row.skipped_in_row += 1;
+            Event::ScheduleSkipped { job_id: (), name, scheduled_for: at }
+        }
     }
 }

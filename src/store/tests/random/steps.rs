@@ -7,7 +7,7 @@ use rand::RngExt;
 use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 
 use super::history::History;
-use super::plain_schedules::every_millis;
+use super::plain_schedules::scheduled;
 use super::{draw, whole};
 use crate::model::{Chain, DeadReason, Event, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{
@@ -162,7 +162,7 @@ impl History {
         let (file, names) = *[("/one", ["s1", "s2"]), ("/two", ["s2", "s3"])].choose(&mut self.rng).unwrap();
         let mut wanted = Vec::new();
         for name in names {
-            let paces = [1_000, 7_000, 40_000, 3_600_000];
+            let paces = [Some(1_000), Some(7_000), Some(40_000), Some(3_600_000), None];
             let (every, definition) =
                 (*paces.choose(&mut self.rng).unwrap(), self.definitions.choose(&mut self.rng).unwrap());
             let unique_key = self.rng.random_bool(0.5).then(|| name.to_owned());
@@ -176,7 +176,7 @@ impl History {
                     .collect();
                 let (after, after_any) = (0..dependencies.len()).partition(|_| self.rng.random_bool(0.6));
                 let root = Link { definition, after, after_any };
-                wanted.push(every_millis(Chain { dependencies, root }, every, missed));
+                wanted.push(scheduled(Chain { dependencies, root }, every, missed));
             }
         }
         let number = self.rng.random_range(0..=2);
@@ -185,7 +185,8 @@ impl History {
             names.into_iter().map(|name| ((*name).to_owned(), draw::limits(&mut self.rng))).collect();
         let all = ["/one", "/two"].map(str::to_owned);
         let take_over = if self.rng.random_bool(0.2) { &all[..] } else { &[] };
-        let declared = Declarations { file, schedules: &wanted, boot_id: "boot", queues: &queues, take_over };
+        let boot_id = &self.boot_id.clone();
+        let declared = Declarations { file, schedules: &wanted, boot_id, queues: &queues, take_over };
         self.log(format!("apply {declared:?}"));
         let preview = self.store().0.at(now).rehearse(|store| store.apply(declared)).unwrap();
         let answer = self.store().0.at(now).apply(declared);
@@ -197,8 +198,22 @@ impl History {
         let (now, paused) = (self.now, self.rng.random_bool(0.5));
         let name = *["s1", "s2", "s3"].choose(&mut self.rng).unwrap();
         self.log(format!("schedule {name} paused: {paused}"));
-        let answer = self.store().0.at(now).pause_schedule(name, paused, "boot").unwrap();
-        let expected = self.plain.pause_schedule(name, paused, now);
+        let boot_id = self.boot_id.clone();
+        let answer = self.store().0.at(now).pause_schedule(name, paused, &boot_id).unwrap();
+        let expected = self.plain.pause_schedule(name, paused, &boot_id, now);
+        self.agree(&answer, &expected);
+    }
+
+    /// A worker starts, perhaps after the machine has booted.
+    pub fn boot(&mut self) {
+        let now = self.now;
+        if self.rng.random_bool(0.7) {
+            self.boot_id.push('+');
+        }
+        let boot_id = self.boot_id.clone();
+        self.log(format!("a worker starts in boot {boot_id}"));
+        let answer = self.store().0.at(now).fire_at_boot(&boot_id).unwrap();
+        let expected = self.plain.fire_at_boot(&boot_id, now);
         self.agree(&answer, &expected);
     }
 
