@@ -244,7 +244,7 @@ impl Store {
     /// schedule then, writes this boot. An unknown boot, the empty id, fires nothing.
     pub fn fire_at_boot(&mut self, boot_id: &str) -> Result<Vec<Event>> {
         let sql = format!(
-            "{SELECT} WHERE NOT paused AND boot_id <> ?1 AND ?1 <> '' AND needs_version <= ?2 ORDER BY name"
+            "{SELECT} WHERE NOT paused AND next_at IS NULL AND boot_id <> ?1 AND ?1 <> '' AND needs_version <= ?2 ORDER BY name"
         );
         let waiting = |tx: &Tx| all(tx, &sql, params![boot_id, version::known().version()], read);
         if self.read(waiting)?.is_empty() {
