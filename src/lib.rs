@@ -56,6 +56,7 @@
 //! | a verb | `cli/args.rs`, `cli/help.rs`, `cli/commands/` |
 //! | a message or an exit status | `cli/error.rs` |
 //! | which job is claimed next | `store/claim.rs` |
+//! | how a crontab is taken over | `jobfile/crontab/`; where it is read, `cli/commands/init.rs` |
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/limits.rs` |
 //! | what a job waits for | `store/dependencies.rs`; how an alert is enqueued, `store/expire.rs` |
 //! | when a schedule fires | `model/schedule.rs`; what follows, `store/schedules.rs` |

@@ -14,6 +14,7 @@ mod cancel;
 mod chains;
 mod completions;
 mod copy;
+mod crontab;
 mod database_file;
 mod disk_full;
 mod docs;

@@ -53,9 +53,9 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Write a small commented jobs.toml in this folder, never over an existing one
-    #[command(after_help = "Examples:\n  runner init\n  runner init && runner check")]
-    Init,
+    /// Write a small commented jobs.toml in this folder, or one with the jobs of a crontab; never over an existing one
+    #[command(after_help = help::INIT)]
+    Init(Init),
     /// Put jobs on disk, all or none, and print their ids
     #[command(after_help = help::ENQUEUE, override_usage = help::ENQUEUE_USAGE)]
     Enqueue(Box<Enqueue>),
@@ -119,6 +119,17 @@ pub enum Verb {
     /// Print the JSON Schema of the job file
     #[command(after_help = help::SCHEMA)]
     Schema,
+}
+
+#[derive(Debug, Default, Args)]
+pub struct Init {
+    /// Take over a crontab: without a value that of crontab -l, else a file or - (standard input)
+    #[arg(long, value_name = "FILE")]
+    #[expect(clippy::option_option, reason = "the option may stand without a value")]
+    pub from_crontab: Option<Option<PathBuf>>,
+    /// The crontab names a user in each line, as /etc/crontab and /etc/cron.d/* do, which are known by their paths
+    #[arg(long, requires = "from_crontab")]
+    pub system: bool,
 }
 
 #[derive(Debug, Default, Args)]

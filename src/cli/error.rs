@@ -3,6 +3,7 @@
 use std::io;
 use std::process::{ExitCode, Termination};
 
+use super::accounts;
 use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::store::{StoreError, Untrusted};
 use crate::text::shell_word;
@@ -199,17 +200,10 @@ fn advice(untrusted: &Untrusted) -> String {
 
 /// The start of a command line by which root runs a program as this user.
 fn become_user(uid: u32, gid: u32) -> String {
-    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let name = users.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)?.parse() == Ok(uid)).then_some(name)
-    });
-    let has_runuser = ["/usr/sbin/runuser", "/sbin/runuser", "/usr/bin/runuser"]
-        .iter()
-        .any(|program| std::path::Path::new(program).exists());
+    let name = accounts::listed().find(|listed| listed.id == uid).map(|listed| listed.account.name);
+    let has_runuser = accounts::runuser().is_some();
     match name {
-        Some(name) if has_runuser => format!("runuser -u {} --", shell_word(name)),
+        Some(name) if has_runuser => format!("runuser -u {} --", shell_word(&name)),
         _ => format!("setpriv --reuid={uid} --regid={gid} --clear-groups --"),
     }
 }

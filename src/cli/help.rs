@@ -73,6 +73,15 @@ const VERB: &str = "\
 
 Also --db --file --json -q --color --utc: see runner --help";
 
+pub const INIT: &str = "\
+Examples:
+  runner init && runner check
+  runner init --from-crontab         what crontab -l prints
+  runner init --from-crontab /etc/cron.d/php --file php.toml
+  crontab -l | grep -v x | runner init --from-crontab -
+
+The crontab stays as it is; what to do next is printed.";
+
 pub const WORK: &str = "\
 Examples:
   runner work                    until SIGTERM or Ctrl-C

@@ -2,6 +2,7 @@
 //! declare what can be typed, and `commands` has a file for each verb. Only `error` turns errors into messages and exit
 //! statuses.
 
+mod accounts;
 mod args;
 mod batch;
 mod commands;

@@ -5,11 +5,14 @@
 //! `codes` for the keys that name error codes. Then `checks` looks for values that contradict each other. All of them
 //! take typed values from `read`, ask `keys` about unknown keys, and record mistakes in `diagnostics`.
 //!
+//! `crontab` is apart from these: it writes the jobs of a crontab as a job file.
+//!
 //! A new key of a job needs a line in `keys`, an arm in `job`, a field of [`crate::model::JobDefinition`], and its
 //! place in `jobs.schema.json` and `jobs.example.toml`.
 
 mod checks;
 mod codes;
+mod crontab;
 mod diagnostics;
 mod file;
 mod job;
@@ -20,6 +23,7 @@ mod retry;
 #[cfg(test)]
 mod tests;
 
+pub use self::crontab::{Account, LeftLine, Surroundings, TakenOver, take_over};
 pub use self::diagnostics::{InvalidFile, JobFileError, PlacedMistake};
 pub use self::file::JobFile;
 pub use self::job::Declared;

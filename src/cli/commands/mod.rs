@@ -8,6 +8,7 @@ pub mod completions;
 mod doctor;
 mod enqueue;
 mod explain;
+mod init;
 mod inspect;
 mod logs;
 mod queues;
@@ -26,7 +27,7 @@ use super::output::Output;
 pub fn run(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
     let global = &cli.global;
     match &cli.verb {
-        Verb::Init => texts::init(global, out),
+        Verb::Init(args) => init::run(global, args, out),
         Verb::Enqueue(args) => enqueue::run(global, args, out),
         Verb::Work(args) => work::run(global, args),
         Verb::Inspect(args) => inspect::run(global, args, out),

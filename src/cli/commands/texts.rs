@@ -1,55 +1,14 @@
-//! `runner init`, `runner schema` and `runner man`: they write or print texts that are built into the program.
+//! `runner schema` and `runner man`: they print texts that are built into the program.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
-
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::cli::args::Global;
-use crate::cli::definition::quoted;
-use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::args;
+use crate::cli::error::ExitStatus;
 use crate::cli::output::Output;
-use crate::cli::{args, locate};
-use crate::jobfile::{FILE_NAME, SCHEMA, STARTER};
-use crate::model::Bytes;
-
-/// The schema file that the first line of the starter refers to.
-const SCHEMA_NAME: &str = "jobs.schema.json";
-
-/// Writes a small job file, never over an existing one.
-pub fn init(global: &Global, out: &mut Output) -> Result<ExitStatus> {
-    let path = match &global.file {
-        Some(path) => path.clone(),
-        None => locate::current_dir()?.join(FILE_NAME),
-    };
-    let shown = locate::display(&path);
-    // Others may not write to it, whatever the umask says: its commands run as the caller.
-    let mut file = match File::options().create_new(true).write(true).mode(0o644).open(&path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            bail!(
-                CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is"))
-                    .hint("runner check looks at it; --file PATH writes another one")
-            )
-        }
-        created => created.with_context(|| format!("could not create {shown}"))?,
-    };
-    let written = file.write_all(STARTER.as_bytes()).and_then(|()| file.sync_all());
-    if written.is_err() {
-        let _ = fs::remove_file(&path); // an empty file would make the next `init` fail
-    }
-    written.with_context(|| format!("could not write {shown}"))?;
-    if !out.quiet {
-        out.line(format!("wrote {shown}"))?;
-        out.line("next: runner check, then runner enqueue --all, then runner work --drain")?;
-        let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
-        out.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
-    }
-    Ok(ExitStatus::SUCCESS)
-}
+use crate::jobfile::SCHEMA;
 
 /// Prints the JSON Schema of the job file.
 pub fn schema(out: &mut Output) -> Result<ExitStatus> {

@@ -1,0 +1,58 @@
+//! The users of the machine.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::process::geteuid;
+
+use crate::jobfile::Account;
+
+/// A line of the list of users.
+pub struct Listed {
+    pub id: u32,
+    pub account: Account,
+}
+
+/// The users in `/etc/passwd`; none if it cannot be read.
+pub fn listed() -> impl Iterator<Item = Listed> {
+    let text = fs::read("/etc/passwd").unwrap_or_default();
+    let users: Vec<_> = String::from_utf8_lossy(&text).lines().filter_map(line).collect();
+    users.into_iter()
+}
+
+fn line(text: &str) -> Option<Listed> {
+    let fields: Vec<&str> = text.split(':').collect();
+    let [name, _, id, _, _, home, ..] = &fields[..] else { return None };
+    Some(Listed {
+        id: id.parse().ok()?,
+        account: Account { name: (*name).to_owned(), home: (*home).to_owned() },
+    })
+}
+
+/// The user of this name, or with this id if it is a number. `getent` knows those of a directory service, too.
+pub fn find(key: &str) -> Option<Account> {
+    let is_meant = |it: &Listed| it.account.name == key || key.parse() == Ok(it.id);
+    let known = listed().find(is_meant).or_else(|| {
+        let getent = Command::new("getent").args(["passwd", "--", key]).stdin(Stdio::null()).output().ok()?;
+        String::from_utf8_lossy(&getent.stdout).lines().find_map(line)
+    });
+    known.map(|it| it.account)
+}
+
+/// The caller. Where no list has it, as in some containers, the environment tells its name and home.
+pub fn caller() -> Account {
+    let id = geteuid().as_raw();
+    find(&id.to_string()).unwrap_or_else(|| Account {
+        name: env::var("LOGNAME").unwrap_or_else(|_| id.to_string()),
+        home: env::var("HOME").unwrap_or_else(|_| "/".to_owned()),
+    })
+}
+
+/// The path of `runuser`, which is mostly not in the `PATH` of jobs.
+pub fn runuser() -> Option<&'static str> {
+    ["/usr/sbin/runuser", "/sbin/runuser", "/usr/bin/runuser"]
+        .into_iter()
+        .find(|path| Path::new(path).exists())
+}

@@ -1,0 +1,264 @@
+//! `runner init`: writes a small job file, or one with the jobs of a crontab.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{self, Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{Access, access};
+
+use crate::cli::args::{Global, Init};
+use crate::cli::definition::quoted;
+use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::output::{Output, Written, warn};
+use crate::cli::{accounts, locate};
+use crate::jobfile::{FILE_NAME, STARTER, Surroundings, TakenOver, take_over};
+use crate::model::Bytes;
+use crate::text::{counted, shell_word};
+
+/// The schema file that the first line of the starter refers to.
+const SCHEMA_NAME: &str = "jobs.schema.json";
+
+/// Where cron keeps the crontabs of users, under their names.
+const SPOOLS: [&str; 2] = ["/var/spool/cron/crontabs", "/var/spool/cron"];
+
+/// Writes a job file, never over an existing one.
+pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus> {
+    let path = match &global.file {
+        Some(path) => path.clone(),
+        None => locate::current_dir()?.join(FILE_NAME),
+    };
+    let shown = locate::display(&path);
+    let Some(file) = &args.from_crontab else {
+        create(&path, STARTER)?;
+        if !out.quiet {
+            out.line(format!("wrote {shown}"))?;
+            out.line("next: runner check, then runner enqueue --all, then runner work --drain")?;
+            let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
+            out.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
+        }
+        return Ok(ExitStatus::SUCCESS);
+    };
+    let source = Source::of(file.as_deref(), args.system)?;
+    let taken = take_over(
+        &source.read()?,
+        &Surroundings {
+            source: &source.words(),
+            has_users: args.system || source.is_system(),
+            caller: accounts::caller(),
+            find_account: &accounts::find,
+            runuser: accounts::runuser().unwrap_or("/usr/sbin/runuser"),
+            is_there: &is_there,
+        },
+    );
+    create(&path, &taken.text)?;
+    if !out.quiet {
+        let jobs = counted(taken.jobs.len(), "job");
+        out.line(format!("wrote {shown}: {jobs} of {}", source.words()))?;
+        out.flush()?;
+        warn_of(&taken, &source);
+        warn_of_applied(global, &path, &taken);
+        tell_next(out, &taken, &source, &path)?;
+    }
+    Ok(ExitStatus::SUCCESS)
+}
+
+fn create(path: &Path, text: &str) -> Result<()> {
+    let shown = locate::display(path);
+    // Others may not write to it, whatever the umask says: its commands run as the caller.
+    let mut file = match File::options().create_new(true).write(true).mode(0o644).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            bail!(
+                CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is"))
+                    .hint("runner check looks at it; --file PATH writes another one")
+            )
+        }
+        created => created.with_context(|| format!("could not create {shown}"))?,
+    };
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(path); // an empty file would make the next `init` fail
+    }
+    written.with_context(|| format!("could not write {shown}"))
+}
+
+/// Where the lines of a crontab come from.
+enum Source {
+    /// `crontab -l`
+    Own,
+    Stdin,
+    /// Absolute.
+    File(PathBuf),
+}
+
+impl Source {
+    fn of(file: Option<&Path>, is_system: bool) -> Result<Self> {
+        Ok(match file {
+            None if is_system => Self::File("/etc/crontab".into()),
+            None => Self::Own,
+            Some(file) if file == Path::new("-") => Self::Stdin,
+            Some(file) => Self::File(
+                path::absolute(file).with_context(|| format!("no path: {}", locate::display(file)))?,
+            ),
+        })
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Own => "crontab -l".to_owned(),
+            Self::Stdin => "standard input".to_owned(),
+            Self::File(path) => locate::display(path),
+        }
+    }
+
+    /// Is it a file in which cron expects the names of users?
+    fn is_system(&self) -> bool {
+        let Self::File(path) = self else { return false };
+        path == Path::new("/etc/crontab") || path.parent() == Some(Path::new("/etc/cron.d"))
+    }
+
+    fn read(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        match self {
+            Self::Own => return own_crontab(),
+            Self::Stdin => {
+                io::stdin().lock().read_to_end(&mut bytes).context("could not read standard input")?;
+            }
+            Self::File(path) => {
+                bytes = fs::read(path).map_err(|error| {
+                    let status = match error.kind() {
+                        ErrorKind::NotFound => ExitStatus::NOT_FOUND,
+                        ErrorKind::PermissionDenied => ExitStatus::PERMISSION,
+                        _ => ExitStatus::IO,
+                    };
+                    let message = format!("could not read the crontab {}: {error}", self.words());
+                    CliError::new(status, message).hint("name one file, or - for standard input")
+                })?;
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// What `crontab -l` prints.
+fn own_crontab() -> Result<Vec<u8>> {
+    let hint = "runner init --from-crontab FILE reads a file, and - standard input";
+    let listed = Command::new("crontab").arg("-l").stdin(Stdio::null()).output().map_err(|error| {
+        CliError::new(ExitStatus::NOT_FOUND, format!("could not run crontab -l: {error}")).hint(hint)
+    })?;
+    if !listed.status.success() {
+        let said = String::from_utf8_lossy(&listed.stderr);
+        let message = format!("crontab -l failed: {}", said.trim());
+        bail!(CliError::new(ExitStatus::NOT_FOUND, message).hint(hint));
+    }
+    Ok(listed.stdout)
+}
+
+/// Answers a question of `test` about a path.
+fn is_there(question: char, path: &str) -> bool {
+    let path = Path::new(path);
+    match question {
+        'x' => access(path, Access::EXEC_OK).is_ok(),
+        'r' => access(path, Access::READ_OK).is_ok(),
+        'd' => path.is_dir(),
+        'f' => path.is_file(),
+        _ => path.exists(),
+    }
+}
+
+/// Names the lines that were not taken over, and says what looks wrong.
+fn warn_of(taken: &TakenOver, source: &Source) {
+    for line in &taken.left {
+        warn(&format!("line {} is not taken over: {}: {}", line.number, line.why, line.text));
+    }
+    if taken.lacks_mail {
+        warn("this machine has no program mail, so the alerts are commented out: failures are not mailed");
+    }
+    if taken.seems_to_name_users {
+        warn(
+            "each command begins with the name of a user; if this is a system crontab, call it with --system",
+        );
+    }
+    let Source::File(path) = source else { return };
+    let owner = path.file_name().filter(|_| SPOOLS.map(Path::new).map(Some).contains(&path.parent()));
+    let (owner, caller) = (owner.and_then(|name| name.to_str()), accounts::caller().name);
+    if let Some(owner) = owner.filter(|owner| *owner != caller) {
+        warn(&format!(
+            "this is the crontab of {owner}, but a worker of {caller} would run the jobs as {caller}"
+        ));
+    }
+}
+
+/// Names the jobs that another file has applied, because `apply` refuses their names.
+fn warn_of_applied(global: &Global, path: &Path, taken: &TakenOver) {
+    let store = locate::open_if_there(global).ok().flatten();
+    let applied = store.and_then(|store| store.schedules().ok()).unwrap_or_default();
+    let own = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    for row in applied.iter().filter(|row| Path::new(&row.file) != own) {
+        if taken.jobs.iter().any(|(_, name)| name == row.name()) {
+            warn(&format!(
+                "{} has applied a schedule of the name {}, so runner apply will refuse this one: rename it, or leave it out",
+                row.file,
+                row.name()
+            ));
+        }
+    }
+}
+
+/// Says what to do next.
+fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, path: &Path) -> Written {
+    let named = if path.file_name() == Some(FILE_NAME.as_ref()) {
+        String::new()
+    } else {
+        format!(" --file {}", shell_word(&locate::display(path)))
+    };
+    out.prose(
+        "next: ",
+        &format!("runner check{named}, then runner apply{named}; a worker must run: runner work"),
+    )?;
+    if taken.jobs.is_empty() {
+        return Ok(());
+    }
+    let edit = commenting_out(taken);
+    let (words, command) = match source {
+        Source::File(path) if source.is_system() => {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let (path, copy) =
+                (shell_word(&locate::display(path)), shell_word(&format!("{name}.before-runner")));
+            (SAVES, format!("cp -p {path} ~/{copy} && sed -i '{edit}' {path}"))
+        }
+        Source::Own => {
+            let copy = "~/crontab.before-runner";
+            (SAVES, format!("crontab -l > {copy} && sed '{edit}' {copy} | crontab -"))
+        }
+        _ => ("Comment them out where cron reads them:", "crontab -e".to_owned()),
+    };
+    out.prose(
+        "",
+        &format!("cron goes on: until they are out of the crontab, both would run these jobs. {words}"),
+    )?;
+    out.line(format!("  {command}"))
+}
+
+/// What the command that follows does.
+const SAVES: &str = "This saves the crontab, and comments them out:";
+
+/// What `sed` does to comment out the lines that were taken over. Where some were not, these and the variables stay.
+fn commenting_out(taken: &TakenOver) -> String {
+    if taken.left.is_empty() {
+        return "s/^[^#]/#&/".to_owned();
+    }
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for (number, _) in &taken.jobs {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => ranges.push((*number, *number)),
+        }
+    }
+    let one = |(first, last): &(usize, usize)| {
+        if first == last { format!("{first}s/^/#/") } else { format!("{first},{last}s/^/#/") }
+    };
+    ranges.iter().map(one).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,310 @@
+//! Writes the lines of a crontab as a job file: each job runs what cron ran, when cron ran it.
+//!
+//! `parse` reads the lines as Debian's cron does, and `shell` the command lines, from which `names` takes names and
+//! suggestions. This file gives each job its variables, its user and its folder; `write` makes the text. The rules ask the
+//! machine nothing: what they need to know of it is in [`Surroundings`].
+
+mod names;
+mod parse;
+mod shell;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::parse::{Entry, Line};
+use crate::text::{cut_end, safe_line};
+
+/// The longest description in characters; the comment that it is from is then kept whole.
+const MAX_DESCRIPTION: usize = 120;
+
+/// What cron takes where the crontab does not set them.
+const DEFAULT_SHELL: &str = "/bin/sh";
+const DEFAULT_PATH: &str = "/usr/bin:/bin";
+
+/// A user of the machine.
+#[derive(Clone, Debug)]
+pub struct Account {
+    pub name: String,
+    /// The home directory in the list of users, which is what cron takes.
+    pub home: String,
+}
+
+/// What a crontab does not say itself.
+pub struct Surroundings<'a> {
+    /// Where the lines are from, in words for the first line of the file.
+    pub source: &'a str,
+    /// Is it a system crontab, in which the command follows the name of a user?
+    pub has_users: bool,
+    /// Who runs the jobs of a crontab that does not name users.
+    pub caller: Account,
+    pub find_account: &'a dyn Fn(&str) -> Option<Account>,
+    /// The path of `runuser`, because jobs have a `PATH` in which it mostly is not.
+    pub runuser: &'a str,
+    /// Answers a question of `test`, such as `x`, about a path.
+    pub is_there: &'a dyn Fn(char, &str) -> bool,
+}
+
+/// A crontab as a job file.
+#[derive(Debug)]
+pub struct TakenOver {
+    pub text: String,
+    /// The number of the line and the name of each job, in order.
+    pub jobs: Vec<(usize, String)>,
+    /// The lines that are only kept as comments.
+    pub left: Vec<LeftLine>,
+    /// Deaths would be mailed, but there is no program `mail`.
+    pub lacks_mail: bool,
+    /// Each command begins with the name of a user, as in a system crontab, but was not read as one.
+    pub seems_to_name_users: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct LeftLine {
+    pub number: usize,
+    /// Safe for a terminal and in a comment.
+    pub text: String,
+    pub why: String,
+}
+
+/// A job as it will be written.
+#[derive(Debug, Default)]
+struct Job {
+    name: String,
+    description: Option<String>,
+    /// Comments on the job, without their signs.
+    notes: Vec<String>,
+    schedule: String,
+    launcher: Vec<String>,
+    /// Another shell than `/bin/sh`.
+    shell: Option<String>,
+    command: String,
+    stdin: Option<String>,
+    cwd: String,
+    env: BTreeMap<String, String>,
+    /// The address for mail about its deaths.
+    mail_to: Option<String>,
+}
+
+/// A part of the job file, in the order of the crontab.
+#[derive(Debug)]
+enum Part {
+    Blank,
+    /// Without its sign.
+    Comment(String),
+    Job(Box<Job>),
+}
+
+/// Reads a crontab, and writes it as a job file that `runner check` accepts.
+pub fn take_over(crontab: &[u8], around: &Surroundings<'_>) -> TakenOver {
+    let mut reader = Reader { around, variables: BTreeMap::new(), parts: Vec::new(), comments: Vec::new() };
+    let (mut numbers, mut left) = (Vec::new(), Vec::new());
+    let crontab = crontab.strip_suffix(b"\n").unwrap_or(crontab);
+    for (index, bytes) in crontab.split(|byte| *byte == b'\n').enumerate() {
+        let number = index + 1;
+        match reader.read(bytes) {
+            Ok(true) => numbers.push(number),
+            Ok(false) => {}
+            Err(why) => {
+                let text = safe_line(&String::from_utf8_lossy(bytes));
+                let why = safe_line(&why);
+                reader.keep_comments();
+                reader.parts.push(Part::Comment(format!(" Line {number} is not taken over: {why}.")));
+                reader.parts.extend([Part::Comment(format!(" {text}")), Part::Blank]);
+                left.push(LeftLine { number, text, why });
+            }
+        }
+    }
+    reader.keep_comments();
+    let mut parts = reader.parts;
+    name_jobs(&mut parts);
+    let named = parts.iter().filter_map(Part::job).map(|job| job.name.clone());
+    let jobs = numbers.into_iter().zip(named).collect();
+    let (text, lacks_mail) = write::file(&parts, around);
+    let begins_with_user = |job: &Job| {
+        let word = job.command.split([' ', '\t']).next().unwrap_or_default();
+        (around.find_account)(word).is_some()
+    };
+    let mut read = parts.iter().filter_map(Part::job).peekable();
+    let seems_to_name_users = !around.has_users && read.peek().is_some() && read.all(begins_with_user);
+    TakenOver { text, jobs, left, lacks_mail, seems_to_name_users }
+}
+
+impl Part {
+    fn job(&self) -> Option<&Job> {
+        match self {
+            Self::Job(job) => Some(job),
+            _ => None,
+        }
+    }
+}
+
+/// Goes through the lines of a crontab.
+struct Reader<'a> {
+    around: &'a Surroundings<'a>,
+    /// As the lines so far have set them.
+    variables: BTreeMap<String, String>,
+    parts: Vec<Part>,
+    /// The comments right above the next line.
+    comments: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// Reads a line; true if it is a job. The error says why it cannot be taken over.
+    fn read(&mut self, bytes: &[u8]) -> Result<bool, String> {
+        match parse::line(bytes, self.around.has_users) {
+            Line::Blank => {
+                self.keep_comments();
+                self.parts.push(Part::Blank);
+            }
+            Line::Comment(text) => self.comments.push(text),
+            Line::Variable { name, .. } if name == "LOGNAME" => {
+                return Err("cron does not let a crontab set LOGNAME".to_owned());
+            }
+            Line::Variable { name, value } => {
+                self.keep_comments();
+                if name == "MAILTO" && !value.is_empty() && !is_address(&value) {
+                    let note = format!(" Cron sends no mail to {value:?}, so there is no alert for it.");
+                    self.parts.push(Part::Comment(note));
+                }
+                self.variables.insert(name, value);
+            }
+            Line::Entry(entry) => {
+                let mut job = self.job(entry)?;
+                job.description = self.take_description();
+                self.keep_comments();
+                self.parts.push(Part::Job(Box::new(job)));
+                return Ok(true);
+            }
+            Line::Refused(why) => return Err(why),
+        }
+        Ok(false)
+    }
+
+    fn keep_comments(&mut self) {
+        self.parts.extend(self.comments.drain(..).map(Part::Comment));
+    }
+
+    /// The prose right above a job, which then is no comment any more, unless it is too long for a description.
+    fn take_description(&mut self) -> Option<String> {
+        let is_prose = |text: &&String| {
+            let words = text.trim_matches(['#', '-', '=', '*', ' ', '\t', '\r']);
+            let is_heading = words.contains("dom mon dow") || words.contains("command to be executed");
+            let is_line = !matches!(parse::line(words.as_bytes(), self.around.has_users), Line::Refused(_));
+            words.contains(char::is_alphabetic) && !words.starts_with(['|', '.']) && !is_heading && !is_line
+        };
+        let lines = self.comments.iter().rev().take_while(is_prose).count();
+        let start = self.comments.len() - lines;
+        let trimmed = self.comments[start..].iter().map(|text| text.trim_matches(['#', ' ', '\t', '\r']));
+        let prose = safe_line(&trimmed.collect::<Vec<_>>().join(" "));
+        if prose.chars().count() <= MAX_DESCRIPTION {
+            self.comments.truncate(start);
+        }
+        Some(cut_end(&prose, MAX_DESCRIPTION)).filter(|text| !text.is_empty())
+    }
+
+    fn job(&self, entry: Entry) -> Result<Job, String> {
+        let around = self.around;
+        let Entry { schedule, user, command, stdin, notes } = entry;
+        if names::starts_worker(&command) {
+            return Err("it starts the worker, and cron has to go on doing so".to_owned());
+        }
+        let account = match &user {
+            Some(user) => {
+                (around.find_account)(user).ok_or_else(|| format!("this machine has no user {user:?}"))?
+            }
+            None => around.caller.clone(),
+        };
+        let mut env = self.variables.clone();
+        let own_home = env.get("HOME").is_some_and(|home| *home != account.home);
+        env.entry("SHELL".to_owned()).or_insert_with(|| DEFAULT_SHELL.to_owned());
+        env.entry("PATH".to_owned()).or_insert_with(|| DEFAULT_PATH.to_owned());
+        let home = env.entry("HOME".to_owned()).or_insert_with(|| account.home.clone()).clone();
+        let shell = env["SHELL"].clone();
+        for (name, path) in [("SHELL", &shell), ("HOME", &home)] {
+            if !path.starts_with('/') {
+                return Err(format!("{name} is {path:?}, which is not an absolute path"));
+            }
+        }
+        let mut job = Job {
+            name: names::name(&command),
+            schedule,
+            shell: Some(shell).filter(|shell| shell != DEFAULT_SHELL),
+            stdin,
+            cwd: home.clone(),
+            mail_to: env.get("MAILTO").filter(|address| is_address(address)).cloned(),
+            notes: notes.into_iter().map(str::to_owned).collect(),
+            ..Job::default()
+        };
+        if user.is_some() {
+            // Otherwise `runuser` sets HOME to that of the user.
+            let keeps = own_home.then_some("-m");
+            let words = [around.runuser].into_iter().chain(keeps).chain(["-u", &account.name, "--"]);
+            job.launcher = words.map(str::to_owned).collect();
+        }
+        env.insert("LOGNAME".to_owned(), account.name);
+        if !(around.is_there)('d', &home) {
+            "/".clone_into(&mut job.cwd);
+            job.notes.push(format!("There is no folder {home}: cron would run this in a folder of its own."));
+        }
+        job.notes.extend(self.notes_on_command(&command));
+        job.env = env;
+        job.command = command;
+        Ok(job)
+    }
+
+    /// Keys that the user may want instead of a part of the line, and whether the line does anything here.
+    fn notes_on_command(&self, command: &str) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some((path, there)) = names::idle_because(command, self.around.is_there) {
+            let why = if there { "is there" } else { "is missing" };
+            notes.push(format!("Does nothing on this machine, because {path} {why}."));
+        }
+        if let Some(zone) = self.variables.get("CRON_TZ") {
+            notes.push(format!(
+                "timezone = {}   # cronie reads CRON_TZ so, Debian's cron does not",
+                write::string(zone)
+            ));
+        }
+        if let Some(minutes) = self.variables.get("RANDOM_DELAY").and_then(|delay| delay.parse::<u16>().ok())
+        {
+            notes.push(format!(
+                "random_delay = \"{minutes}m\"   # cronie reads RANDOM_DELAY so, Debian's cron does not"
+            ));
+        }
+        let suggested = names::suggestions(command).into_iter();
+        notes.extend(
+            suggested
+                .map(|it| format!("{} = {}   # instead of: {}", it.key, write::string(&it.value), it.part)),
+        );
+        notes
+    }
+}
+
+/// Does cron send mail to this address? It refuses what a shell could take for more than that.
+fn is_address(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@!:%-.,_+/ ".contains(c);
+    !text.trim().is_empty() && !text.starts_with('-') && text.chars().all(is_plain)
+}
+
+/// Numbers the names that come more than once: `backup`, `backup-2`.
+fn name_jobs(parts: &mut [Part]) {
+    let mut taken = BTreeSet::new();
+    for part in parts {
+        if let Part::Job(job) = part {
+            job.name = free_name(&job.name, &taken);
+            taken.insert(job.name.clone());
+        }
+    }
+}
+
+fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
+    let mut free = name.to_owned();
+    let mut number = 1;
+    while taken.contains(&free) {
+        number += 1;
+        free = format!("{name}-{number}");
+    }
+    free
+}

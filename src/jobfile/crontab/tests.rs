@@ -1,0 +1,318 @@
+//! Whole crontabs.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::jobfile::{Declared, JobFile};
+
+fn account(name: &str) -> Option<Account> {
+    let home = match name {
+        "me" => "/home/me",
+        "root" => "/root",
+        "www-data" => "/var/www",
+        _ => return None,
+    };
+    Some(Account { name: name.to_owned(), home: home.to_owned() })
+}
+
+/// A machine with `mail`, anacron and systemd, on which `/var/www` is missing.
+fn is_there(question: char, path: &str) -> bool {
+    match question {
+        'x' => ["/usr/bin/mail", "/usr/sbin/anacron", "/usr/bin/certbot"].contains(&path),
+        _ => path != "/var/www",
+    }
+}
+
+fn taken(crontab: impl AsRef<[u8]>, has_users: bool) -> TakenOver {
+    let around = Surroundings {
+        source: "crontab -l",
+        has_users,
+        caller: account("me").unwrap(),
+        find_account: &account,
+        runuser: "/usr/sbin/runuser",
+        is_there: &is_there,
+    };
+    take_over(crontab.as_ref(), &around)
+}
+
+/// The jobs that `runner check` finds in the text.
+fn declared(text: &str) -> Vec<Declared> {
+    let file = JobFile::parse(Path::new("/home/me/jobs.toml"), text);
+    file.unwrap_or_else(|invalid| panic!("{invalid}\n{text}")).jobs
+}
+
+fn jobs(crontab: impl AsRef<[u8]>, has_users: bool) -> Vec<Declared> {
+    declared(&taken(crontab, has_users).text)
+}
+
+fn env(job: &Declared, name: &str) -> Option<String> {
+    let mut env = job.definition.env.iter();
+    env.find(|(key, _)| key.to_text() == name).map(|(_, value)| value.to_text())
+}
+
+#[test]
+fn variables_count_from_their_line_on() {
+    let jobs = jobs("A=1\n0 1 * * * a\nA=2\nPATH=/x:$PATH\nLOGNAME=you\n0 2 * * * b\n", false);
+    let [a, b] = &jobs[..] else { panic!("{jobs:?}") };
+    for (job, name, value) in [
+        (a, "A", "1"),
+        (b, "A", "2"),
+        (a, "PATH", "/usr/bin:/bin"),
+        (b, "PATH", "/x:$PATH"),
+        (a, "HOME", "/home/me"),
+        (a, "SHELL", "/bin/sh"),
+        (a, "LOGNAME", "me"),
+        (b, "LOGNAME", "me"),
+    ] {
+        assert_eq!(env(job, name).as_deref(), Some(value), "{name}");
+    }
+}
+
+#[test]
+fn the_shell_gets_the_whole_line() {
+    let text = "0 1 * * * a \"b\" 'c' \\d # e\nSHELL=/bin/bash\n0 2 * * * a \"b\" 'c' \\d\n";
+    let jobs = jobs(text, false);
+    let commands: Vec<_> = jobs.iter().map(|job| &job.definition.command).collect();
+    let words = ["/bin/bash", "-c", "a \"b\" 'c' \\d"].map(crate::model::Bytes::from).to_vec();
+    assert_eq!(*commands[0], crate::model::Command::Shell("a \"b\" 'c' \\d # e".into()));
+    assert_eq!(*commands[1], crate::model::Command::Argv(words));
+}
+
+#[test]
+fn users_become_launchers_and_have_their_homes() {
+    let text = "@daily root a\n0 2 * * * www-data b\nHOME=/srv\n0 3 * * * me c\n0 4 * * * nobody-here d\n";
+    let taken = taken(text, true);
+    let jobs = declared(&taken.text);
+    let launchers: Vec<_> = jobs
+        .iter()
+        .map(|job| {
+            job.definition.launcher.iter().map(crate::model::Bytes::to_text).collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    assert_eq!(
+        launchers,
+        ["/usr/sbin/runuser -u root --", "/usr/sbin/runuser -u www-data --", "/usr/sbin/runuser -m -u me --"]
+    );
+    let facts = |name| jobs.iter().map(|job| env(job, name).unwrap()).collect::<Vec<_>>();
+    assert_eq!(facts("LOGNAME"), ["root", "www-data", "me"]);
+    assert_eq!(facts("HOME"), ["/root", "/var/www", "/srv"]);
+    let folders: Vec<_> = jobs.iter().map(|job| job.definition.cwd.to_text()).collect();
+    assert_eq!(folders, ["/root", "/", "/srv"]);
+    assert!(taken.text.contains("# There is no folder /var/www"), "{}", taken.text);
+    assert_eq!(taken.left.len(), 1);
+    assert_eq!((taken.left[0].number, &*taken.left[0].why), (5, "this machine has no user \"nobody-here\""));
+}
+
+#[test]
+fn cron_neither_retries_nor_makes_up() {
+    for job in jobs("* * * * * a\n@daily b\n", false) {
+        assert_eq!(job.definition.policy.max_attempts(), 1);
+        assert_eq!(job.schedule.unwrap().missed, crate::model::Missed::Skip);
+    }
+}
+
+#[test]
+fn mail_goes_to_the_address_of_the_line() {
+    let alerts = |text: &str| -> Vec<Option<crate::model::Command>> {
+        let on_dead = |job: &Declared| Some(job.definition.on_dead.as_ref()?.command.clone());
+        jobs(text, false).iter().filter(|job| job.schedule.is_some()).map(on_dead).collect()
+    };
+    let to = |alert: &Option<crate::model::Command>, address: &str| match alert {
+        Some(crate::model::Command::Shell(line)) => {
+            line.to_text().contains(&format!(" failed\" {address}\n"))
+        }
+        _ => false,
+    };
+    assert_eq!(alerts("0 1 * * * a\n"), [None]);
+    assert_eq!(alerts("MAILTO=\"\"\n0 1 * * * a\n"), [None]);
+    assert_eq!(alerts("MAILTO=\"$(reboot)\"\n0 1 * * * a\n"), [None]);
+    let all = alerts("MAILTO=me@example.org\n0 1 * * * a\n0 2 * * * b\n");
+    assert!(all.len() == 2 && all.iter().all(|alert| to(alert, "me@example.org")), "{all:?}");
+    let some = alerts(
+        "0 1 * * * a\nMAILTO=ops,me\n0 2 * * * alert\nMAILTO='a b'\n0 3 * * * c\nMAILTO=\"\"\n0 4 * * * d\n",
+    );
+    assert!(some.len() == 4 && some[0].is_none() && some[3].is_none(), "{some:?}");
+    assert!(to(&some[1], "ops,me") && to(&some[2], "'a b'"), "{some:?}");
+}
+
+#[test]
+fn without_a_program_mail_the_alert_is_a_comment() {
+    let text = "PATH=/opt/bin\nMAILTO=me\n0 1 * * * a\n";
+    let taken = taken(text, false);
+    assert!(taken.lacks_mail);
+    let jobs = declared(&taken.text);
+    assert!(jobs.len() == 1 && jobs[0].definition.on_dead.is_none(), "{}", taken.text);
+    // Its signs can be taken off.
+    let comments = ["# on_dead", "# [jobs.alert]", "# command = '''", "# printf", "# sed", "# '''"];
+    let lines = taken
+        .text
+        .lines()
+        .map(|line| if comments.iter().any(|it| line.starts_with(it)) { &line[2..] } else { line });
+    let jobs = declared(&lines.collect::<Vec<_>>().join("\n"));
+    assert!(jobs[0].definition.on_dead.is_some(), "{}", taken.text);
+}
+
+#[test]
+fn a_zone_stays_a_variable_and_is_suggested() {
+    let taken =
+        taken("TZ=Asia/Tokyo\n0 1 * * * a\nCRON_TZ=Europe/Berlin\nRANDOM_DELAY=45\n0 2 * * * b\n", false);
+    let jobs = declared(&taken.text);
+    assert!(jobs.iter().all(|job| job.schedule.as_ref().unwrap().timezone.is_none()));
+    assert_eq!(env(&jobs[1], "CRON_TZ").as_deref(), Some("Europe/Berlin"));
+    assert_eq!(env(&jobs[0], "TZ").as_deref(), Some("Asia/Tokyo"));
+    let comments =
+        |key: &str| taken.text.lines().filter(|line| line.starts_with(&format!("# {key} = "))).count();
+    assert_eq!((comments("timezone"), comments("random_delay")), (1, 1), "{}", taken.text);
+}
+
+#[test]
+fn suggested_keys_are_accepted() {
+    let taken = taken("0 1 * * * cd ~/a && flock -n '/tmp/b c' timeout -k 5 2h d\n", false);
+    let keys = ["cwd", "unique_key", "timeout", "grace_period"];
+    let is_suggested = |line: &str| keys.iter().any(|key| line.starts_with(&format!("# {key} = ")));
+    assert_eq!(taken.text.lines().filter(|line| is_suggested(line)).count(), keys.len(), "{}", taken.text);
+    let own_cwd = "cwd = \"/home/me\"";
+    let lines = taken.text.lines().filter(|line| *line != own_cwd);
+    let text: Vec<_> = lines.map(|line| if is_suggested(line) { &line[2..] } else { line }).collect();
+    let job = &declared(&text.join("\n"))[0].definition;
+    assert_eq!(job.unique_key.as_deref(), Some("/tmp/b c"));
+    assert_eq!(job.timeout.unwrap().to_string(), "2h");
+}
+
+#[test]
+fn comments_are_kept_or_describe_the_job_below() {
+    let text = "# About this crontab\n\n# m h dom mon dow command\n# Back up\n0 1 * * * a\n# 0 2 * * * b\n0 3 * * * c\n\
+                # one\n# two\n0 4 * * * d\n# end \u{1b}\n";
+    let taken = taken(text, false);
+    let descriptions: Vec<_> =
+        declared(&taken.text).into_iter().map(|job| job.description.unwrap_or_default()).collect();
+    assert_eq!(descriptions, ["Back up", "", "one two"]);
+    for kept in ["# About this crontab", "# m h dom mon dow command", "# 0 2 * * * b", "# end \\e"] {
+        assert!(taken.text.lines().any(|line| line == kept), "{kept}: {}", taken.text);
+    }
+    let long = format!("# {}\n0 1 * * * a\n", "word ".repeat(50));
+    let taken = self::taken(&long, false);
+    assert!(taken.text.contains(long.lines().next().unwrap().trim_end()), "{}", taken.text);
+    assert!(declared(&taken.text)[0].description.as_ref().unwrap().ends_with('…'));
+}
+
+#[test]
+fn what_cannot_be_taken_over_is_a_comment_with_the_reason() {
+    let text = b"99 * * * * a\n0 1 * * * b\xff\n0 2 * * * runner work --single -q\nSHELL=bash\n0 3 * * * c\n";
+    let taken = taken(text, false);
+    assert_eq!(declared(&taken.text), []);
+    let numbers: Vec<_> = taken.left.iter().map(|line| line.number).collect();
+    assert_eq!(numbers, [1, 2, 3, 5]);
+    for line in &taken.left {
+        let (why, text) =
+            (format!("# Line {} is not taken over: {}.", line.number, line.why), format!("# {}", line.text));
+        let mut lines = taken.text.lines().skip_while(|line| *line != why);
+        assert!(lines.next().is_some() && lines.next() == Some(&text), "{line:?}: {}", taken.text);
+    }
+}
+
+#[test]
+fn names_that_come_twice_are_numbered() {
+    let taken = taken("0 1 * * * a\n0 2 * * * a\n0 3 * * * a-2\n0 4 * * * a\n", false);
+    let names: Vec<_> = taken.jobs.iter().map(|(number, name)| format!("{number} {name}")).collect();
+    assert_eq!(names, ["1 a", "2 a-2", "3 a-2-2", "4 a-3"]);
+}
+
+#[test]
+fn a_system_crontab_that_is_read_as_one_of_a_user_is_noticed() {
+    assert!(taken("0 1 * * * root a\n@daily me b\n", false).seems_to_name_users);
+    assert!(!taken("0 1 * * * root a\n@daily b\n", false).seems_to_name_users);
+    assert!(!taken("0 1 * * * root a\n", true).seems_to_name_users);
+    assert!(!taken("", false).seems_to_name_users);
+}
+
+/// Parts of lines, to be put together at random.
+fn crontabs() -> impl Strategy<Value = Vec<u8>> {
+    let part = prop::sample::select(vec![
+        "0 2 * * *",
+        "*/5 * * * *",
+        "@daily",
+        "@reboot",
+        "0 0 30 2 *",
+        "-1 2 3 4 5",
+        " ",
+        "\t",
+        "\n",
+        "\n",
+        "\n",
+        "#",
+        "# words ",
+        "A=",
+        "PATH",
+        "MAILTO=",
+        "MAILTO = me\n",
+        "SHELL=/bin/bash\n",
+        "CRON_TZ=UTC\n",
+        "HOME=/x\n",
+        "\"",
+        "'",
+        "'''",
+        "\"\"\"",
+        "\\",
+        "\\\\",
+        "%",
+        "\\%",
+        "\r",
+        "\u{1b}",
+        "\u{7f}",
+        "\0",
+        "\u{202e}",
+        "é",
+        "root ",
+        "me ",
+        "nobody ",
+        "a",
+        "b.sh",
+        "&&",
+        "||",
+        ";",
+        "|",
+        "(",
+        ")",
+        "{",
+        "}",
+        "<",
+        ">",
+        "2>&1",
+        "$(",
+        "${",
+        "`",
+        "cd /x && ",
+        "flock -n /x ",
+        "timeout 2h ",
+        "timeout 99999999999h ",
+        "test -x /y || ",
+        "[ -x /y ] && ",
+        "runner work",
+        "sh -c ",
+        "~",
+        "=",
+        "-",
+        "*",
+    ]);
+    let parts = prop::collection::vec(part.prop_map(|part| part.as_bytes().to_vec()), 0..40);
+    let bytes = prop::collection::vec(any::<u8>(), 0..60);
+    let line = prop_oneof![4 => parts.prop_map(|parts| parts.concat()), 1 => bytes];
+    prop::collection::vec(line, 0..8).prop_map(|lines| lines.join(&b'\n'))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn whatever_the_crontab_is_the_file_is_valid(crontab in crontabs(), has_users in any::<bool>()) {
+        let taken = taken(&crontab, has_users);
+        let jobs = declared(&taken.text);
+        let scheduled = jobs.iter().filter(|job| job.schedule.is_some());
+        let names: Vec<_> = scheduled.map(|job| job.definition.name.clone()).collect();
+        prop_assert_eq!(names, taken.jobs.into_iter().map(|(_, name)| name).collect::<Vec<_>>());
+        prop_assert!(taken.left.iter().all(|line| line.text.chars().all(crate::text::is_safe)));
+    }
+}

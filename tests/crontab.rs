@@ -1,0 +1,344 @@
+//! `runner init --from-crontab`: what cron ran, as jobs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::support::{Finished, Sandbox, is_root};
+
+/// The crontab of a small server.
+const SMALL_SERVER: &str = include_str!("crontabs/small-server");
+
+/// A sandbox with this crontab, a `crontab` that keeps it in a file, and a `mail`.
+fn with_crontab(crontab: &str) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    let bin = sandbox.path("bin").display().to_string();
+    sandbox.write("crontab", crontab.replace("/bin-of-the-test", &bin));
+    sandbox
+        .write("bin/crontab", format!("#!/bin/sh\ncd {} || exit\n{KEEPS_A_FILE}", sandbox.dir().display()));
+    sandbox.write("bin/mail", "#!/bin/sh\necho \"$@\" >> $HOME/mails; cat >> $HOME/mails\n");
+    for program in ["bin/crontab", "bin/mail"] {
+        fs::set_permissions(sandbox.path(program), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+    }
+    sandbox
+}
+
+const KEEPS_A_FILE: &str = "\
+case $1 in
+-l) if [ -e crontab ]; then cat crontab; else echo 'no crontab for me' >&2; exit 1; fi ;;
+-) cat > new && mv new crontab ;;
+esac
+";
+
+/// `runner init --from-crontab` with these options.
+fn import(sandbox: &Sandbox, options: &str) -> Finished {
+    let path = format!("{}:/usr/bin:/bin", sandbox.path("bin").display());
+    sandbox.call(&format!("init --from-crontab {options}")).env("PATH", path).run()
+}
+
+/// The text without what differs from machine to machine: the user who runs the tests, and the temporary folder.
+fn redacted(sandbox: &Sandbox, text: &str) -> String {
+    let line = |line: &str| match line.split_once(" = ") {
+        Some((key @ ("HOME" | "cwd"), _)) => format!("{key} = \"/home/me\"\n"),
+        Some(("LOGNAME", _)) => "LOGNAME = \"me\"\n".to_owned(),
+        _ => format!("{line}\n"),
+    };
+    let text = text.replace(&sandbox.dir().display().to_string(), "/home/me");
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn the_page_shows_what_is_written() {
+    let page = include_str!("../docs/crontab.md");
+    let block = |language: &str| {
+        let (_, rest) = page.split_once(&format!("```{language}\n")).expect("a block");
+        rest.split("```").next().unwrap().to_owned()
+    };
+    let sandbox = with_crontab(&block("crontab"));
+    import(&sandbox, "").ok().quietly();
+    assert_eq!(redacted(&sandbox, &sandbox.read("jobs.toml")), block("toml"));
+}
+
+#[test]
+fn the_crontab_of_a_small_server() {
+    let sandbox = with_crontab(SMALL_SERVER);
+    let told = import(&sandbox, "").ok();
+    insta::assert_snapshot!(redacted(&sandbox, &told.stdout), @r"
+    wrote /home/me/jobs.toml: 10 jobs of crontab -l
+    next: runner check, then runner apply; a worker must run: runner work
+    cron goes on: until they are out of the crontab, both would run these jobs. This saves the crontab, and comments them out:
+      crontab -l > ~/crontab.before-runner && sed '6s/^/#/; 8s/^/#/; 10,13s/^/#/; 15,17s/^/#/; 22s/^/#/' ~/crontab.before-runner | crontab -
+    ");
+    insta::assert_snapshot!(told.stderr, @r"
+    runner: line 19 is not taken over: a schedule has times, and @reboot is none; let the init system run `runner enqueue`: @reboot sleep 30 && ./bin/start-tunnel
+    runner: line 20 is not taken over: it starts the worker, and cron has to go on doing so: * * * * * runner work --single -q
+    ");
+    let written = redacted(&sandbox, &sandbox.read("jobs.toml"));
+    let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crontabs/small-server.expected");
+    if std::env::var_os("REWRITE").is_some() {
+        fs::write(&expected, &written).unwrap();
+    }
+    assert_eq!(written, fs::read_to_string(expected).unwrap(), "REWRITE=1 writes what is written now");
+    sandbox.run("check").ok().quietly();
+}
+
+#[test]
+fn the_command_that_is_printed_comments_out_what_was_taken_over() {
+    let sandbox = with_crontab(SMALL_SERVER);
+    let told = import(&sandbox, "").ok().stdout;
+    let line = told.lines().find_map(|line| line.strip_prefix("  crontab -l > ")).expect("a command");
+    let path = format!("{}:/usr/bin:/bin", sandbox.path("bin").display());
+    let shell = || sandbox.program("sh").env("PATH", &path).arg("-c");
+    let before = sandbox.read("crontab");
+    shell().arg(format!("crontab -l > {line}")).run().ok().quietly();
+    assert_eq!(sandbox.read("crontab.before-runner"), before);
+    let after = sandbox.read("crontab");
+    let left: Vec<&str> =
+        after.lines().filter(|line| !line.starts_with('#') && !line.contains('=')).collect();
+    let kept = ["@reboot sleep 30 && ./bin/start-tunnel", "* * * * * runner work --single -q"];
+    assert_eq!(
+        left.iter().filter(|line| !line.is_empty()).collect::<Vec<_>>(),
+        kept.iter().collect::<Vec<_>>()
+    );
+
+    // Where all lines are taken over, all are commented out.
+    let sandbox = with_crontab("A=b\n\n# c\n@daily d\n");
+    let told = import(&sandbox, "").ok().quietly().stdout;
+    let line = told.lines().find_map(|line| line.strip_prefix("  crontab -l > ")).expect("a command");
+    let path = format!("{}:/usr/bin:/bin", sandbox.path("bin").display());
+    sandbox.program("sh").env("PATH", &path).arg("-c").arg(format!("crontab -l > {line}")).run().ok();
+    assert_eq!(sandbox.read("crontab"), "#A=b\n\n# c\n#@daily d\n");
+}
+
+#[test]
+fn where_the_crontab_comes_from() {
+    let sandbox = with_crontab("@daily own\n");
+    sandbox.write("file", "@daily from-a-file\n");
+    let names = |file: &str| {
+        let jobs = sandbox.run(&format!("check --json {file}")).ok().json_lines();
+        jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    import(&sandbox, "--file a.toml").ok().shows("1 job of crontab -l");
+    import(&sandbox, "file --file b.toml").ok().shows("runner apply --file ").shows("crontab -e");
+    sandbox.call("init --from-crontab - --file c.toml").stdin("@daily from-stdin\n").run().ok();
+    assert_eq!(names("a.toml"), ["own"]);
+    assert_eq!(names("b.toml"), ["from-a-file"]);
+    assert_eq!(names("c.toml"), ["from-stdin"]);
+
+    fs::remove_file(sandbox.path("crontab")).unwrap();
+    import(&sandbox, "").exits(66).says("no crontab for me").says("--from-crontab FILE");
+    sandbox
+        .call("init --from-crontab")
+        .env("PATH", "/missing")
+        .run()
+        .exits(66)
+        .says("could not run crontab -l");
+    import(&sandbox, "missing").exits(66).says("could not read the crontab");
+    import(&sandbox, "bin").exits(74).says("name one file");
+    assert!(!sandbox.path("jobs.toml").exists());
+    sandbox.run("init --system").exits(2);
+}
+
+#[test]
+fn an_existing_file_stays_as_it_is() {
+    let sandbox = with_crontab("@daily a\n");
+    sandbox.write("jobs.toml", "# mine\n");
+    import(&sandbox, "").exits(73).says("was left as it is");
+    assert_eq!(sandbox.read("jobs.toml"), "# mine\n");
+    assert_eq!(sandbox.read("crontab"), "@daily a\n");
+}
+
+#[test]
+fn quiet_says_nothing_and_an_empty_crontab_is_no_failure() {
+    let sandbox = with_crontab("99 * * * * a\n");
+    import(&sandbox, "-q").ok().prints("").quietly();
+    sandbox.call("init --from-crontab - --file empty.toml").stdin("").run().ok().shows("0 jobs").quietly();
+    sandbox.run("check").ok();
+    sandbox.run("check empty.toml").ok();
+}
+
+#[test]
+fn a_second_import_does_not_make_everything_twice() {
+    let sandbox = with_crontab("@daily a\n@daily b\n");
+    import(&sandbox, "").ok().quietly();
+    sandbox.run("apply").ok();
+    import(&sandbox, "--file again.toml").ok().says("has applied a schedule of the name a,").says(" name b,");
+    sandbox.run("apply --file again.toml").exits(65);
+    assert_eq!(sandbox.run("inspect schedules --json").ok().json_lines().len(), 2);
+}
+
+#[test]
+fn the_summary_fits_a_screen_of_eighty_columns() {
+    let sandbox = with_crontab(SMALL_SERVER);
+    let path = format!("{}:/usr/bin:/bin", sandbox.path("bin").display());
+    let told = sandbox.call("init --from-crontab --file jobs.toml").env("PATH", path).at_terminal(80).ok();
+    let long = told.stdout.lines().filter(|line| line.chars().count() > 80);
+    let long: Vec<_> = long.filter(|line| !line.contains("sed")).collect();
+    assert!(long.is_empty(), "{told}");
+}
+
+#[test]
+fn a_system_crontab_that_is_not_said_to_be_one_is_noticed() {
+    let sandbox = with_crontab("");
+    sandbox.write("copy", "@daily root a\n0 1 * * * root b\n");
+    import(&sandbox, "copy --file a.toml").ok().says("call it with --system");
+    import(&sandbox, "copy --system --file b.toml").ok().quietly();
+    assert!(sandbox.read("b.toml").contains("\"-u\", \"root\", \"--\"]"), "{}", sandbox.read("b.toml"));
+}
+
+/// A line, and what cron executes for it: the shell, its line, and standard input.
+type Case = (&'static str, &'static str, &'static str, &'static str);
+
+/// The variables `A`, `B`, `Q` and `SHELL` change between the lines; the test gives `HOME` and `PATH`.
+const CASES: [Case; 16] = [
+    ("0 2 * * * echo plain > file", "/bin/sh", "echo plain > file", ""),
+    ("@daily\techo \"a  b\"  'c'   # no comment", "/bin/sh", "echo \"a  b\"  'c'   # no comment", ""),
+    (r"0 2 * * * date -u -d @0 +\%F", "/bin/sh", "date -u -d @0 +%F", ""),
+    ("0 2 * * * cat > in%one%two", "/bin/sh", "cat > in", "one\ntwo\n"),
+    (r"0 2 * * * tr a-z A-Z% a\%b %%c\d%", "/bin/sh", "tr a-z A-Z", " a%b \n\nc\\d\n"),
+    ("0 2 * * 7 cat", "/bin/sh", "cat", ""),
+    (r"0 2 * * * printf '\\n[\n]'", "/bin/sh", r"printf '\n[\n]'", ""),
+    ("A = \"x  y\" ", "", "A=x  y", ""),
+    ("B='${HOME} $A'", "", "B=${HOME} $A", ""),
+    (
+        "0 2 * * * echo \"[$A] [$B]\" `echo sub` $((1 + 2)) >&2",
+        "/bin/sh",
+        "echo \"[$A] [$B]\" `echo sub` $((1 + 2)) >&2",
+        "",
+    ),
+    ("Q=it's \"here\" # too", "", "Q=it's \"here\" # too", ""),
+    (
+        "*/5 * * * * pwd | sed 's,.*/,,'; echo \"$Q\"; mkdir -p d && cd d && touch $LOGNAME",
+        "/bin/sh",
+        "pwd | sed 's,.*/,,'; echo \"$Q\"; mkdir -p d && cd d && touch $LOGNAME",
+        "",
+    ),
+    ("SHELL=/bin/bash", "", "SHELL=/bin/bash", ""),
+    ("A=later", "", "A=later", ""),
+    ("@weekly arr=(1 2 3); echo ${arr[1]} $A <<< x", "/bin/bash", "arr=(1 2 3); echo ${arr[1]} $A <<< x", ""),
+    (
+        "@hourly flock -n lock timeout 60 sh -c 'cat >> in; exit 3'%more",
+        "/bin/bash",
+        "flock -n lock timeout 60 sh -c 'cat >> in; exit 3'",
+        "more\n",
+    ),
+];
+
+/// The files below a folder with their text.
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        let name = entry.file_name().unwrap().to_string_lossy().into_owned();
+        if entry.is_dir() {
+            found.extend(files(&entry).into_iter().map(|(path, text)| (format!("{name}/{path}"), text)));
+        } else {
+            found.insert(name, fs::read_to_string(&entry).expect("text"));
+        }
+    }
+    found
+}
+
+#[test]
+fn jobs_run_what_cron_ran() {
+    let sandbox = with_crontab("");
+    let user = Command::new("id").arg("-un").output().expect("id").stdout;
+    let user = String::from_utf8(user).unwrap().trim().to_owned();
+    for folder in ["cron/home", "runner/home"] {
+        fs::create_dir_all(sandbox.path(folder)).unwrap();
+    }
+    let home = |of: &str| sandbox.path(of).join("home").display().to_string();
+    let show_env = "0 2 * * * env | sort > env";
+    let lines = CASES.iter().flat_map(|(line, ..)| [*line, show_env]).collect::<Vec<_>>().join("\n");
+    sandbox.write("crontab", format!("HOME={}\nMAILTO=\"\"\n{lines}\n", home("runner")));
+    import(&sandbox, "").ok().quietly();
+    sandbox.run("enqueue --all").ok();
+
+    let set = |text: &str| -> BTreeSet<String> {
+        let own = |line: &&str| !["PWD=", "OLDPWD=", "SHLVL=", "_="].iter().any(|own| line.starts_with(own));
+        text.lines().filter(own).map(str::to_owned).collect()
+    };
+    let mut env = BTreeMap::from([
+        ("HOME".to_owned(), home("cron")),
+        ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
+        ("SHELL".to_owned(), "/bin/sh".to_owned()),
+        ("LOGNAME".to_owned(), user),
+        ("MAILTO".to_owned(), String::new()),
+    ]);
+    let mut id = 0;
+    for (line, shell, command, stdin) in CASES {
+        if shell.is_empty() {
+            let (name, value) = command.split_once('=').unwrap();
+            env.insert(name.to_owned(), value.to_owned());
+        }
+        let by_cron = |line: &str, stdin: &str| {
+            let mut program = Command::new(&env["SHELL"]);
+            program.arg("-c").arg(line).env_clear().envs(&env).current_dir(home("cron"));
+            program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = program.spawn().expect("a shell");
+            // It may end without reading it.
+            let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), stdin.as_bytes());
+            child.wait_with_output().expect("its output")
+        };
+        if !shell.is_empty() {
+            assert_eq!(env["SHELL"], shell, "{line}");
+            id += 1;
+            sandbox.run("work -j1 --max-jobs 1 -q");
+            let expected = by_cron(command, stdin);
+            let attempt = sandbox.attempt(id, 1);
+            let text = |bytes| String::from_utf8(bytes).unwrap();
+            let job = sandbox.job(id);
+            assert_eq!(attempt["stdout"], text(expected.stdout), "{line}");
+            let there = text(expected.stderr).replace(&home("cron"), &home("runner"));
+            assert_eq!(attempt["stderr"], there, "{line}");
+            assert_eq!(attempt["exit_code"], expected.status.code().unwrap(), "{line}");
+            assert_eq!(job["max_attempts"], 1);
+        }
+        id += 1;
+        sandbox.run("work -j1 --max-jobs 1 -q").ok();
+        by_cron("env | sort > env", "");
+        let [cron, runner] = ["cron", "runner"].map(|of| files(&sandbox.path(of).join("home")));
+        let expected = set(&cron["env"].replace(&home("cron"), &home("runner")));
+        let missing: Vec<_> = expected.difference(&set(&runner["env"])).cloned().collect();
+        assert!(missing.is_empty(), "{line}: {missing:?}");
+        let but_env = |files: BTreeMap<String, String>| {
+            files.into_iter().filter(|(name, _)| name != "env").collect::<Vec<_>>()
+        };
+        assert_eq!(but_env(runner), but_env(cron), "{line}");
+    }
+}
+
+#[test]
+fn the_alert_mails_a_death_to_the_address() {
+    let sandbox = with_crontab(
+        "PATH=/bin-of-the-test:/usr/bin:/bin\nHOME=/\nMAILTO=me@example.org\n@daily echo help >&2; exit 7\n",
+    );
+    let crontab = sandbox.read("crontab").replace("HOME=/\n", &format!("HOME={}\n", sandbox.dir().display()));
+    sandbox.write("crontab", crontab);
+    import(&sandbox, "").ok().quietly();
+    sandbox.run("enqueue echo").ok();
+    sandbox.run("work -j1 --drain -q").exits(1);
+    let mail = sandbox.read("mails");
+    assert!(
+        mail.starts_with("-s echo failed me@example.org\nEXIT_7: help\nhelp\n\nrunner inspect 1"),
+        "{mail}"
+    );
+}
+
+#[test]
+fn the_column_of_users_says_who_runs_the_job() {
+    if !is_root() || !Path::new("/usr/sbin/runuser").exists() {
+        return; // only root runs the jobs of others
+    }
+    let sandbox = with_crontab("");
+    let show = "id -un; echo $LOGNAME $HOME $PATH $A; pwd; cat";
+    sandbox.write("system", format!("A=b\n@daily nobody {show}%input\nHOME=/\n@weekly\tnobody\t{show}\n"));
+    import(&sandbox, "system --system").ok();
+    sandbox.run("enqueue --all").ok();
+    sandbox.run("work -j1 --drain -q").ok();
+    let home = if Path::new("/nonexistent").exists() { "/nonexistent" } else { "/" };
+    let expected = format!("nobody\nnobody /nonexistent /usr/bin:/bin b\n{home}\ninput\n");
+    assert_eq!(sandbox.attempt(1, 1)["stdout"], expected);
+    assert_eq!(sandbox.attempt(2, 1)["stdout"], "nobody\nnobody / /usr/bin:/bin b\n/\n");
+}
