@@ -79,6 +79,8 @@ fn screens_of_one_job() {
           started  [TIME]
           ended  [TIME], [AGO], exit 22
           took  [DURATION]
+          cpu  [DURATION]
+          memory  [SIZE]
           message  no route
           worker  [WORKER]
 
