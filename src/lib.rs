@@ -59,7 +59,7 @@
 //! | how a crontab is taken over | `jobfile/crontab/`; where it is read, `cli/commands/init.rs` |
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/limits.rs` |
 //! | what a job waits for | `store/dependencies.rs`; how an alert is enqueued, `store/expire.rs` |
-//! | when a schedule fires | `model/schedule.rs`; what follows, `store/schedules.rs` |
+//! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/compare.py`; what follows, `store/schedules.rs` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
 //! | an event | `model/event.rs`, the step of `store/` that makes it, then each reporter |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |

@@ -1,3 +1,4 @@
+use jiff::tz::TimeZoneDatabase;
 use proptest::prelude::*;
 
 use super::*;
@@ -6,9 +7,14 @@ fn at(text: &str) -> Timestamp {
     Timestamp(text.parse::<Instant>().unwrap().as_millisecond())
 }
 
+/// A zone with the rules that the program brings, whatever the machine knows.
+fn zone_of(name: &str) -> TimeZone {
+    TimeZoneDatabase::bundled().get(name).unwrap()
+}
+
 /// The next times after `start`, as UTC.
 fn times(schedule: &str, zone: &str, start: &str, count: usize) -> Vec<String> {
-    let schedule = Schedule::parse(schedule, TimeZone::get(zone).unwrap()).unwrap();
+    let schedule = Schedule::parse(schedule, zone_of(zone)).unwrap();
     schedule
         .upcoming(at(start))
         .take(count)
@@ -104,6 +110,21 @@ fn a_time_comes_to_a_whole_minute() {
     assert_eq!(times("* * * * *", "UTC", "2026-11-22T00:00:00Z", 1), ["2026-11-22T00:01:00Z"]);
     // Leap days of Sundays are up to forty years apart.
     assert_eq!(times("0 0 29 2 */7", "UTC", "2088-02-29T00:00:00Z", 1), ["2128-02-29T00:00:00Z"]);
+}
+
+/// What an implementation of cron that others wrote says: see `tests/cronsim/compare.py`.
+#[test]
+fn times_are_those_of_cronsim() {
+    let sample = include_str!("../../tests/cronsim/sample.txt");
+    let lines: Vec<_> = sample.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(lines.len() > 300);
+    for text in lines {
+        let [zone, start, line, expected] = text.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{text}");
+        };
+        let expected: Vec<_> = expected.split(' ').map(|time| time.replace('Z', ":00Z")).collect();
+        assert_eq!(times(line, zone, &start.replace('Z', ":00Z"), expected.len()), expected, "{text}");
+    }
 }
 
 #[test]
@@ -220,7 +241,7 @@ proptest! {
         year in 0_usize..5,
         before in 0_i64..2 * 1_440,
     ) {
-        let zone = TimeZone::get(zone).unwrap();
+        let zone = zone_of(zone);
         let begin = "2025-01-01T00:00:00Z".parse().unwrap();
         let change = zone.following(begin).nth(year).map_or(begin, |change| change.timestamp());
         let from = Timestamp((change.as_second() / 60 - before) * 60_000);
@@ -246,7 +267,7 @@ proptest! {
         start in 1_700_000_000_000_i64..1_860_000_000_000,
         span in 0_i64..40 * 3_600_000,
     ) {
-        let schedule = Schedule::parse(&text, TimeZone::get(zone).unwrap()).unwrap();
+        let schedule = Schedule::parse(&text, zone_of(zone)).unwrap();
         let first = schedule.first(Timestamp(start)).unwrap();
         let now = Timestamp(first.0 + span);
         let forward: Vec<_> = std::iter::successors(Some(first), |time| schedule.after(*time))

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use runner::model::Missed;
 use runner::store::{Result, Store, StoreFile};
 
 use crate::evidence::{Acknowledged, Attempt, AttemptId, Job, Line, Promises, Rows};
@@ -186,11 +187,13 @@ fn each_time_of_a_schedule_fires_once(rows: &Rows) -> Vec<String> {
     wrong
 }
 
-/// From its first time to its last a schedule has made a job at each of its times, `pace` milliseconds apart.
-pub fn no_time_of_a_schedule_is_left_out(rows: &Rows, name: &str, pace: i64) -> Vec<String> {
+/// The times of the jobs that a schedule has made are `pace` milliseconds apart from its first to its last. Unless it makes up
+/// for all that it missed, it may have left some out.
+pub fn a_schedule_keeps_its_pace(rows: &Rows, name: &str, pace: i64, missed: Missed) -> Vec<String> {
     let mut times: Vec<i64> = rows.named(name).filter_map(|job| job.scheduled_for).collect();
     times.sort_unstable();
-    let gaps = times.windows(2).filter(|pair| pair[1] - pair[0] != pace);
+    let is_wrong = |gap: i64| gap <= 0 || gap % pace != 0 || (missed == Missed::All && gap != pace);
+    let gaps = times.windows(2).filter(|pair| is_wrong(pair[1] - pair[0]));
     let mut wrong: Vec<_> =
         gaps.map(|pair| format!("{name} fired for {pair:?}, one after the other")).collect();
     let last = rows.last_firings.get(name).map(|(at, _)| *at);

@@ -3,6 +3,8 @@
 //! A line is `EVENT JOB ATTEMPT WORKER`, appended by one write. `start` is the first thing that an attempt does, and `end`
 //! the last thing of one that succeeds. `beat` is written meanwhile, and `stray` by what was left in the background.
 
+use runner::model::Missed;
+
 /// The kinds that are enqueued, and how many of a hundred jobs are of each.
 pub const KINDS: [(&str, u32); 10] = [
     ("quick", 26),
@@ -17,8 +19,10 @@ pub const KINDS: [(&str, u32); 10] = [
     ("missing", 4),
 ];
 
-/// The jobs with a schedule, and how many milliseconds lie between its times: a kill often meets a time that comes.
-pub const SCHEDULES: [(&str, i64); 3] = [("tick-1", 1_000), ("tick-2", 1_000), ("tick-3", 60_000)];
+/// The jobs with a schedule, how many milliseconds lie between its times, and what it makes of missed ones. A kill often meets a
+/// time that comes.
+pub const SCHEDULES: [(&str, i64, Missed); 3] =
+    [("tick-1", 1_000, Missed::Once), ("tick-2", 1_000, Missed::All), ("tick-3", 60_000, Missed::Once)];
 
 /// The job that each boot of the machine enqueues once.
 pub const AT_BOOT: &str = "at-boot";
