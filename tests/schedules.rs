@@ -294,6 +294,19 @@ fn check_shows_the_next_times_and_what_is_not_applied() {
 }
 
 #[test]
+fn a_day_that_begins_with_a_star_does_not_count_as_given() {
+    let sandbox = Sandbox::new(
+        "[jobs.first-sunday]\ncommand = 'true'\nschedule = '0 9 1-7 * */7'\ntimezone = 'UTC'\n\
+         [jobs.both]\ncommand = 'true'\nschedule = '*,5 9 * * *'\n",
+    );
+    sandbox.run("apply").ok();
+    let is_first_sunday = "strftime('%w %H:%M', next_at / 1000, 'unixepoch') = '0 09:00'
+                           AND strftime('%d', next_at / 1000, 'unixepoch') <= '07'";
+    let sql = format!("SELECT {is_first_sunday} FROM schedules WHERE name = 'first-sunday'");
+    assert_eq!(sandbox.sql().number(&sql), 1);
+}
+
+#[test]
 fn mistakes_in_a_schedule_are_told_with_their_line() {
     let sandbox = Sandbox::new(
         "[jobs.a]\ncommand = 'true'\nschedule = '0 0 30 2 *'\nmissed = 'twice'\n[jobs.b]\ncommand = 'true'\ntimezone = 'Europe/Berlyn'\n",
