@@ -177,6 +177,96 @@ fn jobs_behind_a_job_that_will_not_succeed() {
     settled(&sandbox, &entry);
 }
 
+/// A chain of `backup` and `ping`, in which `backup` fails until there is a file `there`.
+const NIGHT: &str = "[jobs.backup]\ncommand = 'test -e there'\nmax_attempts = 1
+                     [jobs.ping]\ncommand = 'true'\nafter = ['backup']\n";
+
+#[test]
+fn nights_that_failed_share_an_entry_and_a_good_one_makes_a_note_of_it() {
+    let sandbox = Sandbox::new(NIGHT);
+    for _ in 0..2 {
+        sandbox.run("enqueue ping").ok();
+        sandbox.drain();
+    }
+    let entry = shown(&sandbox, "stranded", true);
+    let said = entry["message"].as_str().expect("text");
+    assert_eq!(
+        said,
+        "jobs 1, 3 backup, which are dead, hold back 2 jobs: 2 ping, 4 ping; runner cancel 2 4 gives up"
+    );
+    assert_eq!((&entry["command"], &entry["jobs"]), (&"runner retry 1 3".into(), &serde_json::json!([2, 4])));
+    // A backup alone pings nobody.
+    sandbox.write("there", "");
+    sandbox.finish("backup");
+    assert_eq!(entries(&|line| sandbox.run(line), "superseded").len(), 1);
+    shown(&sandbox, "stranded", true);
+    sandbox.run("enqueue ping").ok();
+    sandbox.drain();
+    gone(&sandbox, "stranded");
+    sandbox.run("doctor --strict -q").ok().prints("");
+    let [dead, held] = entries(&|line| sandbox.run(line), "superseded").try_into().expect("two entries");
+    assert_eq!(dead["command"], "runner resolve 1 3");
+    assert_eq!(held["command"], "runner cancel 2 4");
+    assert!(
+        held["message"]
+            .as_str()
+            .is_some_and(|said| said.ends_with("; what does the same has succeeded since"))
+    );
+    sandbox.run("resolve 1 3").ok();
+    settled(&sandbox, &held);
+    sandbox.run("doctor --strict").ok().shows("all is well");
+}
+
+#[test]
+fn a_replay_of_all_nights_settles_their_entry() {
+    let sandbox = Sandbox::new(NIGHT);
+    for _ in 0..2 {
+        sandbox.run("enqueue ping").ok();
+        sandbox.drain();
+    }
+    sandbox.write("there", "");
+    settled(&sandbox, &shown(&sandbox, "stranded", true));
+    sandbox.drain();
+    assert_eq!(sandbox.run("inspect jobs --state succeeded --json").ok().json_lines().len(), 4);
+}
+
+#[test]
+fn a_stranded_job_names_the_schedule_whose_key_it_holds() {
+    let sandbox = Sandbox::new(&format!("{NIGHT}unique_key = 'ping'\nschedule = '@daily'\n"));
+    sandbox.run("apply -q").ok();
+    sandbox.run("enqueue ping").ok();
+    sandbox.drain();
+    let entry = shown(&sandbox, "stranded", true);
+    let said = entry["message"].as_str().expect("text");
+    assert!(
+        said.contains("holds back 1 job: 2 ping, whose key keeps schedule ping from firing; runner"),
+        "{said}"
+    );
+}
+
+#[test]
+fn many_labels_of_a_name_share_an_entry() {
+    let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'test -e there'\nmax_attempts = 1\n");
+    let fetch = |label: usize| {
+        sandbox.finish(&format!("fetch --label l{label}"));
+    };
+    (0..3).for_each(fetch);
+    assert_eq!(entries(&|line| sandbox.run(line), "dead").len(), 3);
+    fetch(3);
+    sandbox.finish_line("--name other", "exit 3");
+    let [other, all] = entries(&|line| sandbox.run(line), "dead").try_into().expect("two entries");
+    assert_eq!(other["command"], "runner retry 5");
+    let said = all["message"].as_str().expect("text");
+    assert!(said.starts_with("4 jobs of fetch (4 labels) died, the last "), "{said}");
+    assert_eq!(all["command"], "runner retry 1 2 3 4");
+    (4..25).for_each(fetch);
+    sandbox.write("there", "");
+    sandbox.run("resolve 5").ok();
+    let all = shown(&sandbox, "dead", true);
+    assert_eq!(all["command"], "runner retry --dead --name fetch");
+    settled(&sandbox, &all);
+}
+
 #[test]
 fn a_schedule_whose_key_is_held() {
     let sandbox = Sandbox::new(

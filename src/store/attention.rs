@@ -18,7 +18,7 @@ use super::open::Store;
 use super::overview::QueueRow;
 use super::row::{all, maybe, value};
 use super::schedules::StoredSchedule;
-use super::stranded;
+use super::stranded_attention;
 use super::unresolved;
 use super::version::{Version, version_of};
 use super::workers::{Liveness, NoWorker, WorkerStatus};
@@ -78,7 +78,7 @@ impl Store {
         let mut list: Vec<Attention> = no_room(self.file()).into_iter().collect();
         self.read(|tx| {
             list.extend(unresolved::attention(tx, filter, now)?);
-            list.extend(stranded::attention(tx, filter)?);
+            list.extend(stranded_attention::attention(tx, filter, seen.schedules)?);
             let look = Look { tx, seen, filter, now };
             for queue in seen.queues.iter().filter(|queue| look.wants_queue(&queue.name)) {
                 list.extend(look.queue(queue)?);
@@ -438,7 +438,9 @@ impl Look<'_> {
                 Some(format!("runner apply --file {word}")),
             ),
             FileChange::Gone => (
-                format!("{path} is gone; what was applied from it goes on: {what}"),
+                format!(
+                    "{path} is gone; what was applied from it goes on: {what}; if it was moved, runner apply in its new folder takes it over, and this ends it"
+                ),
                 Some(format!("runner apply --none --file {word}")),
             ),
             FileChange::Unusable => (

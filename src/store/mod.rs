@@ -36,6 +36,7 @@ mod restore;
 mod row;
 mod schedules;
 mod stranded;
+mod stranded_attention;
 mod trust;
 mod turn;
 mod unresolved;
