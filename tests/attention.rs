@@ -460,6 +460,8 @@ fn a_job_file_that_was_changed_or_removed() {
     assert_eq!(entry["command"], Value::Null);
     fs::remove_file(sandbox.path("jobs.toml")).expect("it is there");
     let entry = shown(&sandbox, "changed", false);
+    let said = entry["message"].as_str().expect("text");
+    assert!(said.contains("if it was moved, runner apply in its new folder takes it over"), "{said}");
     settled(&sandbox, &entry);
     sandbox.run("inspect schedules --json").ok().prints("");
 }

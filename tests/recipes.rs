@@ -84,7 +84,8 @@ fn a_mail_has_the_message_the_output_and_what_to_type() {
         let recipe = Recipe { file, marked_by: "mail -s" };
         let code = if file == "jobs.example.toml" { "FAILED" } else { "EXIT_3" };
         let (args, body) = recipe.run("hostile", HOSTILE);
-        assert_eq!(args, ["-s", "hostile failed", to], "{file}");
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        assert_eq!(args, ["-s".to_owned(), format!("hostile failed on {host}"), to.to_owned()], "{file}");
         let mut expected = format!("{code}: ~| last; line\n").into_bytes();
         expected.extend(HOSTILE);
         expected.extend(b"\nrunner inspect 1\n");

@@ -82,6 +82,8 @@ fn errors_show_what_is_required_and_what_may_stand_there() {
         ("retry", "runner retry [OPTIONS] --dead\n"),
         ("inspect jobs --limit many", "a whole number"),
         ("logs 1 -n few", "a whole number"),
+        ("inspect --fail-if-any", "hint: runner doctor --strict -q fails if"),
+        ("inspect jobs --state failed", "there is no state \"failed\"; did you mean dead or retrying?"),
         ("limit net --max-running 0", "runner pause holds one"),
         ("explain x --exit 999", "a whole number from 0 to 255"),
         ("enqueue x --timeout 0", "it must be longer than zero"),

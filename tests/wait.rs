@@ -120,7 +120,7 @@ fn ctrl_c_ends_the_waiting_and_the_job_goes_on() {
             .says(
                 "job 1 has not started: no worker is running for queue default; runner work starts one; 1 further job not waited for",
             )
-            .says("runner cancel ID ends a job");
+            .says("runner cancel 1 ends the job");
         assert_eq!(sandbox.job(1)["state"], "pending");
     }
 }
@@ -147,7 +147,7 @@ fn the_patience_may_end_before_the_job() {
         .exits(75)
         .prints("")
         .says("gave up waiting after 10ms; job 1 has not started: no worker is running for queue default")
-        .says("runner cancel ID ends a job");
+        .says("runner cancel 1 ends the job");
     sandbox.drain();
     sandbox.run("enqueue good --wait --wait-timeout 0s --idempotency-key k").exits(75);
     sandbox.drain();
@@ -171,7 +171,10 @@ fn a_wait_that_is_given_up_says_whether_the_job_has_started() {
     sandbox.until_logged(1);
     given_up(1, "is still running");
     sandbox.add("good");
-    given_up(2, "has not started: it starts as soon as a worker has a free slot for queue default");
+    given_up(
+        2,
+        "has not started: it starts as soon as a worker has a free slot for queue default; the only one is busy, runner inspect jobs --state running shows with what",
+    );
     sandbox.add("good --in 1h");
     given_up(3, "has not started: due in ");
     sandbox.add("good --queue net");

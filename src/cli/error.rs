@@ -171,7 +171,10 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::Untrusted(untrusted) => return (ExitStatus::PERMISSION, Some(advice(untrusted))),
         StoreError::Io(_, error) => (io_status(error), "see --db and $RUNNER_DB for another place"),
         StoreError::Busy => (ExitStatus::LATER, "try again; runner inspect workers shows who works on it"),
-        StoreError::Full => (ExitStatus::IO, "make room on its disk and try again"),
+        StoreError::Full => (
+            ExitStatus::IO,
+            "make room on the disk of the database, which runner doctor names, and try again",
+        ),
         StoreError::CommitUnknown(_) => (ExitStatus::IO, "look with runner inspect before you do it again"),
         StoreError::NoDependency(_) => {
             (ExitStatus::NOT_FOUND, "runner inspect jobs lists the jobs that there are")

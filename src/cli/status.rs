@@ -218,7 +218,20 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
     if let Some(why) = no_worker_text(queue, workers) {
         return Some(why);
     }
-    let slot = || format!("it starts as soon as a worker has a free slot for queue {queue}");
+    let slot = || {
+        let takers = || workers.iter().filter(|worker| worker.takes_from(queue));
+        let slots: u64 = takers().map(|worker| worker.row.slots as u64).sum();
+        let running: u64 = takers().map(|worker| worker.row.running).sum();
+        let busy = if running >= slots {
+            format!(
+                "; {} busy, runner inspect jobs --state running shows with what",
+                if slots == 1 { "the only one is".to_owned() } else { format!("all {slots} are") }
+            )
+        } else {
+            String::new()
+        };
+        format!("it starts as soon as a worker has a free slot for queue {queue}{busy}")
+    };
     (job.phase == Some(Phase::Ready)).then(|| limit_text(job, now).unwrap_or_else(slot))
 }
 

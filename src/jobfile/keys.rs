@@ -169,6 +169,9 @@ fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
         _ => {}
     }
     let key = snake_case(entry.key);
+    if section == Section::Job && key == "label" {
+        return Some("a label belongs to one enqueued job: runner enqueue NAME --label TEXT".to_owned());
+    }
     if RETRY_COUNTS.contains(&key.as_str()) {
         let max = i64::from(RetryPolicy::MAX_ATTEMPTS);
         let retries = entry.value.as_integer().filter(|retries| (0..max).contains(retries));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -99,7 +99,20 @@ fn former_path(global: &Global, path: Option<&Path>) -> Result<String> {
         let (folder, name) = path.parent().zip(path.file_name()).ok_or(error)?;
         fs::canonicalize(folder).map(|folder| folder.join(name))
     });
-    Ok(found.unwrap_or(path).to_string_lossy().into_owned())
+    Ok(found.unwrap_or_else(|_| without_dots(&path)).to_string_lossy().into_owned())
+}
+
+/// The path without `..`, for a folder that is gone and so cannot be asked where it led.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            plain.pop();
+        } else {
+            plain.push(part);
+        }
+    }
+    plain
 }
 
 /// Says that nothing was applied from this file, and which files have applied something.

@@ -189,7 +189,7 @@ fn unfinished(
         format!("; {} not waited for", counted(others, "further job"))
     };
     Ok(CliError::new(status, format!("{what}; {why}{others}"))
-        .hint("the waiting has ended, not the work; runner cancel ID ends a job"))
+        .hint(format!("the waiting has ended, not the work; runner cancel {} ends the job", job.id)))
 }
 
 /// The exit status of `wait` for a single job: that of its command, as `timeout` and a shell would give it.

@@ -98,6 +98,10 @@ pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
         ("--fail-if-any", args.fail_if_any, any),
     ];
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
+        Some(("--fail-if-any", ..)) => bail!(
+            CliError::usage("--fail-if-any has no effect here: it asks whether a list has a row")
+                .hint("runner doctor --strict -q fails if anything needs attention; runner inspect dead --fail-if-any if a job is dead")
+        ),
         Some((option, ..)) => bail!(
             CliError::usage(format!("{option} has no effect here"))
                 .hint("it narrows the lists: jobs, attempts, dead, stats; --name, --queue, --label, --since and --until also the page of --html")
@@ -158,7 +162,11 @@ fn unknown_state(subject: Subject, word: &str) -> CliError {
     } else {
         format!("there is no state {word:?}")
     };
-    let meant = near_names(word, known.iter().copied()).join(" or ");
+    let meant = if !attempts && ["failed", "failure", "error"].contains(&word) {
+        "dead or retrying".to_owned()
+    } else {
+        near_names(word, known.iter().copied()).join(" or ")
+    };
     let did_you_mean = if meant.is_empty() { meant } else { format!("; did you mean {meant}?") };
     let list = if attempts { "with attempts --state takes" } else { "states are" };
     CliError::usage(message + &did_you_mean).hint(format!("{list} {}", known.join(", ")))
