@@ -1,5 +1,6 @@
 //! `runner init`: writes a small job file, or one with the jobs of a crontab.
 
+use std::env;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -230,7 +231,7 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, path: &Path) 
             (SAVES, format!("cp -p {path} ~/{copy} && sed -i '{edit}' {path}"))
         }
         Source::Own => {
-            let copy = "~/crontab.before-runner";
+            let copy = free_copy("crontab");
             (SAVES, format!("crontab -l > {copy} && sed '{edit}' {copy} | crontab -"))
         }
         _ => ("Comment them out where cron reads them:", "crontab -e".to_owned()),
@@ -240,6 +241,18 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, path: &Path) 
         &format!("cron goes on: until they are out of the crontab, both would run these jobs. {words}"),
     )?;
     out.line(format!("  {command}"))
+}
+
+/// A path in the home directory where nothing is yet, so that a second import does not overwrite what the first one saved.
+fn free_copy(name: &str) -> String {
+    let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
+    let mut copy = format!("{name}.before-runner");
+    let mut number = 1;
+    while home.join(&copy).exists() {
+        number += 1;
+        copy = format!("{name}.before-runner-{number}");
+    }
+    format!("~/{}", shell_word(&copy))
 }
 
 /// What the command that follows does.

@@ -14,6 +14,7 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::parse::{Entry, Line};
+use crate::model::Schedule;
 use crate::text::{cut_end, safe_line};
 
 /// The longest description in characters; the comment that it is from is then kept whole.
@@ -248,20 +249,20 @@ impl Reader<'_> {
             "/".clone_into(&mut job.cwd);
             job.notes.push(format!("There is no folder {home}: cron would run this in a folder of its own."));
         }
-        job.notes.extend(self.notes_on_command(&command));
+        job.notes.extend(self.notes_on(&command, &job.schedule));
         job.env = env;
         job.command = command;
         Ok(job)
     }
 
     /// Keys that the user may want instead of a part of the line, and whether the line does anything here.
-    fn notes_on_command(&self, command: &str) -> Vec<String> {
+    fn notes_on(&self, command: &str, schedule: &str) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some((path, there)) = names::idle_because(command, self.around.is_there) {
             let why = if there { "is there" } else { "is missing" };
             notes.push(format!("Does nothing on this machine, because {path} {why}."));
         }
-        if let Some(zone) = self.variables.get("CRON_TZ") {
+        if let Some(zone) = self.variables.get("CRON_TZ").filter(|_| schedule != Schedule::AT_BOOT) {
             notes.push(format!(
                 "timezone = {}   # cronie reads CRON_TZ so, Debian's cron does not",
                 write::string(zone)

@@ -110,7 +110,7 @@ fn entry(text: &str, has_users: bool) -> Result<Entry, String> {
     if rest.is_empty() {
         return Err("there is no command".to_owned());
     }
-    if rest.starts_with('*') {
+    if rest.starts_with('*') && !has_users {
         return Err("cron refuses a command that begins with *".to_owned());
     }
     if rest.contains(r"\\") {
@@ -229,6 +229,7 @@ mod tests {
             ("0 0 * * 7 a", "0 0 * * 7"),
             ("@midnight a", "@midnight"),
             ("@annually\ta", "@annually"),
+            ("@reboot  a", "@reboot"),
             ("-*/5 * * * * a", "*/5 * * * *"),
         ] {
             let entry = entry_of(text, false);

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::jobfile::{Declared, JobFile};
+use crate::model::Missed;
 
 fn account(name: &str) -> Option<Account> {
     let home = match name {
@@ -82,7 +83,7 @@ fn the_shell_gets_the_whole_line() {
 
 #[test]
 fn users_become_launchers_and_have_their_homes() {
-    let text = "@daily root a\n0 2 * * * www-data b\nHOME=/srv\n0 3 * * * me c\n0 4 * * * nobody-here d\n";
+    let text = "@reboot root a\n0 2 * * * www-data b\nHOME=/srv\n0 3 * * * me c\n0 4 * * * nobody-here d\n";
     let taken = taken(text, true);
     let jobs = declared(&taken.text);
     let launchers: Vec<_> = jobs
@@ -107,9 +108,11 @@ fn users_become_launchers_and_have_their_homes() {
 
 #[test]
 fn cron_neither_retries_nor_makes_up() {
-    for job in jobs("* * * * * a\n@daily b\n", false) {
+    for job in jobs("* * * * * a\n@daily b\n@reboot c\n", false) {
         assert_eq!(job.definition.policy.max_attempts(), 1);
-        assert_eq!(job.schedule.unwrap().missed, crate::model::Missed::Skip);
+        let schedule = job.schedule.unwrap();
+        let missed = if schedule.schedule == Schedule::AT_BOOT { Missed::Once } else { Missed::Skip };
+        assert_eq!(schedule.missed, missed);
     }
 }
 
@@ -138,6 +141,15 @@ fn mail_goes_to_the_address_of_the_line() {
 }
 
 #[test]
+fn the_alert_of_a_system_crontab_has_no_home_of_another_user() {
+    let text = "MAILTO=root\n@daily www-data a\n@daily www-data b\n";
+    let jobs = jobs(text, true);
+    let alert = jobs.iter().find(|job| job.schedule.is_none()).unwrap();
+    assert_eq!((env(alert, "HOME"), env(alert, "LOGNAME")), (None, None));
+    assert_eq!(env(alert, "PATH").as_deref(), Some("/usr/bin:/bin"));
+}
+
+#[test]
 fn without_a_program_mail_the_alert_is_a_comment() {
     let text = "PATH=/opt/bin\nMAILTO=me\n0 1 * * * a\n";
     let taken = taken(text, false);
@@ -156,15 +168,17 @@ fn without_a_program_mail_the_alert_is_a_comment() {
 
 #[test]
 fn a_zone_stays_a_variable_and_is_suggested() {
-    let taken =
-        taken("TZ=Asia/Tokyo\n0 1 * * * a\nCRON_TZ=Europe/Berlin\nRANDOM_DELAY=45\n0 2 * * * b\n", false);
+    let taken = taken(
+        "TZ=Asia/Tokyo\n0 1 * * * a\nCRON_TZ=Europe/Berlin\nRANDOM_DELAY=45\n0 2 * * * b\n@reboot c\n",
+        false,
+    );
     let jobs = declared(&taken.text);
     assert!(jobs.iter().all(|job| job.schedule.as_ref().unwrap().timezone.is_none()));
     assert_eq!(env(&jobs[1], "CRON_TZ").as_deref(), Some("Europe/Berlin"));
     assert_eq!(env(&jobs[0], "TZ").as_deref(), Some("Asia/Tokyo"));
     let comments =
         |key: &str| taken.text.lines().filter(|line| line.starts_with(&format!("# {key} = "))).count();
-    assert_eq!((comments("timezone"), comments("random_delay")), (1, 1), "{}", taken.text);
+    assert_eq!((comments("timezone"), comments("random_delay")), (1, 2), "{}", taken.text);
 }
 
 #[test]

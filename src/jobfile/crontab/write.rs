@@ -6,6 +6,7 @@ use std::fmt::Write;
 use toml_writer::{ToTomlKey, ToTomlValue, TomlKeyBuilder, TomlStringBuilder};
 
 use super::{DEFAULT_PATH, Job, Part, Surroundings, free_name};
+use crate::model::Schedule;
 use crate::text::{hanging_indent, safe_block, shell_word};
 
 /// Comments that are not from the crontab are broken at this width.
@@ -38,13 +39,16 @@ struct Common<'j> {
 }
 
 impl<'j> Common<'j> {
-    fn of(jobs: &[&'j Job]) -> Self {
+    /// The user and the home directory of a system crontab stay with its jobs: the alert runs as root, and must not read
+    /// settings of `mail` from the home directory of somebody else.
+    fn of(jobs: &[&'j Job], has_users: bool) -> Self {
         let names = jobs.first().map(|job| job.env.keys()).into_iter().flatten();
+        let names = names.filter(|name| !has_users || !matches!(name.as_str(), "HOME" | "LOGNAME"));
         let entry = |name| Some((name, most_frequent(jobs.iter().map(|job| job.env.get(name)))?));
         let mail_to = most_frequent(jobs.iter().map(|job| job.mail_to.as_ref()));
         Self {
             env: names.filter_map(entry).collect(),
-            cwd: most_frequent(jobs.iter().map(|job| Some(&job.cwd))),
+            cwd: most_frequent(jobs.iter().map(|job| Some(&job.cwd))).filter(|_| !has_users),
             // A job cannot take back an alert.
             mail_to: mail_to.filter(|to| jobs.iter().all(|job| job.mail_to.as_ref() == Some(*to))),
         }
@@ -61,7 +65,7 @@ fn most_frequent<'v>(values: impl Iterator<Item = Option<&'v String>>) -> Option
 /// The file, and whether it needs a program `mail` that is missing.
 pub(super) fn file(parts: &[Part], around: &Surroundings<'_>) -> (String, bool) {
     let jobs: Vec<&Job> = parts.iter().filter_map(Part::job).collect();
-    let common = Common::of(&jobs);
+    let common = Common::of(&jobs, around.has_users);
     let path =
         common.env.iter().find(|(name, _)| name.as_str() == "PATH").map_or(DEFAULT_PATH, |(_, path)| path);
     let has_mail = path.split(':').any(|folder| (around.is_there)('x', &format!("{folder}/mail")));
@@ -159,7 +163,7 @@ impl Text {
             self.line(&format!("description = {}", string(description)));
         }
         self.line(&format!("schedule = {}", string(&job.schedule)));
-        if job.schedule != "@reboot" {
+        if job.schedule != Schedule::AT_BOOT {
             self.line("missed = \"skip\"    # \"once\" makes up for a time without a worker; cron does not");
         }
         for note in &job.notes {
