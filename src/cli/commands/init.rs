@@ -120,6 +120,13 @@ impl Source {
         path == Path::new("/etc/crontab") || path.parent() == Some(Path::new("/etc/cron.d"))
     }
 
+    /// The user in whose name cron runs it, if it lies where cron keeps the crontabs of users.
+    fn owner(&self) -> Option<&str> {
+        let Self::File(path) = self else { return None };
+        let is_kept = SPOOLS.iter().any(|spool| path.parent() == Some(Path::new(spool)));
+        path.file_name().filter(|_| is_kept)?.to_str()
+    }
+
     fn read(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         match self {
@@ -182,10 +189,8 @@ fn warn_of(taken: &TakenOver, source: &Source) {
             "each command begins with the name of a user; if this is a system crontab, call it with --system",
         );
     }
-    let Source::File(path) = source else { return };
-    let owner = path.file_name().filter(|_| SPOOLS.map(Path::new).map(Some).contains(&path.parent()));
-    let (owner, caller) = (owner.and_then(|name| name.to_str()), accounts::caller().name);
-    if let Some(owner) = owner.filter(|owner| *owner != caller) {
+    let caller = accounts::caller().name;
+    if let Some(owner) = source.owner().filter(|owner| *owner != caller) {
         warn(&format!(
             "this is the crontab of {owner}, but a worker of {caller} would run the jobs as {caller}"
         ));
@@ -274,4 +279,27 @@ fn commenting_out(taken: &TakenOver) -> String {
         if first == last { format!("{first}s/^/#/") } else { format!("{first},{last}s/^/#/") }
     };
     ranges.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_tells_what_a_crontab_is() {
+        let of = |file: &str| Source::of(Some(Path::new(file)), false).unwrap();
+        for system in ["/etc/crontab", "/etc/cron.d/php"] {
+            assert!(of(system).is_system(), "{system}");
+        }
+        for plain in ["/etc/cron.d/a/b", "/home/me/crontab", "crontab", "-", "/var/spool/cron/crontabs/me"] {
+            assert!(!of(plain).is_system(), "{plain}");
+        }
+        assert_eq!(Source::of(None, true).unwrap().words(), "/etc/crontab");
+        assert_eq!(Source::of(None, false).unwrap().words(), "crontab -l");
+        for kept in ["/var/spool/cron/crontabs/me", "/var/spool/cron/me"] {
+            assert_eq!(of(kept).owner(), Some("me"), "{kept}");
+        }
+        assert_eq!(of("/home/me/crontab").owner(), None);
+        assert_eq!(Source::Own.owner(), None);
+    }
 }

@@ -124,7 +124,7 @@ fn mail_goes_to_the_address_of_the_line() {
     };
     let to = |alert: &Option<crate::model::Command>, address: &str| match alert {
         Some(crate::model::Command::Shell(line)) => {
-            line.to_text().contains(&format!(" failed\" {address}\n"))
+            line.to_text().contains(&format!(" failed on $(uname -n)\" {address}\n"))
         }
         _ => false,
     };

@@ -211,7 +211,7 @@ impl Text {
              and `runner logs JOB` shows it.",
         );
         let mut job = format!("[jobs.{name}]\n");
-        let subject = "\"$RUNNER_DEAD_JOB_NAME failed\"";
+        let subject = "\"$RUNNER_DEAD_JOB_NAME failed on $(uname -n)\"";
         let _ = write!(
             job,
             "command = '''\n\
