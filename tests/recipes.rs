@@ -96,7 +96,7 @@ fn a_mail_has_the_message_the_output_and_what_to_type() {
             .collect();
         assert_eq!(body, expected.join(&b'\n'), "{file}: {}", String::from_utf8_lossy(&body));
         let (args, body) = recipe.run("late", b"");
-        assert_eq!(args, ["-s", "late failed", to], "{file}");
+        assert_eq!(args, ["-s".to_owned(), format!("late failed on {host}"), to.to_owned()], "{file}");
         assert_eq!(String::from_utf8_lossy(&body), "EXPIRED: \n\nrunner inspect 1\n", "{file}");
     }
 }
