@@ -49,7 +49,7 @@ pub fn inconsistent(rows: &Rows) -> Vec<String> {
     }
     wrong.extend(a_unique_key_has_one_owner(rows));
     wrong.extend(no_queue_runs_more_than_its_limit(rows));
-    wrong.extend(no_attempt_starts_before_its_dependencies_end(rows));
+    wrong.extend(no_attempt_starts_before_its_dependencies_succeed(rows));
     wrong.extend(each_time_of_a_schedule_fires_once(rows));
     wrong
 }
@@ -57,6 +57,7 @@ pub fn inconsistent(rows: &Rows) -> Vec<String> {
 /// What is wrong by the rows, by what runner has told and by what its jobs have written.
 pub fn judge(rows: &Rows, promises: &Promises, moment: Moment) -> Vec<String> {
     let mut wrong = inconsistent(rows);
+    wrong.extend(no_attempt_starts_before_its_dependencies_end(rows, promises));
     let mut lines: HashMap<u64, Vec<&Line>> = HashMap::new();
     for line in promises.side.iter().flatten() {
         lines.entry(line.attempt.0).or_default().push(line);
@@ -143,19 +144,24 @@ fn no_queue_runs_more_than_its_limit(rows: &Rows) -> Vec<String> {
     over.map(|(queue, _)| format!("{} jobs of the limited queue {queue} run", running(queue))).collect()
 }
 
-fn no_attempt_starts_before_its_dependencies_end(rows: &Rows) -> Vec<String> {
+fn no_attempt_starts_before_its_dependencies_succeed(rows: &Rows) -> Vec<String> {
+    too_early(rows, false, |dependency, began| {
+        rows.attempts_of(dependency).any(|(_, it)| it.succeeded() && it.finished_at <= began)
+    })
+}
+
+fn no_attempt_starts_before_its_dependencies_end(rows: &Rows, promises: &Promises) -> Vec<String> {
+    too_early(rows, true, |dependency, began| may_have_ended(rows, promises, dependency, began))
+}
+
+/// The attempts that began before a dependency of this kind had ended.
+fn too_early(rows: &Rows, any: bool, had_ended: impl Fn(u64, i64) -> bool) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (id, dependency, any) in &rows.dependencies {
-        let end = if *any { "ended" } else { "succeeded" };
+    for (id, dependency, _) in rows.dependencies.iter().filter(|(.., of_any)| *of_any == any) {
         for (number, attempt) in rows.attempts_of(*id) {
             let began = attempt.started_at.unwrap_or(attempt.finished_at);
-            let had_ended = if *any {
-                may_have_ended(rows, *dependency, began)
-            } else {
-                rows.attempts_of(*dependency).any(|(_, it)| it.succeeded() && it.finished_at <= began)
-            };
-            if !had_ended {
-                wrong.push(format!("attempt {number} of job {id} began before job {dependency} had {end}"));
+            if !had_ended(*dependency, began) {
+                wrong.push(format!("attempt {number} of job {id} began before job {dependency} had ended"));
             }
         }
     }
@@ -163,11 +169,15 @@ fn no_attempt_starts_before_its_dependencies_end(rows: &Rows) -> Vec<String> {
 }
 
 /// May the job have ended by then, or have waited for one that had? The history has the ends of attempts, but not when a
-/// job was cancelled or expired without one.
-fn may_have_ended(rows: &Rows, id: u64, by: i64) -> bool {
+/// job was cancelled or expired without one. A job that was put back had ended before.
+fn may_have_ended(rows: &Rows, promises: &Promises, id: u64, by: i64) -> bool {
     rows.attempts_of(id).any(|(_, attempt)| attempt.end.delay_ms.is_none() && attempt.finished_at <= by)
         || rows.jobs.get(&id).is_none_or(|job| matches!(job.state.as_str(), "cancelled" | "dead"))
-        || rows.dependencies.iter().any(|(job, before, _)| *job == id && may_have_ended(rows, *before, by))
+        || promises.retries.contains_key(&id)
+        || rows
+            .dependencies
+            .iter()
+            .any(|(job, before, _)| *job == id && may_have_ended(rows, promises, *before, by))
 }
 
 fn each_time_of_a_schedule_fires_once(rows: &Rows) -> Vec<String> {
