@@ -184,6 +184,8 @@ fn a_system_crontab_that_is_not_said_to_be_one_is_noticed() {
     sandbox.write("copy", "@daily root a\n0 1 * * * root b\n");
     import(&sandbox, "copy --file a.toml").ok().says("call it with --system");
     import(&sandbox, "copy --system --file b.toml").ok().quietly();
+    sandbox.write("ids", "@daily 0 a\n");
+    import(&sandbox, "ids --system --file c.toml").ok().says("this machine has no user \"0\"");
     assert!(sandbox.read("b.toml").contains("\"-u\", \"root\", \"--\"]"), "{}", sandbox.read("b.toml"));
 }
 

@@ -31,8 +31,13 @@ fn line(text: &str) -> Option<Listed> {
     })
 }
 
+/// The user of this name.
+pub fn named(name: &str) -> Option<Account> {
+    find(name).filter(|account| account.name == name)
+}
+
 /// The user of this name, or with this id if it is a number. `getent` knows those of a directory service, too.
-pub fn find(key: &str) -> Option<Account> {
+fn find(key: &str) -> Option<Account> {
     let is_meant = |it: &Listed| it.account.name == key || key.parse() == Ok(it.id);
     let known = listed().find(is_meant).or_else(|| {
         let getent = Command::new("getent").args(["passwd", "--", key]).stdin(Stdio::null()).output().ok()?;

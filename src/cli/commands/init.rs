@@ -49,7 +49,7 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
             source: &source.words(),
             has_users: args.system || source.is_system(),
             caller: accounts::caller(),
-            find_account: &accounts::find,
+            find_account: &accounts::named,
             runuser: accounts::runuser().unwrap_or("/usr/sbin/runuser"),
             is_there: &is_there,
         },
