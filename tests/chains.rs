@@ -417,16 +417,6 @@ fn a_job_that_is_after_any_end_runs_whatever_came_of_the_chain() {
 }
 
 #[test]
-fn a_job_is_told_the_labels_of_what_it_is_after() {
-    let sandbox = Sandbox::empty();
-    sandbox.run("enqueue --name fetch --label eu-west -- false").ok();
-    sandbox.run("enqueue --name fetch -- true").ok();
-    let end = sandbox.add_line("--after-any 1,2", "echo \"$RUNNER_DEPENDENCIES\"");
-    sandbox.drain();
-    sandbox.run(&format!("logs {end}")).ok().prints("1 dead fetch eu-west\n2 succeeded fetch\n");
-}
-
-#[test]
 fn any_end_of_a_job_that_exists_will_do_and_counts_once() {
     let sandbox = Sandbox::new(CHAIN);
     let fails = sandbox.run("enqueue --name fails -- test -e mended").ok().id();

@@ -18,7 +18,7 @@ use super::open::Store;
 use super::overview::QueueRow;
 use super::row::{all, maybe, value};
 use super::schedules::StoredSchedule;
-use super::stranded_attention;
+use super::stranded;
 use super::unresolved;
 use super::version::{Version, version_of};
 use super::workers::{Liveness, NoWorker, WorkerStatus};
@@ -78,7 +78,7 @@ impl Store {
         let mut list: Vec<Attention> = no_room(self.file()).into_iter().collect();
         self.read(|tx| {
             list.extend(unresolved::attention(tx, filter, now)?);
-            list.extend(stranded_attention::attention(tx, filter, seen.schedules)?);
+            list.extend(stranded::attention(tx, filter)?);
             let look = Look { tx, seen, filter, now };
             for queue in seen.queues.iter().filter(|queue| look.wants_queue(&queue.name)) {
                 list.extend(look.queue(queue)?);

@@ -43,7 +43,7 @@ pub struct Claim {
     pub last_mark: Option<String>,
     /// The time of the schedule that enqueued the job.
     pub scheduled: Option<Firing>,
-    /// Id, state, and name with label of each dependency.
+    /// Id, state and name of each dependency.
     pub dependencies: Vec<(i64, &'static str, String)>,
 }
 

@@ -10,7 +10,6 @@ use super::error::Result;
 use super::open::Tx;
 use super::row::{all, from_row, maybe, one, run, value};
 use crate::model::{DependencyKind, JobState, Phase};
-use crate::text::safe_line;
 
 /// A job that a blocked job waits for, directly or through other blocked jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,15 +199,13 @@ pub(super) fn replace(tx: &Connection, old: i64, new: i64) -> Result<()> {
     Ok(())
 }
 
-/// Id, state, and name with label of each dependency of this job, as its command is told. One that is stranded is `blocked`.
+/// Id, state and name of each dependency of this job, as its command is told. One that is stranded is `blocked`.
 pub(super) fn told(tx: &Connection, job: i64) -> Result<Vec<(i64, &'static str, String)>> {
-    let sql = "SELECT j.id, j.state, j.state = 'pending' AND j.unmet_dependencies > 0 AS is_blocked, j.name, j.label
+    let sql = "SELECT j.id, j.state, j.state = 'pending' AND j.unmet_dependencies > 0 AS is_blocked, j.name
                FROM dependencies AS d JOIN jobs AS j ON j.id = d.dependency_id WHERE d.job_id = ?1 ORDER BY d.dependency_id";
     all(tx, sql, [job], |row| {
         let state: JobState = row.get("state")?;
         let state = if row.get("is_blocked")? { Phase::Blocked.as_str() } else { state.as_str() };
-        let (name, label): (String, Option<String>) = (row.get("name")?, row.get("label")?);
-        let who = label.map_or_else(|| name.clone(), |label| format!("{name} {}", safe_line(&label)));
-        Ok((row.get("id")?, state, who))
+        Ok((row.get("id")?, state, row.get("name")?))
     })
 }

@@ -36,7 +36,6 @@ mod restore;
 mod row;
 mod schedules;
 mod stranded;
-mod stranded_attention;
 mod trust;
 mod turn;
 mod unresolved;

@@ -6,12 +6,17 @@
 
 use std::collections::HashSet;
 
-use rusqlite::params;
+use rusqlite::{params, params_from_iter};
 
+use super::attention::MAX_NAMED;
 use super::dependencies::{self, DependencyState};
 use super::error::Result;
+use super::filter::Filter;
 use super::open::{Store, Tx};
 use super::row::{all, one, value};
+use super::unresolved;
+use crate::model::{Attention, AttentionKind};
+use crate::text::counted;
 
 /// A job that is dead, cancelled or removed, and the jobs that are stranded behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,8 +76,8 @@ impl Store {
     }
 }
 
-/// The body of [`Store::stranded`], for callers that are within a transaction.
-pub(super) fn roots(tx: &Tx) -> Result<Vec<StrandedRoot>> {
+/// The body of [`Store::stranded`].
+fn roots(tx: &Tx) -> Result<Vec<StrandedRoot>> {
     let mut roots = Vec::new();
     let mut last = 0;
     while roots.len() < MAX_ROOTS
@@ -123,7 +128,7 @@ const HAS_ENDED: &str = "(j.id IS NULL OR j.state = 'dead' OR j.state = 'cancell
 
 /// The blocked jobs that depend on these jobs, directly or through others, the direct ones first: at most one more than
 /// [`StrandedRoot::MAX_COUNT`].
-pub(super) fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
+fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
     // Any end of a root lets a dependent of the other kind go on, unless there will be none.
     let sql = "SELECT j.id FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
                WHERE d.dependency_id = ?1 AND NOT d.met AND (d.kind = 'success' OR ?2)
@@ -145,4 +150,56 @@ pub(super) fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec
     }
     found.truncate(most);
     Ok(found)
+}
+
+/// The entries about jobs that only a person can get going, by the job at the root of their wait.
+pub(super) fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
+    let mut list = Vec::new();
+    for StrandedRoot { id, job, count, jobs } in roots(tx)? {
+        if !concerns(tx, filter, id, job.is_none())? {
+            continue;
+        }
+        let name = |id: &i64| one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value);
+        let names: Vec<String> = jobs.iter().take(MAX_NAMED).map(name).collect::<Result<_>>()?;
+        let shown: Vec<String> = jobs.iter().zip(&names).map(|(id, name)| format!("{id} {name}")).collect();
+        let more = if jobs.len() > shown.len() { ", …" } else { "" };
+        let counted = if count > StrandedRoot::MAX_COUNT as u64 {
+            format!("more than {} jobs", StrandedRoot::MAX_COUNT)
+        } else {
+            counted(count, "job")
+        };
+        let held = format!("holds back {counted}: {}{more}", shown.join(", "));
+        let cancel = (count <= jobs.len() as u64).then(|| {
+            let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+            format!("runner cancel {}", ids.join(" "))
+        });
+        let gives_up = cancel.as_ref().map(|line| format!("; {line} gives up")).unwrap_or_default();
+        let (message, command) = match job {
+            None => (format!("job {id} was removed and {held}"), cancel),
+            Some(DependencyState { name, state, resolved, .. }) => {
+                let state = if resolved { "resolved" } else { state.as_str() };
+                let what = format!("job {id} {name}, which is {state}, {held}");
+                if unresolved::retry_obstacle(tx, &[id])?.is_none() {
+                    (what + &gives_up, Some(format!("runner retry {id}")))
+                } else {
+                    (format!("{what}; runner retry {id} --force goes on, if its key is free"), cancel)
+                }
+            }
+        };
+        list.push(Attention { kind: AttentionKind::Stranded, alarm: true, message, command, jobs });
+    }
+    Ok(list)
+}
+
+/// Whether the filter selects the root, or one of the jobs that are stranded behind it.
+fn concerns(tx: &Tx, filter: &Filter, root: i64, is_removed: bool) -> Result<bool> {
+    if filter.name.is_none() && filter.queue.is_none() && filter.label.is_none() {
+        return Ok(true);
+    }
+    let mut ids = held_back(tx, &[root], is_removed)?;
+    ids.push(root);
+    let mut wanted = filter.narrowed(tx.now);
+    wanted.and("j.id IN (SELECT value FROM json_each({}))", serde_json::json!(ids).to_string());
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE {})", wanted.sql);
+    one(tx, &sql, params_from_iter(wanted.values), value)
 }

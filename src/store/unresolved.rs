@@ -24,9 +24,6 @@ const MAX_COUNTED_IN_ALL: u64 = 50_000;
 /// At most this number of names and labels is found, because nobody reads more.
 const MAX_GROUPS: usize = 1_000;
 
-/// If jobs of a name died with more labels than this, they share an entry.
-const MAX_LABELS: usize = 3;
-
 /// For the newest deaths the last words are read; their output may be long.
 const MAX_LAST_WORDS: usize = 100;
 
@@ -79,8 +76,6 @@ type Name = (String, Option<String>);
 struct Group {
     dead: Letters,
     superseded: Letters,
-    /// The number of labels that were put together; 0 before that.
-    labels: usize,
 }
 
 /// The entries about dead letters, the newest death first.
@@ -94,8 +89,7 @@ pub(super) fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Res
     };
     reader.read_recorded()?;
     reader.read_expired(now)?;
-    let groups: Vec<(Name, Group)> = reader.groups.into_iter().collect();
-    let mut groups = folded(groups);
+    let mut groups: Vec<(Name, Group)> = reader.groups.into_iter().collect();
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.dead.newest.first().copied()));
     let mut list = Vec::new();
     let mut labels: HashMap<&str, usize> = HashMap::new();
@@ -116,41 +110,6 @@ pub(super) fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Res
     Ok(list)
 }
 
-/// When a job that does the same last succeeded; none for a job that no other one makes good. `known` keeps the answers.
-pub(super) fn last_success(
-    tx: &Connection,
-    task_hash: Option<i64>,
-    known: &mut HashMap<i64, Option<Timestamp>>,
-) -> Result<Option<Timestamp>> {
-    let Some(hash) = task_hash else { return Ok(None) };
-    if let Some(known) = known.get(&hash) {
-        return Ok(*known);
-    }
-    let sql = "SELECT max(changed_at) FROM jobs INDEXED BY jobs_succeeded
-               WHERE state = 'succeeded' AND task_hash IS NOT NULL AND task_hash = ?1";
-    let found = one(tx, sql, [hash], value)?;
-    known.insert(hash, found);
-    Ok(found)
-}
-
-/// Puts the labels of a name together where there are many, because an entry for each would hide what else is wrong.
-fn folded(groups: Vec<(Name, Group)>) -> Vec<(Name, Group)> {
-    let mut labels: HashMap<String, usize> = HashMap::new();
-    for ((name, _), group) in &groups {
-        *labels.entry(name.clone()).or_default() += usize::from(!group.dead.newest.is_empty());
-    }
-    let mut folded: BTreeMap<Name, Group> = BTreeMap::new();
-    for ((name, label), group) in groups {
-        let is_many = labels.get(&name).is_some_and(|labels| *labels > MAX_LABELS);
-        let key = (name, label.filter(|_| !is_many));
-        let into = folded.entry(key).or_default();
-        into.labels += 1;
-        into.dead.take(group.dead);
-        into.superseded.take(group.superseded);
-    }
-    folded.into_iter().collect()
-}
-
 struct Reader<'a> {
     tx: &'a Connection,
     filter: &'a Filter,
@@ -162,8 +121,17 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// The last success of a job that does the same; none for a job that no other one makes good.
     fn last_success(&mut self, task_hash: Option<i64>) -> Result<Option<Timestamp>> {
-        last_success(self.tx, task_hash, &mut self.successes)
+        let Some(hash) = task_hash else { return Ok(None) };
+        if let Some(known) = self.successes.get(&hash) {
+            return Ok(*known);
+        }
+        let sql = "SELECT max(changed_at) FROM jobs INDEXED BY jobs_succeeded
+                   WHERE state = 'succeeded' AND task_hash IS NOT NULL AND task_hash = ?1";
+        let found = one(self.tx, sql, [hash], value)?;
+        self.successes.insert(hash, found);
+        Ok(found)
     }
 
     /// Reads the dead jobs along their index. It seeks from one group of jobs that do the same to the next, because a million
@@ -376,10 +344,7 @@ fn dead(
 ) -> Result<Attention> {
     let letters = &group.dead;
     let (died_at, newest) = letters.newest.first().copied().unwrap_or((now, 0));
-    let (mut who, when) = (shown(name), clock_time(died_at, now));
-    if group.labels > 1 {
-        who = format!("{who} ({} labels)", group.labels);
-    }
+    let (who, when) = (shown(name), clock_time(died_at, now));
     let Last { code, words, has_run } = last(tx, newest, with_words)?;
     let words = if words.is_empty() { String::new() } else { format!(": {}", cut(words)) };
     let ids = letters.ids();

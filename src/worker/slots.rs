@@ -267,8 +267,8 @@ fn make_folder(path: &Path) -> io::Result<()> {
 fn dependency_lines(claim: &Claim) -> String {
     const MAX_BYTES: usize = MAX_ARG_STRLEN / 2;
     let mut lines = String::new();
-    for (id, state, who) in &claim.dependencies {
-        let line = format!("{id} {state} {who}\n");
+    for (id, state, name) in &claim.dependencies {
+        let line = format!("{id} {state} {name}\n");
         if lines.len() + line.len() > MAX_BYTES {
             break;
         }

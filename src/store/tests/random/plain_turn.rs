@@ -110,8 +110,7 @@ impl Plain {
         let told = |id: &i64| {
             let job = self.jobs.get(id)?;
             let state = if self.is_blocked(job) { "blocked" } else { job.state.as_str() };
-            let label = job.label.as_ref().map(|label| format!(" {label}")).unwrap_or_default();
-            Some((*id, state, format!("{}{label}", job.definition.name)))
+            Some((*id, state, job.definition.name.clone()))
         };
         let dependencies = self.jobs[&id].after.keys().filter_map(told).collect();
         let job = self.jobs.get_mut(&id).unwrap();
