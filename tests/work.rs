@@ -173,7 +173,7 @@ fn a_worker_claims_only_what_a_free_slot_starts() {
 #[test]
 fn the_log_as_json_goes_to_standard_output() {
     let sandbox = Sandbox::empty();
-    sandbox.add("--name good -- true");
+    sandbox.add("--name good --label eu -- true");
     sandbox.add_line(
         "--name again --max-attempts 2 --backoff 1ms",
         "echo message=broken >> $RUNNER_REPORT; exit 3",
@@ -187,12 +187,12 @@ fn the_log_as_json_goes_to_standard_output() {
         let event = events.iter().find(|event| event["event"] == word && event["job_id"] == job);
         event.unwrap_or_else(|| panic!("no {word}: {ran}"))
     };
-    assert_fields(of("job_started", 1), &json!({"name": "good", "attempt": 1}));
+    assert_fields(of("job_started", 1), &json!({"name": "good", "label": "eu", "attempt": 1}));
     assert_fields(
         of("job_succeeded", 1),
-        &json!({"name": "good", "attempt": 1, "error_code": null, "message": null}),
+        &json!({"name": "good", "label": "eu", "attempt": 1, "error_code": null, "message": null}),
     );
-    let failed = json!({"name": "again", "error_code": "EXIT_3", "message": "broken"});
+    let failed = json!({"name": "again", "label": null, "error_code": "EXIT_3", "message": "broken"});
     let (retry, dead) = (of("retry_scheduled", 2), of("job_dead", 2));
     assert_fields(retry, &failed);
     assert_fields(dead, &failed);

@@ -5,7 +5,7 @@
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{Attempt, CANCELLED, DeadReason, EXPIRED, JobState, WORKER_CRASHED};
+use super::{Attempt, CANCELLED, DeadReason, EXPIRED, JobLabel, JobState, WORKER_CRASHED};
 use crate::text::{Timestamp, rfc3339};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,14 +21,13 @@ pub enum Event {
     JobStarted {
         job_id: i64,
         name: String,
+        #[serde(flatten)]
+        label: JobLabel,
         attempt: u32,
         max_attempts: u32,
         pid: i32,
         #[serde(skip)]
         attempt_in_budget: u32,
-        /// See [`super::JobDefinition::shown_label`].
-        #[serde(skip)]
-        label: Option<String>,
     },
     /// The worker of an attempt died, or the attempt's end came too late to count.
     AttemptLost(UnseenEnd),
@@ -102,8 +101,7 @@ impl Event {
 pub struct RecordedAttempt {
     pub attempt: Attempt,
     pub name: String,
-    /// See [`super::JobDefinition::shown_label`].
-    pub label: Option<String>,
+    pub label: JobLabel,
     pub queue: String,
     pub max_attempts: u32,
     /// Because of this end, a dependent has no unmet dependency left.
@@ -138,7 +136,7 @@ impl RecordedAttempt {
             spawn_failure: None,
         };
         let (name, queue) = ("nightly".to_owned(), "default".to_owned());
-        Self { attempt, name, label: None, queue, max_attempts: 3, unblocks: false }
+        Self { attempt, name, label: JobLabel::default(), queue, max_attempts: 3, unblocks: false }
     }
 }
 
@@ -155,6 +153,7 @@ impl Serialize for RecordedAttempt {
         map.serialize_entry("event", event)?;
         map.serialize_entry("job_id", &attempt.job_id)?;
         map.serialize_entry("name", &self.name)?;
+        map.serialize_entry("label", &self.label.label)?;
         map.serialize_entry("attempt", &attempt.number)?;
         map.serialize_entry("max_attempts", &self.max_attempts)?;
         map.serialize_entry("outcome", &attempt.outcome)?;
@@ -178,9 +177,8 @@ pub struct UnseenEnd {
     pub job_id: i64,
     /// None where the job may be gone.
     pub name: Option<String>,
-    /// See [`super::JobDefinition::shown_label`].
-    #[serde(skip)]
-    pub label: Option<String>,
+    #[serde(flatten)]
+    pub label: JobLabel,
     /// The number of the job's last attempt, if it had any.
     pub attempt: Option<u32>,
     /// Always null in JSON: each end has this key, and nobody measured this one.
@@ -198,7 +196,7 @@ impl UnseenEnd {
         Self {
             job_id,
             name: None,
-            label: None,
+            label: JobLabel::default(),
             attempt: None,
             duration_ms: (),
             error_code,
@@ -221,8 +219,7 @@ impl UnseenEnd {
 pub struct PendingJob {
     pub id: i64,
     pub name: String,
-    /// See [`super::JobDefinition::shown_label`].
-    pub label: Option<String>,
+    pub label: JobLabel,
     pub queue: String,
     /// The number of its attempts so far.
     pub attempts: u32,

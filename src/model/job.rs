@@ -205,6 +205,23 @@ impl JobDefinition {
     }
 }
 
+/// What tells a job from others of its name, in an event. As JSON it is the label alone.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
+pub struct JobLabel {
+    /// None if nobody has given it one.
+    pub label: Option<String>,
+    /// See [`JobDefinition::shown_label`].
+    #[serde(skip)]
+    pub shown: Option<String>,
+}
+
+impl JobLabel {
+    pub fn of(definition: &JobDefinition, label: Option<String>, args: &[Bytes]) -> Self {
+        let shown = definition.shown_label(label.as_deref(), args);
+        Self { label, shown }
+    }
+}
+
 /// The name of a job with what [`JobDefinition::shown_label`] gives: `fetch [eu-west]`.
 pub fn job_title(name: &str, shown_label: Option<&str>) -> String {
     /// Lines stay readable with this many columns of a label.

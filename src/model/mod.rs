@@ -37,7 +37,7 @@ pub use error_code::{
 };
 pub use event::{Event, PendingJob, RecordedAttempt, UnseenEnd};
 pub use job::{
-    Bytes, Chain, Command, JobDefinition, Link, MAX_ARG_STRLEN, check_key, check_label, check_name,
+    Bytes, Chain, Command, JobDefinition, JobLabel, Link, MAX_ARG_STRLEN, check_key, check_label, check_name,
     check_variable, check_worker_id, job_title,
 };
 pub use limits::{Limits, Rate};

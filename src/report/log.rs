@@ -69,7 +69,7 @@ pub(super) fn words(event: &Event) -> Option<String> {
             format!("worker {worker_id} started: {}, {queues}, {}", counted(*slots, "slot"), safe_line(db))
         }
         Event::JobStarted { job_id, name, label, attempt, max_attempts, attempt_in_budget, pid } => {
-            let title = job_title(name, label.as_deref());
+            let title = job_title(name, label.shown.as_deref());
             let number =
                 if attempt == attempt_in_budget { String::new() } else { format!(" (number {attempt})") };
             format!(
@@ -108,12 +108,12 @@ pub(super) fn words(event: &Event) -> Option<String> {
 }
 
 fn title_of(end: &UnseenEnd) -> String {
-    job_title(end.name.as_deref().unwrap_or_default(), end.label.as_deref())
+    job_title(end.name.as_deref().unwrap_or_default(), end.label.shown.as_deref())
 }
 
 fn ended_words(ended: &RecordedAttempt) -> String {
     let RecordedAttempt { attempt, name, label, max_attempts, .. } = ended;
-    let title = job_title(name, label.as_deref());
+    let title = job_title(name, label.shown.as_deref());
     let Attempt { job_id, duration, message, next_state, .. } = attempt;
     let after = duration.map(|span| format!(" after {}", human_duration(span))).unwrap_or_default();
     let message = message.as_ref().map(|text| format!(" ({})", safe_line(text))).unwrap_or_default();
@@ -182,7 +182,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::model::PendingJob;
+    use crate::model::{JobLabel, PendingJob};
 
     /// Keeps each write apart.
     #[derive(Default)]
@@ -214,8 +214,13 @@ mod tests {
         let name = || "nightly".to_owned();
         let ended = |next_state| Event::AttemptEnded(RecordedAttempt::example(next_state).into());
         let queue = "default".to_owned();
-        let pending =
-            |attempts| PendingJob { id: 7, name: name(), label: None, queue: queue.clone(), attempts };
+        let pending = |attempts| PendingJob {
+            id: 7,
+            name: name(),
+            label: JobLabel::default(),
+            queue: queue.clone(),
+            attempts,
+        };
         let told = [
             (
                 Event::WorkerStarted {
@@ -234,29 +239,29 @@ mod tests {
                     max_attempts: 3,
                     pid: 9,
                     attempt_in_budget: 1,
-                    label: Some("eu".to_owned()),
+                    label: JobLabel { label: Some("eu".to_owned()), shown: Some("eu".to_owned()) },
                 },
-                r#""job_started","job_id":7,"name":"nightly","attempt":4,"max_attempts":3,"pid":9"#,
+                r#""job_started","job_id":7,"name":"nightly","label":"eu","attempt":4,"max_attempts":3,"pid":9"#,
             ),
             (
                 ended(JobState::Dead),
-                r#""job_dead","job_id":7,"name":"nightly","attempt":4,"max_attempts":3,"outcome":"failed","duration_ms":1000,"error_code":"EXIT_3","message":"no space","dead_reason":"attempts_exhausted""#,
+                r#""job_dead","job_id":7,"name":"nightly","label":null,"attempt":4,"max_attempts":3,"outcome":"failed","duration_ms":1000,"error_code":"EXIT_3","message":"no space","dead_reason":"attempts_exhausted""#,
             ),
             (
                 ended(JobState::Pending),
-                r#""retry_scheduled","job_id":7,"name":"nightly","attempt":4,"max_attempts":3,"outcome":"failed","duration_ms":1000,"error_code":"EXIT_3","message":"no space","delay_ms":500,"next_retry_at":"1970-01-01T00:00:01.500Z""#,
+                r#""retry_scheduled","job_id":7,"name":"nightly","label":null,"attempt":4,"max_attempts":3,"outcome":"failed","duration_ms":1000,"error_code":"EXIT_3","message":"no space","delay_ms":500,"next_retry_at":"1970-01-01T00:00:01.500Z""#,
             ),
             (
                 Event::late(7, 4),
-                r#""attempt_lost","job_id":7,"name":null,"attempt":4,"duration_ms":null,"error_code":"WORKER_CRASHED","message":"its end came too late: another worker had dealt with it""#,
+                r#""attempt_lost","job_id":7,"name":null,"label":null,"attempt":4,"duration_ms":null,"error_code":"WORKER_CRASHED","message":"its end came too late: another worker had dealt with it""#,
             ),
             (
                 Event::expired(pending(0)),
-                r#""job_dead","job_id":7,"name":"nightly","attempt":null,"duration_ms":null,"error_code":"EXPIRED","message":null,"dead_reason":"expired""#,
+                r#""job_dead","job_id":7,"name":"nightly","label":null,"attempt":null,"duration_ms":null,"error_code":"EXPIRED","message":null,"dead_reason":"expired""#,
             ),
             (
                 Event::cancelled(pending(2)),
-                r#""job_cancelled","job_id":7,"name":"nightly","attempt":2,"duration_ms":null,"error_code":"CANCELLED","message":null"#,
+                r#""job_cancelled","job_id":7,"name":"nightly","label":null,"attempt":2,"duration_ms":null,"error_code":"CANCELLED","message":null"#,
             ),
             (
                 Event::ScheduleFired { job_id: 7, name: name(), scheduled_for: Timestamp(0) },

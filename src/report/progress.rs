@@ -81,7 +81,7 @@ impl Reporter for ProgressLog {
                 self.total.enable_steady_tick(CLOCK_TICK);
             }
             Event::JobStarted { job_id, name, label, max_attempts, attempt_in_budget, .. } => {
-                let title = job_title(name, label.as_deref());
+                let title = job_title(name, label.shown.as_deref());
                 self.add_spinner(
                     *job_id,
                     format!("job {job_id}, attempt {attempt_in_budget} of {max_attempts}: {title}"),

@@ -10,7 +10,7 @@ use super::error::{Result, StoreError};
 use super::insert::{NewJob, unpack_args};
 use super::row::{from_row, maybe, one, run, value};
 use super::version::{self, Version};
-use crate::model::{JobDefinition, PendingJob};
+use crate::model::{JobDefinition, JobLabel, PendingJob};
 
 /// Gives the id of the row with this definition, without what the row of a job has as columns. Adds the row if there is
 /// none.
@@ -55,7 +55,8 @@ pub(super) const PENDING_JOB: &str = "id, name, queue, attempts, label, args_nul
 
 /// Reads a row of [`PENDING_JOB`].
 pub(super) fn pending_job(row: &Row<'_>) -> Result<PendingJob> {
-    let label = shown_label(row, &read(row, "definition")?)?;
+    let args = unpack_args(row.get_ref("args_nul")?.as_blob_or_null()?);
+    let label = JobLabel::of(&read(row, "definition")?, row.get("label")?, &args);
     Ok(from_row!(row, PendingJob { id, name, label: label, queue, attempts }))
 }
 

@@ -9,8 +9,8 @@ use super::open::Tx;
 use super::row::{from_row, maybe, run};
 use super::{dependencies, expire, outputs, schedules};
 use crate::model::{
-    Attempt, AttemptEnd, Bytes, Circumstances, Decision, EndCause, JobState, MemoryPeak, RecordedAttempt,
-    Status, classify, decide,
+    Attempt, AttemptEnd, Bytes, Circumstances, Decision, EndCause, JobLabel, JobState, MemoryPeak,
+    RecordedAttempt, Status, classify, decide,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -118,7 +118,7 @@ pub(super) fn finish(
     Ok(Some(RecordedAttempt {
         attempt,
         name: held.name,
-        label: definition.shown_label(held.label.as_deref(), &held.args),
+        label: JobLabel::of(&definition, held.label, &held.args),
         queue: held.queue,
         max_attempts: definition.policy.max_attempts(),
         unblocks,

@@ -16,7 +16,7 @@ use super::shutdown::{Shutdown, Step};
 use super::slots::{Context, Slots};
 use super::trouble::Trouble;
 use crate::clock;
-use crate::model::{AttemptOutput, EndCause, Event, signal};
+use crate::model::{AttemptOutput, EndCause, Event, JobLabel, signal};
 use crate::process::{Inherited, Progress};
 use crate::report::Reporter;
 use crate::store::{
@@ -316,7 +316,7 @@ impl Dispatcher<'_> {
                         attempt: claim.number,
                         max_attempts: claim.definition.policy.max_attempts(),
                         attempt_in_budget: claim.attempt_in_budget,
-                        label: claim.definition.shown_label(claim.label.as_deref(), &claim.args),
+                        label: JobLabel::of(&claim.definition, claim.label.clone(), &claim.args),
                         pid,
                     };
                     self.report(&started);
@@ -511,7 +511,8 @@ mod tests {
         let ended = |next_state| Event::AttemptEnded(RecordedAttempt::example(next_state).into());
         let unblocking = RecordedAttempt { unblocks: true, ..RecordedAttempt::example(JobState::Succeeded) };
         let name = || "a".to_owned();
-        let pending = || PendingJob { id: 1, name: name(), label: None, queue: name(), attempts: 0 };
+        let pending =
+            || PendingJob { id: 1, name: name(), label: JobLabel::default(), queue: name(), attempts: 0 };
         let fired = Event::ScheduleFired { job_id: 1, name: name(), scheduled_for: Timestamp(0) };
         let skipped = Event::ScheduleSkipped { job_id: (), name: name(), scheduled_for: Timestamp(0) };
         // What happened, and whether others are woken by a worker that still runs something, and by an idle one.

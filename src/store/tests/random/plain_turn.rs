@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::plain::{Job, Plain};
 use crate::model::{
-    Attempt, AttemptOutput, Circumstances, Decision, EndCause, Event, JobState, Outcome, PendingJob,
-    RecordedAttempt, classify, decide,
+    Attempt, AttemptOutput, Circumstances, Decision, EndCause, Event, JobLabel, JobState, Outcome,
+    PendingJob, RecordedAttempt, classify, decide,
 };
 use crate::store::finish::INTERRUPTED_EXPIRY;
 use crate::store::tests::fixture::mark_of;
@@ -20,7 +20,7 @@ impl Job {
         PendingJob {
             id: self.id,
             name: self.definition.name.clone(),
-            label: self.definition.shown_label(self.label.as_deref(), &self.args),
+            label: JobLabel::of(&self.definition, self.label.clone(), &self.args),
             queue: self.definition.queue.clone(),
             attempts: self.next_number() - 1,
         }
