@@ -27,6 +27,11 @@ impl Outcome {
     pub const fn is_failure(&self) -> bool {
         !matches!(self, Self::Succeeded | Self::Interrupted | Self::Cancelled)
     }
+
+    /// True if the process ended by itself or at its timeout, so that its duration says how long the job runs.
+    pub const fn is_run(&self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed | Self::TimedOut)
+    }
 }
 
 words! {

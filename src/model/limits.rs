@@ -38,6 +38,12 @@ impl Rate {
         Millis(self.unit.1.div_ceil(u64::from(self.starts)))
     }
 
+    /// Starts in a second, which may be a fraction.
+    #[expect(clippy::cast_precision_loss, reason = "a unit has few milliseconds")]
+    pub fn per_second(self) -> f64 {
+        f64::from(self.starts) * 1_000.0 / self.unit.1 as f64
+    }
+
     /// The start to record for the rate, for a start at `now`: a slightly late start counts as on time, so that delays do not
     /// lower the rate.
     pub fn counted_start(self, last: Option<Timestamp>, now: Timestamp) -> Timestamp {

@@ -137,7 +137,7 @@ impl Gathered {
         if outcome.is_failure() {
             self.add_failure(finished_at, attempt.error_code.clone());
         }
-        if matches!(outcome, Outcome::Succeeded | Outcome::Failed | Outcome::TimedOut) {
+        if outcome.is_run() {
             self.runs.extend(attempt.duration);
         }
         self.usages.extend(attempt.usage);

@@ -1,4 +1,4 @@
-//! Numbers about all jobs: the overview, the recent outcomes of each name, and what monitoring reads besides.
+//! Numbers about all jobs: the overview, and the recent outcomes of each name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -155,35 +155,6 @@ impl Store {
             });
             Ok((recent.collect::<Result<_>>()?, all))
         })
-    }
-
-    /// The numbers of finished jobs by queue. This reads all jobs, which takes a quarter of a second for a million.
-    pub fn finished_by_queue(&self) -> Result<Vec<(String, JobCounts)>> {
-        let sql =
-            "SELECT queue, sum(state = 'succeeded') AS succeeded, sum(state = 'cancelled') AS cancelled,
-                          sum(state = 'dead' AND resolved_at IS NULL) AS dead,
-                          sum(state = 'dead' AND resolved_at IS NOT NULL) AS resolved
-                   FROM jobs NOT INDEXED GROUP BY queue";
-        self.autocommit(|tx| {
-            all(tx, sql, [], |row| {
-                let counts = JobCounts {
-                    succeeded: row.get("succeeded")?,
-                    dead: row.get("dead")?,
-                    resolved: row.get("resolved")?,
-                    cancelled: row.get("cancelled")?,
-                    ..JobCounts::default()
-                };
-                Ok((row.get("queue")?, counts))
-            })
-        })
-    }
-
-    /// The earliest due time of a ready job, by queue.
-    pub fn oldest_due_by_queue(&self, now: Timestamp) -> Result<Vec<(String, Timestamp)>> {
-        let sql = "SELECT queue, min(run_at) AS oldest FROM jobs
-                   WHERE state = 'pending' AND unmet_dependencies = 0 AND run_at <= ?1 AND coalesce(expires_at > ?1, 1)
-                   GROUP BY queue";
-        self.autocommit(|tx| all(tx, sql, [now], |row| Ok((row.get("queue")?, row.get("oldest")?))))
     }
 }
 

@@ -88,7 +88,7 @@ fn without_store(out: &mut Output, global: &Global, subject: Subject, args: &Ins
             let empty = locate::open_to_rehearse(global)?;
             return draw(out, Some(&empty), global, subject, args);
         }
-        Subject::Metrics => out.line("# EOF")?,
+        Subject::Metrics => openmetrics::show_none(out, &file)?,
         _ if out.json => {}
         _ => out.line(missing.to_string())?,
     }

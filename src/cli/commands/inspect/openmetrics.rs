@@ -1,81 +1,172 @@
-//! `--openmetrics`: gauges for monitoring, in the text format that Prometheus and `OpenMetrics` share.
+//! `--openmetrics`: numbers for monitoring, in the text format of Prometheus.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{Display, Write};
 
 use super::query::Query;
 use crate::cli::commands::attention::{Look, look};
 use crate::cli::output::{Output, Written};
-use crate::model::AttentionKind;
-use crate::store::{Filter, JobCounts, StoreFile};
+use crate::model::{AttentionKind, Limits};
+use crate::store::{Filter, JobCounts, Store, StoreFile, StoredSchedule};
 use crate::text::{Millis, Timestamp, safe_line};
+
+/// At most this many names, this many queues, and this many pairs of a name and an error code have series of their own,
+/// because each series costs a monitor memory for as long as it keeps it, and a name may be made up for each job.
+const MAX_SERIES: usize = 1_000;
+
+/// The series of a queue: pauses, limits, and the jobs in each state.
+#[derive(Default)]
+struct Queue {
+    paused: bool,
+    limits: Limits,
+    counts: JobCounts,
+}
+
+impl Queue {
+    fn jobs(&self) -> u64 {
+        self.counts.by_state().iter().map(|(_, jobs)| jobs).sum()
+    }
+}
 
 pub(super) fn show(out: &mut Output, query: &Query) -> Written {
     let Query { store, now, .. } = *query;
     let Look { overview, workers, schedules, attention } = look(store, &Filter::default(), now)?;
-    let mut queues: BTreeMap<String, (bool, JobCounts)> = BTreeMap::new();
-    for queue in overview.queues {
-        queues.insert(queue.name, (queue.paused, queue.counts));
+    let mut queues: BTreeMap<String, Queue> = BTreeMap::new();
+    for row in overview.queues {
+        queues.insert(row.name, Queue { paused: row.paused, limits: row.limits, counts: row.counts });
     }
     for (queue, finished) in store.finished_by_queue()? {
-        let counts = &mut queues.entry(queue).or_default().1;
+        let counts = &mut queues.entry(queue).or_default().counts;
         counts.succeeded = finished.succeeded;
         counts.dead += finished.dead;
         counts.resolved = finished.resolved;
         counts.cancelled = finished.cancelled;
     }
-    let alive = workers.iter().filter(|worker| worker.is_alive()).count();
-    let stats = store.stats(&Filter::default(), now)?;
-    let successes = stats.iter().filter_map(|(name, of)| Some((name, of.last_success?)));
-    let failures = stats.iter().filter_map(|(name, of)| Some((name, of.last_failure.as_ref()?.0)));
-    let fires = schedules.iter().filter(|row| !row.paused);
+    let (queues, queues_left_out) =
+        kept(queues, |queue, of| (of.paused || !of.limits.is_none(), of.jobs(), queue.clone()));
+    let scheduled: HashSet<&str> = schedules.iter().map(StoredSchedule::name).collect();
+    let (names, names_left_out) = kept(store.totals_by_name(now)?, |name, of| {
+        (scheduled.contains(name.as_str()), of.attempts(), name.clone())
+    });
 
     let mut family = Families::of(store.file(), out);
-    let jobs = queues.iter().flat_map(|(queue, (_, counts))| {
-        counts.by_state().map(|(state, jobs)| Sample::of(jobs).label("queue", queue).label("state", state))
+    family.begin(true)?;
+    let jobs = queues.iter().flat_map(|(queue, of)| {
+        of.counts.by_state().map(|(state, jobs)| Sample::of(jobs).label("queue", queue).label("state", state))
     });
-    family.write("jobs", "Jobs by queue and state; dead ones without those that were resolved.", jobs)?;
-    let dead = overview.dead_by_error_code.iter();
-    let dead = dead.map(|(code, jobs)| Sample::of(jobs).label("error_code", code));
-    family.write("dead_letters", "Dead jobs that were not resolved, by error code.", dead)?;
+    family.gauge("jobs", "Jobs by queue and state; dead ones without those that were resolved.", jobs)?;
+    let help = "Dead jobs that were not resolved, by name and error code.";
+    family.gauge("dead_letters", help, dead_letters(store, now)?)?;
     let attention = AttentionKind::ALL.iter().map(|kind| {
         let entries = attention.iter().filter(|entry| entry.kind == *kind).count();
         Sample::of(entries).label("kind", kind.as_str())
     });
-    family.write("attention", "What needs attention, by kind.", attention)?;
-    family.write("workers_alive", "Workers that are alive.", [Sample::of(alive)])?;
-    let paused =
-        queues.iter().map(|(queue, (paused, _))| Sample::of(u8::from(*paused)).label("queue", queue));
-    family.write("queue_paused", "1 for a queue that is paused.", paused)?;
+    family.gauge("attention", "What needs attention, by kind.", attention)?;
+
+    let alive = || workers.iter().filter(|worker| worker.is_alive());
+    family.gauge("workers_alive", "Workers that are alive.", [Sample::of(alive().count())])?;
+    let slots: usize = alive().map(|worker| worker.row.slots).sum();
+    family.gauge("slots", "Attempts that the workers alive can run at once.", [Sample::of(slots)])?;
+    let busy: u64 = alive().map(|worker| worker.row.running).sum();
+    family.gauge("slots_busy", "Slots of the workers alive that run an attempt.", [Sample::of(busy)])?;
+
+    let of_queue = |queue: &String, value: &dyn Display| Sample::of(value).label("queue", queue);
+    let paused = queues.iter().map(|(queue, of)| of_queue(queue, &u8::from(of.paused)));
+    family.gauge("queue_paused", "1 for a queue that is paused.", paused)?;
+    let most = queues.iter().filter_map(|(queue, of)| Some(of_queue(queue, &of.limits.max_running?)));
+    family.gauge("queue_max_running", "The most attempts of a queue at once, if it has a limit.", most)?;
+    let rates = queues.iter().filter_map(|(queue, of)| Some(of_queue(queue, &of.limits.rate?.per_second())));
+    family.gauge("queue_rate_per_second", "Starts of a queue in a second, if it has a rate.", rates)?;
     let oldest = store.oldest_due_by_queue(now)?;
-    let ages = oldest.iter().map(|(queue, due)| Sample::seconds(now.since(*due)).label("queue", queue));
-    family.write("oldest_due_age_seconds", "How long the oldest due job of a queue has been due.", ages)?;
-    let of_name = |(name, at): (&String, Timestamp)| Sample::time(at).label("name", name);
-    family.write(
-        "last_success_timestamp_seconds",
-        "When a job of this name last succeeded.",
-        successes.map(of_name),
-    )?;
+    let oldest = oldest.iter().filter(|(queue, _)| queues.contains_key(queue));
+    let ages = oldest.map(|(queue, due)| Sample::seconds(now.since(*due)).label("queue", queue));
+    family.gauge("oldest_due_age_seconds", "How long the oldest due job of a queue has been due.", ages)?;
+
+    let attempts = names.iter().flat_map(|(name, of)| {
+        of.by_outcome().map(|(outcome, attempts)| {
+            Sample::of(attempts).label("name", name).label("outcome", outcome.as_str())
+        })
+    });
+    family.write(Kind::Counter, "attempts_total", "Ended attempts, of removed jobs too.", attempts)?;
+    let runs = names.iter().flat_map(|(name, of)| {
+        let sum = Sample::seconds(of.run_time).suffix("_sum").label("name", name);
+        [sum, Sample::of(of.runs()).suffix("_count").label("name", name)]
+    });
+    let help = "How long attempts ran that ended by themselves or at their timeout.";
+    family.write(Kind::Summary, "run_seconds", help, runs)?;
+    let of_name = |name: &String, at: Timestamp| Sample::time(at).label("name", name);
+    let successes = names.iter().filter_map(|(name, of)| Some(of_name(name, of.last_success?)));
+    let help = "When a job of this name last succeeded.";
+    family.gauge("last_success_timestamp_seconds", help, successes)?;
+    let failures = names.iter().filter_map(|(name, of)| Some(of_name(name, of.last_failure?)));
     let help = "When an attempt of this name last failed, or a job of it expired.";
-    family.write("last_failure_timestamp_seconds", help, failures.map(of_name))?;
+    family.gauge("last_failure_timestamp_seconds", help, failures)?;
+
+    let paused = schedules.iter().map(|row| Sample::of(u8::from(row.paused)).label("name", row.name()));
+    family.gauge("schedule_paused", "1 for a schedule that is paused.", paused)?;
+    let fires = schedules.iter().filter(|row| !row.paused);
     let next = fires.filter_map(|row| Some(Sample::time(row.next_at?).label("name", row.name())));
-    family.write(
-        "schedule_next_timestamp_seconds",
-        "When a schedule that is not paused comes next.",
-        next,
+    let help = "When a schedule that is not paused comes next.";
+    family.gauge("schedule_next_timestamp_seconds", help, next)?;
+    let left_out = [("name", names_left_out), ("queue", queues_left_out)];
+    let left_out = left_out.map(|(label, number)| Sample::of(number).label("label", label));
+    family.gauge(
+        "left_out",
+        "Names and queues that have no series, because there are too many.",
+        left_out,
     )?;
-    out.line("# EOF")
+    family.end()
+}
+
+/// Shows that there is no database yet.
+pub(super) fn show_none(out: &mut Output, file: &StoreFile) -> Written {
+    let mut family = Families::of(file, out);
+    family.begin(false)?;
+    family.end()
+}
+
+/// The [`MAX_SERIES`] entries with the highest ranks, by name, and the number of the others.
+fn kept<T, R: Ord>(
+    mut all: BTreeMap<String, T>,
+    rank: impl Fn(&String, &T) -> R,
+) -> (BTreeMap<String, T>, usize) {
+    let left_out = all.len().saturating_sub(MAX_SERIES);
+    if left_out > 0 {
+        let mut ranks: Vec<_> = all.iter().map(|(name, of)| (rank(name, of), name)).collect();
+        ranks.sort_unstable_by(|a, b| b.cmp(a));
+        let shown: BTreeSet<String> =
+            ranks.into_iter().take(MAX_SERIES).map(|(_, name)| name.clone()).collect();
+        all.retain(|name, _| shown.contains(name));
+    }
+    (all, left_out)
+}
+
+/// The most frequent pairs of a name and an error code. The dead letters of the others are added up by error code, without a
+/// name, so that the sum is that of all.
+fn dead_letters(store: &Store, now: Timestamp) -> anyhow::Result<Vec<Sample>> {
+    let mut dead = store.dead_by_name(now)?;
+    dead.sort_by_key(|(.., jobs)| std::cmp::Reverse(*jobs));
+    let others = dead.split_off(dead.len().min(MAX_SERIES));
+    let mut rest: BTreeMap<String, u64> = BTreeMap::new();
+    for (_, code, jobs) in others {
+        *rest.entry(code).or_default() += jobs;
+    }
+    let named =
+        dead.iter().map(|(name, code, jobs)| Sample::of(jobs).label("name", name).label("error_code", code));
+    let rest = rest.iter().take(MAX_SERIES).map(|(code, jobs)| Sample::of(jobs).label("error_code", code));
+    Ok(named.chain(rest).collect())
 }
 
 /// A value of a metric, and its labels as they are written.
 struct Sample {
+    suffix: &'static str,
     labels: String,
     value: String,
 }
 
 impl Sample {
     fn of(value: impl Display) -> Self {
-        Self { labels: String::new(), value: format!("{value}") }
+        Self { suffix: "", labels: String::new(), value: format!("{value}") }
     }
 
     fn seconds(span: Millis) -> Self {
@@ -86,10 +177,21 @@ impl Sample {
         Self::seconds(Millis(u64::try_from(at.0).unwrap_or(0)))
     }
 
+    fn suffix(self, suffix: &'static str) -> Self {
+        Self { suffix, ..self }
+    }
+
     fn label(mut self, name: &str, value: &str) -> Self {
         let _ = write!(self.labels, ",{name}=\"{}\"", escaped(value));
         self
     }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Gauge,
+    Counter,
+    Summary,
 }
 
 /// Writes the samples of each metric. Every sample has the path of its database as a label, so that the files of several
@@ -104,10 +206,37 @@ impl<'a> Families<'a> {
         Self { db: escaped(&file.path().display().to_string()), out }
     }
 
-    fn write(&mut self, name: &str, help: &str, samples: impl IntoIterator<Item = Sample>) -> Written {
-        self.out.line(format!("# HELP runner_{name} {help}\n# TYPE runner_{name} gauge"))?;
-        samples.into_iter().try_for_each(|Sample { labels, value }| {
-            self.out.line(format!("runner_{name}{{db=\"{}\"{labels}}} {value}", self.db))
+    /// Writes what is there without a database, too.
+    fn begin(&mut self, is_up: bool) -> Written {
+        self.gauge("up", "1 if there is a database.", [Sample::of(u8::from(is_up))])?;
+        let version = Sample::of(1).label("version", env!("CARGO_PKG_VERSION"));
+        self.gauge("build_info", "The version of the program that wrote this.", [version])
+    }
+
+    /// The last line shows that the text is whole.
+    fn end(&mut self) -> Written {
+        self.out.line("# EOF")
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, samples: impl IntoIterator<Item = Sample>) -> Written {
+        self.write(Kind::Gauge, name, help, samples)
+    }
+
+    fn write(
+        &mut self,
+        kind: Kind,
+        name: &str,
+        help: &str,
+        samples: impl IntoIterator<Item = Sample>,
+    ) -> Written {
+        let kind = match kind {
+            Kind::Gauge => "gauge",
+            Kind::Counter => "counter",
+            Kind::Summary => "summary",
+        };
+        self.out.line(format!("# HELP runner_{name} {help}\n# TYPE runner_{name} {kind}"))?;
+        samples.into_iter().try_for_each(|Sample { suffix, labels, value }| {
+            self.out.line(format!("runner_{name}{suffix}{{db=\"{}\"{labels}}} {value}", self.db))
         })
     }
 }
