@@ -86,9 +86,9 @@ fn a_line_that_is_too_long_ends_in_dots() {
 #[test]
 fn the_screen_is_cut_to_its_height_and_says_how_much_more_there_is() {
     let sandbox = many_kinds();
-    let whole = sandbox.run("inspect 1").ok().stdout.lines().count();
-    let mut session = watch(&sandbox, "1");
-    session.until_shown("job 1 push");
+    let whole = sandbox.run("inspect jobs").ok().stdout.lines().count();
+    let mut session = watch(&sandbox, "jobs");
+    session.until_shown("push");
     for rows in [5, 2, 1] {
         session.resize(60, rows);
         let rows = usize::from(rows);
@@ -98,9 +98,50 @@ fn the_screen_is_cut_to_its_height_and_says_how_much_more_there_is() {
         });
     }
     session.resize(200, 100);
-    session.until_shown("next  runner logs 1");
-    // On a terminal there are bars, too.
+    wait_until("all is shown", || !session.lines().iter().any(|line| line.ends_with(" more lines")));
+    // Above stands the line with the time.
     assert!(session.lines().len() >= whole, "{:#?}", session.lines());
+    session.press("q");
+    session.exits(0);
+}
+
+#[test]
+fn of_a_long_job_the_middle_is_left_out() {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--name fetch --max-attempts 30 --backoff 0s", "exit 3");
+    sandbox.drain();
+    let mut session = watch(&sandbox, "1");
+    session.until_shown("job 1 fetch: dead");
+    session.resize(80, 24);
+    session.until_shown(" lines left out");
+    let lines = session.lines();
+    assert_eq!(lines.len(), 24, "{lines:#?}");
+    assert!(lines[1].starts_with("job 1 fetch: dead"), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("   30  ")), "{lines:#?}");
+    assert!(lines[23].starts_with("next  runner logs 1"), "{lines:#?}");
+    session.press("q");
+    session.exits(0);
+}
+
+#[test]
+fn above_all_stand_the_time_the_database_and_the_host_and_then_what_runs() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("--name copy --max-attempts 1 -- true");
+    sandbox.drain();
+    sandbox.add_line("--name copy --max-attempts 4", "echo $((1 + 2)) of 9 files; exec sleep 1000");
+    let _worker = sandbox.worker("-j1");
+    let mut session = watch(&sandbox, "");
+    session.until_shown("3 of 9 files");
+    let lines = session.lines();
+    let host = rustix::system::uname();
+    let host = host.nodename().to_str().expect("a name");
+    let words: Vec<_> = lines[0].split_whitespace().collect();
+    assert!(words[1].contains(':') && words[2].ends_with("/runner.db"), "{lines:#?}");
+    assert_eq!(words[3..], [host], "{lines:#?}");
+    let running = lines.iter().find(|line| line.contains(" copy ") && line.contains("1/4"));
+    let running = running.unwrap_or_else(|| panic!("{lines:#?}"));
+    assert!(running.starts_with(" 2") && running.ends_with("3 of 9 files"), "{lines:#?}");
+    assert_eq!(lines.iter().filter(|line| line.contains(".db")).count(), 1, "{lines:#?}");
     session.press("q");
     session.exits(0);
 }

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
+use super::attempts::Percentiles;
 use super::claim;
 use super::error::Result;
 use super::limits::{self, Settings};
@@ -155,6 +156,18 @@ impl Store {
             });
             Ok((recent.collect::<Result<_>>()?, all))
         })
+    }
+
+    /// The median run time of the newest jobs of this name; none if none of them has run.
+    pub fn median_run_time(&self, name: &str) -> Result<Option<Millis>> {
+        let sql = "SELECT a.outcome, a.duration_ms
+                   FROM (SELECT id FROM jobs INDEXED BY jobs_by_name WHERE name = ?1 ORDER BY id DESC LIMIT ?2) AS j
+                   CROSS JOIN attempts AS a ON a.job_id = j.id WHERE a.duration_ms IS NOT NULL LIMIT ?2";
+        let read = |row: &Row<'_>| Ok((row.get("outcome")?, row.get("duration_ms")?));
+        let attempts: Vec<(Outcome, Millis)> =
+            self.autocommit(|tx| all(tx, sql, params![name, MAX_JOBS], read))?;
+        let runs = attempts.into_iter().filter(|(outcome, _)| outcome.is_run()).map(|(_, took)| took);
+        Ok(Percentiles::of(runs.collect()).percentile(50))
     }
 }
 

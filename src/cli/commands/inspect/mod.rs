@@ -26,7 +26,13 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
     let open = || locate::open_if_there(global);
     let draw = |out: &mut Output, store: Option<&Store>| draw(out, store, global, subject, args);
     if args.watch {
-        return watch::watch(out, open, |out, store| draw(out, store).map(drop));
+        let file = locate::store_file(global)?;
+        let draw = |out: &mut Output, store: Option<&Store>| {
+            watch::draw_heading(out, &file, clock::now())?;
+            draw(out, store).map(drop)
+        };
+        let keep = if subject == Subject::One { watch::Keep::Ends } else { watch::Keep::Start };
+        return watch::watch(out, open, draw, keep);
     }
     let store = open()?;
     let found = draw(out, store.as_ref())?;
@@ -59,7 +65,7 @@ fn draw(
         Subject::Queues => return lists::queues(out, &query),
         Subject::Schedules => return lists::schedules(out, &query),
         Subject::Stats => return lists::stats(out, &query),
-        Subject::Overview => overview::show(out, &query)?,
+        Subject::Overview => overview::show(out, &query, !args.watch)?,
         Subject::Page => html::show(out, &query)?,
         Subject::Metrics => openmetrics::show(out, &query)?,
         Subject::One => {

@@ -1,25 +1,34 @@
 //! The overview: what needs attention, counts, queues, and how the jobs of each name went lately.
 
-use super::lists::draw_queues;
+use super::lists::{attempts_text, draw_queues};
 use super::query::Query;
 use crate::cli::commands::attention::{self, Look};
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written, mark, overview_json};
 use crate::cli::status::next_firing_text;
-use crate::store::{Filter, JobCounts, RecentName, Store, StoreFile, StoredSchedule, WorkerStatus};
-use crate::text::{Millis, Timestamp, counted, relative_time};
+use crate::model::JobState;
+use crate::store::{
+    Filter, JobCounts, JobRow, RecentName, StateFilter, Store, StoreFile, StoredSchedule, WorkerStatus,
+};
+use crate::text::{Millis, Timestamp, counted, human_duration, last_lines, relative_time};
 
 /// The overview shows at least and at most this many names, whatever the height of the screen.
 const MIN_NAMES: usize = 3;
 const MAX_NAMES: usize = 50;
 
-pub(super) fn show(out: &mut Output, query: &Query) -> Written {
+/// The overview shows at most this many running jobs.
+const MAX_RUNNING: usize = 8;
+
+/// Draws the overview, below the path of the database unless that stands above it already.
+pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Written {
     let Query { store, now, .. } = *query;
     let Look { overview, workers, schedules, attention } = attention::look(store, &Filter::default(), now)?;
     if out.json {
         return out.object(&overview_json(store.file(), &overview, &workers, &attention, now));
     }
-    out.line(out.paint(Style::Faint, &locate::display(store.file().path())))?;
+    if with_path {
+        out.line(out.paint(Style::Faint, &locate::display(store.file().path())))?;
+    }
     attention::draw(out, &attention, false)?;
     draw_counts(out, overview.counts)?;
     let is_needed = overview.counts.unfinished() > 0 || schedules.iter().any(|schedule| !schedule.paused);
@@ -30,6 +39,9 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Written {
     }
     if let Some(next) = overview.next_run_at {
         draw_line(out, "next", &relative_time(next, now))?;
+    }
+    if overview.counts.running > 0 {
+        draw_running(out, store, now)?;
     }
     if !overview.queues.is_empty() {
         out.line("")?;
@@ -73,6 +85,49 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
     Ok(())
 }
 
+/// A job that runs now.
+struct Running {
+    job: JobRow,
+    /// The median run time of its name.
+    usual: Option<Millis>,
+    last_line: String,
+}
+
+/// Draws a line for each job that runs now, with the last line that it wrote.
+fn draw_running(out: &mut Output, store: &Store, now: Timestamp) -> Written {
+    let running = Filter { states: vec![StateFilter::State(JobState::Running)], ..Filter::default() };
+    let ids = store.ids(&running, now)?;
+    let mut table = Table::new()
+        .column(Column::new("id").right(), |Running { job, .. }: &Running| job.id.to_string())
+        .column(Column::new("runs now").name(), |of| of.job.definition.name.clone())
+        .column(Column::label(), |of| of.job.shown_label().unwrap_or_default())
+        .column(Column::new("runs").right().dropped(2), |of| attempts_text(&of.job))
+        .column(Column::new("for").right(), |of| {
+            of.job.running_since().map(|since| human_duration(now.since(since))).unwrap_or_default()
+        })
+        .column(Column::new("median").right().dropped(1), |of| {
+            of.usual.map(human_duration).unwrap_or_default()
+        })
+        .column(Column::new("last line").text().dropped(3), |of| of.last_line.clone());
+    for id in ids.iter().take(MAX_RUNNING) {
+        let Some(mut job) = store.job(*id, now)?.filter(|job| job.state == JobState::Running) else {
+            continue;
+        };
+        locate::add_start(store, &mut job);
+        let output = store.output(*id, job.last_attempt())?;
+        let lines = [&output.stderr, &output.stdout].map(|stream| last_lines(&stream.bytes, 1));
+        let last_line = lines.concat().into_iter().next().unwrap_or_default();
+        table.row(&Running { usual: store.median_run_time(&job.definition.name)?, job, last_line });
+    }
+    out.line("")?;
+    table.print(out)?;
+    if ids.len() > MAX_RUNNING {
+        let more = format!("… {} more; runner inspect jobs --state running", ids.len() - MAX_RUNNING);
+        out.line(out.paint(Style::Faint, &more))?;
+    }
+    Ok(())
+}
+
 /// Draws a line for each name that ran lately, as many as fit on the screen.
 fn draw_names(out: &mut Output, store: &Store, schedules: &[StoredSchedule], now: Timestamp) -> Written {
     // Four lines are for a blank, the heading, the number of further names, and the prompt of the shell.
@@ -87,14 +142,16 @@ fn draw_names(out: &mut Output, store: &Store, schedules: &[StoredSchedule], now
         .column(Column::new("last 20 runs").right().marks(), |recent| {
             recent.outcomes.iter().copied().map(mark).collect()
         })
-        .column(Column::new("last success"), |recent| match recent.last_success {
+        .column(Column::new("last success").dropped(1), |recent| match recent.last_success {
             Some(at) => relative_time(at, now),
             None if recent.outcomes.is_empty() => String::new(),
             None => "none lately".to_owned(),
         })
-        .column(Column::new("next"), |recent| match schedules.iter().find(|row| row.name() == recent.name) {
-            Some(row) => next_firing_text(row, now),
-            None => String::new(),
+        .column(Column::new("next").dropped(2), |recent| {
+            match schedules.iter().find(|row| row.name() == recent.name) {
+                Some(row) => next_firing_text(row, now),
+                None => String::new(),
+            }
         });
     table.rows(&names);
     out.line("")?;

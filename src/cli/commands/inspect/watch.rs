@@ -14,8 +14,10 @@ use signal_hook::low_level::raise;
 
 use crate::cli::commands::wait::{LONGEST_WAIT, Poller};
 use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::locate;
 use crate::cli::output::{Output, Screen, Style, Written, can_move_cursor};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, StoreFile};
+use crate::text::{Timestamp, cut_middle, local_time, safe_line};
 
 /// Frames are at least this far apart, because nobody reads faster.
 const MIN_PAUSE: Duration = Duration::from_millis(250);
@@ -23,14 +25,35 @@ const MIN_PAUSE: Duration = Duration::from_millis(250);
 /// The pause after a frame is this multiple of the time that reading it took, which limits the load to a tenth of a CPU.
 const PAUSE_PER_READING: u32 = 9;
 
+/// A path keeps at least this number of columns, even if the host is cut off then.
+const MIN_PATH: usize = 16;
+
 /// The database is closed for this long before each frame, so that `restore` can have it for itself.
 const CLOSED: Duration = Duration::from_millis(20);
+
+/// Which lines stay if a screen is too low for all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    Start,
+    /// The start and, because the newest attempts and what to type stand there, more of the end.
+    Ends,
+}
+
+/// Writes the line above all others: time, database and host.
+pub(super) fn draw_heading(out: &mut Output, file: &StoreFile, now: Timestamp) -> Written {
+    let time = local_time(now);
+    let host = safe_line(&rustix::system::uname().nodename().to_string_lossy());
+    let room = out.width().saturating_sub(time.len() + host.chars().count() + 4).max(MIN_PATH);
+    let path = cut_middle(&locate::display(file.path()), room);
+    out.line(out.paint(Style::Faint, &format!("{time}  {path}  {host}")))
+}
 
 /// Draws frame after frame until an error, or until the program ends.
 pub(super) fn watch(
     out: &mut Output,
     open: impl Fn() -> Result<Option<Store>>,
     draw: impl Fn(&mut Output, Option<&Store>) -> Written,
+    keep: Keep,
 ) -> Result<ExitStatus> {
     if !out.is_terminal() || !can_move_cursor() {
         bail!(
@@ -43,7 +66,7 @@ pub(super) fn watch(
     let ended = listen(&screen, &hurry).and_then(|()| {
         loop {
             hurry.store(false, Ordering::Relaxed);
-            draw_frame(out, &screen, &mut Poller::hurried_by(Arc::clone(&hurry)), &open, &draw)?;
+            draw_frame(out, &screen, &mut Poller::hurried_by(Arc::clone(&hurry)), &open, &draw, keep)?;
         }
     });
     screen.leave();
@@ -57,6 +80,7 @@ fn draw_frame(
     poller: &mut Poller,
     open: impl Fn() -> Result<Option<Store>>,
     draw: impl Fn(&mut Output, Option<&Store>) -> Written,
+    keep: Keep,
 ) -> Written {
     out.resize();
     let began = Instant::now();
@@ -68,7 +92,7 @@ fn draw_frame(
     });
     match drawn {
         Ok((store, lines)) => {
-            screen.draw(cut(out, lines)?)?;
+            screen.draw(cut(out, lines, keep)?)?;
             poller.rest(MIN_PAUSE.max(began.elapsed() * PAUSE_PER_READING));
             match store {
                 // A failure comes again in the next frame, or has passed.
@@ -86,13 +110,18 @@ fn draw_frame(
     Ok(())
 }
 
-/// Cuts the lines to the height and the width of the screen. If some are left out, the last line says how many.
-fn cut(out: &mut Output, mut lines: Vec<String>) -> Result<Vec<String>> {
-    let more = lines.len().saturating_sub(out.height());
-    if more > 0 {
-        lines.truncate(out.height().saturating_sub(1));
-        let words = out.paint(Style::Faint, &format!("… {} more lines", more + 1));
-        lines.extend(out.lines_of(|out| out.line(words))?);
+/// Cuts the lines to the height and the width of the screen. If some are left out, a line in their place says how many.
+fn cut(out: &mut Output, mut lines: Vec<String>, keep: Keep) -> Result<Vec<String>> {
+    if lines.len() > out.height() {
+        let shown = out.height().saturating_sub(1);
+        let (start, words) = match keep {
+            Keep::Start => (shown, "more lines"),
+            Keep::Ends => (shown / 3, "lines left out"),
+        };
+        let left_out = lines.len() - shown;
+        let words = out.paint(Style::Faint, &format!("… {left_out} {words}"));
+        let words = out.lines_of(|out| out.line(words))?;
+        lines.splice(start..start + left_out, words);
     }
     // Otherwise the terminal would move the last character of a longer line into its last column.
     let end = if out.ascii_only() { "..." } else { "…" };
