@@ -140,7 +140,7 @@ fn draw_rows(out: &mut Output, query: &Query, group: &DeadGroup, share: usize) -
             1 => String::new(),
             jobs => format!("×{jobs}"),
         })
-        .column(Column::new("runs").right(), |(_, job)| lists::attempts_text(job))
+        .column(Column::new("runs").right().dropped(3), |(_, job)| lists::attempts_text(job))
         .column_if(any_fold, Column::new("first").dropped(2), |(row, _)| match row.jobs {
             1 => String::new(),
             _ => clock_time(row.first_death, *now),

@@ -241,7 +241,7 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
     let last = |row: &StoredSchedule| row.last.map(|(at, _)| at);
     let table = Table::new()
         .column(Column::new("schedule").name(), |row: &StoredSchedule| row.name().to_owned())
-        .column(Column::new("times").text(), |row| {
+        .column(Column::new("times").text().dropped(5), |row| {
             let zone = row.text.timezone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
             safe_line(&format!("{}{zone}{}", row.text.schedule, random_delay_text(&row.text)))
         })
@@ -249,8 +249,10 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
         .column(Column::new("next at").dropped(3), |row| local(next(row)))
         .column(Column::new("last"), |row| since(last(row), now))
         .column(Column::new("last at").dropped(1), |row| local(last(row)))
-        .column(Column::new("job").right(), |row| row.last.map(|(_, id)| id.to_string()).unwrap_or_default())
-        .column(Column::new("state").status(), |row| {
+        .column(Column::new("job").right().dropped(4), |row| {
+            row.last.map(|(_, id)| id.to_string()).unwrap_or_default()
+        })
+        .column(Column::new("state").status().dropped(6), |row| {
             let job = row.last.and_then(|(_, id)| locate::find_job(store, id, now).ok().flatten());
             job.map(|job| job.status().to_owned()).unwrap_or_default()
         })
