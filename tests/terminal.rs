@@ -157,7 +157,7 @@ fn times_in_utc() {
 fn the_log_of_a_worker_is_broken_between_words_too() {
     let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 3'\nmax_attempts = 1\n");
     sandbox.add("job");
-    let drawn = look(&sandbox, "work -j1 --drain", 60).exits(1).stdout;
+    let drawn = look(&sandbox, "work -j1 --drain --color never", 60).exits(1).stdout;
     // What is drawn of the bar is wiped before a line of the log.
     let lines: Vec<&str> = drawn.split("\u{1b}[1A").flat_map(str::lines).collect();
     let ended = lines.iter().position(|line| line.contains("job 1 job: dead")).expect("its end");
@@ -263,5 +263,60 @@ fn nothing_that_was_drawn_is_left_after_ctrl_c() {
         };
         let stale: Vec<_> = left.iter().filter(is_drawn).collect();
         assert!(stale.is_empty() && left.len() > 5, "{columns} columns: {stale:#?} {left:#?}");
+    }
+}
+
+#[test]
+fn work_and_wait_paint_outcomes_on_a_terminal_alone() {
+    let red = |word: &str| format!("\u{1b}[31m{word}\u{1b}[0m");
+    let green = |word: &str| format!("\u{1b}[32m{word}\u{1b}[0m");
+    for (colour, vars, is_painted) in
+        [("", vec![], true), ("", vec![("NO_COLOR", "1")], false), ("--color never", vec![], false)]
+    {
+        let sandbox = Sandbox::empty();
+        sandbox.add("--name dead -- false");
+        sandbox.add("--name good -- true");
+        let call = |line: &str| {
+            let vars = ABLE.iter().chain(&vars);
+            vars.fold(sandbox.call(&format!("{line} {colour}")), |call, (name, value)| call.env(name, value))
+        };
+        let worked = call("work -j1 --drain").at_terminal(120).exits(1);
+        let waited = call("wait 1 2").at_terminal(120).exits(1);
+        for ran in [&worked, &waited] {
+            for (title, word) in [("job 1 dead: ", red("dead")), ("job 2 good: ", green("succeeded"))] {
+                assert_eq!(ran.stdout.contains(&format!("{title}{word}")), is_painted, "{ran}");
+            }
+        }
+        let piped = call("wait 1 2").run().exits(1);
+        assert!(!piped.stdout.contains('\u{1b}'), "{piped}");
+    }
+}
+
+#[test]
+fn narrow_lists_keep_names_and_what_matters() {
+    let sandbox = Sandbox::new(
+        "[jobs.report-every-customers]\ncommand = 'true'\nschedule = '17 2 * * *'\ntimezone = 'Europe/Berlin'
+         random_delay = '10m'\n[jobs.nightly-backup-to-offsite]\ncommand = 'exit 3'\nmax_attempts = 1\nschedule = 'every 1h'\n",
+    );
+    sandbox.run("apply -q").ok();
+    sandbox.sql().run("UPDATE schedules SET next_at = next_at - 3600000");
+    sandbox.run("enqueue report-every-customers nightly-backup-to-offsite").ok();
+    sandbox.run("work --until-idle -q");
+    for (list, columns, kept, least_name) in [
+        ("schedules", 60, vec!["next", "last", "state"], 14),
+        ("schedules", 40, vec!["next", "last"], 10),
+        ("", 40, vec!["last 20 runs"], 10),
+        ("dead", 40, vec!["last"], 10),
+    ] {
+        let ran = look(&sandbox, &format!("inspect {list} --color never"), columns).ok();
+        let title = ran.stdout.lines().find(|line| line.contains(kept[0])).unwrap_or_else(|| panic!("{ran}"));
+        assert!(kept.iter().all(|kept| title.contains(kept)), "{ran}");
+        let name = ran
+            .stdout
+            .lines()
+            .find_map(|line| line.split(' ').find(|word| word.starts_with("nig") && word.ends_with("ite")));
+        let name = name.unwrap_or_else(|| panic!("{ran}"));
+        assert!(name.chars().count() >= least_name, "{name}: {ran}");
+        assert!(ran.stdout.lines().all(|line| line.trim_end().chars().count() <= columns.into()), "{ran}");
     }
 }

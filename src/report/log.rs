@@ -107,6 +107,23 @@ pub(super) fn words(event: &Event) -> Option<String> {
     Some(safe_line(&words))
 }
 
+/// How the words of an event about the end of an attempt or a job begin, before the outcome; and what the job is now.
+pub(super) fn title_and_status(event: &Event) -> Option<(String, &'static str)> {
+    let (id, title, status) = match event {
+        Event::AttemptEnded(ended) => {
+            let status = match ended.attempt.next_state {
+                JobState::Pending => "retrying",
+                state => state.as_str(),
+            };
+            (ended.attempt.job_id, job_title(&ended.name, ended.label.shown.as_deref()), status)
+        }
+        Event::JobExpired(end) => (end.job_id, title_of(end), "dead"),
+        Event::JobCancelled(end) => (end.job_id, title_of(end), "cancelled"),
+        _ => return None,
+    };
+    Some((safe_line(&format!("job {id} {title}: ")), status))
+}
+
 fn title_of(end: &UnseenEnd) -> String {
     job_title(end.name.as_deref().unwrap_or_default(), end.label.shown.as_deref())
 }

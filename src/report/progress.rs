@@ -30,17 +30,19 @@ pub struct ProgressLog {
     /// By job id.
     spinners: HashMap<i64, ProgressBar>,
     ascii_only: bool,
+    /// Paints a word by the state or phase of a job, which comes first.
+    paint: fn(&str, &str) -> String,
 }
 
 impl ProgressLog {
-    pub fn new(ascii_only: bool) -> Self {
+    pub fn new(ascii_only: bool, paint: fn(&str, &str) -> String) -> Self {
         let display = MultiProgress::new();
         // indicatif leaves the cursor at the end of a full line. If the terminal echoes `^C` there, everything moves up by a
         // line, and the first line of the bar is never wiped. That line is blank, so nobody sees it.
         let style = style("\n{bar:20} {pos}/{len} done, {clock}");
         let style = if ascii_only { style.progress_chars("#>-") } else { style };
         let total = display.add(ProgressBar::new(0).with_style(style));
-        Self { display, total, worker_id: String::new(), spinners: HashMap::new(), ascii_only }
+        Self { display, total, worker_id: String::new(), spinners: HashMap::new(), ascii_only, paint }
     }
 
     fn add_spinner(&mut self, job_id: i64, label: String) {
@@ -59,6 +61,14 @@ impl ProgressLog {
             spinner.finish_and_clear();
             self.display.remove(&spinner);
         }
+    }
+
+    /// The words of an event, with the word of the outcome in its colour.
+    fn painted(&self, event: &Event, words: String) -> String {
+        let Some((title, status)) = log::title_and_status(event) else { return words };
+        let Some(rest) = words.strip_prefix(&title) else { return words };
+        let (word, rest) = rest.split_at(rest.find([' ', ',', ':']).unwrap_or(rest.len()));
+        format!("{title}{}{rest}", (self.paint)(status, word))
     }
 
     /// Prints a line above everything that is drawn.
@@ -103,7 +113,7 @@ impl Reporter for ProgressLog {
             _ => {}
         }
         if let Some(words) = log::words(event) {
-            self.print(time, &words);
+            self.print(time, &self.painted(event, words));
         }
     }
 

@@ -45,7 +45,7 @@ pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus>
         if out.json {
             out.object(&job_json(job))?;
         } else {
-            out.line(final_text(job))?;
+            out.line(final_line(job, &out.paint_status(job.status())))?;
         }
         out.flush()
     })
@@ -64,12 +64,17 @@ fn labelled(global: &Global, store: &Store, label: &str) -> Result<Vec<i64>> {
 
 /// Says in one line how a job ended.
 pub fn final_text(job: &JobRow) -> String {
-    let JobRow { id, state, .. } = job;
+    final_line(job, job.status())
+}
+
+/// [`final_text`] with this word for the state.
+fn final_line(job: &JobRow, status: &str) -> String {
     let title = job.title();
-    match (&job.error_code, job.dead_reason) {
-        (Some(code), Some(reason)) => format!("job {id} {title}: {state}, {code}: {}", reason.because()),
-        _ => format!("job {id} {title}: {}", job.status()),
-    }
+    let why = match (&job.error_code, job.dead_reason) {
+        (Some(code), Some(reason)) => format!(", {code}: {}", reason.because()),
+        _ => String::new(),
+    };
+    format!("job {} {title}: {status}{why}", job.id)
 }
 
 /// Waits for jobs, and warns when they might wait for ever. A job that only a person can get going is not waited for.

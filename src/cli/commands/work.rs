@@ -92,7 +92,9 @@ fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
         LogFormat::Json => Box::new(JsonLog::new(LogWriter::new(io::stdout()), stderr())),
         LogFormat::Text if global.quiet => Box::new(HumanLog::quiet(stderr())),
         LogFormat::Text if global.json => reporter(global, LogFormat::Json),
-        LogFormat::Text if output::can_draw() => Box::new(ProgressLog::new(output::ascii_only())),
+        LogFormat::Text if output::can_draw() => {
+            Box::new(ProgressLog::new(output::ascii_only(), output::painter_of_stderr(global.color)))
+        }
         LogFormat::Text if journal() => Box::new(HumanLog::for_journal(stderr())),
         LogFormat::Text => Box::new(HumanLog::new(stderr())),
     }

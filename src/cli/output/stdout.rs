@@ -57,7 +57,7 @@ impl Output {
             out: Some(BufWriter::new(io::stdout())),
             json: global.json,
             quiet: global.quiet,
-            color: style::is_colored(global.color),
+            color: style::is_colored(global.color, &io::stdout()),
             unflushed: 0,
             captured: None,
             lines: 0,

@@ -77,17 +77,27 @@ pub const fn mark(outcome: Outcome) -> char {
     }
 }
 
-/// Is standard output coloured? With `auto` that follows `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`.
-pub(super) fn is_colored(choice: ColorChoice) -> bool {
+/// Gives the function that paints a word on standard error by the state or phase of a job.
+pub fn painter_of_stderr(choice: ColorChoice) -> fn(&str, &str) -> String {
+    if is_colored(choice, &io::stderr()) {
+        |status, word| match Style::of_status(status) {
+            Some(style) => format!("{}{word}{RESET}", style.escape()),
+            None => word.to_owned(),
+        }
+    } else {
+        |_, word| word.to_owned()
+    }
+}
+
+/// Is this stream coloured? With `auto` that follows `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`.
+pub(super) fn is_colored(choice: ColorChoice, stream: &impl IsTerminal) -> bool {
     match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto if var("NO_COLOR").is_some() => false,
         ColorChoice::Auto if var("CLICOLOR_FORCE").is_some() => true,
         ColorChoice::Auto => {
-            io::stdout().is_terminal()
-                && can_move_cursor()
-                && var("CLICOLOR").is_none_or(|value| value != "0")
+            stream.is_terminal() && can_move_cursor() && var("CLICOLOR").is_none_or(|value| value != "0")
         }
     }
 }
