@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::support::{Call, Finished, Sandbox, browse, many_kinds};
 
 /// What a job may say, and how it must stand on the page.
@@ -85,7 +87,8 @@ fn dead_letters_of_one_name_are_one() {
     sandbox.run("work -j1 --drain").exits(1);
     let shown =
         page(&sandbox, "").shows("21 jobs of bad died").shows("<code>runner retry --dead --name bad").stdout;
-    assert_eq!(shown.matches("no route to host").count(), 1);
+    // In the sentence, and at the end of the output.
+    assert_eq!(shown.matches("no route to host").count(), 2);
 }
 
 #[test]
@@ -203,29 +206,134 @@ fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
         assert_eq!(console, "", "the console of the browser is not empty");
         assert_eq!(
             frames.iter().map(|frame| frame["width"].as_u64()).collect::<Vec<_>>(),
-            [Some(1280), Some(390)]
+            [Some(1280), Some(768), Some(390)]
         );
         for frame in &frames {
             assert_eq!((frame["alien"].as_u64(), frame["requests"].as_u64()), (Some(0), Some(0)), "{frame}");
             assert_eq!(frame["width"], frame["needs"], "the page is wider than the screen: {frame}");
             assert!(frame["text"].as_str().is_some_and(|text| text.contains("Timeline")), "{frame}");
+            assert_eq!(frame["broken"], json!([]), "words are broken: {frame}");
+            assert!(frame["contrast"].as_f64().is_some_and(|least| least >= 4.5), "{frame}");
+            assert_eq!(frame["rows"], frame["told"], "rows of tables are not told to be rows: {frame}");
+            // The facts of the picture are in a table that a keyboard opens.
+            let has_facts = frame["facts"].as_u64() > Some(0);
+            assert_eq!(frame["focusable"].as_u64() > Some(0), has_facts, "{frame}");
+            assert_eq!(page.contains("<h2>Names"), has_facts, "{frame}");
         }
     }
     // The browser tells of a page that is not as it must be.
-    let bad =
-        "<title>bad</title><p style='width:5000px'>x<script>nothing()</script><img src='data:image/png,x'>";
+    let bad = "<title>bad</title><p style='width:5000px'>x<script>nothing()</script><img src='data:image/png,x'>
+        <p style='color:#999'>pale<b class=at style='display:block;width:1ch;overflow-wrap:anywhere'>3035</b>";
     let (frames, console) = browse(&night, bad).expect("the same browser");
     assert!(console.contains("nothing is not defined"), "{console}");
     assert!(frames.iter().all(|frame| frame["needs"] != frame["width"] && frame["alien"] == 2), "{frames:?}");
+    let is_told =
+        |frame: &Value| frame["broken"] == json!(["3035"]) && frame["contrast"].as_f64() < Some(3.0);
+    assert!(frames.iter().all(is_told), "{frames:?}");
 }
 
 #[test]
 fn a_page_over_5000_jobs_folds_what_succeeded_and_stays_small() {
-    let few = page(&night(&["--jobs", "400"]), NIGHT).stdout;
-    assert!(!few.contains("folded") && few.matches("succeeded after").count() > 300);
-    let many = page(&night(&["--jobs", "5200"]), NIGHT);
-    let many = many.shows("jobs: what succeeded is drawn folded by name, and each failure on its own").stdout;
-    assert_eq!(many.matches("succeeded after").count(), 0);
+    let few = page(&night(&["--jobs", "400"]), NIGHT).shows("The same as a table").stdout;
+    assert!(!few.contains("drawn folded") && few.matches("<td>succeeded<").count() > 100);
+    let many = page(&night(&["--jobs", "5200"]), NIGHT).shows("jobs, drawn folded by name.").stdout;
+    assert_eq!(many.matches("<td>succeeded<").count(), 0);
     assert!(many.matches("failed CURL_TIMEOUT").count() > 100);
     assert!(many.len() < 200_000, "{} bytes", many.len());
+}
+
+#[test]
+fn one_name_has_one_card_with_its_kinds_of_failure_and_its_output() {
+    let jobs =
+        "[jobs.bad]\ncommand = 'echo cause $0 >&2; echo the end >&2; exit 1'\n[defaults]\nmax_attempts = 1\n";
+    let sandbox = Sandbox::new(jobs);
+    sandbox.add("bad --label one");
+    sandbox.add("bad --label two");
+    sandbox.add_line("--name bad", "echo another end >&2; exit 2");
+    sandbox.add_line("--name good --after 1", "true");
+    sandbox.add_line("--name other", "exit 3");
+    sandbox.run("work -j1 --until-idle").exits(1);
+    let shown = page(&sandbox, "").stdout;
+    assert_eq!(shown.matches("<h3>bad").count(), 1, "{shown}");
+    let order = [
+        "<title>4 dead, 1 other alarm, 0 ok · ",
+        "<h3>bad <span class=\"new\">new since yesterday",
+        "bad [one] died",
+        "2 jobs</span> <span class=\"code\">EXIT_1</span> the end",
+        "1 job</span> <span class=\"code\">EXIT_2</span> another end",
+        "The last lines of 3.1</summary>",
+        "<h3>other",
+        "<h2>Now",
+        "good",
+        "blocked",
+        "waits for job 1 bad, which is dead",
+        "job 1 died because: the end",
+        "<h2>Timeline",
+        "bad <small class=\"bad\">3 attempts, 3 failed",
+        "<h2>Names",
+        "bad</th>",
+        "other</th>",
+    ];
+    assert_order(&shown, &order);
+    let cards = &shown[shown.find("<h2>Needs").expect("cards")..shown.find("<h2>Now").expect("now")];
+    let bad = &cards[..cards.find("<h3>other").expect("another card")];
+    assert!(!bad.contains("retry 5") && !bad.contains("resolve 5"), "{bad}");
+}
+
+#[test]
+fn what_waits_has_rows_and_tiles() {
+    let sandbox = Sandbox::new("[jobs.flaky]\ncommand = 'exit 1'\nbackoff = ['1h', '1h']\n");
+    sandbox.add("flaky");
+    let _ = sandbox.run("work --until-idle");
+    sandbox.add("--in 2h --name later -- true");
+    sandbox.add("--after 2 --name blocked -- true");
+    for _ in 0..12 {
+        sandbox.add("--queue img --name picture -- true");
+    }
+    let order = [
+        "</b> ready",
+        "</b> retrying",
+        "</b> scheduled",
+        "</b> blocked",
+        "<h2>Now",
+        "no worker is running for queue img",
+        "attempt 2 of 3, after EXIT_1",
+        "waits for job 2 later",
+        "2 more jobs ready:",
+        "runner inspect jobs --state ready",
+    ];
+    assert_order(&page(&sandbox, "").stdout, &order);
+    let by_name = page(&sandbox, "--name later").stdout;
+    assert!(by_name.contains("</b> scheduled") && !by_name.contains("</b> ready"), "{by_name}");
+}
+
+#[test]
+fn the_axis_fits_the_data_and_marks_now() {
+    let sandbox = many_kinds();
+    let fitted = page(&sandbox, "").shows(">now</b>").stdout;
+    // All of it happened within a minute or so, so the ticks have seconds, unless this machine was very slow.
+    let whole = page(&sandbox, "--since 24h").stdout;
+    let first_tick = |page: &str| {
+        let at = page.find("class=\"axis\"").expect("an axis");
+        page[at..].split("%\">").nth(1).and_then(|rest| rest.split('<').next()).map(str::to_owned)
+    };
+    assert_ne!(first_tick(&fitted), first_tick(&whole));
+}
+
+#[test]
+fn a_job_that_recovered_says_so() {
+    let jobs = "[jobs.flaky]\ncommand = 'test -e done || { touch done; exit 1; }'\nbackoff = ['1ms']\n";
+    let sandbox = Sandbox::new(jobs);
+    sandbox.add("flaky");
+    sandbox.drain();
+    page(&sandbox, "").shows("2 attempts, 1 failed, 1 job recovered");
+}
+
+#[test]
+fn a_schedule_shows_its_last_seven_days() {
+    let sandbox = Sandbox::new("[jobs.daily]\ncommand = 'true'\nschedule = '@daily'\n");
+    sandbox.run("apply").ok();
+    sandbox.add("daily");
+    sandbox.drain();
+    page(&sandbox, "").shows(": 1 succeeded").shows(": none; ");
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::state::words;
+use crate::text::Timestamp;
 
 words! {
     /// Why something needs attention, in the order in which views show it.
@@ -45,6 +46,26 @@ pub struct Attention {
     pub command: Option<String>,
     /// The ids of at most [`Attention::MAX_JOBS`] jobs that this is about.
     pub jobs: Vec<i64>,
+    /// By this the page groups the entries. JSON does not have it.
+    #[serde(skip)]
+    pub subject: Option<AttentionSubject>,
+}
+
+/// The jobs of one name that an entry is about.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct AttentionSubject {
+    pub name: String,
+    /// The number of dead letters that nobody resolved and no success made good.
+    pub deaths: u64,
+    /// The last of these deaths.
+    pub last_death: Option<Timestamp>,
+}
+
+impl AttentionSubject {
+    /// Jobs of this name of which none died.
+    pub fn of(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
 }
 
 impl Attention {

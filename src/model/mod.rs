@@ -26,7 +26,7 @@ pub use attempt::{
     Attempt, AttemptEnd, AttemptOutput, EndCause, MemoryPeak, Outcome, ResourceUsage, SpawnFailure, Status,
     StreamBytes, last_bytes,
 };
-pub use attention::{Attention, AttentionKind};
+pub use attention::{Attention, AttentionKind, AttentionSubject};
 pub use backoff::{Backoff, Jitter, Strategy};
 pub use classify::{ExitRules, Verdict, classify};
 pub use decide::{Circumstances, Decision, decide, decision_text, final_because};

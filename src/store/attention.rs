@@ -22,7 +22,7 @@ use super::stranded;
 use super::unresolved;
 use super::version::{Version, version_of};
 use super::workers::{Liveness, NoWorker, WorkerStatus};
-use crate::model::{Attention, AttentionKind, JobState};
+use crate::model::{Attention, AttentionKind, AttentionSubject, JobState};
 use crate::text::{Millis, Timestamp, clock_time, counted, human_duration, safe_line, shell_word, time_zone};
 
 /// Work that has been due for longer than this without a worker is an alarm; before, a worker may just be starting.
@@ -102,7 +102,7 @@ impl Store {
 }
 
 fn entry(kind: AttentionKind, alarm: bool, message: String, command: Option<String>) -> Attention {
-    Attention { kind, alarm, message, command, jobs: Vec::new() }
+    Attention { kind, alarm, message, command, jobs: Vec::new(), subject: None }
 }
 
 /// An alarm if the file system of the database takes no more data of the file's owner.
@@ -367,6 +367,9 @@ impl Look<'_> {
             list.extend(self.held(row)?);
         }
         list.extend(self.stale(row)?);
+        for entry in &mut list {
+            entry.subject = Some(AttentionSubject::of(name));
+        }
         Ok(list)
     }
 

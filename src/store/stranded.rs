@@ -15,7 +15,7 @@ use super::filter::Filter;
 use super::open::{Store, Tx};
 use super::row::{all, one, value};
 use super::unresolved;
-use crate::model::{Attention, AttentionKind};
+use crate::model::{Attention, AttentionKind, AttentionSubject};
 use crate::text::counted;
 
 /// A job that is dead, cancelled or removed, and the jobs that are stranded behind it.
@@ -174,6 +174,7 @@ pub(super) fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
             format!("runner cancel {}", ids.join(" "))
         });
         let gives_up = cancel.as_ref().map(|line| format!("; {line} gives up")).unwrap_or_default();
+        let subject = job.as_ref().map(|job| AttentionSubject::of(&job.name));
         let (message, command) = match job {
             None => (format!("job {id} was removed and {held}"), cancel),
             Some(DependencyState { name, state, resolved, .. }) => {
@@ -186,7 +187,8 @@ pub(super) fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
                 }
             }
         };
-        list.push(Attention { kind: AttentionKind::Stranded, alarm: true, message, command, jobs });
+        let kind = AttentionKind::Stranded;
+        list.push(Attention { kind, alarm: true, message, command, jobs, subject });
     }
     Ok(list)
 }

@@ -10,7 +10,7 @@ use super::dead_letters::last_words;
 use super::error::Result;
 use super::filter::Filter;
 use super::row::{each, maybe, one, value};
-use crate::model::{Attention, AttentionKind};
+use crate::model::{Attention, AttentionKind, AttentionSubject};
 use crate::text::{Timestamp, clock_time, counted, shell_word};
 
 /// The number of expired jobs, not yet recorded as dead, that are read; the others are counted to none of the names.
@@ -332,6 +332,7 @@ fn superseded((name, which): (&Name, &str), letters: &Letters, now: Timestamp) -
         message,
         command: Some(command),
         jobs: letters.ids(),
+        subject: Some(AttentionSubject::of(&name.0)),
     }
 }
 
@@ -370,7 +371,9 @@ fn dead(
     } else {
         format!("{} of {who} died, the last {when}, {code}{words}{logs}; {other}", letters.counted())
     };
-    Ok(Attention { kind: AttentionKind::Dead, alarm: true, message, command: Some(command), jobs: ids })
+    let subject = AttentionSubject { name: name.0.clone(), deaths: letters.jobs, last_death: Some(died_at) };
+    let kind = AttentionKind::Dead;
+    Ok(Attention { kind, alarm: true, message, command: Some(command), jobs: ids, subject: Some(subject) })
 }
 
 /// The text, cut if it is long.

@@ -14,7 +14,7 @@ pub use prose::{
     safe_json, safe_line, shell_word, snake_case,
 };
 pub use time::{
-    Timestamp, clock_time, day_time, local_offset, local_time, relative_time, rfc3339, rfc3339_with_offset,
-    show_utc, time_zone,
+    Timestamp, clock_time, day_name, day_time, local_offset, local_time, relative_time, rfc3339,
+    rfc3339_with_offset, show_utc, time_zone,
 };
 pub use units::{Millis, human_duration, human_size, parse_size};

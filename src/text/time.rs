@@ -54,6 +54,9 @@ const YEAR_CLOCK: StaticFormatDescription = format_description!("[year]-[month]-
 const DAY_TIME: StaticFormatDescription =
     format_description!("[weekday repr:short] [year]-[month]-[day] [hour]:[minute]");
 
+const DAY_NAME: StaticFormatDescription =
+    format_description!("[weekday repr:short] [day padding:none] [month repr:short]");
+
 const RFC3339: StaticFormatDescription =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
 
@@ -78,6 +81,11 @@ pub fn local_time(at: Timestamp) -> String {
 /// The local day of the week, and the time to the minute: `Sat 2026-11-21 14:03`; after [`show_utc`] in UTC.
 pub fn day_time(at: Timestamp) -> String {
     formatted(at, DAY_TIME)
+}
+
+/// The local day as one says it: `Sun 22 Nov`; after [`show_utc`] in UTC.
+pub fn day_name(at: Timestamp) -> String {
+    formatted(at, DAY_NAME)
 }
 
 fn formatted(at: Timestamp, form: StaticFormatDescription) -> String {
@@ -156,6 +164,7 @@ mod tests {
     #[test]
     fn a_day_has_its_name() {
         assert!(day_time(Timestamp(1_000_000_000_000)).starts_with("Sun 2001-09-09 "));
+        assert_eq!(day_name(Timestamp(1_000_000_000_000)), "Sun 9 Sep");
     }
 
     #[test]

@@ -58,19 +58,59 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// Shows the page in frames of these widths, and tells what they are like.
 const FRAMES: &str = r#"<!DOCTYPE html><meta charset="utf-8"><body><script>
 const page = PAGE;
-for (const width of [1280, 390]) {
+for (const width of [1280, 768, 390]) {
   const frame = document.createElement("iframe");
   frame.width = width; frame.height = 900; frame.srcdoc = page; frame.style.border = 0;
   document.body.append(frame);
 }
+// The words in which a line of these elements ends: none may.
+const whole = "time, .at, .number, .tiles li, thead th";
+function broken(shown) {
+  const found = [];
+  for (const element of shown.querySelectorAll(whole)) {
+    const walk = shown.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    for (let node; (node = walk.nextNode());) {
+      for (const word of node.data.matchAll(/\S+/g)) {
+        const range = shown.createRange();
+        range.setStart(node, word.index); range.setEnd(node, word.index + word[0].length);
+        if (new Set([...range.getClientRects()].map(rect => Math.round(rect.top))).size > 1) found.push(word[0]);
+      }
+    }
+  }
+  return found;
+}
+// The least contrast of any text with what it stands on.
+function contrast(shown) {
+  const parts = colour => (colour.match(/[\d.]+/g) || []).map(Number);
+  const luminance = colour => parts(colour).slice(0, 3).map(part => part / 255)
+    .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0.05);
+  const ground = element => {
+    for (; element; element = element.parentElement) {
+      const colour = getComputedStyle(element).backgroundColor;
+      if (parts(colour)[3] !== 0) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const all = [...shown.body.querySelectorAll("*")]
+    .filter(element => [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim()))
+    .map(element => [luminance(getComputedStyle(element).color), luminance(ground(element))])
+    .map(([one, other]) => Math.max(one, other) / Math.min(one, other));
+  return Math.min(...all);
+}
 addEventListener("load", () => {
   const told = [...document.querySelectorAll("iframe")].map(frame => {
     const shown = frame.contentDocument, root = shown.documentElement;
+    shown.querySelectorAll("details").forEach(details => { details.open = true; });
     return {
       width: root.clientWidth, needs: root.scrollWidth,
       requests: frame.contentWindow.performance.getEntriesByType("resource").length,
       alien: shown.querySelectorAll("script, img, iframe, object, link, base, form, [src], [href], [onerror], [onload]").length,
-      title: shown.title, text: root.innerText, marks: shown.querySelectorAll("svg rect").length,
+      title: shown.title, text: root.innerText, broken: broken(shown), contrast: contrast(shown),
+      focusable: [...shown.querySelectorAll("*")].filter(element => element.tabIndex >= 0).length,
+      facts: shown.querySelectorAll("details .facts tbody tr").length,
+      rows: shown.querySelectorAll("table:not(.facts) tr").length,
+      told: shown.querySelectorAll("table:not(.facts) tr[role=row]").length,
     };
   });
   // Without the characters that the browser would escape when it prints this document.
@@ -79,7 +119,7 @@ addEventListener("load", () => {
 });
 </script></body>"#;
 
-/// What a browser tells of a page at two widths, and its console; none, with a word, where there is no browser.
+/// What a browser tells of a page at three widths, and its console; none, with a word, where there is no browser.
 pub fn browse(sandbox: &Sandbox, page: &str) -> Option<(Vec<Value>, String)> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = |name: &&&str| std::env::split_paths(&path).any(|folder| folder.join(name).exists());

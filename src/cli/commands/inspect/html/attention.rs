@@ -1,23 +1,193 @@
-//! The section "Needs attention": the list that every view shows, with the commands to type.
+//! The section "Needs attention": the list that every view shows, a card for each name, the worst first, with the commands to
+//! type, the kinds of failure, and the last lines of output.
 
+use std::cmp::Reverse;
+
+use anyhow::Result;
 use maud::{Markup, html};
 
+use super::Worst;
 use super::words::{MAX_NAMES, command, job_text};
 use crate::cli::commands::attention::word;
-use crate::model::Attention;
+use crate::model::{Attention, AttentionKind};
+use crate::store::{Death, Store};
+use crate::text::{Millis, Timestamp, counted, last_lines};
 
-pub(super) fn draw(list: &[Attention]) -> Markup {
-    let more = list.len().saturating_sub(MAX_NAMES);
+/// The most entries and kinds of failure of a card.
+const MAX_ENTRIES: usize = 5;
+const MAX_KINDS: usize = 5;
+
+/// This many cards show the last lines of output: so many lines, cut after this many characters, and together at most so many.
+const MAX_OUTPUTS: usize = 20;
+const MAX_LINES: usize = 20;
+const MAX_LINE: usize = 160;
+const MAX_OUTPUT: usize = 2_000;
+
+/// Deaths are new if the first of a name is not older than this.
+const NEW: Millis = Millis::from_secs(24 * 60 * 60);
+
+/// The entries about one name, or one entry that is about no name.
+pub(super) struct Card {
+    name: Option<String>,
+    entries: Vec<Attention>,
+    kinds: Vec<FailureKind>,
+    is_new: bool,
+    /// The attempt that died last, and the end of what it wrote.
+    output: Option<((i64, u32), Vec<String>)>,
+}
+
+/// Jobs of a card that died with the same code and the same last words.
+struct FailureKind {
+    error_code: String,
+    last_words: String,
+    jobs: usize,
+    labels: Vec<String>,
+}
+
+impl Card {
+    fn is_alarm(&self) -> bool {
+        self.entries.iter().any(|entry| entry.alarm)
+    }
+}
+
+/// Makes the cards, alarms first, then by rank, and reads what the worst ones show of their deaths.
+pub(super) fn cards(store: &Store, list: Vec<Attention>, worst: &Worst, now: Timestamp) -> Result<Vec<Card>> {
+    let mut cards: Vec<Card> = Vec::new();
+    for entry in list {
+        let name = entry.subject.as_ref().map(|subject| subject.name.clone());
+        if let Some(card) = cards.iter_mut().find(|card| card.name.is_some() && card.name == name) {
+            card.entries.push(entry);
+        } else {
+            let entries = vec![entry];
+            cards.push(Card { name, entries, kinds: Vec::new(), is_new: false, output: None });
+        }
+    }
+    // The sort is stable: what has the same rank remains in the order of the list.
+    cards.sort_by_key(|card| {
+        let is_about_all = card.entries.iter().any(|entry| entry.kind == AttentionKind::NoRoom);
+        let rank = card.name.as_deref().map(|name| worst.rank(name)).unwrap_or_default();
+        (!card.is_alarm(), !is_about_all, Reverse(rank))
+    });
+    for (index, card) in cards.iter_mut().take(MAX_NAMES).enumerate() {
+        read(store, card, index < MAX_OUTPUTS, now)?;
+    }
+    Ok(cards)
+}
+
+fn read(store: &Store, card: &mut Card, with_output: bool, now: Timestamp) -> Result<()> {
+    let mut dead: Vec<&Attention> =
+        card.entries.iter().filter(|entry| entry.kind == AttentionKind::Dead).collect();
+    dead.sort_by_key(|entry| Reverse(entry.subject.as_ref().and_then(|subject| subject.last_death)));
+    let ids: Vec<i64> =
+        dead.iter().flat_map(|entry| &entry.jobs).copied().take(Attention::MAX_JOBS).collect();
+    let deaths = store.deaths(&ids)?;
+    if let Some(name) = card.name.as_ref().filter(|_| !ids.is_empty()) {
+        card.is_new = store.first_unresolved_death(name)?.is_some_and(|at| now.since(at) <= NEW);
+    }
+    if let Some(Death { job_id, number, .. }) = deaths.first().filter(|death| with_output && death.number > 0)
+    {
+        let output = store.output(*job_id, *number)?;
+        let stream = if output.stderr.is_empty() { output.stdout } else { output.stderr };
+        let lines = shown_lines(last_lines(&stream.bytes, MAX_LINES));
+        card.output = (!lines.is_empty()).then_some(((*job_id, *number), lines));
+    }
+    for Death { error_code, last_words, label, .. } in deaths {
+        let same = |kind: &&mut FailureKind| kind.error_code == error_code && kind.last_words == last_words;
+        match card.kinds.iter_mut().find(same) {
+            Some(kind) => {
+                kind.jobs += 1;
+                kind.labels.extend(label.filter(|label| !kind.labels.contains(label)));
+            }
+            None => card.kinds.push(FailureKind {
+                error_code,
+                last_words,
+                jobs: 1,
+                labels: label.into_iter().collect(),
+            }),
+        }
+    }
+    card.kinds.sort_by_key(|kind| Reverse(kind.jobs));
+    Ok(())
+}
+
+/// The last lines, of which as many stay as there is room for.
+fn shown_lines(lines: Vec<String>) -> Vec<String> {
+    let mut room = MAX_OUTPUT;
+    let cut = lines.into_iter().rev().map(|line| line.chars().take(MAX_LINE).collect::<String>());
+    let mut shown: Vec<_> = cut
+        .take_while(|line| {
+            let fits = line.len() <= room;
+            room = room.saturating_sub(line.len());
+            fits
+        })
+        .collect();
+    shown.reverse();
+    shown
+}
+
+pub(super) fn draw(cards: &[Card]) -> Markup {
+    let more = cards.len().saturating_sub(MAX_NAMES);
     html! {
         ul.notices {
-            @for entry in list.iter().take(MAX_NAMES) {
-                li.minor[!entry.alarm] {
-                    h3 { (word(entry.kind)) }
-                    p { (job_text(&entry.message)) }
-                    @if let Some(line) = &entry.command { (command(line)) }
+            @for card in cards.iter().take(MAX_NAMES) { (draw_card(card)) }
+        }
+        @if more > 0 { p.note { (more) " more: " code { "runner doctor --strict" } } }
+    }
+}
+
+fn draw_card(card: &Card) -> Markup {
+    let more = card.entries.len().saturating_sub(MAX_ENTRIES);
+    html! {
+        li.minor[!card.is_alarm()] {
+            @match (&card.name, card.entries.first()) {
+                (Some(name), _) => h3 { (job_text(name)) @if card.is_new { " " span.new { "new since yesterday" } } },
+                (None, Some(entry)) => h3 { (word(entry.kind)) },
+                (None, None) => {}
+            }
+            @for entry in card.entries.iter().take(MAX_ENTRIES) {
+                p {
+                    @if card.name.is_some() { b.kind.bad[entry.alarm] { (word(entry.kind)) } " " }
+                    (job_text(&entry.message))
+                }
+                @if let Some(line) = &entry.command { (command(line)) }
+            }
+            @if more > 0 { p.note { (counted(more, "more label")) ": " code { "runner doctor --strict" } } }
+            @if card.kinds.len() > 1 { (draw_kinds(&card.kinds)) }
+            @if let Some(((job, number), lines)) = &card.output {
+                details {
+                    summary { "The last lines of " (job) "." (number) }
+                    pre.output { @for line in lines { (line) "\n" } }
                 }
             }
         }
-        @if more > 0 { p.note { (more) " more: " code { "runner doctor --strict" } } }
+    }
+}
+
+fn draw_kinds(kinds: &[FailureKind]) -> Markup {
+    let more = kinds.len().saturating_sub(MAX_KINDS);
+    html! {
+        ul.kinds {
+            @for kind in kinds.iter().take(MAX_KINDS) {
+                li {
+                    span.at { (counted(kind.jobs, "job")) } " " span.code { (job_text(&kind.error_code)) }
+                    @if !kind.last_words.is_empty() { " " (job_text(&kind.last_words)) }
+                    @if !kind.labels.is_empty() { small { " " (job_text(&kind.labels.join(", "))) } }
+                }
+            }
+            @if more > 0 { li.note { (counted(more, "more kind")) " of failure" } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_have_room() {
+        let lines: Vec<_> = (0..20).map(|n| format!("{n}{}", "w".repeat(500))).collect();
+        let shown = shown_lines(lines);
+        assert_eq!((shown.len(), shown[11].len()), (12, MAX_LINE));
+        assert!(shown[11].starts_with("19w"));
     }
 }

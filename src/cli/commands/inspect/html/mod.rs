@@ -1,45 +1,81 @@
-//! `--html`: a page about a period, with what needs attention, a timeline, schedules, and the numbers of each name.
+//! `--html`: a page about a period, with what needs attention, what runs and waits, a timeline, schedules, and the numbers of
+//! each name.
 //!
 //! It has no script and fetches nothing. Because it shows text from jobs, a policy in its head makes the browser refuse
 //! both.
 
 mod attention;
+mod axis;
+mod bars;
+#[cfg(test)]
+mod contrast;
+mod names;
+mod schedules;
 mod timeline;
+mod waiting;
 mod words;
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use self::timeline::Axis;
-use self::words::{MAX_NAMES, job_text, when, zone};
+use self::attention::Card;
+use self::axis::Axis;
+use self::schedules::Schedules;
+use self::waiting::Waiting;
+use self::words::{job_text, when, zone};
 use super::query::Query;
 use crate::cli::commands::attention::{Look, alarms_text, look};
 use crate::cli::output::{Output, Written};
-use crate::cli::status::{next_firing_text, random_delay_text};
-use crate::model::{Attention, Outcome};
-use crate::store::{Filter, NameStats, Stage, Stats, StoredSchedule, TimelineAttempt};
-use crate::text::{Millis, Timestamp, counted, day_time, human_duration};
+use crate::model::{Attention, AttentionKind, Outcome};
+use crate::store::{Filter, NameStats, Stage, Stats, TimelineAttempt};
+use crate::text::{Millis, Timestamp, counted, day_name};
 
 /// The period without `--since`.
 const PERIOD: Millis = Millis::from_secs(24 * 60 * 60);
 
-/// The most bars of a chart of run times.
-const BARS: usize = 60;
-
 /// Everything that the page shows, read before any of it is drawn.
 struct Page {
     now: Timestamp,
+    /// The period that was asked for.
+    period: Axis,
+    /// The part of it that the timeline shows.
     axis: Axis,
     /// The database, and the name and the queue if the page is about one.
     scope: Vec<String>,
-    attention: Vec<Attention>,
+    /// The dead letters that nobody resolved.
+    dead: u64,
+    /// The alarms that are about something else.
+    other_alarms: usize,
+    /// The headline.
+    verdict: String,
+    worst: Worst,
+    cards: Vec<Card>,
+    waiting: Vec<Waiting>,
     attempts: Vec<TimelineAttempt>,
-    /// The schedules, each with the state of its last job.
-    schedules: Vec<(StoredSchedule, Option<&'static str>)>,
+    schedules: Schedules,
     stats: Stats,
+}
+
+/// How bad each name is: by its dead letters that need attention, then by the last of these deaths.
+pub(super) struct Worst(BTreeMap<String, Rank>);
+
+type Rank = (u64, Option<Timestamp>);
+
+impl Worst {
+    fn of(list: &[Attention]) -> Self {
+        let mut names: BTreeMap<String, Rank> = BTreeMap::new();
+        for subject in list.iter().filter_map(|entry| entry.subject.as_ref()) {
+            let rank = names.entry(subject.name.clone()).or_default();
+            *rank = (rank.0 + subject.deaths, rank.1.max(subject.last_death));
+        }
+        Self(names)
+    }
+
+    fn rank(&self, name: &str) -> Rank {
+        self.0.get(name).copied().unwrap_or_default()
+    }
 }
 
 /// Writes the page about the period of the filter.
@@ -51,32 +87,58 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Written {
 fn read(query: &Query) -> Result<Page> {
     let Query { store, now, .. } = *query;
     let until = query.filter.until.unwrap_or(now);
-    let axis = Axis { since: query.filter.since.unwrap_or(until.minus(PERIOD)).min(until), until };
-    let filter = Filter { since: Some(axis.since), ..query.filter.clone() };
-    let Look { mut schedules, attention, .. } = look(store, &filter, now)?;
+    let period = Axis { since: query.filter.since.unwrap_or(until.minus(PERIOD)).min(until), until };
+    let filter = Filter { since: Some(period.since), ..query.filter.clone() };
+    let Look { mut schedules, attention, workers, .. } = look(store, &filter, now)?;
     schedules.retain(|row| {
         filter.name.as_ref().is_none_or(|name| name == row.name())
             && filter.queue.as_ref().is_none_or(|queue| *queue == row.chain.root.definition.queue)
     });
     let (attempts, stats) = store.timeline(&filter, now)?;
-    let with_state = |row: StoredSchedule| -> Result<_> {
-        let job = row.last.map(|(_, id)| store.job(id, now)).transpose()?.flatten();
-        Ok((row, job.map(|job| job.status())))
+    let times = |attempt: &TimelineAttempt| {
+        [attempt.due_at, attempt.started_at, attempt.finished_at.or(Some(period.until))]
     };
-    let schedules = schedules.into_iter().map(with_state).collect::<Result<_>>()?;
-    let mut scope = vec![job_text(&store.file().path().display().to_string())];
-    scope.extend(filter.name.map(|name| format!("name {}", job_text(&name))));
-    let label = |label: String| match label.as_str() {
+    let axis = match query.filter.since {
+        Some(_) => period,
+        None => period.fitted(attempts.iter().flat_map(times).flatten()),
+    };
+    let is_other = |entry: &&Attention| entry.alarm && entry.kind != AttentionKind::Dead;
+    let other_alarms = attention.iter().filter(is_other).count();
+    let verdict = verdict(&attention, &attempts);
+    let worst = Worst::of(&attention);
+    Ok(Page {
+        now,
+        period,
+        axis,
+        scope: scope(query),
+        dead: store.count_unresolved(&filter, now)?,
+        other_alarms,
+        verdict,
+        cards: attention::cards(store, attention, &worst, now)?,
+        worst,
+        waiting: waiting::read(store, &filter, &workers, now)?,
+        attempts,
+        schedules: schedules::read(store, schedules, now)?,
+        stats,
+    })
+}
+
+/// What the page is about.
+fn scope(query: &Query) -> Vec<String> {
+    let Filter { name, label, queue, .. } = &query.filter;
+    let mut scope = vec![job_text(&query.store.file().path().display().to_string())];
+    scope.extend(name.as_ref().map(|name| format!("name {}", job_text(name))));
+    let label_text = |label: &String| match label.as_str() {
         "" => "no label".to_owned(),
         label => format!("label {}", job_text(label)),
     };
-    scope.extend(filter.label.map(label));
-    scope.extend(filter.queue.map(|queue| format!("queue {}", job_text(&queue))));
-    Ok(Page { now, axis, scope, attention, attempts, schedules, stats })
+    scope.extend(label.as_ref().map(label_text));
+    scope.extend(queue.as_ref().map(|queue| format!("queue {}", job_text(queue))));
+    scope
 }
 
 fn draw(page: &Page) -> Markup {
-    let Page { now, axis, .. } = *page;
+    let Page { now, period, axis, .. } = *page;
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -85,145 +147,79 @@ fn draw(page: &Page) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                title { "runner, " (day_time(axis.until)) " " (zone(axis.until)) }
+                title { (title(page)) }
                 style { (PreEscaped(include_str!("style.css"))) }
             }
             body {
                 header {
                     p.quiet { (page.scope.join(" · ")) }
-                    h1 { (verdict(page)) }
-                    p { (when(axis.since, now)) " – " (when(axis.until, now)) " · times are " (zone(now)) }
+                    h1 { (page.verdict) }
+                    p { (when(period.since, now)) " – " (when(period.until, now)) " · times are " span.at { (zone(now)) } }
                     (tiles(page))
                 }
                 main {
-                    @if !page.attention.is_empty() {
-                        section { h2 { "Needs attention" } (attention::draw(&page.attention)) }
+                    @if !page.cards.is_empty() {
+                        section { h2 { "Needs attention" } (attention::draw(&page.cards)) }
                     }
-                    section { h2 { "Timeline" } (timeline::draw(&page.attempts, axis)) }
-                    @if !page.schedules.is_empty() { section { h2 { "Schedules" } (schedules(page)) } }
-                    @if !page.stats.is_empty() { section { h2 { "Names" } (names(page)) } }
+                    @if !page.waiting.is_empty() { section { h2 { "Now" } (waiting::draw(&page.waiting, now)) } }
+                    section {
+                        h2 { "Timeline" }
+                        (timeline::draw(&page.attempts, axis, now, &page.worst))
+                    }
+                    @if !page.schedules.is_empty() { section { h2 { "Schedules" } (page.schedules.draw(now)) } }
+                    @if !page.stats.is_empty() { section { h2 { "Names" } (names::draw(page, &page.worst)) } }
                 }
-                footer { "runner " (env!("CARGO_PKG_VERSION")) ", " (when(now, now)) " " (zone(now)) }
+                footer { "runner " (env!("CARGO_PKG_VERSION")) ", " (when(now, now)) " " span.at { (zone(now)) } }
             }
         }
     }
 }
 
+/// A title fit for a subject line: `2 dead, 126 ok · nas · Sun 22 Nov`.
+fn title(page: &Page) -> String {
+    let mut counts = vec![format!("{} dead", page.dead)];
+    if page.other_alarms > 0 {
+        counts.push(counted(page.other_alarms, "other alarm"));
+    }
+    let succeeded: u64 = page.stats.values().map(|of| of.succeeded).sum();
+    counts.push(format!("{succeeded} ok"));
+    let host = job_text(&rustix::system::uname().nodename().to_string_lossy());
+    format!("{} · {host} · {}", counts.join(", "), day_name(page.period.until))
+}
+
 /// The headline of the page.
-fn verdict(page: &Page) -> String {
-    match alarms_text(&page.attention) {
+fn verdict(attention: &[Attention], attempts: &[TimelineAttempt]) -> String {
+    match alarms_text(attention) {
         Some(needs) => needs[..1].to_uppercase() + &needs[1..],
-        None if page.attempts.iter().all(|attempt| attempt.stage == Stage::Due) => {
+        None if attempts.iter().all(|attempt| attempt.stage == Stage::Due) => {
             "Nothing ran, and nothing needs attention".to_owned()
         }
         None => "All is well".to_owned(),
     }
 }
 
-/// The numbers of the period that are not zero.
+/// The numbers of the period, and of what runs and waits now, that are not zero.
 fn tiles(page: &Page) -> Markup {
     let sum = |part: fn(&NameStats) -> u64| page.stats.values().map(part).sum::<u64>();
     let count = |is: fn(&TimelineAttempt) -> bool| page.attempts.iter().filter(|a| is(a)).count() as u64;
-    let tiles = [
-        ("o", sum(|of| of.succeeded), "succeeded"),
+    let mut tiles = vec![
         ("f", sum(|of| of.dead), "dead"),
+        ("o", sum(|of| of.succeeded), "succeeded"),
         ("i", sum(|of| of.cancelled), "cancelled"),
         ("r", count(|a| a.retry_at.is_some() && a.stage != Stage::Ended(Outcome::Interrupted)), "retried"),
-        ("n", count(|a| a.stage == Stage::Running), "running"),
-        ("w", count(|a| a.stage == Stage::Due), "waiting"),
     ];
+    tiles.extend(page.waiting.iter().map(|of| {
+        let class = match of.status {
+            "running" => "n",
+            "retrying" => "r",
+            _ => "w",
+        };
+        (class, of.count, of.status)
+    }));
     html! {
         ul.tiles {
             @for (class, number, word) in tiles.into_iter().filter(|(_, number, _)| *number > 0) {
                 li class=(class) { b { (number) } " " (word) }
-            }
-        }
-    }
-}
-
-fn schedules(page: &Page) -> Markup {
-    html! {
-        table.wide {
-            thead { tr { th { "name" } th { "times" } th { "last" } th { "next" } } }
-            tbody {
-                @for (row, state) in &page.schedules {
-                    tr {
-                        th scope="row" { (job_text(row.name())) }
-                        td data-head="times" {
-                            code { (job_text(&row.text.schedule)) }
-                            @if let Some(zone) = &row.text.timezone { " " (job_text(zone)) }
-                            (random_delay_text(&row.text))
-                        }
-                        td data-head="last" {
-                            @if let Some((at, id)) = row.last { (when(at, page.now)) ", job " (id) }
-                            @if let Some(state) = state { " " span.bad[*state == "dead"] { (state) } }
-                            @if row.skipped > 0 { @if row.last.is_some() { ", " } (row.skipped) " skipped" }
-                        }
-                        td data-head="next" {
-                            @if row.paused { "paused" } @else if let Some(at) = row.next_at { (when(at, page.now)) } @else { (next_firing_text(row, page.now)) }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The numbers of each name, the busiest first.
-fn names(page: &Page) -> Markup {
-    let mut runs: BTreeMap<&str, Vec<(u64, bool)>> = BTreeMap::new();
-    for attempt in &page.attempts {
-        if let (Some(span), Stage::Ended(outcome)) = (attempt.duration, attempt.stage) {
-            runs.entry(&attempt.name).or_default().push((span.0, outcome == Outcome::Succeeded));
-        }
-    }
-    let mut rows: Vec<_> = page.stats.iter().collect();
-    rows.sort_by_key(|(_, stats)| Reverse((stats.jobs(), stats.attempts)));
-    rows.truncate(MAX_NAMES);
-    let span = |span: Option<Millis>| span.map(human_duration).unwrap_or_default();
-    html! {
-        table {
-            thead { tr {
-                th { "name" } th.number { "succeeded" } th.number { "dead" } th { "run times" }
-                th.number { "half within" } th.number { "longest" } th { "last failure" }
-            } }
-            tbody {
-                @for (name, stats) in rows {
-                    tr {
-                        th scope="row" { (job_text(name)) }
-                        td.number data-head="succeeded" { (stats.succeeded) }
-                        td.number data-head="dead" { span.bad[stats.dead > 0] { (stats.dead) } }
-                        td.wide data-head="run times" { (chart(runs.get(name.as_str()).map_or(&[], Vec::as_slice))) }
-                        td.number data-head="half within" { (span(stats.runs.percentile(50))) }
-                        td.number data-head="longest" { (span(stats.runs.max())) }
-                        td.wide data-head="last failure" {
-                            @if let Some((at, code)) = &stats.last_failure { (when(*at, page.now)) " " span.code { (job_text(code)) } }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// A bar for each run time, in their order. If there are many, several share a bar, as high as the longest of them.
-fn chart(runs: &[(u64, bool)]) -> Markup {
-    const HEIGHT: u64 = 100;
-    let longest = runs.iter().map(|(span, _)| *span).max().unwrap_or(0).max(1);
-    let bars: Vec<_> = runs
-        .chunks(runs.len().div_ceil(BARS).max(1))
-        .map(|some| {
-            let height = some.iter().map(|(span, _)| span * HEIGHT / longest).max().unwrap_or(0).max(4);
-            (if some.iter().all(|(_, succeeded)| *succeeded) { "o" } else { "f" }, height)
-        })
-        .collect();
-    html! {
-        @if !bars.is_empty() {
-            svg.runs viewBox={ "0 0 " (bars.len().max(12) * 10) " " (HEIGHT) } preserveAspectRatio="none" role="img"
-                aria-label={ "the run times of " (counted(runs.len(), "attempt")) " in their order" } {
-                @for (index, (class, height)) in bars.iter().enumerate() {
-                    rect class=(class) x=(index * 10) y=(HEIGHT - height) width="8" height=(height) {}
-                }
             }
         }
     }

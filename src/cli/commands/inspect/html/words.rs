@@ -1,11 +1,13 @@
-//! Small parts of the page: text from jobs, times, commands.
+//! Small parts of the page: text from jobs, times, commands, tables.
 
 use maud::{Markup, html};
 
-use crate::text::{Timestamp, day_time, is_safe, local_offset, rfc3339_with_offset, safe_line};
+use crate::text::{
+    Millis, Timestamp, day_time, human_duration, is_safe, local_offset, rfc3339_with_offset, safe_line,
+};
 
 /// The most names in a section of the page.
-pub(super) const MAX_NAMES: usize = 100;
+pub(super) const MAX_NAMES: usize = 50;
 
 /// Text from a job is cut after this many characters.
 const MAX_TEXT: usize = 400;
@@ -35,7 +37,40 @@ pub(super) fn zone(at: Timestamp) -> String {
     format!("UTC{}", time.get("2026-11-21T02:00:00".len()..).unwrap_or_default())
 }
 
+/// A duration; nothing if it is not known.
+pub(super) fn span(span: Option<Millis>) -> String {
+    span.map(human_duration).unwrap_or_default()
+}
+
 /// A command to type. Because people paste it, it is left out if a path in it has characters that do not show themselves.
 pub(super) fn command(line: &str) -> Markup {
     html! { @if line.chars().all(is_safe) { pre.type { code { (line) } } } }
+}
+
+/// The heading of a column, and the class of its cells.
+pub(super) type Head = (&'static str, &'static str);
+
+/// A table whose first cells name their rows. On a narrow screen each row is a block, which takes the roles from its elements,
+/// so they are told besides.
+pub(super) fn table(heads: &[Head], rows: &[Vec<Markup>]) -> Markup {
+    html! {
+        table role="table" {
+            thead role="rowgroup" { tr role="row" {
+                @for (word, class) in heads { th role="columnheader" scope="col" class=(class) { (word) } }
+            } }
+            tbody role="rowgroup" {
+                @for row in rows {
+                    tr role="row" {
+                        @for (index, (cell, (word, class))) in row.iter().zip(heads).enumerate() {
+                            @if index == 0 {
+                                th role="rowheader" scope="row" { (cell) }
+                            } @else {
+                                td role="cell" class=(class) data-head=(word) { (cell) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
