@@ -49,7 +49,7 @@ impl NameTotals {
 }
 
 impl Store {
-    /// The totals of each name that has ever had an attempt, or a job that expired. Takes about half a second for a million attempts.
+    /// The totals of each name that has ever had an attempt, or a job that expired. Takes one to two seconds for a million attempts.
     pub fn totals_by_name(&self, now: Timestamp) -> Result<BTreeMap<String, NameTotals>> {
         // One moment, because a job that is removed in between would be counted twice, or not at all.
         self.read(|tx| {
