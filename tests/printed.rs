@@ -180,6 +180,29 @@ fn init_says_how_to_get_the_schema_that_its_file_names() {
 }
 
 #[test]
+fn init_names_its_file_where_the_other_verbs_would_not_find_it() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("crontab", "@daily a\n");
+    sandbox.write("folder/file", "");
+    let found = "next: runner check, then runner ";
+    let named = "next: runner check --file folder/jobs.toml, then runner ";
+    for options in ["", " --from-crontab crontab"] {
+        let said = |call: &str| {
+            let said = sandbox.run(&format!("init{options}{call}")).ok().stdout;
+            std::fs::remove_file(sandbox.path("folder/jobs.toml")).ok();
+            said
+        };
+        let both = [said(" --file folder/jobs.toml"), said("")];
+        assert!(both[0].contains(named) && both[1].contains(found), "{both:?}");
+        std::fs::remove_file(sandbox.path("jobs.toml")).expect("it is there");
+    }
+    // The file that the variable names hides the one in the current folder.
+    sandbox.write("other.toml", "");
+    let said = sandbox.call("init").env("RUNNER_FILE", "other.toml").run().ok();
+    said.shows(&format!("runner check --file {}, then", sandbox.path("jobs.toml").display()));
+}
+
+#[test]
 fn quiet_is_silent_on_success_whatever_form_is_asked_for() {
     let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\n");
     for line in [

@@ -183,14 +183,7 @@ pub fn warn_of_unknown_values(global: &Global, store: &Store, filter: &Filter) -
             continue;
         }
         known.extend(declared_values(global, column));
-        let near = near_names(value, known.iter().map(String::as_str));
-        let suggestion = match near.as_slice() {
-            [] => String::new(),
-            // The job file declares the value, but no job has it yet.
-            [first, ..] if first == value => String::new(),
-            near => format!("; did you mean {}?", near.join(" or ")),
-        };
-        warn(&safe_line(&format!("{words} {value}{suggestion}")));
+        warn_of_unknown(words, value, known.iter().map(String::as_str));
     }
     // There may be a label for each job, so no near one is looked for.
     if let Some(label) = filter.label.as_ref().filter(|label| !label.is_empty())
@@ -199,6 +192,18 @@ pub fn warn_of_unknown_values(global: &Global, store: &Store, filter: &Filter) -
         warn(&format!("no job has the label {label}"));
     }
     Ok(())
+}
+
+/// Warns in these words of a value that nothing has, and suggests known ones like it.
+pub fn warn_of_unknown<'k>(words: &str, value: &str, known: impl Iterator<Item = &'k str>) {
+    let near = near_names(value, known);
+    let suggestion = match near.as_slice() {
+        [] => String::new(),
+        // The job file declares the value, but no job has it yet.
+        [first, ..] if *first == value => String::new(),
+        near => format!("; did you mean {}?", near.join(" or ")),
+    };
+    warn(&safe_line(&format!("{words} {value}{suggestion}")));
 }
 
 /// The job with this id, with the start of its running attempt.
@@ -242,7 +247,12 @@ pub fn named_job_file(global: &Global, path: Option<&Path>) -> Result<JobFile> {
 }
 
 pub fn job_file_path(global: &Global) -> Result<PathBuf> {
-    Ok(jobfile::locate(global.file.as_deref(), &|name| std::env::var_os(name), &current_dir()?)?)
+    find_job_file(global.file.as_deref())
+}
+
+/// The job file that is meant if `--file` names this one, or none.
+pub fn find_job_file(named: Option<&Path>) -> Result<PathBuf> {
+    Ok(jobfile::locate(named, &|name| std::env::var_os(name), &current_dir()?)?)
 }
 
 pub fn job_file(global: &Global) -> Result<JobFile> {

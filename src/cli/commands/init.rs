@@ -36,7 +36,10 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
         create(&path, STARTER)?;
         if !out.quiet {
             out.line(format!("wrote {shown}"))?;
-            out.line("next: runner check, then runner enqueue --all, then runner work --drain")?;
+            let named = file_option(&path);
+            out.line(format!(
+                "next: runner check{named}, then runner enqueue --all{named}, then runner work --drain"
+            ))?;
             let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
             out.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
         }
@@ -213,13 +216,19 @@ fn warn_of_applied(global: &Global, path: &Path, taken: &TakenOver) {
     }
 }
 
-/// Says what to do next.
-fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, path: &Path) -> Written {
-    let named = if path.file_name() == Some(FILE_NAME.as_ref()) {
+/// The option that names this job file, with a blank before it; empty where the other verbs find the file without it.
+fn file_option(path: &Path) -> String {
+    let found = locate::find_job_file(None).ok().and_then(|found| fs::canonicalize(found).ok());
+    if found.is_some() && found == fs::canonicalize(path).ok() {
         String::new()
     } else {
         format!(" --file {}", shell_word(&locate::display(path)))
-    };
+    }
+}
+
+/// Says what to do next.
+fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, path: &Path) -> Written {
+    let named = file_option(path);
     out.prose(
         "next: ",
         &format!("runner check{named}, then runner apply{named}; a worker must run: runner work"),

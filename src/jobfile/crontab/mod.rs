@@ -64,7 +64,7 @@ pub struct TakenOver {
 #[derive(Debug, PartialEq, Eq)]
 pub struct LeftLine {
     pub number: usize,
-    /// Safe for a terminal and in a comment.
+    /// Safe for a terminal.
     pub text: String,
     pub why: String,
 }
@@ -108,12 +108,12 @@ pub fn take_over(crontab: &[u8], around: &Surroundings<'_>) -> TakenOver {
             Ok(true) => numbers.push(number),
             Ok(false) => {}
             Err(why) => {
-                let text = safe_line(&String::from_utf8_lossy(bytes));
+                let text = String::from_utf8_lossy(bytes);
                 let why = safe_line(&why);
                 reader.keep_comments();
                 reader.parts.push(Part::Comment(format!(" Line {number} is not taken over: {why}.")));
                 reader.parts.extend([Part::Comment(format!(" {text}")), Part::Blank]);
-                left.push(LeftLine { number, text, why });
+                left.push(LeftLine { number, text: safe_line(&text), why });
             }
         }
     }

@@ -215,7 +215,7 @@ fn comments_are_kept_or_describe_the_job_below() {
 #[test]
 fn what_cannot_be_taken_over_is_a_comment_with_the_reason() {
     let text = b"99 * * * * a\n0 1 * * * b\xff\n0 2 * * * runner work --single -q\nSHELL=bash\n0 3 * * * c\n";
-    let taken = taken(text, false);
+    let taken = self::taken(text, false);
     assert_eq!(declared(&taken.text), []);
     let numbers: Vec<_> = taken.left.iter().map(|line| line.number).collect();
     assert_eq!(numbers, [1, 2, 3, 5]);
@@ -225,6 +225,9 @@ fn what_cannot_be_taken_over_is_a_comment_with_the_reason() {
         let mut lines = taken.text.lines().skip_while(|line| *line != why);
         assert!(lines.next().is_some() && lines.next() == Some(&text), "{line:?}: {}", taken.text);
     }
+    let with_tabs = self::taken("99 *\t* * *\ta\n", false);
+    assert!(with_tabs.text.contains("\n# 99 *\t* * *\ta\n"), "{}", with_tabs.text);
+    assert_eq!(with_tabs.left[0].text, r"99 *\t* * *\ta");
 }
 
 #[test]
