@@ -54,11 +54,25 @@ fn apply_says_what_changes_and_changes_that() {
     assert_eq!(lines("apply --json"), [line("hourly", "changed"), line("nightly", "changed")]);
     assert_eq!(next("hourly"), hourly);
     assert_ne!(next("nightly"), nightly);
-    assert!(!sandbox.run("inspect schedules").ok().stdout.contains("changed since"));
+    // Also of one that is listed alone, which has not changed because the others are left out.
+    for line in ["inspect schedules", "inspect schedules --name hourly"] {
+        assert!(!sandbox.run(line).ok().stdout.contains("changed since"), "{line}");
+    }
 
     sandbox.write("jobs.toml", "[jobs.plain]\ncommand = 'true'\n");
     sandbox.run("apply").ok().shows("- schedule hourly removed").quietly();
     assert_eq!(names(&sandbox), [""; 0]);
+}
+
+#[test]
+fn a_name_that_no_schedule_has_is_told() {
+    let sandbox = Sandbox::new(FILE);
+    sandbox.run("apply").ok();
+    let ran = sandbox.run("inspect schedules --name hourli").ok().shows("no schedules\n");
+    ran.says("no schedule has the name hourli; did you mean hourly?");
+    sandbox.run("inspect schedules --name other --json --fail-if-any").ok().prints("").says("the name other");
+    sandbox.run("inspect schedules --name other -q").ok().quietly();
+    sandbox.run("inspect stats --name hourli").ok().says("no job has the name hourli; did you mean hourly?");
 }
 
 #[test]

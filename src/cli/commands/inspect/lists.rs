@@ -17,8 +17,8 @@ use crate::cli::output::{
 use crate::cli::status::{next_firing_text, random_delay_text, worker_statuses};
 use crate::model::{ErrorCode, decision_text};
 use crate::store::{
-    self, AttemptRow, ChangedFile, FileChange, JobRow, Liveness, NameStats, QueueRow, StoredSchedule,
-    WorkerStatus,
+    self, AttemptRow, ChangedFile, FileChange, Filter, JobRow, Liveness, NameStats, QueueRow, Store,
+    StoredSchedule, WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line};
 
@@ -234,8 +234,15 @@ pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
 /// Lists schedules by name, and names those whose job file has changed since it was applied.
 pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
     let Query { store, now, .. } = *query;
+    let is_named = |name: &str| query.filter.name.as_ref().is_none_or(|wanted| wanted == name);
     let mut schedules = store.schedules()?;
-    schedules.retain(|row| query.filter.name.as_ref().is_none_or(|name| name == row.name()));
+    // All of them are compared with their files, because one that is only not listed is no difference.
+    let mut changed = if out.json { Vec::new() } else { changed_files(&schedules) };
+    for file in &mut changed {
+        file.schedules.retain(|name| is_named(name));
+    }
+    changed.retain(|file| !file.schedules.is_empty());
+    schedules.retain(|row| is_named(row.name()));
     let local = |at: Option<Timestamp>| at.map(local_time).unwrap_or_default();
     let next = |row: &StoredSchedule| row.next_at.filter(|_| !row.paused);
     let last = |row: &StoredSchedule| row.last.map(|(at, _)| at);
@@ -257,17 +264,27 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
             job.map(|job| job.status().to_owned()).unwrap_or_default()
         })
         .column(Column::new("skipped").right().dropped(2), |row| row.skipped.to_string());
-    let nothing = "there is no schedule; runner apply takes them from the job file";
+    let nothing = match query.filter.name {
+        Some(_) => "no schedules",
+        None => "there is no schedule; runner apply takes them from the job file",
+    };
     let found = List { table, json: schedule_json, nothing }.show_all(out, &schedules)?;
-    if !out.json {
-        note_changed_files(out, &schedules)?;
-    }
+    note_changed_files(out, &changed)?;
     Ok(found)
 }
 
+/// Warns of a name that no schedule has.
+pub(super) fn warn_of_unknown_schedule(store: &Store, filter: &Filter) -> Result<()> {
+    if let Some(name) = &filter.name {
+        let schedules = store.schedules()?;
+        locate::warn_of_unknown("no schedule has the name", name, schedules.iter().map(StoredSchedule::name));
+    }
+    Ok(())
+}
+
 /// Names the schedules whose job file has changed since it was applied, or cannot be read now.
-fn note_changed_files(out: &mut Output, schedules: &[StoredSchedule]) -> Written {
-    for ChangedFile { path, change, schedules } in changed_files(schedules) {
+fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) -> Written {
+    for ChangedFile { path, change, schedules } in changed {
         let names = schedules.join(", ");
         let words = match change {
             FileChange::Edited => {

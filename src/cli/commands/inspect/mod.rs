@@ -37,8 +37,15 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
     let store = open()?;
     let found = draw(out, store.as_ref())?;
     out.flush()?;
-    if let Some(store) = store.filter(|_| subject.is_list() && !found && !out.quiet) {
-        locate::warn_of_unknown_values(global, &store, &filter(subject, args, clock::now())?)?;
+    if let Some(store) = store.filter(|_| !found && !out.quiet) {
+        let filter = filter(subject, args, clock::now())?;
+        match subject {
+            Subject::Schedules => lists::warn_of_unknown_schedule(&store, &filter)?,
+            _ if subject.is_list() || subject == Subject::Stats => {
+                locate::warn_of_unknown_values(global, &store, &filter)?;
+            }
+            _ => {}
+        }
     }
     Ok(if args.fail_if_any && found { ExitStatus::FAILED } else { ExitStatus::SUCCESS })
 }
