@@ -14,7 +14,7 @@ use crate::text::Timestamp;
 /// The blocked jobs of some queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Blocked {
-    /// Some job can still be unblocked without a person's help.
+    /// Some job can still be unblocked without a person's help, or is pending or running and not blocked at all.
     pub may_unblock: bool,
     /// The number of jobs that cannot, because they depend on dead, cancelled or removed jobs, directly or through others.
     /// In a damaged file they may depend on none at all.
@@ -65,7 +65,10 @@ impl Store {
                           sum(id IN (SELECT id FROM stuck WHERE NOT paused)) AS stuck_by_end
                    FROM blocked WHERE queue NOT IN paused_queues GROUP BY queue";
         self.read(|tx| {
-            let mut blocked = Blocked::default();
+            // Since the worker's turn another one may have ended a job, so that the last blocked job is ready now.
+            let left = backlog(tx, selected, &QueueCapacity::read(tx)?, &[])?;
+            let may_unblock = left.running || left.pending != PendingWork::Nothing;
+            let mut blocked = Blocked { may_unblock, ..Blocked::default() };
             each(tx, sql, [], |row| {
                 let (queue, jobs): (String, u64) = (row.get("queue")?, row.get("jobs")?);
                 let (stuck, by_end): (u64, u64) = (row.get("stuck")?, row.get("stuck_by_end")?);

@@ -1,6 +1,6 @@
 //! Stranded jobs: which are found, and behind which job.
 
-use super::fixture::{Place, Scene, definition, failed, new_job, unsynced};
+use super::fixture::{Place, Scene, definition, exited, failed, new_job, unsynced};
 use crate::model::{DependencyKind, JobState};
 use crate::store::{Act, Dependency, NewJob, StrandedRoot};
 use crate::text::{Millis, Timestamp};
@@ -89,4 +89,22 @@ fn many_jobs_behind_one_are_counted_up_to_a_limit_and_passed_over_if_it_is_well(
     assert_eq!(roots.len(), 1);
     assert_eq!((roots[0].id, roots[0].count), (dead, StrandedRoot::MAX_COUNT as u64 + 1));
     assert_eq!(roots[0].jobs, (dead + 1..=dead + 20).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_drain_that_looks_for_blocked_jobs_finds_one_that_became_ready_since_its_turn() {
+    let mut scene = Scene::new();
+    let first = scene.add(new_job(definition("first")), 1);
+    let last = scene.add(after("last", &[first]), 1);
+    let claimed = scene.turn(&[], 1, 2);
+    assert_eq!(claimed.claims.len(), 1);
+    let may_unblock = |scene: &Scene| scene.store.blocked(None).unwrap().may_unblock;
+    assert!(may_unblock(&scene), "the last job waits for a running one");
+    scene.turn(&[exited(first, 1, Timestamp(3))], 0, 3);
+    assert_eq!(scene.status(last, 3), "ready");
+    assert!(may_unblock(&scene), "the last job is ready");
+    scene.turn(&[], 1, 4);
+    assert!(may_unblock(&scene), "the last job runs");
+    scene.turn(&[exited(last, 1, Timestamp(5))], 0, 5);
+    assert!(!may_unblock(&scene), "nothing is left");
 }
