@@ -28,9 +28,9 @@ use self::words::{job_text, when, zone};
 use super::query::Query;
 use crate::cli::commands::attention::{Look, alarms_text, look};
 use crate::cli::output::{Output, Written};
-use crate::model::{Attention, AttentionKind, Outcome};
+use crate::model::{Attention, Outcome};
 use crate::store::{Filter, NameStats, Stage, Stats, TimelineAttempt};
-use crate::text::{Millis, Timestamp, counted, day_name};
+use crate::text::{Millis, Timestamp, day_name};
 
 /// The period without `--since`.
 const PERIOD: Millis = Millis::from_secs(24 * 60 * 60);
@@ -46,8 +46,6 @@ struct Page {
     scope: Vec<String>,
     /// The dead letters that nobody resolved.
     dead: u64,
-    /// The alarms that are about something else.
-    other_alarms: usize,
     /// The headline.
     verdict: String,
     worst: Worst,
@@ -102,8 +100,6 @@ fn read(query: &Query) -> Result<Page> {
         Some(_) => period,
         None => period.fitted(attempts.iter().flat_map(times).flatten()),
     };
-    let is_other = |entry: &&Attention| entry.alarm && entry.kind != AttentionKind::Dead;
-    let other_alarms = attention.iter().filter(is_other).count();
     let verdict = verdict(&attention, &attempts);
     let worst = Worst::of(&attention);
     Ok(Page {
@@ -112,7 +108,6 @@ fn read(query: &Query) -> Result<Page> {
         axis,
         scope: scope(query),
         dead: store.count_unresolved(&filter, now)?,
-        other_alarms,
         verdict,
         cards: attention::cards(store, attention, &worst, now)?,
         worst,
@@ -177,14 +172,9 @@ fn draw(page: &Page) -> Markup {
 
 /// A title fit for a subject line: `2 dead, 126 ok · nas · Sun 22 Nov`.
 fn title(page: &Page) -> String {
-    let mut counts = vec![format!("{} dead", page.dead)];
-    if page.other_alarms > 0 {
-        counts.push(counted(page.other_alarms, "other alarm"));
-    }
     let succeeded: u64 = page.stats.values().map(|of| of.succeeded).sum();
-    counts.push(format!("{succeeded} ok"));
     let host = job_text(&rustix::system::uname().nodename().to_string_lossy());
-    format!("{} · {host} · {}", counts.join(", "), day_name(page.period.until))
+    format!("{} dead, {succeeded} ok · {host} · {}", page.dead, day_name(page.period.until))
 }
 
 /// The headline of the page.
