@@ -120,7 +120,10 @@ fn where_the_crontab_comes_from() {
         jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     import(&sandbox, "--file a.toml").ok().shows("1 job of crontab -l");
-    import(&sandbox, "file --file b.toml").ok().shows("runner apply --file ").shows("crontab -e");
+    import(&sandbox, "file --file b.toml")
+        .ok()
+        .shows("runner apply --file ")
+        .shows("  crontab -l > ~/crontab.before-runner && crontab -e\n");
     sandbox.call("init --from-crontab - --file c.toml").stdin("@daily from-stdin\n").run().ok();
     assert_eq!(names("a.toml"), ["own"]);
     assert_eq!(names("b.toml"), ["from-a-file"]);
@@ -183,7 +186,11 @@ fn a_system_crontab_that_is_not_said_to_be_one_is_noticed() {
     let sandbox = with_crontab("");
     sandbox.write("copy", "@daily root a\n0 1 * * * root b\n");
     import(&sandbox, "copy --file a.toml").ok().says("call it with --system");
-    import(&sandbox, "copy --system --file b.toml").ok().quietly();
+    import(&sandbox, "copy --system --file b.toml")
+        .ok()
+        .shows("both would run")
+        .shows("/etc/cron.d")
+        .quietly();
     sandbox.write("ids", "@daily 0 a\n");
     import(&sandbox, "ids --system --file c.toml").ok().says("this machine has no user \"0\"");
     assert!(sandbox.read("b.toml").contains("\"-u\", \"root\", \"--\"]"), "{}", sandbox.read("b.toml"));

@@ -46,11 +46,12 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
         return Ok(ExitStatus::SUCCESS);
     };
     let source = Source::of(file.as_deref(), args.system)?;
+    let has_users = args.system || source.is_system();
     let taken = take_over(
         &source.read()?,
         &Surroundings {
             source: &source.words(),
-            has_users: args.system || source.is_system(),
+            has_users,
             caller: accounts::caller(),
             find_account: &accounts::named,
             runuser: accounts::runuser().unwrap_or("/usr/sbin/runuser"),
@@ -64,7 +65,7 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
         out.flush()?;
         warn_of(&taken, &source);
         warn_of_applied(global, &path, &taken);
-        tell_next(out, &taken, &source, &path)?;
+        tell_next(out, &taken, &source, has_users, &path)?;
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -227,7 +228,7 @@ fn file_option(path: &Path) -> String {
 }
 
 /// Says what to do next.
-fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, path: &Path) -> Written {
+fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bool, path: &Path) -> Written {
     let named = file_option(path);
     out.prose(
         "next: ",
@@ -248,12 +249,18 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, path: &Path) 
             let copy = free_copy("crontab");
             (SAVES, format!("crontab -l > {copy} && sed '{edit}' {copy} | crontab -"))
         }
-        _ => ("Comment them out where cron reads them:", "crontab -e".to_owned()),
+        // A copy of a system crontab, which may be that of any of these files.
+        _ if has_users => {
+            let words = "Save it, and comment them out where cron reads them: in /etc/crontab or a file of /etc/cron.d";
+            return out.prose("", &format!("{BOTH_RUN} {words}"));
+        }
+        _ => {
+            let user = source.owner().map(|owner| format!(" -u {}", shell_word(owner))).unwrap_or_default();
+            let edit = format!("crontab{user} -l > {} && crontab{user} -e", free_copy("crontab"));
+            ("This saves the crontab; comment them out in the editor that it opens:", edit)
+        }
     };
-    out.prose(
-        "",
-        &format!("cron goes on: until they are out of the crontab, both would run these jobs. {words}"),
-    )?;
+    out.prose("", &format!("{BOTH_RUN} {words}"))?;
     out.line(format!("  {command}"))
 }
 
@@ -268,6 +275,8 @@ fn free_copy(name: &str) -> String {
     }
     format!("~/{}", shell_word(&copy))
 }
+
+const BOTH_RUN: &str = "cron goes on: until they are out of the crontab, both would run these jobs.";
 
 /// What the command that follows does.
 const SAVES: &str = "This saves the crontab, and comments them out:";
