@@ -178,6 +178,18 @@ fn jobs_behind_a_job_that_will_not_succeed() {
 }
 
 #[test]
+fn more_jobs_than_one_command_cancels_behind_a_job_that_needs_force() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("--retryable false -- false");
+    sandbox.write("batch", "{\"command\":\"true\"}\n".repeat(21));
+    sandbox.run("enqueue --batch batch --after 1").ok();
+    sandbox.drain();
+    let entry = entries(&|line| sandbox.run(line), "stranded").remove(0);
+    assert_eq!(entry["command"], "runner retry 1 --force");
+    settled(&sandbox, &entry);
+}
+
+#[test]
 fn a_schedule_whose_key_is_held() {
     let sandbox = Sandbox::new(
         "[jobs.sync]\ncommand = 'true'\nschedule = 'every 1h'\nunique_key = 'sync'\nmissed = 'all'\n",

@@ -14,7 +14,7 @@ use super::error::Result;
 use super::filter::Filter;
 use super::open::{Store, Tx};
 use super::row::{all, one, value};
-use super::unresolved;
+use super::unresolved::{self, RetryObstacle};
 use crate::model::{Attention, AttentionKind, AttentionSubject};
 use crate::text::counted;
 
@@ -180,10 +180,14 @@ pub(super) fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
             Some(DependencyState { name, state, resolved, .. }) => {
                 let state = if resolved { "resolved" } else { state.as_str() };
                 let what = format!("job {id} {name}, which is {state}, {held}");
-                if unresolved::retry_obstacle(tx, &[id])?.is_none() {
-                    (what + &gives_up, Some(format!("runner retry {id}")))
-                } else {
-                    (format!("{what}; runner retry {id} --force goes on, if its key is free"), cancel)
+                let forced = format!("runner retry {id} --force");
+                match unresolved::retry_obstacle(tx, &[id])? {
+                    None => (what + &gives_up, Some(format!("runner retry {id}"))),
+                    // So many jobs are not cancelled by one command.
+                    Some(RetryObstacle::NeedsForce) if cancel.is_none() => {
+                        (format!("{what}; {forced} goes on"), Some(forced))
+                    }
+                    Some(_) => (format!("{what}; {forced} goes on, if its key is free"), cancel),
                 }
             }
         };
