@@ -211,3 +211,17 @@ fn a_database_that_may_only_be_read_is_read_and_named_where_it_would_be_changed(
     mode(&sandbox.db(), 0o600);
     sandbox.run("inspect 1").ok();
 }
+
+#[test]
+fn a_schema_that_lacks_a_column_is_damage() {
+    let sandbox = Sandbox::empty();
+    sandbox.run("enqueue -- true").ok();
+    sandbox.sql().run(
+        "PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET sql = replace(sql, 'start_ticks', 'begin_ticks') WHERE name = 'workers'",
+    );
+    for line in ["inspect", "inspect --json", "doctor"] {
+        sandbox.run(line).exits(74).says("is damaged: its schema is not ours: no such column: start_ticks");
+    }
+    sandbox.run("work --drain").exits(74).says("start_ticks");
+}

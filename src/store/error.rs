@@ -137,7 +137,13 @@ impl From<rusqlite::Error> for StoreError {
             Some(Sqlite::DatabaseCorrupt | Sqlite::NotADatabase) => Self::Damaged(None, error.to_string()),
             // The statements ask for the types that the schema has, and for rows that must be there.
             None if is_about_a_value(&error) => Self::InvalidData(error.to_string()),
-            _ => Self::Sqlite(error),
+            _ => match error {
+                // The statements fit our schema, so the one in the file is another.
+                rusqlite::Error::SqlInputError { msg, .. } => {
+                    Self::Damaged(None, format!("its schema is not ours: {msg}"))
+                }
+                error => Self::Sqlite(error),
+            },
         }
     }
 }

@@ -161,7 +161,8 @@ fn too_early(rows: &Rows, any: bool, had_ended: impl Fn(u64, i64) -> bool) -> Ve
         for (number, attempt) in rows.attempts_of(*id) {
             let began = attempt.started_at.unwrap_or(attempt.finished_at);
             if !had_ended(*dependency, began) {
-                wrong.push(format!("attempt {number} of job {id} began before job {dependency} had ended"));
+                let end = if any { "ended" } else { "succeeded" };
+                wrong.push(format!("attempt {number} of job {id} began before job {dependency} had {end}"));
             }
         }
     }
