@@ -1,4 +1,4 @@
-//! What is said about a command line that cannot be used: the error of clap, with tips that lead on.
+//! The error for a command line that cannot be used: that of clap, with tips that lead on.
 
 use std::ffi::OsString;
 
@@ -10,7 +10,7 @@ use super::args::Cli;
 use super::error::CliError;
 use crate::text::nearest;
 
-/// What people who know other tools type for a verb, and what to type here. These words are looked up before near ones,
+/// The words that people who know other tools type for a verb, and the words to type here. These words are looked up before near ones,
 /// because `run` is in `prune`, and `status` has the letters of `pause`.
 const OTHER_VERBS: [(&[&str], &str); 13] = [
     (

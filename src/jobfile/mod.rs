@@ -23,7 +23,7 @@ mod retry;
 #[cfg(test)]
 mod tests;
 
-pub use self::crontab::{Account, LeftLine, Surroundings, TakenOver, take_over};
+pub use self::crontab::{Account, CrontabContext, LeftLine, TakenOver, take_over};
 pub use self::diagnostics::{InvalidFile, JobFileError, PlacedMistake};
 pub use self::file::JobFile;
 pub use self::job::Declared;

@@ -205,7 +205,7 @@ impl JobDefinition {
     }
 }
 
-/// What tells a job from others of its name, in an event. As JSON it is the label alone.
+/// The label that tells a job from others of its name, in an event. As JSON it is the label alone.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
 pub struct JobLabel {
     /// None if nobody has given it one.

@@ -206,7 +206,7 @@ fn line() -> impl Strategy<Value = String> {
         .prop_map(|(minute, hour, day, weekday)| format!("{minute} {hour} {day} * {weekday}"))
 }
 
-/// What the rule says, minute by minute: the times of this line from `from` to `to`.
+/// The rule, minute by minute: the times of this line from `from` to `to`.
 ///
 /// As cron does it, a virtual clock for times of day follows the clock of the zone. It never goes back, and the minutes
 /// that the clock leaves out go by at once.

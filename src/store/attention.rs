@@ -40,7 +40,7 @@ const MAX_ATTEMPTS: u64 = 50_000;
 /// At most this number of jobs or schedules is named in a sentence.
 pub(super) const MAX_NAMED: usize = 5;
 
-/// What whoever looks has to find out, because the database does not tell it.
+/// The facts that the caller has to find out, because the database does not have them.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     /// The unfinished jobs by queue, as the overview counts them.

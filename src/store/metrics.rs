@@ -11,7 +11,7 @@ use super::row::{all, each};
 use crate::model::{EXPIRED, Outcome};
 use crate::text::{Millis, Timestamp};
 
-/// What the attempts of all jobs of one name add up to, removed jobs included, so that no total ever falls.
+/// The sums over the attempts of all jobs of one name, removed jobs included, so that no total ever falls.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct NameTotals {
     /// Ended attempts, in the order of [`Outcome::ALL`].

@@ -24,7 +24,7 @@ use crate::model::JobState;
 /// numbers of JSON exactly only up to it.
 const MAX_ID: i64 = 1 << 53;
 
-/// What a restore did, and what it could read of the database that was there.
+/// The result of a restore, with what could be read of the database that was there.
 #[derive(Debug, Default)]
 pub struct Restored {
     /// The path at which the old database is kept, if there was one.
@@ -42,7 +42,7 @@ pub struct Restored {
 pub struct RunAgain {
     pub id: i64,
     pub name: String,
-    /// What it is in the old database: ended, or running where the copy has it pending.
+    /// Its state in the old database: ended, or running where the copy has it pending.
     pub state: JobState,
     /// Whether it was running when the copy was made.
     pub was_running: bool,

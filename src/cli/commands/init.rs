@@ -15,7 +15,7 @@ use crate::cli::definition::quoted;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::output::{Output, Written, warn};
 use crate::cli::{accounts, locate};
-use crate::jobfile::{FILE_NAME, STARTER, Surroundings, TakenOver, take_over};
+use crate::jobfile::{CrontabContext, FILE_NAME, STARTER, TakenOver, take_over};
 use crate::model::Bytes;
 use crate::text::{counted, shell_word};
 
@@ -49,7 +49,7 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
     let has_users = args.system || source.is_system();
     let taken = take_over(
         &source.read()?,
-        &Surroundings {
+        &CrontabContext {
             source: &source.words(),
             has_users,
             caller: accounts::caller(),
@@ -118,7 +118,7 @@ impl Source {
         }
     }
 
-    /// Is it a file in which cron expects the names of users?
+    /// Whether cron expects the names of users in this file.
     fn is_system(&self) -> bool {
         let Self::File(path) = self else { return false };
         path == Path::new("/etc/crontab") || path.parent() == Some(Path::new("/etc/cron.d"))
@@ -154,7 +154,7 @@ impl Source {
     }
 }
 
-/// What `crontab -l` prints.
+/// Runs `crontab -l`, and returns its output.
 fn own_crontab() -> Result<Vec<u8>> {
     let hint = "runner init --from-crontab FILE reads a file, and - standard input";
     let listed = Command::new("crontab").arg("-l").stdin(Stdio::null()).output().map_err(|error| {
@@ -278,10 +278,11 @@ fn free_copy(name: &str) -> String {
 
 const BOTH_RUN: &str = "cron goes on: until they are out of the crontab, both would run these jobs.";
 
-/// What the command that follows does.
+/// The sentence before the command that comments out the jobs.
 const SAVES: &str = "This saves the crontab, and comments them out:";
 
-/// What `sed` does to comment out the lines that were taken over. Where some were not, these and the variables stay.
+/// The script for `sed` that comments out the lines that were taken over. Lines that were not stay as they are, and with
+/// them the variables.
 fn commenting_out(taken: &TakenOver) -> String {
     if taken.left.is_empty() {
         return "s/^[^#]/#&/".to_owned();

@@ -169,7 +169,7 @@ fn run_again_json(job: &RunAgain) -> serde_json::Value {
     json!({ "job_id": job.id, "name": job.name, "state": job.state })
 }
 
-/// What the old database could not tell, because it is damaged.
+/// The parts of the old database that could not be read, because it is damaged.
 fn unread(restored: &Restored) -> Option<String> {
     let id = restored.uncertain_id.map(|last| {
         format!("not all ids that it gave out could be read, so ids above {last} may be given out again")

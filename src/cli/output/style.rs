@@ -89,7 +89,7 @@ pub fn painter_of_stderr(choice: ColorChoice) -> fn(&str, &str) -> String {
     }
 }
 
-/// Is this stream coloured? With `auto` that follows `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`.
+/// Whether this stream is coloured. With `auto` that follows `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`.
 pub(super) fn is_colored(choice: ColorChoice, stream: &impl IsTerminal) -> bool {
     match choice {
         ColorChoice::Always => true,

@@ -2,7 +2,7 @@
 //!
 //! `parse` reads the lines as Debian's cron does, and `shell` the command lines, from which `names` takes names and
 //! suggestions. This file gives each job its variables, its user and its folder; `write` makes the text. The rules ask the
-//! machine nothing: what they need to know of it is in [`Surroundings`].
+//! machine nothing: what they need to know of it is in [`CrontabContext`].
 
 mod names;
 mod parse;
@@ -20,7 +20,7 @@ use crate::text::{cut_end, safe_line};
 /// The longest description in characters; the comment that it is from is then kept whole.
 const MAX_DESCRIPTION: usize = 120;
 
-/// What cron takes where the crontab does not set them.
+/// The values that cron takes where the crontab does not set them.
 const DEFAULT_SHELL: &str = "/bin/sh";
 const DEFAULT_PATH: &str = "/usr/bin:/bin";
 
@@ -32,13 +32,13 @@ pub struct Account {
     pub home: String,
 }
 
-/// What a crontab does not say itself.
-pub struct Surroundings<'a> {
+/// The facts about the machine and the caller that the text of a crontab lacks.
+pub struct CrontabContext<'a> {
     /// Where the lines are from, in words for the first line of the file.
     pub source: &'a str,
-    /// Is it a system crontab, in which the command follows the name of a user?
+    /// It is a system crontab, in which the command follows the name of a user.
     pub has_users: bool,
-    /// Who runs the jobs of a crontab that does not name users.
+    /// The user who runs the jobs of a crontab that names none.
     pub caller: Account,
     pub find_account: &'a dyn Fn(&str) -> Option<Account>,
     /// The path of `runuser`, because jobs have a `PATH` in which it mostly is not.
@@ -98,7 +98,7 @@ enum Part {
 }
 
 /// Reads a crontab, and writes it as a job file that `runner check` accepts.
-pub fn take_over(crontab: &[u8], around: &Surroundings<'_>) -> TakenOver {
+pub fn take_over(crontab: &[u8], around: &CrontabContext<'_>) -> TakenOver {
     let mut reader = Reader { around, variables: BTreeMap::new(), parts: Vec::new(), comments: Vec::new() };
     let (mut numbers, mut left) = (Vec::new(), Vec::new());
     let crontab = crontab.strip_suffix(b"\n").unwrap_or(crontab);
@@ -143,7 +143,7 @@ impl Part {
 
 /// Goes through the lines of a crontab.
 struct Reader<'a> {
-    around: &'a Surroundings<'a>,
+    around: &'a CrontabContext<'a>,
     /// As the lines so far have set them.
     variables: BTreeMap<String, String>,
     parts: Vec<Part>,
@@ -283,7 +283,7 @@ impl Reader<'_> {
     }
 }
 
-/// Does cron send mail to this address? It refuses what a shell could take for more than that.
+/// Whether cron sends mail to this address. It refuses what a shell could take for more than that.
 fn is_address(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "@!:%-.,_+/ ".contains(c);
     !text.trim().is_empty() && !text.starts_with('-') && text.chars().all(is_plain)

@@ -1,4 +1,4 @@
-//! What a command line tells about its job: a name, keys that could replace a part of it, and whether it does anything here.
+//! Reads from a command line what it tells about its job: a name, keys that could replace a part of it, and whether it does anything here.
 
 use super::shell::{Simple, Word, commands};
 use crate::model::check_key;
@@ -310,7 +310,7 @@ pub(super) fn idle_because(line: &str, is_there: &dyn Fn(char, &str) -> bool) ->
     Some((fact.0, fact.1))
 }
 
-/// Does the line start a worker of runner?
+/// Whether the line starts a worker of runner.
 pub(super) fn starts_worker(line: &str) -> bool {
     let is_work = |command: &Simple| {
         let mut words = command.words.iter().skip_while(|word| base_name(&word.text) != "runner").skip(1);

@@ -30,7 +30,7 @@ pub(super) struct Entry {
     /// Only in system crontabs.
     pub user: Option<String>,
     pub command: String,
-    /// What follows the first `%`, with line breaks for the others.
+    /// The text after the first `%`, with line breaks for the others.
     pub stdin: Option<String>,
     /// A difference between crons, or what would surprise, in this line.
     pub notes: Vec<&'static str>,

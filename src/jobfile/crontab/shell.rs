@@ -56,7 +56,7 @@ fn tokens(line: &str) -> Vec<Token> {
     }
 }
 
-/// What follows the sign of a redirection, such as `2>` or `>&`, if the text begins with one.
+/// The text after the sign of a redirection, such as `2>` or `>&`, if the text begins with one.
 fn redirection(text: &str) -> Option<&str> {
     let sign = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let sign = if text.starts_with("&>") { &text[1..] } else { sign };

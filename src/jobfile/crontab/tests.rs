@@ -27,7 +27,7 @@ fn is_there(question: char, path: &str) -> bool {
 }
 
 fn taken(crontab: impl AsRef<[u8]>, has_users: bool) -> TakenOver {
-    let around = Surroundings {
+    let around = CrontabContext {
         source: "crontab -l",
         has_users,
         caller: account("me").unwrap(),

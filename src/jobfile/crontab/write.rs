@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use toml_writer::{ToTomlKey, ToTomlValue, TomlKeyBuilder, TomlStringBuilder};
 
-use super::{DEFAULT_PATH, Job, Part, Surroundings, free_name};
+use super::{CrontabContext, DEFAULT_PATH, Job, Part, free_name};
 use crate::model::Schedule;
 use crate::text::{hanging_indent, safe_block, shell_word};
 
@@ -30,7 +30,7 @@ fn key(name: &str) -> String {
     TomlKeyBuilder::new(name).as_default().to_toml_key()
 }
 
-/// What stands in `[defaults]`: of what every job has the value that most have, so that few have to repeat it.
+/// The content of `[defaults]`: of each key that all jobs have, the value that most have, so that few repeat it.
 struct Common<'j> {
     env: BTreeMap<&'j String, &'j String>,
     cwd: Option<&'j String>,
@@ -63,7 +63,7 @@ fn most_frequent<'v>(values: impl Iterator<Item = Option<&'v String>>) -> Option
 }
 
 /// The file, and whether it needs a program `mail` that is missing.
-pub(super) fn file(parts: &[Part], around: &Surroundings<'_>) -> (String, bool) {
+pub(super) fn file(parts: &[Part], around: &CrontabContext<'_>) -> (String, bool) {
     let jobs: Vec<&Job> = parts.iter().filter_map(Part::job).collect();
     let common = Common::of(&jobs, around.has_users);
     let path =

@@ -151,7 +151,7 @@ fn draw_card(card: &Card) -> Markup {
                 }
                 @if let Some(line) = &entry.command { (command(line)) }
             }
-            @if more > 0 { p.note { (counted(more, "more label")) ": " code { "runner doctor --strict" } } }
+            @if more > 0 { p.note { (more) " more: " code { "runner doctor --strict" } } }
             @if card.kinds.len() > 1 { (draw_kinds(&card.kinds)) }
             @if let Some(((job, number), lines)) = &card.output {
                 details {

@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(fitted(&[24 * HOUR - MINUTE, 24 * HOUR]), (24 * HOUR - MINUTE - 1_700, 24 * HOUR));
         // Five jobs within a minute that was hours ago fill the picture.
         assert_eq!(fitted(&[HOUR, HOUR + MINUTE]), (HOUR - 1_700, HOUR + MINUTE + 1_700));
-        // What lies outside the period does not widen it.
+        // Times outside the period do not widen it.
         assert_eq!(fitted(&[-HOUR, 23 * HOUR]), (0, 24 * HOUR));
     }
 

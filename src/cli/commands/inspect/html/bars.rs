@@ -12,7 +12,7 @@ use crate::store::Stage;
 /// The height of a bar in the units of the drawing.
 pub(super) const HEIGHT: i64 = 100;
 
-/// What a bar leaves free to the next one.
+/// The space between two bars.
 const GAP: i64 = 8;
 
 /// How an attempt went, as its colour shows it, from the top of a bar to its bottom.

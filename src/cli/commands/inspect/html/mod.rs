@@ -118,7 +118,7 @@ fn read(query: &Query) -> Result<Page> {
     })
 }
 
-/// What the page is about.
+/// The scope of the page.
 fn scope(query: &Query) -> Vec<String> {
     let Filter { name, label, queue, .. } = &query.filter;
     let mut scope = vec![job_text(&query.store.file().path().display().to_string())];

@@ -190,7 +190,7 @@ impl<'a> NameRow<'a> {
         bar.attempts.iter().filter_map(|index| self.attempts.get(*index).copied())
     }
 
-    /// What a bar stands for, shown under the pointer.
+    /// The attempts of a bar in words, shown under the pointer.
     fn title(&self, bar: &Bar) -> String {
         let shown: Vec<_> = self.of(bar).take(3).map(sentence).collect();
         match bar.attempts.len() {

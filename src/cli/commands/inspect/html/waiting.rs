@@ -48,7 +48,7 @@ pub(super) fn read(
     Ok(found)
 }
 
-/// What a job does or waits for.
+/// Says how far a job is, or why it waits.
 fn what(store: &Store, job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Result<String> {
     let max_attempts = job.definition.policy.max_attempts();
     let next = job.attempts_used.saturating_add(1);
