@@ -236,7 +236,8 @@ impl Job {
             }
         }
         let (idle, why, hint): (&[&str], _, _) = if self.layer.place("schedule").is_none() {
-            let hint = "add schedule = \"0 2 * * *\", or leave the key out";
+            let hint =
+                "add schedule = \"0 2 * * *\", or leave the key out; in a chain, the scheduled job has it";
             (&["missed", "timezone", "fresh_within", "random_delay"], "without `schedule`", hint)
         } else if self.schedule.as_deref().map(str::trim) == Some(Schedule::AT_BOOT) {
             let hint = "leave the key out: a boot is not a time, and one without a worker runs nothing";
