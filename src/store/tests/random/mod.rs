@@ -5,6 +5,7 @@
 mod draw;
 mod history;
 mod plain;
+mod plain_limits;
 mod plain_schedules;
 mod plain_turn;
 mod steps;

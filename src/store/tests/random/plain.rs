@@ -1,4 +1,4 @@
-//! The plain model: what the rules say of jobs, in maps and loops, with no thought of how it is stored.
+//! The plain model: the rules for jobs, in maps and loops, without a thought of how they are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,8 +10,8 @@ use crate::model::{
     Limits, StreamBytes,
 };
 use crate::store::{
-    Act, Applied, AppliedKind, BlockReason, Change, Declarations, Dependency, Done, Enqueued, Firing,
-    LimitChange, NewJob, OnConflict, PruneFilter, Refusal, Result, StoreError, Worker,
+    Act, Dependency, Done, Enqueued, Firing, NewJob, OnConflict, PruneFilter, Refusal, Result, StoreError,
+    Worker,
 };
 use crate::text::Timestamp;
 
@@ -24,7 +24,7 @@ pub(super) struct Plain {
     pub schedules: BTreeMap<String, PlainSchedule>,
     pub limits: BTreeMap<String, Limits>,
     /// The files that set the `max_running` and the rate of a queue.
-    files: BTreeMap<String, [Option<String>; 2]>,
+    pub limit_files: BTreeMap<String, [Option<String>; 2]>,
     /// The last start in each queue while it had a rate.
     pub last_starts: BTreeMap<String, Timestamp>,
     /// All workers; the open ones are true.
@@ -59,7 +59,7 @@ pub(super) struct Job {
     pub live: Option<(u32, AttemptOutput)>,
     pub scheduled: Option<Firing>,
     pub after: BTreeMap<i64, DependencyKind>,
-    /// The dependencies of which any end will do that have ended.
+    /// The dependencies of kind `Any` that have ended.
     pub ended: BTreeSet<i64>,
 }
 
@@ -153,7 +153,7 @@ impl Plain {
         }
     }
 
-    /// Can only a person get this job going? An expiry counts if it is recorded, or if it has come by `now`.
+    /// Whether only a person can get this job going. An expiry counts if it is recorded, or if it has come by `now`.
     pub fn is_stranded(&self, id: i64, now: Option<Timestamp>) -> bool {
         let has_ended = |job: &Job| !job.is_unfinished() || now.is_some_and(|now| job.has_expired(now));
         let Some(job) = self.jobs.get(&id).filter(|job| !has_ended(job)) else { return false };
@@ -181,7 +181,7 @@ impl Plain {
         job.state == JobState::Pending && self.unmet_dependencies(job) > 0
     }
 
-    /// Is an unfinished job after this one?
+    /// Whether an unfinished job depends on this one.
     pub fn is_needed(&self, id: i64) -> bool {
         self.jobs.values().any(|job| job.is_unfinished() && job.after.contains_key(&id))
     }
@@ -228,24 +228,22 @@ impl Plain {
         Ok(done)
     }
 
-    /// Is the job looked at? A dependency only if a job that is new is after it.
+    /// Whether `enqueue` looks at the job: at a dependency only if a new job depends on it.
     fn is_wanted(&mut self, jobs: &[NewJob], index: usize, now: Timestamp) -> bool {
+        let is_dependent = |later: &usize| {
+            jobs[*later].dependencies.iter().any(|(dependency, _)| *dependency == Dependency::InCall(index))
+        };
         !jobs[index].is_dependency
-            || (index + 1..jobs.len()).any(|later| {
-                let job = &jobs[later];
-                job.dependencies.iter().any(|(dependency, _)| *dependency == Dependency::InCall(index))
-                    && self.is_wanted(jobs, later, now)
-                    && {
-                        let key = job
-                            .definition
-                            .unique_key
-                            .as_ref()
-                            .filter(|_| job.on_conflict == OnConflict::Skip);
-                        let held = key.is_some_and(|key| self.holder(key, now).is_some());
-                        let first = |earlier: &Job| earlier.idempotency_key == job.idempotency_key;
-                        !held && (job.idempotency_key.is_none() || !self.jobs.values().any(first))
-                    }
-            })
+            || (index + 1..jobs.len())
+                .filter(is_dependent)
+                .any(|later| self.is_wanted(jobs, later, now) && self.is_new(&jobs[later], now))
+    }
+
+    fn is_new(&mut self, job: &NewJob, now: Timestamp) -> bool {
+        let key = job.definition.unique_key.as_ref().filter(|_| job.on_conflict == OnConflict::Skip);
+        let is_held = key.is_some_and(|key| self.holder(key, now).is_some());
+        let first = |earlier: &Job| earlier.idempotency_key == job.idempotency_key;
+        !is_held && (job.idempotency_key.is_none() || !self.jobs.values().any(first))
     }
 
     fn enqueue_one(
@@ -436,115 +434,6 @@ impl Plain {
         }
         job.run_at = job.run_at.min(now);
         Ok(Done::Changed)
-    }
-
-    /// Waits that would begin in the future begin now. Gives how many there were.
-    pub fn rebase_after_clock_step(&mut self, now: Timestamp) -> usize {
-        let is_ahead = |at: Timestamp| at.0 > now.0 + 1_000;
-        let mut ends =
-            self.jobs.values().flat_map(|job| job.attempts.iter()).map(|attempt| attempt.finished_at);
-        let mut newest = self.jobs.values().rev().take(1_000);
-        let mut starts = self.last_starts.values();
-        if !ends.any(is_ahead)
-            && !newest.any(|job| is_ahead(job.enqueued_at))
-            && !starts.any(|at| is_ahead(*at))
-        {
-            return 0;
-        }
-        let mut moved = 0;
-        for last in self.last_starts.values_mut().filter(|last| is_ahead(**last)) {
-            *last = now;
-            moved += 1;
-        }
-        for job in self.jobs.values_mut() {
-            let at_once = job.run_at <= job.changed_at;
-            if job.state == JobState::Pending
-                && is_ahead(job.changed_at)
-                && (!job.attempts.is_empty() || at_once)
-            {
-                job.run_at = Timestamp(now.0 + job.run_at.0 - job.changed_at.0);
-                job.changed_at = now;
-                moved += 1;
-            }
-        }
-        moved
-    }
-
-    /// True where it changed something.
-    pub fn pause(&mut self, queue: &str, paused: bool) -> bool {
-        if paused { self.paused.insert(queue.to_owned()) } else { self.paused.remove(queue) }
-    }
-
-    pub fn limit(&mut self, queue: &str, change: LimitChange) {
-        let limits = self.limits.entry(queue.to_owned()).or_default();
-        let files = self.files.entry(queue.to_owned()).or_default();
-        let LimitChange::Set(Limits { max_running, rate }) = change else {
-            *limits = Limits::default();
-            *files = [None, None];
-            return;
-        };
-        if max_running.is_some() {
-            (limits.max_running, files[0]) = (max_running, None);
-        }
-        if rate.is_some() {
-            (limits.rate, files[1]) = (rate, None);
-        }
-    }
-
-    pub fn apply_limits(&mut self, declared: Declarations) -> Vec<Applied> {
-        let Declarations { file, queues, .. } = declared;
-        let before = self.limits.clone();
-        let mut names: BTreeSet<String> = queues.keys().cloned().collect();
-        for (name, files) in &mut self.files {
-            let limits = self.limits.get_mut(name).unwrap();
-            if files[0].as_deref() == Some(file) {
-                (limits.max_running, files[0]) = (None, None);
-                names.insert(name.clone());
-            }
-            if files[1].as_deref() == Some(file) {
-                (limits.rate, files[1]) = (None, None);
-                names.insert(name.clone());
-            }
-        }
-        for (name, limits) in queues {
-            let owner = Some(file.to_owned());
-            let files = [limits.max_running.and(owner.as_ref()), limits.rate.and(owner.as_ref())];
-            self.files.insert(name.clone(), files.map(Option::<&String>::cloned));
-            self.limits.insert(name.clone(), *limits);
-        }
-        let of =
-            |limits: &BTreeMap<String, Limits>, name: &String| limits.get(name).copied().unwrap_or_default();
-        let change = |name: String| {
-            let (before, after) = (of(&before, &name), of(&self.limits, &name));
-            let change = match (before.is_none(), after.is_none()) {
-                (true, false) => Change::Added,
-                (false, true) => Change::Removed,
-                _ if before == after => Change::Unchanged,
-                _ => Change::Changed,
-            };
-            Applied { name, change, kind: AppliedKind::Queue { before, after }, taken_from: None }
-        };
-        names.into_iter().map(change).collect()
-    }
-
-    fn running(&self, queue: &str) -> usize {
-        self.jobs
-            .values()
-            .filter(|job| job.state == JobState::Running && job.definition.queue == queue)
-            .count()
-    }
-
-    /// The reason why this queue starts no job.
-    pub fn block_reason(&self, queue: &str, now: Timestamp) -> Option<BlockReason> {
-        let Limits { max_running, rate } = self.limits.get(queue).copied().unwrap_or_default();
-        if self.paused.contains(queue) {
-            return Some(BlockReason::Paused);
-        }
-        if let Some(most) = max_running.filter(|most| self.running(queue) >= *most as usize) {
-            return Some(BlockReason::Full(most));
-        }
-        let next = self.last_starts.get(queue)?.plus(rate?.spacing());
-        (next > now).then_some(BlockReason::Paced(rate?, next))
     }
 
     /// Records what had expired by a time, and gives those jobs.

@@ -1,4 +1,4 @@
-//! The plain model at work: claims, ends, deaths of workers.
+//! The plain model at work: claims, ends, deaths of workers, steps of the clock.
 
 use std::rc::Rc;
 
@@ -123,7 +123,7 @@ impl Plain {
             job_id: id,
             number: job.next_number(),
             attempt_in_budget: job.attempts_used + 1,
-            // What a job keeps in its own row is not part of its definition.
+            // Columns of the job's own row are not part of its definition.
             definition: job.definition.without_columns().into(),
             queue: job.definition.queue.clone(),
             expires_at: job.expires_at,
@@ -287,5 +287,37 @@ impl Plain {
         for (_, open) in self.workers.iter_mut().filter(|(row, _)| row.id == worker) {
             *open = false;
         }
+    }
+
+    /// Rebases waits after the clock was set back, and gives their number.
+    pub fn rebase_after_clock_step(&mut self, now: Timestamp) -> usize {
+        let is_ahead = |at: Timestamp| at.0 > now.0 + 1_000;
+        let mut ends =
+            self.jobs.values().flat_map(|job| job.attempts.iter()).map(|attempt| attempt.finished_at);
+        let mut newest = self.jobs.values().rev().take(1_000);
+        let mut starts = self.last_starts.values();
+        if !ends.any(is_ahead)
+            && !newest.any(|job| is_ahead(job.enqueued_at))
+            && !starts.any(|at| is_ahead(*at))
+        {
+            return 0;
+        }
+        let mut moved = 0;
+        for last in self.last_starts.values_mut().filter(|last| is_ahead(**last)) {
+            *last = now;
+            moved += 1;
+        }
+        for job in self.jobs.values_mut() {
+            let at_once = job.run_at <= job.changed_at;
+            if job.state == JobState::Pending
+                && is_ahead(job.changed_at)
+                && (!job.attempts.is_empty() || at_once)
+            {
+                job.run_at = Timestamp(now.0 + job.run_at.0 - job.changed_at.0);
+                job.changed_at = now;
+                moved += 1;
+            }
+        }
+        moved
     }
 }
