@@ -9,8 +9,7 @@ use std::path::Path;
 use runner::model::Missed;
 use runner::store::{Result, Store, StoreFile};
 
-use crate::evidence::{Acknowledged, Attempt, AttemptId, Job, Line, Promises, Rows};
-use crate::support::Sandbox;
+use crate::evidence::{Attempt, AttemptId, Job, Line, Promises, Rows};
 
 /// How far the work has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,7 +32,7 @@ pub fn audited(db: &Path, open: fn(StoreFile) -> Result<Store>) -> std::result::
     Rows::read(db).map_err(|error| format!("it cannot be read: {error}"))
 }
 
-/// What is wrong by the rows alone.
+/// Lists what is wrong by the rows alone.
 pub fn inconsistent(rows: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     for (id, job) in &rows.jobs {
@@ -54,7 +53,7 @@ pub fn inconsistent(rows: &Rows) -> Vec<String> {
     wrong
 }
 
-/// What is wrong by the rows, by what runner has told and by what its jobs have written.
+/// Lists what is wrong by the rows, by the words of runner and by the side log of its jobs.
 pub fn judge(rows: &Rows, promises: &Promises, moment: Moment) -> Vec<String> {
     let mut wrong = inconsistent(rows);
     wrong.extend(no_attempt_starts_before_its_dependencies_end(rows, promises));
@@ -169,7 +168,7 @@ fn too_early(rows: &Rows, any: bool, had_ended: impl Fn(u64, i64) -> bool) -> Ve
     wrong
 }
 
-/// May the job have ended by then, or have waited for one that had? The history has the ends of attempts, but not when a
+/// Whether the job may have ended by then, or have waited for one that had. The history has the ends of attempts, but not when a
 /// job was cancelled or expired without one. A job that was put back had ended before.
 fn may_have_ended(rows: &Rows, promises: &Promises, id: u64, by: i64) -> bool {
     rows.attempts_of(id).any(|(_, attempt)| attempt.end.delay_ms.is_none() && attempt.finished_at <= by)
@@ -364,7 +363,7 @@ fn the_side_log_keeps_the_limits(rows: &Rows, side: &[Line]) -> Vec<String> {
     for (queue, limit) in &rows.limits {
         let mut spans: BTreeMap<AttemptId, (usize, usize)> = BTreeMap::new();
         for (at, line) in side.iter().enumerate() {
-            // What was left in the background is not its attempt any more.
+            // A process that was left in the background is not part of its attempt any more.
             if line.event != "stray" && rows.jobs.get(&line.attempt.0).is_some_and(|job| job.queue == *queue)
             {
                 spans.entry(line.attempt).or_insert((at, at)).1 = at;
@@ -440,121 +439,4 @@ fn marked() -> impl Iterator<Item = Marked> {
             attempt: (value("RUNNER_JOB_ID=")?.parse().ok()?, value("RUNNER_ATTEMPT=")?.parse().ok()?),
         })
     })
-}
-
-/// A few jobs, so that every rule has something to look at.
-const JOBS: &str = r#"
-[queues.few]
-max_running = 1
-[jobs.good]
-command = "echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log; echo end $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log"
-[jobs.bad]
-command = "echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log; exit 1"
-queue = "few"
-max_attempts = 2
-backoff = "1ms"
-[jobs.once]
-command = "echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log; exit 1"
-queue = "few"
-retryable = false
-[jobs.last]
-command = "echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log; echo end $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log"
-after = ["good"]
-"#;
-
-type Harm = fn(&mut Rows, &mut Promises);
-
-fn attempt(rows: &mut Rows, id: AttemptId) -> &mut Attempt {
-    rows.attempts.get_mut(&id).expect("an attempt")
-}
-
-fn job(rows: &mut Rows, id: u64) -> &mut Job {
-    rows.jobs.get_mut(&id).expect("a job")
-}
-
-fn side(promises: &mut Promises) -> &mut Vec<Line> {
-    promises.side.as_mut().expect("a side log")
-}
-
-#[test]
-fn the_judge_sees_every_broken_promise() {
-    let sandbox = Sandbox::new(JOBS);
-    sandbox.run("apply -q").ok();
-    sandbox.run("enqueue bad once last").ok().prints("1\n2\n3\n4\n");
-    sandbox.run("work -j1 --drain").exits(1);
-    sandbox.add("good --unique-key k --env BATCH=b");
-    sandbox.run("cancel 5").ok();
-    let text = sandbox.read("log");
-    let judged = |harm: Harm| {
-        let mut rows = Rows::read(&sandbox.db()).expect("the database can be read");
-        let mut promises = Promises::of(1..=5, Some(&text));
-        promises.cancelled.insert(5);
-        harm(&mut rows, &mut promises);
-        judge(&rows, &promises, Moment::Drained)
-    };
-    assert_eq!(judged(|_, _| {}), [""; 0]);
-    let harms: [(&str, Harm); 25] = [
-        ("without gaps", |rows, _| {
-            rows.attempts.remove(&(1, 1));
-        }),
-        ("has no job", |rows, _| {
-            rows.jobs.remove(&1);
-        }),
-        ("began and is not there", |rows, _| {
-            rows.jobs.remove(&1);
-        }),
-        ("went on after its success", |rows, _| attempt(rows, (1, 1)).end.outcome = "succeeded".to_owned()),
-        ("not that of its last attempt", |rows, _| job(rows, 1).state = "succeeded".to_owned()),
-        ("is not finished", |rows, _| job(rows, 1).state = "pending".to_owned()),
-        ("beyond the budget", |rows, _| attempt(rows, (1, 2)).place_in_budget = 3),
-        ("new budgets", |rows, _| attempt(rows, (1, 2)).place_in_budget = 1),
-        ("both own the key", |rows, _| {
-            for id in [1, 5] {
-                (job(rows, id).state, job(rows, id).unique_key) =
-                    ("pending".to_owned(), Some("k".to_owned()));
-            }
-        }),
-        ("of the limited queue", |rows, _| {
-            for id in [1, 2] {
-                job(rows, id).state = "running".to_owned();
-            }
-        }),
-        ("before job 3 had succeeded", |rows, _| attempt(rows, (3, 1)).finished_at = i64::MAX),
-        ("are both", |rows, _| {
-            for id in [1, 2] {
-                (job(rows, id).name, job(rows, id).scheduled_for) = ("tick".to_owned(), Some(7));
-            }
-        }),
-        ("fired last", |rows, _| {
-            rows.last_firings.insert("tick".to_owned(), (7, 1));
-        }),
-        ("not recorded", |_, promises| {
-            promises.started.insert((1, 3));
-        }),
-        ("not retryable", |_, promises| {
-            promises.started.insert((2, 2));
-        }),
-        ("started 2 times", |_, promises| side(promises).push(Line::parse("start 1 2"))),
-        ("never came to its end", |_, promises| {
-            side(promises).retain(|line| line.attempt.0 != 3 || line.event == "start");
-        }),
-        ("never started", |_, promises| side(promises).retain(|line| line.attempt.0 != 2)),
-        ("as well", |_, promises| side(promises).push(Line::parse("beat 1 2 another-worker"))),
-        ("after the start of 2", |_, promises| side(promises).push(Line::parse("beat 1 1"))),
-        ("cancel was on record", |rows, _| job(rows, 5).state = "dead".to_owned()),
-        ("was put back", |_, promises| {
-            promises.retried.insert(1, 2);
-        }),
-        ("was printed and is not there", |_, promises| {
-            promises.acknowledged.insert(9, Acknowledged::default());
-        }),
-        ("were enqueued together", |_, promises| {
-            promises.batches.insert("b".to_owned(), 2);
-        }),
-        ("ran when", |_, promises| side(promises).push(Line::parse("beat 1 1"))),
-    ];
-    for (expected, harm) in harms {
-        let found = judged(harm);
-        assert!(found.iter().any(|what| what.contains(expected)), "{expected:?} is not seen: {found:#?}");
-    }
 }

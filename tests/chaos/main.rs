@@ -27,6 +27,7 @@ mod evidence;
 mod fairness;
 mod faults;
 mod judge;
+mod judge_tests;
 mod kills;
 mod power;
 mod tools;
