@@ -1,6 +1,6 @@
 //! The events of a worker: what its logs tell, and what the store returns of each change it has committed.
 //!
-//! As JSON an event is an object with its name under `event`: a line of `runner work --log json`.
+//! In JSON an event is an object with its name under `event`: a line of `runner work --log json`.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -77,8 +77,15 @@ pub enum Event {
 }
 
 impl Event {
-    /// May another worker have something to start because of this?
-    pub fn may_create_work(&self) -> bool {
+    /// Whether other workers must be woken after a turn with these events: only if it created work that another worker may
+    /// have an idle slot for, or ended the last job, which others may wait for so that they can end. If a turn that did
+    /// neither woke them, two idle workers would wake each other for ever.
+    pub fn wakes_others(events: &[Self], released: bool, capacity_freed: bool, is_idle: bool) -> bool {
+        let created_work = released || capacity_freed || events.iter().any(Self::may_create_work);
+        created_work || is_idle && events.iter().any(Self::ends_attempt)
+    }
+
+    fn may_create_work(&self) -> bool {
         match self {
             // The job is retried, its alert was enqueued, or a dependent has no unmet dependency left.
             Self::AttemptEnded(ended) => {
@@ -90,8 +97,7 @@ impl Event {
         }
     }
 
-    /// Is this about an attempt that has ended?
-    pub fn ends_attempt(&self) -> bool {
+    const fn ends_attempt(&self) -> bool {
         matches!(self, Self::AttemptEnded(_) | Self::AttemptLost(_))
     }
 }
@@ -264,4 +270,44 @@ impl Event {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn as_rfc3339<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&rfc3339(*time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_turn_that_others_may_wait_for_wakes_them() {
+        let ended = |next_state| Event::AttemptEnded(RecordedAttempt::example(next_state).into());
+        let unblocking = RecordedAttempt { unblocks: true, ..RecordedAttempt::example(JobState::Succeeded) };
+        let name = || "a".to_owned();
+        let pending =
+            || PendingJob { id: 1, name: name(), label: JobLabel::default(), queue: name(), attempts: 0 };
+        let fired = Event::ScheduleFired { job_id: 1, name: name(), scheduled_for: Timestamp(0) };
+        let skipped = Event::ScheduleSkipped { job_id: (), name: name(), scheduled_for: Timestamp(0) };
+        // Each event, and whether others are woken by a worker that still runs something, and by an idle one.
+        let table = [
+            ("a success", ended(JobState::Succeeded), [false, true]),
+            ("a cancel", ended(JobState::Cancelled), [false, true]),
+            ("an end that came too late", Event::late(1, 1), [false, true]),
+            ("a retry", ended(JobState::Pending), [true, true]),
+            ("a death, whose alert may be pending now", ended(JobState::Dead), [true, true]),
+            ("a success that a dependent waited for", Event::AttemptEnded(unblocking.into()), [true, true]),
+            ("an expiry, whose alert may be pending now", Event::expired(pending()), [true, true]),
+            ("a schedule fired", fired, [true, true]),
+            ("a schedule skipped a time", skipped, [false, false]),
+            ("a cancel that a dependent may have waited for", Event::cancelled(pending()), [true, true]),
+        ];
+        for (what, event, expected) in table {
+            let events = [event];
+            let woken = [false, true].map(|is_idle| Event::wakes_others(&events, false, false, is_idle));
+            assert_eq!(woken, expected, "{what}");
+        }
+        assert!(
+            !Event::wakes_others(&[], false, false, true),
+            "two idle workers would wake each other for ever"
+        );
+        assert!(Event::wakes_others(&[], true, false, false), "a released job is pending again");
+        assert!(Event::wakes_others(&[], false, true, false), "a full queue has capacity again");
+    }
 }

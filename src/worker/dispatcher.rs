@@ -223,7 +223,7 @@ impl Dispatcher<'_> {
             }
         }
         self.slots.cancel(&turn.cancels);
-        if wakes_others(&turn.events, released, self.backlog.place_freed, self.slots.busy() == 0) {
+        if Event::wakes_others(&turn.events, released, self.backlog.place_freed, self.slots.busy() == 0) {
             self.store.wake_workers();
         }
         for event in turn.events {
@@ -465,15 +465,6 @@ impl Dispatcher<'_> {
     }
 }
 
-/// Must other workers be woken after this turn of a worker that is idle now, or not?
-///
-/// Only if the turn created work that another worker may have an idle slot for, or ended the last job, which others may
-/// wait for so that they can end. If a turn that did neither woke them, two idle workers would wake each other for ever.
-fn wakes_others(events: &[Event], released: bool, capacity_freed: bool, is_idle: bool) -> bool {
-    let created_work = released || capacity_freed || events.iter().any(Event::may_create_work);
-    created_work || is_idle && events.iter().any(Event::ends_attempt)
-}
-
 /// The state that a tick compares with that of the tick before.
 struct Changes {
     data_version: i64,
@@ -493,48 +484,10 @@ impl Changes {
         std::mem::replace(&mut self.data_version, data_version) != data_version
     }
 
-    /// Did the wall clock fall behind the monotonic clock?
+    /// Whether the wall clock fell behind the monotonic clock.
     fn was_clock_set_back(&mut self) -> bool {
         let (then, wall_then) = std::mem::replace(&mut self.clocks, (Instant::now(), clock::now()));
         let passed = u64::try_from(then.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.clocks.1.plus(CLOCK_STEP) < wall_then.plus(Millis(passed))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{JobState, PendingJob, RecordedAttempt};
-
-    #[test]
-    fn only_a_turn_that_others_may_wait_for_wakes_them() {
-        let ended = |next_state| Event::AttemptEnded(RecordedAttempt::example(next_state).into());
-        let unblocking = RecordedAttempt { unblocks: true, ..RecordedAttempt::example(JobState::Succeeded) };
-        let name = || "a".to_owned();
-        let pending =
-            || PendingJob { id: 1, name: name(), label: JobLabel::default(), queue: name(), attempts: 0 };
-        let fired = Event::ScheduleFired { job_id: 1, name: name(), scheduled_for: Timestamp(0) };
-        let skipped = Event::ScheduleSkipped { job_id: (), name: name(), scheduled_for: Timestamp(0) };
-        // What happened, and whether others are woken by a worker that still runs something, and by an idle one.
-        let table = [
-            ("a success", ended(JobState::Succeeded), [false, true]),
-            ("a cancel", ended(JobState::Cancelled), [false, true]),
-            ("an end that came too late", Event::late(1, 1), [false, true]),
-            ("a retry", ended(JobState::Pending), [true, true]),
-            ("a death, whose alert may be pending now", ended(JobState::Dead), [true, true]),
-            ("a success that a dependent waited for", Event::AttemptEnded(unblocking.into()), [true, true]),
-            ("an expiry, whose alert may be pending now", Event::expired(pending()), [true, true]),
-            ("a schedule fired", fired, [true, true]),
-            ("a schedule skipped a time", skipped, [false, false]),
-            ("a cancel that a dependent may have waited for", Event::cancelled(pending()), [true, true]),
-        ];
-        for (what, event, expected) in table {
-            let events = [event];
-            let woken = [false, true].map(|is_idle| wakes_others(&events, false, false, is_idle));
-            assert_eq!(woken, expected, "{what}");
-        }
-        assert!(!wakes_others(&[], false, false, true), "two idle workers would wake each other for ever");
-        assert!(wakes_others(&[], true, false, false), "a released job is pending again");
-        assert!(wakes_others(&[], false, true, false), "a full queue has capacity again");
     }
 }
