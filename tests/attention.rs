@@ -1,4 +1,4 @@
-//! What needs attention: each kind is made for real, stands in every view, and goes with the command that it names.
+//! Each kind of attention is made for real, stands in every view, and goes with the command that it names.
 
 use std::fs;
 
@@ -49,12 +49,22 @@ fn gone(sandbox: &Sandbox, kind: &str) {
     assert_eq!(entries(&|line| sandbox.run(line), kind), [] as [Value; 0]);
 }
 
+#[track_caller]
+fn says(entry: &Value, text: &str) {
+    assert!(entry["message"].as_str().is_some_and(|said| said.contains(text)), "{text:?}: {entry}");
+}
+
 /// Runs the command of an entry as a shell does, and sees the entry go.
 #[track_caller]
 fn settled(sandbox: &Sandbox, entry: &Value) {
+    run_command(sandbox, entry);
+    gone(sandbox, entry["kind"].as_str().expect("a word"));
+}
+
+#[track_caller]
+fn run_command(sandbox: &Sandbox, entry: &Value) {
     let command = entry["command"].as_str().expect("a command");
     sandbox.program("sh").with_runner_on_path().arg("-c").arg(command).run().ok();
-    gone(sandbox, entry["kind"].as_str().expect("a word"));
 }
 
 #[test]
@@ -75,9 +85,7 @@ fn dead_letters_of_a_name() {
     sandbox.finish("backup");
     let entry = shown(&sandbox, "dead", true);
     assert_eq!(entry["command"], "runner resolve 1 2");
-    assert!(
-        entry["message"].as_str().is_some_and(|said| said.contains("runner retry 2 runs the newest again"))
-    );
+    says(&entry, "runner retry 2 runs the newest again");
     settled(&sandbox, &entry);
     for (name, command) in [("once", "runner resolve 3"), ("fetch", "runner retry 4")] {
         sandbox.finish(name);
@@ -91,7 +99,7 @@ fn dead_letters_of_a_name() {
     let expired = sandbox.add("--expires-in 1ms -- true");
     wait_until("it expires", || sandbox.job(expired)["state"] == "dead");
     let entry = shown(&sandbox, "dead", true);
-    assert!(entry["message"].as_str().is_some_and(|said| said.contains("EXPIRED")), "{entry}");
+    says(&entry, "EXPIRED");
     sandbox.drain();
     sandbox.run(&format!("resolve {expired}")).ok();
     gone(&sandbox, "dead");
@@ -112,12 +120,7 @@ fn many_dead_letters_of_a_name_are_selected_by_it() {
     sandbox.drain();
     let entry = shown(&sandbox, "dead", true);
     assert_eq!(entry["jobs"].as_array().map(Vec::len), Some(20));
-    assert!(
-        entry["message"]
-            .as_str()
-            .is_some_and(|said| said.ends_with("in place of retry, if that was dealt with")),
-        "{entry}"
-    );
+    says(&entry, "in place of retry, if that was dealt with");
     settled(&sandbox, &entry);
     // A command with ids has them in their order, whichever died first.
     let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'exit 1'\nmax_attempts = 1\n");
@@ -159,14 +162,13 @@ fn jobs_behind_a_job_that_will_not_succeed() {
     sandbox.run("enqueue report").ok();
     sandbox.drain();
     let entry = shown(&sandbox, "stranded", true);
-    let said = entry["message"].as_str().expect("text");
-    assert!(said.contains("job 1 load, which is dead, holds back 1 job: 2 report"), "{said}");
+    says(&entry, "job 1 load, which is dead, holds back 1 job: 2 report");
     settled(&sandbox, &entry);
     sandbox.drain();
     sandbox.run("resolve 1").ok();
     gone(&sandbox, "dead");
     let entry = shown(&sandbox, "stranded", true);
-    assert!(entry["message"].as_str().is_some_and(|said| said.contains("which is resolved")), "{entry}");
+    says(&entry, "which is resolved");
     sandbox.run("cancel 2").ok();
     gone(&sandbox, "stranded");
     // Somebody may have removed it by hand.
@@ -205,11 +207,7 @@ fn a_schedule_whose_key_is_held() {
     assert_eq!(sandbox.run("inspect schedules --json").ok().json()["skipped_in_row"], 2);
     skip(1);
     let entry = shown(&sandbox, "held_schedule", true);
-    let said = entry["message"].as_str().expect("text");
-    assert!(
-        said.contains("was skipped 3 times in a row: its key is held by job 1 sync, which is not due"),
-        "{said}"
-    );
+    says(&entry, "was skipped 3 times in a row: its key is held by job 1 sync, which is not due");
     settled(&sandbox, &entry);
     skip(1);
     assert_eq!(sandbox.run("inspect schedules --json").ok().json()["skipped_in_row"], 0);
@@ -235,16 +233,11 @@ fn a_schedule_without_a_fresh_success() {
     gone(&sandbox, "stale");
     sandbox.sql().run("UPDATE schedules SET applied_at = applied_at - 27 * 3600000");
     let entry = shown(&sandbox, "stale", true);
-    assert!(
-        entry["message"].as_str().is_some_and(|said| said.contains("has not succeeded since it was applied"))
-    );
+    says(&entry, "has not succeeded since it was applied");
     settle_later(&sandbox, &entry);
     sandbox.sql().run("UPDATE schedules SET last_success_at = last_success_at - 27 * 3600000");
     let entry = shown(&sandbox, "stale", true);
-    assert!(
-        entry["message"].as_str().is_some_and(|said| said.starts_with("backup last succeeded ")),
-        "{entry}"
-    );
+    says(&entry, "backup last succeeded ");
     settle_later(&sandbox, &entry);
     drop(worker);
 }
@@ -252,8 +245,7 @@ fn a_schedule_without_a_fresh_success() {
 /// Runs the command of an entry, and waits until a worker has done the rest.
 #[track_caller]
 fn settle_later(sandbox: &Sandbox, entry: &Value) {
-    let command = entry["command"].as_str().expect("a command");
-    sandbox.program("sh").with_runner_on_path().arg("-c").arg(command).run().ok();
+    run_command(sandbox, entry);
     let kind = entry["kind"].as_str().expect("a word");
     wait_until("the entry goes", || entries(&|line| sandbox.run(line), kind).is_empty());
 }
@@ -279,9 +271,7 @@ fn work_that_no_worker_takes() {
     gone(&sandbox, "unserved");
     sandbox.sql().run("UPDATE schedules SET next_at = next_at - 3590000 - 600000");
     let entry = shown(&sandbox, "unserved", true);
-    assert!(
-        entry["message"].as_str().is_some_and(|said| said.contains("the time of schedule hourly passed"))
-    );
+    says(&entry, "the time of schedule hourly passed");
     let _worker = sandbox.worker("--queue other");
     wait_until("it has fired", || sandbox.run("inspect schedules --json").ok().json()["last_job_id"] == 3);
 }
@@ -301,10 +291,7 @@ fn a_worker_that_is_suspended_or_dead_or_older() {
     worker.kill();
     sandbox.sql().run("UPDATE jobs SET changed_at = changed_at - 121000");
     let entry = shown(&sandbox, "unserved", true);
-    assert!(
-        entry["message"].as_str().is_some_and(|said| said.contains("died, and no other worker")),
-        "{entry}"
-    );
+    says(&entry, "died, and no other worker");
     let _worker = sandbox.worker("");
     wait_until("it is recovered", || sandbox.job(running)["attempts"] == 1);
     gone(&sandbox, "unserved");
@@ -315,7 +302,7 @@ fn a_worker_that_is_suspended_or_dead_or_older() {
          PRAGMA user_version = 1001"
     ));
     let entry = shown(&sandbox, "unserved", false);
-    assert!(entry["message"].as_str().is_some_and(|said| said.contains("has to be restarted")), "{entry}");
+    says(&entry, "has to be restarted");
 }
 
 #[test]
@@ -330,22 +317,12 @@ fn work_that_has_been_due_for_hours() {
     gone(&sandbox, "overdue");
     sql.run("UPDATE jobs SET changed_at = changed_at - 2 * 3600000 WHERE state = 'running'");
     let entry = shown(&sandbox, "overdue", true);
-    let said = entry["message"].as_str().expect("text");
-    assert!(
-        said.starts_with("1 due job of queue default has waited for 3h, and nothing of the queue"),
-        "{said}"
-    );
-    assert!(
-        said.contains("the only slot of its workers is busy; job 1 hog has been running since"),
-        "{said}"
-    );
+    says(&entry, "1 due job of queue default has waited for 3h, and nothing of the queue");
+    says(&entry, "the only slot of its workers is busy; job 1 hog has been running since");
     assert_eq!(entry["command"], Value::Null);
     sandbox.run("limit default --max-running 1").ok();
     let entry = shown(&sandbox, "overdue", true);
-    assert!(
-        entry["message"].as_str().is_some_and(|said| said.contains("at its limit, max_running 1")),
-        "{entry}"
-    );
+    says(&entry, "at its limit, max_running 1");
     sandbox.run("cancel hog").ok();
     wait_until("the next job starts", || entries(&|line| sandbox.run(line), "overdue").is_empty());
 }
@@ -375,15 +352,14 @@ fn a_job_file_that_was_changed_or_removed() {
     sandbox
         .write("jobs.toml", file.replace("1h", "2h") + "[jobs.new]\ncommand = 'true'\nschedule = '@daily'\n");
     let entry = shown(&sandbox, "changed", false);
-    assert!(entry["message"].as_str().is_some_and(|said| said.contains("schedules hourly, new")), "{entry}");
+    says(&entry, "schedules hourly, new");
     settled(&sandbox, &entry);
     sandbox.write("jobs.toml", "[");
     let entry = shown(&sandbox, "changed", false);
     assert_eq!(entry["command"], Value::Null);
     fs::remove_file(sandbox.path("jobs.toml")).expect("it is there");
     let entry = shown(&sandbox, "changed", false);
-    let said = entry["message"].as_str().expect("text");
-    assert!(said.contains("if it was moved, runner apply in its new folder takes it over"), "{said}");
+    says(&entry, "if it was moved, runner apply in its new folder takes it over");
     settled(&sandbox, &entry);
     sandbox.run("inspect schedules --json").ok().prints("");
 }
@@ -396,7 +372,7 @@ fn a_disk_that_is_full() {
     assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
     disk.fill();
     let entry = shown_of(run, "no_room", true);
-    assert!(entry["message"].as_str().is_some_and(|said| said.contains("is full")), "{entry}");
+    says(&entry, "is full");
     assert_eq!(entry["command"], Value::Null);
     disk.make_room();
     assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
@@ -411,7 +387,7 @@ fn a_file_system_that_is_read_only() {
     assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
     disk.shell("mount -o remount,ro small");
     let entry = shown_of(run, "no_room", true);
-    assert!(entry["message"].as_str().is_some_and(|said| said.contains("is read-only")), "{entry}");
+    says(&entry, "is read-only");
     assert_eq!((&entry["command"], &entry["jobs"]), (&Value::Null, &serde_json::json!([])));
     disk.run("doctor --strict -q").exits(1);
     // The file itself is sound.
@@ -422,10 +398,7 @@ fn a_file_system_that_is_read_only() {
     // It is a matter of the mount through which somebody looks.
     disk.shell("mkdir view && mount --bind small view && mount -o remount,ro,bind view");
     let entry = shown_of(&|line| disk.run(&format!("--db view/runner.db {line}")), "no_room", true);
-    assert!(
-        entry["message"].as_str().is_some_and(|said| said.contains("view/runner.db is read-only")),
-        "{entry}"
-    );
+    says(&entry, "view/runner.db is read-only");
     disk.run("doctor --strict -q").ok();
 }
 

@@ -5,11 +5,11 @@ use serde_json::Value;
 use crate::support::{Sandbox, Signal, json, wait_until};
 
 /// `report` is after `load` and `clean`, both are after `extract`. `extract` fails as long as there is a file `broken`.
-const CHAIN: &str = r#"
+pub const CHAIN: &str = r#"
 [defaults]
 max_attempts = 1
 [jobs.report]
-command = "echo report $RUNNER_SCHEDULED_FOR >> log"
+command = "echo report >> log"
 after = ["load", "clean"]
 unique_key = "report"
 [jobs.load]
@@ -56,7 +56,7 @@ fn a_job_is_enqueued_with_what_it_is_after_and_starts_after_that() {
     sandbox.run("inspect queues").ok().shows("blocked");
     sandbox.run("work -j4 --drain").ok();
     assert_eq!(sandbox.log()[0], "extract");
-    assert_eq!(sandbox.log()[3].trim_end(), "report");
+    assert_eq!(sandbox.log()[3], "report");
     assert_eq!(blocked(), 0);
 }
 
@@ -181,7 +181,11 @@ fn a_blocked_job_expires_all_the_same() {
 
 #[test]
 fn a_schedule_fires_the_whole_chain_or_none_of_it() {
-    let sandbox = Sandbox::new(&CHAIN.replace("[jobs.report]", "[jobs.report]\nschedule = 'every 1h'"));
+    let sandbox = Sandbox::new(
+        &CHAIN
+            .replace("[jobs.report]", "[jobs.report]\nschedule = 'every 1h'")
+            .replace("echo report", "echo report $RUNNER_SCHEDULED_FOR"),
+    );
     sandbox.run("apply").ok();
     let due = || {
         sandbox.sql().run("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) - 9");
@@ -235,7 +239,7 @@ fn a_death_calls_the_alert_and_a_dead_alert_calls_nobody() {
 
 #[test]
 fn neither_message_nor_output_makes_the_alert_too_long_to_start() {
-    // What replaces a NUL in a variable takes three bytes.
+    // The sign in place of a NUL in a variable takes three bytes.
     let sandbox = Sandbox::new(
         r#"
 [defaults]
@@ -402,7 +406,7 @@ fn a_job_that_is_after_any_end_runs_whatever_came_of_the_chain() {
     assert_eq!(sandbox.run("enqueue end").ok().ids(), [6, 7, 8, 9, 10]);
     sandbox.run("work --drain").exits(1);
     assert_eq!(sandbox.log()[6..], ["extract", "7 blocked load", "9 blocked report"]);
-    // What happens to the chain afterwards changes nothing for the job at its end.
+    // Later changes to the chain change nothing for the job at its end.
     std::fs::remove_file(sandbox.path("broken")).unwrap();
     sandbox.run("retry 6").ok();
     sandbox.run("work --drain").ok();
@@ -433,7 +437,7 @@ fn any_end_of_a_job_that_exists_will_do_and_counts_once() {
     sandbox.run(&format!("cancel {other}")).ok();
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.job(waits)["state"], "succeeded");
-    // What has ended before is met at once: a death, a cancel, an expiry, and a job that is stranded.
+    // A dependency that has ended before is met at once: by a death, a cancel, an expiry, or because it is stranded.
     let stranded = sandbox.run(&format!("enqueue --after {other} -- true")).ok().id();
     for dependency in [fails, other, expired, stranded] {
         let id = sandbox.run(&format!("enqueue --after-any {dependency} -- true")).ok().id();

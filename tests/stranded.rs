@@ -1,23 +1,7 @@
 //! Jobs that wait for a job which will not end by itself: every view says so, and nothing waits for them for ever.
 
+use crate::chains::CHAIN;
 use crate::support::{Background, Sandbox, assert_screen, json, wait_until};
-
-/// `report` is after `load` and `clean`, both are after `extract`. `extract` fails as long as there is a file `broken`.
-const CHAIN: &str = r#"
-[defaults]
-max_attempts = 1
-[jobs.report]
-command = "echo report >> log"
-after = ["load", "clean"]
-[jobs.load]
-command = "echo load >> log"
-after = ["extract"]
-[jobs.clean]
-command = "echo clean >> log"
-after = ["extract"]
-[jobs.extract]
-command = "echo extract >> log; test ! -e broken"
-"#;
 
 #[test]
 fn a_death_tells_whom_it_holds_back_and_a_wait_for_these_ends() {
