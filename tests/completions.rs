@@ -25,14 +25,14 @@ fn tab(sandbox: &Sandbox, line: &str) -> Call {
     line.split(' ').fold(call, Call::arg)
 }
 
-/// What bash offers; blanks in `line` part words.
+/// The completions that bash offers; blanks in `line` part words.
 #[track_caller]
 fn offered(sandbox: &Sandbox, line: &str) -> Vec<String> {
     let ran = tab(sandbox, line).run().ok().quietly();
     ran.stdout.lines().map(str::to_owned).collect()
 }
 
-/// What bash offers besides options, which it offers where nothing else can stand.
+/// The completions but for options, which bash offers where nothing else can stand.
 #[track_caller]
 fn words(sandbox: &Sandbox, line: &str) -> Vec<String> {
     offered(sandbox, line).into_iter().filter(|word| !word.starts_with('-')).collect()

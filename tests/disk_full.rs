@@ -103,7 +103,7 @@ fn a_worker_that_is_to_stop_and_cannot_write_says_so() {
     worker.signal(Signal::TERM);
     worker.wait().exits(74).says("disk is full");
     disk.make_room();
-    // What it could not record is as if the worker had died, and that is what the next one says of it.
+    // The next worker records the attempt as if the worker had died, because that one could not record its end.
     disk.run("work --drain").ok();
     let history = disk.run("inspect 1 --json").ok().json()["history"].clone();
     assert_eq!(history[0]["outcome"], "worker_crashed");

@@ -18,7 +18,7 @@ const NEW_JOB_FILE: &str = "<!-- jobs.toml of a new folder -->";
 /// Stands before the transcript of `examples/main-job.sh`, which has its own test.
 const MAIN_JOB: &str = "This is what it prints:";
 
-/// What a reader sees in place of the temporary folder.
+/// Stands in place of the temporary folder.
 const HOME: &str = "/home/me";
 
 fn root() -> &'static Path {

@@ -1,4 +1,4 @@
-//! What a job's command sees.
+//! The surroundings of a job's command: variables, directory, descriptors, signals.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! What a failure is called.
+//! Each kind of failure has its error code.
 
 use crate::support::{Sandbox, Value, assert_fields, json};
 

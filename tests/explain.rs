@@ -94,7 +94,7 @@ fn a_queued_job_has_an_expiry_of_its_own() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("push --expires-in 10m");
     sandbox.run("explain 1").ok().shows("it dies (expired) unless it is started by then: in 9m");
-    // Of the ten minutes there are less than two seconds left: too little for the first retry.
+    // Less than two seconds are left of the ten minutes: too little for the first retry.
     sandbox
         .sql()
         .run("UPDATE jobs SET expires_at = (unixepoch('subsec') * 1000) + 1000, run_at = run_at - 599000");

@@ -1,4 +1,4 @@
-//! What a job file means, or every mistake in it: each `tests/jobfile/NAME.toml` with `NAME.expected` beside it.
+//! `check` of each `tests/jobfile/NAME.toml` gives `NAME.expected`: the meaning of the file, or every mistake in it.
 //!
 //! `REWRITE=1 cargo test --test it job_file_corpus` writes what is found; read the difference before you commit it.
 

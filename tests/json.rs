@@ -54,7 +54,7 @@ fn the_fields_of_an_attempt() {
     assert_only_fields(&sandbox.run("inspect attempts --json --limit 1").ok().json(), ATTEMPT);
 }
 
-/// Of the overview.
+/// The fields of the overview.
 const FIELDS: &str =
     "db counts queues workers dead_by_error_code next_run_at oldest_due_at time version host attention";
 

@@ -9,7 +9,7 @@ fn home() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What the script prints with the program that is being tested.
+/// Runs the script with the program that is being tested, and gives its output.
 fn printed() -> String {
     let runner = Path::new(env!("CARGO_BIN_EXE_runner"));
     let server = runner.with_file_name("examples").join("flaky_server");
@@ -34,7 +34,7 @@ fn printed() -> String {
 fn constant(text: &str) -> Vec<String> {
     let differs = |word: &&str| !matches!(*word, "ago," | "ago" | "s" | "ms" | "after");
     let constant = |word: &str| {
-        // What is 1.1 s ago on a slow machine is now on a fast one.
+        // A fast machine prints `now` where a slow one prints `1.1 s ago`.
         let is_time = word == "now" || word.contains(|c: char| c.is_ascii_digit());
         let stays = !is_time && !word.starts_with("/tmp");
         if stays { word.to_owned() } else { "#".to_owned() }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Call, Finished, Sandbox, browse, many_kinds};
 
-/// What a job may say, and how it must stand on the page.
+/// The words of a hostile job, and how they must stand on the page.
 const HOSTILE: [(&str, &str); 9] = [
     ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
     ("\"><img src=x onerror=alert(1)>", "&quot;&gt;&lt;img src=x onerror=alert(1)&gt;"),

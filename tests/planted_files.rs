@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::{NOBODY, Sandbox, Sql, is_root};
 
-/// What looks, what writes, and what works.
+/// Verbs that read, that write and that work.
 const VERBS: [&str; 6] =
     ["inspect", "inspect workers", "enqueue -- true", "work --drain", "doctor", "backup copy.db"];
 

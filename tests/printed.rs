@@ -1,4 +1,4 @@
-//! What is printed for other programs to read: the manual page, the schema of the job file, help.
+//! Texts that runner prints about itself: the manual page, the schema of the job file, help.
 
 use crate::support::{Sandbox, Value};
 

@@ -12,7 +12,7 @@ use crate::support::Sandbox;
 /// Keeps its arguments and its input in the folder of the job file.
 const STUB: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" > args\ncat > input\n";
 
-/// What a hostile job writes: for shells, for `mail`, for JSON, for terminals, and bytes that are not UTF-8.
+/// The output of a hostile job: bad for shells, for `mail`, for JSON, for terminals, and bytes that are not UTF-8.
 const HOSTILE: &[u8] =
     b"%s \"quoted\" 'and' \\n \\ $(touch hacked) `touch hacked`\n~!touch hacked\n\n{\"a\":\x01\t\x1b[31m} \xe9 \xc3\xa9\r\n~| last; line\n";
 

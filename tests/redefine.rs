@@ -35,7 +35,7 @@ fn a_definition_that_has_changed_since_is_told_first_and_kept() {
     sandbox.add("worse --priority 7");
     sandbox.add("worse --in 1h");
     sandbox.run("work --until-idle").exits(1);
-    // What differs by its own options is no change of the file.
+    // Options of its own make a job differ from the file, but are no change of the file.
     sandbox.run("retry 4").ok().quietly();
     sandbox.run("work --until-idle").exits(1);
     sandbox.write("jobs.toml", MENDED);

@@ -1,4 +1,4 @@
-//! What may happen around a worker: nobody reads its log, its folder is tidied up, the machine has no room for all slots.
+//! A worker in bad surroundings: nobody reads its log, its folder is tidied up, the machine has no room for all slots.
 
 use std::fs;
 

@@ -22,7 +22,7 @@ fn jobs(sandbox: &Sandbox, db: &str) -> Vec<String> {
     listed.iter().rev().map(|job| job["name"].as_str().expect("a name").to_owned()).collect()
 }
 
-/// What lies beside the database and in its run directory.
+/// The names of the files beside the database and in its run directory.
 fn names(sandbox: &Sandbox) -> Vec<String> {
     let list = |dir| fs::read_dir(dir).expect("a folder").map(|entry| entry.expect("an entry").path());
     let all = list(sandbox.dir().to_owned()).chain(list(sandbox.path("runner.db.run")));
@@ -334,7 +334,7 @@ fn the_jobs_that_will_run_again_are_named() {
     );
     assert_eq!(sandbox.log().len(), 1);
 
-    // Of many only some are named, and JSON has them all.
+    // The screen names only some of many, and JSON has them all.
     let sandbox = Sandbox::empty();
     let line = "{\"command\": [\"true\"], \"name\": \"fetch\"}\n";
     sandbox.call("enqueue --batch -").stdin(line.repeat(25)).run().ok();

@@ -1,4 +1,4 @@
-//! What a person sees.
+//! The screens of every verb, as snapshots.
 
 use crate::support::{MANY_KINDS, Sandbox, assert_screen, many_kinds};
 

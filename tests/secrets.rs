@@ -1,4 +1,4 @@
-//! What a job was told and what it wrote is stored in clear, and `prune` leaves nothing of it: not a byte in the database, its
+//! Arguments, input and output of a job are stored in clear, and `prune` leaves nothing of it: not a byte in the database, its
 //! log, the files beside it, or a new copy.
 
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! What the schema refuses to anybody with `sqlite3` in hand, and what it shows.
+//! The schema refuses harm to anybody with `sqlite3` in hand, and has views to read.
 
 use crate::support::Sandbox;
 

@@ -1,4 +1,4 @@
-//! What was meant by a command line that is none: the tips of its error.
+//! The error of a wrong command line suggests what was probably meant.
 
 use crate::support::{Finished, Sandbox};
 

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees: as wide as it is, in the colours and letters that it can show.
+//! Output on a terminal: as wide as it is, in the colours and letters that it can show.
 
 use crate::support::{Call, Finished, Sandbox, Session, assert_screen, many_kinds, wait_until};
 
@@ -158,7 +158,7 @@ fn the_log_of_a_worker_is_broken_between_words_too() {
     let sandbox = Sandbox::new("[jobs.job]\ncommand = 'exit 3'\nmax_attempts = 1\n");
     sandbox.add("job");
     let drawn = look(&sandbox, "work -j1 --drain --color never", 60).exits(1).stdout;
-    // What is drawn of the bar is wiped before a line of the log.
+    // The bar is wiped before a line of the log.
     let lines: Vec<&str> = drawn.split("\u{1b}[1A").flat_map(str::lines).collect();
     let ended = lines.iter().position(|line| line.contains("job 1 job: dead")).expect("its end");
     assert!(lines[ended].len() <= 60 && lines[ended + 1].starts_with(&" ".repeat(20)), "{drawn}");

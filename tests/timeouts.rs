@@ -9,7 +9,7 @@ fn an_attempt_that_exceeds_its_timeout_is_told_to_end_each_time() {
     let job = sandbox.finish_line("--timeout 300ms --max-attempts 2 --backoff 1ms", line);
     assert_eq!(sandbox.log(), ["told .", "told TIMEOUT."]);
     assert_eq!(job["error_code"], "TIMEOUT");
-    // What the process did is kept.
+    // The exit status of the process is kept.
     let expected = json!({"outcome": "timed_out", "error_code": "TIMEOUT", "exit_code": 0, "signal": null});
     assert_fields(&job["history"][0], &expected);
     assert!(job["history"][0]["duration_ms"].as_u64() >= Some(300), "{job}");

@@ -50,7 +50,7 @@ fn a_file_that_another_user_put_into_a_shared_folder_runs_nothing() {
     // Whoever trusts it says so.
     sandbox.below("enqueue evil").env("RUNNER_FILE", &file).run().ok();
     sandbox.below("enqueue evil --file").arg(&file).run().ok();
-    // What needs no job file goes on.
+    // A verb that needs no job file works.
     sandbox.below("enqueue -- true").run().ok();
 }
 

@@ -28,7 +28,7 @@ fn the_database_of_every_version_opens_and_its_jobs_go_on() {
         for name in ["held", "extract", "reading"] {
             assert_eq!(sandbox.run(&format!("inspect {name} --json")).ok().json()["state"], "succeeded");
         }
-        // What had ended before is as it was.
+        // Attempts that had ended before are as they were.
         let after = rows(&sandbox.sql(), &old);
         let is_kept = |row: &&String| row.starts_with("attempts") || row.starts_with("outputs");
         assert!(before.iter().filter(is_kept).all(|row| after.contains(row)), "{version}");
@@ -75,7 +75,7 @@ fn an_older_program_works_with_the_file_of_a_newer_one() {
     sandbox.run("restore copy.db").ok();
     sandbox.run("doctor").ok().shows("version 1.1, newer");
     assert_eq!(sandbox.sql().number("SELECT count(*) FROM made_up"), 0);
-    // What the older program knows must be as it was made.
+    // The views and columns that the older program knows must be as it made them.
     sandbox.sql().run("DROP VIEW dead_letters; ALTER TABLE queues RENAME COLUMN rate_file TO rates");
     let found = sandbox.run("doctor").exits(1);
     found.shows("the view dead_letters is missing").shows("the table queues is not as it was made");

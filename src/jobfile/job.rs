@@ -24,7 +24,6 @@ use crate::text::{Millis, human_size, time_zone};
 pub struct Declared {
     /// The definition, with `[defaults]` and built-in values.
     pub definition: JobDefinition,
-    /// What the job is for, in the words of its author.
     pub description: Option<String>,
     /// The retry policy as the job states it, then as `[defaults]` states it: for [`RetryPolicy::resolve`], with the
     /// options of `enqueue` put in front.
@@ -130,7 +129,7 @@ impl ConfigLayer {
     }
 }
 
-/// What the file says about one job.
+/// A `[jobs.NAME]` table as it was read, before `[defaults]` are applied.
 pub(super) struct Job {
     pub layer: ConfigLayer,
     pub codes: Codes,

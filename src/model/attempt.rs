@@ -214,7 +214,7 @@ pub struct Attempt {
     pub outcome: Outcome,
     /// None exactly for a success.
     pub error_code: Option<ErrorCode>,
-    /// What the process did, also if runner ended it.
+    /// The exit status or signal of the process, also if runner ended it.
     pub status: Option<Status>,
     /// From runner or from the job.
     pub message: Option<String>,
@@ -242,7 +242,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Does the attempt count in the budget? Interrupted ones do not.
+    /// Whether the attempt counts in the budget. Interrupted ones do not.
     pub fn counted(&self) -> bool {
         self.outcome != Outcome::Interrupted
     }

@@ -1,4 +1,4 @@
-//! What needs a person. The store makes the list; every view shows that list and no other.
+//! One list of things that need a person. The store makes it; every view shows that list and no other.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ pub struct Attention {
     pub command: Option<String>,
     /// The ids of at most [`Attention::MAX_JOBS`] jobs that this is about.
     pub jobs: Vec<i64>,
-    /// By this the page groups the entries. JSON does not have it.
+    /// The page groups the entries by this. JSON does not have it.
     #[serde(skip)]
     pub subject: Option<AttentionSubject>,
 }

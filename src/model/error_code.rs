@@ -174,7 +174,7 @@ impl CodePattern {
         Ok(Self::Code(code))
     }
 
-    /// Does this entry cover `code`?
+    /// Whether this entry covers `code`.
     pub fn matches(&self, code: &ErrorCode) -> bool {
         match self {
             Self::Code(listed) => listed == code,

@@ -187,8 +187,9 @@ impl JobDefinition {
         Self { queue: default_queue(), priority: 0, unique_key: None, ..self.clone() }
     }
 
-    /// What tells a job from others of its name on a screen: its label, else its arguments as a person would type them, else,
-    /// because the name of an ad hoc job is only that of its program, what that program was given. Safe for a terminal.
+    /// The text that tells a job from others of its name on a screen: its label, else its arguments as a person would type
+    /// them, else, because the name of an ad hoc job is only that of its program, the arguments of that program. Safe for a
+    /// terminal.
     pub fn shown_label(&self, label: Option<&str>, args: &[Bytes]) -> Option<String> {
         if let Some(label) = label {
             return Some(label.to_owned());

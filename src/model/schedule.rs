@@ -21,7 +21,7 @@ const MAX_MISSED: usize = 100;
 const FORTY_YEARS: SignedDuration = SignedDuration::from_hours(40 * 366 * 24);
 
 words! {
-    /// What to do about the times that have come since a worker last looked.
+    /// The policy for times that passed since a worker last looked.
     #[derive(Default)]
     Missed {
         /// One job, for the latest of them.

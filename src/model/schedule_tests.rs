@@ -112,7 +112,7 @@ fn a_time_comes_to_a_whole_minute() {
     assert_eq!(times("0 0 29 2 */7", "UTC", "2088-02-29T00:00:00Z", 1), ["2128-02-29T00:00:00Z"]);
 }
 
-/// What an implementation of cron that others wrote says: see `tests/cronsim/compare.py`.
+/// `tests/cronsim/compare.py` made the sample with an implementation of cron that others wrote.
 #[test]
 fn times_are_those_of_cronsim() {
     let sample = include_str!("../../tests/cronsim/sample.txt");

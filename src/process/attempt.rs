@@ -248,8 +248,8 @@ impl RunningAttempt {
         }
     }
 
-    /// Is there output that was not sent yet? Once the processes have ended, none is sent, because [`AttemptEnd`] holds all
-    /// of it.
+    /// Whether there is output that was not sent yet. Once the processes have ended, none is sent, because [`AttemptEnd`]
+    /// holds all of it.
     fn has_new_output(&self) -> bool {
         !matches!(self.phase, AttemptPhase::Draining { .. }) && self.written() > self.sent_bytes
     }

@@ -28,7 +28,7 @@ impl Identity {
         Stat::of(pid).map(|stat| stat.identity())
     }
 
-    /// Does the process live? A zombie does not.
+    /// Whether the process lives. A zombie does not.
     pub fn is_alive(&self) -> bool {
         Stat::of(self.pid).is_some_and(|stat| stat.identity() == *self && !stat.gone)
     }
@@ -49,7 +49,7 @@ impl Identity {
     }
 }
 
-/// Is the process that has this pid now stopped by a signal?
+/// Whether the process that has this pid now is stopped by a signal.
 pub fn is_stopped(pid: i32) -> bool {
     Stat::of(pid).is_some_and(|stat| stat.stopped)
 }
@@ -122,7 +122,7 @@ const ATTEMPT: &str = "RUNNER_ATTEMPT";
 /// as those of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AttemptTag {
-    /// That of the worker that runs the attempt.
+    /// The mark of the worker that runs the attempt.
     pub mark: String,
     pub job_id: i64,
     pub attempt: u32,
@@ -260,13 +260,13 @@ pub(super) fn scan(targets: &[Target], known: &HashMap<Identity, usize>) -> Scan
     scan
 }
 
-/// Can `/proc` be read now? Opens what a scan has open: the directory and one file.
+/// Checks that `/proc` can be read now, by opening as much as a scan does: the directory and one file.
 fn is_readable() -> bool {
     let read = fs::read_dir("/proc").and_then(|_open| File::open("/proc/self/stat").map(drop));
     !read.is_err_and(|error| is_read_shortage(&error))
 }
 
-/// Is this error about descriptors or memory, and not about the file?
+/// Whether this error is about descriptors or memory, and not about the file.
 fn is_read_shortage(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }

@@ -169,12 +169,12 @@ fn command(launch: &Launch<'_>) -> Result<Command, SpawnError> {
 /// The errors of a machine that is short of something.
 const SHORTAGES: [Errno; 5] = [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC];
 
-/// Is this a shortage of the machine, so that a later try may succeed?
+/// Whether the machine lacks something, so that a later try may succeed.
 pub fn is_shortage(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|errno| SHORTAGES.contains(&errno))
 }
 
-/// Did the disk fail to read or write?
+/// Whether the disk failed to read or write.
 pub fn is_disk_error(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::IO)
 }

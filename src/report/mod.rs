@@ -19,7 +19,7 @@ pub use writer::LogWriter;
 pub trait Reporter {
     fn report(&mut self, time: Timestamp, event: &Event);
 
-    /// Does this reporter use heartbeats? For each, the worker counts the unfinished jobs.
+    /// Whether this reporter uses heartbeats. For each, the worker counts the unfinished jobs.
     fn wants_heartbeats(&self) -> bool {
         false
     }

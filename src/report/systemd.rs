@@ -95,7 +95,7 @@ fn address(name: &OsStr) -> io::Result<SocketAddr> {
     }
 }
 
-/// Does this stream lead to the journal? `$JOURNAL_STREAM` is the device and inode of the stream that does.
+/// Whether this stream leads to the journal. `$JOURNAL_STREAM` is the device and inode of the stream that does.
 pub fn is_journal(stream: impl AsFd, journal_stream: Option<&OsStr>) -> bool {
     let named = journal_stream.and_then(OsStr::to_str).and_then(|text| text.split_once(':'));
     let Some((device, inode)) = named else { return false };

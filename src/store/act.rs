@@ -1,4 +1,4 @@
-//! What people do to jobs that they name by id: cancel, resolve, retry, make due, redefine.
+//! The five acts on jobs that a person names by id: cancel, resolve, retry, make due, redefine.
 //!
 //! One call acts on many ids in one transaction. Each id is dealt with by itself: a job that does not fit is left as it
 //! is, and its result says why.
@@ -75,7 +75,7 @@ pub enum Refusal {
 type ActOutcome = Result<std::result::Result<Done, Refusal>>;
 
 impl Store {
-    /// Does this to the jobs of these ids, in this order, in one transaction.
+    /// Acts on the jobs of these ids, in this order, in one transaction.
     pub fn act(&mut self, ids: &[i64], act: Act) -> Result<Vec<ActResult>> {
         self.write_work(|tx| {
             ids.iter().map(|id| Ok(ActResult { id: *id, outcome: act_on(tx, *id, act)? })).collect()

@@ -436,8 +436,8 @@ impl<T: Copy + Ord> Percentiles<T> {
         self.sorted.last().copied()
     }
 
-    /// By the nearest rank: the least value such that at least `percent` percent of all are not greater. None if there are no
-    /// values.
+    /// The percentile by nearest rank: the least value such that at least `percent` percent of all are not greater. None
+    /// without values.
     pub fn percentile(&self, percent: usize) -> Option<T> {
         let rank = (self.sorted.len() * percent).div_ceil(100).max(1);
         self.sorted.get(rank - 1).copied()

@@ -1,5 +1,5 @@
-//! What needs attention: the one list that every view shows, computed from what keeps each unfinished job and each schedule
-//! from going on. Dead letters are in `unresolved`, and blocked jobs that only a person can get going in `stranded`.
+//! Makes the one list of what needs attention that every view shows, from the obstacles of each unfinished job and each
+//! schedule. Dead letters are in `unresolved`, and blocked jobs that only a person can get going in `stranded`.
 //!
 //! The list walks forward from what is wrong, along indexes, because a million jobs may wait or have died.
 
@@ -68,7 +68,7 @@ pub enum FileChange {
 }
 
 impl Store {
-    /// What needs attention at `now`, alarms first. The name, label and queue of the filter narrow the list; its times do not.
+    /// Lists what needs attention at `now`, alarms first. The filter narrows the list by name, label and queue, not by time.
     pub fn attention(
         &self,
         seen: Surroundings<'_>,
@@ -146,7 +146,7 @@ impl Look<'_> {
         clock_time(at, self.now)
     }
 
-    /// What keeps the due jobs of a queue from starting.
+    /// An entry if something keeps the due jobs of a queue from starting.
     fn queue(&self, queue: &QueueRow) -> Result<Option<Attention>> {
         if queue.counts.ready == 0 {
             return Ok(None);

@@ -110,12 +110,12 @@ impl StoreError {
         Self::Damaged(None, what.into())
     }
 
-    /// Is another try worthwhile? Nothing is broken, something is in the way.
+    /// Whether another try is worthwhile, because nothing is broken and something is in the way.
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Busy | Self::Full)
     }
 
-    /// May the file be damaged?
+    /// Whether the file may be damaged.
     pub(super) const fn may_be_damage(&self) -> bool {
         !matches!(
             self,
@@ -148,7 +148,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Is this about a value that was read, and not about the question?
+/// Whether this is about a value that was read, and not about the statement.
 fn is_about_a_value(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as E;
     matches!(

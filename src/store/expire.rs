@@ -113,7 +113,7 @@ pub(super) fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
     }
     let AttemptOutput { stdout, stderr } = outputs::of(tx, dead, attempts)?;
     let message = message.or_else(|| last_line(&stderr)).or_else(|| last_line(&stdout)).unwrap_or_default();
-    // What replaces a NUL is longer, so texts are cut afterwards.
+    // The sign in place of a NUL is longer than a NUL, so texts are cut afterwards.
     let mut message = message.replace('\0', NUL_SIGN);
     message.truncate(message.floor_char_boundary(MAX_TOLD_BYTES));
     let output = if stderr.is_empty() { stdout } else { stderr };

@@ -1,4 +1,4 @@
-//! What a list selects (`--state`, `--name`, `--since` …), and the SQL conditions for that.
+//! Turns the filters of a list (`--state`, `--name`, `--since` …) into SQL conditions.
 
 use rusqlite::types::Value;
 

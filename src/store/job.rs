@@ -69,8 +69,8 @@ pub struct JobRow {
     pub after_any: Vec<i64>,
     /// The number of dependencies that were not met.
     pub unmet_dependencies: u32,
-    /// What keeps a blocked job from going on: dependencies, direct or not, that are not blocked themselves. Of a job that has
-    /// expired, what kept it until then. Lists do not read it.
+    /// The dependencies that keep a blocked job from going on, direct or not, that are not blocked themselves. If the job has
+    /// expired, those that kept it until then. Lists do not read this.
     pub waits_for: Vec<UnmetDependency>,
 }
 

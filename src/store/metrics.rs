@@ -1,4 +1,4 @@
-//! What monitoring reads besides the overview: totals by queue and by name. These read all jobs and all attempts.
+//! Totals by queue and by name, for monitoring. Unlike the overview they read all jobs and all attempts.
 
 use std::collections::BTreeMap;
 

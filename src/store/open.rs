@@ -252,7 +252,7 @@ impl Store {
     /// Runs statements that each see their own moment. Long reads need this, because a transaction holds up checkpoints.
     pub(super) fn autocommit<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let done = body(&self.connection);
-        // What was read may be of two moments then, or look damaged.
+        // Parts of it may have been read before the change and parts after, so it may look damaged.
         if let Mode::Immutable(stamp) = &self.mode
             && *stamp != Stamp::of(&self.file)?
         {

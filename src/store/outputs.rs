@@ -1,4 +1,4 @@
-//! What attempts wrote to standard output and standard error: while they run (`live_outputs`), and for good (`outputs`).
+//! Stores the standard output and standard error of attempts: while they run (`live_outputs`), and for good (`outputs`).
 
 use rusqlite::{Connection, Row, named_params, params};
 

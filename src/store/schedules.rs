@@ -53,7 +53,7 @@ pub struct StoredSchedule {
     pub last: Option<(Timestamp, i64)>,
     /// The number of times that were skipped because the unique key was held.
     pub skipped: u64,
-    /// Of these, the ones since a job was last enqueued.
+    /// The times skipped since a job was last enqueued.
     pub skipped_in_row: u64,
     pub paused: bool,
     /// When it was added, or last changed.
@@ -332,7 +332,7 @@ pub struct Declarations<'a> {
     pub take_over: &'a [String],
 }
 
-/// What kind of thing was applied, with the facts that `apply` prints.
+/// A schedule or a queue, with the facts that `apply` prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AppliedKind {
     /// A schedule, and when it fires next unless it is paused: at this time, or at another boot than this one.

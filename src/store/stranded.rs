@@ -49,8 +49,8 @@ pub struct HeldBack {
 /// At most this number of roots is found, because nobody reads more.
 const MAX_ROOTS: usize = 1_000;
 
-/// Of the dependents of jobs that have not ended one in this number is read. If two of them wait for the same job, there may be
-/// a million more, and the search goes on with the next job by a new statement.
+/// The search reads one in this number of the dependents of unfinished jobs. If two of those wait for the same job, a million
+/// more may do so, and the search goes on with the next job by a new statement.
 const SAMPLE: u32 = 64;
 
 impl Store {

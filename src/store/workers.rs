@@ -61,22 +61,22 @@ pub struct WorkerStatus {
 }
 
 impl WorkerStatus {
-    /// Does the worker hold its lock? A suspended worker does.
+    /// Whether the worker holds its lock. A suspended worker does.
     pub fn is_alive(&self) -> bool {
         matches!(self.liveness, Liveness::Alive | Liveness::Suspended)
     }
 
-    /// Does the worker start jobs now?
+    /// Whether the worker starts jobs now.
     pub fn takes_jobs(&self) -> bool {
         self.liveness == Liveness::Alive && !self.row.is_stopping
     }
 
-    /// Does the worker start jobs of this queue now?
+    /// Whether the worker starts jobs of this queue now.
     pub fn takes_from(&self, queue: &str) -> bool {
         self.takes_jobs() && self.serves(queue)
     }
 
-    /// Is the worker alive, and does it select this queue?
+    /// Whether the worker is alive and selects this queue.
     pub fn serves(&self, queue: &str) -> bool {
         let selects = self.row.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue));
         self.is_alive() && selects

@@ -59,7 +59,7 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
-/// Does this character only show itself? The others steer a terminal, change the direction of the text around them, or
+/// Whether this character only shows itself. The others steer a terminal, change the direction of the text around them, or
 /// hide in it. Joiners (U+200C, U+200D) are safe, because scripts and emoji need them.
 pub fn is_safe(c: char) -> bool {
     !c.is_control()

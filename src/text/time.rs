@@ -64,7 +64,7 @@ const WITH_OFFSET: StaticFormatDescription = format_description!(
     "[year]-[month]-[day]T[hour]:[minute]:[second][offset_hour sign:mandatory]:[offset_minute]"
 );
 
-/// Are times shown in UTC? It is set once, before anything is shown.
+/// Whether times are shown in UTC. It is set once, before anything is shown.
 static IN_UTC: AtomicBool = AtomicBool::new(false);
 
 /// From now on [`local_time`] shows UTC.

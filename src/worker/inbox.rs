@@ -212,7 +212,7 @@ fn was_signalled_to_end(message: &Message) -> bool {
     matches!(message, Message::Ended { ended, .. } if is_end_by_stop_signal(&ended.end))
 }
 
-/// Did the process die by a signal that asks to end, without runner having a hand in it?
+/// Whether somebody other than runner ended the process by a signal to stop.
 pub(super) fn is_end_by_stop_signal(end: &AttemptEnd) -> bool {
     end.cause.is_none() && matches!(end.status, Some(Status::Signaled(SIGHUP | SIGINT | SIGKILL | SIGTERM)))
 }

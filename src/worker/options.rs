@@ -32,12 +32,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// Does the worker take jobs from this queue?
+    /// Whether the worker takes jobs from this queue.
     pub fn takes_from(&self, queue: &str) -> bool {
         self.queues.as_ref().is_none_or(|queues| queues.iter().any(|name| name == queue))
     }
 
-    /// Does the worker end by itself?
+    /// Whether the worker ends by itself.
     pub fn is_bounded(&self) -> bool {
         self.until != Until::Stopped || self.max_jobs.is_some()
     }
@@ -64,7 +64,7 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// May the worker end now?
+    /// Whether the worker may end now.
     pub(super) fn is_done(&self) -> bool {
         if self.is_busy {
             return false;
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn when_nothing_is_left_depends_on_the_options() {
         type Change = fn(&mut Standing);
-        // What is left, and whether a worker is done that runs until it is stopped, drained, idle.
+        // The work that is left, and whether a worker is done that runs until it is stopped, drained, idle.
         let table: [(&str, Change, [bool; 3]); 8] = [
             ("nothing", |_| (), [false, true, true]),
             ("a job runs in another worker", |it| it.backlog.running = true, [false, false, false]),
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_worker_is_not_done_before_it_knows_and_has_recorded_everything() {
         type Change = fn(&mut Standing);
-        // What keeps it, and whether a worker is done whose drain is complete, and one that is stopping.
+        // The reason to go on, and whether a worker is done whose drain is complete, and one that is stopping.
         let table: [(&str, Change, [bool; 2]); 4] = [
             ("nothing", |_| (), [true, true]),
             ("an end is not on disk", |it| it.is_busy = true, [false, false]),

@@ -96,7 +96,7 @@ pub(super) fn remove_files(run_dir: &Path, worker: &str) {
     let _ = fs::remove_file(lock_path(run_dir, worker));
 }
 
-/// Is this worker alive, or about to register? Looks at its lock alone.
+/// Whether this worker is alive, or about to register. Looks at its lock alone.
 pub(super) fn holds_lock(run_dir: &Path, worker: &str) -> bool {
     is_held(&lock_path(run_dir, worker))
 }
@@ -132,7 +132,7 @@ fn lock_single(run_dir: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Is a worker alive that has a row? Its lock file may have been removed by a cleaner of old files.
+/// Whether any worker with an open row is alive, even if a cleaner of old files has removed its lock file.
 fn has_living_row(store: &Store) -> Result<bool> {
     let is_alive =
         |row: &Worker| matches!(liveness(store.file(), row), Liveness::Alive | Liveness::Suspended);
@@ -213,7 +213,7 @@ pub(super) fn take_dead(db: &StoreFile, worker: &Worker, boot_id: &str) -> Optio
     }
 }
 
-/// Did the worker register in a database of which this one is a copy?
+/// Whether the worker registered in a database of which this one is a copy.
 ///
 /// The worker is this database's own if the path that it registered leads nowhere, because the database was moved from
 /// there, and if the path leads to this very file, because a file system may be mounted twice.
@@ -249,7 +249,7 @@ pub fn liveness(db: &StoreFile, worker: &Worker) -> Liveness {
     }
 }
 
-/// Is a worker of this database alive? Looks at the locks alone, because the database may be damaged.
+/// Whether a worker of this database is alive. Looks at the locks alone, because the database may be damaged.
 pub fn is_any_alive(db: &StoreFile) -> bool {
     let Ok(entries) = fs::read_dir(db.run_dir()) else { return false };
     let is_worker = |path: &PathBuf| {
@@ -259,7 +259,7 @@ pub fn is_any_alive(db: &StoreFile) -> bool {
     entries.flatten().map(|entry| entry.path()).filter(is_worker).any(|path| is_held(&path))
 }
 
-/// Does a process hold this lock file?
+/// Whether a process holds this lock file.
 fn is_held(lock: &Path) -> bool {
     open_regular(lock, File::options().read(true))
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

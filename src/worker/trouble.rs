@@ -96,7 +96,7 @@ impl Trouble {
         }
     }
 
-    /// May a transaction be tried now?
+    /// Whether a transaction may be tried now.
     pub(super) fn allows_turn(&self, now: Instant) -> bool {
         !matches!(self.state, State::Store { retry_at, .. } if retry_at > now)
     }

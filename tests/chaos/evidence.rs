@@ -1,4 +1,5 @@
-//! What the suites judge by: the rows of a database, and what runner and its jobs have told. `judge` compares the two.
+//! The evidence by which the suites judge: the rows of a database, and the words of runner and its jobs. `judge` compares the
+//! two.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -107,7 +108,7 @@ pub struct Rows {
     pub limits: BTreeMap<String, usize>,
     /// The last firing of each schedule: its time, and the job that it made.
     pub last_firings: BTreeMap<String, (i64, u64)>,
-    /// What never changes once it is written, by kind of row, job (or definition) and attempt (0 where there is none).
+    /// The values that never change once they are written, by kind of row, job (or definition) and attempt (0 where there is none).
     immutable: BTreeMap<(&'static str, u64, u32), Vec<Value>>,
 }
 
@@ -183,7 +184,7 @@ impl Rows {
         self.jobs.values().filter(move |job| job.name == name)
     }
 
-    /// What is here, and is gone or different in a later look at the same database.
+    /// Lists the values that are gone or different in a later look at the same database.
     pub fn changed_in(&self, later: &Self) -> Vec<String> {
         let mut wrong = Vec::new();
         for ((kind, id, number), cells) in &self.immutable {
@@ -238,7 +239,7 @@ pub fn side_log(text: &str) -> Vec<Line> {
     text.lines().map(Line::parse).collect()
 }
 
-/// What is known of a job whose id was printed.
+/// The options of a job whose id was printed, where they are known.
 #[derive(Clone, Debug, Default)]
 pub struct Acknowledged {
     pub name: Option<String>,
@@ -246,7 +247,7 @@ pub struct Acknowledged {
     pub idempotency_key: Option<String>,
 }
 
-/// What runner has told, on standard output or by an event, and what its jobs have written. None of it may be taken back.
+/// The words of runner, on standard output or by an event, and those of its jobs. None of them may be taken back.
 #[derive(Clone, Debug, Default)]
 pub struct Promises {
     /// Jobs whose id was printed.

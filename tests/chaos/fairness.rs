@@ -14,7 +14,7 @@ const EACH: usize = 8;
 /// Calls of each enqueuer in the short form.
 const CALLS: usize = 20;
 
-/// What an enqueuer saw.
+/// The observations of an enqueuer.
 #[derive(Default)]
 struct Seen {
     ids: Vec<u64>,

@@ -64,7 +64,7 @@ pub fn pause(dice: &mut StdRng, milliseconds: RangeInclusive<u64>) {
     thread::sleep(Duration::from_micros(dice.random_range(microseconds)));
 }
 
-/// What was found to be wrong.
+/// The broken promises that were found.
 #[derive(Default)]
 pub struct Violations(Mutex<Vec<String>>);
 

@@ -1,4 +1,4 @@
-//! What the shim does in this process, looked up once, and the journal that it writes: one record an act, one write a record,
+//! The orders of the shim in this process, looked up once, and the journal that it writes: one record an act, one write a record,
 //! all processes under one lock.
 //!
 //! A record: its length after these four bytes, the letter of the act, the process, the inode, a number, then two texts
@@ -54,7 +54,7 @@ impl Config {
         self.journal.as_ref().filter(|_| self.root.is_some())
     }
 
-    /// Is this the folder that is recorded, or below it?
+    /// Whether this is the folder that is recorded, or below it.
     pub fn is_watched(&self, path: &[u8]) -> bool {
         let below = |root: &Vec<u8>| {
             path.strip_prefix(root.as_slice()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
@@ -68,7 +68,7 @@ impl Config {
         kernel::path_of(fd).filter(|path| self.is_watched(path))
     }
 
-    /// Is this the file to which jobs append?
+    /// Whether this is the file to which jobs append.
     pub fn is_side(&self, fd: i32) -> bool {
         self.journal.is_some() && self.side.is_some() && kernel::path_of(fd) == self.side
     }

@@ -18,7 +18,7 @@ struct Fault {
     told: AtomicBool,
 }
 
-/// What becomes of a call.
+/// The fate of a call.
 #[derive(Clone, Copy)]
 enum Act {
     /// It does nothing and fails.
@@ -70,12 +70,12 @@ fn fault() -> Option<&'static Fault> {
     FAULT.get_or_init(read).as_ref()
 }
 
-/// Can any call fail in this process?
+/// Whether any call can fail in this process.
 pub fn is_any() -> bool {
     fault().is_some()
 }
 
-/// What becomes of this call; nothing where it is not its turn to fail.
+/// The fate of this call; none if it is not its turn to fail.
 fn due(kind: &str) -> Option<Act> {
     let fault = fault()?;
     if let Act::Count = fault.act {

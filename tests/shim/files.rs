@@ -42,7 +42,7 @@ unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, count: size_t) -> ss
         return narrow(call(count));
     }
     if fd == 1 {
-        // What is about to be said counts as said.
+        // The journal comes before the call, so that output counts as printed even if the power goes in between.
         tell(config, b'O', bytes, count);
         return narrow(faults::under_partial("stdout", count, call));
     }

@@ -16,7 +16,7 @@ pub fn fail(errno: c_int) -> c_long {
     -1
 }
 
-/// What a symbolic link says.
+/// The target of a symbolic link.
 pub fn link(path: &CStr) -> Option<Vec<u8>> {
     let mut buffer = vec![0_u8; 4096];
     // SAFETY: the path is closed by a NUL, and the buffer has the length that is said.
@@ -33,7 +33,6 @@ pub fn path_of(fd: c_int) -> Option<Vec<u8>> {
     link(CStr::from_bytes_with_nul(name.as_bytes()).ok()?)
 }
 
-/// What there is to know of an open file.
 pub fn status(fd: c_int) -> Option<libc::stat> {
     // SAFETY: a stat is plain numbers, for which zeros will do.
     let mut found: libc::stat = unsafe { std::mem::zeroed() };
@@ -41,12 +40,12 @@ pub fn status(fd: c_int) -> Option<libc::stat> {
     (unsafe { libc::fstat(fd, &raw mut found) } == 0).then_some(found)
 }
 
-/// Is there a regular file behind this descriptor?
+/// Whether this descriptor is of a regular file.
 pub fn is_regular(fd: c_int) -> bool {
     status(fd).is_some_and(|found| found.st_mode & libc::S_IFMT == libc::S_IFREG)
 }
 
-/// Is there something of this name?
+/// Whether something of this name exists.
 ///
 /// # Safety
 /// The path is closed by a NUL.

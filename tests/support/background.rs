@@ -120,7 +120,7 @@ impl Drop for Background {
     }
 }
 
-/// Does this process run? A zombie does not.
+/// Whether this process runs. A zombie does not.
 pub fn is_alive(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))

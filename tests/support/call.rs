@@ -159,7 +159,7 @@ impl Drop for Guard {
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 pub struct Finished {
     line: String,
     status: ExitStatus,
@@ -184,7 +184,6 @@ impl Finished {
         self.status.code()
     }
 
-    /// Did it end well?
     pub fn ended_well(&self) -> bool {
         self.status.success()
     }

@@ -1,4 +1,4 @@
-//! What every suite works with: a folder, a job file, the real program in a cleared environment.
+//! The tools of every suite: a folder, a job file, the real program in a cleared environment.
 
 pub mod background;
 mod call;

@@ -161,7 +161,7 @@ impl Sandbox {
         self.job(id)
     }
 
-    /// Does the same with a line for the shell.
+    /// As [`Sandbox::finish`], with a line for the shell.
     #[track_caller]
     pub fn finish_line(&self, options: &str, line: &str) -> Value {
         let id = self.add_line(options, line);
@@ -288,7 +288,7 @@ impl Sql {
         self.one(sql, |row| row.get(0))
     }
 
-    /// What a query gives, a row at a time.
+    /// The rows of a query.
     #[track_caller]
     pub fn all<T>(&self, sql: &str, read: impl FnMut(&Row) -> rusqlite::Result<T>) -> Vec<T> {
         let mut statement = self.0.prepare_cached(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));

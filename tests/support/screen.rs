@@ -1,11 +1,11 @@
-//! What a person sees, on a screen and in a browser, and what a program reads as JSON.
+//! Compares screens and JSON with snapshots, and looks at pages with a browser.
 
 use regex::Regex;
 use serde_json::Value;
 
 use super::Sandbox;
 
-/// What differs from run to run, and what stands in its place in a snapshot.
+/// Patterns of text that differs from run to run, and its substitutes in snapshots.
 const REDACTIONS: [(&str, &str); 12] = [
     (r"≤ \d+(?:\.\d)? MiB", "[SIZE]"),
     (r"\b[0-9a-f]{16}\b", "[WORKER]"),
@@ -22,7 +22,7 @@ const REDACTIONS: [(&str, &str); 12] = [
     (r"(?m) +$", ""),
 ];
 
-/// What a person sees, without what differs from run to run.
+/// Runs a check of snapshots in which text that differs from run to run is replaced.
 pub fn assert_screen(sandbox: &Sandbox, check: impl FnOnce()) {
     let mut settings = insta::Settings::clone_current();
     settings.add_filter(&sandbox.dir().display().to_string().replace('.', r"\."), "[DIR]");
@@ -32,7 +32,7 @@ pub fn assert_screen(sandbox: &Sandbox, check: impl FnOnce()) {
     settings.bind(check);
 }
 
-/// What differs from day to day besides.
+/// Text that differs from day to day besides.
 const DAILY: [(&str, &str); 2] =
     [(r"\b\d+ (?:B|KiB)\b", "[SIZE]"), (r"SQLite +\d+\.\d+\.\d+", "SQLite [VERSION]")];
 
@@ -119,7 +119,7 @@ addEventListener("load", () => {
 });
 </script></body>"#;
 
-/// What a browser tells of a page at three widths, and its console; none, with a word, where there is no browser.
+/// Opens a page in a browser at three widths, and gives its measures and its console; none, with a word, without a browser.
 pub fn browse(sandbox: &Sandbox, page: &str) -> Option<(Vec<Value>, String)> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = |name: &&&str| std::env::split_paths(&path).any(|folder| folder.join(name).exists());

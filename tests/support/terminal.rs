@@ -42,10 +42,10 @@ impl Terminal {
     }
 }
 
-/// What stands on a terminal after all this was written to it, without trailing blanks.
+/// The lines of a terminal after all this was written to it, without trailing blanks.
 fn shown(written: &[u8], columns: u16) -> Vec<String> {
     let (mut lines, mut row, mut column) = (vec![Vec::new()], 0_usize, 0);
-    // What stood there before the alternate screen.
+    // The lines before the alternate screen.
     let mut before = None;
     let text = String::from_utf8_lossy(written);
     let mut rest = text.chars().peekable();
@@ -75,7 +75,7 @@ fn shown(written: &[u8], columns: u16) -> Vec<String> {
                 }
             }
             c => {
-                // What comes after a full line goes to the next.
+                // The character after a full line goes to the next.
                 if column == usize::from(columns) {
                     (row, column) = (row + 1, 0);
                 }

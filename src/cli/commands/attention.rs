@@ -1,5 +1,5 @@
-//! What needs attention, as the overview, the page, the metrics and `doctor` show it. The store makes the list; this finds out
-//! what the database does not tell: which workers are alive, and which job files have changed.
+//! Gives the store the facts for its list of what needs attention that the database does not have: which workers are alive,
+//! and which job files have changed. The overview, the page, the metrics and `doctor` show the list.
 
 use std::collections::BTreeMap;
 use std::fs;

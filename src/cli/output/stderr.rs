@@ -61,7 +61,7 @@ fn print(message: &str, hint: Option<&str>) {
     let _ = io::stderr().write_all((own_signs(lines.join("\n")) + "\n").as_bytes());
 }
 
-/// Is standard error a terminal on which bars can be drawn?
+/// Whether standard error is a terminal on which bars can be drawn.
 pub fn can_draw() -> bool {
     io::stderr().is_terminal() && can_move_cursor()
 }
@@ -89,7 +89,7 @@ impl Bar {
         Self { bar: Some(bar.with_style(style)), hidden_since: Some(Instant::now()) }
     }
 
-    /// Is the bar shown, or about to be?
+    /// Whether the bar is shown, or about to be.
     pub const fn is_visible(&self) -> bool {
         self.bar.is_some()
     }

@@ -88,7 +88,7 @@ impl Output {
         self.terminal = Terminal::find();
     }
 
-    /// Is standard output a terminal that may show only ASCII?
+    /// Whether standard output is a terminal that may show only ASCII.
     pub fn ascii_only(&self) -> bool {
         self.terminal.is_some_and(|terminal| terminal.ascii_only)
     }

@@ -107,7 +107,7 @@ fn var(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Does `TERM` say that the terminal understands escape sequences?
+/// Whether `TERM` says that the terminal understands escape sequences.
 pub fn can_move_cursor() -> bool {
     var("TERM").is_some_and(|term| term != "dumb")
 }

@@ -33,7 +33,7 @@ fn value_seen(value: &DeValue<'_>) -> Value {
     }
 }
 
-/// Does the schema take this job file?
+/// Whether this job file is valid under the schema.
 fn is_taken(text: &str) -> bool {
     let file = seen(DeTable::parse(text).unwrap().get_ref());
     Schema::new(&schema()).takes(&file)

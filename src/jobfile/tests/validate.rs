@@ -1,4 +1,4 @@
-//! As much of a JSON Schema validator as the schema of the job file needs: a keyword that is not known here is a panic.
+//! A validator for the part of JSON Schema that the schema of the job file uses. It panics at any other keyword.
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -22,7 +22,7 @@ impl<'s> Schema<'s> {
         Self { here, ..self }
     }
 
-    /// Is `value` what the schema describes?
+    /// Whether `value` is valid under the schema.
     pub(super) fn takes(self, value: &Value) -> bool {
         match self.here {
             Value::Bool(taken) => *taken,

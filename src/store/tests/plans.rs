@@ -56,7 +56,7 @@ fn traced(store: &mut Store, what: impl FnOnce(&mut Store)) -> Traced {
     // The search for what nothing uses any more reads all jobs and attempts once, after a prune.
     let once = |sql: &String| sql.contains("PRAGMA") || sql.contains("NOT IN (SELECT");
     traced.sql.retain(|sql| !once(sql));
-    // As few as the slots of all workers.
+    // There are at most as many as the slots of all workers.
     let few = |sql: &String| sql.ends_with("FROM jobs WHERE state = 'running'");
     traced.slow.retain(|sql| !once(sql) && !few(sql));
     traced
@@ -175,8 +175,8 @@ fn screens(store: &mut Store) {
     }
 }
 
-/// As short as the number of workers, their slots, or queues with a row, however many jobs there are; a chunk of ids; and no
-/// table at all; and the question whether an index has any entry.
+/// The scans that stay short however many jobs there are: of workers, their slots, queues with a row, a chunk of ids, no
+/// table at all, or an index of which only the first entry is asked for.
 const SHORT: [&str; 8] = [
     "SCAN dependencies USING COVERING INDEX dependencies_any_end",
     "SCAN j USING COVERING INDEX jobs_running",
@@ -246,7 +246,7 @@ fn no_screen_walks_or_sorts_jobs_or_attempts_and_each_index_is_used() {
         "SCAN jobs USING COVERING INDEX jobs_running:",
         "SCAN a USING COVERING INDEX attempts_by_time:",
         "SCAN a USING INDEX attempts_by_time:",
-        // As many as the attempts of the jobs with one label.
+        // It reads as many rows as the jobs with one label have attempts.
         "USE TEMP B-TREE FOR ORDER BY: SELECT a.job_id, a.number FROM jobs AS j INDEXED BY jobs_by_label",
     ];
     long.retain(|step| !as_short.iter().any(|short| step.starts_with(short)));

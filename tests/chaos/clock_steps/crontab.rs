@@ -64,7 +64,7 @@ impl Nights {
         self.clock.set((self.two(night) + seconds - self.clock.now()) * 1_000);
     }
 
-    /// Has the report of this night succeeded?
+    /// Whether the report of this night has succeeded.
     fn is_reported(&self, night: i64) -> bool {
         let at = time::OffsetDateTime::from_unix_timestamp(self.two(night)).expect("a time");
         let day = at.date().to_string();

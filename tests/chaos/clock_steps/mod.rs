@@ -81,7 +81,7 @@ impl Clock {
             .expect("the same folder");
     }
 
-    /// What it shows, in seconds since the epoch.
+    /// The time that it shows, in seconds since the epoch.
     fn now(&self) -> i64 {
         let machine = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_millis();
         let offset: i64 = self.sandbox.read("offset").trim().parse().expect("a number");

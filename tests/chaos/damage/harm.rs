@@ -1,4 +1,4 @@
-//! What may happen to the bytes of a file.
+//! The kinds of damage to the bytes of a file.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -54,7 +54,6 @@ impl Harm {
         }
     }
 
-    /// Does it.
     pub fn apply(self, dice: &mut StdRng, bytes: &mut Vec<u8>) {
         let length = bytes.len();
         let start = |page: usize| page * PAGE;

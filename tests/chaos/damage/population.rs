@@ -90,7 +90,7 @@ impl Files {
         self.beside_mut("")
     }
 
-    /// What lies beside the database under its name and this.
+    /// The file with the name of the database and this suffix.
     pub fn beside_mut(&mut self, suffix: &str) -> &mut Vec<u8> {
         self.0.entry(format!("runner.db{suffix}")).or_default()
     }
@@ -104,7 +104,7 @@ fn private(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
 }
 
-/// What all trials start from.
+/// The databases with which all trials start.
 pub struct Population {
     closed: Files,
     with_log: Files,

@@ -68,7 +68,7 @@ impl Trial {
         &self.sandbox
     }
 
-    /// Has a verb refused the file?
+    /// Whether a verb has refused the file.
     pub fn was_refused(&self) -> bool {
         self.refused
     }
@@ -131,7 +131,7 @@ impl Trial {
         }
     }
 
-    /// What SQLite says of a copy.
+    /// Whether SQLite finds a copy sound.
     fn is_sound(&self) -> bool {
         for suffix in ["", "-wal"] {
             let copy = self.sandbox.path(&format!("check.db{suffix}"));

@@ -26,7 +26,7 @@ use scenes::{Scene, Starts};
 /// How many scenes are played side by side: they wait most of their time.
 const THREADS: usize = 4;
 
-/// What is to be played: the number of a scene, and what the shim is told.
+/// The number of a scene, and the fault that the shim injects.
 type Play = (usize, String);
 
 #[test]

@@ -26,11 +26,11 @@ const PATIENCE_WITH_TROUBLE: Duration = Duration::from_millis(1500);
 /// One that has not ended so long after that hangs.
 const HANGS: Duration = Duration::from_secs(25);
 
-/// What a worker says when it waits for trouble to pass.
+/// The messages of a worker that waits for trouble to pass.
 const TROUBLE: [&str; 4] =
     ["until that has passed", "could not be started now", "cannot be looked for", "cannot be recovered now"];
 
-/// What came of it.
+/// The result of a scene.
 pub struct Played {
     pub ran: Finished,
     /// It did not end, and was killed.
@@ -97,7 +97,7 @@ const STATUSES: [i32; 11] = [0, 1, 2, 65, 66, 70, 73, 74, 75, 76, 77];
 /// The exit status of a worker that was asked to stop before it was done.
 const CUT_SHORT: i32 = 128 + 15;
 
-/// What is wrong after a scene was played in which there were `before` jobs at first.
+/// Lists what is wrong after a scene that began with `before` jobs.
 pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, before: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     let ran = &played.ran;
@@ -109,7 +109,7 @@ pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, b
     if played.stopped && ran.stderr.is_empty() {
         wrong.push(format!("it did not go on, and did not say why: {ran}"));
     }
-    // What jobs wrote before the rows are read is known to them.
+    // The side log is read first, because the rows know of all that jobs have written before.
     let mut promises = promises(scene, ran, &place.side());
     let rows = match audited(&place.db(), Store::open_or_create) {
         Ok(rows) => rows,
@@ -144,7 +144,7 @@ pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, b
     wrong
 }
 
-/// What the call has promised by what it printed and by ending well.
+/// The promises that the call made by its output and by ending well.
 fn promises(scene: &Scene, ran: &Finished, side: &str) -> Promises {
     let printed = if scene.line.starts_with("enqueue") { printed(ran) } else { Vec::new() };
     let mut promises = Promises::of(printed, Some(side));
@@ -222,7 +222,7 @@ fn nobody_failed_for_it(rows: &Rows) -> Vec<String> {
     failed.map(|(id, job)| format!("job {id} failed for it: {job:?}")).collect()
 }
 
-/// Of each attempt that succeeded the whole output is kept.
+/// Checks that the whole output of each successful attempt is stored.
 fn outputs_are_whole(place: &Place) -> Vec<String> {
     let sql = Sql::open(&place.db());
     let succeeded = sql.all(

@@ -1,4 +1,4 @@
-//! What the program is doing when a call fails, and how the call fails.
+//! The scenes in which a system call fails, and the ways in which it fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use crate::power::scenario::JOBS;
 use crate::support::{Background, Call, Sandbox, Sql, wait_until};
 use crate::tools::own_workers;
 
-/// What a call is to do, and from where it starts.
+/// A call of the program, and the database with which it starts.
 pub struct Scene {
     pub name: &'static str,
     /// The call, its arguments split at blanks.
     pub line: &'static str,
-    /// What it reads.
+    /// Its standard input.
     pub stdin: Option<String>,
     /// How many jobs it adds at most, where it ends well.
     pub adds: usize,
@@ -67,7 +67,7 @@ pub fn scenes() -> Vec<Scene> {
     ]
 }
 
-/// What the jobs called `reader` count.
+/// The standard input of the jobs called `reader`, whose bytes they count.
 pub fn input() -> String {
     "input ".repeat(3000)
 }

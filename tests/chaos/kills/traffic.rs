@@ -1,4 +1,5 @@
-//! What uses the program meanwhile: threads that enqueue, cancel and retry, and one that watches the database.
+//! The users of the program while workers are killed: threads that enqueue, cancel and retry, and one that watches the
+//! database.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -13,7 +14,6 @@ use crate::judge;
 use crate::support::Sandbox;
 use crate::tools::{Violations, pause};
 
-/// What all threads share.
 #[derive(Default)]
 pub struct Shared {
     promises: Mutex<Promises>,
@@ -145,7 +145,7 @@ pub fn meddle(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &Atomi
         if dice.random_bool(0.4) {
             boot(sandbox, shared);
         }
-        // What was enqueued a moment ago runs by now. What is older has ended.
+        // A job that was enqueued a moment ago runs by now, and an older one has ended.
         let what = dice.random_range(0..100);
         let back = dice.random_range(0..if what < 45 { 20 } else { 60 });
         let recent = shared.promises().acknowledged.keys().rev().nth(back).copied();
@@ -205,7 +205,7 @@ pub fn watch(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &Atomic
     seen
 }
 
-/// What was seen of the history before must still be so, and what has ended must be gone.
+/// Checks that the history has kept all that was seen before, and that no process is left of what has ended.
 pub fn look(sandbox: &Sandbox, shared: &Shared, before: Option<&Rows>) -> Rows {
     let rows = Rows::read(&sandbox.db()).expect("the database can be read");
     let wrong = [

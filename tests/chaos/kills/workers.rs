@@ -121,7 +121,7 @@ fn start(sandbox: &Sandbox) -> Worker {
     Worker { child, suspended: false, asked: false, killed: false }
 }
 
-/// What was done, and how often.
+/// The number of times that each thing was done.
 pub type Tally = BTreeMap<&'static str, u64>;
 
 /// Kills until `is_over`, and at the end every worker that is left.

@@ -26,7 +26,7 @@ pub enum Choice {
     Random(u64),
 }
 
-/// Of a family with more members than this some are drawn.
+/// If a family has more members than this, some are drawn.
 const MOST: usize = 48;
 
 /// Likewise where very much is written at once: more of the same.
@@ -73,7 +73,7 @@ fn tears(change: &Change) -> impl Iterator<Item = u64> + use<> {
 }
 
 impl Choice {
-    /// What is there of each change.
+    /// The part of each change that is on the disk.
     pub fn parts(&self, pending: &[Pending]) -> Vec<Part> {
         let mut dice = StdRng::seed_from_u64(if let Self::Random(seed) = self { *seed } else { 0 });
         let part = |(at, pending): (usize, &Pending)| match self {

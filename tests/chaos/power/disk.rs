@@ -1,4 +1,4 @@
-//! What is on the disk for certain, and what was done since and may be there or not.
+//! The content that is on the disk for certain, and the changes since, which may be there or not.
 //!
 //! The model is that of POSIX, and no kinder: what was written to a file is certain after an fsync of that file, and that
 //! it has a name after an fsync of the folder. Until then each act may have reached the disk or not, whatever became of the
@@ -14,7 +14,7 @@ use super::journal::{Act, Record};
 /// The unit that reaches a disk whole.
 pub const SECTOR: usize = 512;
 
-/// What a name stands for.
+/// The thing that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
     File(usize),
@@ -43,7 +43,7 @@ pub struct Pending {
 pub enum Part {
     Nothing,
     Whole,
-    /// Of a write these sectors, a bit each; of a rename the new name, and the old one is still there.
+    /// These sectors of a write, a bit each; or the new name of a rename, whose old name is still there.
     Some(u64),
 }
 
@@ -104,9 +104,9 @@ pub fn pieces(at: usize, length: usize) -> impl Iterator<Item = (usize, usize)> 
 /// The disk as the journal is played.
 #[derive(Default)]
 pub struct Disk {
-    /// What is certain.
+    /// The content that a crash cannot undo.
     pub certain: Image,
-    /// What is not, in order.
+    /// The later changes, in order.
     pub pending: Vec<Pending>,
     /// Grows whenever something becomes certain.
     pub version: usize,
@@ -117,7 +117,7 @@ pub struct Disk {
     files: usize,
 }
 
-/// What workers keep beside the database while they live, and the index of the write-ahead log.
+/// Whether this is a file that workers keep beside the database while they live, or the index of the write-ahead log.
 fn is_fleeting(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let endings = [".lock", ".lock.new", ".sock", ".sock.new", ".reports", "-shm"];
@@ -239,7 +239,7 @@ impl Disk {
         }
     }
 
-    /// What is done to a file that no crash can bring back does not matter.
+    /// Forgets changes to files that no crash can bring back, because they do not matter.
     fn forget_what_has_no_name(&mut self) {
         let named = self.certain.names.values().chain(self.names.values()).copied();
         let entering = self.pending.iter().filter_map(|pending| match pending.change {

@@ -18,7 +18,7 @@ pub struct Record {
     pub act: Act,
 }
 
-/// What was done. Paths are relative to the folder that is recorded.
+/// A recorded act. Paths are relative to the folder that is recorded.
 #[derive(Clone, Debug)]
 pub enum Act {
     /// A process of the program has begun, with these arguments.
@@ -236,8 +236,8 @@ impl Story {
         }
     }
 
-    /// What had been promised when the power went, for the time after it: an attempt of which only a worker has told has
-    /// begun as well as one that has written to the side log.
+    /// The promises made before the power went, to be judged afterwards. An attempt that only a worker has reported has begun
+    /// just as one that has written to the side log.
     pub fn after_crash(&self) -> Promises {
         let mut promises = self.promises.clone();
         let side = promises.side.get_or_insert_default();

@@ -62,11 +62,10 @@ pub const PAUSED: &str = "later";
 /// The database, below the folder that is recorded. The folders in between do not exist at first.
 pub const DB: &str = "deep/er/runner.db";
 
-/// What was recorded.
 pub struct Recording {
     pub sandbox: Sandbox,
     pub records: Vec<Record>,
-    /// What the database holds in the end.
+    /// The rows at the end.
     pub last: Rows,
     /// States before this record are not looked at.
     pub first: usize,

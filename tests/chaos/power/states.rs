@@ -167,7 +167,7 @@ fn put(path: &Path, content: &[u8]) {
     file.and_then(|mut file| file.write_all(content)).expect("a file");
 }
 
-/// What is wrong with the database that the crash has left here.
+/// Lists what is wrong with the database that the crash has left.
 fn wrong_at_once(db: &Path, story: &Story, later: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     // As `enqueue` opens it: what was lost altogether is created anew.
@@ -191,8 +191,8 @@ fn wrong_at_once(db: &Path, story: &Story, later: &Rows) -> Vec<String> {
     wrong
 }
 
-/// What is wrong after the real program has gone on: the doctor looks, and a worker brings every job to its end. The
-/// database lies in `folder`, which is used up.
+/// Lets the real program go on, with the doctor and then with a worker that brings every job to its end, and lists what is
+/// wrong then. The database lies in `folder`, which is used up.
 fn wrong_after_revival(recording: &Recording, folder: &Path, db: &Path, story: &Story) -> Vec<String> {
     let mut wrong = Vec::new();
     let side = folder.join("side");
