@@ -1,5 +1,6 @@
 //! Under systemd: what the worker tells the manager and the journal, and what the units ask for.
 
+use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::os::linux::fs::MetadataExt;
@@ -7,7 +8,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-use crate::support::{Background, Sandbox, Signal, eventually};
+use crate::support::{Background, Call, Sandbox, Signal, eventually};
 
 /// A service manager that listens at a path.
 fn manager(sandbox: &Sandbox) -> UnixDatagram {
@@ -139,6 +140,12 @@ fn the_journal_is_given_priorities_and_no_times() {
     assert!(sandbox.read("no-journal").starts_with("20"), "a file that is not the journal needs times");
 }
 
+/// A file of the folder with the units.
+fn packaged(name: &str) -> String {
+    let path = format!("{}/packaging/systemd/{name}", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(path).expect("a file of the package")
+}
+
 /// The value of a key of a unit.
 fn value<'u>(unit: &'u str, key: &str) -> &'u str {
     let values: Vec<_> = unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).collect();
@@ -150,8 +157,7 @@ fn value<'u>(unit: &'u str, key: &str) -> &'u str {
 fn the_units_ask_for_what_the_worker_does() {
     let sandbox = Sandbox::empty();
     for name in ["user/runner.service", "system/runner@.service"] {
-        let path = format!("{}/packaging/systemd/{name}", env!("CARGO_MANIFEST_DIR"));
-        let unit = fs::read_to_string(path).expect("a unit");
+        let unit = packaged(name);
         for (key, wanted) in [("Type", "notify"), ("KillMode", "mixed"), ("OOMPolicy", "continue")] {
             assert_eq!(value(&unit, key), wanted, "{name}");
         }
@@ -159,5 +165,67 @@ fn the_units_ask_for_what_the_worker_does() {
         sandbox.run(&format!("{command} --until-idle")).ok();
         // 30 s to end by themselves, and then the grace period, 10 s unless a job says otherwise.
         assert!(command.contains("--shutdown-timeout 30s") && value(&unit, "TimeoutStopSec") == "2min");
+    }
+}
+
+/// The keys that a unit sets in its [Service], in their order.
+fn service_keys(unit: &str) -> Vec<&str> {
+    let service = unit.split("\n[Service]\n").nth(1).expect("a service");
+    let service = service.split("\n[").next().unwrap_or_default();
+    let settings = service.lines().filter(|line| !line.starts_with('#'));
+    settings.filter_map(|line| Some(line.split_once('=')?.0)).collect()
+}
+
+/// A protection would break what some job does: `sudo`, a mount, the mode of a file.
+#[test]
+fn the_units_take_nothing_from_jobs() {
+    let about_the_worker = [
+        "Type",
+        "User",
+        "WorkingDirectory",
+        "ExecStart",
+        "Restart",
+        "RestartSec",
+        "RestartPreventExitStatus",
+        "KillMode",
+        "TimeoutStopSec",
+        "OOMPolicy",
+        "WatchdogSec",
+    ];
+    for unit in ["user/runner.service", "system/runner@.service"] {
+        let text = packaged(unit);
+        for key in service_keys(&text) {
+            assert!(about_the_worker.contains(&key), "{unit}: {key}: what does a job lose by it?");
+        }
+    }
+}
+
+/// `ProtectProc` hides the processes of other users. A process that a job started with sudo would be one of them.
+#[test]
+fn the_drop_in_hides_processes_only_where_jobs_cannot_change_their_user() {
+    let drop_in = packaged("hardening.conf");
+    assert_eq!(value(&drop_in, "NoNewPrivileges"), "yes");
+    assert_eq!(value(&drop_in, "ProtectProc"), "invisible");
+}
+
+#[test]
+fn systemd_understands_the_units_and_the_drop_in() {
+    let path = env::var_os("PATH").unwrap_or_default();
+    if !env::split_paths(&path).any(|folder| folder.join("systemd-analyze").exists()) {
+        println!("skipped: there is no systemd-analyze");
+        return;
+    }
+    let sandbox = Sandbox::empty();
+    // The program of the unit has to be there.
+    let unit = |name: &str| packaged(name).replace("/usr/bin/runner", "/bin/true");
+    sandbox.write("runner.service", unit("user/runner.service"));
+    sandbox.write("runner@root.service", unit("system/runner@.service"));
+    sandbox.write("runner@root.service.d/hardening.conf", packaged("hardening.conf"));
+    for words in ["--user verify --man=no ./runner.service", "verify --man=no ./runner@root.service"] {
+        let call = sandbox.program("systemd-analyze").env("XDG_RUNTIME_DIR", sandbox.dir());
+        let call = call.env("SYSTEMD_UNIT_PATH", format!("{}:", sandbox.dir().display()));
+        let said = words.split(' ').fold(call, Call::arg).run().ok();
+        // It succeeds although it does not know a key.
+        assert!(!said.stderr.contains("runner"), "{words}: {said}");
     }
 }
