@@ -7,7 +7,8 @@
 PRAGMA application_id = 0x72756e6a;
 -- MAJOR * 1000 + MINOR. A later minor version only adds tables, indexes, and columns that are null or have a constant
 -- default, because older programs go on using the file. So nothing may depend on the number or the order of columns, and
--- triggers, views and CHECKs stay as they are for as long as the major version does.
+-- triggers, views and CHECKs stay as they are for as long as the major version does: a new shade of a state, an outcome or a
+-- reason is a column of its own beside them.
 PRAGMA user_version = 1000;
 
 -- Resolved job definitions, frozen at enqueue. Jobs of the same definition share one row.
@@ -151,6 +152,7 @@ CREATE TABLE removed_attempts (
     outcome     TEXT NOT NULL,
     attempts    INTEGER NOT NULL,
     duration_ms INTEGER NOT NULL,
+    cpu_ms      INTEGER NOT NULL,
     PRIMARY KEY (name, outcome)
 ) STRICT, WITHOUT ROWID;
 
@@ -207,7 +209,7 @@ CREATE INDEX workers_open ON workers (id) WHERE ended_at IS NULL;
 -- The schedules that `apply` took from job files, each with the definition of its job as it was then.
 CREATE TABLE schedules (
     name          TEXT PRIMARY KEY,                 -- the name of the job
-    chain_json    TEXT NOT NULL CHECK (json_valid(chain_json)),     -- the job and its dependencies: definitions, queues, priorities, keys
+    chain         TEXT NOT NULL CHECK (json_valid(chain)),          -- the job and its dependencies: definitions, queues, priorities, keys
     schedule      TEXT NOT NULL,
     timezone      TEXT,                             -- null: the zone of the machine
     missed        TEXT NOT NULL CHECK (missed IN ('once', 'all', 'skip')),
@@ -301,9 +303,10 @@ BEGIN SELECT RAISE(ABORT, 'a dependency is kept as long as both of its jobs'); E
 -- This is a trigger and not a foreign key, because the sqlite3 shell does not enforce foreign keys by default.
 CREATE TRIGGER jobs_take_their_history_with_them AFTER DELETE ON jobs
 BEGIN
-    INSERT INTO removed_attempts (name, outcome, attempts, duration_ms)
-        SELECT OLD.name, outcome, 1, coalesce(duration_ms, 0) FROM attempts WHERE job_id = OLD.id
-        ON CONFLICT DO UPDATE SET attempts = attempts + excluded.attempts, duration_ms = duration_ms + excluded.duration_ms;
+    INSERT INTO removed_attempts (name, outcome, attempts, duration_ms, cpu_ms)
+        SELECT OLD.name, outcome, 1, coalesce(duration_ms, 0), coalesce(cpu_ms, 0) FROM attempts WHERE job_id = OLD.id
+        ON CONFLICT DO UPDATE SET attempts = attempts + excluded.attempts, duration_ms = duration_ms + excluded.duration_ms,
+                                  cpu_ms = cpu_ms + excluded.cpu_ms;
     DELETE FROM attempts WHERE job_id = OLD.id;
     DELETE FROM outputs WHERE job_id = OLD.id;
     DELETE FROM inputs WHERE job_id = OLD.id;

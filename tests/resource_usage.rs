@@ -38,6 +38,22 @@ fn an_attempt_has_the_memory_of_its_largest_process_and_the_cpu_time_of_all() {
     assert_eq!(stats["max_rss_p95_bytes"], json!(bytes));
     let stats = sandbox.run("inspect stats --name busy --json").ok().json();
     assert_eq!(stats["cpu_p95_ms"], json!(cpu));
+
+    let seconds = format!("runner_cpu_seconds_total{{name=\"busy\"}} {}.{:03}\n", cpu / 1_000, cpu % 1_000);
+    let peak = format!("runner_max_rss_bytes{{name=\"hungry\"}} {bytes}\n");
+    let metrics = || {
+        sandbox
+            .run("inspect --openmetrics")
+            .ok()
+            .stdout
+            .replace(&format!("db=\"{}\",", sandbox.db().display()), "")
+    };
+    let kept = metrics();
+    assert!(kept.contains(&seconds) && kept.contains(&peak), "{kept}");
+    assert!(!kept.contains("runner_max_rss_bytes{name=\"busy\"}"), "only a bound is known of it: {kept}");
+    sandbox.run("prune --older-than 0s --state succeeded").ok();
+    let pruned = metrics();
+    assert!(pruned.contains(&seconds) && !pruned.contains("runner_max_rss_bytes{"), "{pruned}");
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn add_newer(sandbox: &Sandbox, needs: u32, key: &str) {
                            needs_version)
              SELECT last_insert_rowid(), 'newer', 'q', 0, 'pending', 1, 1, NULL, 1, {needs}
              UNION ALL SELECT last_insert_rowid(), 'newer-expired', 'q', 0, 'pending', 1, 1, 2, 1, {needs};
-         INSERT INTO schedules (name, chain_json, schedule, missed, file, next_at, applied_at, needs_version)
+         INSERT INTO schedules (name, chain, schedule, missed, file, next_at, applied_at, needs_version)
              SELECT 'newer', json_object('root', json_object('definition',
                     json_set(definition, '$.name', 'newer', '$.{key}', 5))), 'every 1h', 'once', '/gone.toml', 1, 1, {needs}
              FROM job_definitions WHERE id = 1"

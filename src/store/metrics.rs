@@ -18,6 +18,10 @@ pub struct NameTotals {
     attempts: [u64; Outcome::ALL.len()],
     /// How long the attempts ran that [`Outcome::is_run`] is about.
     pub run_time: Millis,
+    /// User and system time of the attempts' processes.
+    pub cpu: Millis,
+    /// The most memory that a process of a kept attempt held, in bytes. None if only bounds are known.
+    pub max_rss: Option<u64>,
     /// When an attempt of a kept job last succeeded.
     pub last_success: Option<Timestamp>,
     /// When an attempt of a kept job last failed, or such a job expired.
@@ -38,13 +42,14 @@ impl NameTotals {
         self.by_outcome().filter(|(outcome, _)| outcome.is_run()).map(|(_, attempts)| attempts).sum()
     }
 
-    fn add(&mut self, outcome: Outcome, attempts: u64, duration: Millis) {
+    fn add(&mut self, outcome: Outcome, attempts: u64, duration: Millis, cpu: Millis) {
         for (known, sum) in Outcome::ALL.iter().zip(&mut self.attempts) {
             *sum += if *known == outcome { attempts } else { 0 };
         }
         if outcome.is_run() {
             self.run_time = Millis(self.run_time.0 + duration.0);
         }
+        self.cpu = Millis(self.cpu.0 + cpu.0);
     }
 }
 
@@ -112,13 +117,14 @@ fn add_attempts(tx: &Connection, names: &mut BTreeMap<String, NameTotals>) -> Re
     let sums = outcomes.map(|outcome| {
         format!(
             "sum(a.outcome = '{outcome}') AS {outcome},
-             coalesce(sum(a.duration_ms) FILTER (WHERE a.outcome = '{outcome}'), 0) AS {outcome}_ms"
+             coalesce(sum(a.duration_ms) FILTER (WHERE a.outcome = '{outcome}'), 0) AS {outcome}_ms,
+             coalesce(sum(a.cpu_ms) FILTER (WHERE a.outcome = '{outcome}'), 0) AS {outcome}_cpu_ms"
         )
     });
     let failures = Outcome::ALL.iter().filter(|outcome| outcome.is_failure());
     let failures: Vec<_> = failures.map(|outcome| format!("'{outcome}'")).collect();
     let sql = format!(
-        "SELECT j.name AS name, {},
+        "SELECT j.name AS name, {}, max(a.max_rss_bytes) AS max_rss,
                 max(a.finished_at) FILTER (WHERE a.outcome = 'succeeded') AS last_success,
                 max(a.finished_at) FILTER (WHERE a.outcome IN ({})) AS last_failure
          FROM jobs AS j INDEXED BY jobs_by_name CROSS JOIN attempts AS a ON a.job_id = j.id GROUP BY j.name",
@@ -129,11 +135,13 @@ fn add_attempts(tx: &Connection, names: &mut BTreeMap<String, NameTotals>) -> Re
         let mut totals = NameTotals {
             last_success: row.get("last_success")?,
             last_failure: row.get("last_failure")?,
+            max_rss: row.get("max_rss")?,
             ..NameTotals::default()
         };
         for outcome in Outcome::ALL {
             let duration = row.get(format!("{outcome}_ms").as_str())?;
-            totals.add(*outcome, row.get(outcome.as_str())?, duration);
+            let cpu = row.get(format!("{outcome}_cpu_ms").as_str())?;
+            totals.add(*outcome, row.get(outcome.as_str())?, duration, cpu);
         }
         names.insert(row.get("name")?, totals);
         Ok(())
@@ -141,10 +149,10 @@ fn add_attempts(tx: &Connection, names: &mut BTreeMap<String, NameTotals>) -> Re
 }
 
 fn add_removed(tx: &Connection, names: &mut BTreeMap<String, NameTotals>) -> Result<()> {
-    let sql = "SELECT name, outcome, attempts, duration_ms FROM removed_attempts";
+    let sql = "SELECT name, outcome, attempts, duration_ms, cpu_ms FROM removed_attempts";
     each(tx, sql, [], |row| {
         let totals = names.entry(row.get("name")?).or_default();
-        totals.add(row.get("outcome")?, row.get("attempts")?, row.get("duration_ms")?);
+        totals.add(row.get("outcome")?, row.get("attempts")?, row.get("duration_ms")?, row.get("cpu_ms")?);
         Ok(())
     })
 }

@@ -82,7 +82,7 @@ impl StoredSchedule {
 }
 
 fn read_chain(row: &Row<'_>) -> Result<Chain> {
-    let chain: Chain = definition::read(row, "chain_json")?;
+    let chain: Chain = definition::read(row, "chain")?;
     if !chain.is_in_order() {
         return Err(StoreError::InvalidData("a schedule whose chain is out of order".to_owned()));
     }
@@ -126,7 +126,7 @@ impl Store {
 }
 
 const SELECT: &str =
-    "SELECT chain_json, schedule, timezone, missed, file, next_at, boot_id, last_fired_at, last_job_id, skipped,
+    "SELECT chain, schedule, timezone, missed, file, next_at, boot_id, last_fired_at, last_job_id, skipped,
                              skipped_in_row, paused, applied_at, last_success_at, fresh_within_ms, random_delay_ms,
                              needs_version
                       FROM schedules";
@@ -175,10 +175,10 @@ fn put(
     next_at: Option<Timestamp>,
     boot_id: Option<&str>,
 ) -> Result<()> {
-    let sql = "INSERT INTO schedules (name, chain_json, schedule, timezone, missed, file, next_at, applied_at, needs_version,
+    let sql = "INSERT INTO schedules (name, chain, schedule, timezone, missed, file, next_at, applied_at, needs_version,
                                       fresh_within_ms, random_delay_ms, boot_id)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-               ON CONFLICT DO UPDATE SET chain_json = ?2, schedule = ?3, timezone = ?4, missed = ?5, file = ?6, next_at = ?7,
+               ON CONFLICT DO UPDATE SET chain = ?2, schedule = ?3, timezone = ?4, missed = ?5, file = ?6, next_at = ?7,
                                          applied_at = ?8, needs_version = ?9, fresh_within_ms = ?10,
                                          random_delay_ms = ?11, boot_id = ?12";
     let links = schedule.chain.links();

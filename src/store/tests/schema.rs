@@ -128,7 +128,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("replaced_by > id", &["UPDATE jobs SET resolved_at = 1, replaced_by = 3 WHERE id = 3"]),
     ("expires_at >= run_at", &["UPDATE jobs SET expires_at = 0 WHERE id = 1"]),
     ("(scheduled_for IS NULL) = (scheduled_offset IS NULL)", &["JOB scheduled_for = 1"]),
-    ("json_valid(chain_json)", &["UPDATE schedules SET chain_json = 'no json'"]),
+    ("json_valid(chain)", &["UPDATE schedules SET chain = 'no json'"]),
     ("missed IN ('once', 'all', 'skip')", &["UPDATE schedules SET missed = 'twice'"]),
     ("skipped_in_row >= 0", &["UPDATE schedules SET skipped_in_row = -1"]),
     ("fresh_within_ms > 0", &["UPDATE schedules SET fresh_within_ms = 0"]),
@@ -215,13 +215,13 @@ const ROWS: &str = "
     INSERT INTO job_definitions (hash, definition) VALUES (7, '{}'), (8, '{}');
     INSERT INTO workers (name, mark, db_path, pid, boot_id, start_ticks, started_at, slots)
         VALUES ('one', 'm1', x'2f64', 1, 'boot', 1, 1, 4), ('two', 'm2', x'2f64', 2, 'boot', 1, 1, 4);
-    INSERT INTO schedules (name, chain_json, schedule, missed, file, applied_at)
+    INSERT INTO schedules (name, chain, schedule, missed, file, applied_at)
         VALUES ('a', '{}', '@daily', 'once', '/jobs.toml', 1);
     JOB id = 1; JOB id = 2; JOB id = 3; JOB id = 4;
     JOB id = 5, unmet_dependencies = 2; JOB id = 6, state = 'cancelled'; JOB id = 7; JOB id = 8, state = 'cancelled';
     INSERT INTO dependencies (job_id, dependency_id) VALUES (5, 6), (5, 7);
     INSERT INTO dependencies (job_id, dependency_id, kind, met) VALUES (5, 8, 'any', 1);
-    INSERT INTO removed_attempts (name, outcome, attempts, duration_ms) VALUES ('a', 'failed', 1, 1);
+    INSERT INTO removed_attempts (name, outcome, attempts, duration_ms, cpu_ms) VALUES ('a', 'failed', 1, 1, 1);
     INSERT INTO inputs (job_id, stdin) VALUES (1, x'61'), (3, x'61');
     UPDATE jobs SET state = 'running', worker_id = 1, changed_at = 2 WHERE id IN (2, 3, 4);
     ATTEMPT job_id = 3, next_state = 'dead', dead_reason = 'attempts_exhausted';
@@ -356,9 +356,8 @@ fn a_deleted_job_takes_its_history_with_it_and_its_id_is_not_used_again() {
     // The totals keep what its attempts add to the counters.
     let totals = furnished(known().sql);
     left(&totals);
-    let sql =
-        "SELECT attempts || ' ' || duration_ms FROM removed_attempts WHERE name = 'a' AND outcome = 'failed'";
-    assert_eq!(totals.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap(), "2 2");
+    let sql = "SELECT attempts || ' ' || duration_ms || ' ' || cpu_ms FROM removed_attempts WHERE name = 'a' AND outcome = 'failed'";
+    assert_eq!(totals.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap(), "2 2 1");
 
     let connection = furnished(known().sql);
     let sql = "UPDATE jobs SET state = 'cancelled' WHERE id = 4; DELETE FROM jobs WHERE id = 4; JOB";

@@ -94,6 +94,13 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Written {
     });
     let help = "How long attempts ran that ended by themselves or at their timeout.";
     family.write(Kind::Summary, "run_seconds", help, runs)?;
+    let cpu = names.iter().map(|(name, of)| Sample::seconds(of.cpu).label("name", name));
+    let help = "CPU time of attempts, user and system, of removed jobs too.";
+    family.write(Kind::Counter, "cpu_seconds_total", help, cpu)?;
+    let memory = names.iter().filter_map(|(name, of)| Some(Sample::of(of.max_rss?).label("name", name)));
+    let help =
+        "The most memory that a process of a kept attempt held, where it was more than the worker's own.";
+    family.gauge("max_rss_bytes", help, memory)?;
     let of_name = |name: &String, at: Timestamp| Sample::time(at).label("name", name);
     let successes = names.iter().filter_map(|(name, of)| Some(of_name(name, of.last_success?)));
     let help = "When a job of this name last succeeded.";
