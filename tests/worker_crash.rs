@@ -40,7 +40,8 @@ fn a_new_worker_ends_what_is_left_and_runs_the_job_again() {
     let sandbox = after_a_crash_of("job");
     let old = sandbox.pid_of("pid.1");
     assert!(is_alive(old), "its command lives on");
-    sandbox.run("work --drain").ok();
+    let log = sandbox.run("work --drain").ok().stderr;
+    assert_eq!(log.matches("its worker died").count(), 1, "{log}");
     assert!(!is_alive(old));
     assert_eq!(sandbox.log(), ["1", "2"]);
     let job = sandbox.job(1);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Reporter;
 use crate::model::{
-    Attempt, DeadReason, Event, JobState, RecordedAttempt, UnseenEnd, decision_text, job_title,
+    Attempt, DeadReason, Event, JobState, Outcome, RecordedAttempt, UnseenEnd, decision_text, job_title,
 };
 use crate::text::{Timestamp, counted, human_duration, local_time, rfc3339, safe_json, safe_line};
 
@@ -131,9 +131,11 @@ fn title_of(end: &UnseenEnd) -> String {
 fn ended_words(ended: &RecordedAttempt) -> String {
     let RecordedAttempt { attempt, name, label, max_attempts, .. } = ended;
     let title = job_title(name, label.shown.as_deref());
-    let Attempt { job_id, duration, message, next_state, .. } = attempt;
+    let Attempt { job_id, outcome: ended_as, duration, message, next_state, .. } = attempt;
     let after = duration.map(|span| format!(" after {}", human_duration(span))).unwrap_or_default();
-    let message = message.as_ref().map(|text| format!(" ({})", safe_line(text))).unwrap_or_default();
+    // Of a crash the line about the lost attempt, just above, has the message.
+    let message = message.as_ref().filter(|_| *ended_as != Outcome::WorkerCrashed);
+    let message = message.map(|text| format!(" ({})", safe_line(text))).unwrap_or_default();
     let decision = decision_text(attempt, *max_attempts);
     let outcome = match next_state {
         JobState::Succeeded => format!("succeeded{after}"),
