@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::apply;
+use crate::cli::args::Global;
 use crate::cli::output::{Output, Style, Written};
 use crate::cli::status::with_liveness;
 use crate::jobfile::JobFile;
@@ -17,7 +18,7 @@ use crate::store::{
     ChangedFile, DeclaredSchedule, FileChange, Filter, Overview, Store, StoredSchedule, Surroundings,
     WorkerStatus,
 };
-use crate::text::{Timestamp, counted, safe_line};
+use crate::text::{Timestamp, counted, safe_line, shell_word};
 
 /// A screen shows at least this number of entries, however low it is.
 const MIN_SHOWN: usize = 3;
@@ -34,14 +35,26 @@ pub(super) struct Look {
 }
 
 /// Looks at the database. Name, label and queue of the filter narrow the list of what needs attention, and nothing else.
-pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Look> {
+pub(super) fn look(global: &Global, store: &Store, filter: &Filter, now: Timestamp) -> Result<Look> {
     let (overview, schedules) = store.at_one_moment(|| Ok((store.overview(now)?, store.schedules()?)))?;
     let workers = with_liveness(store, overview.workers.clone());
     let files = changed_files(&schedules);
     let seen =
         Surroundings { queues: &overview.queues, workers: &workers, schedules: &schedules, files: &files };
-    let attention = store.attention(seen, filter, now)?;
+    let mut attention = store.attention(seen, filter, now)?;
+    if global.db.is_some()
+        && let Some(path) = store.file().path().to_str()
+    {
+        for command in attention.iter_mut().filter_map(|entry| entry.command.as_mut()) {
+            *command = with_database(command, path);
+        }
+    }
     Ok(Look { overview, workers, schedules, attention })
+}
+
+/// A command for the database that `--db` named, because it would act on another one as it stands.
+fn with_database(command: &str, path: &str) -> String {
+    command.replacen("runner ", &format!("runner --db {} ", shell_word(path)), 1)
 }
 
 /// The job files that differ from what was applied from them.

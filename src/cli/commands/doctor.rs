@@ -53,7 +53,7 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
     if let Some(store) = locate::open_if_there(global)? {
         check_files(&store, &mut report);
         report.schema_version = Some(store.version()?.to_string());
-        let Look { workers, attention, .. } = look(&store, &Filter::default(), clock::now())?;
+        let Look { workers, attention, .. } = look(global, &store, &Filter::default(), clock::now())?;
         report.attention = attention;
         report.workers_alive = workers.iter().filter(|worker| worker.is_alive()).count();
         report.workers_dead = workers.len() - report.workers_alive;

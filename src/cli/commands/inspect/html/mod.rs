@@ -26,6 +26,7 @@ use self::schedules::Schedules;
 use self::waiting::Waiting;
 use self::words::{job_text, when, zone};
 use super::query::Query;
+use crate::cli::args::Global;
 use crate::cli::commands::attention::{Look, alarms_text, look};
 use crate::cli::output::{Output, Written};
 use crate::model::{Attention, Outcome};
@@ -77,17 +78,17 @@ impl Worst {
 }
 
 /// Writes the page about the period of the filter.
-pub(super) fn show(out: &mut Output, query: &Query) -> Written {
-    let page = read(query)?;
+pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Written {
+    let page = read(global, query)?;
     out.line(draw(&page).into_string())
 }
 
-fn read(query: &Query) -> Result<Page> {
+fn read(global: &Global, query: &Query) -> Result<Page> {
     let Query { store, now, .. } = *query;
     let until = query.filter.until.unwrap_or(now);
     let period = Axis { since: query.filter.since.unwrap_or(until.minus(PERIOD)).min(until), until };
     let filter = Filter { since: Some(period.since), ..query.filter.clone() };
-    let Look { mut schedules, attention, workers, .. } = look(store, &filter, now)?;
+    let Look { mut schedules, attention, workers, .. } = look(global, store, &filter, now)?;
     schedules.retain(|row| {
         filter.name.as_ref().is_none_or(|name| name == row.name())
             && filter.queue.as_ref().is_none_or(|queue| *queue == row.chain.root.definition.queue)
