@@ -145,6 +145,10 @@ fn dead_letters_that_a_later_success_has_made_good() {
     assert_eq!(dead["jobs"], serde_json::json!([2]), "without a label no other job does the same");
     let entry = shown(&sandbox, "superseded", false);
     assert_eq!(entry["jobs"], serde_json::json!([1]));
+    for screen in ["inspect 1", "inspect dead"] {
+        sandbox.run(screen).ok().shows("made good by a later run");
+    }
+    assert!(!sandbox.run("inspect 2").ok().stdout.contains("made good"));
     settled(&sandbox, &entry);
     sandbox.run("resolve 2").ok();
     sandbox.run("doctor --strict -q").ok().prints("");
@@ -488,4 +492,22 @@ fn the_command_of_a_narrowed_entry_leaves_the_other_labels_alone() {
     sandbox.drain();
     let page = sandbox.run("inspect --html --label eu").ok().stdout;
     assert!(page.contains("--dead --name fetch --label eu<"), "{page}");
+}
+
+#[test]
+fn a_command_for_a_database_that_db_named_acts_on_that_one() {
+    let sandbox = Sandbox::empty();
+    fs::create_dir(sandbox.path("it's here")).expect("a folder");
+    let call = |line: &str| {
+        let call = sandbox.program(env!("CARGO_BIN_EXE_runner")).arg("--db").arg("it's here/my.db");
+        line.split(' ').fold(call, Call::arg).run()
+    };
+    call("enqueue -- false").ok();
+    call("work --drain -q").exits(1);
+    let list = call("inspect --json").ok().json()["attention"].clone();
+    let command = list[0]["command"].as_str().expect("a command");
+    assert!(command.starts_with("runner --db '/"), "{command}");
+    call("doctor --strict").exits(1).shows(command);
+    sandbox.program("sh").with_runner_on_path().arg("-c").arg(command).run().ok();
+    assert_eq!(call("inspect 1 --json").ok().json()["state"], "pending");
 }

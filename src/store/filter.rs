@@ -88,6 +88,14 @@ pub enum FilterColumn {
 }
 
 impl Store {
+    /// Whether a later success of the same task has made the death of this job good.
+    pub fn is_made_good(&self, id: i64) -> Result<bool> {
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = ?1 AND j.state = 'dead' AND {SUPERSEDED})"
+        );
+        self.read(|tx| one(tx, &sql, [id], value))
+    }
+
     /// Whether any job has this label.
     pub fn knows_label(&self, label: &str) -> Result<bool> {
         let sql = "SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_by_label WHERE label = ?1)";

@@ -43,7 +43,8 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Written {
     }
     let workers = with_liveness(store, workers);
     let held_back = holds_back_text(store, &job)?;
-    draw_heading(out, &job, &workers, held_back, now)?;
+    let made_good = store.is_made_good(id)?.then(|| "made good by a later run".to_owned());
+    draw_heading(out, &job, &workers, held_back.into_iter().chain(made_good), now)?;
     draw_facts(out, &job, now)?;
     if !history.is_empty() || job.state == JobState::Running {
         out.line("")?;
@@ -72,12 +73,12 @@ fn draw_heading(
     out: &mut Output,
     job: &JobRow,
     workers: &[WorkerStatus],
-    held_back: Option<String>,
+    more: impl Iterator<Item = String>,
     now: Timestamp,
 ) -> Written {
     let (name, status) = (out.paint(Style::Strong, &job.definition.name), out.paint_status(job.status()));
     out.line(format!("job {} {name}: {status}", job.id))?;
-    for line in status_text(job, workers, now).into_iter().chain(held_back) {
+    for line in status_text(job, workers, now).into_iter().chain(more) {
         out.prose("  ", &line)?;
     }
     out.line("")
