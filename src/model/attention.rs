@@ -71,6 +71,8 @@ impl AttentionSubject {
 impl Attention {
     /// The most ids of an entry.
     pub const MAX_JOBS: usize = 20;
+    /// At most this number of jobs or schedules is named in a sentence.
+    pub const MAX_NAMED: usize = 5;
 
     /// The number of alarms of a list: nothing is said to be well unless this is 0.
     pub fn alarms(list: &[Self]) -> usize {

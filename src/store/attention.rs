@@ -37,9 +37,6 @@ const SKIPS: u64 = 3;
 /// At most this number of the newest attempts is searched for one of an overdue queue.
 const MAX_ATTEMPTS: u64 = 50_000;
 
-/// At most this number of jobs or schedules is named in a sentence.
-pub(super) const MAX_NAMED: usize = 5;
-
 /// The facts that the caller has to find out, because the database does not have them.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
@@ -460,8 +457,8 @@ impl Look<'_> {
 /// `schedule a` or `schedules a, b and 3 more`.
 fn named(what: &str, names: &[&str]) -> String {
     let plural = if names.len() == 1 { "" } else { "s" };
-    let shown = names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(MAX_NAMED) {
+    let shown = names.iter().take(Attention::MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(Attention::MAX_NAMED) {
         0 => format!("{what}{plural} {shown}"),
         more => format!("{what}{plural} {shown} and {more} more"),
     }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use super::definition::DefinitionCache;
+use super::definition::{self, DefinitionCache};
 use super::dependencies;
 use super::error::{Result, StoreError};
-use super::insert::{Firing, unpack_args};
+use super::insert::Firing;
 use super::limits::QueueCapacity;
 use super::row::{all, from_row, maybe, one, run, value};
 use super::version;
@@ -129,7 +129,6 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
             .ok_or_else(|| StoreError::InvalidData(format!("job {id} counts {count} attempts")))
     };
     one(tx, sql, [id, worker], |row| {
-        let args: Option<Vec<u8>> = row.get("args_nul")?;
         Ok(Claim {
             job_id: id,
             number: next(row.get("attempts")?)?,
@@ -137,7 +136,7 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
             definition: definitions.get(tx, row.get("definition_id")?)?,
             queue: row.get("queue")?,
             expires_at: row.get("expires_at")?,
-            args: unpack_args(args.as_deref()),
+            args: definition::args(row)?,
             label: row.get("label")?,
             stdin: row.get("stdin")?,
             last_error_code: row.get("error_code")?,

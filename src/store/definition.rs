@@ -1,4 +1,4 @@
-//! Job definitions: each is stored once, however many jobs have it, and found again by its hash.
+//! Job definitions: each is stored once, however many jobs have it, and found again by its hash. Also packs arguments.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,10 +7,9 @@ use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
 
 use super::error::{Result, StoreError};
-use super::insert::{NewJob, unpack_args};
 use super::row::{from_row, maybe, one, run, value};
 use super::version::{self, Version};
-use crate::model::{JobDefinition, JobLabel, PendingJob};
+use crate::model::{Bytes, JobDefinition, JobLabel, PendingJob};
 
 /// Gives the id of the row with this definition, without what the row of a job has as columns. Adds the row if there is
 /// none.
@@ -55,8 +54,7 @@ pub(super) const PENDING_JOB: &str = "id, name, queue, attempts, label, args_nul
 
 /// Reads a row of [`PENDING_JOB`].
 pub(super) fn pending_job(row: &Row<'_>) -> Result<PendingJob> {
-    let args = unpack_args(row.get_ref("args_nul")?.as_blob_or_null()?);
-    let label = JobLabel::of(&read(row, "definition")?, row.get("label")?, &args);
+    let label = JobLabel::of(&read(row, "definition")?, row.get("label")?, &args(row)?);
     Ok(from_row!(row, PendingJob { id, name, label: label, queue, attempts }))
 }
 
@@ -64,8 +62,7 @@ pub(super) fn pending_job(row: &Row<'_>) -> Result<PendingJob> {
 /// `args_nul`.
 pub(super) fn shown_label(row: &Row<'_>, definition: &JobDefinition) -> Result<Option<String>> {
     let label: Option<String> = row.get("label")?;
-    let args = unpack_args(row.get_ref("args_nul")?.as_blob_or_null()?);
-    Ok(definition.shown_label(label.as_deref(), &args))
+    Ok(definition.shown_label(label.as_deref(), &args(row)?))
 }
 
 /// A cache of definitions. It never gets stale, because a stored definition does not change and its id is not reused; but a
@@ -103,29 +100,55 @@ impl DefinitionCache {
     }
 }
 
-/// A hash of what the job does: its name, label and arguments. None if no other job does the same again: an ad hoc job is one
-/// of a kind, and so is a job whose arguments are not told from others by a label.
-pub(super) fn task_hash(job: &NewJob) -> Option<i64> {
-    let is_repeated = !job.definition.ad_hoc && (job.label.is_some() || job.args.is_empty());
-    is_repeated.then(|| {
-        // None of the parts can hold a NUL.
-        let label = job.label.as_deref().unwrap_or_default();
-        let parts = [job.definition.name.as_bytes(), label.as_bytes()];
-        let parts = parts.into_iter().chain(job.args.iter().map(|arg| arg.0.as_slice()));
-        fnv1a(&parts.collect::<Vec<_>>().join(&0))
-    })
-}
-
 /// The version that brought the newest key that this definition uses. Older programs leave its jobs alone.
 pub(super) const fn needs_version(_definition: &JobDefinition) -> Version {
     // Every key of today came with the first version.
     Version::FIRST
 }
 
+/// Packs arguments for storage: each ends with a NUL, which no argument can contain.
+pub(super) fn pack_args(args: &[Bytes]) -> Option<Vec<u8>> {
+    if args.is_empty() {
+        return None;
+    }
+    let mut packed = Vec::with_capacity(args.iter().map(|arg| arg.0.len() + 1).sum());
+    for arg in args {
+        packed.extend_from_slice(&arg.0);
+        packed.push(0);
+    }
+    Some(packed)
+}
+
+/// Reads the arguments of a job from the column `args_nul`.
+pub(super) fn args(row: &Row<'_>) -> Result<Vec<Bytes>> {
+    Ok(unpack_args(row.get_ref("args_nul")?.as_blob_or_null()?))
+}
+
+/// The reverse of [`pack_args`].
+fn unpack_args(packed: Option<&[u8]>) -> Vec<Bytes> {
+    let Some(closed) = packed.and_then(|bytes| bytes.strip_suffix(&[0])) else {
+        return Vec::new();
+    };
+    closed.split(|byte| *byte == 0).map(|arg| Bytes(arg.to_vec())).collect()
+}
+
 /// FNV-1a with 64 bits. It only finds candidates, whose text is compared in full.
-fn fnv1a(bytes: &[u8]) -> i64 {
+pub(super) fn fnv1a(bytes: &[u8]) -> i64 {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
     hash.cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_survive_also_empty_ones() {
+        for args in [vec![], vec!["a"], vec!["", ""], vec!["x y", "", "z"]] {
+            let args: Vec<Bytes> = args.into_iter().map(Bytes::from).collect();
+            assert_eq!(unpack_args(pack_args(&args).as_deref()), args);
+        }
+    }
 }

@@ -2,9 +2,8 @@
 
 use rusqlite::{Connection, params};
 
-use super::definition::DefinitionCache;
+use super::definition::{self, DefinitionCache};
 use super::error::{Result, StoreError};
-use super::insert::unpack_args;
 use super::open::Tx;
 use super::row::{from_row, maybe, run};
 use super::{dependencies, expire, outputs, schedules};
@@ -138,7 +137,7 @@ fn running_job(tx: &Connection, worker: i64, ended: &EndedAttempt) -> Result<Opt
                 definition_id,
                 name,
                 label,
-                args: unpack_args(row.get_ref("args_nul")?.as_blob_or_null()?),
+                args: definition::args(row)?,
                 queue,
                 attempts_used,
                 cancel_requested,

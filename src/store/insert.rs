@@ -115,7 +115,7 @@ pub(super) fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[
         definition.name,
         definition.queue,
         definition.priority,
-        pack_args(&job.args),
+        definition::pack_args(&job.args),
         definition.unique_key,
         job.idempotency_key,
         tx.now,
@@ -125,7 +125,7 @@ pub(super) fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[
         job.scheduled.map(|scheduled| scheduled.offset),
         dependencies.iter().filter(|edge| !edge.met).count(),
         job.label,
-        definition::task_hash(job),
+        task_hash(job),
         definition::needs_version(definition),
     ];
     run(tx, INSERT, values)?;
@@ -137,36 +137,15 @@ pub(super) fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[
     Ok(id)
 }
 
-/// Packs arguments for storage: each ends with a NUL, which no argument can contain.
-fn pack_args(args: &[Bytes]) -> Option<Vec<u8>> {
-    if args.is_empty() {
-        return None;
-    }
-    let mut packed = Vec::with_capacity(args.iter().map(|arg| arg.0.len() + 1).sum());
-    for arg in args {
-        packed.extend_from_slice(&arg.0);
-        packed.push(0);
-    }
-    Some(packed)
-}
-
-/// The reverse of [`pack_args`].
-pub(super) fn unpack_args(packed: Option<&[u8]>) -> Vec<Bytes> {
-    let Some(closed) = packed.and_then(|bytes| bytes.strip_suffix(&[0])) else {
-        return Vec::new();
-    };
-    closed.split(|byte| *byte == 0).map(|arg| Bytes(arg.to_vec())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_survive_also_empty_ones() {
-        for args in [vec![], vec!["a"], vec!["", ""], vec!["x y", "", "z"]] {
-            let args: Vec<Bytes> = args.into_iter().map(Bytes::from).collect();
-            assert_eq!(unpack_args(pack_args(&args).as_deref()), args);
-        }
-    }
+/// A hash of what the job does: its name, label and arguments. None if no other job does the same again: an ad hoc job is one
+/// of a kind, and so is a job whose arguments are not told from others by a label.
+fn task_hash(job: &NewJob) -> Option<i64> {
+    let is_repeated = !job.definition.ad_hoc && (job.label.is_some() || job.args.is_empty());
+    is_repeated.then(|| {
+        // None of the parts can hold a NUL.
+        let label = job.label.as_deref().unwrap_or_default();
+        let parts = [job.definition.name.as_bytes(), label.as_bytes()];
+        let parts = parts.into_iter().chain(job.args.iter().map(|arg| arg.0.as_slice()));
+        definition::fnv1a(&parts.collect::<Vec<_>>().join(&0))
+    })
 }

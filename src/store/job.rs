@@ -10,7 +10,7 @@ use super::definition;
 use super::dependencies::{self, UnmetDependency};
 use super::error::Result;
 use super::filter::{Filter, StateFilter};
-use super::insert::{Firing, unpack_args};
+use super::insert::Firing;
 use super::limits::{BlockReason, Settings};
 use super::open::Store;
 use super::row::{all, from_row, json, maybe, value};
@@ -216,7 +216,7 @@ impl JobRow {
                 state,
                 phase: None,
                 definition: Arc::new(definition),
-                args: unpack_args(row.get_ref("args_nul")?.as_blob_or_null()?),
+                args: definition::args(row)?,
                 idempotency_key,
                 label,
                 enqueued_at,

@@ -8,7 +8,6 @@ use std::collections::HashSet;
 
 use rusqlite::{params, params_from_iter};
 
-use super::attention::MAX_NAMED;
 use super::dependencies::{self, DependencyState};
 use super::error::Result;
 use super::filter::Filter;
@@ -160,7 +159,7 @@ pub(super) fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
             continue;
         }
         let name = |id: &i64| one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value);
-        let names: Vec<String> = jobs.iter().take(MAX_NAMED).map(name).collect::<Result<_>>()?;
+        let names: Vec<String> = jobs.iter().take(Attention::MAX_NAMED).map(name).collect::<Result<_>>()?;
         let shown: Vec<String> = jobs.iter().zip(&names).map(|(id, name)| format!("{id} {name}")).collect();
         let more = if jobs.len() > shown.len() { ", …" } else { "" };
         let counted = if count > StrandedRoot::MAX_COUNT as u64 {

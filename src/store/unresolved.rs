@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Row, params};
 
-use super::attention::MAX_NAMED;
 use super::dead_letters::last_words;
 use super::error::Result;
 use super::filter::Filter;
@@ -355,8 +354,11 @@ fn dead(
     let (command, other) = match retry_obstacle(tx, &ids)? {
         None if letters.are_all_named() || group.superseded.jobs == 0 => {
             // A sentence with many ids is hard to read, and the command below it has them, too.
-            let instead =
-                if ids.len() > MAX_NAMED { "runner resolve in place of retry," } else { resolve.as_str() };
+            let instead = if ids.len() > Attention::MAX_NAMED {
+                "runner resolve in place of retry,"
+            } else {
+                resolve.as_str()
+            };
             (format!("runner retry {which}"), format!("{instead} if that was dealt with"))
         }
         None | Some(RetryObstacle::SharedKey) => {
