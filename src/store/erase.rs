@@ -24,25 +24,43 @@ const READERS: Duration = Duration::from_secs(3);
 /// In a file with more pages (128 GiB) the first byte of a page would not tell what kind of page it is.
 const MAX_PAGES: i64 = 1 << 25;
 
+/// Where traces of removed rows may still be found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Traces {
+    Nowhere,
+    /// In the log or the file, because another process goes on reading an older state of the database.
+    Log,
+    /// In the unused bytes of pages, which could not be looked at.
+    Pages,
+}
+
 impl Store {
-    /// Erases the traces of removed rows. False if the log still has them, because another process goes on reading an older
-    /// state of the database. `go_on` says whether to go on.
-    pub fn erase_removed(&mut self, go_on: &mut dyn FnMut() -> bool) -> Result<bool> {
+    /// Erases the traces of removed rows. `go_on` says whether to go on.
+    pub fn erase_removed(&mut self, go_on: &mut dyn FnMut() -> bool) -> Result<Traces> {
         Draft::remove_abandoned(self.file())?;
-        self.clear_unused_bytes(go_on)?;
-        self.empty_log(go_on)
+        let has_looked = self.clear_unused_bytes(go_on)?;
+        let is_empty = self.empty_log(go_on)?;
+        Ok(match (is_empty, has_looked) {
+            (false, _) => Traces::Log,
+            (true, false) => Traces::Pages,
+            (true, true) => Traces::Nowhere,
+        })
     }
 
-    /// Fills the unused bytes of all pages with zeros.
+    /// Fills the unused bytes of all pages with zeros. False if it cannot, because the SQLite of this build has no
+    /// `sqlite_dbpage` (see `.cargo/config.toml`) or the file is too large.
     ///
     /// `secure_delete` does that for a deleted row and for a page that becomes free. But SQLite also moves rows when it
     /// divides and joins pages, and leaves copies of them in the unused part of a page that goes on being used.
-    fn clear_unused_bytes(&mut self, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
+    fn clear_unused_bytes(&mut self, go_on: &mut dyn FnMut() -> bool) -> Result<bool> {
         let has_pages = "SELECT EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'sqlite_dbpage')";
         let (has_pages, pages): (bool, i64) =
             self.read(|tx| Ok((one(tx, has_pages, [], value)?, one(tx, "PRAGMA page_count", [], value)?)))?;
+        if !has_pages || pages > MAX_PAGES {
+            return Ok(false);
+        }
         let mut first = 1;
-        while has_pages && pages <= MAX_PAGES && first <= pages && go_on() {
+        while first <= pages && go_on() {
             // Most pages need nothing, and reading them keeps no writer waiting.
             if !self.read(|tx| unclean_pages(tx, first))?.is_empty() {
                 self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
@@ -59,7 +77,7 @@ impl Store {
             }
             first += CHUNK;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Copies the log into the file and cuts it to nothing. False if another process reads an older state all the time.

@@ -10,12 +10,14 @@ use crate::cli::locate;
 use crate::cli::output::{Bar, Output, warn};
 use crate::clock;
 use crate::model::JobState;
-use crate::store::{PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile};
+use crate::store::{PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile, Traces};
 use crate::text::counted;
 use crate::worker;
 
 /// The states that are removed by default. Dead letters are kept until somebody says `--state dead`.
 const DEFAULT_STATES: [JobState; 2] = [JobState::Succeeded, JobState::Cancelled];
+
+const STOPPED: &str = "stopped before all was done; prune again to go on";
 
 /// Removes finished jobs, or counts those that would be removed.
 pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStatus> {
@@ -41,16 +43,26 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
     drop(bar);
     out.done(&json!({ "removed": jobs }), format!("removed {}", counted(jobs, "job")))?;
     if let Some(exit) = poller.stopped() {
-        warn("stopped before all was done; prune again to go on");
+        warn(STOPPED);
         return Ok(exit);
     }
     worker::remove_abandoned_files(&store)?;
-    if !store.erase_removed(&mut || poller.stopped().is_none())? {
-        let shown = locate::display(store.file().path());
-        warn(&format!(
+    let traces = store.erase_removed(&mut || poller.stopped().is_none())?;
+    if let Some(exit) = poller.stopped() {
+        warn(STOPPED);
+        return Ok(exit);
+    }
+    let shown = locate::display(store.file().path());
+    match traces {
+        Traces::Nowhere => {}
+        Traces::Log => warn(&format!(
             "what was removed can still be found in {shown} or its log, because another program keeps reading the \
              database; prune again when it has ended"
-        ));
+        )),
+        Traces::Pages => warn(&format!(
+            "parts of what was removed may still be found in {shown}, because this runner cannot clear the unused \
+             bytes of its pages: it was built without SQLITE_ENABLE_DBPAGE_VTAB, or the file is over 128 GiB"
+        )),
     }
     Ok(ExitStatus::SUCCESS)
 }
