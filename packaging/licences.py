@@ -30,6 +30,12 @@ Where a package offers several licences, this page gives the text of the chosen 
 """
 
 
+def metadata():
+    """What cargo knows of all packages."""
+    command = ["cargo", "metadata", "--locked", "--format-version=1", f"--filter-platform={TARGET}"]
+    return json.loads(subprocess.check_output(command, cwd=HOME, text=True))
+
+
 def linked(metadata):
     """The packages that the program is linked from, by normal dependencies; macros run in the compiler alone."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
@@ -61,14 +67,7 @@ def texts(package):
 
 
 def page():
-    metadata = json.loads(
-        subprocess.check_output(
-            ["cargo", "metadata", "--locked", "--format-version=1", f"--filter-platform={TARGET}"],
-            cwd=HOME,
-            text=True,
-        )
-    )
-    packages = linked(metadata)
+    packages = linked(metadata())
     lines = [HEAD, "| package | version | licence | by |\n|---|---|---|---|\n"]
     for package in packages:
         authors = ", ".join(author.split(" <")[0] for author in package["authors"]) or "its authors"

@@ -1,4 +1,4 @@
-//! Imports between the rooms of the house go down only.
+//! Imports between the rooms of the house go down only, and each direct dependency has a reason.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,4 +54,23 @@ fn imports_go_down_only() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn each_direct_dependency_says_what_it_is_for() {
+    let manifest =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).expect("text");
+    let (mut is_listed, mut listed, mut silent) = (false, 0, Vec::new());
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_listed = ["[dependencies]", "[dev-dependencies]"].contains(&line);
+        } else if let Some((name, rest)) = line.split_once('=').filter(|_| is_listed) {
+            listed += 1;
+            if !rest.contains(" # ") {
+                silent.push(name);
+            }
+        }
+    }
+    assert!(listed > 20, "{listed}");
+    assert!(silent.is_empty(), "{silent:?}");
 }
