@@ -1,4 +1,4 @@
-//! README.md and docs/*.md: each console block shows what is really printed, each command and link works.
+//! *.md and docs/*.md: each console block shows what is really printed, each command and link works.
 
 use std::env;
 use std::fmt::Write;
@@ -27,11 +27,12 @@ fn root() -> &'static Path {
 
 /// Each page with its text.
 fn pages() -> Vec<(PathBuf, String)> {
-    let docs =
-        fs::read_dir(root().join("docs")).expect("a folder").map(|entry| entry.expect("a file").path());
-    let paths = docs.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let folders = [root().to_owned(), root().join("docs")];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("a folder"));
+    let paths = files.map(|entry| entry.expect("a file").path());
+    let paths = paths.filter(|path| path.extension().is_some_and(|end| end == "md"));
     let read = |path: PathBuf| (path.clone(), fs::read_to_string(path).expect("text"));
-    paths.chain([root().join("README.md")]).map(read).collect()
+    paths.map(read).collect()
 }
 
 /// The fenced blocks: the line before each, its language, its text.
