@@ -1,19 +1,8 @@
 //! A job file that has changed since a job was enqueued: `retry` says so first, and `--redefine` takes the present
 //! definition.
 
+use crate::retry::JOBS;
 use crate::support::{Sandbox, assert_fields, assert_screen, json};
-
-const JOBS: &str = r#"
-[jobs.bad]
-command = "echo $RUNNER_ATTEMPT >> log; exit 3"
-backoff = ["1ms"]
-[jobs.worse]
-command = "exit 4"
-max_attempts = 1
-[jobs.once]
-command = "exit 5"
-retryable = false
-"#;
 
 const MENDED: &str = r#"
 [jobs.worse]

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::support::{Sandbox, assert_fields, json};
 
-const JOBS: &str = r#"
+pub const JOBS: &str = r#"
 [jobs.bad]
 command = "echo $RUNNER_ATTEMPT >> log; exit 3"
 backoff = ["1ms"]
