@@ -15,12 +15,13 @@ use crate::model::{AttemptEnd, AttemptOutput, EndCause, Status};
 use crate::text::{Millis, Timestamp};
 
 use super::control::wait_readable;
+use super::job_files::take_report;
 use super::output::Stream;
 use super::procfs::{ProcessGroup, Target};
 use super::reap::reap;
 use super::spawn::{Child, Launch, SpawnError, spawn};
 use super::terminate::Termination;
-use super::{Control, Identity, report_file};
+use super::{Control, Identity};
 
 /// How long a background process may hold the output open after the end of the attempt.
 const BACKGROUND_OUTPUT_WAIT: Duration = Duration::from_millis(200);
@@ -97,7 +98,7 @@ fn supervise(
     AttemptEnd {
         cause,
         status,
-        report: report_file::take(report),
+        report: take_report(report),
         message: None,
         started_at: Some(started_at),
         finished_at: clock::now(),

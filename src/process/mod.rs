@@ -6,12 +6,11 @@
 
 mod attempt;
 mod control;
-mod env_file;
 mod inherit;
+mod job_files;
 mod output;
 mod procfs;
 mod reap;
-mod report_file;
 mod spawn;
 mod terminate;
 
@@ -20,8 +19,8 @@ mod testing;
 
 pub use attempt::{Progress, run};
 pub use control::Control;
-pub use env_file::{EnvFileError, read_env_file};
 pub use inherit::{Inherited, is_stdout_closed, reset_inherited_state};
+pub use job_files::{EnvFileError, read_env_file};
 pub use procfs::{AttemptTag, Identity, ZombieReaper, boot_id, is_stopped};
 pub use spawn::{Launch, is_disk_error, is_shortage};
 pub use terminate::{end_attempts, end_previous_attempt};

@@ -19,7 +19,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::model::{self, Bytes, JobDefinition, SpawnFailure};
 
-use super::env_file::read_env_file;
+use super::job_files::read_env_file;
 use super::procfs::{AttemptTag, Identity};
 
 /// A command that is about to start.
