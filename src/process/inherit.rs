@@ -17,7 +17,7 @@ pub struct Inherited {
 }
 
 impl Inherited {
-    /// Was this signal ignored, as SIGHUP is under `nohup`?
+    /// Whether this signal was ignored, as SIGHUP is under `nohup`.
     pub fn ignored(&self, signal: i32) -> bool {
         self.ignored.contains(&signal)
     }
@@ -35,7 +35,7 @@ pub fn reset_inherited_state() -> Inherited {
     Inherited { ignored }
 }
 
-/// Was standard output closed when the program started?
+/// Whether standard output was closed when the program started.
 static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Looks at standard output before `main`, because the standard library opens `/dev/null` in the place of what is closed,
@@ -51,7 +51,7 @@ extern "C" fn look_at_stdout() {
     STDOUT_WAS_CLOSED.store(flags == -1, Ordering::Relaxed);
 }
 
-/// Was standard output closed when the program started? What is written there since goes to `/dev/null`.
+/// Whether standard output was closed when the program started. Output since then goes to `/dev/null`.
 pub fn is_stdout_closed() -> bool {
     STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
 }

@@ -14,7 +14,7 @@ use crate::text::Timestamp;
 /// The blocked jobs of some queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Blocked {
-    /// Some job can still be unblocked without a person's help, or is pending or running and not blocked at all.
+    /// Some job may still go on without a person's help, because it can be unblocked or is not blocked at all.
     pub may_unblock: bool,
     /// The number of jobs that cannot, because they depend on dead, cancelled or removed jobs, directly or through others.
     /// In a damaged file they may depend on none at all.

@@ -40,7 +40,6 @@ pub struct NewJob {
     pub on_conflict: OnConflict,
     /// The time of the schedule that enqueues this job. Without `run_at` the job is due then, even if that time is past.
     pub scheduled: Option<Firing>,
-    /// Tells it from other jobs of its name.
     pub label: Option<String>,
     /// The jobs that must end before this one starts.
     pub dependencies: Vec<(Dependency, DependencyKind)>,

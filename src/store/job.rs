@@ -1,4 +1,4 @@
-//! Jobs read back: one of them, or a list.
+//! Reads jobs: one of them, or a list.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -123,7 +123,7 @@ struct Unsaved {
 }
 
 impl Unsaved {
-    /// Is there nothing that a turn must record?
+    /// Whether a turn has nothing to record. It need not wait for outputs.
     fn is_empty(&self) -> bool {
         self.ended.is_empty() && self.released.is_empty()
     }

@@ -16,7 +16,7 @@ use super::{Background, Call, Finished, eventually, wait_until};
 /// A user without any rights.
 pub const NOBODY: u32 = 65_534;
 
-/// Do the tests run as root, who can act as other users?
+/// Whether the tests run as root, who can act as other users.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

@@ -125,7 +125,7 @@ pub fn color_of_help(args: impl IntoIterator<Item = OsString>) -> ColorChoice {
     values.filter_map(|value| value.parse().ok()).next_back().unwrap_or(ColorChoice::Auto)
 }
 
-/// Should only ASCII be printed? A dumb terminal and a locale without UTF-8 may not show other characters.
+/// Whether only ASCII is printed, because a dumb terminal and a locale without UTF-8 may not show other characters.
 pub fn ascii_only() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(var).unwrap_or_default();
     let locale = locale.to_string_lossy().to_ascii_lowercase();
