@@ -468,12 +468,9 @@ fn the_label_narrows_every_kind_that_is_about_jobs() {
             ["dead", "dead", "made good", "paused", "stranded", "unserved"],
             "{list:?}"
         );
-        assert!(
-            !list
-                .iter()
-                .any(|entry| entry.contains(&format!("[{other}]")) || entry.contains(&format!("-{other}"))),
-            "{list:?}"
-        );
+        let is_of_other =
+            |entry: &String| entry.contains(&format!("[{other}]")) || entry.contains(&format!("-{other}"));
+        assert!(!list.iter().any(is_of_other), "{list:?}");
         // A job behind the dead one has a label of its own.
         assert_eq!(kinds(&["--label", &format!("report-{label}")]), ["stranded"]);
     }
@@ -492,22 +489,4 @@ fn the_command_of_a_narrowed_entry_leaves_the_other_labels_alone() {
     sandbox.drain();
     let page = sandbox.run("inspect --html --label eu").ok().stdout;
     assert!(page.contains("--dead --name fetch --label eu<"), "{page}");
-}
-
-#[test]
-fn a_command_for_a_database_that_db_named_acts_on_that_one() {
-    let sandbox = Sandbox::empty();
-    fs::create_dir(sandbox.path("it's here")).expect("a folder");
-    let call = |line: &str| {
-        let call = sandbox.program(env!("CARGO_BIN_EXE_runner")).arg("--db").arg("it's here/my.db");
-        line.split(' ').fold(call, Call::arg).run()
-    };
-    call("enqueue -- false").ok();
-    call("work --drain -q").exits(1);
-    let list = call("inspect --json").ok().json()["attention"].clone();
-    let command = list[0]["command"].as_str().expect("a command");
-    assert!(command.starts_with("runner --db '/"), "{command}");
-    call("doctor --strict").exits(1).shows(command);
-    sandbox.program("sh").with_runner_on_path().arg("-c").arg(command).run().ok();
-    assert_eq!(call("inspect 1 --json").ok().json()["state"], "pending");
 }

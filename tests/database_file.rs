@@ -225,3 +225,21 @@ fn a_schema_that_lacks_a_column_is_damage() {
     }
     sandbox.run("work --drain").exits(74).says("start_ticks");
 }
+
+#[test]
+fn a_command_for_a_database_that_db_named_acts_on_that_one() {
+    let sandbox = Sandbox::empty();
+    fs::create_dir(sandbox.path("it's here")).expect("a folder");
+    let call = |line: &str| {
+        let call = sandbox.program(env!("CARGO_BIN_EXE_runner")).arg("--db").arg("it's here/my.db");
+        line.split(' ').fold(call, Call::arg).run()
+    };
+    call("enqueue -- false").ok();
+    call("work --drain -q").exits(1);
+    let list = call("inspect --json").ok().json()["attention"].clone();
+    let command = list[0]["command"].as_str().expect("a command");
+    assert!(command.starts_with("runner --db '/"), "{command}");
+    call("doctor --strict").exits(1).shows(command);
+    sandbox.program("sh").with_runner_on_path().arg("-c").arg(command).run().ok();
+    assert_eq!(call("inspect 1 --json").ok().json()["state"], "pending");
+}

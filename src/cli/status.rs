@@ -192,8 +192,8 @@ fn due_text(job: &JobRow, now: Timestamp) -> String {
     format!("{last} is retried: attempt {next} of {max_attempts} {when}")
 }
 
-/// Says why a job may wait for ever although it is not stranded, with the queue that this is about, and whether that is paused.
-/// Otherwise no worker serves it.
+/// Says why a job may wait for ever although it is not stranded, with the queue that this is about, and whether that queue is
+/// paused. If it is not, no worker serves it.
 pub fn long_wait_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<((String, bool), String)> {
     let queue = &job.definition.queue;
     if job.block_reason == Some(BlockReason::Paused) {
