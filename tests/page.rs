@@ -337,3 +337,61 @@ fn a_schedule_shows_its_last_seven_days() {
     sandbox.drain();
     page(&sandbox, "").shows(": 1 succeeded").shows(": none; ");
 }
+
+#[test]
+fn chains_are_waterfalls_that_say_what_went_wrong() {
+    let jobs = "[defaults]
+max_attempts = 1
+[jobs.dump]
+command = 'true'
+[jobs.offsite]
+command = 'test -e up || { echo No route to host >&2; exit 1; }'
+after = ['dump']
+[jobs.report]
+command = 'true'
+after = ['offsite']
+[jobs.weigh]
+command = 'true'
+after = ['dump']
+";
+    let sandbox = Sandbox::new(jobs);
+    sandbox.run("enqueue weigh").ok();
+    sandbox.run("enqueue report").ok();
+    sandbox.run("work -j1 --until-idle").exits(1);
+    sandbox.write("up", "");
+    sandbox.run("enqueue report").ok();
+    sandbox.run("work -j1 --until-idle").ok();
+    let shown = page(&sandbox, "").stdout;
+    let because = "did not run because job 4 offsite died: No route to host";
+    let order = [
+        "<h2>Chains",
+        "<details open><summary><h3 class=\"bad\">report did not run because",
+        ", the only one of 2 runs that went wrong",
+        ">3</span> dump",
+        "· succeeded",
+        ">4</span> offsite",
+        "4.1 failed EXIT_1 after",
+        "after 3 · ",
+        "died: No route to host",
+        ">5</span> report",
+        because,
+        "weigh succeeded</h3>",
+        ">1</span> dump",
+        "<h2>Timeline",
+    ];
+    assert_order(&shown, &order);
+    // A retry that succeeds sets the chain going, and then the latest run is shown.
+    sandbox.run("retry 4").ok();
+    sandbox.drain();
+    let shown = page(&sandbox, "").shows("report succeeded").shows(", the latest of 2 runs").stdout;
+    assert!(!shown.contains("did not run"), "{shown}");
+    // A page about one name has no chain.
+    assert!(!page(&sandbox, "--name dump").stdout.contains("<h2>Chains"));
+    if let Some((frames, console)) = browse(&sandbox, &shown) {
+        assert_eq!(console, "");
+        for frame in frames {
+            assert_eq!((&frame["width"], &frame["rows"]), (&frame["needs"], &frame["told"]), "{frame}");
+            assert_eq!(frame["broken"], json!([]), "{frame}");
+        }
+    }
+}

@@ -68,7 +68,7 @@ pub use limits::{BlockReason, LimitChange};
 pub use metrics::NameTotals;
 pub use open::Store;
 pub use overview::{JobCounts, Overview, QueueRow, RecentName};
-pub use page::{DayCounts, Death, UnfinishedJobs};
+pub use page::{DayCounts, Death, Link, LinkedJob, UnfinishedJobs};
 pub use prune::PruneFilter;
 pub use recover::OrphanedClaim;
 pub use restore::{Restored, RunAgain};

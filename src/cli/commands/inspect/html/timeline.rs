@@ -51,25 +51,15 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
     let bars: Vec<Vec<Bar>> = rows.iter().map(|(_, row)| bars::bars(&row.spans(axis), cell)).collect();
     let with_titles = bars.iter().map(Vec::len).sum::<usize>() <= MAX_TITLES;
     let ticks = axis.ticks();
-    let now_x = axis.holds(now).then(|| axis.x(now).min(UNITS - 10));
-    let is_free = |x: i64| (300..9_700).contains(&x) && now_x.is_none_or(|now| (x - now).abs() > 1_000);
+    let now_x = now_x(axis, now);
     html! {
-        p.legend {
-            @for kind in Kind::ALL { (key(kind.class(), kind.word())) }
-            (key("w", "waited")) (key("r", "waits for a retry"))
-        }
+        (legend())
         p.note {
             @if jobs > MAX_JOBS { "These are " (counted(jobs, "job")) ", drawn folded by name. " }
             "A bar that stands for several attempts is split in proportion to how they went."
         }
         table.lines role="table" {
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" { span.quiet { "name" } }
-                th role="columnheader" scope="col" aria-label="time" { div.axis {
-                    @for (x, label) in ticks.iter().filter(|(x, _)| is_free(*x)) { span style=(left(*x)) { (label) } }
-                    @if let Some(x) = now_x { b style=(left(x.clamp(300, 9_700))) { "now" } }
-                } }
-            } }
+            (head("name", &ticks, now_x))
             tbody role="rowgroup" {
                 @for ((name, row), bars) in rows.iter().zip(&bars) {
                     tr role="row" {
@@ -83,6 +73,35 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
             p.note { (counted(left_out, "more name")) " with fewer failures and attempts left out; " code { "--name" } " shows one." }
         }
         (facts(&rows, jobs > MAX_JOBS))
+    }
+}
+
+/// What the colours mean.
+pub(super) fn legend() -> Markup {
+    html! {
+        p.legend {
+            @for kind in Kind::ALL { (key(kind.class(), kind.word())) }
+            (key("w", "waited")) (key("r", "waits for a retry"))
+        }
+    }
+}
+
+/// Where this time stands on the axis, if it does.
+pub(super) fn now_x(axis: Axis, now: Timestamp) -> Option<i64> {
+    axis.holds(now).then(|| axis.x(now).min(UNITS - 10))
+}
+
+/// The head of a table of pictures, with the labels of the axis.
+pub(super) fn head(first: &str, ticks: &[(i64, String)], now_x: Option<i64>) -> Markup {
+    let is_free = |x: i64| (300..9_700).contains(&x) && now_x.is_none_or(|now| (x - now).abs() > 1_000);
+    html! {
+        thead role="rowgroup" { tr role="row" {
+            th role="columnheader" scope="col" { span.quiet { (first) } }
+            th role="columnheader" scope="col" aria-label="time" { div.axis {
+                @for (x, label) in ticks.iter().filter(|(x, _)| is_free(*x)) { span style=(left(*x)) { (label) } }
+                @if let Some(x) = now_x { b style=(left(x.clamp(300, 9_700))) { "now" } }
+            } }
+        } }
     }
 }
 
@@ -102,9 +121,9 @@ fn key(class: &str, word: &str) -> Markup {
     }
 }
 
-/// The row of one name.
+/// The row of one name, or of one job of a chain.
 #[derive(Default)]
-struct NameRow<'a> {
+pub(super) struct NameRow<'a> {
     attempts: Vec<&'a TimelineAttempt>,
     failures: usize,
     waiting: usize,
@@ -113,12 +132,12 @@ struct NameRow<'a> {
 }
 
 impl<'a> NameRow<'a> {
-    fn add(&mut self, attempt: &'a TimelineAttempt) {
+    pub(super) fn add(&mut self, attempt: &'a TimelineAttempt) {
         self.failures += usize::from(Kind::of(attempt.stage) == Some(Kind::Failed));
         self.attempts.push(attempt);
     }
 
-    fn add_waiting(&mut self, due: Timestamp) {
+    pub(super) fn add_waiting(&mut self, due: Timestamp) {
         self.waiting += 1;
         self.waits_since = self.waits_since.into_iter().chain([due]).min();
     }
@@ -132,7 +151,7 @@ impl<'a> NameRow<'a> {
         of(Kind::Failed).intersection(&of(Kind::Succeeded)).count()
     }
 
-    fn summary(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let parts = [
             (self.attempts.len(), counted(self.attempts.len(), "attempt")),
             (self.failures, format!("{} failed", self.failures)),
@@ -143,7 +162,7 @@ impl<'a> NameRow<'a> {
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    fn spans(&self, axis: Axis) -> Vec<Span> {
+    pub(super) fn spans(&self, axis: Axis) -> Vec<Span> {
         let span = |attempt: &&TimelineAttempt| {
             let (start, end) = times(attempt, axis);
             Span { from: axis.x(start), to: axis.x(end) }
@@ -151,7 +170,7 @@ impl<'a> NameRow<'a> {
         self.attempts.iter().map(span).collect()
     }
 
-    fn picture(
+    pub(super) fn picture(
         &self,
         name: &str,
         bars: &[Bar],
@@ -172,7 +191,7 @@ impl<'a> NameRow<'a> {
             svg viewBox={ "0 0 " (UNITS) " " (HEIGHT) } preserveAspectRatio="none" role="img"
                 aria-label={ (job_text(name)) ": " (self.summary()) } {
                 path.g d=(grid.concat()) {}
-                @for (class, path) in self.waits(axis) { path class=(class) d=(path) {} }
+                @for (class, path) in self.waits(axis, now) { path class=(class) d=(path) {} }
                 @for (class, path) in all.drawn() { path class=(class) d=(path) {} }
                 @for bar in bars.iter().filter(|_| with_titles) {
                     g {
@@ -204,8 +223,8 @@ impl<'a> NameRow<'a> {
         }
     }
 
-    /// The paths of all waits, with their classes: for a start, and for a retry.
-    fn waits(&self, axis: Axis) -> Vec<(&'static str, String)> {
+    /// The paths of all waits, with their classes: for a start, and for a retry. What still waits has waited until now.
+    fn waits(&self, axis: Axis, now: Option<i64>) -> Vec<(&'static str, String)> {
         let mut waits: [(&str, Vec<(i64, i64)>); 2] = [("w", Vec::new()), ("r", Vec::new())];
         let [(_, due), (_, retries)] = &mut waits;
         for attempt in &self.attempts {
@@ -213,7 +232,7 @@ impl<'a> NameRow<'a> {
             due.extend(attempt.due_at.map(|at| (axis.x(at), axis.x(start))));
             retries.extend(attempt.retry_at.map(|at| (axis.x(end), axis.x(at))));
         }
-        due.extend(self.waits_since.map(|since| (axis.x(since), UNITS)));
+        due.extend(self.waits_since.map(|since| (axis.x(since), now.unwrap_or(UNITS))));
         let path = |(class, spans)| (class, wait_path(spans));
         waits.into_iter().map(path).filter(|(_, path)| !path.is_empty()).collect()
     }

@@ -78,7 +78,7 @@ pub(super) fn draw(all: &[Waiting], now: Timestamp) -> Markup {
     let row = |status: &'static str, row: &Row| {
         vec![
             html! { span.at { (row.id) } " " (job_text(&row.title)) },
-            html! { (status) },
+            html! { span.at { (status) } },
             when(row.at, now),
             html! { (job_text(&row.what)) },
         ]
