@@ -89,6 +89,9 @@ fn dead_letters_of_one_name_are_one() {
         page(&sandbox, "").shows("21 jobs of bad died").shows("<code>runner retry --dead --name bad").stdout;
     // In the sentence, and at the end of the output.
     assert_eq!(shown.matches("no route to host").count(), 2);
+    sandbox.add_line("--name bad", "echo the disk is full >&2; exit 2");
+    sandbox.run("work -j1 --drain").exits(1);
+    page(&sandbox, "").shows("Of 20 of the 22 jobs:");
 }
 
 #[test]
@@ -201,12 +204,30 @@ fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
     night.run("doctor").ok();
     let shown = page(&night, NIGHT).shows("upload-offsite").shows("No route to host").stdout;
     assert!(!shown.contains("folded"));
-    for page in [shown, page(&Sandbox::empty(), "").stdout, page(&many_kinds(), "").stdout] {
+    // The card of a name says since when and when it runs next. What counts dead letters counts the same ones.
+    assert_order(
+        &shown,
+        &[
+            "<title>4 dead,",
+            "</b> dead",
+            "upload-offsite</h3>",
+            "the first died ",
+            "2025-10-24 03:",
+            "runs next ",
+        ],
+    );
+    assert!(shown.contains("<b>4</b> dead"), "{shown}");
+    let few = Sandbox::new("[jobs.flaky]\ncommand = 'exit 1'\nbackoff = ['1h']\n");
+    few.run("enqueue flaky flaky").ok();
+    let _ = few.run("work --until-idle");
+    few.add("--after 1 --name report -- true");
+    let few = page(&few, "").shows("retrying").shows("blocked").stdout;
+    for page in [shown, few, page(&Sandbox::empty(), "").stdout, page(&many_kinds(), "").stdout] {
         let Some((frames, console)) = browse(&night, &page) else { return };
         assert_eq!(console, "", "the console of the browser is not empty");
         assert_eq!(
-            frames.iter().map(|frame| frame["width"].as_u64()).collect::<Vec<_>>(),
-            [Some(1280), Some(768), Some(390)]
+            frames.iter().map(|frame| (frame["dark"] == true, frame["width"].as_u64())).collect::<Vec<_>>(),
+            [false, true].map(|dark| [1280, 768, 390].map(|width| (dark, Some(width)))).concat()
         );
         for frame in &frames {
             assert_eq!((frame["alien"].as_u64(), frame["requests"].as_u64()), (Some(0), Some(0)), "{frame}");
@@ -235,9 +256,9 @@ fn a_browser_shows_a_night_at_any_width_and_asks_for_nothing() {
 #[test]
 fn a_page_over_5000_jobs_folds_what_succeeded_and_stays_small() {
     let few = page(&night(&["--jobs", "400"]), NIGHT).shows("The same as a table").stdout;
-    assert!(!few.contains("drawn folded") && few.matches("<td>succeeded<").count() > 100);
+    assert!(!few.contains("drawn folded") && few.matches("<td>succeeded <").count() > 100);
     let many = page(&night(&["--jobs", "5200"]), NIGHT).shows("jobs, drawn folded by name.").stdout;
-    assert_eq!(many.matches("<td>succeeded<").count(), 0);
+    assert_eq!(many.matches("<td>succeeded <").count(), 0);
     assert!(many.matches("failed CURL_TIMEOUT").count() > 100);
     assert!(many.len() < 200_000, "{} bytes", many.len());
 }
@@ -255,6 +276,7 @@ fn one_name_has_one_card_with_its_kinds_of_failure_and_its_output() {
     sandbox.run("work -j1 --until-idle").exits(1);
     let shown = page(&sandbox, "").stdout;
     assert_eq!(shown.matches("<h3>bad").count(), 1, "{shown}");
+    assert_eq!(shown.matches("<code>runner retry 1</code>").count(), 1, "{shown}");
     let order = [
         "<title>4 dead, 0 ok · ",
         "<h3>bad <span class=\"new\">new since yesterday",

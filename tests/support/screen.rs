@@ -58,26 +58,27 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// Shows the page in frames of these widths, and tells what they are like.
 const FRAMES: &str = r#"<!DOCTYPE html><meta charset="utf-8"><body><script>
 const page = PAGE;
-for (const width of [1280, 768, 390]) {
+for (const scheme of ["light", "dark"]) for (const width of [1280, 768, 390]) {
   const frame = document.createElement("iframe");
   frame.width = width; frame.height = 900; frame.srcdoc = page; frame.style.border = 0;
+  frame.style.colorScheme = scheme;
   document.body.append(frame);
 }
-// The words in which a line of these elements ends: none may.
+// The words in which a line of these elements ends, and the short words in which any line ends: none may.
 const whole = "time, .at, .number, .tiles li, thead th";
 function broken(shown) {
   const found = [];
-  for (const element of shown.querySelectorAll(whole)) {
+  for (const [elements, words] of [[whole, /\S+/g], ["body", /(?<!\S)\w{1,12}(?!\S)/g]]) for (const element of shown.querySelectorAll(elements)) {
     const walk = shown.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     for (let node; (node = walk.nextNode());) {
-      for (const word of node.data.matchAll(/\S+/g)) {
+      for (const word of node.data.matchAll(words)) {
         const range = shown.createRange();
         range.setStart(node, word.index); range.setEnd(node, word.index + word[0].length);
         if (new Set([...range.getClientRects()].map(rect => Math.round(rect.top))).size > 1) found.push(word[0]);
       }
     }
   }
-  return found;
+  return [...new Set(found)];
 }
 // The least contrast of any text with what it stands on.
 function contrast(shown) {
@@ -103,7 +104,7 @@ addEventListener("load", () => {
     const shown = frame.contentDocument, root = shown.documentElement;
     shown.querySelectorAll("details").forEach(details => { details.open = true; });
     return {
-      width: root.clientWidth, needs: root.scrollWidth,
+      width: root.clientWidth, dark: frame.contentWindow.matchMedia("(prefers-color-scheme: dark)").matches, needs: root.scrollWidth,
       requests: frame.contentWindow.performance.getEntriesByType("resource").length,
       alien: shown.querySelectorAll("script, img, iframe, object, link, base, form, [src], [href], [onerror], [onload]").length,
       title: shown.title, text: root.innerText, broken: broken(shown), contrast: contrast(shown),
@@ -119,7 +120,8 @@ addEventListener("load", () => {
 });
 </script></body>"#;
 
-/// Opens a page in a browser at three widths, and gives its measures and its console; none, with a word, without a browser.
+/// Opens a page in a browser at three widths, in light and in dark, and gives its measures and its console; none, with a
+/// word, without a browser.
 pub fn browse(sandbox: &Sandbox, page: &str) -> Option<(Vec<Value>, String)> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = |name: &&&str| std::env::split_paths(&path).any(|folder| folder.join(name).exists());

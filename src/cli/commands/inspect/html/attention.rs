@@ -7,10 +7,10 @@ use anyhow::Result;
 use maud::{Markup, html};
 
 use super::Worst;
-use super::words::{MAX_NAMES, command, job_text};
+use super::words::{MAX_NAMES, command, job_text, when};
 use crate::cli::commands::attention::word;
 use crate::model::{Attention, AttentionKind};
-use crate::store::{Death, Store};
+use crate::store::{Death, Store, StoredSchedule};
 use crate::text::{Millis, Timestamp, counted, last_lines};
 
 /// The most entries and kinds of failure of a card.
@@ -31,7 +31,13 @@ pub(super) struct Card {
     name: Option<String>,
     entries: Vec<Attention>,
     kinds: Vec<FailureKind>,
+    /// How many of its jobs are dead, of which `kinds` may know only some.
+    deaths: u64,
     is_new: bool,
+    /// When the first of several died.
+    first_death: Option<Timestamp>,
+    /// When its schedule runs it next.
+    next_at: Option<Timestamp>,
     /// The attempt that died last, and the end of what it wrote.
     output: Option<((i64, u32), Vec<String>)>,
 }
@@ -51,15 +57,30 @@ impl Card {
 }
 
 /// Makes the cards, alarms first, then by rank, and reads what the worst ones show of their deaths.
-pub(super) fn cards(store: &Store, list: Vec<Attention>, worst: &Worst, now: Timestamp) -> Result<Vec<Card>> {
+pub(super) fn cards(
+    store: &Store,
+    list: Vec<Attention>,
+    worst: &Worst,
+    schedules: &[StoredSchedule],
+    now: Timestamp,
+) -> Result<Vec<Card>> {
     let mut cards: Vec<Card> = Vec::new();
     for entry in list {
         let name = entry.subject.as_ref().map(|subject| subject.name.clone());
         if let Some(card) = cards.iter_mut().find(|card| card.name.is_some() && card.name == name) {
             card.entries.push(entry);
         } else {
-            let entries = vec![entry];
-            cards.push(Card { name, entries, kinds: Vec::new(), is_new: false, output: None });
+            let schedule = schedules.iter().find(|row| name.as_deref() == Some(row.name()) && !row.paused);
+            cards.push(Card {
+                next_at: schedule.and_then(|row| row.next_at).filter(|at| *at > now),
+                name,
+                entries: vec![entry],
+                kinds: Vec::new(),
+                deaths: 0,
+                is_new: false,
+                first_death: None,
+                output: None,
+            });
         }
     }
     // The sort is stable: what has the same rank remains in the order of the list.
@@ -78,11 +99,17 @@ fn read(store: &Store, card: &mut Card, with_output: bool, now: Timestamp) -> Re
     let mut dead: Vec<&Attention> =
         card.entries.iter().filter(|entry| entry.kind == AttentionKind::Dead).collect();
     dead.sort_by_key(|entry| Reverse(entry.subject.as_ref().and_then(|subject| subject.last_death)));
+    let deaths_of = |entry: &&Attention| entry.subject.as_ref().map(|subject| subject.deaths);
+    card.deaths = dead.iter().filter_map(deaths_of).sum();
     let ids: Vec<i64> =
         dead.iter().flat_map(|entry| &entry.jobs).copied().take(Attention::MAX_JOBS).collect();
     let deaths = store.deaths(&ids)?;
     if let Some(name) = card.name.as_ref().filter(|_| !ids.is_empty()) {
-        card.is_new = store.first_unresolved_death(name)?.is_some_and(|at| now.since(at) <= NEW);
+        let first = store.first_unresolved_death(name)?;
+        card.is_new = first.is_some_and(|at| now.since(at) <= NEW);
+        // The first death may be one that a later success has made good, which is not what the card is about.
+        let is_mixed = card.entries.iter().any(|entry| entry.kind == AttentionKind::Superseded);
+        card.first_death = first.filter(|_| ids.len() > 1 && !is_mixed);
     }
     if let Some(Death { job_id, number, .. }) = deaths.first().filter(|death| with_output && death.number > 0)
     {
@@ -125,17 +152,29 @@ fn shown_lines(lines: Vec<String>) -> Vec<String> {
     shown
 }
 
-pub(super) fn draw(cards: &[Card]) -> Markup {
+pub(super) fn draw(cards: &[Card], now: Timestamp) -> Markup {
     let more = cards.len().saturating_sub(MAX_NAMES);
     html! {
         ul.notices {
-            @for card in cards.iter().take(MAX_NAMES) { (draw_card(card)) }
+            @for card in cards.iter().take(MAX_NAMES) { (draw_card(card, now)) }
         }
         @if more > 0 { p.note { (more) " more: " code { "runner doctor --strict" } } }
     }
 }
 
-fn draw_card(card: &Card) -> Markup {
+/// Since when its jobs die, and when the next one runs.
+fn times(card: &Card, now: Timestamp) -> Option<Markup> {
+    let first = card.first_death.map(|at| html! { "the first died " (when(at, now)) });
+    let next = card.next_at.map(|at| html! { "runs next " (when(at, now)) });
+    let all: Vec<Markup> = first.into_iter().chain(next).collect();
+    (!all.is_empty()).then(|| {
+        html! {
+            @for (index, part) in all.iter().enumerate() { @if index > 0 { " · " } (part) }
+        }
+    })
+}
+
+fn draw_card(card: &Card, now: Timestamp) -> Markup {
     let more = card.entries.len().saturating_sub(MAX_ENTRIES);
     html! {
         li.minor[!card.is_alarm()] {
@@ -144,15 +183,21 @@ fn draw_card(card: &Card) -> Markup {
                 (None, Some(entry)) => h3 { (word(entry.kind)) },
                 (None, None) => {}
             }
-            @for entry in card.entries.iter().take(MAX_ENTRIES) {
+            @for (index, entry) in card.entries.iter().take(MAX_ENTRIES).enumerate() {
                 p {
                     @if card.name.is_some() { b.kind.bad[entry.alarm] { (word(entry.kind)) } " " }
                     (job_text(&entry.message))
                 }
-                @if let Some(line) = &entry.command { (command(line)) }
+                // What one command settles is said first, and the command once.
+                @if let Some(line) = &entry.command
+                    && card.entries.get(index + 1).is_none_or(|next| index + 1 == MAX_ENTRIES || next.command != entry.command)
+                {
+                    (command(line))
+                }
             }
+            @if let Some(times) = times(card, now) { p.note { (times) } }
             @if more > 0 { p.note { (more) " more: " code { "runner doctor --strict" } } }
-            @if card.kinds.len() > 1 { (draw_kinds(&card.kinds)) }
+            @if card.kinds.len() > 1 { (draw_kinds(&card.kinds, card.deaths)) }
             @if let Some(((job, number), lines)) = &card.output {
                 details {
                     summary { "The last lines of " (job) "." (number) }
@@ -163,10 +208,12 @@ fn draw_card(card: &Card) -> Markup {
     }
 }
 
-fn draw_kinds(kinds: &[FailureKind]) -> Markup {
+fn draw_kinds(kinds: &[FailureKind], deaths: u64) -> Markup {
     let more = kinds.len().saturating_sub(MAX_KINDS);
     html! {
+        @let known: usize = kinds.iter().map(|kind| kind.jobs).sum();
         ul.kinds {
+            @if (known as u64) < deaths { li.note { "Of " (known) " of the " (deaths) " jobs:" } }
             @for kind in kinds.iter().take(MAX_KINDS) {
                 li {
                     span.at { (counted(kind.jobs, "job")) } " " span.code { (job_text(&kind.error_code)) }

@@ -113,7 +113,7 @@ fn read(global: &Global, query: &Query) -> Result<Page> {
         scope: scope(query),
         dead: store.count_unresolved(&filter, now)?,
         verdict,
-        cards: attention::cards(store, attention, &worst, now)?,
+        cards: attention::cards(store, attention, &worst, &schedules, now)?,
         worst,
         waiting: waiting::read(store, &filter, &workers, now)?,
         chains: waterfall::read(store, &filter, &attempts, now)?,
@@ -159,7 +159,7 @@ fn draw(page: &Page) -> Markup {
                 }
                 main {
                     @if !page.cards.is_empty() {
-                        section { h2 { "Needs attention" } (attention::draw(&page.cards)) }
+                        section { h2 { "Needs attention" } (attention::draw(&page.cards, now)) }
                     }
                     @if !page.waiting.is_empty() { section { h2 { "Now" } (waiting::draw(&page.waiting, now)) } }
                     @if !page.chains.is_empty() { section { h2 { "Chains" } (page.chains.draw(now)) } }
@@ -194,12 +194,12 @@ fn verdict(attention: &[Attention], attempts: &[TimelineAttempt]) -> String {
     }
 }
 
-/// The numbers of the period, and of what runs and waits now, that are not zero.
+/// The numbers that are not zero: of the dead letters as in the title, of the period, and of what runs and waits now.
 fn tiles(page: &Page) -> Markup {
     let sum = |part: fn(&NameStats) -> u64| page.stats.values().map(part).sum::<u64>();
     let count = |is: fn(&TimelineAttempt) -> bool| page.attempts.iter().filter(|a| is(a)).count() as u64;
     let mut tiles = vec![
-        ("f", sum(|of| of.dead), "dead"),
+        ("f", page.dead, "dead"),
         ("o", sum(|of| of.succeeded), "succeeded"),
         ("i", sum(|of| of.cancelled), "cancelled"),
         ("r", count(|a| a.retry_at.is_some() && a.stage != Stage::Ended(Outcome::Interrupted)), "retried"),

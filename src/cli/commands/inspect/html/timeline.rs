@@ -93,7 +93,7 @@ pub(super) fn now_x(axis: Axis, now: Timestamp) -> Option<i64> {
 
 /// The head of a table of pictures, with the labels of the axis.
 pub(super) fn head(first: &str, ticks: &[(i64, String)], now_x: Option<i64>) -> Markup {
-    let is_free = |x: i64| (300..9_700).contains(&x) && now_x.is_none_or(|now| (x - now).abs() > 1_000);
+    let is_free = |x: i64| (300..9_700).contains(&x) && now_x.is_none_or(|now| (x - now).abs() > 1_400);
     html! {
         thead role="rowgroup" { tr role="row" {
             th role="columnheader" scope="col" { span.quiet { (first) } }
@@ -306,15 +306,16 @@ fn facts(rows: &[(&str, NameRow)], is_folded: bool) -> Markup {
         details {
             summary { "The same as a table" }
             table.facts {
-                thead { tr { th scope="col" { "attempt" } th scope="col" { "name" } th scope="col" { "began" } th scope="col" { "took" } th scope="col" { "how it went" } } }
+                thead { tr { th scope="col" { "attempt" } th scope="col" { "name" } th scope="col" { "began" } th scope="col" { "how it went" } } }
                 tbody {
                     @for attempt in shown {
                         tr {
                             th scope="row" { (attempt.job_id) "." (attempt.number) }
                             td { (job_text(&attempt.name)) }
                             td { @for part in began(attempt).map(local_time).unwrap_or_default().split(' ') { span.at { (part) } " " } }
-                            td.at { (span(attempt.duration)) }
-                            td class=[(kind(attempt) == Kind::Failed).then_some("bad")] { (outcome(attempt)) }
+                            td class=[(kind(attempt) == Kind::Failed).then_some("bad")] {
+                                (outcome(attempt)) @if attempt.duration.is_some() { " " span.at { "after " (span(attempt.duration)) } }
+                            }
                         }
                     }
                 }

@@ -74,7 +74,7 @@ fn what(store: &Store, job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -
 }
 
 pub(super) fn draw(all: &[Waiting], now: Timestamp) -> Markup {
-    let heads = [("job", ""), ("state", ""), ("since or due", "wide"), ("what it does or waits for", "wide")];
+    let heads = [("job", ""), ("state", "at"), ("since or due", ""), ("what it does or waits for", "wide")];
     let row = |status: &'static str, row: &Row| {
         vec![
             html! { span.at { (row.id) } " " (job_text(&row.title)) },
