@@ -7,7 +7,7 @@ use anyhow::Result;
 use maud::{Markup, html};
 
 use super::Worst;
-use super::words::{MAX_NAMES, command, job_text, when};
+use super::words::{MAX_NAMES, bytes_on_page, command, job_text, when};
 use crate::cli::commands::attention::word;
 use crate::model::{Attention, AttentionKind};
 use crate::store::{Death, Store, StoredSchedule};
@@ -22,6 +22,9 @@ const MAX_OUTPUTS: usize = 20;
 const MAX_LINES: usize = 20;
 const MAX_LINE: usize = 160;
 const MAX_OUTPUT: usize = 2_000;
+
+/// Whole cards are drawn until they take this many bytes of the page. The names after them have the shorter cards.
+const MAX_BYTES: usize = 60_000;
 
 /// Deaths are new if the first of a name is not older than this.
 const NEW: Millis = Millis::from_secs(24 * 60 * 60);
@@ -137,15 +140,15 @@ fn read(store: &Store, card: &mut Card, with_output: bool, now: Timestamp) -> Re
     Ok(())
 }
 
-/// The last lines, of which as many stay as there is room for.
+/// The last lines, of which as many stay as there is room for on the page.
 fn shown_lines(lines: Vec<String>) -> Vec<String> {
     let mut room = MAX_OUTPUT;
     let cut = lines.into_iter().rev().map(|line| line.chars().take(MAX_LINE).collect::<String>());
     let mut shown: Vec<_> = cut
         .take_while(|line| {
-            let fits = line.len() <= room;
-            room = room.saturating_sub(line.len());
-            fits
+            let left = room.checked_sub(line.chars().map(bytes_on_page).sum());
+            room = left.unwrap_or(room);
+            left.is_some()
         })
         .collect();
     shown.reverse();
@@ -154,9 +157,18 @@ fn shown_lines(lines: Vec<String>) -> Vec<String> {
 
 pub(super) fn draw(cards: &[Card], now: Timestamp) -> Markup {
     let more = cards.len().saturating_sub(MAX_NAMES);
+    let mut room = MAX_BYTES;
+    let mut draw_one = |card: &Card| {
+        let whole = draw_card(card, MAX_ENTRIES, &draw_details(card, now));
+        let Some(left) = room.checked_sub(whole.0.len()) else {
+            return draw_card(card, 1, &Markup::default());
+        };
+        room = left;
+        whole
+    };
     html! {
         ul.notices {
-            @for card in cards.iter().take(MAX_NAMES) { (draw_card(card, now)) }
+            @for card in cards.iter().take(MAX_NAMES) { (draw_one(card)) }
         }
         @if more > 0 { p.note { (more) " more: " code { "runner doctor --strict" } } }
     }
@@ -174,8 +186,8 @@ fn times(card: &Card, now: Timestamp) -> Option<Markup> {
     })
 }
 
-fn draw_card(card: &Card, now: Timestamp) -> Markup {
-    let more = card.entries.len().saturating_sub(MAX_ENTRIES);
+fn draw_card(card: &Card, max_entries: usize, details: &Markup) -> Markup {
+    let more = card.entries.len().saturating_sub(max_entries);
     html! {
         li.minor[!card.is_alarm()] {
             @match (&card.name, card.entries.first()) {
@@ -183,26 +195,32 @@ fn draw_card(card: &Card, now: Timestamp) -> Markup {
                 (None, Some(entry)) => h3 { (word(entry.kind)) },
                 (None, None) => {}
             }
-            @for (index, entry) in card.entries.iter().take(MAX_ENTRIES).enumerate() {
+            @for (index, entry) in card.entries.iter().take(max_entries).enumerate() {
                 p {
                     @if card.name.is_some() { b.kind.bad[entry.alarm] { (word(entry.kind)) } " " }
                     (job_text(&entry.message))
                 }
                 // What one command settles is said first, and the command once.
                 @if let Some(line) = &entry.command
-                    && card.entries.get(index + 1).is_none_or(|next| index + 1 == MAX_ENTRIES || next.command != entry.command)
+                    && card.entries.get(index + 1).is_none_or(|next| index + 1 == max_entries || next.command != entry.command)
                 {
                     (command(line))
                 }
             }
-            @if let Some(times) = times(card, now) { p.note { (times) } }
             @if more > 0 { p.note { (more) " more: " code { "runner doctor --strict" } } }
-            @if card.kinds.len() > 1 { (draw_kinds(&card.kinds, card.deaths)) }
-            @if let Some(((job, number), lines)) = &card.output {
-                details {
-                    summary { "The last lines of " (job) "." (number) }
-                    pre.output { @for line in lines { (line) "\n" } }
-                }
+            (details)
+        }
+    }
+}
+
+fn draw_details(card: &Card, now: Timestamp) -> Markup {
+    html! {
+        @if let Some(times) = times(card, now) { p.note { (times) } }
+        @if card.kinds.len() > 1 { (draw_kinds(&card.kinds, card.deaths)) }
+        @if let Some(((job, number), lines)) = &card.output {
+            details {
+                summary { "The last lines of " (job) "." (number) }
+                pre.output { @for line in lines { (line) "\n" } }
             }
         }
     }

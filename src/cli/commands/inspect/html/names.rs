@@ -13,7 +13,7 @@ use crate::store::{NameStats, Stage};
 use crate::text::{Millis, counted};
 
 /// The most bars of a chart of run times, and the width of one in the units of the drawing.
-const BARS: usize = 60;
+const BARS: usize = 30;
 const BAR: i64 = 40;
 
 /// A run is slow if it took this many times as long as the half of all runs, of at least so many, and at least so long.

@@ -13,17 +13,17 @@ use super::words::{MAX_NAMES, command, job_text, span};
 use crate::store::{Stage, TimelineAttempt};
 use crate::text::{Timestamp, counted, human_duration, local_time};
 
-/// The widths of a cell of the axis, the second one where there are many rows, because that limits the size of the page.
-const CELL: i64 = 50;
-const WIDE_CELL: i64 = 100;
-const MANY_ROWS: usize = 20;
+/// The widths that a cell of the axis may have. The first one with so few bars is taken, else the last one, because that limits
+/// the size of the page.
+const CELLS: [i64; 3] = [50, 100, 250];
+const MAX_BARS: usize = 2_000;
 
 /// Above this number of jobs, the page says that bars stand for several, and the table has only failures.
 const MAX_JOBS: usize = 5_000;
 
 /// The most bars that tell under the pointer what they stand for, and the most rows of the table.
 const MAX_TITLES: usize = 600;
-const MAX_FACTS: usize = 300;
+const MAX_FACTS: usize = 150;
 
 /// Waits begin and end at multiples of this, which limits the size of the page.
 const GRID: i64 = 20;
@@ -47,9 +47,15 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
     rows.sort_by_key(|(name, row)| Reverse((worst.rank(name), row.failures, row.attempts.len())));
     let left_out = rows.len().saturating_sub(MAX_NAMES);
     rows.truncate(MAX_NAMES);
-    let cell = if rows.len() > MANY_ROWS { WIDE_CELL } else { CELL };
-    let bars: Vec<Vec<Bar>> = rows.iter().map(|(_, row)| bars::bars(&row.spans(axis), cell)).collect();
-    let with_titles = bars.iter().map(Vec::len).sum::<usize>() <= MAX_TITLES;
+    let count = |bars: &[Vec<Bar>]| bars.iter().map(Vec::len).sum::<usize>();
+    let mut bars: Vec<Vec<Bar>> = Vec::new();
+    for cell in CELLS {
+        bars = rows.iter().map(|(_, row)| bars::bars(&row.spans(axis), cell)).collect();
+        if count(&bars) <= MAX_BARS {
+            break;
+        }
+    }
+    let with_titles = count(&bars) <= MAX_TITLES;
     let ticks = axis.ticks();
     let now_x = now_x(axis, now);
     html! {

@@ -19,7 +19,7 @@ use crate::text::{Millis, Timestamp, counted, local_time};
 /// The most chains, and jobs of a chain, that are drawn; and the size at which no more chains are drawn.
 const MAX_CHAINS: usize = 8;
 const MAX_ROWS: usize = 12;
-const MAX_BYTES: usize = 60_000;
+const MAX_BYTES: usize = 40_000;
 
 /// The widths of a cell of the axis, the second one where a job has more than so many attempts.
 const CELL: i64 = 50;

@@ -9,17 +9,35 @@ use crate::text::{
 /// The most names in a section of the page.
 pub(super) const MAX_NAMES: usize = 50;
 
-/// Text from a job is cut after this many characters.
+/// Text from a job is cut after this many characters, or this many bytes as the page has them.
 const MAX_TEXT: usize = 400;
+const MAX_TEXT_BYTES: usize = 800;
 
 /// Text from a job on one line, with its control characters escaped, and cut if it is very long.
 pub(super) fn job_text(text: &str) -> String {
     let mut safe = safe_line(text);
-    if let Some((end, _)) = safe.char_indices().nth(MAX_TEXT) {
+    let mut room = MAX_TEXT_BYTES;
+    let mut fits = |c: char| {
+        let left = room.checked_sub(bytes_on_page(c));
+        room = left.unwrap_or(room);
+        left.is_some()
+    };
+    let too_far = safe.char_indices().enumerate().find(|(index, (_, c))| *index == MAX_TEXT || !fits(*c));
+    if let Some((_, (end, _))) = too_far {
         safe.truncate(end);
         safe.push('…');
     }
     safe
+}
+
+/// The length of a character as it is written into the page, where four characters are escaped.
+pub(super) fn bytes_on_page(c: char) -> usize {
+    match c {
+        '&' => "&amp;".len(),
+        '<' | '>' => "&lt;".len(),
+        '"' => "&quot;".len(),
+        c => c.len_utf8(),
+    }
 }
 
 /// A local time. Its zone is shown only if it differs from the zone of the page, such as after a change to summer time.
