@@ -72,13 +72,7 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
     let environment = environment(definition)?;
     let own_input = launch.stdin.take();
     let stdin = own_input.as_deref().or(definition.stdin.as_deref().map(str::as_bytes));
-    let stdin = stdin.map(input_file).transpose().map_err(|error| {
-        if is_shortage(&error) {
-            return SpawnError::Shortage(error);
-        }
-        let message = format!("cannot keep its input in memory: {error}");
-        SpawnError::Failed(SpawnFailure::NotExecutable, message)
-    })?;
+    let stdin = stdin.map(input_file).transpose()?;
     command
         .current_dir(definition.cwd.as_os_str())
         .envs(environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())))
@@ -116,15 +110,23 @@ fn environment(definition: &JobDefinition) -> Result<BTreeMap<Bytes, Bytes>, Spa
 }
 
 /// Makes a file in memory that holds these bytes, open at its start. It has no name, so it is gone with its last reader.
-fn input_file(bytes: &[u8]) -> io::Result<File> {
+fn input_file(bytes: &[u8]) -> Result<File, SpawnError> {
     let create = |flags| memfd_create("runner-stdin", flags);
     let file = create(MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL).or_else(|error| match error {
         // Kernels before 6.3 do not know the seal, and some later ones are set up to insist on it.
         Errno::INVAL => create(MemfdFlags::CLOEXEC),
         other => Err(other),
     });
-    let file = File::from(file?);
-    file.write_all_at(bytes, 0)?;
+    let file = file.map(File::from).map_err(|errno| {
+        let error = io::Error::from(errno);
+        if is_shortage(&error) {
+            return SpawnError::Shortage(error);
+        }
+        let message = format!("cannot keep its input in memory: {error}");
+        SpawnError::Failed(SpawnFailure::NotExecutable, message)
+    })?;
+    // Memory has no faults of its own: whatever goes wrong here, the machine is at fault and not the job.
+    file.write_all_at(bytes, 0).map_err(SpawnError::Shortage)?;
     Ok(file)
 }
 

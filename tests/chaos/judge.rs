@@ -66,7 +66,8 @@ pub fn judge(rows: &Rows, promises: &Promises, moment: Moment) -> Vec<String> {
         let started = started(*id, lines, promises);
         let retries = promises.retries.get(id).copied().unwrap_or_default();
         let found = [
-            (moment == Moment::Drained && !job.is_finished()).then(|| "it is not finished".to_owned()),
+            (moment == Moment::Drained && !job.is_finished() && !is_stranded(rows, *id))
+                .then(|| "it is not finished".to_owned()),
             the_budget_is_kept(rows, *id, job, Some(retries)),
             what_began_is_not_forgotten(rows, *id, job, &started),
             a_job_that_is_not_retryable_starts_once(job, &started, retries),
@@ -88,6 +89,18 @@ pub fn judge(rows: &Rows, promises: &Promises, moment: Moment) -> Vec<String> {
     wrong.extend(queues_are_paused_as_told(rows, promises));
     wrong.extend(the_side_log_keeps_the_limits(rows, promises.side.as_deref().unwrap_or_default()));
     wrong
+}
+
+/// Whether a job whose success this one needs has died, was cancelled, or can itself never run.
+fn is_stranded(rows: &Rows, id: u64) -> bool {
+    let needed = rows.dependencies.iter().filter(|(job, _, any)| *job == id && !any);
+    needed.filter_map(|(_, dependency, _)| Some((dependency, rows.jobs.get(dependency)?))).any(
+        |(dependency, job)| match job.state.as_str() {
+            "dead" | "cancelled" => true,
+            "pending" => is_stranded(rows, *dependency),
+            _ => false,
+        },
+    )
 }
 
 fn attempts_are_dense(rows: &Rows, id: u64, job: &Job) -> Option<String> {

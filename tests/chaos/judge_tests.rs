@@ -46,16 +46,17 @@ fn the_judge_sees_every_broken_promise() {
     sandbox.run("work -j1 --drain").exits(1);
     sandbox.add("good --unique-key k --env BATCH=b");
     sandbox.run("cancel 5").ok();
+    sandbox.run("enqueue good --after 1").ok();
     let text = sandbox.read("log");
     let judged = |harm: Harm| {
         let mut rows = Rows::read(&sandbox.db()).expect("the database can be read");
-        let mut promises = Promises::of(1..=5, Some(&text));
+        let mut promises = Promises::of(1..=6, Some(&text));
         promises.cancelled.insert(5);
         harm(&mut rows, &mut promises);
         judge(&rows, &promises, Moment::Drained)
     };
     assert_eq!(judged(|_, _| {}), [""; 0]);
-    let harms: [(&str, Harm); 25] = [
+    let harms: [(&str, Harm); 26] = [
         ("without gaps", |rows, _| {
             rows.attempts.remove(&(1, 1));
         }),
@@ -68,6 +69,7 @@ fn the_judge_sees_every_broken_promise() {
         ("went on after its success", |rows, _| attempt(rows, (1, 1)).end.outcome = "succeeded".to_owned()),
         ("not that of its last attempt", |rows, _| job(rows, 1).state = "succeeded".to_owned()),
         ("is not finished", |rows, _| job(rows, 1).state = "pending".to_owned()),
+        ("is not finished", |rows, _| rows.dependencies.clear()),
         ("beyond the budget", |rows, _| attempt(rows, (1, 2)).place_in_budget = 3),
         ("new budgets", |rows, _| attempt(rows, (1, 2)).place_in_budget = 1),
         ("both own the key", |rows, _| {
