@@ -267,9 +267,8 @@ fn a_page_over_5000_jobs_folds_what_succeeded_and_stays_small() {
 fn a_page_of_the_worst_text_stays_below_500_kb() {
     let name = |n: usize| format!("{n:02}{}", "n".repeat(126));
     let sandbox = Sandbox::empty();
-    let jobs: String =
-        (0..60).map(|n| format!("[jobs.{}]\ncommand = 'true'\nschedule = '@daily'\n", name(n))).collect();
-    sandbox.write("jobs.toml", jobs);
+    let job = |n| format!("[jobs.{}]\ncommand = 'true'\nschedule = '@daily'\n", name(n));
+    sandbox.write("jobs.toml", (0..60).map(job).collect::<String>());
     sandbox.run("apply -q").ok();
     // Each name dies in six ways, each with a label, words and output of characters that the page has to escape.
     let line = |n: usize, label: usize| {
