@@ -72,13 +72,16 @@ pub(super) fn insert_all(
 fn wanted(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<bool>> {
     let mut wanted: Vec<bool> = jobs.iter().map(|job| !job.is_dependency).collect();
     for (index, job) in jobs.iter().enumerate().rev() {
-        if job.dependencies.is_empty() || !wanted[index] || is_known(tx, job)? {
+        let undecided = |(dependency, _): &(Dependency, DependencyKind)| match dependency {
+            Dependency::InCall(earlier) => Some(*earlier).filter(|earlier| !wanted[*earlier]),
+            Dependency::Job(_) => None,
+        };
+        let undecided: Vec<usize> = job.dependencies.iter().filter_map(undecided).collect();
+        if undecided.is_empty() || !wanted[index] || is_known(tx, job)? {
             continue;
         }
-        for (dependency, _) in &job.dependencies {
-            if let Dependency::InCall(earlier) = dependency {
-                wanted[*earlier] = true;
-            }
+        for earlier in undecided {
+            wanted[earlier] = true;
         }
     }
     Ok(wanted)

@@ -198,7 +198,10 @@ impl Plain {
     pub fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>> {
         let before = self.clone();
         let mut done = Vec::new();
-        let wanted: Vec<bool> = (0..jobs.len()).map(|index| self.is_wanted(jobs, index, now)).collect();
+        // The order matters because a look at a key records the expiry of its holder, which may enqueue an alert.
+        let mut wanted: Vec<bool> =
+            (0..jobs.len()).rev().map(|index| self.is_wanted(jobs, index, now)).collect();
+        wanted.reverse();
         let mut ids = Vec::new();
         for (index, job) in jobs.iter().enumerate() {
             let mut after = BTreeMap::new();
@@ -235,6 +238,7 @@ impl Plain {
         };
         !jobs[index].is_dependency
             || (index + 1..jobs.len())
+                .rev()
                 .filter(is_dependent)
                 .any(|later| self.is_wanted(jobs, later, now) && self.is_new(&jobs[later], now))
     }
