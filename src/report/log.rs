@@ -133,7 +133,7 @@ fn ended_words(ended: &RecordedAttempt) -> String {
     let title = job_title(name, label.shown.as_deref());
     let Attempt { job_id, outcome: ended_as, duration, message, next_state, .. } = attempt;
     let after = duration.map(|span| format!(" after {}", human_duration(span))).unwrap_or_default();
-    // Of a crash the line about the lost attempt, just above, has the message.
+    // After a crash the line just above, about the lost attempt, has the message.
     let message = message.as_ref().filter(|_| *ended_as != Outcome::WorkerCrashed);
     let message = message.map(|text| format!(" ({})", safe_line(text))).unwrap_or_default();
     let decision = decision_text(attempt, *max_attempts);

@@ -200,7 +200,7 @@ fn draw_card(card: &Card, max_entries: usize, details: &Markup) -> Markup {
                     @if card.name.is_some() { b.kind.bad[entry.alarm] { (word(entry.kind)) } " " }
                     (job_text(&entry.message))
                 }
-                // What one command settles is said first, and the command once.
+                // Neighbours that one command settles share it, below the last of them.
                 @if let Some(line) = &entry.command
                     && card.entries.get(index + 1).is_none_or(|next| index + 1 == max_entries || next.command != entry.command)
                 {

@@ -82,7 +82,7 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
     }
 }
 
-/// What the colours mean.
+/// Explains the colours.
 pub(super) fn legend() -> Markup {
     html! {
         p.legend {

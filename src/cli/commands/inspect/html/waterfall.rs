@@ -223,7 +223,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// What became of the chain: of its last job that did not run or died, else of its last one.
+/// Says how the chain went: how its last job that did not run or died did, or else its last job.
 fn headline(store: &Store, graph: &Graph, ids: &[i64], now: Timestamp) -> Result<String> {
     let key = |id: &&i64| (graph.stuck.contains(id), graph.is_dead(**id), graph.depth(**id), **id);
     let job = ids.iter().max_by_key(key).map(|id| store.job(*id, now)).transpose()?.flatten();
@@ -267,7 +267,7 @@ fn rows(
     Ok((rows, more))
 }
 
-/// What became of a job: `did not run because job 12 offsite died: No route to host`.
+/// Says how a job went: `did not run because job 12 offsite died: No route to host`.
 fn words(store: &Store, job: &JobRow) -> Result<String> {
     let last_words = |id: i64| -> Result<String> {
         let death = store.deaths(&[id])?.pop();
@@ -393,7 +393,7 @@ impl Row {
         line
     }
 
-    /// What the picture shows, and what became of the job.
+    /// Says what the picture shows, and how the job went.
     fn facts(&self) -> String {
         let ids: Vec<_> = self.after.iter().take(5).map(|link| link.dependency_id.to_string()).collect();
         let more = if self.after.len() > ids.len() { ", …" } else { "" };
