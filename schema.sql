@@ -1,4 +1,4 @@
--- The whole schema of a runner database, version 1.0; `runner` creates databases from this file. Times are integer
+-- The whole schema of a runner database, version 1.1; `runner` creates databases from this file. Times are integer
 -- milliseconds since the Unix epoch, UTC; durations are integer milliseconds. Read everything here with the sqlite3 shell
 -- as you like. Change things with `runner` only: the triggers protect the history from a mistake in the shell, but they do
 -- not protect a running worker from a job that changes under it.
@@ -9,7 +9,7 @@ PRAGMA application_id = 0x72756e6a;
 -- default, because older programs go on using the file. So nothing may depend on the number or the order of columns, and
 -- triggers, views and CHECKs stay as they are for as long as the major version does: a new shade of a state, an outcome or a
 -- reason is a column of its own beside them.
-PRAGMA user_version = 1000;
+PRAGMA user_version = 1001;
 
 -- Resolved job definitions, frozen at enqueue. Jobs of the same definition share one row.
 CREATE TABLE job_definitions (
@@ -62,6 +62,7 @@ CREATE TABLE jobs (
     claimed_at          INTEGER AS (CASE WHEN state = 'running' THEN changed_at END) VIRTUAL,
     finished_at         INTEGER AS (CASE state WHEN 'succeeded' THEN changed_at WHEN 'dead' THEN changed_at
                             WHEN 'cancelled' THEN changed_at END) VIRTUAL,
+    run_worker_id       INTEGER,                    -- workers.id of the `run` that it is for: while that lives, nobody else starts it
     CHECK ((state = 'running') = (worker_id IS NOT NULL)),
     CHECK ((state = 'dead') = (dead_reason IS NOT NULL)),
     CHECK ((state = 'dead') = (error_code IS NOT NULL)),
@@ -93,6 +94,11 @@ CREATE INDEX jobs_by_label ON jobs (label) WHERE label IS NOT NULL;
 -- Dead letters that nobody dealt with, and the successes that may have made them good.
 CREATE INDEX jobs_unresolved ON jobs (name, label, task_hash, changed_at) WHERE state = 'dead' AND resolved_at IS NULL;
 CREATE INDEX jobs_succeeded ON jobs (task_hash, changed_at) WHERE state = 'succeeded' AND task_hash IS NOT NULL;
+-- The same dead letters by what they died of, as what needs attention lists them.
+CREATE INDEX jobs_unresolved_by_code ON jobs (name, error_code, label, task_hash, changed_at)
+    WHERE state = 'dead' AND resolved_at IS NULL;
+CREATE INDEX jobs_of_runs ON jobs (run_worker_id, state)
+    WHERE run_worker_id IS NOT NULL AND (state = 'pending' OR state = 'running');
 CREATE UNIQUE INDEX jobs_unique_key ON jobs (unique_key)
     WHERE unique_key IS NOT NULL AND state IN ('pending', 'running');
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs (idempotency_key) WHERE idempotency_key IS NOT NULL;
@@ -166,6 +172,7 @@ CREATE TABLE outputs (
     stderr         BLOB NOT NULL,
     stderr_head    INTEGER NOT NULL,
     stderr_omitted INTEGER NOT NULL CHECK (stderr_omitted >= 0),
+    marks          BLOB,                            -- in which order and when both streams were read; null: not known
     UNIQUE (job_id, number)
 ) STRICT;
 
@@ -184,7 +191,9 @@ CREATE TABLE live_outputs (
     stdout_omitted INTEGER NOT NULL,
     stderr         BLOB NOT NULL,
     stderr_head    INTEGER NOT NULL,
-    stderr_omitted INTEGER NOT NULL
+    stderr_omitted INTEGER NOT NULL,
+    started_at     INTEGER,                         -- when the attempt started
+    marks          BLOB                             -- as in outputs
 ) STRICT;
 
 -- One row for each worker process, dead ones included. Its lock file, not this table, shows whether it is alive.
@@ -202,7 +211,11 @@ CREATE TABLE workers (
     slots       INTEGER NOT NULL CHECK (slots > 0),
     queues      TEXT CHECK (queues IS NULL OR json_valid(queues)),   -- a JSON array; null: every queue
     ended_at    INTEGER,                            -- null until it stopped, or until it was recovered
-    stopping_at INTEGER                             -- since then it starts nothing more; null if that could not be written
+    stopping_at INTEGER,                            -- since then it starts nothing more; null if that could not be written
+    db_device   INTEGER,                            -- device and inode of that database: the same file may have two paths
+    db_inode    INTEGER,
+    leftover_since INTEGER,                         -- it is dead, and since then processes of its attempts cannot be ended
+    run_job_id  INTEGER                             -- of a `run`: the job that it was called for
 ) STRICT;
 CREATE INDEX workers_open ON workers (id) WHERE ended_at IS NULL;
 
@@ -226,6 +239,8 @@ CREATE TABLE schedules (
     random_delay_ms INTEGER CHECK (random_delay_ms > 0),            -- each of its jobs is due up to this much later
     last_success_at INTEGER,                        -- when a job of its name last succeeded
     needs_version INTEGER NOT NULL DEFAULT 1000,    -- the version that brought all that its chain uses
+    machine_timezone TEXT,                          -- equals timezone if the file named none: apply took the machine's
+    paused_until  INTEGER,                          -- when its pause ends by itself; null: a person ends it
     CHECK ((last_fired_at IS NULL) = (last_job_id IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX schedules_due ON schedules (next_at) WHERE NOT paused AND next_at IS NOT NULL;
@@ -239,9 +254,17 @@ CREATE TABLE queues (
     rate             TEXT CHECK (rate GLOB '[1-9]*/[smh]'),         -- starts, evenly spaced: 10/s, 5/m, 100/h
     rate_file        TEXT,
     last_start_at    INTEGER,                                       -- the last claim while there was a rate; if a few ms late, its due time
+    paused_until     INTEGER,                                       -- when its pause ends by itself; null: a person ends it
     CHECK (max_running_file IS NULL OR max_running IS NOT NULL),
     CHECK (rate_file IS NULL OR rate IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
+
+-- While this has a row, everything is paused: no worker starts a job, and no schedule fires.
+CREATE TABLE pause_of_all (
+    id           INTEGER PRIMARY KEY CHECK (id = 1),
+    paused_at    INTEGER NOT NULL,
+    paused_until INTEGER                            -- when it ends by itself; null: a person ends it
+) STRICT;
 
 -- These triggers keep the history as it was written.
 CREATE TRIGGER attempts_are_numbered_without_gaps BEFORE INSERT ON attempts

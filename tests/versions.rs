@@ -46,7 +46,7 @@ fn the_first_verb_of_a_newer_program_brings_the_file_up_and_loses_nothing() {
         let before = rows(&sandbox.sql(), &old);
         let ran = sandbox.call_next(line).run();
         assert!(matches!(ran.status(), Some(0 | 1)), "{ran}");
-        assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_001, "{line}");
+        assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_002, "{line}");
         let after = rows(&sandbox.sql(), &old);
         assert!(before.iter().all(|row| after.contains(row)), "{line}");
     }
@@ -56,10 +56,10 @@ fn the_first_verb_of_a_newer_program_brings_the_file_up_and_loses_nothing() {
 fn an_upgraded_file_equals_a_new_one() {
     let upgraded = today();
     upgraded.call_next("work --until-idle").run().ok();
-    upgraded.call_next("doctor").run().ok().shows("version 1.1\n");
+    upgraded.call_next("doctor").run().ok().shows("version 1.2\n");
     let new = Sandbox::empty();
     new.call_next("enqueue -- true").run().ok();
-    new.call_next("doctor").run().ok().shows("version 1.1\n");
+    new.call_next("doctor").run().ok().shows("version 1.2\n");
     assert_eq!(columns(&upgraded.sql()), columns(&new.sql()));
 }
 
@@ -70,10 +70,10 @@ fn an_older_program_works_with_the_file_of_a_newer_one() {
     sandbox.run("work --until-idle").ok();
     sandbox.run("enqueue good --wait --wait-timeout 0s").exits(75);
     sandbox.run("work --until-idle").ok();
-    sandbox.run("doctor").ok().shows("version 1.1, newer than this runner, which knows 1.0");
+    sandbox.run("doctor").ok().shows("version 1.2, newer than this runner, which knows 1.1");
     sandbox.run("backup copy.db").ok();
     sandbox.run("restore copy.db").ok();
-    sandbox.run("doctor").ok().shows("version 1.1, newer");
+    sandbox.run("doctor").ok().shows("version 1.2, newer");
     assert_eq!(sandbox.sql().number("SELECT count(*) FROM made_up"), 0);
     // The views and columns that the older program knows must be as it made them.
     sandbox.sql().run("DROP VIEW dead_letters; ALTER TABLE queues RENAME COLUMN rate_file TO rates");
@@ -89,7 +89,7 @@ fn a_backup_of_an_older_version_is_restored_and_stays_as_it_is() {
     sandbox.call_next("inspect").run().ok();
     sandbox.call_next("restore copy.db").run().ok();
     sandbox.call_next("inspect").run().ok();
-    assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_001);
+    assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_002);
     assert!(copy == std::fs::read(sandbox.path("copy.db")).unwrap());
 }
 
@@ -101,7 +101,7 @@ fn a_worker_goes_on_while_the_file_below_it_is_brought_up() {
     let worker = sandbox.worker("-j2");
     sandbox.until_state(held, "running");
     let new = sandbox.call_next("enqueue -- echo new").run().ok().id();
-    assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_001);
+    assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_002);
     sandbox.until_state(new, "succeeded");
     std::fs::remove_file(sandbox.path("hold")).unwrap();
     sandbox.until_state(held, "succeeded");
@@ -136,7 +136,7 @@ fn add_newer(sandbox: &Sandbox, needs: u32, key: &str) {
 fn what_needs_a_newer_program_is_shown_and_left_alone() {
     let sandbox = Sandbox::empty();
     sandbox.add("--name plain -- true");
-    add_newer(&sandbox, 1_001, "made_up");
+    add_newer(&sandbox, 1_002, "made_up");
     sandbox.run("work --drain").ok();
     assert_eq!(sandbox.run("inspect newer --json").ok().json()["state"], "pending");
     assert_eq!(sandbox.run("inspect plain --json").ok().json()["state"], "succeeded");
@@ -158,10 +158,10 @@ fn what_needs_a_newer_program_is_shown_and_left_alone() {
 fn an_older_worker_leaves_the_claim_of_a_newer_one_to_newer_ones() {
     let sandbox = Sandbox::empty();
     sandbox.add("--name plain -- true");
-    add_newer(&sandbox, 1_001, "grace_period");
+    add_newer(&sandbox, 1_002, "grace_period");
     sandbox.sql().run(
         "INSERT INTO workers (name, mark, version, db_path, pid, boot_id, start_ticks, started_at, slots)
-             VALUES ('00000000000000aa', 'm', 1001, x'2f64', 1, 'another', 1, 1, 4);
+             VALUES ('00000000000000aa', 'm', 1002, x'2f64', 1, 'another', 1, 1, 4);
          UPDATE jobs SET state = 'running', worker_id = last_insert_rowid() WHERE name = 'newer'",
     );
     sandbox.run("work --until-idle").ok();
@@ -187,7 +187,7 @@ fn who_may_not_write_is_told_which_command_brings_the_file_up() {
     }
     let ran = sandbox.program(program.to_str().unwrap()).arg("inspect").run_by(NOBODY).run();
     ran.exits(74)
-        .says("is of version 1.0, and cannot be brought up to version 1.1")
+        .says("is of version 1.0, and cannot be brought up to version 1.2")
         .says("hint: run `runner doctor`");
 }
 
@@ -209,7 +209,7 @@ fn sixteen_programs_bring_a_file_up_once() {
             // The doctor finds the dead worker of the history.
             assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
         }
-        assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_001);
+        assert_eq!(sandbox.sql().number("PRAGMA user_version"), 1_002);
         assert_eq!(rows(&sandbox.sql(), &old), before);
         sandbox.call_next("work --until-idle").run().ok();
         sandbox.call_next("doctor").run().ok();

@@ -54,7 +54,32 @@ pub struct Schema {
     pub steps: &'static [Step],
 }
 
-static RELEASED: Schema = Schema { sql: include_str!("../../schema.sql"), steps: &[] };
+static RELEASED: Schema =
+    Schema { sql: include_str!("../../schema.sql"), steps: &[Step { to: Version(1_001), sql: TO_1_1 }] };
+
+/// What the columns mean stands in `schema.sql`.
+const TO_1_1: &str = "
+    ALTER TABLE jobs ADD COLUMN run_worker_id INTEGER;
+    ALTER TABLE outputs ADD COLUMN marks BLOB;
+    ALTER TABLE live_outputs ADD COLUMN started_at INTEGER;
+    ALTER TABLE live_outputs ADD COLUMN marks BLOB;
+    ALTER TABLE workers ADD COLUMN db_device INTEGER;
+    ALTER TABLE workers ADD COLUMN db_inode INTEGER;
+    ALTER TABLE workers ADD COLUMN leftover_since INTEGER;
+    ALTER TABLE workers ADD COLUMN run_job_id INTEGER;
+    ALTER TABLE schedules ADD COLUMN machine_timezone TEXT;
+    ALTER TABLE schedules ADD COLUMN paused_until INTEGER;
+    ALTER TABLE queues ADD COLUMN paused_until INTEGER;
+    CREATE TABLE pause_of_all (
+        id           INTEGER PRIMARY KEY CHECK (id = 1),
+        paused_at    INTEGER NOT NULL,
+        paused_until INTEGER
+    ) STRICT;
+    CREATE INDEX jobs_unresolved_by_code ON jobs (name, error_code, label, task_hash, changed_at)
+        WHERE state = 'dead' AND resolved_at IS NULL;
+    CREATE INDEX jobs_of_runs ON jobs (run_worker_id, state)
+        WHERE run_worker_id IS NOT NULL AND (state = 'pending' OR state = 'running');
+";
 
 static MADE_UP: OnceLock<Schema> = OnceLock::new();
 

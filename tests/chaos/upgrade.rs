@@ -58,7 +58,7 @@ fn a_program_that_is_killed_while_it_brings_a_file_up_loses_nothing() {
         if let Some(what) = wrong(&sandbox, &before, &old) {
             violations.add(what);
         }
-        newer += u64::from(sandbox.sql().number("PRAGMA user_version") > 1_000);
+        newer += u64::from(sandbox.sql().number("PRAGMA user_version") > 1_001);
         let ran = sandbox.call_next("work --until-idle -q").run();
         if ran.status() != Some(0) || sandbox.call_next("doctor").run().status() != Some(0) {
             violations.add(format!("the jobs did not go on: {ran}"));

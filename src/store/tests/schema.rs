@@ -23,6 +23,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("attempts_are_immutable", &["UPDATE attempts SET message = 'x' WHERE job_id = 3"]),
     ("attempts_go_with_their_job", &["DELETE FROM attempts WHERE job_id = 3"]),
     ("outputs_are_immutable", &["UPDATE outputs SET stdout = x'61'"]),
+    ("id = 1", &["INSERT INTO pause_of_all (id, paused_at) VALUES (2, 1)"]),
     ("inputs_are_immutable", &["UPDATE inputs SET stdin = x'62'"]),
     (
         "jobs_keep_what_they_are",
@@ -201,12 +202,15 @@ const REFUSED: &[(&str, &[&str])] = &[
 const CASCADE: &str = "jobs_take_their_history_with_them";
 
 /// The columns that may be empty. Whatever is added to the schema may not, or stands here.
-const MAY_BE_NULL: [&str; 5] = [
+const MAY_BE_NULL: [&str; 8] = [
     "attempts: error_code exit_code signal spawn_failure message started_at duration_ms dead_reason nominal_delay_ms delay_ms cpu_ms max_rss_bytes max_rss_bound_bytes",
-    "jobs: args_nul unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset label task_hash",
-    "queues: max_running max_running_file rate rate_file last_start_at",
-    "schedules: timezone next_at last_fired_at last_job_id boot_id fresh_within_ms random_delay_ms last_success_at",
-    "workers: queues ended_at stopping_at",
+    "jobs: args_nul unique_key idempotency_key expires_at started_at worker_id cancel_requested_at error_code dead_reason result resolved_at resolution replaced_by scheduled_for scheduled_offset label task_hash run_worker_id",
+    "live_outputs: started_at marks",
+    "outputs: marks",
+    "pause_of_all: paused_until",
+    "queues: max_running max_running_file rate rate_file last_start_at paused_until",
+    "schedules: timezone next_at last_fired_at last_job_id boot_id fresh_within_ms random_delay_ms last_success_at machine_timezone paused_until",
+    "workers: queues ended_at stopping_at db_device db_inode leftover_since run_job_id",
 ];
 
 /// Job 1 waits with input, job 2 runs, job 3 is dead after one attempt with input and output, job 4 waits for its retry,
