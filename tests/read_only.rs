@@ -1,6 +1,8 @@
 //! A database on a read-only file system.
 
 use crate::disk_full::small_disk::SmallDisk;
+use crate::support::Sandbox;
+use crate::support::versions::VERSIONS;
 
 const JOBS: &str =
     "[jobs.good]\ncommand = 'echo fine'\n[jobs.bad]\ncommand = 'echo no >&2; exit 3'\nmax_attempts = 1\n";
@@ -33,6 +35,22 @@ fn a_database_on_a_read_only_file_system_is_read_and_not_changed() {
     disk.run("work --drain").exits(77).prints("").says("Read-only file system");
     disk.shell("mount -o remount,rw small");
     disk.run("retry 2").ok();
+}
+
+#[test]
+fn a_database_of_an_older_version_is_read_there_and_stays_as_it_is() {
+    let Some(disk) = SmallDisk::mount(JOBS, "4m") else { return };
+    let old = Sandbox::of_version(VERSIONS[0].1);
+    let copy = format!("cp -p {} small/runner.db", old.db().display());
+    disk.shell(&copy);
+    disk.shell("sha256sum small/runner.db > sum && mount -o remount,ro small");
+    disk.run("inspect").ok().quietly();
+    disk.run("inspect held").ok().shows("held");
+    disk.run("inspect schedules").ok();
+    disk.run("logs once").ok();
+    disk.run("doctor").ok().shows("version 1.0");
+    disk.run("cancel held").exits(77).says("runner.db");
+    disk.shell("sha256sum -c sum");
 }
 
 #[test]

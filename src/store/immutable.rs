@@ -12,11 +12,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, StatVfsMountFlags, access};
 use rustix::io::Errno;
 
 use super::error::{Result, StoreError};
 use super::file::StoreFile;
+use super::version::Version;
 
 /// The kinds of access that a connection can have.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(super) enum Mode {
     DiskFull,
     /// Nothing can be written or locked here. The connection reads a file that must stay as it was then.
     Immutable(Stamp),
+    /// The same for a file of this older version, of which the connection reads a copy in memory that was brought up.
+    Copied(Stamp, Version),
 }
 
 /// The facts about the file that change with every write to it.
@@ -104,6 +107,10 @@ pub(super) fn denied(file: &StoreFile) -> Option<PathBuf> {
     let refuses = |path: &PathBuf| access(path, Access::WRITE_OK).is_err_and(|why| why != Errno::NOENT);
     let may_create = access(file.parent(), Access::WRITE_OK | Access::EXEC_OK).is_ok();
     all.into_iter().find(refuses).or_else(|| (!may_create).then(|| file.path().to_owned()))
+}
+
+pub(super) fn is_on_read_only_file_system(path: &Path) -> bool {
+    rustix::fs::statvfs(path).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
 pub(super) fn is_disk_full(path: &Path) -> bool {

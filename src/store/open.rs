@@ -13,12 +13,15 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::{Result, StoreError};
 use super::file::{BESIDE, Draft, StoreFile};
-use super::immutable::{Mode, Stamp, denied, explain_denial, immutable_uri, is_denial, is_disk_full};
+use super::immutable::{
+    Mode, Stamp, denied, explain_denial, immutable_uri, is_denial, is_disk_full, is_on_read_only_file_system,
+};
 use super::row::{one, value};
 use super::version::{self, Version, tokens, version_of};
 use crate::clock::Clock;
@@ -80,9 +83,10 @@ impl Store {
         }
     }
 
-    /// Opens a database that must exist. One of an older minor version is brought up to that of this program.
+    /// Opens a database that must exist. One of an older minor version is brought up to that of this program; on a read-only
+    /// file system a copy of it in memory is, which can only be read.
     pub fn open(file: StoreFile) -> Result<Self> {
-        let store = Self::open_as_it_is(file)?;
+        let mut store = Self::open_as_it_is(file)?;
         store.upgrade()?;
         Ok(store)
     }
@@ -121,22 +125,35 @@ impl Store {
         Ok(store)
     }
 
-    fn upgrade(&self) -> Result<()> {
+    fn upgrade(&mut self) -> Result<()> {
         let known = version::known();
         let found = self.version()?;
         if found >= known.version() {
             return Ok(());
         }
         let upgraded = self.check_writable().and_then(|()| known.upgrade(&self.connection));
-        upgraded.map_err(|error| match explain_denial(error, &self.file) {
-            StoreError::NotWritable(path) => StoreError::NotUpgraded { path, found, known: known.version() },
-            other => other,
-        })
+        match upgraded.map_err(|error| explain_denial(error, &self.file)) {
+            Err(StoreError::NotWritable(_)) if is_on_read_only_file_system(self.file.path()) => {
+                let stamp = Stamp::of(&self.file)?;
+                let copy = self.autocommit(copy_to_memory)?;
+                known.upgrade(&copy)?;
+                self.connection = copy;
+                self.mode = Mode::Copied(stamp, found);
+                Ok(())
+            }
+            Err(StoreError::NotWritable(path)) => {
+                Err(StoreError::NotUpgraded { path, found, known: known.version() })
+            }
+            upgraded => upgraded,
+        }
     }
 
-    /// The version of the file: that of this program, or a newer minor one.
+    /// The version of the file: that of this program or a newer minor one, and an older one on a read-only file system.
     pub fn version(&self) -> Result<Version> {
-        self.autocommit(version_of)
+        match self.mode {
+            Mode::Copied(_, version) => Ok(version),
+            _ => self.autocommit(version_of),
+        }
     }
 
     /// Opens the database for a dry run: where there is none, an empty one in memory stands in for it, so that nothing is
@@ -214,7 +231,9 @@ impl Store {
         match self.mode {
             Mode::ReadWrite => Ok(()),
             Mode::DiskFull => Err(StoreError::Full),
-            Mode::Immutable(_) => Err(StoreError::NotWritable(self.file.path().to_owned())),
+            Mode::Immutable(_) | Mode::Copied(..) => {
+                Err(StoreError::NotWritable(self.file.path().to_owned()))
+            }
         }
     }
 
@@ -253,7 +272,7 @@ impl Store {
     pub(super) fn autocommit<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let done = body(&self.connection);
         // Parts of it may have been read before the change and parts after, so it may look damaged.
-        if let Mode::Immutable(stamp) = &self.mode
+        if let Mode::Immutable(stamp) | Mode::Copied(stamp, _) = &self.mode
             && *stamp != Stamp::of(&self.file)?
         {
             return Err(StoreError::ChangedWhileRead(self.file.path().to_owned()));
@@ -288,6 +307,13 @@ fn fill(draft: &Path) -> Result<()> {
     connection.execute_batch("COMMIT; PRAGMA journal_mode = WAL;")?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(())
+}
+
+fn copy_to_memory(from: &Connection) -> Result<Connection> {
+    let mut copy = Connection::open_in_memory()?;
+    distrust_schema(&copy)?;
+    Backup::new(from, &mut copy)?.step(-1)?;
+    Ok(copy)
 }
 
 /// Sets whether the connection copies the log into the file when it is the last to close. A damaged file must keep its
