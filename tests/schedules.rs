@@ -360,3 +360,29 @@ fn a_schedule_that_has_not_fired_yet_is_explained_and_a_late_one_is_overdue() {
     sandbox.add("hourly");
     sandbox.run("explain hourly").ok().shows("job 1 hourly: ready");
 }
+
+#[test]
+fn a_stopping_worker_leaves_the_times_that_come_to_others() {
+    for (options, stops) in [("-j2", true), ("-j2 --max-jobs 1", false)] {
+        let sandbox = Sandbox::new(
+            "[jobs.hourly]\nschedule = 'every 1h'\ncommand = 'echo hourly >> log'\nmissed = 'skip'\n\
+             [jobs.gated]\ncommand = 'echo start >> log; until [ -e go ] || [ ! -e jobs.toml ]; do sleep 0.02; done'\n",
+        );
+        sandbox.run("apply").ok();
+        sandbox.add("gated");
+        let mut worker = sandbox.worker(options);
+        sandbox.until_logged(1);
+        if stops {
+            worker.ask_to_stop(Signal::TERM);
+        }
+        sandbox
+            .sql()
+            .run("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) - 1000");
+        // The turn that records the end of the job would fire what is due, too.
+        sandbox.write("go", "");
+        worker.wait().ok();
+        assert_eq!((sandbox.count_jobs(), sandbox.log().len()), (1, 1), "{options}");
+        sandbox.run("work --until-idle").ok();
+        assert_eq!(sandbox.log(), ["start", "hourly"], "the next worker is not too late");
+    }
+}

@@ -30,6 +30,8 @@ pub struct TurnRequest<'a> {
     pub release: &'a [i64],
     /// The number of jobs that the worker can start now.
     pub idle_slots: usize,
+    /// It starts no further job, so it fires no schedule either: a time that nobody takes would be late without being missed.
+    pub is_stopping: bool,
 }
 
 /// The result of a turn, on disk.
@@ -48,7 +50,7 @@ pub struct Turn {
 impl Store {
     /// Runs one turn.
     pub fn turn(&mut self, definitions: &mut DefinitionCache, request: &TurnRequest) -> Result<Turn> {
-        let TurnRequest { worker, queues, ended, release, idle_slots } = *request;
+        let TurnRequest { worker, queues, ended, release, idle_slots, is_stopping } = *request;
         let turn = self.write(|tx| {
             let mut events = Vec::new();
             let full = if ended.is_empty() { Vec::new() } else { QueueCapacity::read(tx)?.full() };
@@ -65,7 +67,9 @@ impl Store {
             }
             // 3. Fire the schedules that are due: before the next step, since a job whose time was missed may have expired
             // already.
-            events.extend(schedules::fire_due(tx)?);
+            if !is_stopping {
+                events.extend(schedules::fire_due(tx)?);
+            }
             // 4. Expire the jobs that were not started in time.
             let expired = expire::expire_due(tx, tx.now, MAX_EXPIRED)?;
             let expired_all = expired.len() < MAX_EXPIRED;

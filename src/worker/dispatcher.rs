@@ -179,6 +179,7 @@ impl Dispatcher<'_> {
                 ended: &self.unsaved.ended,
                 release: &self.unsaved.released,
                 idle_slots: self.idle_slots(),
+                is_stopping: self.claims_no_more(),
             };
             match self.store.turn(&mut self.definitions, &request) {
                 Ok(turn) => {
@@ -191,6 +192,12 @@ impl Dispatcher<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether it only waits for what it runs, because it is stopping or has claimed as much as it may.
+    fn claims_no_more(&self) -> bool {
+        let standing = self.standing();
+        standing.is_stopping || standing.limit_reached
     }
 
     /// The number of attempts that can start once the ended ones are on disk.
@@ -434,7 +441,7 @@ impl Dispatcher<'_> {
             self.handle_store_error(error)?;
         }
         // The timer follows the monotonic clock. The wall clock may have been set forward, or the machine suspended.
-        self.turn_needed |= self.backlog.next_due.is_some_and(|due| due <= clock::now());
+        self.turn_needed |= self.next_due().is_some_and(|due| due <= clock::now());
         if self.reporter.wants_heartbeats() {
             let unfinished = self.store.count_unfinished(self.options.queues.as_deref()).ok();
             self.report(&Event::Heartbeat { running: self.slots.started_attempts(), unfinished });
@@ -460,8 +467,14 @@ impl Dispatcher<'_> {
     /// The moment of the next turn if nothing else happens.
     fn due_at(&self) -> Option<Instant> {
         let may_turn = self.trouble.allows_turn(Instant::now());
-        let due = self.backlog.next_due.filter(|_| may_turn)?;
+        let due = self.next_due().filter(|_| may_turn)?;
         Some(Instant::now() + Duration::from(due.since(clock::now())))
+    }
+
+    /// When something falls due that this worker would take. Nothing does for one that claims no more: it would look at what
+    /// is due again and again.
+    fn next_due(&self) -> Option<Timestamp> {
+        self.backlog.next_due.filter(|_| !self.claims_no_more())
     }
 }
 

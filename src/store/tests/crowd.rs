@@ -44,7 +44,8 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
     for round in 0..ROUNDS / 2 {
         store.add(&[new_job(definition("a"))]).unwrap();
         let idle_slots = usize::from(round + 1 < ROUNDS / 2);
-        let request = TurnRequest { worker, queues: None, ended: &ended, release: &[], idle_slots };
+        let request =
+            TurnRequest { worker, queues: None, ended: &ended, release: &[], idle_slots, is_stopping: false };
         let turn = store.turn(&mut definitions, &request).unwrap();
         ran.extend(turn.claims.iter().map(|claim| claim.job_id));
         ended =

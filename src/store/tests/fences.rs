@@ -42,7 +42,14 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
     }
     let mut definitions = DefinitionCache::default();
     for (worker, status) in [(other, "running"), (holder, "ready")] {
-        let request = TurnRequest { worker, queues: None, ended: &[], release: &[1], idle_slots: 0 };
+        let request = TurnRequest {
+            worker,
+            queues: None,
+            ended: &[],
+            release: &[1],
+            idle_slots: 0,
+            is_stopping: false,
+        };
         scene.store.at(Timestamp(1_000)).turn(&mut definitions, &request).unwrap();
         assert_eq!(scene.status(1, 1_000), status);
     }
@@ -51,7 +58,8 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
 #[test]
 fn a_claim_that_comes_back_is_due_although_the_clock_was_set_back() {
     let (mut scene, worker, _) = scene();
-    let request = TurnRequest { worker, queues: None, ended: &[], release: &[1], idle_slots: 0 };
+    let request =
+        TurnRequest { worker, queues: None, ended: &[], release: &[1], idle_slots: 0, is_stopping: false };
     scene.store.at(Timestamp(10)).turn(&mut DefinitionCache::default(), &request).unwrap();
     assert_eq!(scene.turn(&[], 1, 10).claims.len(), 1);
 }
@@ -96,8 +104,14 @@ fn a_turn_that_is_undone_leaves_no_definition_behind() {
     scene.store.connection.execute_batch(fail).unwrap();
     let ended = [failed(id, 1, 2_000)];
     let mut definitions = DefinitionCache::default();
-    let request =
-        TurnRequest { worker: scene.worker, queues: None, ended: &ended, release: &[], idle_slots: 1 };
+    let request = TurnRequest {
+        worker: scene.worker,
+        queues: None,
+        ended: &ended,
+        release: &[],
+        idle_slots: 1,
+        is_stopping: false,
+    };
     scene.store.at(Timestamp(2_000)).turn(&mut definitions, &request).unwrap_err();
     scene.store.connection.execute_batch("DROP TRIGGER fail").unwrap();
     // This one gets the id that the definition of the alert had.

@@ -63,7 +63,14 @@ impl Scene {
     }
 
     pub fn turn(&mut self, ended: &[EndedAttempt], idle_slots: usize, at: i64) -> Turn {
-        let request = TurnRequest { worker: self.worker, queues: None, ended, release: &[], idle_slots };
+        let request = TurnRequest {
+            worker: self.worker,
+            queues: None,
+            ended,
+            release: &[],
+            idle_slots,
+            is_stopping: false,
+        };
         self.store.at(Timestamp(at)).turn(&mut self.definitions, &request).unwrap()
     }
 

@@ -100,22 +100,44 @@ fn flow(store: &mut Store) {
     let again = NewJob { idempotency_key: None, on_conflict: OnConflict::Replace, ..job("q", 0, Some("k0")) };
     store.at(NOW).add(&[again]).unwrap();
     let queues = ["p".to_owned(), "q".to_owned()];
-    let request = TurnRequest { worker, queues: Some(&queues), ended: &[], release: &[], idle_slots: 2 };
+    let request = TurnRequest {
+        worker,
+        queues: Some(&queues),
+        ended: &[],
+        release: &[],
+        idle_slots: 2,
+        is_stopping: false,
+    };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let ids: Vec<i64> = turn.claims.iter().map(|claim| claim.job_id).collect();
     store.save_live_outputs(worker, &[(ids[0], 1, AttemptOutput::default())]).unwrap();
     store.output(ids[0], 1).unwrap();
     store.at(NOW).act(&ids, Act::Cancel).unwrap();
     let ended = [exited(ids[0], 1, Timestamp(1_000))];
-    let request = TurnRequest { worker, queues: None, ended: &ended, release: &ids[1..], idle_slots: 1 };
+    let request = TurnRequest {
+        worker,
+        queues: None,
+        ended: &ended,
+        release: &ids[1..],
+        idle_slots: 1,
+        is_stopping: false,
+    };
     store.at(NOW).turn(&mut definitions, &request).unwrap();
-    let request = TurnRequest { worker: other, queues: None, ended: &[], release: &[], idle_slots: 1 };
+    let request = TurnRequest {
+        worker: other,
+        queues: None,
+        ended: &[],
+        release: &[],
+        idle_slots: 1,
+        is_stopping: false,
+    };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let id = turn.claims[0].job_id;
     store.held_by(other).unwrap();
     store.at(NOW).recover(&mut definitions, other, &[lost(id, 1, Timestamp(1_000))], &[]).unwrap();
     let later = Timestamp(8_000);
-    let request = TurnRequest { worker, queues: None, ended: &[], release: &[], idle_slots: 0 };
+    let request =
+        TurnRequest { worker, queues: None, ended: &[], release: &[], idle_slots: 0, is_stopping: false };
     store.at(later).turn(&mut definitions, &request).unwrap();
     store.at(later).act(&[ids[1]], Act::Retry { force: true }).unwrap();
     store.at(later).act(&[ids[1]], Act::MakeDue).unwrap();

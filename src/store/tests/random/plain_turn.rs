@@ -47,7 +47,9 @@ impl Plain {
         for id in request.release {
             events.extend(self.release(request.worker, *id, now));
         }
-        events.extend(self.fire_due(now));
+        if !request.is_stopping {
+            events.extend(self.fire_due(now));
+        }
         for id in self.expire_due(now, now) {
             let job = &self.jobs[&id];
             events.push(Event::expired(job.as_pending()));

@@ -51,8 +51,11 @@ impl History {
             (0..number).map(|_| (*draw::QUEUES.choose(&mut self.rng).unwrap()).to_owned()).collect()
         });
         let idle_slots = self.rng.random_range(0..=5);
+        let is_stopping = self.rng.random_bool(0.1);
+        let idle_slots = if is_stopping { 0 } else { idle_slots };
+        let queues = queues.as_deref();
         let request =
-            TurnRequest { worker, queues: queues.as_deref(), ended: &ended, release: &release, idle_slots };
+            TurnRequest { worker, queues, ended: &ended, release: &release, idle_slots, is_stopping };
         self.log(format!("turn {request:?}"));
         let (store, definitions) = self.store();
         let mut answer = store.at(now).turn(definitions, &request).unwrap();
@@ -80,7 +83,14 @@ impl History {
         };
         self.log(format!("stale finish by worker {worker}: {ended:?}"));
         let ended = [ended];
-        let request = TurnRequest { worker, queues: None, ended: &ended, release: &[], idle_slots: 0 };
+        let request = TurnRequest {
+            worker,
+            queues: None,
+            ended: &ended,
+            release: &[],
+            idle_slots: 0,
+            is_stopping: false,
+        };
         let (store, definitions) = self.store();
         let answer = store.at(now).turn(definitions, &request).unwrap().events;
         let expected = self.plain.turn(&request, now).events;
