@@ -386,3 +386,20 @@ fn a_stopping_worker_leaves_the_times_that_come_to_others() {
         assert_eq!(sandbox.log(), ["start", "hourly"], "the next worker is not too late");
     }
 }
+
+#[test]
+fn a_schedule_that_holds_the_job_of_another_name_is_damage() {
+    let sandbox = due(1_000, "");
+    sandbox.sql().run("UPDATE schedules SET name = 'other'");
+    let said = "the schedule other holds the job";
+    for line in ["work --until-idle", "inspect schedules", "apply", "pause --schedule other"] {
+        sandbox.run(line).exits(74).says(said);
+    }
+    assert_eq!(sandbox.count_jobs(), 0, "it fires nothing, and does so once");
+    let ran = sandbox.run("doctor");
+    assert!(!ran.ended_well() && format!("{ran}").contains(said), "{ran}");
+    sandbox.run("--db new.db restore runner.db").exits(74).says(said);
+    sandbox.sql().run("UPDATE schedules SET name = 'hourly'");
+    sandbox.run("work --until-idle").ok();
+    sandbox.run("doctor").ok();
+}

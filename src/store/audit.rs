@@ -19,7 +19,7 @@ struct Rule {
     violations: &'static str,
 }
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
         violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
@@ -112,6 +112,11 @@ const RULES: [Rule; 14] = [
         name: "a schedule is past its last time, and has a next one",
         violations: "SELECT 'the schedule ' || name || ' has the next time ' || coalesce(next_at, 'never') FROM schedules
                      WHERE coalesce(next_at, boot_id) IS NULL OR next_at <= last_fired_at",
+    },
+    Rule {
+        name: "a schedule has the name of its job",
+        violations: "SELECT 'the schedule ' || name || ' holds the job ' || coalesce(chain ->> '$.root.definition.name', 'of no name')
+                     FROM schedules WHERE chain ->> '$.root.definition.name' IS NOT name",
     },
     Rule {
         name: "names, codes, keys and ids of workers are as runner writes them",

@@ -81,10 +81,17 @@ impl StoredSchedule {
     }
 }
 
+/// Reads the chain of a schedule. Its last job has the name of the row: otherwise what fires the schedule would look for a row
+/// of that job's name, find none to move on, and fire the same time again and again.
 fn read_chain(row: &Row<'_>) -> Result<Chain> {
+    let name: String = row.get("name")?;
     let chain: Chain = definition::read(row, "chain")?;
     if !chain.is_in_order() {
-        return Err(StoreError::InvalidData("a schedule whose chain is out of order".to_owned()));
+        return Err(StoreError::InvalidData(format!("the chain of the schedule {name} is out of order")));
+    }
+    let job = &chain.root.definition.name;
+    if *job != name {
+        return Err(StoreError::InvalidData(format!("the schedule {name} holds the job {job:?}")));
     }
     Ok(chain)
 }
@@ -126,7 +133,7 @@ impl Store {
 }
 
 const SELECT: &str =
-    "SELECT chain, schedule, timezone, missed, file, next_at, boot_id, last_fired_at, last_job_id, skipped,
+    "SELECT name, chain, schedule, timezone, missed, file, next_at, boot_id, last_fired_at, last_job_id, skipped,
                              skipped_in_row, paused, applied_at, last_success_at, fresh_within_ms, random_delay_ms,
                              needs_version
                       FROM schedules";
