@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::support::versions::example;
-use crate::support::{Call, Finished};
+use crate::support::{Call, Finished, Sandbox};
 
 /// A numeric variable, if it is set. `all` is as much as there is.
 pub fn number(name: &str) -> Option<u64> {
@@ -95,6 +95,14 @@ pub fn own_workers(db: &Path) {
 pub fn only_told_of_deaths(ran: &Finished) -> bool {
     let words = [" lost: ", ": dead", " is retried", "wait"];
     ran.stderr.lines().all(|line| words.iter().any(|word| line.contains(word)))
+}
+
+/// A call of the program of an earlier version that `OLDER` names, where that is set and `is_older`; else of this program.
+pub fn call_either(sandbox: &Sandbox, is_older: bool, line: &str) -> Call {
+    match env::var("OLDER").ok().filter(|_| is_older) {
+        Some(older) => line.split_whitespace().fold(sandbox.program(&older), Call::arg),
+        None => sandbox.call(line),
+    }
 }
 
 /// The program under test.

@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 
 use super::traffic::{Order, Shared};
 use crate::support::{Sandbox, Signal, signal};
-use crate::tools::pause;
+use crate::tools::{call_either, pause};
 
 /// How many workers there are.
 const WORKERS: usize = 4;
@@ -33,16 +33,16 @@ struct Pool<'a> {
 
 impl<'a> Pool<'a> {
     fn new(sandbox: &'a Sandbox, shared: &'a Shared) -> Self {
-        let workers = (0..WORKERS).map(|_| start(sandbox)).collect();
+        let workers = (0..WORKERS).map(|at| start(sandbox, at)).collect();
         Self { sandbox, shared, workers, started: WORKERS as u64 }
     }
 
     /// Replaces those that are gone. None goes but as it was asked to.
     fn revive(&mut self) {
-        for worker in &mut self.workers {
+        for (at, worker) in self.workers.iter_mut().enumerate() {
             if let Some(status) = worker.child.try_wait().expect("a child") {
                 worker.check(status, self.sandbox, self.shared);
-                *worker = start(self.sandbox);
+                *worker = start(self.sandbox, at);
                 self.started += 1;
             }
         }
@@ -62,7 +62,7 @@ impl<'a> Pool<'a> {
         self.kill(at);
         let status = self.workers[at].child.wait().expect("a child");
         self.workers[at].check(status, self.sandbox, self.shared);
-        self.workers[at] = start(self.sandbox);
+        self.workers[at] = start(self.sandbox, at);
         self.started += 1;
     }
 
@@ -115,9 +115,10 @@ impl Drop for Pool<'_> {
     }
 }
 
-fn start(sandbox: &Sandbox) -> Worker {
+fn start(sandbox: &Sandbox, at: usize) -> Worker {
     let said = File::options().create(true).append(true).open(sandbox.path("workers.err")).expect("a file");
-    let child = sandbox.call("work -j4 --shutdown-timeout 150ms").spawn(Stdio::null(), said);
+    let call = call_either(sandbox, at % 2 == 1, "work -j4 --shutdown-timeout 150ms");
+    let child = call.spawn(Stdio::null(), said);
     Worker { child, suspended: false, asked: false, killed: false }
 }
 
@@ -185,8 +186,8 @@ pub fn rampage(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, is_over: im
 fn kill_an_enqueuer(sandbox: &Sandbox, shared: &Shared, dice: &mut StdRng) {
     let order = Order::throw(dice);
     let path = sandbox.path("enqueuer.out");
-    let mut child =
-        sandbox.call(&order.line()).spawn(File::create(&path).expect("a file for its output"), Stdio::null());
+    let call = call_either(sandbox, dice.random(), &order.line());
+    let mut child = call.spawn(File::create(&path).expect("a file for its output"), Stdio::null());
     pause(dice, 0..=20);
     // It may have ended already.
     let _ = child.kill();
