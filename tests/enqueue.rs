@@ -36,6 +36,26 @@ fn all_enqueues_every_job_of_the_file() {
 }
 
 #[test]
+fn all_leaves_alerts_out_because_nothing_has_died() {
+    let enqueued = |jobs: &str| {
+        let sandbox = Sandbox::new(jobs);
+        let jobs = sandbox.run("enqueue --all --json").ok().json_lines();
+        jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let of = |names: &[&str]| {
+        names.iter().map(|name| format!("[jobs.{name}]\ncommand = 'true'\n")).collect::<Vec<_>>().concat()
+    };
+    assert_eq!(enqueued(&format!("{}on_dead = 'mail'\n", of(&["mail", "a", "b"]))), ["a", "b"]);
+    assert_eq!(enqueued(&format!("[defaults]\non_dead = 'mail'\n{}", of(&["a", "mail"]))), ["a"]);
+    // A job that comes after its own alert brings it along.
+    let both = format!("{}on_dead = 'mail'\nafter = ['mail']\n", of(&["mail", "a"]));
+    assert_eq!(enqueued(&both), ["mail", "a"]);
+    let alerts =
+        Sandbox::new("[jobs.a]\ncommand = 'x'\non_dead = 'b'\n[jobs.b]\ncommand = 'x'\non_dead = 'a'\n");
+    alerts.run("enqueue --all").exits(65).says("declares no job but alerts");
+}
+
+#[test]
 fn an_unknown_name_enqueues_nothing() {
     let sandbox = Sandbox::new(JOBS);
     let ran = sandbox.run("enqueue backup raport sweep").exits(66).prints("");

@@ -137,7 +137,7 @@ pub struct Enqueue {
     /// Jobs of the job file
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Every job of the job file
+    /// Every job of the job file but alerts (on_dead)
     #[arg(long, conflicts_with_all = ["names", "command", "batch", "args"])]
     pub all: bool,
     /// One JSON object a line, from a file or - (standard input)

@@ -55,6 +55,13 @@ impl JobFile {
         self.jobs.iter().find(|job| job.definition.name == name)
     }
 
+    /// Every job but the alerts: an alert speaks of a job that died, and is enqueued when one does.
+    pub fn all_but_alerts(&self) -> impl Iterator<Item = &Declared> {
+        let alerts = self.jobs.iter().filter_map(|job| job.definition.on_dead.as_deref());
+        let alerts: BTreeSet<&str> = alerts.map(|alert| alert.name.as_str()).collect();
+        self.jobs.iter().filter(move |job| !alerts.contains(job.definition.name.as_str()))
+    }
+
     /// This job and all its dependencies, each once and after its own dependencies.
     pub fn with_dependencies<'f>(&'f self, job: &'f Declared) -> Vec<&'f Declared> {
         fn add<'f>(file: &'f JobFile, job: &'f Declared, jobs: &mut Vec<&'f Declared>) {

@@ -154,15 +154,17 @@ fn plan(global: &Global, args: &Enqueue) -> Result<Vec<NewJob>> {
         );
     }
     let names = if args.all {
-        planner.file()?.jobs.iter().map(|job| job.definition.name.clone()).collect()
+        planner.file()?.all_but_alerts().map(|job| job.definition.name.clone()).collect()
     } else {
         args.names.clone()
     };
     if names.is_empty() && args.all {
-        let file = locate::display(&planner.file()?.path);
+        let file = planner.file()?;
+        let what = if file.jobs.is_empty() { "no job" } else { "no job but alerts" };
+        let path = locate::display(&file.path);
         bail!(CliError::new(
             ExitStatus::DATA,
-            format!("there is nothing to enqueue: {file} declares no job")
+            format!("there is nothing to enqueue: {path} declares {what}")
         ));
     }
     if names.is_empty() {
