@@ -14,7 +14,7 @@ use crate::model::{
     Backoff, Bytes, CodePattern, Command, EnvFile, Jitter, JobDefinition, JobState, RetryPolicy, Strategy,
 };
 use crate::store::JobRow;
-use crate::text::{Millis, Timestamp, counted, safe_line, shell_word};
+use crate::text::{Millis, Timestamp, counted, local_time, safe_line, shell_word};
 
 /// A command with its arguments, as a person would type it.
 pub fn command_line(command: &Command, args: &[Bytes]) -> String {
@@ -121,11 +121,34 @@ pub fn warn_of_changed<'a>(global: &Global, jobs: impl Iterator<Item = &'a JobRo
         // cancelled first.
         let waits = !dry_run || stale.iter().any(|job| !job.state.is_final());
         let cancel = if waits { format!("runner cancel {id}, then ") } else { String::new() };
+        let lost =
+            present.file.job(name).map(|declared| lost_by_redefine(&stale, &declared.definition, None));
+        let lost = lost.unwrap_or_default();
         let (keys, path) = (keys.join(", "), locate::display(&present.file.path));
         warn(&format!(
-            "{subject}; {name} in {path} has changed since ({keys}); to take the present one: {cancel}runner retry {id} --redefine"
+            "{subject}; {name} in {path} has changed since ({keys}); to take the present one: {cancel}runner retry {id} --redefine{lost}"
         ));
     }
+}
+
+/// What these jobs lose when new ones of the present definition take their place: `, which loses its priority (7)`. `due_after`
+/// is the time after which a due time counts; none if these jobs become due in any case. Empty if nothing is lost.
+pub fn lost_by_redefine(jobs: &[&JobRow], new: &JobDefinition, due_after: Option<Timestamp>) -> String {
+    let mut lost = Vec::new();
+    for job in jobs {
+        let (old, is_later) = (&job.definition, due_after.is_some_and(|now| job.run_at > now));
+        let due = is_later.then(|| ("due time", local_time(job.run_at)));
+        let priority = (old.priority != new.priority).then(|| ("priority", old.priority.to_string()));
+        let queue = (old.queue != new.queue).then(|| ("queue", old.queue.clone()));
+        for (what, value) in [due, priority, queue].into_iter().flatten() {
+            let words =
+                if jobs.len() == 1 { format!("its {what} ({value})") } else { format!("their {what}") };
+            if !lost.contains(&words) {
+                lost.push(words);
+            }
+        }
+    }
+    if lost.is_empty() { String::new() } else { format!(", which loses {}", lost.join(", ")) }
 }
 
 /// The job file as it is now, to compare the definitions of jobs with.

@@ -9,7 +9,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::cli::args::{Cancel, Global, Resolve, Retry, Selection};
-use crate::cli::definition::warn_of_changed;
+use crate::cli::definition::{lost_by_redefine, warn_of_changed};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Written, job_json, print_error, warn};
@@ -199,10 +199,14 @@ impl Selected {
             (Refusal::State(state), Act::Resolve { .. }) => {
                 format!("job {id} is {state}; only dead jobs are resolved")
             }
-            (Refusal::State(JobState::Pending), _) if redefine => {
-                format!("job {id} is pending; runner cancel {id}, then runner retry {id} --redefine")
+            (Refusal::State(JobState::Pending), Act::Redefine { jobs, .. }) if jobs.contains_key(&id) => {
+                let both = self.jobs.get(&id).zip(jobs.get(&id));
+                let lost =
+                    both.map(|(old, new)| lost_by_redefine(&[old], &new.definition, Some(clock::now())));
+                let lost = lost.unwrap_or_default();
+                format!("job {id} is pending; runner cancel {id}, then runner retry {id} --redefine{lost}")
             }
-            (Refusal::State(JobState::Pending), _) => {
+            (Refusal::State(JobState::Pending), _) if !redefine => {
                 format!("job {id} is pending; runner retry {id} --now makes it due")
             }
             (Refusal::State(state), _) => {
