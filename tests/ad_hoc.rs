@@ -35,17 +35,33 @@ fn an_ad_hoc_job_may_be_named() {
 }
 
 #[test]
-fn a_list_fixes_the_number_of_runs_and_any_other_backoff_needs_it() {
+fn an_option_of_the_retry_policy_makes_an_ad_hoc_job_retried_as_in_a_file() {
     let sandbox = Sandbox::empty();
-    for backoff in ["30s", "exponential:1s", "linear:1s"] {
-        sandbox.run(&format!("enqueue --backoff {backoff} -- false")).exits(2).says("--max-attempts");
+    let runs =
+        |options: &str| sandbox.finish(&format!("--backoff 1ms {options} -- false"))["attempts"].clone();
+    assert_eq!(runs(""), 3);
+    assert_eq!(runs("--max-attempts 2"), 2);
+    assert_eq!(runs("--never-retry-for EXIT_1"), 1);
+    assert_eq!(sandbox.finish("--backoff 1ms,1ms,1ms -- false")["attempts"], 4);
+    let planned = |options: &str| sandbox.run(&format!("enqueue --json {options} -- true")).ok().json();
+    for options in [
+        "--retryable true",
+        "--jitter false",
+        "--auto-retry-for TIMEOUT",
+        "--never-retry-for EXIT_2",
+        "--backoff exponential",
+        "--backoff constant",
+    ] {
+        assert_fields(&planned(options), &json!({"retryable": true, "max_attempts": 3}));
     }
-    assert!(!sandbox.db().exists());
-    let job = sandbox.finish("--backoff 1ms,1ms -- false");
-    assert_fields(&job, &json!({"max_attempts": 3, "attempts": 3}));
-    assert_eq!(sandbox.finish("--backoff 1ms --max-attempts 2 -- false")["attempts"], 2);
-    let job = sandbox.finish("--retryable false -- false");
-    assert_fields(&job, &json!({"retryable": false, "dead_reason": "not_retryable"}));
+    for options in ["", "--timeout 1h", "--max-attempts 1 --jitter false"] {
+        assert_fields(&planned(options), &json!({"retryable": true, "max_attempts": 1}));
+    }
+    let job = sandbox.finish("--retryable false --jitter false -- false");
+    assert_fields(&job, &json!({"retryable": false, "max_attempts": 1, "dead_reason": "not_retryable"}));
+    let lines = "{\"command\": \"false\", \"jitter\": 0.1}\n{\"command\": \"false\"}\n";
+    let batch = sandbox.call("enqueue --json --batch -").stdin(lines).run().ok().json_lines();
+    assert_eq!([&batch[0]["max_attempts"], &batch[1]["max_attempts"]], [3, 1]);
 }
 
 #[test]

@@ -193,8 +193,9 @@ Examples:
 
 With an idempotency key a doubled cron line enqueues once. With --wait \
 --output-on-failure -q cron mails only if a job dies.
---backoff takes 30s (constant), 5s,1m,10m (list), linear:DELAY[:MAX] or \
-exponential:INITIAL[:MULTIPLIER[:MAX]]. Without --max-attempts an ad hoc job runs once.";
+--backoff takes 30s (constant), 5s,1m,10m (list), linear[:DELAY[:MAX]], \
+exponential[:INITIAL[:MULTIPLIER[:MAX]]] or constant. An ad hoc job runs once, or \
+up to 3 times if an option says how it is retried.";
 
 pub const EXPLAIN: &str = "\
 Examples:

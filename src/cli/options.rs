@@ -161,6 +161,16 @@ impl JobOptions {
         }
     }
 
+    /// Whether an option is given that has an effect only on a job that is retried.
+    pub fn speaks_of_retries(&self) -> bool {
+        self.max_attempts.is_some()
+            || self.retryable == Some(true)
+            || self.backoff.is_some()
+            || self.jitter.is_some()
+            || self.auto_retry_for.is_some()
+            || self.never_retry_for.is_some()
+    }
+
     /// Refuses options that contradict each other, as the job file does.
     pub fn check(&self) -> Result<()> {
         if let Some(contradiction) = self.policy().contradictions().first() {

@@ -14,8 +14,7 @@ use super::locate;
 use super::options::JobOptions;
 use crate::jobfile::JobFile;
 use crate::model::{
-    Bytes, Command, DependencyKind, JobDefinition, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, Strategy,
-    check_name,
+    Bytes, Command, DependencyKind, JobDefinition, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, check_name,
 };
 use crate::store::{Dependency, JobRow, NewJob};
 use crate::text::Timestamp;
@@ -44,13 +43,11 @@ impl<'a> Planner<'a> {
 
     /// The definition of a job: a declared or an ad hoc one, with the options laid over it.
     pub fn definition(&self, options: &[&JobOptions]) -> Result<JobDefinition> {
-        let policies: Vec<PolicyLayer> = options.iter().map(|layer| layer.policy()).collect();
-        let policies: Vec<&PolicyLayer> = policies.iter().collect();
         let command = options.iter().find_map(|layer| layer.command.as_ref());
         let name = options.iter().find_map(|layer| layer.name.as_deref());
         let mut definition = match (command, name) {
-            (Some(command), name) => ad_hoc(command, name, &policies)?,
-            (None, Some(name)) => self.declared(name, &policies)?,
+            (Some(command), name) => ad_hoc(command, name, options)?,
+            (None, Some(name)) => self.declared(name, options)?,
             (None, None) => bail!(CliError::usage("a \"name\" or a \"command\" is needed")),
         };
         for layer in options.iter().rev() {
@@ -133,11 +130,11 @@ impl<'a> Planner<'a> {
         Ok(Some(NewJob { scheduled: old.scheduled, run_at: Some(self.now), ..new }))
     }
 
-    fn declared(&self, name: &str, policies: &[&PolicyLayer]) -> Result<JobDefinition> {
+    fn declared(&self, name: &str, options: &[&JobOptions]) -> Result<JobDefinition> {
         let file = self.file()?;
         let job = file.job(name).ok_or_else(|| locate::not_declared(file, name))?;
         let [own, defaults] = &job.layers;
-        let policy = RetryPolicy::resolve(policies, &[own, defaults], &RetryPolicy::default());
+        let policy = resolve(options, &[own, defaults], &RetryPolicy::default());
         Ok(JobDefinition { policy, ..job.definition.clone() })
     }
 }
@@ -182,9 +179,15 @@ impl EnqueueRequest {
     }
 }
 
-/// The definition of a job that no file declares: one attempt unless the options ask for more, in the caller's
-/// directory.
-fn ad_hoc(command: &Command, name: Option<&str>, policies: &[&PolicyLayer]) -> Result<JobDefinition> {
+/// The policy of these options, laid over the layers of the file.
+fn resolve(options: &[&JobOptions], file: &[&PolicyLayer], fallback: &RetryPolicy) -> RetryPolicy {
+    let options: Vec<PolicyLayer> = options.iter().map(|layer| layer.policy()).collect();
+    RetryPolicy::resolve(&options.iter().collect::<Vec<_>>(), file, fallback)
+}
+
+/// The definition of a job that no file declares, in the caller's directory. It runs once, unless an option speaks of its
+/// retries, which would have no effect then: so what is not given of the policy is as in a job file.
+fn ad_hoc(command: &Command, name: Option<&str>, options: &[&JobOptions]) -> Result<JobDefinition> {
     let is_empty = match command {
         Command::Shell(line) => line.0.iter().all(u8::is_ascii_whitespace),
         Command::Argv(words) => words.first().is_none_or(|program| program.0.is_empty()),
@@ -192,20 +195,14 @@ fn ad_hoc(command: &Command, name: Option<&str>, policies: &[&PolicyLayer]) -> R
     if is_empty {
         bail!(CliError::usage("the command is empty"));
     }
-    let backoff = policies.iter().find_map(|layer| layer.backoff.as_ref());
-    let is_list = backoff.is_some_and(|backoff| matches!(backoff.strategy, Strategy::List { .. }));
-    if backoff.is_some() && !is_list && policies.iter().all(|layer| layer.max_attempts.is_none()) {
-        bail!(
-            CliError::usage("--backoff has no effect on an ad hoc job, which runs once")
-                .hint("add --max-attempts N")
-        );
-    }
     let name = name.map_or_else(|| name_of(command), str::to_owned);
-    let once = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
+    let has_policy = options.iter().any(|layer| layer.speaks_of_retries());
+    let max_attempts = if has_policy { RetryPolicy::DEFAULT_ATTEMPTS } else { 1 };
+    let fallback = RetryPolicy { max_attempts, ..RetryPolicy::default() };
     let mut definition =
         JobDefinition::new(&name, command.clone(), Bytes::from(locate::current_dir()?.as_os_str()));
     definition.ad_hoc = true;
-    definition.policy = RetryPolicy::resolve(policies, &[], &once);
+    definition.policy = resolve(options, &[], &fallback);
     Ok(definition)
 }
 

@@ -140,7 +140,7 @@ pub fn jitter(text: &str) -> Result<Jitter, String> {
     }
 }
 
-/// `30s`, `5s,1m,10m`, `exponential:INITIAL[:MULTIPLIER[:MAX]]` or `linear:DELAY[:MAX]`.
+/// `30s`, `5s,1m,10m`, `exponential`, `linear`, `constant`, `exponential:INITIAL[:MULTIPLIER[:MAX]]` or `linear:DELAY[:MAX]`.
 pub fn backoff(text: &str) -> Result<Backoff, String> {
     let mut parts = text.split(':');
     let strategy = match (parts.next(), parts.next()) {
@@ -159,6 +159,7 @@ pub fn backoff(text: &str) -> Result<Backoff, String> {
             ));
         }
         _ if text.contains(',') => list(text.split(','))?,
+        (Some(word), None) if let Some(strategy) = Strategy::named(word) => strategy,
         _ => Strategy::Constant { delay: Millis::parse(text)? },
     };
     if let Some(beyond) = parts.next() {
@@ -276,6 +277,11 @@ mod tests {
         let exponential = |multiplier, max| Strategy::Exponential { initial: secs(2), multiplier, max };
         assert_eq!(parsed("exponential:2s"), Ok(exponential(2.0, secs(3_600))));
         assert_eq!(parsed("exponential:2s:3:5m"), Ok(exponential(3.0, secs(300))));
+        for (word, full) in
+            [("exponential", "exponential:1s:2:1h"), ("linear", "linear:1m:1h"), ("constant", "30s")]
+        {
+            assert_eq!(parsed(word), parsed(full));
+        }
         assert_eq!(parsed("linear:10s:1m"), Ok(Strategy::Linear { delay: secs(10), max: secs(60) }));
         for bad in [
             "",

@@ -1,5 +1,5 @@
 //! The keys of the retry policy: `max_attempts`, the lists of error codes, and `backoff`, which is a table, a string
-//! (always that delay) or an array (those delays).
+//! (always that delay, or the name of a strategy) or an array (those delays).
 
 use toml::de::DeValue;
 
@@ -49,11 +49,11 @@ pub(super) fn backoff(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backo
         DeValue::Table(_) => return table(value, mistakes),
         DeValue::Array(_) => Strategy::List { delays: delays(value, mistakes)?, repeat_last: false },
         DeValue::Integer(_) | DeValue::Float(_) => Strategy::Constant { delay: value.duration(mistakes)? },
-        DeValue::String(text) => match Millis::parse(text) {
-            Ok(delay) => Strategy::Constant { delay },
+        DeValue::String(text) => match Strategy::named(text).map_or_else(|| constant(text), Ok) {
+            Ok(strategy) => strategy,
             Err(why) => {
                 value.refused(mistakes, &why).hint(
-                    "a string is a constant delay; other strategies need an array of delays, or a table such as { strategy = \"linear\", delay = \"1m\" }",
+                    "a string is a constant delay, or exponential, linear or constant; other delays need an array, or a table such as { strategy = \"linear\", delay = \"1m\" }",
                 );
                 return None;
             }
@@ -67,6 +67,10 @@ pub(super) fn backoff(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backo
         }
     };
     Some(Backoff { strategy, jitter: Jitter::DEFAULT })
+}
+
+fn constant(delay: &str) -> Result<Strategy, String> {
+    Ok(Strategy::Constant { delay: Millis::parse(delay)? })
 }
 
 fn table(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Backoff> {

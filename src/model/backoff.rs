@@ -71,6 +71,26 @@ impl Strategy {
         }
     }
 
+    /// `linear` with all its defaults.
+    pub const fn linear() -> Self {
+        Self::Linear { delay: Self::LINEAR_DELAY, max: Self::MAX }
+    }
+
+    /// `constant` with its default.
+    pub const fn constant() -> Self {
+        Self::Constant { delay: Self::CONSTANT_DELAY }
+    }
+
+    /// The strategy of this name with all its defaults. None for `list`, which has none, and for every other word.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "exponential" => Some(Self::exponential()),
+            "linear" => Some(Self::linear()),
+            "constant" => Some(Self::constant()),
+            _ => None,
+        }
+    }
+
     /// The number of attempts that a list fixes: one more than its delays. None for every other strategy.
     pub fn fixed_attempts(&self) -> Option<u32> {
         match self {

@@ -167,7 +167,7 @@ const VALUES: [(&str, &str); 30] = [
          { strategy = 'linear', delay = '1m', max = '1h', jitter = '100ms' } | \
          { strategy = 'constant', delay = '30s', jitter = false } | \
          { strategy = 'list', delays = ['5s'], repeat_last = true } | { multiplier = 1.5 } | \
-         'linear' | 30 | [] | [5] | { strategy = 'fixed' } | { strategy = 'list' } | \
+         'exponential' | 'linear' | 'constant' | 'list' | 'linear:1m' | 30 | [] | [5] | { strategy = 'fixed' } | { strategy = 'list' } | \
          { strategy = 'list', delays = [] } | { delay = '1s' } | \
          { strategy = 'constant', max = '1h' } | { strategy = 'linear', multiplier = 2 } | \
          { strategy = 'list', delays = ['1s'], delay = '1s' } | { multiplier = 0.5 } | \
