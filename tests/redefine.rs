@@ -81,7 +81,7 @@ fn redefine_enqueues_the_present_definition_with_the_old_arguments_input_and_key
     let new = json!({"state": "pending", "attempts": 0, "priority": 0, "max_attempts": 3, "args": ["argument"],
         "unique_key": "own", "idempotency_key": "today"});
     assert_fields(&sandbox.job(2), &new);
-    sandbox.run("enqueue worse --idempotency-key today").ok().prints("2\n").says("nothing new");
+    sandbox.run("enqueue worse --idempotency-key today -- argument").ok().prints("2\n").says("nothing new");
     sandbox.drain();
     assert_eq!(sandbox.log(), ["mended argument input"]);
     sandbox.run("doctor").ok();

@@ -133,6 +133,86 @@ fn an_idempotency_key_is_never_given_out_twice() {
     assert_eq!(sandbox.log(), ["ran", "ran"]);
 }
 
+/// What a user meets who takes one key for two backups: nothing told that the second was never made.
+#[test]
+fn an_idempotency_key_of_other_work_is_refused() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue job --idempotency-key d1 -- home").ok().prints("1\n");
+    let refused = |line: &str, why: &str| {
+        let ran = sandbox.run(&format!("enqueue {line}")).exits(65).prints("");
+        ran.says(&format!(
+            "nothing was enqueued: the idempotency key \"d1\" belongs to job 1, which does other work ({why})"
+        ))
+        .says("runner inspect 1 shows it; give other work a key of its own");
+    };
+    let check = || {
+        for options in ["", "-q", "--wait", "--dry-run"] {
+            refused(&format!("job --idempotency-key d1 {options} -- PHOTOS"), "other arguments");
+        }
+        sandbox
+            .run("enqueue job --idempotency-key d1 --json -- PHOTOS")
+            .exits(65)
+            .prints("")
+            .says("\"status\":65");
+        refused("job --idempotency-key d1", "other arguments");
+        refused("keyed --idempotency-key d1 -- home", "another name");
+        refused("--name job --idempotency-key d1 -- true", "other arguments");
+        refused("--name job --idempotency-key d1 -c true -- home", "one of the two is ad hoc");
+        // How the work is done may differ.
+        let options = "--priority 5 --queue net --label l --cwd / --env A=b --unique-key u --max-attempts 9";
+        sandbox.run(&format!("enqueue job --idempotency-key d1 {options} -- home")).ok().prints("1\n");
+    };
+    check();
+    sandbox.drain();
+    check();
+    sandbox.write("jobs.toml", JOBS.replace("echo ran", "echo edited"));
+    sandbox.run("enqueue job --idempotency-key d1 -- home").ok().prints("1\n");
+    assert_eq!(sandbox.count_jobs(), 1);
+    sandbox.sql().run("DELETE FROM jobs WHERE id = 1");
+    sandbox.run("enqueue job --idempotency-key d1 -- PHOTOS").ok().prints("2\n");
+}
+
+#[test]
+fn an_ad_hoc_job_does_other_work_in_another_directory_or_by_another_command() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("deep/file", "");
+    let call =
+        |line: &str, word: &str| sandbox.call(&format!("enqueue --idempotency-key k {line}")).arg(word);
+    call("--name n -c", "true").run().ok().prints("1\n");
+    call("--name n -c", "true").run().ok().prints("1\n");
+    call("--name n --retryable false -c", "true").run().ok().prints("1\n");
+    call("--name n -c", "false").run().exits(65).says("(another command)");
+    call("--name n --", "true").run().exits(65).says("(another command)");
+    call("-c", "true").run().exits(65).says("(another name)");
+    call("--name n -c", "true").dir(sandbox.path("deep")).run().exits(65).says("(another directory)");
+    let here = sandbox.dir().display().to_string();
+    call(&format!("--name n --cwd {here} -c"), "true").dir(sandbox.path("deep")).run().ok().prints("1\n");
+}
+
+#[test]
+fn a_batch_names_the_line_of_a_key_that_belongs_to_other_work() {
+    let sandbox = Sandbox::new(JOBS);
+    let batch = |lines: &str| sandbox.call("enqueue -q --batch -").stdin(lines).run();
+    let line =
+        |args: &str| format!("{{\"name\": \"job\", \"idempotency_key\": \"k\", \"args\": [{args}]}}\n");
+    let ran = batch(&(line("\"a\"") + "\n" + &line("\"a\"") + &line("\"b\""))).exits(65).prints("");
+    ran.says(
+        "nothing was enqueued: standard input line 4: two jobs of this call have the idempotency key \"k\" and do different work (other arguments)",
+    );
+    batch(&line("\"a\"")).ok();
+    assert_eq!(sandbox.count_jobs(), 1);
+    let ran = batch(&format!("{{\"name\": \"slow\"}}\n{}", line("\"b\""))).exits(65).prints("");
+    ran.says("standard input line 2: the idempotency key \"k\" belongs to job 1, which does other work");
+    let held =
+        "{\"name\": \"slow\"}\n{\"name\": \"job\", \"unique_key\": \"u\", \"on_conflict\": \"error\"}\n";
+    sandbox.add("job --unique-key u");
+    batch(held).exits(75).says("standard input line 2: the unique key \"u\" is held by job 2");
+    assert_eq!(sandbox.count_jobs(), 2);
+    // A line that takes the place of a dependency is the one that is named.
+    sandbox.write("jobs.toml", "[jobs.a]\ncommand = 'true'\nafter = ['job']\n[jobs.job]\ncommand = 'true'\n");
+    batch(&format!("{{\"name\": \"a\"}}\n{}", line("\"b\""))).exits(65).says("line 2: the idempotency key");
+}
+
 #[test]
 fn keys_as_options_are_for_a_single_job() {
     let sandbox = Sandbox::new(JOBS);

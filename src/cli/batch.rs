@@ -1,5 +1,6 @@
 //! `enqueue --batch`: one JSON object a line.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -25,9 +26,25 @@ const MAX_DESCRIBED: usize = 20;
 /// The number of different definitions that are kept for later lines to share.
 const MAX_SHARED: usize = 16;
 
+/// The lines that the jobs of a call come from, which errors name.
+#[derive(Default)]
+pub struct Lines {
+    source: String,
+    /// The line of each job, by the index of the job.
+    numbers: BTreeMap<usize, usize>,
+}
+
+impl Lines {
+    /// The place of this job, in front of what is said of it; empty for a job that no line has named.
+    pub fn place(&self, index: usize) -> String {
+        let number = self.numbers.get(&index);
+        number.map(|number| format!("{} line {number}: ", self.source)).unwrap_or_default()
+    }
+}
+
 /// Reads the jobs of a batch; the path `-` means standard input. All lines are read before anything is enqueued,
 /// because one bad line makes the whole batch fail.
-pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Vec<NewJob>> {
+pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<(Vec<NewJob>, Lines)> {
     let (bytes, source) = if path == Path::new("-") {
         let mut bytes = Vec::new();
         let read = io::stdin().lock().read_to_end(&mut bytes);
@@ -44,7 +61,7 @@ pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<Vec<N
     parse(global, &bytes, &source, defaults)
 }
 
-fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> Result<Vec<NewJob>> {
+fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> Result<(Vec<NewJob>, Lines)> {
     let mut bar = Bar::new(global, "{pos} of {len} bytes read");
     let mut batch = Batch {
         planner: Planner::new(global, clock::now()),
@@ -53,6 +70,7 @@ fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> 
         request: EnqueueRequest::default(),
     };
     let mut bad = BadLines::default();
+    let mut lines = Lines { source: source.to_owned(), ..Lines::default() };
     let mut done = 0;
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         bar.set(done as u64, bytes.len() as u64);
@@ -61,13 +79,13 @@ fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> 
             continue;
         }
         match batch.add(line).map_err(anyhow::Error::downcast) {
-            Ok(()) => {}
+            Ok(job) => drop(lines.numbers.insert(job, index + 1)),
             Err(Ok(error)) => bad.add(index + 1, error),
             // Other errors do not come from the line, so every line would fail in the same way.
             Err(Err(error)) => return Err(error.context("nothing was enqueued")),
         }
     }
-    bad.check(source).map(|()| batch.request.jobs)
+    bad.check(source).map(|()| (batch.request.jobs, lines))
 }
 
 #[derive(Default)]
@@ -111,7 +129,8 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn add(&mut self, line: &[u8]) -> Result<()> {
+    /// Gives the index of the job.
+    fn add(&mut self, line: &[u8]) -> Result<usize> {
         let invalid = |message: String| CliError::new(ExitStatus::DATA, message);
         let keys: Map<String, Value> = serde_json::from_slice(line)
             .map_err(|error| invalid(format!("{error}; a JSON object is expected")))?;

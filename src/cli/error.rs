@@ -128,6 +128,10 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             let hint = format!("runner inspect {holder} shows it; --on-conflict skip takes it as it is");
             return (ExitStatus::LATER, Some(hint));
         }
+        StoreError::KeyOfOtherWork { first, .. } => {
+            let hint = format!("runner inspect {first} shows it; give other work a key of its own");
+            return (ExitStatus::DATA, Some(hint));
+        }
         StoreError::Missing(_) => {
             (ExitStatus::NOT_FOUND, "runner enqueue creates it; --db or $RUNNER_DB names another one")
         }

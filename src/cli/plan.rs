@@ -68,19 +68,19 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds a job that was named to a request. Those of its dependencies in the job file that the request does not have yet are
-    /// added before it. If an earlier job has brought it as a dependency, it takes that place, so that its options apply.
+    /// added before it. If an earlier job has brought it as a dependency, it takes that place, so that its options apply. Gives
+    /// its index in the request.
     pub fn add(
         &self,
         request: &mut EnqueueRequest,
         definition: Arc<JobDefinition>,
         options: &[&JobOptions],
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let job = self.job(definition, options)?;
         let no_deps = options.iter().any(|layer| layer.no_deps);
         let declared = if job.definition.ad_hoc { None } else { self.file()?.job(&job.definition.name) };
         let Some(declared) = declared.filter(|_| !no_deps) else {
-            request.push(job, std::iter::empty());
-            return Ok(());
+            return Ok(request.push(job, std::iter::empty()));
         };
         for before in self.file()?.with_dependencies(declared) {
             let name = &before.definition.name;
@@ -89,8 +89,7 @@ impl<'a> Planner<'a> {
                 request.push(NewJob { is_dependency: true, ..dependency }, before.dependencies());
             }
         }
-        request.push(job, declared.dependencies());
-        Ok(())
+        Ok(request.push(job, declared.dependencies()))
     }
 
     /// One job of a definition.
@@ -165,17 +164,24 @@ pub struct EnqueueRequest {
 
 impl EnqueueRequest {
     /// Adds a job that depends on these names, which the request has already. A dependency of the same name gives it its place.
-    fn push<'n>(&mut self, mut job: NewJob, names: impl Iterator<Item = (&'n String, DependencyKind)>) {
+    /// Gives its index.
+    fn push<'n>(
+        &mut self,
+        mut job: NewJob,
+        names: impl Iterator<Item = (&'n String, DependencyKind)>,
+    ) -> usize {
         let known = names.filter_map(|(name, kind)| Some((Dependency::InCall(*self.index.get(name)?), kind)));
         job.dependencies.extend(known);
-        if job.definition.ad_hoc {
-            return self.jobs.push(job);
+        let end = self.jobs.len();
+        if !job.definition.ad_hoc {
+            let index = *self.index.entry(job.definition.name.clone()).or_insert(end);
+            if let Some(dependency) = self.jobs.get_mut(index).filter(|known| known.is_dependency) {
+                *dependency = job;
+                return index;
+            }
         }
-        let index = *self.index.entry(job.definition.name.clone()).or_insert(self.jobs.len());
-        match self.jobs.get_mut(index).filter(|known| known.is_dependency) {
-            Some(dependency) => *dependency = job,
-            None => self.jobs.push(job),
-        }
+        self.jobs.push(job);
+        end
     }
 }
 

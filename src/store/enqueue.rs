@@ -11,9 +11,9 @@ use super::error::{Result, StoreError};
 use super::expire::{self, key_owner};
 use super::insert::{Dependency, NewJob, OnConflict, insert};
 use super::open::{Store, Tx};
-use super::row::{maybe, value};
+use super::row::maybe;
 use super::{act, definition, dependencies};
-use crate::model::{DependencyKind, JobDefinition};
+use crate::model::{Bytes, DependencyKind, JobDefinition};
 
 /// The result of an enqueue for one [`NewJob`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ fn wanted(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<bool>> {
             Dependency::Job(_) => None,
         };
         let undecided: Vec<usize> = job.dependencies.iter().filter_map(undecided).collect();
-        if undecided.is_empty() || !wanted[index] || is_known(tx, job)? {
+        if undecided.is_empty() || !wanted[index] || is_known(tx, job, index)? {
             continue;
         }
         for earlier in undecided {
@@ -89,8 +89,8 @@ fn wanted(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<bool>> {
 
 /// Whether a key of this job leads to an earlier job. The idempotency key comes first, as in [`job_of_keys`], because a look at
 /// the unique key records the expiry of a holder that has expired.
-fn is_known(tx: &Tx, job: &NewJob) -> Result<bool> {
-    if job_of_idempotency_key(tx, job)?.is_some() {
+fn is_known(tx: &Tx, job: &NewJob, index: usize) -> Result<bool> {
+    if job_of_idempotency_key(tx, job, index)?.is_some() {
         return Ok(true);
     }
     Ok(match (&job.definition.unique_key, job.on_conflict) {
@@ -123,14 +123,43 @@ fn dependency_edges(tx: &Tx, job: &NewJob, ids: &[Option<i64>]) -> Result<Vec<Ed
     found.into_iter().map(|(id, kind)| dependencies::edge(tx, id, kind)).collect()
 }
 
-fn job_of_idempotency_key(tx: &Connection, job: &NewJob) -> Result<Option<i64>> {
+/// The job that got the idempotency key of this one. An error if that does other work, because this work would be lost if the
+/// first job stood for it.
+fn job_of_idempotency_key(tx: &Connection, job: &NewJob, index: usize) -> Result<Option<i64>> {
     let Some(key) = &job.idempotency_key else { return Ok(None) };
-    maybe(tx, "SELECT id FROM jobs WHERE idempotency_key = ?1", [key], value)
+    let sql = "SELECT j.id, j.args_nul, j.needs_version, d.definition
+               FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.idempotency_key = ?1";
+    let found = maybe(tx, sql, [key], |row| {
+        let (first, args) = (definition::read(row, "definition")?, definition::args(row)?);
+        Ok((row.get("id")?, difference((&job.definition, &job.args), (&first, &args))))
+    })?;
+    match found {
+        Some((first, Some(difference))) => {
+            Err(StoreError::KeyOfOtherWork { key: key.clone(), first, difference, index })
+        }
+        found => Ok(found.map(|(first, _)| first)),
+    }
+}
+
+/// What makes this other work than that of the first job. Whatever else the definitions say, the work is the same: a job file
+/// may be edited, and options say how the work is done.
+fn difference(wanted: (&JobDefinition, &[Bytes]), first: (&JobDefinition, &[Bytes])) -> Option<&'static str> {
+    let ((definition, args), (first, first_args)) = (wanted, first);
+    let ad_hoc = definition.ad_hoc;
+    [
+        (definition.name != first.name, "another name"),
+        (args != first_args, "other arguments"),
+        (ad_hoc != first.ad_hoc, "one of the two is ad hoc"),
+        (ad_hoc && definition.command != first.command, "another command"),
+        (ad_hoc && definition.cwd != first.cwd, "another directory"),
+    ]
+    .into_iter()
+    .find_map(|(differs, words)| differs.then_some(words))
 }
 
 /// Finds the earlier job that the keys of this job lead to. A holder that is to be replaced is cancelled.
 fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
-    if let Some(earlier) = job_of_idempotency_key(tx, job)? {
+    if let Some(earlier) = job_of_idempotency_key(tx, job, index)? {
         return Ok(Some(earlier));
     }
     let Some(key) = &job.definition.unique_key else { return Ok(None) };

@@ -85,6 +85,17 @@ pub enum StoreError {
         /// Which of the jobs to be enqueued, from 0.
         index: usize,
     },
+    /// The idempotency key of a job to be enqueued belongs to a job that does other work.
+    #[error("the idempotency key {key:?} belongs to job {first}, which does other work ({difference})")]
+    KeyOfOtherWork {
+        key: String,
+        /// The job that got the key.
+        first: i64,
+        /// What differs, in a few words.
+        difference: &'static str,
+        /// Which of the jobs to be enqueued, from 0.
+        index: usize,
+    },
     /// A job to be enqueued depends on this one, which does not exist.
     #[error("nothing was enqueued: there is no job {0} to wait for")]
     NoDependency(i64),
@@ -122,6 +133,7 @@ impl StoreError {
             Self::Busy
                 | Self::Full
                 | Self::KeyHeld { .. }
+                | Self::KeyOfOtherWork { .. }
                 | Self::NoDependency(_)
                 | Self::AppliedElsewhere { .. }
                 | Self::NeedsNewer { .. }

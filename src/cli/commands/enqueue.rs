@@ -7,15 +7,16 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use crate::cli::args::{Enqueue, Global, WaitOptions};
+use crate::cli::batch::{self, Lines};
 use crate::cli::commands::wait::{Waiter, final_text};
 use crate::cli::definition::command_line;
-use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::error::{CliError, ExitStatus, describe};
+use crate::cli::locate;
 use crate::cli::options::JobOptions;
 use crate::cli::output::{
     Bar, Output, StreamCursor, Written, attempt_json, job_json, print_on_stderr, warn, with_output,
 };
 use crate::cli::plan::Planner;
-use crate::cli::{batch, locate};
 use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState};
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
@@ -25,7 +26,7 @@ use crate::text::{counted, local_time, safe_line};
 const MAX_NAMED: usize = 5;
 
 pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStatus> {
-    let mut jobs = plan(global, args)?;
+    let (mut jobs, lines) = plan(global, args)?;
     if args.stdin {
         let mut named = jobs.iter_mut().filter(|job| !job.is_dependency);
         let (Some(job), None) = (named.next(), named.next()) else {
@@ -36,13 +37,13 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
         job.run_at = args.options.run_at(clock::now());
     }
     if args.dry_run {
-        return rehearse(global, &jobs, out);
+        return rehearse(global, &jobs, &lines, out);
     }
     let mut store = locate::open_or_create(global)?;
     let mut bar = Bar::new(global, "{pos} of {len} written");
     let mut on_progress = |done| bar.set(done as u64, jobs.len() as u64);
     let enqueued = store.enqueue(&jobs, &mut on_progress);
-    let enqueued = enqueued.map_err(|error| enqueue_failure(&store, error))?;
+    let enqueued = enqueued.map_err(|error| enqueue_failure(&store, &lines, error))?;
     drop(bar);
     store.check_path()?;
     if !out.quiet {
@@ -60,14 +61,28 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
 
 /// The error of a failed enqueue. If the owner of the key is another job of this call, its id is not shown, because the
 /// whole call was rolled back and no job has that id.
-fn enqueue_failure(store: &Store, error: StoreError) -> anyhow::Error {
-    match &error {
-        StoreError::KeyHeld { key, holder, .. } if matches!(store.job(*holder, clock::now()), Ok(None)) => {
-            let what = format!("nothing was enqueued: two jobs of this call have the unique key {key:?}");
+fn enqueue_failure(store: &Store, lines: &Lines, error: StoreError) -> anyhow::Error {
+    let (StoreError::KeyHeld { holder: owner, index, .. }
+    | StoreError::KeyOfOtherWork { first: owner, index, .. }) = &error
+    else {
+        return error.into();
+    };
+    let what = format!("nothing was enqueued: {}", lines.place(*index));
+    match (store.job(*owner, clock::now()), &error) {
+        (Ok(None), StoreError::KeyHeld { key, .. }) => {
+            let what = format!("{what}two jobs of this call have the unique key {key:?}");
             CliError::new(ExitStatus::LATER, what).hint("--on-conflict skip takes the first for both").into()
         }
-        StoreError::KeyHeld { .. } => anyhow::Error::from(error).context("nothing was enqueued"),
-        _ => error.into(),
+        (Ok(None), StoreError::KeyOfOtherWork { key, difference, .. }) => {
+            let what = format!(
+                "{what}two jobs of this call have the idempotency key {key:?} and do different work ({difference})"
+            );
+            CliError::new(ExitStatus::DATA, what).hint("give each a key of its own").into()
+        }
+        _ => {
+            let described = describe(&error.into());
+            CliError { message: format!("{what}{}", described.message), ..described }.into()
+        }
     }
 }
 
@@ -133,7 +148,7 @@ fn read_input() -> Result<Vec<u8>> {
 }
 
 /// The jobs of this command line.
-fn plan(global: &Global, args: &Enqueue) -> Result<Vec<NewJob>> {
+fn plan(global: &Global, args: &Enqueue) -> Result<(Vec<NewJob>, Lines)> {
     let mut options = args.options.clone();
     options.check()?;
     if let Some(path) = &args.batch {
@@ -145,7 +160,8 @@ fn plan(global: &Global, args: &Enqueue) -> Result<Vec<NewJob>> {
         options.command = Some(Command::Argv(std::mem::take(&mut options.args)));
     }
     if options.command.is_some() {
-        return Ok(vec![planner.job(Arc::new(planner.definition(&[&options])?), &[&options])?]);
+        let job = planner.job(Arc::new(planner.definition(&[&options])?), &[&options])?;
+        return Ok((vec![job], Lines::default()));
     }
     if let Some(name) = &options.name {
         bail!(
@@ -177,7 +193,7 @@ fn plan(global: &Global, args: &Enqueue) -> Result<Vec<NewJob>> {
         bail!(CliError::usage("arguments after -- go to a single job, and several are named"));
     }
     check_keys(&options, names.len() == 1)?;
-    planner.declared_jobs(names, &options)
+    Ok((planner.declared_jobs(names, &options)?, Lines::default()))
 }
 
 /// Refuses keys for several jobs, because only one job can hold a key.
@@ -263,7 +279,7 @@ fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
 }
 
 /// Enqueues the jobs in a transaction that is rolled back, and shows those that would be new.
-fn rehearse(global: &Global, jobs: &[NewJob], out: &mut Output) -> Result<ExitStatus> {
+fn rehearse(global: &Global, jobs: &[NewJob], lines: &Lines, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_rehearse(global)?;
     let planned = store.rehearse(|store| {
         let enqueued = store.enqueue(jobs, &mut |_| {})?;
@@ -271,7 +287,7 @@ fn rehearse(global: &Global, jobs: &[NewJob], out: &mut Output) -> Result<ExitSt
         let rows = rows.collect::<store::Result<Vec<_>>>()?;
         Ok((enqueued, rows.into_iter().flatten().collect::<Vec<_>>()))
     })?;
-    let (enqueued, rows) = planned.map_err(|error| enqueue_failure(&store, error))?;
+    let (enqueued, rows) = planned.map_err(|error| enqueue_failure(&store, lines, error))?;
     if out.quiet {
         return Ok(ExitStatus::SUCCESS);
     }

@@ -79,6 +79,27 @@ impl Job {
         u32::try_from(self.attempts.len()).unwrap() + 1
     }
 
+    /// The answer to a call with the idempotency key of this job.
+    fn stands_for(&self, new: &NewJob, index: usize) -> Result<Enqueued> {
+        let (old, wanted) = (&self.definition, &new.definition);
+        let is_ad_hoc = old.ad_hoc && wanted.ad_hoc;
+        let difference = if old.name != wanted.name {
+            "another name"
+        } else if self.args != new.args {
+            "other arguments"
+        } else if old.ad_hoc != wanted.ad_hoc {
+            "one of the two is ad hoc"
+        } else if is_ad_hoc && old.command != wanted.command {
+            "another command"
+        } else if is_ad_hoc && old.cwd != wanted.cwd {
+            "another directory"
+        } else {
+            return Ok(Enqueued { index, id: self.id, created: false });
+        };
+        let key = new.idempotency_key.clone().unwrap();
+        Err(StoreError::KeyOfOtherWork { key, first: self.id, difference, index })
+    }
+
     pub fn expire(&mut self) {
         self.state = JobState::Dead;
         self.dead = Some((DeadReason::Expired, ErrorCode::built_in(EXPIRED)));
@@ -199,8 +220,15 @@ impl Plain {
         let before = self.clone();
         let mut done = Vec::new();
         // The order matters because a look at a key records the expiry of its holder, which may enqueue an alert.
-        let mut wanted: Vec<bool> =
+        let wanted: Result<Vec<bool>> =
             (0..jobs.len()).rev().map(|index| self.is_wanted(jobs, index, now)).collect();
+        let mut wanted = match wanted {
+            Ok(wanted) => wanted,
+            Err(refused) => {
+                *self = before;
+                return Err(refused);
+            }
+        };
         wanted.reverse();
         let mut ids = Vec::new();
         for (index, job) in jobs.iter().enumerate() {
@@ -232,22 +260,31 @@ impl Plain {
     }
 
     /// Whether `enqueue` looks at the job: at a dependency only if a new job depends on it.
-    fn is_wanted(&mut self, jobs: &[NewJob], index: usize, now: Timestamp) -> bool {
-        let is_dependent = |later: &usize| {
-            jobs[*later].dependencies.iter().any(|(dependency, _)| *dependency == Dependency::InCall(index))
-        };
-        !jobs[index].is_dependency
-            || (index + 1..jobs.len())
-                .rev()
-                .filter(is_dependent)
-                .any(|later| self.is_wanted(jobs, later, now) && self.is_new(&jobs[later], now))
+    fn is_wanted(&mut self, jobs: &[NewJob], index: usize, now: Timestamp) -> Result<bool> {
+        if !jobs[index].is_dependency {
+            return Ok(true);
+        }
+        for later in (index + 1..jobs.len()).rev() {
+            let needs = |(dependency, _): &(Dependency, _)| *dependency == Dependency::InCall(index);
+            if jobs[later].dependencies.iter().any(needs)
+                && self.is_wanted(jobs, later, now)?
+                && self.is_new(&jobs[later], later, now)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    fn is_new(&mut self, job: &NewJob, now: Timestamp) -> bool {
+    fn is_new(&mut self, job: &NewJob, index: usize, now: Timestamp) -> Result<bool> {
+        if job.idempotency_key.is_some()
+            && let Some(first) = self.jobs.values().find(|first| first.idempotency_key == job.idempotency_key)
+        {
+            first.stands_for(job, index)?;
+            return Ok(false);
+        }
         let key = job.definition.unique_key.as_ref().filter(|_| job.on_conflict == OnConflict::Skip);
-        let is_held = key.is_some_and(|key| self.holder(key, now).is_some());
-        let first = |earlier: &Job| earlier.idempotency_key == job.idempotency_key;
-        !is_held && (job.idempotency_key.is_none() || !self.jobs.values().any(first))
+        Ok(key.is_none_or(|key| self.holder(key, now).is_none()))
     }
 
     fn enqueue_one(
@@ -260,7 +297,7 @@ impl Plain {
         if new.idempotency_key.is_some()
             && let Some(first) = self.jobs.values().find(|job| job.idempotency_key == new.idempotency_key)
         {
-            return Ok(Enqueued { index, id: first.id, created: false });
+            return first.stands_for(new, index);
         }
         if let Some(key) = &new.definition.unique_key
             && let Some(holder) = self.holder(key, now)
