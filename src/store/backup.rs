@@ -30,7 +30,8 @@ impl Store {
         fs::metadata(folder).map_err(failed)?;
         // SQLite believes a log that lies beside a file, so the draft lies where nobody else can put one.
         let draft = Draft::new(self.file())?;
-        self.autocommit(|from| copy(from, &draft.path, on_progress))?;
+        self.copy_to(&draft.path, on_progress)?;
+        self.put_log_away();
         File::open(&draft.path).and_then(|file| file.sync_all()).map_err(failed)?;
         // A link, because a rename would replace a file that is there.
         match fs::hard_link(&draft.path, target) {
@@ -43,6 +44,30 @@ impl Store {
         // A database with a second name would be refused.
         draft.remove().map_err(failed)?;
         sync_dir(&self.file().run_dir()).and_then(|()| sync_dir(folder)).map_err(failed)
+    }
+
+    /// Copies the database as it is at one moment into this draft, and checks that the copy is whole.
+    pub(super) fn copy_to(&self, draft: &Path, on_progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        self.autocommit(|_| {
+            let mut copy = Connection::open(draft)?;
+            distrust_schema(&copy)?;
+            self.read(|tx| copy_pages(tx, &mut copy, draft, on_progress))?;
+            // Otherwise people would take the copy of a damaged file for a good one.
+            let found: String = one(&copy, "PRAGMA integrity_check(1)", [], value)?;
+            if found != "ok" {
+                return Err(StoreError::contradiction(found));
+            }
+            copy.execute_batch("PRAGMA journal_mode = WAL")?;
+            copy.close().map_err(|(_, error)| error)?;
+            Ok(())
+        })
+    }
+
+    /// Copies the log into the file as far as nobody reads it. The log has grown while the transaction of the backup kept it
+    /// from being put away, and otherwise the next commit of somebody would have to wait for that.
+    fn put_log_away(&self) {
+        // Where this fails, the next commit does it.
+        let _ = self.autocommit(|tx| Ok(tx.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?));
     }
 }
 
@@ -66,29 +91,30 @@ fn copy_across(draft: &Path, target: &Path, folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Copies a database into this draft, and checks that the copy is whole.
-pub(super) fn copy(from: &Connection, draft: &Path, on_progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
-    let mut copy = Connection::open(draft)?;
-    distrust_schema(&copy)?;
-    let backup = Backup::new(from, &mut copy)?;
+/// Copies all pages. Within a read transaction SQLite copies each page once; outside of one it would begin anew after each
+/// commit of another process, and would never end beside many of them.
+fn copy_pages(
+    from: &Connection,
+    copy: &mut Connection,
+    draft: &Path,
+    on_progress: &mut dyn FnMut(u64, u64),
+) -> Result<()> {
+    let failed = |error| StoreError::Io(format!("write the copy {}", draft.display()), error);
+    let file = File::open(draft).map_err(failed)?;
+    // The first read of a transaction takes hold of the moment that it sees.
+    one(from, "SELECT count(*) FROM sqlite_master", [], value::<i64>)?;
+    let backup = Backup::new(from, copy)?;
     loop {
         let step = backup.step(PAGES)?;
+        // A little at a time, because commits of others on this disk wait for whatever is synced.
+        file.sync_data().map_err(failed)?;
         let done = backup.progress();
         let count = |pages| u64::try_from(pages).unwrap_or(0);
         on_progress(count(done.pagecount - done.remaining), count(done.pagecount));
         match step {
-            StepResult::Done => break,
+            StepResult::Done => return Ok(()),
             StepResult::Busy | StepResult::Locked => std::thread::sleep(Duration::from_millis(5)),
             _ => {}
         }
     }
-    drop(backup);
-    // Otherwise people would take the copy of a damaged file for a good one.
-    let found: String = one(&copy, "PRAGMA integrity_check(1)", [], value)?;
-    if found != "ok" {
-        return Err(StoreError::contradiction(found));
-    }
-    copy.execute_batch("PRAGMA journal_mode = WAL")?;
-    copy.close().map_err(|(_, error)| error)?;
-    Ok(())
 }

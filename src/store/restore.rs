@@ -12,7 +12,6 @@ use rusqlite::{Connection, OpenFlags, params};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::backup::copy;
 use super::error::{Result, StoreError};
 use super::file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
 use super::immutable::immutable_uri;
@@ -57,7 +56,7 @@ impl Store {
     pub fn restore_to(&self, target: &StoreFile, on_progress: &mut dyn FnMut(u64, u64)) -> Result<Restored> {
         let draft = Draft::new(target)?;
         let damaged = |what| StoreError::Damaged(Some(self.file().path().to_owned()), what);
-        self.autocommit(|from| copy(from, &draft.path, on_progress)).map_err(|error| match error {
+        self.copy_to(&draft.path, on_progress).map_err(|error| match error {
             StoreError::Damaged(None, what) => damaged(what),
             other => other,
         })?;

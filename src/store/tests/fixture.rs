@@ -1,5 +1,6 @@
 //! A database in a folder of its own, a worker, and ended attempts, for the tests of the store.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tempfile::TempDir;
@@ -56,6 +57,11 @@ impl Scene {
     /// Another connection to the database.
     pub fn other(&self) -> Store {
         unsynced(self.place.open())
+    }
+
+    /// A path in the folder of the database.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.place.file.path().with_file_name(name)
     }
 
     pub fn add(&mut self, job: NewJob, at: i64) -> i64 {
