@@ -164,6 +164,59 @@ fn added_tables_and_views_are_reported_and_not_restored() {
 }
 
 #[test]
+fn objects_in_disguise_are_reported_and_not_restored() {
+    const WRITABLE: &str = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET";
+    for (tampering, said) in [
+        ("CREATE UNIQUE INDEX mine ON jobs (queue, id)", "the index mine is not of runner"),
+        ("CREATE INDEX mine ON jobs (length(name))", "the index mine is not of runner"),
+        (
+            &format!(
+                "CREATE VIEW mine AS SELECT 1; {WRITABLE} type = 'View', name = 'sqlite_mine', tbl_name = 'sqlite_mine',
+                 sql = replace(sql, 'mine', 'sqlite_mine') WHERE name = 'mine'"
+            ),
+            "the view \"sqlite_mine\" is not of runner",
+        ),
+        (
+            &format!(
+                "{WRITABLE} type = 'VIEW', name = 'DEAD_LETTERS', tbl_name = 'DEAD_LETTERS',
+                 sql = 'CREATE VIEW DEAD_LETTERS AS SELECT 1 AS id' WHERE name = 'dead_letters'"
+            ),
+            "the view dead_letters is not as it was made",
+        ),
+        (
+            &format!(
+                "{WRITABLE} sql = replace(sql, 'CHECK (attempts >= 0)', 'CHECK (attempts >= abs(-0))') WHERE name = 'jobs'"
+            ),
+            "the table jobs is not as it was made",
+        ),
+        // Columns more are those of a newer version, but they hold what was put into them.
+        (
+            &format!(
+                "PRAGMA user_version = 1900; {WRITABLE} sql = replace(sql, 'run_worker_id       INTEGER,',
+                 'run_worker_id INTEGER, mine INTEGER AS (length(name)) VIRTUAL,') WHERE name = 'jobs'"
+            ),
+            "the table jobs is not as it was made",
+        ),
+    ] {
+        let sandbox = sandbox();
+        sandbox.sql().run(tampering);
+        sandbox.run("doctor").exits(1).shows(said);
+        sandbox.run("--db new.db restore runner.db").exits(74).says(said);
+    }
+    // What SQLite makes for itself is no stranger, nor what a newer version may add.
+    let sandbox = sandbox();
+    sandbox.sql().run("ANALYZE");
+    sandbox.run("doctor").ok();
+    sandbox.sql().run(
+        "PRAGMA user_version = 1900; ALTER TABLE jobs ADD COLUMN mine INTEGER NOT NULL DEFAULT 5;
+         ALTER TABLE outputs ADD COLUMN mine TEXT; CREATE TABLE mine (id UNIQUE);
+         CREATE UNIQUE INDEX mine_too ON jobs (mine, id) WHERE id > 0",
+    );
+    sandbox.run("doctor").ok();
+    sandbox.run("--db new.db restore runner.db").ok();
+}
+
+#[test]
 fn files_that_the_owner_cannot_write_are_named() {
     let sandbox = sandbox();
     let mode = |mode| fs::set_permissions(sandbox.db(), fs::Permissions::from_mode(mode)).unwrap();

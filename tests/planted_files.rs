@@ -95,6 +95,66 @@ fn a_trigger_that_came_with_a_file_runs_nothing() {
 }
 
 #[test]
+fn a_trigger_in_disguise_runs_nothing() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.run("backup copy.db").ok();
+    // Each of them is a trigger to SQLite.
+    for disguise in [
+        "type = 'TRIGGER', name = 'sqlite_evil', sql = replace(sql, 'evil', 'sqlite_evil')",
+        "type = 'trigger' || char(0) || ' of nothing'",
+        "type = CAST(type AS BLOB)",
+        "name = 'evil' || char(0) || 'or not'",
+        "sql = replace(sql, 'CREATE TRIGGER', 'create/**/trigger')",
+        "sql = replace(sql, 'CREATE TRIGGER', 'CREATE TEMP TRIGGER')",
+        "sql = CAST(sql AS BLOB)",
+        "rootpage = 5",
+        "name = 'INPUTS_ARE_IMMUTABLE', sql = replace(sql, 'evil', 'INPUTS_ARE_IMMUTABLE')",
+    ] {
+        fs::copy(sandbox.path("copy.db"), sandbox.path("evil.db")).unwrap();
+        Sql::open(&sandbox.path("evil.db")).run(&format!(
+            "DROP TRIGGER inputs_are_immutable;
+             CREATE TRIGGER evil AFTER UPDATE ON jobs BEGIN UPDATE jobs SET priority = 7 WHERE id = NEW.id; END;
+             PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET {disguise} WHERE name = 'evil'"
+        ));
+        for line in VERBS {
+            let ran = sandbox.run(&format!("--db evil.db {line}"));
+            ran.exits(74).prints("").says("somebody has added or changed the trigger \"");
+        }
+        sandbox.run("restore evil.db").exits(74).says("hint: name another file");
+        let evil = Sql::open(&sandbox.path("evil.db"));
+        evil.run("UPDATE jobs SET run_at = run_at");
+        assert_eq!(evil.number("SELECT priority FROM jobs"), 7, "{disguise}");
+    }
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_table_is_not_read() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    // Whoever reads it never comes to an end.
+    let endless = "WITH RECURSIVE c (name) AS (SELECT ''a'' UNION ALL SELECT ''a'' FROM c) SELECT * FROM c";
+    sandbox.sql().run(&format!(
+        "PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET type = 'VIEW', name = 'Queues' || char(0), rootpage = 0,
+                                  sql = 'CREATE VIEW Queues AS {endless}' WHERE name = 'queues'"
+    ));
+    for line in VERBS {
+        let ran = sandbox.run(line).exits(74).prints("");
+        ran.says("somebody has put a view in the place of the table queues");
+    }
+    // SQLite's own check of a file is asked for by a name that no view can take.
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    sandbox.sql().run(&format!(
+        "CREATE VIEW pragma_integrity_check AS SELECT name AS integrity_check FROM ({})",
+        endless.replace("''", "'")
+    ));
+    sandbox.run("doctor").exits(1).shows("the view pragma_integrity_check is not of runner");
+}
+
+#[test]
 fn a_restore_follows_no_planted_link() {
     let sandbox = Sandbox::empty();
     sandbox.add("-- true");

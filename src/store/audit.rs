@@ -3,15 +3,12 @@
 //! The schema refuses most violations when they are written. The audit reads the whole file, so that it also finds the
 //! damage that a disk or a person with an editor has done.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use rusqlite::Connection;
 use serde::Serialize;
 
 use super::error::Result;
+use super::objects::{differences, integrity};
 use super::open::Store;
 use super::row::{all, value};
-use super::version::{self, tokens, version_of};
 
 /// A rule, and the statement that finds its violations; each row is a sentence.
 struct Rule {
@@ -158,13 +155,13 @@ impl Store {
     /// Checks the whole file. The result is empty if every rule holds.
     pub fn audit(&self) -> Result<Vec<Finding>> {
         self.read(|tx| {
-            let mut findings = Vec::new();
+            let unsound = integrity(tx, FINDINGS_PER_RULE)?.into_iter();
+            let mut findings: Vec<_> = unsound.map(|what| Finding { rule: INTEGRITY_RULE, what }).collect();
             let mut look = |rule: &'static str, sql: &str| -> Result<()> {
                 let found = all(tx, &format!("SELECT * FROM ({sql}) LIMIT {FINDINGS_PER_RULE}"), [], value)?;
                 findings.extend(found.into_iter().map(|what| Finding { rule, what }));
                 Ok(())
             };
-            look(INTEGRITY_RULE, "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'")?;
             for rule in &RULES {
                 look(rule.name, rule.violations)?;
             }
@@ -177,50 +174,3 @@ impl Store {
 
 const INTEGRITY_RULE: &str = "the file is sound";
 const SCHEMA_RULE: &str = "the file has the tables, indexes, triggers and views that runner gave it";
-
-/// Finds the objects of the schema that are gone or were changed, and tables and views that somebody added. An index more
-/// does no harm. A newer minor version may have more tables and columns than this program knows.
-fn differences(connection: &Connection) -> Result<Vec<String>> {
-    let known = version::known();
-    let new = Connection::open_in_memory()?;
-    new.execute_batch(known.sql)?;
-    let is_newer = version_of(connection)? > known.version();
-    let (found, wanted) = (objects(connection)?, objects(&new)?);
-    let mut wrong = Vec::new();
-    for (object, sql) in &wanted {
-        let (kind, name) = object;
-        let is_as_made = match found.get(object) {
-            None => {
-                wrong.push(format!("the {kind} {name} is missing; schema.sql has its text"));
-                continue;
-            }
-            Some(changed) if kind == "table" && is_newer && tokens(changed) != tokens(sql) => {
-                columns(&new, name)?.is_subset(&columns(connection, name)?)
-            }
-            Some(changed) => tokens(changed) == tokens(sql),
-        };
-        if !is_as_made {
-            wrong.push(format!("the {kind} {name} is not as it was made; schema.sql has its text"));
-        }
-    }
-    let may_be_added = |kind: &str| kind == "index" || is_newer && kind == "table";
-    let added = found.keys().filter(|object| !may_be_added(&object.0) && !wanted.contains_key(object));
-    wrong.extend(
-        added.map(|(kind, name)| format!("the {kind} {name} is not of runner; DROP {kind} removes it")),
-    );
-    Ok(wrong)
-}
-
-/// The SQL of each object by its kind and name.
-fn objects(connection: &Connection) -> Result<BTreeMap<(String, String), String>> {
-    let sql = "SELECT type, name AS object, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'";
-    let rows = all(connection, sql, [], |row| Ok(((row.get("type")?, row.get("object")?), row.get("sql")?)))?;
-    Ok(rows.into_iter().collect())
-}
-
-/// The columns of a table, each with its type, default and place in the primary key.
-fn columns(connection: &Connection, table: &str) -> Result<BTreeSet<String>> {
-    let sql =
-        "SELECT json_array(name, type, \"notnull\", dflt_value, pk, hidden) FROM pragma_table_xinfo(?1)";
-    Ok(all(connection, sql, [table], value)?.into_iter().collect())
-}

@@ -102,7 +102,7 @@ fn copy_pages(
     let failed = |error| StoreError::Io(format!("write the copy {}", draft.display()), error);
     let file = File::open(draft).map_err(failed)?;
     // The first read of a transaction takes hold of the moment that it sees.
-    one(from, "SELECT count(*) FROM sqlite_master", [], value::<i64>)?;
+    one(from, "SELECT count(*) FROM sqlite_schema", [], value::<i64>)?;
     let backup = Backup::new(from, copy)?;
     loop {
         let step = backup.step(PAGES)?;

@@ -28,6 +28,7 @@ mod insert;
 mod job;
 mod limits;
 mod metrics;
+mod objects;
 mod open;
 mod outputs;
 mod overview;

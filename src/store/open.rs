@@ -3,13 +3,11 @@
 //! Opening refuses whatever is not a sound database of this version, and leaves the file as it is.
 
 use std::cell::Cell;
-use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,8 +20,9 @@ use super::file::{BESIDE, Draft, StoreFile};
 use super::immutable::{
     Mode, Stamp, denied, explain_denial, immutable_uri, is_denial, is_disk_full, is_on_read_only_file_system,
 };
+use super::objects::check_triggers;
 use super::row::{one, value};
-use super::version::{self, Version, tokens, version_of};
+use super::version::{self, Version, version_of};
 use crate::clock::Clock;
 use crate::text::Timestamp;
 use crate::wake;
@@ -369,30 +368,6 @@ pub(super) fn connect(file: &StoreFile, sharing: Sharing) -> Result<Connection> 
 pub(super) fn distrust_schema(connection: &Connection) -> Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    Ok(())
-}
-
-/// Refuses a trigger that is not one of the schema, word for word: it would run with every statement that touches its table,
-/// and could insert a job.
-fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
-    static OURS: LazyLock<HashSet<Vec<&str>>> = LazyLock::new(|| {
-        let all = tokens(version::known().sql);
-        let starts = all.windows(2).enumerate().filter(|(_, pair)| *pair == ["CREATE", "TRIGGER"]);
-        let end = |start: usize| all[start..].windows(2).position(|pair| pair == ["END", ";"]);
-        starts.filter_map(|(start, _)| Some(all[start..=start + end(start)?].to_vec())).collect()
-    });
-    let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (name, sql): (String, String) = (row.get("name")?, row.get("sql")?);
-        // The text is nearly always the same, and then no schema has to be split into tokens at each call of the program.
-        if !version::known().sql.contains(&sql) && !OURS.contains(&tokens(&sql)) {
-            let what = format!(
-                "somebody has added or changed the trigger {name:?}, which would run with our statements"
-            );
-            return Err(damaged(path, what));
-        }
-    }
     Ok(())
 }
 

@@ -122,12 +122,14 @@ pub(super) fn version_of(connection: &Connection) -> Result<Version> {
     Ok(Version(one(connection, "PRAGMA user_version", [], value)?))
 }
 
-/// Splits SQL into tokens, without comments and blanks: two texts with the same tokens mean the same.
+/// Splits SQL into tokens, without comments and blanks: two texts with the same tokens mean the same. What is a blank, and what
+/// belongs to a word, is as SQLite has it, because somebody else may have written the text.
 pub(super) fn tokens(sql: &str) -> Vec<&str> {
+    const BLANKS: [char; 5] = [' ', '\t', '\n', '\r', '\u{c}'];
     let mut found = Vec::new();
-    let mut rest = sql.trim_start();
+    let mut rest = sql.trim_start_matches(BLANKS);
     while let Some(first) = rest.chars().next() {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$') || !c.is_ascii();
         let length = if rest.starts_with("--") {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
@@ -144,7 +146,7 @@ pub(super) fn tokens(sql: &str) -> Vec<&str> {
         if !token.starts_with("--") && !token.starts_with("/*") {
             found.push(token);
         }
-        rest = after.trim_start();
+        rest = after.trim_start_matches(BLANKS);
     }
     found
 }
@@ -162,6 +164,8 @@ mod tests {
         assert_eq!(tokens(" \n-- nothing"), Vec::<&str>::new());
         assert_eq!(tokens("'open"), ["'open"]);
         assert_ne!(tokens("'a b'"), tokens("'a  b'"));
+        // To SQLite this is one word.
+        assert_eq!(tokens("WHEN\u{a0}OLD"), ["WHEN\u{a0}OLD"]);
     }
 
     #[test]
