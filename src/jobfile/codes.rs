@@ -60,6 +60,13 @@ impl Codes {
     }
 
     fn map(&mut self, entry: &Entry<'_>, mistakes: &mut Mistakes) {
+        if let (Some(status), Ok(code)) = (entry.value.as_integer(), ErrorCode::parse_target(entry.key)) {
+            mistakes
+                .add(&entry.at, "the exit status stands before the code")
+                .hint(format!("write {status} = \"{code}\""));
+            self.others.push(code);
+            return;
+        }
         let code = self.code(entry.value, mistakes);
         let key = ExitKey::parse(entry.key).map_err(|why| mistakes.add(&entry.at, why)).ok();
         let key = key.filter(|key| self.is_free(*key, &entry.at, mistakes));

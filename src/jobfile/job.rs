@@ -10,6 +10,7 @@ use toml::de::DeValue;
 
 use super::codes::Codes;
 use super::diagnostics::{Mistakes, Span};
+use super::hints;
 use super::keys::{Section, unknown};
 use super::read::{Entry, Value, distinct};
 use super::retry;
@@ -231,7 +232,12 @@ impl Job {
         let schedule = self.schedule.as_deref().map(|text| Schedule::parse(text, TimeZone::UTC).map(drop));
         for (key, checked) in [("timezone", zone), ("schedule", schedule)] {
             if let (Some(Err(why)), Some(at)) = (checked, self.layer.place(key)) {
-                mistakes.add(at, why);
+                let mistake = mistakes.add(at, why);
+                if let Some(hint) =
+                    self.schedule.as_deref().filter(|_| key == "schedule").and_then(hints::schedule)
+                {
+                    mistake.hint(hint);
+                }
             }
         }
         let (idle, why, hint): (&[&str], _, _) = if self.layer.place("schedule").is_none() {

@@ -1,9 +1,9 @@
 //! Which keys each section of a job file has, and the hint for an unknown key.
 
 use super::diagnostics::Mistakes;
+use super::hints::{Meant, foreign};
 use super::read::Entry;
-use crate::model::RetryPolicy;
-use crate::text::{nearest, snake_case};
+use crate::text::misspelt;
 
 /// A kind of table in a job file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,39 +63,6 @@ const BACKOFF_KEYS: [&str; 8] =
 
 const QUEUE_KEYS: [&str; 2] = ["max_running", "rate"];
 
-/// Keys of other job runners that count the attempts after the first.
-const RETRY_COUNTS: [&str; 3] = ["retries", "max_retries", "retry_count"];
-
-/// Keys of other job runners, each with the key to use here.
-const RENAMED: &[(&str, &str)] = &[
-    ("cron", "schedule"),
-    ("tz", "timezone"),
-    ("randomized_delay_sec", "random_delay"),
-    ("cmd", "command"),
-    ("script", "command"),
-    ("workdir", "cwd"),
-    ("working_directory", "cwd"),
-    ("environment", "env"),
-    ("environment_file", "env_file"),
-    ("dotenv", "env_file"),
-    ("input", "stdin"),
-    ("ttl", "expires_in"),
-    ("attempts", "max_attempts"),
-    ("retry", "retryable"),
-    ("retry_on", "auto_retry_for"),
-    ("retry_delay", "backoff"),
-    ("base", "initial"),
-    ("factor", "multiplier"),
-    ("max_delay", "max"),
-    ("concurrency", "max_running"),
-    ("max_concurrency", "max_running"),
-    ("rate_limit", "rate"),
-    ("throttle", "rate"),
-    ("depends_on", "after"),
-    ("needs", "after"),
-    ("on_failure", "on_dead"),
-];
-
 impl Section {
     const ALL: [Self; 5] = [Self::File, Self::Defaults, Self::Job, Self::Backoff, Self::Queue];
 
@@ -130,8 +97,8 @@ pub(super) fn unknown<'k>(section: Section, entry: &Entry<'k>, mistakes: &mut Mi
     let key = entry.key;
     let mistake = mistakes.add(&entry.at, format!("there is no key `{key}` {}", section.place()));
     mistake.allowed(section.keys().join(", "));
-    let renamed = RENAMED.iter().find(|(theirs, _)| *theirs == snake_case(key)).map(|(_, ours)| *ours);
-    let wanted = renamed.unwrap_or(key);
+    let meant = foreign(section, entry);
+    let wanted = meant.and_then(Meant::key).unwrap_or(key);
     let header = |section: Section| match section {
         Section::Job => "in [jobs.NAME]",
         Section::Queue => "in [queues.NAME]",
@@ -143,6 +110,10 @@ pub(super) fn unknown<'k>(section: Section, entry: &Entry<'k>, mistakes: &mut Mi
         // A table with a command is a job, so its command is not missing here.
         return is_job(entry).then_some("command");
     }
+    if let Some(words) = meant.and_then(|meant| meant.words(entry)) {
+        mistake.hint(words);
+        return None;
+    }
     if section.has(wanted) {
         mistake.hint(format!("write `{wanted}`"));
         return Some(wanted);
@@ -151,7 +122,7 @@ pub(super) fn unknown<'k>(section: Section, entry: &Entry<'k>, mistakes: &mut Mi
         mistake.hint(format!("`{wanted}` belongs {}", others.join(" or ")));
         return None;
     }
-    let near = nearest(key, section.keys())?;
+    let near = misspelt(key, section.keys())?;
     mistake.hint(format!("did you mean `{near}`?"));
     Some(near)
 }
@@ -167,18 +138,6 @@ fn advice(section: Section, entry: &Entry<'_>) -> Option<String> {
             return Some("a name with a dot needs quotes: [jobs.\"a.b\"]".to_owned());
         }
         _ => {}
-    }
-    let key = snake_case(entry.key);
-    if section == Section::Job && key == "label" {
-        return Some("a label belongs to one enqueued job: runner enqueue NAME --label TEXT".to_owned());
-    }
-    if RETRY_COUNTS.contains(&key.as_str()) {
-        let max = i64::from(RetryPolicy::MAX_ATTEMPTS);
-        let retries = entry.value.as_integer().filter(|retries| (0..max).contains(retries));
-        let attempts = retries.map_or("N".to_owned(), |retries| (retries + 1).to_string());
-        return Some(format!(
-            "write `max_attempts = {attempts}`: it counts every attempt, the first included"
-        ));
     }
     None
 }

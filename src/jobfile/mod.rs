@@ -3,7 +3,8 @@
 //! `locate` finds the file, and `file` walks the parsed table; a file that is not TOML gets its syntax errors only.
 //! `job` reads `[jobs.NAME]`, and the keys that jobs share with `[defaults]`, with `retry` for the retry policy and
 //! `codes` for the keys that name error codes. Then `checks` looks for values that contradict each other. All of them
-//! take typed values from `read`, ask `keys` about unknown keys, and record mistakes in `diagnostics`.
+//! take typed values from `read`, ask `keys` about unknown keys (`hints` knows those
+//! of other programs), and record mistakes in `diagnostics`.
 //!
 //! `crontab` is apart from these: it writes the jobs of a crontab as a job file.
 //!
@@ -15,6 +16,7 @@ mod codes;
 mod crontab;
 mod diagnostics;
 mod file;
+mod hints;
 mod job;
 mod keys;
 mod locate;

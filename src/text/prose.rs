@@ -172,6 +172,15 @@ pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
     near_names(word, names).into_iter().next()
 }
 
+/// The name that `word` is but for slips of the fingers. A name that only has similar letters, or contains the word, mostly
+/// means something else.
+pub fn misspelt<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let word = snake_case(word);
+    let kept = |name: &str| strsim::normalized_damerau_levenshtein(&word, &snake_case(name));
+    let near = names.into_iter().map(|name| (kept(name), name)).filter(|(kept, _)| *kept > MIN_LIKENESS);
+    near.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
+}
+
 /// Turns `maxRetries`, `Max-Retries` and `MAX_RETRIES` into `max_retries`, because names are compared by their letters and
 /// not by their style.
 pub fn snake_case(name: &str) -> String {

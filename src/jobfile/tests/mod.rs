@@ -1,6 +1,7 @@
 //! Tests of what the corpus in `tests/jobfile` cannot show: lines that are hard to draw, files that cannot be read, and that no file
 //! makes the parser panic. `schema` compares the schema for editors with the parser.
 
+mod foreign;
 mod schema;
 mod validate;
 
