@@ -80,7 +80,10 @@ fn the_crontab_of_a_small_server() {
         fs::write(&expected, &written).unwrap();
     }
     assert_eq!(written, fs::read_to_string(expected).unwrap(), "REWRITE=1 writes what is written now");
-    sandbox.run("check").ok().quietly();
+    // This machine may have other programs than the server.
+    let checked = sandbox.run("check").ok();
+    let is_missing = |line: &str| line.contains(" cannot start here: no such program: /usr/");
+    assert!(checked.stderr.lines().all(is_missing), "{checked}");
 }
 
 #[test]

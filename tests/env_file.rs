@@ -93,7 +93,7 @@ fn one_that_cannot_be_used_is_a_failed_start_that_names_it() {
     assert!(!sandbox.path("ran").exists());
     sandbox.run("wait gone").exits(126);
     // The file may still be made, so `check` only warns.
-    let plan = sandbox.run("check").ok().stdout.replace(&sandbox.dir().display().to_string(), "DIR");
+    let plan = sandbox.run("check").ok().stderr.replace(&sandbox.dir().display().to_string(), "DIR");
     for (_, message) in cases {
         assert!(plan.split_whitespace().collect::<Vec<_>>().join(" ").contains(message), "{message}: {plan}");
     }

@@ -245,7 +245,7 @@ unique_key = "push"
 retryable = false
 "#,
     );
-    let ran = sandbox.run("check").ok().quietly();
+    let ran = sandbox.run("check").ok().says("push cannot start here: no such program: ./push");
     assert!(!ran.stdout.contains("hunter2"), "{ran}");
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stdout, @r"

@@ -12,6 +12,7 @@ mod backup;
 mod batch;
 mod cancel;
 mod chains;
+mod check;
 mod completions;
 mod copy;
 mod crontab;

@@ -141,7 +141,10 @@ const OF_JOBS: &[(&str, Meant)] = &[
             "the job that follows says whether it may: `after` needs a success, for `after_any` any end will do",
         ),
     ),
-    ("max_retry_delay retry_backoff_max retry_max_delay max_delay max_interval", Words("write backoff = { max = \"5m\" }")),
+    (
+        "max_retry_delay retry_backoff_max retry_max_delay max_delay max_interval",
+        Words("write backoff = { max = \"5m\" }"),
+    ),
     (
         "jitter retry_jitter",
         Words("write backoff = { jitter = 0.25 }; to spread the times of a schedule, `random_delay`"),

@@ -1,6 +1,6 @@
 //! `runner apply`. `check` and `inspect schedules` use its functions to find what was changed since it was applied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -16,7 +16,8 @@ use crate::cli::plan::check_limits;
 use crate::cli::status::{boot_text, worker_statuses};
 use crate::clock;
 use crate::jobfile::JobFile;
-use crate::process::boot_id;
+use crate::model::{Command, JobDefinition};
+use crate::process::{boot_id, obstacles};
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoredSchedule, WorkerStatus,
 };
@@ -37,6 +38,10 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
             check_limits(&link.definition, &[])?;
         }
     }
+    note_obstacles(
+        wanted.iter().flat_map(|schedule| schedule.chain.links()).map(|link| &link.definition),
+        out,
+    );
     let apply = |store: &mut Store| -> Result<_> {
         let others = store.applied_files()?.into_iter();
         let take_over: Vec<_> = others.filter(|other| args.take_over || is_gone(other)).collect();
@@ -87,6 +92,27 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
 pub fn note_unreached(file: &JobFile, out: &Output) {
     for name in file.unreached_by_schedules().into_iter().filter(|_| !out.quiet) {
         warn(&format!("no schedule reaches {name}: put the schedule on the last job of the chain"));
+    }
+}
+
+/// Notes what will go wrong with these jobs on this machine. A job that comes several times, with a chain for each schedule
+/// say, is told once.
+pub fn note_obstacles<'d>(definitions: impl Iterator<Item = &'d JobDefinition>, out: &Output) {
+    if out.quiet {
+        return;
+    }
+    let mut told = BTreeSet::new();
+    for definition in definitions.flat_map(|it| [Some(it), it.on_dead.as_deref()]).flatten() {
+        let JobDefinition { name, command, .. } = definition;
+        if !told.insert(name) {
+            continue;
+        }
+        for obstacle in obstacles(definition) {
+            warn(&format!("{name} cannot start here: {obstacle}"));
+        }
+        if matches!(command, Command::Shell(line) if line.to_text().contains("\\%")) {
+            warn(&format!("{name}: cron takes the backslash out of `\\%`, and runner leaves it: write `%`"));
+        }
     }
 }
 

@@ -17,7 +17,6 @@ use crate::cli::status::random_delay_text;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, ScheduleText, Strategy};
-use crate::process::read_env_file;
 use crate::store::{Applied, AppliedKind, Declarations};
 use crate::text::{Millis, counted, human_size, local_time, safe_line, time_zone};
 
@@ -43,6 +42,7 @@ pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus
     }
     out.flush()?;
     apply::note_unreached(&file, out);
+    apply::note_obstacles(file.jobs.iter().map(|job| &job.definition), out);
     Ok(ExitStatus::SUCCESS)
 }
 
@@ -102,9 +102,6 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     for (index, file) in definition.env_file.iter().enumerate() {
         let word = if index == 0 { "env_file" } else { "" };
         out.fact(word, &env_file_text(file))?;
-        if let Err(unusable) = read_env_file(file) {
-            out.fact("", &out.paint(Style::Warn, &safe_line(&unusable.message)))?;
-        }
     }
     if !definition.env.is_empty() {
         out.fact("env", &safe_line(&env_names(definition).join(", ")))?;

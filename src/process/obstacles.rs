@@ -1,0 +1,116 @@
+//! What keeps a job from starting on this machine, looked up before anything is started.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use super::job_files::read_env_file;
+use crate::model::{Bytes, Command, JobDefinition};
+
+/// Each thing that is missing here: the folder, the program, a file of variables. With a launcher neither folder nor program
+/// is looked at, because they may be those of another machine.
+///
+/// This looks at files, so it waits for a network share that hangs.
+pub fn obstacles(definition: &JobDefinition) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut variables = definition.env.clone();
+    for file in &definition.env_file {
+        match read_env_file(file) {
+            Ok(read) => {
+                let own: Vec<_> =
+                    read.into_iter().filter(|(name, _)| !variables.contains_key(name)).collect();
+                variables.extend(own);
+            }
+            Err(unusable) => found.push(unusable.message),
+        }
+    }
+    if !definition.launcher.is_empty() {
+        return found;
+    }
+    let cwd = Path::new(definition.cwd.as_os_str());
+    match fs::metadata(cwd) {
+        Ok(it) if it.is_dir() => {
+            let program = match &definition.command {
+                Command::Argv(words) => words.first().map(|word| word.as_os_str().to_owned()),
+                Command::Shell(line) => first_path(&line.to_text()).map(Into::into),
+            };
+            let path = variables.get(&Bytes::from("PATH"));
+            found.extend(program.and_then(|program| missing_program(&program, cwd, path)));
+        }
+        Ok(_) => found.push(format!("not a directory: {}", cwd.display())),
+        // A folder that only the worker's user may look at is no mistake.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
+        Err(_) => found.push(format!("no such directory: {}", cwd.display())),
+    }
+    found
+}
+
+/// The first word of a line, if it is a path that the shell takes as it stands.
+fn first_path(line: &str) -> Option<String> {
+    let word =
+        line.split([' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')']).find(|word| !word.is_empty())?;
+    let below_home = word.strip_prefix("~/");
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./+:@%,".contains(c);
+    if !below_home.unwrap_or(word).chars().all(is_plain) || !word.contains('/') {
+        return None;
+    }
+    match below_home {
+        Some(rest) => Some(format!("{}/{rest}", env::var("HOME").ok()?)),
+        None => Some(word.to_owned()),
+    }
+}
+
+fn missing_program(program: &OsStr, cwd: &Path, own_path: Option<&Bytes>) -> Option<String> {
+    let is_path = program.as_bytes().contains(&b'/');
+    let folders: Vec<PathBuf> = if is_path {
+        vec![PathBuf::new()]
+    } else {
+        let own_path = own_path.map(|path| path.as_os_str().to_owned());
+        let path = own_path.or_else(|| env::var_os("PATH")).unwrap_or_else(|| "/bin:/usr/bin".into());
+        env::split_paths(&path).collect()
+    };
+    let files = folders.into_iter().map(|folder| cwd.join(folder).join(program));
+    let mut kinds =
+        files.map(|file| fs::metadata(file).map(|it| it.is_file() && it.permissions().mode() & 0o111 != 0));
+    let shown = program.to_string_lossy();
+    let mut problem = Some(if is_path {
+        format!("no such program: {shown}")
+    } else {
+        format!("no such program in PATH: {shown}")
+    });
+    kinds.any(|kind| match kind {
+        Ok(true) => problem.take().is_some(),
+        Ok(false) => {
+            problem = Some(format!("not executable: {shown}"));
+            false
+        }
+        Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied && problem.take().is_some(),
+    });
+    problem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_of_a_line_counts_if_it_is_a_path() {
+        for (line, path) in [
+            ("/srv/backup.sh -v", Some("/srv/backup.sh")),
+            ("  ./a;b", Some("./a")),
+            ("bin/a&&b", Some("bin/a")),
+            ("(/srv/a)", Some("/srv/a")),
+            ("tar -xf /srv/a", None),
+            ("PATH=/srv a", None),
+            ("\"/srv/a b\"", None),
+            ("$HOME/bin/a", None),
+            ("/srv/*/a", None),
+            ("[ -x /srv/a ] && /srv/a", None),
+            ("", None),
+        ] {
+            assert_eq!(first_path(line).as_deref(), path, "{line}");
+        }
+    }
+}
