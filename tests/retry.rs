@@ -197,3 +197,104 @@ fn a_selection_of_nothing_is_named_with_what_may_be_meant() {
     sandbox.run("inspect dead --error-code EXIT_33 --json").ok().prints("").says("did you mean EXIT_3?");
     sandbox.run("inspect dead --error-code EXIT_33 --fail-if-any").ok().says("did you mean EXIT_3?");
 }
+
+/// A schedule that failed for a week needs one run, not seven.
+#[test]
+fn latest_replays_the_newest_of_those_that_do_the_same_and_resolves_the_others() {
+    let sandbox =
+        Sandbox::new("[jobs.backup]\ncommand = 'test -e mended && echo $1 >> log'\nmax_attempts = 1\n");
+    sandbox.run("enqueue backup backup backup").ok();
+    sandbox.run("enqueue backup --label home -- home").ok();
+    sandbox.run("enqueue backup --label home -- home").ok();
+    sandbox.run("enqueue backup --label home -- other").ok();
+    sandbox.run("enqueue backup -- a").ok();
+    sandbox.run("enqueue backup -- a").ok();
+    sandbox.run("enqueue --name backup -- false").ok();
+    sandbox.run("enqueue --name backup -- false").ok();
+    sandbox.drain();
+    sandbox.run("enqueue --name after --after 2 -- true").ok();
+    sandbox.run("resolve 1 --note by-hand").ok();
+    let line = "retry --dead --name backup --latest";
+    let planned =
+        sandbox.run(&format!("{line} --dry-run")).ok().says("9 jobs would change; nothing is done yet");
+    insta::assert_snapshot!(planned.stdout, @"
+    would resolve job 2 backup, because a newer one does its work
+    would put job 3 backup back
+    would resolve job 4 backup [home], because a newer one does its work
+    would put job 5 backup [home] back
+    would put job 6 backup [home] back
+    would put job 7 backup [a] back
+    would put job 8 backup [a] back
+    would put job 9 backup back
+    would put job 10 backup back
+    ");
+    assert_eq!(sandbox.run("inspect dead --json").ok().json_lines().len(), 9);
+    insta::assert_snapshot!(sandbox.run(line).ok().quietly().stdout, @"
+    job 2 backup: resolved, because job 3 does its work; it holds back 1 job: after
+    job 3 backup: pending again, due now
+    job 4 backup [home]: resolved, because job 5 does its work
+    job 5 backup [home]: pending again, due now
+    job 6 backup [home]: pending again, due now
+    job 7 backup [a]: pending again, due now
+    job 8 backup [a]: pending again, due now
+    job 9 backup: pending again, due now
+    job 10 backup: pending again, due now
+    ");
+    assert_fields(&sandbox.job(2), &json!({"state": "dead", "resolution": "job 3 was replayed instead"}));
+    assert_fields(&sandbox.job(1), &json!({"resolution": "by-hand"}));
+    sandbox.run("inspect dead").ok().shows("no dead letters");
+    sandbox.write("mended", "");
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["", "home", "other", "a", "a"]);
+    sandbox.run("retry 2").ok();
+    assert_fields(&sandbox.job(2), &json!({"resolution": null, "resolved_at": null}));
+    sandbox.run("retry --latest").exits(2);
+    sandbox.run("retry 2 --latest").exits(2);
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn older_ones_stay_dead_letters_where_the_newest_cannot_be_replayed() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue once once").ok();
+    sandbox.add("worse");
+    sandbox.add("worse --unique-key k");
+    sandbox.drain();
+    sandbox.add("bad --unique-key k --in 1h");
+    let dead = || {
+        let jobs = sandbox.run("inspect dead --json").ok().json_lines();
+        jobs.iter().map(|job| job["id"].as_u64().unwrap()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let ran = sandbox.run("retry --dead --latest").ok().prints("");
+    insta::assert_snapshot!(ran.stderr, @"
+    runner: left 2 jobs because a newer one, which does the same, was left
+    runner: left 1 job declared retryable = false; see --force
+    runner: left 1 job whose unique key is held by an unfinished job
+    ");
+    assert!(dead().into_iter().eq([1, 2, 3, 4]), "nothing was resolved");
+    sandbox.run("retry --dead --latest --force --name once").ok();
+    assert!(dead().into_iter().eq([3, 4]));
+    assert_fields(&sandbox.job(1), &json!({"resolution": "job 2 was replayed instead"}));
+    sandbox.run("cancel 5").ok();
+    let jobs = sandbox.run("retry --dead --latest --json").ok().json_lines();
+    assert_fields(&jobs[0], &json!({"id": 3, "state": "dead", "resolution": "job 4 was replayed instead"}));
+    assert_fields(&jobs[1], &json!({"id": 4, "state": "pending"}));
+}
+
+#[test]
+fn latest_redefines_the_newest_where_that_is_asked_for() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue worse worse worse").ok();
+    sandbox.drain();
+    sandbox.write("jobs.toml", JOBS.replace("exit 4", "true"));
+    sandbox.run("retry --dead --latest --dry-run").ok().says("job 3 keeps the definition of its enqueue");
+    let planned = sandbox.run("retry --dead --latest --redefine --dry-run").ok();
+    planned
+        .shows("would resolve job 2 worse, because a newer one does its work\nwould replace job 3 worse\n");
+    let ran = sandbox.run("retry --dead --latest --redefine").ok().prints("4\n");
+    ran.says("resolved 2 older jobs, whose work the new ones do");
+    assert_fields(&sandbox.job(1), &json!({"resolution": "job 4 was enqueued instead"}));
+    assert_fields(&sandbox.job(3), &json!({"resolution": "replaced by job 4"}));
+    sandbox.drain();
+    assert_eq!(sandbox.job(4)["state"], "succeeded");
+}

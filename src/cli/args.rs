@@ -323,6 +323,9 @@ pub struct Retry {
     pub which: Selection,
     #[command(flatten)]
     pub how: HowToRetry,
+    /// With --dead: replay the newest of those that do the same, resolve the others
+    #[arg(long, requires = "dead", conflicts_with = "jobs")]
+    pub latest: bool,
     /// Show what would be put back, and change nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -50,6 +50,8 @@ pub enum Done {
     AskedToEnd,
     /// This new job has taken its place.
     ReplacedBy(i64),
+    /// The job was resolved, because this job does its work.
+    ResolvedFor(i64),
 }
 
 /// The reason why a job was left as it is.
@@ -69,6 +71,8 @@ pub enum Refusal {
     Undeclared,
     /// This job has taken its place before.
     Replaced(i64),
+    /// This newer job, which does the same, was left.
+    NewerLeft(i64),
 }
 
 /// The result of an act on one job; the outer error undoes the whole call.
@@ -83,7 +87,7 @@ impl Store {
     }
 }
 
-fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
+pub(super) fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
     use JobState::{Cancelled, Dead, Pending, Running};
     let Some(state) = expire::state_at(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
     match (act, state) {

@@ -74,6 +74,15 @@ pub struct JobRow {
     pub waits_for: Vec<UnmetDependency>,
 }
 
+impl JobRow {
+    /// What the job does, if other jobs do the same: its name, label and arguments. An ad hoc job is one of a kind, and so is a
+    /// job whose arguments are not told from others by a label.
+    pub fn task(&self) -> Option<(&str, Option<&str>, &[Bytes])> {
+        let is_repeated = !self.definition.ad_hoc && (self.label.is_some() || self.args.is_empty());
+        is_repeated.then(|| (self.definition.name.as_str(), self.label.as_deref(), self.args.as_slice()))
+    }
+}
+
 impl Store {
     /// Runs these reads in one transaction, so that no write comes between them.
     pub fn at_one_moment<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -26,6 +26,7 @@ mod finish;
 mod immutable;
 mod insert;
 mod job;
+mod latest;
 mod limits;
 mod metrics;
 mod objects;

@@ -1,7 +1,7 @@
 //! `runner cancel`, `runner retry` and `runner resolve`: each selects jobs, does one thing to each of them in one
 //! transaction, prints what changed, and names what was left with the reason.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::Duration;
 
@@ -55,12 +55,13 @@ pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStat
     let force = args.how.force;
     let named = if args.how.now { Named::Any } else { Named::Dead };
     let selected = Selected::read(global, &store, &args.which, named, false)?;
+    let selected = Selected { latest: args.latest, ..selected };
     if args.how.redefine {
         let jobs = &replacements(global, &selected.jobs)?;
         return selected.run(&mut store, Act::Redefine { jobs, force }, args.dry_run, out);
     }
     if !out.quiet {
-        warn_of_changed(global, selected.jobs.values(), args.dry_run);
+        warn_of_changed(global, selected.will_run().into_iter(), args.dry_run);
     }
     let act = if args.how.now { Act::MakeDue } else { Act::Retry { force } };
     selected.run(&mut store, act, args.dry_run, out)
@@ -89,6 +90,8 @@ struct Selected {
     jobs: BTreeMap<i64, JobRow>,
     /// Selected by filters, so that nobody has named the jobs one by one.
     by_filter: bool,
+    /// Of jobs that do the same only the newest is acted on, and the others are resolved.
+    latest: bool,
     /// An error status if some name has no such job.
     exit: ExitStatus,
 }
@@ -121,7 +124,7 @@ impl Selected {
         }
         let ids = jobs.iter().map(|job| job.id).collect();
         let jobs = jobs.into_iter().map(|job| (job.id, job)).collect();
-        Ok(Self { ids, jobs, by_filter: true, exit: ExitStatus::SUCCESS })
+        Ok(Self { ids, jobs, by_filter: true, ..Self::default() })
     }
 
     fn by_id(store: &Store, jobs: &[JobRef], named: Named) -> Result<Self> {
@@ -129,13 +132,25 @@ impl Selected {
         let (ids, exit) = locate::job_ids(store, jobs, named, now)?;
         let jobs = ids.iter().map(|id| store.job(*id, now)).collect::<store::Result<Vec<_>>>()?;
         let jobs = jobs.into_iter().flatten().map(|job| (job.id, job)).collect();
-        Ok(Self { ids, jobs, by_filter: false, exit })
+        Ok(Self { ids, jobs, exit, ..Self::default() })
+    }
+
+    /// The jobs that the act puts back: without those that are resolved because of a newer one.
+    fn will_run(&self) -> Vec<&JobRow> {
+        let (mut seen, mut jobs) = (BTreeSet::new(), Vec::new());
+        for job in self.jobs.values().rev() {
+            if !self.latest || job.task().is_none_or(|task| seen.insert(task)) {
+                jobs.push(job);
+            }
+        }
+        jobs
     }
 
     /// Acts on the jobs, or, as a dry run, acts on them in a transaction that is rolled back.
     fn run(self, store: &mut Store, act: Act<'_>, dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
         let read_back = |store: &mut Store| -> Result<_> {
-            let results = store.act(&self.ids, act)?;
+            let results =
+                if self.latest { store.act_on_latest(&self.ids, act)? } else { store.act(&self.ids, act)? };
             let with_job = |result: ActResult| {
                 let id = if let Ok(Done::ReplacedBy(new)) = result.outcome { new } else { result.id };
                 Ok((result, locate::find_job(store, id, clock::now())?))
@@ -143,14 +158,18 @@ impl Selected {
             results.into_iter().map(with_job).collect::<Result<Vec<_>>>()
         };
         let results = if dry_run { store.rehearse(read_back)?? } else { read_back(store)? };
-        let (mut changed, mut refused) = (0, Vec::new());
+        let (mut changed, mut refused, mut older) = (0, Vec::new(), 0);
         for (ActResult { id, outcome }, job) in &results {
             match (outcome, job) {
                 (Ok(done), Some(job)) => {
                     changed += 1;
                     if dry_run {
                         // Nothing was done, so the job is shown as it is.
-                        show_planned(out, act, *id, self.jobs.get(id).unwrap_or(job), job)?;
+                        show_planned(out, act, *done, self.jobs.get(id).unwrap_or(job), job)?;
+                    } else if let (Act::Redefine { .. }, Done::ResolvedFor(_), false) = (act, done, out.json)
+                    {
+                        // Nothing but new ids is printed.
+                        older += 1;
                     } else {
                         show_done(out, store, act, *id, *done, job)?;
                     }
@@ -167,6 +186,9 @@ impl Selected {
             }
         }
         out.flush()?;
+        if older > 0 && !out.quiet {
+            warn(&format!("resolved {}, whose work the new ones do", counted(older, "older job")));
+        }
         if dry_run && !out.quiet && changed > 1 {
             warn(&format!("{} would change; nothing is done yet", counted(changed, "job")));
         }
@@ -223,6 +245,9 @@ impl Selected {
                 let name = self.jobs.get(&id).map_or("it", |job| &job.definition.name);
                 format!("job {id} was left: the job file does not declare {name} any more")
             }
+            (Refusal::NewerLeft(newer), _) => {
+                format!("job {id} was left, because job {newer}, which does the same, was left")
+            }
             (Refusal::Replaced(by), _) => format!("job {id} was left: job {by} has replaced it before"),
             (Refusal::KeyTaken(owner), _) => {
                 format!("job {id} was left: its unique key is held by job {owner}")
@@ -236,6 +261,7 @@ fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done,
     let title = job.title();
     let words = match (act, done) {
         (_, Done::ReplacedBy(new)) => new.to_string(),
+        (_, Done::ResolvedFor(by)) => format!("job {id} {title}: resolved, because job {by} does its work"),
         (_, Done::AskedToEnd) => match worker_trouble_text(job, &worker_statuses(store)?) {
             None => format!("job {id} {title}: running, asked to end; runner inspect {id} shows when it has"),
             Some(trouble) => format!("job {id} {title}: running, asked to end, but {trouble}"),
@@ -247,17 +273,21 @@ fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done,
             format!("job {id} {title}: pending again, due now")
         }
     };
-    let held_back = match act {
-        Act::Cancel | Act::Resolve { .. } => holds_back_text(store, job)?,
+    let held_back = match (act, done) {
+        (Act::Cancel | Act::Resolve { .. }, _) | (_, Done::ResolvedFor(_)) => holds_back_text(store, job)?,
         _ => None,
     };
     out.done(&job_json(job), held_back.map_or(words.clone(), |held| format!("{words}; it {held}")))
 }
 
 /// Prints what would be done to `job`. `new` is the job as it would be then.
-fn show_planned(out: &mut Output, act: Act<'_>, id: i64, job: &JobRow, new: &JobRow) -> Written {
-    let title = job.title();
+fn show_planned(out: &mut Output, act: Act<'_>, done: Done, job: &JobRow, new: &JobRow) -> Written {
+    let (id, title) = (job.id, job.title());
     match act {
+        _ if matches!(done, Done::ResolvedFor(_)) => out.done(
+            &job_json(job),
+            format!("would resolve job {id} {title}, because a newer one does its work"),
+        ),
         Act::Redefine { .. } => {
             let mut new = job_json(new);
             new["id"] = json!(null);
@@ -277,6 +307,7 @@ fn warn_of_skipped(refused: &[(i64, Refusal)]) {
             Refusal::KeyTaken(_) => "whose unique key is held by an unfinished job",
             Refusal::AdHoc => "that no job file declared",
             Refusal::Undeclared => "whose name the job file does not declare any more",
+            Refusal::NewerLeft(_) => "because a newer one, which does the same, was left",
             // Somebody else changed the job after it was selected.
             Refusal::Unknown | Refusal::State(_) | Refusal::Replaced(_) => continue,
         };

@@ -153,7 +153,8 @@ pub fn meddle(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &Atomi
         match what {
             0..45 => cancel(sandbox, shared, id),
             45..80 => retry(sandbox, shared, id, ""),
-            _ => retry(sandbox, shared, id, " --force"),
+            80..97 => retry(sandbox, shared, id, " --force"),
+            _ => retry_latest(sandbox, shared),
         }
     }
 }
@@ -186,11 +187,26 @@ fn retry(sandbox: &Sandbox, shared: &Shared, id: u64, force: &str) {
     // A job that is not dead or cancelled is left as it is, with exit status 1.
     shared.expect(ran.ended_well() || ran.stderr.contains("job "), || format!("retry failed: {ran}"));
     if ran.ended_well() {
-        let mut promises = shared.promises();
-        *promises.retries.entry(id).or_default() += 1;
-        promises.cancelled.remove(&id);
-        promises.cancel_requested.remove(&id);
+        note_retry(shared, id);
     }
+}
+
+/// Puts the newest dead letter of each kind back; the older ones are resolved, and must stay dead.
+fn retry_latest(sandbox: &Sandbox, shared: &Shared) {
+    let ran = sandbox.run("retry --dead --latest --json");
+    shared.expect(ran.ended_well(), || format!("retry --latest failed: {ran}"));
+    if ran.ended_well() {
+        for job in ran.json_lines().iter().filter(|job| job["resolution"].is_null()) {
+            note_retry(shared, job["id"].as_u64().expect("an id"));
+        }
+    }
+}
+
+fn note_retry(shared: &Shared, id: u64) {
+    let mut promises = shared.promises();
+    *promises.retries.entry(id).or_default() += 1;
+    promises.cancelled.remove(&id);
+    promises.cancel_requested.remove(&id);
 }
 
 /// Looks at the database again and again until it is over, and gives what it saw last.

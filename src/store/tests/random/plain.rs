@@ -10,8 +10,7 @@ use crate::model::{
     Limits, StreamBytes,
 };
 use crate::store::{
-    Act, Dependency, Done, Enqueued, Firing, NewJob, OnConflict, PruneFilter, Refusal, Result, StoreError,
-    Worker,
+    Dependency, Enqueued, Firing, NewJob, OnConflict, PruneFilter, Result, StoreError, Worker,
 };
 use crate::text::Timestamp;
 
@@ -63,9 +62,6 @@ pub(super) struct Job {
     pub ended: BTreeSet<i64>,
 }
 
-/// The job that was changed, or the reason why it was left.
-type Acted = std::result::Result<Done, Refusal>;
-
 impl Job {
     pub fn is_unfinished(&self) -> bool {
         matches!(self.state, JobState::Pending | JobState::Running)
@@ -114,7 +110,7 @@ impl Job {
 
 impl Plain {
     /// The unfinished job that holds the key, after an expiry that is due.
-    fn holder(&mut self, key: &str, now: Timestamp) -> Option<&mut Job> {
+    pub fn holder(&mut self, key: &str, now: Timestamp) -> Option<&mut Job> {
         let holds = |job: &&mut Job| job.is_unfinished() && job.definition.unique_key.as_deref() == Some(key);
         let id = self.jobs.values_mut().find(holds)?.id;
         if self.expire(id, now) {
@@ -124,7 +120,7 @@ impl Plain {
     }
 
     /// Records an expiry that is due, and calls the alert. True if there was one.
-    fn expire(&mut self, id: i64, now: Timestamp) -> bool {
+    pub fn expire(&mut self, id: i64, now: Timestamp) -> bool {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.has_expired(now)) else { return false };
         job.expire();
         self.settle();
@@ -287,7 +283,7 @@ impl Plain {
         Ok(key.is_none_or(|key| self.holder(key, now).is_none()))
     }
 
-    fn enqueue_one(
+    pub fn enqueue_one(
         &mut self,
         new: &NewJob,
         after: BTreeMap<i64, DependencyKind>,
@@ -362,119 +358,6 @@ impl Plain {
         self.jobs.insert(id, job);
         self.settle();
         Ok(Enqueued { index, id, created: true })
-    }
-
-    pub fn act(&mut self, id: i64, act: Act, now: Timestamp) -> Acted {
-        match act {
-            Act::Cancel => self.cancel(id, now),
-            Act::Resolve { note } => self.resolve(id, note, now),
-            Act::Retry { force } => self.retry(id, force, now),
-            Act::MakeDue => self.make_due(id, now),
-            Act::Redefine { jobs, force } => self.redefine(id, jobs.get(&id), force, now),
-        }
-    }
-
-    fn cancel(&mut self, id: i64, now: Timestamp) -> Acted {
-        let job = self.at(id, now)?;
-        match job.state {
-            JobState::Pending => {
-                job.cancel_waiting(now);
-                self.settle();
-                Ok(Done::Changed)
-            }
-            JobState::Running => {
-                job.cancel_requested_at.get_or_insert(now);
-                Ok(Done::AskedToEnd)
-            }
-            done => Err(Refusal::State(done)),
-        }
-    }
-
-    /// The job of this id, after an expiry that is due.
-    pub fn at(&mut self, id: i64, now: Timestamp) -> std::result::Result<&mut Job, Refusal> {
-        self.expire(id, now);
-        self.jobs.get_mut(&id).ok_or(Refusal::Unknown)
-    }
-
-    fn retry(&mut self, id: i64, force: bool, now: Timestamp) -> Acted {
-        let job = self.at(id, now)?;
-        if !matches!(job.state, JobState::Dead | JobState::Cancelled) {
-            return Err(Refusal::State(job.state));
-        }
-        let definition = Arc::clone(&job.definition);
-        if !definition.policy.retryable && !force {
-            return Err(Refusal::NotRetryable);
-        }
-        if let Some(holder) = definition.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
-            return Err(Refusal::KeyTaken(holder.id));
-        }
-        let job = self.jobs.get_mut(&id).unwrap();
-        job.state = JobState::Pending;
-        job.run_at = now;
-        job.changed_at = now;
-        job.expires_at = definition.expires_in.map(|span| now.plus(span));
-        job.attempts_used = 0;
-        job.dead = None;
-        job.cancel_requested_at = None;
-        job.resolved_at = None;
-        job.resolution = None;
-        job.replaced_by = None;
-        Ok(Done::Changed)
-    }
-
-    /// A new job takes the place of an old one, with its input.
-    fn redefine(&mut self, id: i64, new: Option<&NewJob>, force: bool, now: Timestamp) -> Acted {
-        let old = self.at(id, now)?;
-        if !matches!(old.state, JobState::Dead | JobState::Cancelled) {
-            return Err(Refusal::State(old.state));
-        }
-        if let Some(by) = old.replaced_by {
-            return Err(Refusal::Replaced(by));
-        }
-        if old.definition.ad_hoc {
-            return Err(Refusal::AdHoc);
-        }
-        let Some(new) = new else { return Err(Refusal::Undeclared) };
-        if !old.definition.policy.retryable && !force {
-            return Err(Refusal::NotRetryable);
-        }
-        let (stdin, after, ended) = (old.stdin.clone(), old.after.clone(), old.ended.clone());
-        if let Some(holder) = new.definition.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
-            return Err(Refusal::KeyTaken(holder.id));
-        }
-        let old = self.jobs.get_mut(&id).unwrap();
-        (old.resolved_at, old.resolution, old.idempotency_key) = (Some(now), None, None);
-        let new = self.enqueue_one(&NewJob { stdin, ..new.clone() }, BTreeMap::new(), 0, now).unwrap().id;
-        let job = self.jobs.get_mut(&new).unwrap();
-        (job.after, job.ended) = (after, ended);
-        for job in self.jobs.values_mut() {
-            if job.after.get(&id) == Some(&DependencyKind::Success) {
-                job.after.remove(&id);
-                job.after.insert(new, DependencyKind::Success);
-            }
-        }
-        self.settle();
-        self.jobs.get_mut(&id).unwrap().replaced_by = Some(new);
-        Ok(Done::ReplacedBy(new))
-    }
-
-    fn resolve(&mut self, id: i64, note: Option<&str>, now: Timestamp) -> Acted {
-        let job = self.at(id, now)?;
-        if job.state != JobState::Dead {
-            return Err(Refusal::State(job.state));
-        }
-        job.resolved_at.get_or_insert(now);
-        job.resolution = note.map(str::to_owned).or(job.resolution.take());
-        Ok(Done::Changed)
-    }
-
-    fn make_due(&mut self, id: i64, now: Timestamp) -> Acted {
-        let job = self.at(id, now)?;
-        if job.state != JobState::Pending {
-            return Err(Refusal::State(job.state));
-        }
-        job.run_at = job.run_at.min(now);
-        Ok(Done::Changed)
     }
 
     /// Records what had expired by a time, and gives those jobs.

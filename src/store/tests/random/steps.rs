@@ -1,12 +1,13 @@
 //! The steps of a history: each asks the store and the model the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use rand::RngExt;
 use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 
 use super::history::History;
+use super::plain::Job;
 use super::plain_schedules::scheduled;
 use super::{draw, whole};
 use crate::model::{Chain, DeadReason, Event, JobDefinition, JobState, Link, Missed, Phase};
@@ -109,9 +110,36 @@ impl History {
     }
 
     pub fn redefine(&mut self) {
-        let (now, ids, force) = (self.now, self.some_ids(), self.rng.random_bool(0.3));
+        let (ids, force) = (self.some_ids(), self.rng.random_bool(0.3));
+        let jobs = self.replacements(&ids);
+        self.act(&ids, Act::Redefine { jobs: &jobs, force });
+    }
+
+    /// Dead letters, and now and then others that somebody has put back or resolved meanwhile.
+    pub fn act_on_latest(&mut self) {
+        let (now, force) = (self.now, self.rng.random_bool(0.3));
+        let is_dead = |job: &Job| job.state == JobState::Dead && job.resolved_at.is_none();
+        let ids = self.plain.jobs.values().filter(|job| is_dead(job)).map(|job| job.id);
+        let mut ids: BTreeSet<i64> = ids.collect();
+        ids.retain(|_| self.rng.random_bool(0.5));
+        if self.rng.random_bool(0.3) {
+            ids.extend(self.some_ids());
+        }
+        let some: Vec<i64> = ids.iter().copied().collect();
+        let jobs = self.replacements(&some);
+        let redefine = self.rng.random_bool(0.3);
+        let act = if redefine { Act::Redefine { jobs: &jobs, force } } else { Act::Retry { force } };
+        self.log(format!("latest of {some:?}: {act:?}"));
+        let answer = self.store().0.at(now).act_on_latest(&some, act).unwrap();
+        let expected = self.plain.act_on_latest(&ids, act, now);
+        let expected: Vec<_> = expected.into_iter().map(|(id, outcome)| ActResult { id, outcome }).collect();
+        self.agree(&answer, &expected);
+    }
+
+    fn replacements(&mut self, ids: &[i64]) -> BTreeMap<i64, NewJob> {
+        let now = self.now;
         let mut jobs = BTreeMap::new();
-        for id in &ids {
+        for id in ids {
             let old = self.plain.jobs.get(id).filter(|_| self.rng.random_bool(0.9));
             let new = old.map(|old| NewJob {
                 args: old.args.clone(),
@@ -124,7 +152,7 @@ impl History {
             });
             jobs.extend(new.map(|new| (*id, new)));
         }
-        self.act(&ids, Act::Redefine { jobs: &jobs, force });
+        jobs
     }
 
     pub fn resolve(&mut self) {

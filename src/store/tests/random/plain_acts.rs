@@ -1,0 +1,166 @@
+//! The acts of the plain model: what a person asks for by id.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::plain::{Job, Plain};
+use crate::model::{DependencyKind, JobState};
+use crate::store::{Act, Done, NewJob, Refusal};
+use crate::text::Timestamp;
+
+/// The job that was changed, or the reason why it was left.
+type Acted = std::result::Result<Done, Refusal>;
+
+impl Plain {
+    pub fn act(&mut self, id: i64, act: Act, now: Timestamp) -> Acted {
+        match act {
+            Act::Cancel => self.cancel(id, now),
+            Act::Resolve { note } => self.resolve(id, note, now),
+            Act::Retry { force } => self.retry(id, force, now),
+            Act::MakeDue => self.make_due(id, now),
+            Act::Redefine { jobs, force } => self.redefine(id, jobs.get(&id), force, now),
+        }
+    }
+
+    /// Of dead letters that do the same acts on the newest alone.
+    pub fn act_on_latest(&mut self, ids: &BTreeSet<i64>, act: Act, now: Timestamp) -> BTreeMap<i64, Acted> {
+        let task = |job: &Job| (job.definition.name.clone(), job.label.clone(), job.args.clone());
+        let is_one_of_a_kind =
+            |job: &Job| job.definition.ad_hoc || job.label.is_none() && !job.args.is_empty();
+        let mut newest: Vec<(_, i64, Acted)> = Vec::new();
+        let mut all = BTreeMap::new();
+        for id in ids.iter().rev() {
+            let job = match self.at(*id, now) {
+                Ok(job) => job.clone(),
+                Err(refused) => {
+                    all.insert(*id, Err(refused));
+                    continue;
+                }
+            };
+            let newer = newest.iter().find(|(of, ..)| !is_one_of_a_kind(&job) && *of == task(&job));
+            let acted = match newer {
+                _ if job.resolved_at.is_some() || job.state != JobState::Dead => {
+                    Err(Refusal::State(job.state))
+                }
+                None => self.act(*id, act, now),
+                Some((_, newer, Err(_))) => Err(Refusal::NewerLeft(*newer)),
+                Some((_, newer, Ok(done))) => {
+                    let (by, word) = match *done {
+                        Done::ReplacedBy(new) => (new, "enqueued"),
+                        _ => (*newer, "replayed"),
+                    };
+                    let _ = self.resolve(*id, Some(&format!("job {by} was {word} instead")), now);
+                    Ok(Done::ResolvedFor(by))
+                }
+            };
+            if job.resolved_at.is_none() && newer.is_none() && !is_one_of_a_kind(&job) {
+                newest.push((task(&job), *id, acted));
+            }
+            all.insert(*id, acted);
+        }
+        all
+    }
+
+    fn cancel(&mut self, id: i64, now: Timestamp) -> Acted {
+        let job = self.at(id, now)?;
+        match job.state {
+            JobState::Pending => {
+                job.cancel_waiting(now);
+                self.settle();
+                Ok(Done::Changed)
+            }
+            JobState::Running => {
+                job.cancel_requested_at.get_or_insert(now);
+                Ok(Done::AskedToEnd)
+            }
+            done => Err(Refusal::State(done)),
+        }
+    }
+
+    /// The job of this id, after an expiry that is due.
+    pub fn at(&mut self, id: i64, now: Timestamp) -> std::result::Result<&mut Job, Refusal> {
+        self.expire(id, now);
+        self.jobs.get_mut(&id).ok_or(Refusal::Unknown)
+    }
+
+    fn retry(&mut self, id: i64, force: bool, now: Timestamp) -> Acted {
+        let job = self.at(id, now)?;
+        if !matches!(job.state, JobState::Dead | JobState::Cancelled) {
+            return Err(Refusal::State(job.state));
+        }
+        let definition = Arc::clone(&job.definition);
+        if !definition.policy.retryable && !force {
+            return Err(Refusal::NotRetryable);
+        }
+        if let Some(holder) = definition.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
+            return Err(Refusal::KeyTaken(holder.id));
+        }
+        let job = self.jobs.get_mut(&id).unwrap();
+        job.state = JobState::Pending;
+        job.run_at = now;
+        job.changed_at = now;
+        job.expires_at = definition.expires_in.map(|span| now.plus(span));
+        job.attempts_used = 0;
+        job.dead = None;
+        job.cancel_requested_at = None;
+        job.resolved_at = None;
+        job.resolution = None;
+        job.replaced_by = None;
+        Ok(Done::Changed)
+    }
+
+    /// A new job takes the place of an old one, with its input.
+    fn redefine(&mut self, id: i64, new: Option<&NewJob>, force: bool, now: Timestamp) -> Acted {
+        let old = self.at(id, now)?;
+        if !matches!(old.state, JobState::Dead | JobState::Cancelled) {
+            return Err(Refusal::State(old.state));
+        }
+        if let Some(by) = old.replaced_by {
+            return Err(Refusal::Replaced(by));
+        }
+        if old.definition.ad_hoc {
+            return Err(Refusal::AdHoc);
+        }
+        let Some(new) = new else { return Err(Refusal::Undeclared) };
+        if !old.definition.policy.retryable && !force {
+            return Err(Refusal::NotRetryable);
+        }
+        let (stdin, after, ended) = (old.stdin.clone(), old.after.clone(), old.ended.clone());
+        if let Some(holder) = new.definition.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
+            return Err(Refusal::KeyTaken(holder.id));
+        }
+        let old = self.jobs.get_mut(&id).unwrap();
+        (old.resolved_at, old.resolution, old.idempotency_key) = (Some(now), None, None);
+        let new = self.enqueue_one(&NewJob { stdin, ..new.clone() }, BTreeMap::new(), 0, now).unwrap().id;
+        let job = self.jobs.get_mut(&new).unwrap();
+        (job.after, job.ended) = (after, ended);
+        for job in self.jobs.values_mut() {
+            if job.after.get(&id) == Some(&DependencyKind::Success) {
+                job.after.remove(&id);
+                job.after.insert(new, DependencyKind::Success);
+            }
+        }
+        self.settle();
+        self.jobs.get_mut(&id).unwrap().replaced_by = Some(new);
+        Ok(Done::ReplacedBy(new))
+    }
+
+    fn resolve(&mut self, id: i64, note: Option<&str>, now: Timestamp) -> Acted {
+        let job = self.at(id, now)?;
+        if job.state != JobState::Dead {
+            return Err(Refusal::State(job.state));
+        }
+        job.resolved_at.get_or_insert(now);
+        job.resolution = note.map(str::to_owned).or(job.resolution.take());
+        Ok(Done::Changed)
+    }
+
+    fn make_due(&mut self, id: i64, now: Timestamp) -> Acted {
+        let job = self.at(id, now)?;
+        if job.state != JobState::Pending {
+            return Err(Refusal::State(job.state));
+        }
+        job.run_at = job.run_at.min(now);
+        Ok(Done::Changed)
+    }
+}
