@@ -14,6 +14,7 @@ mod cancel;
 mod chains;
 mod check;
 mod completions;
+mod controlling_terminal;
 mod copy;
 mod crontab;
 mod database_file;

@@ -1,12 +1,20 @@
-//! Resets what jobs would inherit from the worker: ignored signals, the signal mask, open descriptors, and variables of a
-//! service manager. Also notices a standard output that was closed.
+//! Resets what jobs would inherit from the worker: ignored signals, the signal mask, open descriptors, variables of a
+//! service manager, and the terminal. Also notices a standard output that was closed, and suspends the process.
 //!
 //! The code is unsafe because neither the standard library nor rustix reaches these settings.
 #![allow(unsafe_code)]
 
+use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{getpid, getsid};
 
 use crate::model::signal;
 
@@ -32,7 +40,47 @@ pub fn reset_inherited_state() -> Inherited {
     empty_signal_mask();
     close_on_exec();
     remove_manager_variables();
+    give_up_terminal();
     Inherited { ignored }
+}
+
+/// The controlling terminal, if this process could not give it up for all its children.
+static KEPT_TERMINAL: OnceLock<OwnedFd> = OnceLock::new();
+
+/// Gives up the controlling terminal, because a job that runs as another user could type commands into the shell behind
+/// it. The log still goes there, and the keys still send their signals, since they go to the group in the foreground.
+///
+/// A process that leads its session, as in `docker run -it` or `ssh -t`, would end the whole session by that. It keeps
+/// its terminal, and each child gives it up instead: see [`leave_terminal`].
+fn give_up_terminal() {
+    let how = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    // Without a terminal this cannot be opened.
+    let Ok(terminal) = open("/dev/tty", how, Mode::empty()) else { return };
+    let leads_session = getsid(None) == Ok(getpid());
+    if leads_session || leave(terminal.as_raw_fd()).is_err() {
+        let _ = KEPT_TERMINAL.set(terminal);
+    }
+}
+
+fn leave(terminal: libc::c_int) -> io::Result<()> {
+    // SAFETY: the call takes numbers only, and allocates nothing, so it may also stand between fork and exec.
+    match unsafe { libc::ioctl(terminal, libc::TIOCNOTTY) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Lets the command give up the terminal that this process has kept. If there is none, which is the common case, the
+/// command is left as it is, because a closure before exec forces a fork, which is half as fast.
+pub(super) fn leave_terminal(command: &mut Command) {
+    let Some(terminal) = KEPT_TERMINAL.get().map(AsRawFd::as_raw_fd) else { return };
+    let leave = move || match leave(terminal) {
+        // The terminal was closed, so the command does not have it either.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOTTY | libc::EIO)) => Ok(()),
+        other => other,
+    };
+    // SAFETY: the closure makes one system call and reads errno, both of which are safe between fork and exec.
+    unsafe { command.pre_exec(leave) };
 }
 
 /// Whether standard output was closed when the program started.
@@ -71,6 +119,22 @@ fn remove_manager_variables() {
     for name in MANAGER_VARIABLES.iter().filter(|name| std::env::var_os(name).is_some()) {
         // SAFETY: there are no other threads yet that could read the environment.
         unsafe { std::env::remove_var(name) };
+    }
+}
+
+/// Stops this process until it is resumed, as Ctrl-Z at a terminal stops others. The kernel refuses that where no shell
+/// could resume it, as in `ssh -t host runner work`.
+pub fn suspend() {
+    let mut handler = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: zeros are the default action without flags and with an empty mask.
+    let default = unsafe { std::mem::zeroed::<libc::sigaction>() };
+    // SAFETY: `default` is an action, `handler` has room for the present one, and is filled if the call succeeds. The
+    // signal reaches the calling thread before `raise` returns.
+    unsafe {
+        if libc::sigaction(libc::SIGTSTP, &raw const default, handler.as_mut_ptr()) == 0 {
+            libc::raise(libc::SIGTSTP);
+            libc::sigaction(libc::SIGTSTP, handler.as_ptr(), ptr::null_mut());
+        }
     }
 }
 

@@ -20,7 +20,7 @@ mod testing;
 
 pub use attempt::{Progress, run};
 pub use control::Control;
-pub use inherit::{Inherited, is_stdout_closed, reset_inherited_state};
+pub use inherit::{Inherited, is_stdout_closed, reset_inherited_state, suspend};
 pub use obstacles::obstacles;
 pub use procfs::{AttemptTag, Identity, ZombieReaper, boot_id, is_stopped};
 pub use spawn::{Launch, is_disk_error, is_shortage};

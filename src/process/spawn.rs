@@ -19,6 +19,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::model::{self, Bytes, JobDefinition, SpawnFailure};
 
+use super::inherit::leave_terminal;
 use super::job_files::read_env_file;
 use super::procfs::{AttemptTag, Identity};
 
@@ -64,8 +65,9 @@ pub(super) enum SpawnError {
 /// Starts the command in a process group of its own, with its output in pipes.
 ///
 /// Nothing here may force `Command` off `posix_spawn` and onto a fork, which is half as fast: there is no closure before
-/// exec, and variables are added to the environment, which is not replaced. Only a `PATH` of the job's own forces the fork,
-/// and must, because only after a fork is the program looked for in the new `PATH`.
+/// exec, and variables are added to the environment, which is not replaced. Only two things force the fork, and must: a
+/// `PATH` of the job's own, because only after a fork is the program looked for in the new `PATH`, and a terminal that
+/// the worker could not give up itself.
 pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
     let definition = launch.definition;
     let mut command = command(launch)?;
@@ -83,6 +85,7 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
+    leave_terminal(&mut command);
     let started = Instant::now();
     let mut child = command.spawn().map_err(|error| explain(error, launch, &environment))?;
     let pid = Pid::from_child(&child);

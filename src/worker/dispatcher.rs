@@ -6,7 +6,6 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use rustix::process::{Signal, getpid, kill_process};
 
 use super::inbox::{Inbox, Message, Timer, is_end_by_stop_signal};
 use super::options::{Options, Standing, Summary, Until};
@@ -17,7 +16,7 @@ use super::slots::{Context, Slots};
 use super::trouble::Trouble;
 use crate::clock;
 use crate::model::{AttemptOutput, EndCause, Event, JobLabel, signal};
-use crate::process::{Inherited, Progress};
+use crate::process::{self, Inherited, Progress};
 use crate::report::Reporter;
 use crate::store::{
     Backlog, Blocked, DefinitionCache, EndedAttempt, PendingWork, Store, StoreError, Turn, TurnRequest,
@@ -301,7 +300,7 @@ impl Dispatcher<'_> {
             Message::Stop(number) => self.handle_stop_signal(number),
             // Here and not in a signal handler: a worker that stopped within a transaction would keep every other process
             // from writing until it is resumed.
-            Message::Suspend => kill_process(getpid(), Signal::STOP)?,
+            Message::Suspend => process::suspend(),
             Message::Woken | Message::TimeOver(Timer::Due) => self.turn_needed = true,
             Message::Tick => self.tick()?,
             Message::TimeOver(Timer::Trouble) => {

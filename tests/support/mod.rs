@@ -11,7 +11,7 @@ pub use background::{Background, eventually, is_alive, signal, wait_until};
 pub use call::{Call, Finished};
 pub use sandbox::{MANY_KINDS, NOBODY, Sandbox, Sql, is_root, many_kinds};
 pub use screen::{assert_fields, assert_screen, browse, redacted};
-pub use terminal::Session;
+pub use terminal::{Session, Terminal};
 
 pub use rustix::process::Signal;
 pub use serde_json::{Value, json};
