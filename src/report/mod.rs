@@ -4,6 +4,7 @@
 
 mod log;
 mod progress;
+mod screen;
 mod systemd;
 mod writer;
 

@@ -6,8 +6,9 @@ use std::io;
 use std::time::Duration;
 
 use console::Term;
-use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use super::screen::Screen;
 use super::{Reporter, log};
 use crate::model::{Event, JobState, job_title};
 use crate::text::{Millis, Timestamp, hanging_indent, human_duration};
@@ -16,6 +17,9 @@ use crate::text::{Millis, Timestamp, hanging_indent, human_duration};
 const MAX_SPINNERS: usize = 8;
 
 const SPINNER_TICK: Duration = Duration::from_millis(120);
+
+/// The most often that anything is drawn.
+const DRAWN_PER_SECOND: u8 = 20;
 
 /// How often the clock of the bar is drawn; it shows whole seconds.
 const CLOCK_TICK: Duration = Duration::from_millis(500);
@@ -36,7 +40,8 @@ pub struct ProgressLog {
 
 impl ProgressLog {
     pub fn new(ascii_only: bool, paint: fn(&str, &str) -> String) -> Self {
-        let display = MultiProgress::new();
+        let target = ProgressDrawTarget::term_like_with_hz(Box::new(Screen::default()), DRAWN_PER_SECOND);
+        let display = MultiProgress::with_draw_target(target);
         // indicatif leaves the cursor at the end of a full line. If the terminal echoes `^C` there, everything moves up by a
         // line, and the first line of the bar is never wiped. That line is blank, so nobody sees it.
         let style = style("\n{bar:20} {pos}/{len} done, {clock}");
