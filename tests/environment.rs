@@ -71,6 +71,79 @@ fn the_environment_is_that_of_the_worker_and_of_the_definition() {
     assert_eq!(sandbox.log()[1], "worker");
 }
 
+#[test]
+fn a_job_that_does_not_inherit_the_environment_gets_little_of_it() {
+    let command = "command = 'env | sort > $RUNNER_JOB_NAME'\n";
+    let sandbox = Sandbox::new(&format!(
+        "[defaults]\ninherit_env = false\nenv_file = 'vars'\nenv = {{ OWN = 'own' }}\n\
+         [jobs.bare]\n{command}[jobs.whole]\n{command}inherit_env = true\n\
+         [jobs.path]\n{command}env = {{ PATH = '/usr/bin:/bin' }}\nlauncher = ['nice']\n"
+    ));
+    sandbox.write("vars", "FROM_FILE=file\n");
+    sandbox.run("enqueue --all").ok();
+    let kept = [("LANG", "C.UTF-8"), ("SHELL", "/bin/sh"), ("LOGNAME", "me")];
+    let lost = [("API_TOKEN", "secret"), ("USER", "me"), ("RUNNER_FILE", "/f"), ("RUNNER_DEAD_JOB_ID", "7")];
+    let call = sandbox.call("work -j1 --drain");
+    kept.iter().chain(&lost).fold(call, |call, (name, value)| call.env(name, value)).run().ok();
+    let names = |job: &str| -> Vec<String> {
+        let text = sandbox.read(job);
+        let names = text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name.to_owned());
+        // The shell sets these itself.
+        names.filter(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(&name.as_str())).collect()
+    };
+    let own = [
+        "FROM_FILE",
+        "HOME",
+        "LANG",
+        "LOGNAME",
+        "OWN",
+        "PATH",
+        "RUNNER_ATTEMPT",
+        "RUNNER_ATTEMPTS_LEFT",
+        "RUNNER_DB",
+        "RUNNER_JOB_ID",
+        "RUNNER_JOB_NAME",
+        "RUNNER_LAST_ERROR_CODE",
+        "RUNNER_MARK",
+        "RUNNER_MAX_ATTEMPTS",
+        "RUNNER_QUEUE",
+        "RUNNER_REPORT",
+        "RUNNER_WORKER_ID",
+        "SHELL",
+    ];
+    assert_eq!(names("bare"), own);
+    assert_eq!(names("path"), own);
+    assert!(lost.iter().all(|(name, _)| names("whole").iter().any(|there| there == name)));
+    for line in ["inspect 1", "check"] {
+        let said = "inherits  only PATH, HOME, LOGNAME, SHELL, LANG of the worker's environment";
+        sandbox.run(line).ok().shows(said);
+    }
+    assert!(!sandbox.run("inspect 2").ok().stdout.contains("inherits"));
+}
+
+#[test]
+fn an_older_worker_leaves_a_job_alone_that_does_not_inherit_the_environment() {
+    let sandbox = Sandbox::new(
+        "[jobs.bare]\ncommand = 'true'\ninherit_env = false\n[jobs.alerted]\ncommand = 'true'\non_dead = 'bare'\n\
+         [jobs.whole]\ncommand = 'true'\ninherit_env = true\nschedule = '@daily'\n\
+         [jobs.chained]\ncommand = 'true'\nafter = ['bare']\nschedule = '@daily'\n",
+    );
+    sandbox.run("enqueue bare alerted whole").ok();
+    let needs = |what: &str| sandbox.sql().number(&format!("SELECT needs_version FROM {what}"));
+    assert_eq!([1, 2, 3].map(|id| needs(&format!("jobs WHERE id = {id}"))), [1_001, 1_001, 1_000]);
+    assert!(
+        !sandbox
+            .sql()
+            .text("SELECT group_concat(definition) FROM job_definitions WHERE id = 3")
+            .contains("inherit")
+    );
+    sandbox.run("apply -q").ok();
+    assert_eq!(
+        ["chained", "whole"].map(|name| needs(&format!("schedules WHERE name = '{name}'"))),
+        [1_001, 1_000]
+    );
+}
+
 /// Works on a line in a worker that was started by this shell line, in which `$0` is the program.
 #[track_caller]
 fn under(start: &str, line: &str) -> Sandbox {

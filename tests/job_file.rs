@@ -93,9 +93,10 @@ retries = 3
           |
           = hint: did you mean `command`?
           = allowed: command, description, unique_key, reports, exit_codes, default_error_code, schedule,
-                     timezone, missed, fresh_within, random_delay, after, after_any, launcher, cwd, env_file,
-                     env, stdin, queue, priority, timeout, grace_period, expires_in, success_exit_codes,
-                     retryable, max_attempts, backoff, auto_retry_for, never_retry_for, output_limit, on_dead
+                     timezone, missed, fresh_within, random_delay, after, after_any, launcher, cwd,
+                     inherit_env, env_file, env, stdin, queue, priority, timeout, grace_period, expires_in,
+                     success_exit_codes, retryable, max_attempts, backoff, auto_retry_for, never_retry_for,
+                     output_limit, on_dead
 
         error: `timeout` must be a duration with a unit, such as "30s", not 30
          --> [DIR]/jobs.toml:6:11

@@ -11,7 +11,8 @@ use super::locate;
 use super::output::{Output, Written, warn};
 use crate::jobfile::JobFile;
 use crate::model::{
-    Backoff, Bytes, CodePattern, Command, EnvFile, Jitter, JobDefinition, JobState, RetryPolicy, Strategy,
+    Backoff, Bytes, CodePattern, Command, EnvFile, INHERITED_ALWAYS, Jitter, JobDefinition, JobState,
+    RetryPolicy, Strategy,
 };
 use crate::store::JobRow;
 use crate::text::{Millis, Timestamp, counted, local_time, safe_line, shell_word};
@@ -43,6 +44,14 @@ pub fn print_command(out: &mut Output, definition: &JobDefinition, args: &[Bytes
         out.fact("", &format!("… {}", counted(lines.len() - MAX_LINES, "more line")))?;
     }
     Ok(())
+}
+
+/// Prints what the command inherits of the worker's environment, if that is not all of it.
+pub fn print_inheritance(out: &mut Output, definition: &JobDefinition) -> Written {
+    if definition.inherit_env {
+        return Ok(());
+    }
+    out.fact("inherits", &format!("only {} of the worker's environment", INHERITED_ALWAYS.join(", ")))
 }
 
 /// The path of a file of variables, and whether it may be missing.

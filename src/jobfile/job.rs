@@ -91,6 +91,7 @@ impl ConfigLayer {
                 let cwd = value.text(mistakes).and_then(|path| located(value, dir, path, mistakes));
                 replace(&mut definition.cwd, cwd);
             }
+            "inherit_env" => replace(&mut definition.inherit_env, value.boolean(mistakes)),
             "env_file" => replace(&mut definition.env_file, env_files(value, dir, mistakes)),
             "stdin" => definition.stdin = stdin(value, mistakes),
             "env" => definition.env.extend(environment(value, mistakes)),

@@ -19,9 +19,10 @@ pub(super) enum Section {
 const FILE_KEYS: [&str; 5] = ["default_error_code", "exit_codes", "defaults", "jobs", "queues"];
 
 /// The keys that a job shares with `[defaults]`.
-const SHARED_KEYS: [&str; 18] = [
+const SHARED_KEYS: [&str; 19] = [
     "launcher",
     "cwd",
+    "inherit_env",
     "env_file",
     "env",
     "stdin",

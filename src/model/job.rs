@@ -28,6 +28,9 @@ const OWNED_VARIABLES: [&str; 13] = [
     "RUNNER_REPORT",
 ];
 
+/// The variables that every command inherits from the worker, because few programs work without them.
+pub const INHERITED_ALWAYS: [&str; 5] = ["PATH", "HOME", "LOGNAME", "SHELL", "LANG"];
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -67,6 +70,9 @@ pub struct JobDefinition {
     pub launcher: Vec<Bytes>,
     /// Absolute.
     pub cwd: Bytes,
+    /// Whether the command gets the worker's environment, or only its [`INHERITED_ALWAYS`].
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub inherit_env: bool,
     /// Files whose variables are laid over the worker's environment, the last one on top.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env_file: Vec<EnvFile>,
@@ -164,6 +170,7 @@ impl JobDefinition {
             command,
             launcher: Vec::new(),
             cwd,
+            inherit_env: true,
             env_file: Vec::new(),
             env: BTreeMap::new(),
             stdin: None,
@@ -239,6 +246,15 @@ fn default_queue() -> String {
 
 fn is_default_queue(queue: &str) -> bool {
     queue == JobDefinition::DEFAULT_QUEUE
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

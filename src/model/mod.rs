@@ -37,8 +37,8 @@ pub use error_code::{
 };
 pub use event::{Event, PendingJob, RecordedAttempt, UnseenEnd};
 pub use job::{
-    Bytes, Chain, Command, JobDefinition, JobLabel, Link, MAX_ARG_STRLEN, check_key, check_label, check_name,
-    check_variable, check_worker_id, job_title,
+    Bytes, Chain, Command, INHERITED_ALWAYS, JobDefinition, JobLabel, Link, MAX_ARG_STRLEN, check_key,
+    check_label, check_name, check_variable, check_worker_id, job_title,
 };
 pub use limits::{Limits, Rate};
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};

@@ -17,7 +17,7 @@ use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::model::{self, Bytes, JobDefinition, SpawnFailure};
+use crate::model::{self, Bytes, INHERITED_ALWAYS, JobDefinition, SpawnFailure};
 
 use super::inherit::leave_terminal;
 use super::job_files::read_env_file;
@@ -32,8 +32,8 @@ pub struct Launch<'a> {
     pub args: &'a [Bytes],
     /// The input of the job; none: that of the definition, else `/dev/null`.
     pub stdin: Option<Vec<u8>>,
-    /// The `RUNNER_*` variables. They override `definition.env`, which overrides `definition.env_file`, which overrides the
-    /// worker's own environment.
+    /// The `RUNNER_*` variables. They override `definition.env`, which overrides `definition.env_file`, which overrides what
+    /// the definition lets the command inherit of the worker's environment.
     pub vars: Vec<(OsString, OsString)>,
     /// The variables of the tag override `vars`.
     pub tag: AttemptTag,
@@ -75,6 +75,9 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
     let own_input = launch.stdin.take();
     let stdin = own_input.as_deref().or(definition.stdin.as_deref().map(str::as_bytes));
     let stdin = stdin.map(input_file).transpose()?;
+    if !definition.inherit_env {
+        keep_from(&mut command, std::env::vars_os().map(|(name, _)| name));
+    }
     command
         .current_dir(definition.cwd.as_os_str())
         .envs(environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())))
@@ -97,6 +100,14 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
     let pidfd = wait_for_pidfd(pid);
     let identity = Identity::of(raw).unwrap_or(Identity { pid: raw, start_ticks: 0 });
     Ok(Child { pid, identity, pidfd, stdout: stdout.into(), stderr: stderr.into(), started })
+}
+
+/// Keeps variables of the worker from the command, one by one, because an environment that is cleared forces the fork.
+fn keep_from(command: &mut Command, variables: impl Iterator<Item = OsString>) {
+    let is_kept_from = |name: &OsString| !INHERITED_ALWAYS.iter().any(|inherited| name == inherited);
+    variables.filter(is_kept_from).for_each(|name| {
+        command.env_remove(name);
+    });
 }
 
 /// The variables that the definition gives: those of its files, and its own over them.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
 use crate::cli::commands::apply;
-use crate::cli::definition::{env_file_text, print_command, print_policy};
+use crate::cli::definition::{env_file_text, print_command, print_inheritance, print_policy};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
@@ -99,6 +99,7 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     if definition.cwd != Bytes::from(dir.as_os_str()) {
         out.fact("cwd", &safe_line(&definition.cwd.to_text()))?;
     }
+    print_inheritance(out, definition)?;
     for (index, file) in definition.env_file.iter().enumerate() {
         let word = if index == 0 { "env_file" } else { "" };
         out.fact(word, &env_file_text(file))?;
@@ -224,6 +225,7 @@ fn job_json(definition: &JobDefinition) -> Value {
         },
         "delays": delays(policy).take(MAX_DELAYS).collect::<Vec<_>>(),
         "cwd": definition.cwd,
+        "inherit_env": definition.inherit_env,
         "env_file": definition.env_file,
         "env": env_names(definition),
         "stdin_bytes": definition.stdin.as_ref().map(String::len),

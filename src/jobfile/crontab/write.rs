@@ -134,6 +134,7 @@ impl Text {
     fn defaults(&mut self, common: &Common<'_>, alerts: &[(&str, String)], has_mail: bool) {
         self.line("[defaults]");
         self.line("max_attempts = 1   # cron tries once; with 3, say, a failed job is retried");
+        self.line("inherit_env = false   # cron passes on nothing of its own environment");
         if let Some(cwd) = common.cwd {
             self.line(&format!("cwd = {}", string(cwd)));
         }

@@ -92,7 +92,7 @@ fn job_files_without_a_mistake_are_taken() {
 }
 
 /// Values that may stand after `KEY = `, with bars between them; the parser decides.
-const VALUES: [(&str, &str); 30] = [
+const VALUES: [(&str, &str); 31] = [
     (
         "timeout",
         "'30s' | '1h 30m' | '1h30m' | ' 1.5 h ' | '0s' | 30 | '30' | '5 parsecs' | '.5s' | '' | \
@@ -113,6 +113,7 @@ const VALUES: [(&str, &str); 30] = [
     ("retryable", "true | false | 'false' | 0"),
     ("queue", "'a' | 'A.b_c-9' | '-a' | 'a b' | '' | 1"),
     ("cwd", "'.' | 'a b' | '' | 1 | '~' | '~/x' | '~x' | './~x' | 'a~'"),
+    ("inherit_env", "true | false | 'false' | 0"),
     ("stdin", "'' | 'any' | 1 | ['a']"),
     (
         "env_file",
