@@ -159,6 +159,40 @@ fn dead_letters_that_a_later_success_has_made_good() {
 }
 
 #[test]
+fn no_number_of_jobs_that_were_made_good_hides_one_that_was_not() {
+    let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'test -e there'\nmax_attempts = 1\n");
+    sandbox.add("fetch --label z-last");
+    sandbox.drain();
+    sandbox.run("doctor --strict -q").exits(1);
+    let insert = |state: &str, code: &str, reason: &str, more: u32| {
+        sandbox.sql().run(&format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001)
+             INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, attempts, error_code,
+                 dead_reason, label, task_hash)
+             SELECT definition_id, name, queue, 0, '{state}', run_at, run_at, changed_at + {more}, 1, {code}, {reason}, 'l' || i, i
+             FROM jobs, n WHERE id = 1"
+        ));
+    };
+    insert("dead", "'EXIT_1'", "'attempts_exhausted'", 0);
+    insert("succeeded", "NULL", "NULL", 1);
+    let entry = shown(&sandbox, "dead", true);
+    assert_eq!((&entry["command"], &entry["jobs"]), (&"runner retry 1".into(), &serde_json::json!([1])));
+    let list = entries(&|line| sandbox.run(line), "superseded");
+    assert_eq!(list.len(), 1_000);
+    says(&list[999], "besides these, 2 jobs died");
+    sandbox.write("there", "");
+    settled(&sandbox, &entry);
+    settled(&sandbox, &list[999]);
+    sandbox.drain();
+    // As many that nobody made good: some have no entry of their own.
+    insert("dead", "'EXIT_1'", "'attempts_exhausted'", 60_000);
+    let list = entries(&|line| sandbox.run(line), "dead");
+    assert_eq!(list.len(), 1_001);
+    says(&list[1_000], "besides these, 1 job died");
+    assert_eq!((&list[1_000]["alarm"], &list[1_000]["command"]), (&true.into(), &Value::Null));
+}
+
+#[test]
 fn jobs_behind_a_job_that_will_not_succeed() {
     let sandbox = Sandbox::new(
         "[jobs.load]\ncommand = 'exit 1'\nmax_attempts = 1\n[jobs.report]\ncommand = 'true'\nafter = ['load']\n",
@@ -302,8 +336,8 @@ fn a_worker_that_is_suspended_or_dead_or_older() {
     // A job that uses what a later program brought.
     let due = sandbox.add("--in 1h -- true");
     sandbox.sql().run(&format!(
-        "DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET needs_version = 1001, run_at = run_at - 3600000 WHERE id = {due};
-         PRAGMA user_version = 1001"
+        "DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET needs_version = 1002, run_at = run_at - 3600000 WHERE id = {due};
+         PRAGMA user_version = 1002"
     ));
     let entry = shown(&sandbox, "unserved", false);
     says(&entry, "has to be restarted");

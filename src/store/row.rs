@@ -1,6 +1,6 @@
 //! How the store runs its statements and reads their rows.
 //!
-//! Every statement goes through [`all`], [`one`], [`maybe`], [`run`] or [`each`]. Columns are read by name, so that nothing
+//! Every statement goes through [`all`], [`one`], [`maybe`], [`find`], [`run`] or [`each`]. Columns are read by name, so that nothing
 //! depends on their number or their order; only [`value`] reads by position, from rows of a single column.
 //!
 //! Somebody else may have written the file. So every name, key, code and id of a worker is checked here before a row is
@@ -47,6 +47,25 @@ pub(super) fn all<T>(
         Ok(())
     })?;
     Ok(found)
+}
+
+/// Hands each row to `take`, until that gives a value.
+pub(super) fn find<T>(
+    tx: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut take: impl FnMut(&Row<'_>) -> Result<Option<T>>,
+) -> Result<Option<T>> {
+    let mut statement = tx.prepare_cached(sql)?;
+    let checks = checks(&statement);
+    let mut rows = statement.query(params)?;
+    while let Some(row) = rows.next()? {
+        check(row, &checks)?;
+        if let Some(found) = take(row)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// Reads the first row, if there is one.

@@ -45,18 +45,28 @@ pub struct HeldBack {
     pub names: Vec<String>,
 }
 
-/// At most this number of roots is found, because nobody reads more.
-const MAX_ROOTS: usize = 1_000;
+/// At most this number of roots has an entry, because nobody reads more.
+const MAX_ROOTS: usize = if cfg!(test) { 3 } else { 1_000 };
+
+/// With a filter, this number of roots is searched for those that it selects. The others are counted, up to the same number.
+const MAX_SEARCHED: usize = if cfg!(test) { 5 } else { 10_000 };
 
 /// The search reads one in this number of the dependents of unfinished jobs. If two of those wait for the same job, a million
 /// more may do so, and the search goes on with the next job by a new statement.
-const SAMPLE: u32 = 64;
+const SAMPLE: u32 = if cfg!(test) { 2 } else { 64 };
 
 impl Store {
-    /// The jobs with stranded jobs behind them, by id: at most 1 000. A job that has expired counts as dead, even if nobody has
-    /// recorded that yet.
+    /// All jobs with stranded jobs behind them, by id. A job that has expired counts as dead, even if nobody has recorded that
+    /// yet.
     pub fn stranded(&self) -> Result<Vec<StrandedRoot>> {
-        self.read(roots)
+        self.read(|tx| {
+            let mut found = Vec::new();
+            each_root(tx, |id| {
+                found.push(root(tx, id)?);
+                Ok(true)
+            })?;
+            Ok(found)
+        })
     }
 
     /// The jobs that are stranded behind these dead or cancelled jobs.
@@ -75,48 +85,41 @@ impl Store {
     }
 }
 
-/// The body of [`Store::stranded`].
-fn roots(tx: &Tx) -> Result<Vec<StrandedRoot>> {
-    let mut roots = Vec::new();
-    let mut last = 0;
-    while roots.len() < MAX_ROOTS
-        && let Some(id) = next_root(tx, last)?
-    {
-        last = id;
-        let job = dependencies::state(tx, id)?;
-        let mut jobs = held_back(tx, &[id], job.is_none())?;
-        let count = jobs.len() as u64;
-        jobs.sort_unstable();
-        jobs.truncate(StrandedRoot::MAX_JOBS);
-        if count > 0 {
-            roots.push(StrandedRoot { id, job, count, jobs });
-        }
-    }
-    Ok(roots)
+/// The stranded jobs behind this one.
+fn root(tx: &Tx, id: i64) -> Result<StrandedRoot> {
+    let job = dependencies::state(tx, id)?;
+    let mut jobs = held_back(tx, &[id], job.is_none())?;
+    let count = jobs.len() as u64;
+    jobs.sort_unstable();
+    jobs.truncate(StrandedRoot::MAX_JOBS);
+    Ok(StrandedRoot { id, job, count, jobs })
 }
 
-/// The next job after this id that is dead, cancelled or removed, while a pending job waits for it.
-fn next_root(tx: &Tx, mut last: i64) -> Result<Option<i64>> {
+/// Hands the id of each job with stranded jobs behind it to `take`, by id, until that gives false.
+fn each_root(tx: &Tx, mut take: impl FnMut(i64) -> Result<bool>) -> Result<()> {
+    // Any end of a root lets a dependent of the other kind go on, unless there will be none.
     let sql = format!(
         "SELECT d.dependency_id, {HAS_ENDED} AS has_ended FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
          WHERE d.dependency_id > ?1 AND NOT d.met
-           AND CASE WHEN {HAS_ENDED} THEN EXISTS (SELECT 1 FROM jobs WHERE id = d.job_id AND state = 'pending')
+           AND CASE WHEN {HAS_ENDED} THEN (d.kind = 'success' OR j.id IS NULL)
+                      AND EXISTS (SELECT 1 FROM jobs WHERE id = d.job_id AND state = 'pending' AND coalesce(expires_at > ?2, 1))
                     ELSE d.job_id % {SAMPLE} = 0 END
          ORDER BY d.dependency_id"
     );
     let mut statement = tx.prepare_cached(&sql)?;
+    let mut last = 0;
     loop {
         let mut rows = statement.query(params![last, tx.now])?;
         loop {
-            let Some(row) = rows.next()? else { return Ok(None) };
+            let Some(row) = rows.next()? else { return Ok(()) };
             let id: i64 = row.get("dependency_id")?;
-            if row.get("has_ended")? {
-                return Ok(Some(id));
-            }
             if id == last {
                 break;
             }
             last = id;
+            if row.get("has_ended")? && !take(id)? {
+                return Ok(());
+            }
         }
     }
 }
@@ -154,54 +157,80 @@ fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
 /// The entries about jobs that only a person can get going, by the job at the root of their wait.
 pub(super) fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
     let mut list = Vec::new();
-    for StrandedRoot { id, job, count, jobs } in roots(tx)? {
-        if !concerns(tx, filter, id, job.is_none())? {
-            continue;
+    let (mut searched, mut others) = (0, Vec::new());
+    each_root(tx, |id| {
+        searched += 1;
+        if list.len() >= MAX_ROOTS || searched > MAX_SEARCHED {
+            others.push(id);
+        } else if concerns(tx, filter, id)? {
+            list.push(entry(tx, root(tx, id)?)?);
         }
-        let name = |id: &i64| one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value);
-        let names: Vec<String> = jobs.iter().take(Attention::MAX_NAMED).map(name).collect::<Result<_>>()?;
-        let shown: Vec<String> = jobs.iter().zip(&names).map(|(id, name)| format!("{id} {name}")).collect();
-        let more = if jobs.len() > shown.len() { ", …" } else { "" };
-        let counted = if count > StrandedRoot::MAX_COUNT as u64 {
-            format!("more than {} jobs", StrandedRoot::MAX_COUNT)
-        } else {
-            counted(count, "job")
-        };
-        let held = format!("holds back {counted}: {}{more}", shown.join(", "));
-        let cancel = (count <= jobs.len() as u64).then(|| {
-            let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
-            format!("runner cancel {}", ids.join(" "))
-        });
-        let gives_up = cancel.as_ref().map(|line| format!("; {line} gives up")).unwrap_or_default();
-        let subject = job.as_ref().map(|job| AttentionSubject::of(&job.name));
-        let (message, command) = match job {
-            None => (format!("job {id} was removed and {held}"), cancel),
-            Some(DependencyState { name, state, resolved, .. }) => {
-                let state = if resolved { "resolved" } else { state.as_str() };
-                let what = format!("job {id} {name}, which is {state}, {held}");
-                let forced = format!("runner retry {id} --force");
-                match unresolved::retry_obstacle(tx, &[id])? {
-                    None => (what + &gives_up, Some(format!("runner retry {id}"))),
-                    // So many jobs are not cancelled by one command.
-                    Some(RetryObstacle::NeedsForce) if cancel.is_none() => {
-                        (format!("{what}; {forced} goes on"), Some(forced))
-                    }
-                    Some(_) => (format!("{what}; {forced} goes on, if its key is free"), cancel),
-                }
+        Ok(others.len() <= MAX_SEARCHED)
+    })?;
+    if !others.is_empty() {
+        let counted = match others.len() {
+            1 => "1 job that is dead, cancelled or removed holds".to_owned(),
+            count if count > MAX_SEARCHED => {
+                format!("more than {MAX_SEARCHED} jobs that are dead, cancelled or removed hold")
             }
+            count => format!("{count} jobs that are dead, cancelled or removed hold"),
         };
+        let message =
+            format!("besides these, {counted} back others; runner inspect jobs --state blocked lists those");
+        others.truncate(Attention::MAX_JOBS);
         let kind = AttentionKind::Stranded;
-        list.push(Attention { kind, alarm: true, message, command, jobs, subject });
+        list.push(Attention { kind, alarm: true, message, command: None, jobs: others, subject: None });
     }
     Ok(list)
 }
 
+fn entry(tx: &Tx, StrandedRoot { id, job, count, jobs }: StrandedRoot) -> Result<Attention> {
+    let name = |id: &i64| one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value);
+    let names: Vec<String> = jobs.iter().take(Attention::MAX_NAMED).map(name).collect::<Result<_>>()?;
+    let shown: Vec<String> = jobs.iter().zip(&names).map(|(id, name)| format!("{id} {name}")).collect();
+    let more = if jobs.len() > shown.len() { ", …" } else { "" };
+    let counted = if count > StrandedRoot::MAX_COUNT as u64 {
+        format!("more than {} jobs", StrandedRoot::MAX_COUNT)
+    } else {
+        counted(count, "job")
+    };
+    let held = format!("holds back {counted}: {}{more}", shown.join(", "));
+    let cancel = (count <= jobs.len() as u64).then(|| {
+        let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+        format!("runner cancel {}", ids.join(" "))
+    });
+    let gives_up = cancel.as_ref().map(|line| format!("; {line} gives up")).unwrap_or_default();
+    let subject = job.as_ref().map(|job| AttentionSubject::of(&job.name));
+    let (message, command) = match job {
+        None => (format!("job {id} was removed and {held}"), cancel),
+        Some(DependencyState { name, state, resolved, .. }) => {
+            let state = if resolved { "resolved" } else { state.as_str() };
+            let what = format!("job {id} {name}, which is {state}, {held}");
+            let forced = format!("runner retry {id} --force");
+            match unresolved::retry_obstacle(tx, &[id])? {
+                None => (what + &gives_up, Some(format!("runner retry {id}"))),
+                // So many jobs are not cancelled by one command.
+                Some(RetryObstacle::NeedsForce) if cancel.is_none() => {
+                    (format!("{what}; {forced} goes on"), Some(forced))
+                }
+                Some(_) => (format!("{what}; {forced} goes on, if its key is free"), cancel),
+            }
+        }
+    };
+    let kind = AttentionKind::Stranded;
+    Ok(Attention { kind, alarm: true, message, command, jobs, subject })
+}
+
 /// Whether the filter selects the root, or one of the jobs that are stranded behind it.
-fn concerns(tx: &Tx, filter: &Filter, root: i64, is_removed: bool) -> Result<bool> {
+fn concerns(tx: &Tx, filter: &Filter, root: i64) -> Result<bool> {
     if filter.name.is_none() && filter.queue.is_none() && filter.label.is_none() {
         return Ok(true);
     }
-    let mut ids = held_back(tx, &[root], is_removed)?;
+    let mut ids = held_back(tx, &[root], dependencies::state(tx, root)?.is_none())?;
+    if ids.len() > StrandedRoot::MAX_COUNT {
+        // One of those that were not counted may be selected.
+        return Ok(true);
+    }
     ids.push(root);
     let mut wanted = filter.narrowed(tx.now);
     wanted.and("j.id IN (SELECT value FROM json_each({}))", serde_json::json!(ids).to_string());

@@ -1,27 +1,18 @@
 //! Dead letters that nobody resolved, by name and label: those that need attention, and those that a later success of a job
 //! with the same name, label and arguments has made good.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
+use super::dead_groups::{self, DeadGroups};
 use super::dead_letters::last_words;
 use super::error::Result;
 use super::filter::Filter;
-use super::row::{each, maybe, one, value};
+use super::letters::{Group, Letters, Name};
+use super::row::one;
 use crate::model::{Attention, AttentionKind, AttentionSubject};
-use crate::text::{Timestamp, clock_time, counted, shell_word};
-
-/// The number of expired jobs, not yet recorded as dead, that are read; the others are counted to none of the names.
-const MAX_EXPIRED: usize = 10_000;
-
-/// The jobs of a group are counted up to this number, and those of all groups up to the second one, so that this stays quick
-/// whatever has died.
-const MAX_COUNTED: u64 = 10_000;
-const MAX_COUNTED_IN_ALL: u64 = 50_000;
-
-/// At most this number of names and labels is found, because nobody reads more.
-const MAX_GROUPS: usize = 1_000;
+use crate::text::{Timestamp, clock_time, shell_word};
 
 /// For the newest deaths the last words are read; their output may be long.
 const MAX_LAST_WORDS: usize = 100;
@@ -29,75 +20,17 @@ const MAX_LAST_WORDS: usize = 100;
 /// The last words are cut after this many characters.
 const MAX_WORDS: usize = 160;
 
-/// The condition of the index `jobs_unresolved`.
-const UNRESOLVED: &str = "state = 'dead' AND resolved_at IS NULL";
-
-/// The dead letters of one kind, of one name and label.
-#[derive(Debug, Default)]
-struct Letters {
-    jobs: u64,
-    /// There are more than were counted.
-    is_more: bool,
-    /// The deaths of the newest, the last first.
-    newest: Vec<(Timestamp, i64)>,
-}
-
-impl Letters {
-    fn add(&mut self, jobs: u64, newest: impl IntoIterator<Item = (Timestamp, i64)>) {
-        self.jobs += jobs;
-        self.newest.extend(newest);
-        self.newest.sort_unstable_by(|a, b| b.cmp(a));
-        self.newest.truncate(Attention::MAX_JOBS);
-    }
-
-    fn take(&mut self, other: Self) {
-        self.is_more |= other.is_more;
-        self.add(other.jobs, other.newest);
-    }
-
-    fn ids(&self) -> Vec<i64> {
-        self.newest.iter().map(|(_, id)| *id).collect()
-    }
-
-    fn are_all_named(&self) -> bool {
-        !self.is_more && self.jobs == self.newest.len() as u64
-    }
-
-    fn counted(&self) -> String {
-        if self.is_more { format!("more than {} jobs", self.jobs) } else { counted(self.jobs, "job") }
-    }
-}
-
-/// A name and a label.
-type Name = (String, Option<String>);
-
-#[derive(Debug, Default)]
-struct Group {
-    dead: Letters,
-    superseded: Letters,
-}
-
 /// The entries about dead letters, the newest death first.
 pub(super) fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<Attention>> {
-    let mut reader = Reader {
-        tx,
-        filter,
-        groups: BTreeMap::new(),
-        successes: HashMap::new(),
-        countable: MAX_COUNTED_IN_ALL,
-    };
-    reader.read_recorded()?;
-    reader.read_expired(now)?;
-    let mut groups: Vec<(Name, Group)> = reader.groups.into_iter().collect();
-    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.dead.newest.first().copied()));
+    let DeadGroups { named: groups, others, is_cut } = dead_groups::read(tx, filter, now)?;
     let mut list = Vec::new();
     let mut labels: HashMap<&str, usize> = HashMap::new();
     for ((name, _), _) in &groups {
         *labels.entry(name).or_default() += 1;
     }
     for (index, (name, group)) in groups.iter().enumerate() {
-        // Others of the name may have labels that the filter leaves out.
-        let is_alone = filter.label.is_none() && labels.get(name.0.as_str()) == Some(&1);
+        // Others of the name may have labels that the filter leaves out, or that were not read.
+        let is_alone = !is_cut && filter.label.is_none() && labels.get(name.0.as_str()) == Some(&1);
         let which = selection(name, is_alone);
         if !group.dead.newest.is_empty() {
             list.push(dead(tx, (name, &which), group, index < MAX_LAST_WORDS, now)?);
@@ -106,191 +39,44 @@ pub(super) fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Res
             list.push(superseded((name, &which), &group.superseded, now));
         }
     }
+    if let Some(Group { dead, superseded }) = others {
+        let dead = Some(dead).filter(|letters| !letters.is_empty());
+        list.extend(dead.map(|letters| other_dead(&letters, now)));
+        let superseded = Some(superseded).filter(|letters| !letters.is_empty());
+        list.extend(superseded.map(|letters| other_superseded(&letters, filter, now)));
+    }
     Ok(list)
 }
 
-struct Reader<'a> {
-    tx: &'a Connection,
-    filter: &'a Filter,
-    groups: BTreeMap<Name, Group>,
-    /// The last success of a job by its `task_hash`.
-    successes: HashMap<i64, Option<Timestamp>>,
-    /// The number of jobs that may still be counted.
-    countable: u64,
+/// The entry about dead letters that no other entry is about.
+fn other_dead(letters: &Letters, now: Timestamp) -> Attention {
+    let look = "runner inspect dead lists all";
+    let message = match letters.newest.first() {
+        Some((at, _)) => {
+            format!("besides these, {} died, the last {}; {look}", letters.counted(), clock_time(*at, now))
+        }
+        None => format!("so many jobs have expired that others may have died, too; {look}"),
+    };
+    let kind = AttentionKind::Dead;
+    Attention { kind, alarm: true, message, command: None, jobs: letters.ids(), subject: None }
 }
 
-impl Reader<'_> {
-    /// The last success of a job that does the same; none for a job that no other one makes good.
-    fn last_success(&mut self, task_hash: Option<i64>) -> Result<Option<Timestamp>> {
-        let Some(hash) = task_hash else { return Ok(None) };
-        if let Some(known) = self.successes.get(&hash) {
-            return Ok(*known);
-        }
-        let sql = "SELECT max(changed_at) FROM jobs INDEXED BY jobs_succeeded
-                   WHERE state = 'succeeded' AND task_hash IS NOT NULL AND task_hash = ?1";
-        let found = one(self.tx, sql, [hash], value)?;
-        self.successes.insert(hash, found);
-        Ok(found)
-    }
-
-    /// Reads the dead jobs along their index. It seeks from one group of jobs that do the same to the next, because a million
-    /// jobs may have died alike.
-    fn read_recorded(&mut self) -> Result<()> {
-        let mut last = String::new();
-        while let Some(name) = self.next_name(&last)?
-            && self.groups.len() < MAX_GROUPS
-        {
-            let mut label: Option<Name> = None;
-            while let Some(next) = self.next_label(&name, label.as_ref())?
-                && self.groups.len() < MAX_GROUPS
-            {
-                self.read_name(&next)?;
-                label = Some(next);
-            }
-            last = name;
-        }
-        Ok(())
-    }
-
-    fn next_name(&self, last: &str) -> Result<Option<String>> {
-        let wanted = self.filter.name.as_ref().filter(|name| name.as_str() > last);
-        let sql = format!(
-            "SELECT name FROM jobs INDEXED BY jobs_unresolved WHERE {UNRESOLVED} AND name > ?1 ORDER BY name LIMIT 1"
-        );
-        match (&self.filter.name, wanted) {
-            (None, _) => maybe(self.tx, &sql, [last], value),
-            (Some(_), wanted) => Ok(wanted.cloned()),
-        }
-    }
-
-    /// The name with the label after this one, among its dead jobs. Jobs without a label come first.
-    fn next_label(&self, name: &str, last: Option<&Name>) -> Result<Option<Name>> {
-        let select =
-            format!("SELECT label FROM jobs INDEXED BY jobs_unresolved WHERE {UNRESOLVED} AND name = ?1");
-        let read = |row: &Row<'_>| Ok((name.to_owned(), row.get("label")?));
-        if let Some(wanted) = &self.filter.label {
-            let wanted = Some(wanted).filter(|label| !label.is_empty());
-            return match last {
-                None => maybe(self.tx, &(select + " AND label IS ?2 LIMIT 1"), params![name, wanted], read),
-                Some(_) => Ok(None),
-            };
-        }
-        match last {
-            None => maybe(self.tx, &(select + " ORDER BY label LIMIT 1"), [name], read),
-            // No label is empty.
-            Some((_, last)) => {
-                let last = last.as_deref().unwrap_or_default();
-                maybe(self.tx, &(select + " AND label > ?2 ORDER BY label LIMIT 1"), [name, last], read)
-            }
-        }
-    }
-
-    /// Reads the dead jobs of a name and label.
-    fn read_name(&mut self, name: &Name) -> Result<()> {
-        let select = format!(
-            "SELECT task_hash FROM jobs INDEXED BY jobs_unresolved WHERE {UNRESOLVED} AND name = ?1 AND label IS ?2"
-        );
-        let first = select.clone() + " ORDER BY task_hash LIMIT 1";
-        let mut next = maybe(self.tx, &first, params![name.0, name.1], value::<Option<i64>>)?;
-        let after = select + " AND task_hash > ?3 ORDER BY task_hash LIMIT 1";
-        while let Some(hash) = next {
-            let success = self.last_success(hash)?;
-            let since = success.unwrap_or(Timestamp(i64::MIN));
-            let dead = self.letters(name, hash, since, true)?;
-            let superseded = match success {
-                Some(success) => self.letters(name, hash, success, false)?,
-                None => Letters::default(),
-            };
-            let group = self.groups.entry(name.clone()).or_default();
-            group.dead.take(dead);
-            group.superseded.take(superseded);
-            let last = hash.unwrap_or(i64::MIN);
-            next = maybe(self.tx, &after, params![name.0, name.1, last], value)?;
-        }
-        Ok(())
-    }
-
-    /// The dead letters of a group that died at or after a success, or before it.
-    fn letters(
-        &mut self,
-        name: &Name,
-        hash: Option<i64>,
-        success: Timestamp,
-        is_after: bool,
-    ) -> Result<Letters> {
-        let newest = self.newest(name, hash, success, is_after)?;
-        let mut letters = Letters { jobs: newest.len() as u64, is_more: false, newest };
-        if letters.newest.len() < Attention::MAX_JOBS || self.countable == 0 {
-            letters.is_more = letters.newest.len() == Attention::MAX_JOBS;
-            return Ok(letters);
-        }
-        let most = self.countable.min(MAX_COUNTED);
-        let sql = format!("SELECT count(*) FROM ({} LIMIT ?6)", self.of_group("1", is_after));
-        let (name, label) = name;
-        let values = params![name, label, hash, success, self.filter.queue, most + 1];
-        let counted: u64 = one(self.tx, &sql, values, value)?;
-        self.countable -= counted.min(most);
-        letters.is_more = counted > most;
-        letters.jobs = counted.min(most).max(letters.jobs);
-        Ok(letters)
-    }
-
-    /// Restricts a query to the jobs of a group that died at or after a success, or before it.
-    fn of_group(&self, columns: &str, is_after: bool) -> String {
-        let and_queue = if self.filter.queue.is_some() { "queue = ?5" } else { "?5 IS NULL" };
-        let comparison = if is_after { ">=" } else { "<" };
-        format!(
-            "SELECT {columns} FROM jobs INDEXED BY jobs_unresolved WHERE {UNRESOLVED} AND name = ?1 AND label IS ?2
-             AND task_hash IS ?3 AND changed_at {comparison} ?4 AND {and_queue}"
-        )
-    }
-
-    fn newest(
-        &self,
-        (name, label): &Name,
-        hash: Option<i64>,
-        success: Timestamp,
-        is_after: bool,
-    ) -> Result<Vec<(Timestamp, i64)>> {
-        let sql = self.of_group("changed_at, id", is_after) + " ORDER BY changed_at DESC, id DESC LIMIT ?6";
-        let mut found = Vec::new();
-        let values = params![name, label, hash, success, self.filter.queue, Attention::MAX_JOBS];
-        each(self.tx, &sql, values, |row| {
-            found.push((row.get("changed_at")?, row.get("id")?));
-            Ok(())
-        })?;
-        Ok(found)
-    }
-
-    /// Reads the jobs that have expired, and that nobody has recorded as dead yet.
-    fn read_expired(&mut self, now: Timestamp) -> Result<()> {
-        let sql = "SELECT id, name, label, task_hash, max(expires_at, changed_at) AS died_at, queue
-                   FROM jobs INDEXED BY jobs_expiring
-                   WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1
-                   ORDER BY expires_at DESC LIMIT ?2";
-        let mut expired = Vec::new();
-        each(self.tx, sql, params![now, MAX_EXPIRED + 1], |row| {
-            let name: Name = (row.get("name")?, row.get("label")?);
-            let queue: String = row.get("queue")?;
-            let died: (Timestamp, i64) = (row.get("died_at")?, row.get("id")?);
-            expired.push((name, queue, row.get::<_, Option<i64>>("task_hash")?, died));
-            Ok(())
-        })?;
-        let is_more = expired.len() > MAX_EXPIRED;
-        for (name, queue, hash, died) in expired {
-            let is_wanted = self.filter.name.as_ref().is_none_or(|wanted| *wanted == name.0)
-                && self.filter.wants_label(name.1.as_deref())
-                && self.filter.queue.as_ref().is_none_or(|wanted| *wanted == queue);
-            if !is_wanted {
-                continue;
-            }
-            let is_superseded = self.last_success(hash)?.is_some_and(|success| died.0 < success);
-            let group = self.groups.entry(name).or_default();
-            let letters = if is_superseded { &mut group.superseded } else { &mut group.dead };
-            letters.is_more |= is_more;
-            letters.add(1, [died]);
-        }
-        Ok(())
+/// The entry about dead letters that were made good, and that no other entry is about.
+fn other_superseded(letters: &Letters, filter: &Filter, now: Timestamp) -> Attention {
+    let last = letters.newest.first().map(|(at, _)| clock_time(*at, now)).unwrap_or_default();
+    let message = format!(
+        "besides these, {} died, the last {last}, and one that does the same has succeeded since",
+        letters.counted()
+    );
+    // With a filter, that would resolve more than this entry is about.
+    let is_about_all = filter.name.is_none() && filter.label.is_none() && filter.queue.is_none();
+    Attention {
+        kind: AttentionKind::Superseded,
+        alarm: false,
+        message,
+        command: is_about_all.then(|| "runner resolve --dead --superseded".to_owned()),
+        jobs: letters.ids(),
+        subject: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The store as a whole: its schema, plans, opening, crowds, and random histories against a plain model.
 
+mod attention;
 mod backup;
 mod crontab;
 mod crowd;
