@@ -136,8 +136,8 @@ fn no_copy_of_a_row_stays_in_the_unused_part_of_a_page() {
         }
         planted += 1;
         sql.run(&format!(
-            "UPDATE sqlite_dbpage SET data = CAST(substr(data, 1, {begin}) || 'leftover'
-                 || substr(data, {begin} + 9, {end} - {begin} - 16) || 'leftover' || substr(data, {end} + 1) AS BLOB)
+            "UPDATE sqlite_dbpage SET data = CAST(substr(data, 1, {begin}) || 'residual'
+                 || substr(data, {begin} + 9, {end} - {begin} - 16) || 'residual' || substr(data, {end} + 1) AS BLOB)
              WHERE pgno = {number}"
         ));
     }
@@ -145,7 +145,7 @@ fn no_copy_of_a_row_stays_in_the_unused_part_of_a_page() {
     let content = || sql.text("SELECT group_concat(id || name || hex(args_nul)) FROM jobs");
     let before = content();
     sandbox.run("prune --older-than 0s").ok().prints("removed 0 jobs\n");
-    assert_gone(&sandbox, "leftover");
+    assert_gone(&sandbox, "residual");
     assert_eq!(content(), before);
     sandbox.run("doctor").ok();
 }
