@@ -193,6 +193,37 @@ fn no_number_of_jobs_that_were_made_good_hides_one_that_was_not() {
 }
 
 #[test]
+fn a_job_that_is_interrupted_time_after_time() {
+    let sandbox =
+        Sandbox::new("[jobs.deploy]\ncommand = 'test -e there || { kill -TERM $PPID; sleep 60; }'\n");
+    sandbox.add("deploy");
+    let work = || sandbox.run("work -q -j1 --shutdown-timeout 0s").ok();
+    for _ in 0..4 {
+        work();
+    }
+    gone(&sandbox, "interrupted");
+    work();
+    let entry = shown(&sandbox, "interrupted", true);
+    assert_eq!((&entry["command"], &entry["jobs"]), (&"runner cancel 1".into(), &serde_json::json!([1])));
+    says(&entry, "job 1 deploy was interrupted 5 times in a row, the last ");
+    sandbox.run("doctor --strict -q").exits(1);
+    // An end of another kind is not an interruption.
+    sandbox.write("there", "");
+    sandbox.drain();
+    gone(&sandbox, "interrupted");
+    fs::remove_file(sandbox.path("there")).expect("it is there");
+    for _ in 0..2 {
+        sandbox.add("deploy");
+    }
+    for _ in 0..10 {
+        work();
+    }
+    let entry = shown(&sandbox, "interrupted", true);
+    says(&entry, "2 jobs of deploy were each interrupted 5 times or more in a row");
+    settled(&sandbox, &entry);
+}
+
+#[test]
 fn jobs_behind_a_job_that_will_not_succeed() {
     let sandbox = Sandbox::new(
         "[jobs.load]\ncommand = 'exit 1'\nmax_attempts = 1\n[jobs.report]\ncommand = 'true'\nafter = ['load']\n",

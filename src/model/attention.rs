@@ -17,6 +17,8 @@ words! {
         Dead = "dead",
         /// Blocked jobs that only a person can get going.
         Stranded = "stranded",
+        /// A job whose last attempts were all interrupted.
+        Interrupted = "interrupted",
         /// A schedule that does not fire, because a job that is not running holds its key.
         HeldSchedule = "held_schedule",
         /// A schedule whose last success is older than its `fresh_within`.

@@ -1,5 +1,6 @@
 //! Makes the one list of what needs attention that every view shows, from the obstacles of each unfinished job and each
-//! schedule. Dead letters are in `unresolved`, and blocked jobs that only a person can get going in `stranded`.
+//! schedule. Dead letters are in `unresolved`, blocked jobs that only a person can get going in `stranded`, and jobs that are
+//! interrupted time after time in `interrupted`.
 //!
 //! The list walks forward from what is wrong, along indexes, because a million jobs may wait or have died.
 
@@ -13,6 +14,7 @@ use super::claim::priorities_of;
 use super::error::Result;
 use super::file::StoreFile;
 use super::filter::Filter;
+use super::interrupted;
 use super::limits::{self, BlockReason};
 use super::open::Store;
 use super::overview::QueueRow;
@@ -76,6 +78,7 @@ impl Store {
         self.read(|tx| {
             list.extend(unresolved::attention(tx, filter, now)?);
             list.extend(stranded::attention(tx, filter)?);
+            list.extend(interrupted::attention(tx, filter, now)?);
             let look = Look { tx, seen, filter, now };
             for queue in seen.queues.iter().filter(|queue| look.wants_queue(&queue.name)) {
                 list.extend(look.queue(queue)?);

@@ -26,6 +26,7 @@ mod filter;
 mod finish;
 mod immutable;
 mod insert;
+mod interrupted;
 mod job;
 mod latest;
 mod letters;

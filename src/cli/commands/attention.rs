@@ -118,6 +118,7 @@ pub(super) const fn word(kind: AttentionKind) -> &'static str {
     match kind {
         AttentionKind::NoRoom => "no room",
         AttentionKind::HeldSchedule => "held",
+        AttentionKind::Interrupted => "cut short",
         AttentionKind::Superseded => "made good",
         kind => kind.as_str(),
     }
