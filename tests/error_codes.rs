@@ -97,3 +97,58 @@ fn a_job_that_cannot_be_started_is_spawn_failed_and_final_unless_that_is_listed(
     let listed = finished("", "['no-such-program']", "auto_retry_for = ['SPAWN_FAILED']");
     assert_fields(&listed, &json!({"attempts": 2, "dead_reason": "attempts_exhausted"}));
 }
+
+/// A line whose command dies by this signal while the shell waits for it.
+fn dies_in_the_shell(signal: &str) -> String {
+    format!("'sh -c \"kill -{signal} \\$\\$\"; exit $?'")
+}
+
+#[test]
+fn what_is_written_of_a_signal_holds_for_the_status_by_which_a_shell_reports_it() {
+    for (globals, keys, code, reason) in [
+        ("", "exit_codes = { SIGKILL = 'OUT_OF_MEMORY' }", "OUT_OF_MEMORY", "attempts_exhausted"),
+        ("exit_codes = { SIGKILL = 'OUT_OF_MEMORY' }", "", "OUT_OF_MEMORY", "attempts_exhausted"),
+        ("", "never_retry_for = ['SIGNAL_KILL']", "EXIT_137", "never_retry"),
+        ("", "never_retry_for = ['SIGNAL_*']\nlauncher = ['env']", "EXIT_137", "never_retry"),
+        ("", "auto_retry_for = ['SIGNAL_KILL']", "EXIT_137", "attempts_exhausted"),
+        ("", "auto_retry_for = ['SIGNAL_TERM']", "EXIT_137", "code_not_listed"),
+        (
+            "",
+            "auto_retry_for = ['EXIT_137']\nnever_retry_for = ['SIGNAL_KILL']",
+            "EXIT_137",
+            "attempts_exhausted",
+        ),
+        ("", "exit_codes = { 137 = 'OWN' }\nnever_retry_for = ['SIGNAL_KILL']", "OWN", "attempts_exhausted"),
+    ] {
+        let job = finished(globals, &dies_in_the_shell("KILL"), keys);
+        assert_fields(&job, &json!({"error_code": code, "dead_reason": reason}));
+    }
+    // An array is not known to be a shell.
+    let array = r#"["sh", "-c", "sh -c 'kill -KILL $$'; exit $?"]"#;
+    let job = finished("", array, "never_retry_for = ['SIGNAL_KILL']\nexit_codes = { SIGTERM = 'STOPPED' }");
+    assert_fields(&job, &json!({"error_code": "EXIT_137", "dead_reason": "attempts_exhausted"}));
+    let line = "sh -c 'kill -KILL $$'; exit $?";
+    let job = Sandbox::empty().finish_line("--never-retry-for SIGNAL_KILL --backoff 1ms", line);
+    assert_fields(&job, &json!({"error_code": "EXIT_137", "dead_reason": "never_retry", "attempts": 1}));
+}
+
+#[test]
+fn screens_show_what_was_written_and_say_what_the_status_means() {
+    let keys =
+        "never_retry_for = ['SIGNAL_*', 'EXIT_2']\nexit_codes = { SIGTERM = 'STOPPED', 3 = 'THREE' }\n";
+    let command = dies_in_the_shell("KILL");
+    let sandbox = Sandbox::new(&format!("[jobs.job]\ncommand = {command}\n{keys}"));
+    let checked = sandbox.run("check").ok().shows("never for EXIT_2, SIGNAL_*\n");
+    checked.shows("codes     3 THREE, SIGTERM STOPPED\n");
+    let lists = sandbox.run("check --json").ok().json()["policy"]["never_retry_for"].clone();
+    assert_eq!(lists, json!(["EXIT_2", "SIGNAL_*"]));
+    sandbox.finish("job");
+    let shown = sandbox.run("inspect 1").ok().shows("never for EXIT_2, SIGNAL_*\n");
+    shown.shows("137: the shell says that SIGKILL ended a command, often for lack of memory\n");
+    sandbox.run("inspect 1.1").ok().shows("137: the shell says that SIGKILL ended a command");
+    sandbox.run("retry 1").ok().quietly();
+    // A job of an array says nothing of a shell.
+    let id = sandbox.call("enqueue -- sh -c").arg("exit 137").run().ok().id();
+    sandbox.drain();
+    assert!(!sandbox.run(&format!("inspect {id}")).ok().stdout.contains("137: the shell"));
+}

@@ -55,10 +55,36 @@ fn in_words() {
     ");
     let ran = sandbox.run("explain push --signal KILL --attempt 2").ok();
     insta::assert_snapshot!(ran.stdout, @"
-    push, attempt 2 of 3: killed by SIGKILL
+    push, attempt 2 of 3: a command of its shell is killed by SIGKILL
+      seen as   exit status 137, as the shell reports it
       code      MEMORY, from the job's exit_codes
       decision  MEMORY is final: its error code is not in auto_retry_for
     ");
+}
+
+#[test]
+fn a_signal_is_what_the_shell_makes_of_it() {
+    let jobs = "[jobs.line]\ncommand = 'x'\nnever_retry_for = ['SIGNAL_KILL']\nexit_codes = { 143 = 'STOPPED' }\n\
+                [jobs.words]\ncommand = ['x']\nnever_retry_for = ['SIGNAL_KILL']\n";
+    let sandbox = Sandbox::new(jobs);
+    let ran = sandbox.run("explain line --signal SIGKILL").ok();
+    insta::assert_snapshot!(ran.stdout, @"
+    line, attempt 1 of 3: a command of its shell is killed by SIGKILL
+      seen as   exit status 137, as the shell reports it
+      code      EXIT_137, as nothing maps it
+      decision  EXIT_137 is final: its error code is in never_retry_for
+      else      if the signal ends the shell itself: SIGNAL_KILL is final: its error code is in never_retry_for
+    ");
+    for (line, code, reason) in [
+        ("line --signal KILL", "EXIT_137", json!("never_retry")),
+        ("line --signal TERM", "STOPPED", json!(null)),
+        ("line --exit 137", "EXIT_137", json!("never_retry")),
+        ("words --signal KILL", "SIGNAL_KILL", json!("never_retry")),
+        ("words --exit 137", "EXIT_137", json!(null)),
+    ] {
+        let said = sandbox.run(&format!("explain {line} --json")).ok().json();
+        assert_fields(&said, &json!({"error_code": code, "dead_reason": reason}));
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::output::{Output, Written, warn};
 use crate::jobfile::JobFile;
 use crate::model::{
     Backoff, Bytes, CodePattern, Command, EnvFile, INHERITED_ALWAYS, Jitter, JobDefinition, JobState,
-    RetryPolicy, Strategy,
+    Strategy,
 };
 use crate::store::JobRow;
 use crate::text::{Millis, Timestamp, counted, local_time, safe_line, shell_word};
@@ -66,7 +66,8 @@ pub fn quoted(word: &Bytes) -> String {
 }
 
 /// Prints a retry policy in a few lines.
-pub fn print_policy(out: &mut Output, policy: &RetryPolicy) -> Written {
+pub fn print_policy(out: &mut Output, definition: &JobDefinition) -> Written {
+    let policy = definition.written_policy();
     if !policy.retryable {
         return out.fact("retries", "none: retryable = false, exactly one attempt");
     }

@@ -53,6 +53,8 @@ impl<'a> Planner<'a> {
         for layer in options.iter().rev() {
             layer.apply(&mut definition)?;
         }
+        // The lists may come from the options.
+        definition.add_shell_statuses_to_code_lists();
         Ok(definition)
     }
 

@@ -279,8 +279,11 @@ impl Job {
             fresh_within: self.fresh_within,
             random_delay: self.random_delay,
         });
+        let mut definition = JobDefinition { policy, exit, ..self.layer.definition };
+        definition.add_shell_statuses_to_exit_codes();
+        definition.add_shell_statuses_to_code_lists();
         Declared {
-            definition: JobDefinition { policy, exit, ..self.layer.definition },
+            definition,
             description: self.description,
             layers,
             schedule,

@@ -19,6 +19,7 @@ mod no_panics;
 mod policy;
 mod schedule;
 mod self_report;
+mod shell_status;
 pub mod signal;
 mod state;
 

@@ -113,9 +113,9 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     if let Some(key) = &definition.unique_key {
         out.fact("unique", key)?;
     }
-    let ExitRules { success, job: codes, file: codes_of_all, default } = &definition.exit;
-    if *success != ExitRules::default().success {
-        out.fact("success", &format!("exit status {}", list(success)))?;
+    let ExitRules { success, job: codes, file: codes_of_all, default } = definition.written_exit_rules();
+    if success != ExitRules::default().success {
+        out.fact("success", &format!("exit status {}", list(&success)))?;
     }
     let codes = codes.0.iter().chain(&codes_of_all.0).map(|entry| format!("{} {}", entry.key, entry.code));
     let codes: Vec<_> = codes.chain(default.iter().map(|code| format!("else {code}"))).collect();
@@ -134,7 +134,7 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     if let Some(schedule) = &job.schedule {
         show_schedule(out, schedule)?;
     }
-    print_policy(out, &definition.policy)?;
+    print_policy(out, definition)?;
     let max_attempts = definition.policy.max_attempts();
     if max_attempts < 2 {
         return Ok(());
@@ -213,7 +213,7 @@ fn delays(policy: &RetryPolicy) -> impl Iterator<Item = DelayJson> {
 }
 
 fn job_json(definition: &JobDefinition) -> Value {
-    let policy = &definition.policy;
+    let policy = &definition.written_policy();
     json!({
         "name": definition.name,
         "policy": {

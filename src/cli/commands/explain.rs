@@ -98,48 +98,85 @@ fn explain_end(out: &mut Output, subject: &ImaginedEnd, end: AttemptEnd, attempt
         )));
     }
     let end = AttemptEnd { finished_at: subject.ends_at, ..end };
-    let verdict = classify(&definition.exit, &end);
-    let circumstances = Circumstances {
-        attempt_in_budget: attempt,
-        cancel_requested: false,
-        expires_at: subject.expires_at,
-        jitter_sample: 0.5,
-    };
-    let decision = decide(&definition.policy, &end, &verdict, circumstances);
-    let window = match decision {
-        Decision::Retry { nominal, .. } => Some(definition.policy.backoff.window(nominal)),
+    // The shell ends by itself, and says with its status that a signal ended its command.
+    let of_shell = match end.status {
+        Some(Status::Signaled(number)) => definition.shell_status(number),
         _ => None,
     };
-    let code = verdict.code.as_ref().map_or("success", ErrorCode::as_str);
-    let sentence = match (decision, window) {
-        (Decision::Succeeded, _) => "succeeded".to_owned(),
-        (Decision::Dead(reason), _) => {
-            format!("{code} is final: {}", final_because(reason, attempt, max_attempts))
-        }
-        (_, window) => {
-            let (low, high) = window.unwrap_or_default();
-            let span = if low == high { String::new() } else { format!(" to {}", human_duration(high)) };
-            format!(
-                "{code} is retried: attempt {} of {max_attempts} in {}{span}",
-                attempt + 1,
-                human_duration(low)
-            )
-        }
-    };
+    let reported = of_shell.map(|status| AttemptEnd { status: Some(Status::Exited(status)), ..end.clone() });
+    let verdict = Foreseen::of(subject, reported.as_ref().unwrap_or(&end), attempt);
     if out.json {
         return out.object(&ExplainJson {
             error_code: verdict.code,
-            decision: sentence,
-            dead_reason: decision.dead_reason(),
-            delay_min_ms: window.map(|(low, _)| low),
-            delay_max_ms: window.map(|(_, high)| high),
+            decision: verdict.sentence,
+            dead_reason: verdict.decision.dead_reason(),
+            delay_min_ms: verdict.window.map(|(low, _)| low),
+            delay_max_ms: verdict.window.map(|(_, high)| high),
             waits_for: None,
         });
     }
     let name = out.paint(Style::Strong, &definition.name);
-    out.line(format!("{name}, attempt {attempt} of {max_attempts}: {}", exit_words(&end)))?;
-    out.fact("code", &code_words(&definition.exit, &end, verdict.code.as_ref()))?;
-    out.fact("decision", &sentence)
+    let whose = if reported.is_some() { "a command of its shell is " } else { "" };
+    out.line(format!("{name}, attempt {attempt} of {max_attempts}: {whose}{}", exit_words(&end)))?;
+    if let Some(reported) = &reported {
+        out.fact("seen as", &format!("{}, as the shell reports it", exit_words(reported)))?;
+    }
+    let shown = reported.as_ref().unwrap_or(&end);
+    out.fact("code", &code_words(&definition.exit, shown, verdict.code.as_ref()))?;
+    out.fact("decision", &verdict.sentence)?;
+    if reported.is_some() {
+        let own = Foreseen::of(subject, &end, attempt);
+        if own.code != verdict.code {
+            out.fact("else", &format!("if the signal ends the shell itself: {}", own.sentence))?;
+        }
+    }
+    Ok(())
+}
+
+/// What would follow an end of an attempt.
+struct Foreseen {
+    /// None for a success.
+    code: Option<ErrorCode>,
+    decision: Decision,
+    /// The shortest and the longest delay until the retry.
+    window: Option<(Millis, Millis)>,
+    sentence: String,
+}
+
+impl Foreseen {
+    fn of(subject: &ImaginedEnd, end: &AttemptEnd, attempt: u32) -> Self {
+        let definition = &subject.definition;
+        let max_attempts = definition.policy.max_attempts();
+        let verdict = classify(&definition.exit, end);
+        let circumstances = Circumstances {
+            attempt_in_budget: attempt,
+            cancel_requested: false,
+            expires_at: subject.expires_at,
+            jitter_sample: 0.5,
+        };
+        let decision = decide(&definition.policy, end, &verdict, circumstances);
+        let window = match decision {
+            Decision::Retry { nominal, .. } => Some(definition.policy.backoff.window(nominal)),
+            _ => None,
+        };
+        let code = verdict.code.as_ref().map_or("success", ErrorCode::as_str);
+        let sentence = match (decision, window) {
+            (Decision::Succeeded, _) => "succeeded".to_owned(),
+            (Decision::Dead(reason), _) => {
+                format!("{code} is final: {}", final_because(reason, attempt, max_attempts))
+            }
+            (_, window) => {
+                let (low, high) = window.unwrap_or_default();
+                let span = if low == high { String::new() } else { format!(" to {}", human_duration(high)) };
+                format!(
+                    "{code} is retried: attempt {} of {max_attempts} in {}{span}",
+                    attempt + 1,
+                    human_duration(low)
+                )
+            }
+        };
+        Self { code: verdict.code, decision, window, sentence }
+    }
 }
 
 fn exit_words(end: &AttemptEnd) -> String {

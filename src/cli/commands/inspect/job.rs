@@ -11,7 +11,8 @@ use crate::cli::output::{
 };
 use crate::cli::status::{holds_back_text, status_text, with_liveness, worker_of};
 use crate::model::{
-    Attempt, AttemptOutput, JobState, Outcome, ResourceUsage, Status, StreamBytes, decision_text, signal,
+    Attempt, AttemptOutput, JobDefinition, JobState, Outcome, ResourceUsage, Status, StreamBytes,
+    decision_text, signal,
 };
 use crate::store::{JobRow, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
@@ -97,7 +98,7 @@ fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
         out.fact("env_file", &files.join("; "))?;
     }
     out.fact("queue", &format!("{}, priority {}", definition.queue, definition.priority))?;
-    print_policy(out, &definition.policy)?;
+    print_policy(out, definition)?;
     if let Some(timeout) = definition.timeout {
         out.fact("timeout", &format!("{timeout}, then SIGTERM, {} later SIGKILL", definition.grace_period))?;
     }
@@ -142,7 +143,7 @@ fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) -> Written 
         if attempt.attempt_in_budget == 1 && index > 0 && history[index - 1].next_state.is_final() {
             out.line(out.paint(Style::Faint, &format!("{INDENT}put back, with a fresh budget")))?;
         }
-        draw_attempt(out, attempt, job.definition.policy.max_attempts())?;
+        draw_attempt(out, attempt, &job.definition)?;
     }
     Ok(())
 }
@@ -157,7 +158,7 @@ fn draw_last_lines(out: &mut Output, output: &AttemptOutput) -> Written {
 }
 
 /// Draws a line for the exit, one for the decision, and one for the message.
-fn draw_attempt(out: &mut Output, attempt: &Attempt, max_attempts: u32) -> Written {
+fn draw_attempt(out: &mut Output, attempt: &Attempt, definition: &JobDefinition) -> Written {
     let started = match attempt.started_at {
         Some(at) => local_time(at),
         None if attempt.outcome == Outcome::SpawnFailed => local_time(attempt.finished_at),
@@ -175,7 +176,10 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, max_attempts: u32) -> Writt
     let number = format!("  {:>3}  ", attempt.number);
     out.prose(&number, &format!("{started}  {took:>7}  {exit}{code}{leaked}"))?;
     if attempt.next_state != JobState::Succeeded {
-        out.prose(INDENT, &decision_text(attempt, max_attempts))?;
+        out.prose(INDENT, &decision_text(attempt, definition.policy.max_attempts()))?;
+    }
+    if let Some(meaning) = shell_words(attempt, definition) {
+        out.prose(INDENT, &meaning)?;
     }
     if let Some(ResourceUsage { cpu, memory }) = attempt.usage.filter(ResourceUsage::is_notable) {
         out.aside(INDENT, &format!("cpu {}, memory {memory}", human_duration(cpu)))?;
@@ -197,6 +201,17 @@ fn exit_summary(attempt: &Attempt) -> String {
         Outcome::Cancelled => Some("cancelled".to_owned()),
     };
     stopped.into_iter().chain(exit_text(attempt)).collect::<Vec<_>>().join(", ")
+}
+
+/// What the shell means by the exit status of a failed attempt, if it speaks of a signal.
+fn shell_words(attempt: &Attempt, definition: &JobDefinition) -> Option<String> {
+    let Some(Status::Exited(status)) = attempt.status.filter(|_| attempt.outcome == Outcome::Failed) else {
+        return None;
+    };
+    let number = definition.reported_signal(status)?;
+    let name = if number > signal::MAX_NAMED { format!("signal {number}") } else { signal::name(number) };
+    let often = if name == "SIGKILL" { ", often for lack of memory" } else { "" };
+    Some(format!("{status}: the shell says that {name} ended a command{often}"))
 }
 
 /// The commands that make sense for a job in this state.
@@ -237,7 +252,7 @@ pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32
         let outcome = out.paint_status(attempt.outcome.as_str());
         let code = attempt.error_code.as_ref().map(|code| format!(", {code}")).unwrap_or_default();
         out.line(format!("{heading} {outcome}{code}"))?;
-        draw_attempt_facts(out, attempt, job.definition.policy.max_attempts(), now)?;
+        draw_attempt_facts(out, attempt, &job.definition, now)?;
     } else {
         let took = human_duration(now.since(job.running_since().unwrap_or(now)));
         out.line(format!("{heading} {} for {took}", out.paint_status("running")))?;
@@ -246,14 +261,22 @@ pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32
     draw_stream(out, "stderr", &output.stderr)
 }
 
-fn draw_attempt_facts(out: &mut Output, attempt: &Attempt, max_attempts: u32, now: Timestamp) -> Written {
-    out.fact("decision", &decision_text(attempt, max_attempts))?;
+fn draw_attempt_facts(
+    out: &mut Output,
+    attempt: &Attempt,
+    definition: &JobDefinition,
+    now: Timestamp,
+) -> Written {
+    out.fact("decision", &decision_text(attempt, definition.policy.max_attempts()))?;
     if let Some(started) = attempt.started_at {
         out.fact("started", &local_time(started))?;
     }
     let how = exit_text(attempt).map(|how| format!(", {how}")).unwrap_or_default();
     let finished = attempt.finished_at;
     out.fact("ended", &format!("{}, {}{how}", local_time(finished), relative_time(finished, now)))?;
+    if let Some(meaning) = shell_words(attempt, definition) {
+        out.fact("", &meaning)?;
+    }
     if let Some(took) = attempt.duration {
         out.fact("took", &human_duration(took))?;
     }
