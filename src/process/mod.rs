@@ -12,6 +12,7 @@ mod obstacles;
 mod output;
 mod procfs;
 mod reap;
+mod room;
 mod spawn;
 mod terminate;
 
@@ -23,5 +24,6 @@ pub use control::Control;
 pub use inherit::{Inherited, is_stdout_closed, reset_inherited_state, suspend};
 pub use obstacles::obstacles;
 pub use procfs::{AttemptTag, Identity, ZombieReaper, boot_id, is_stopped};
+pub use room::{check_proc, room_for};
 pub use spawn::{Launch, is_disk_error, is_shortage};
 pub use terminate::{end_attempts, end_previous_attempt};

@@ -33,6 +33,7 @@ pub(super) async fn run(
     options: Options,
     reporter: &mut dyn Reporter,
     inherited: &Inherited,
+    lack: Option<String>,
 ) -> Result<Option<Summary>> {
     const TASK: &str = "could not listen for signals and wake-ups";
     // Before the worker registers: a signal that ended the process later would leave the worker's row open.
@@ -76,6 +77,9 @@ pub(super) async fn run(
         queues: dispatcher.options.queues.clone(),
         db: db.display().to_string(),
     });
+    if let Some(lack) = lack {
+        dispatcher.notice(lack);
+    }
     dispatcher.store.rebase_after_clock_step()?;
     for event in dispatcher.store.fire_at_boot(&dispatcher.worker.boot_id)? {
         dispatcher.report(&event);
@@ -304,7 +308,7 @@ impl Dispatcher<'_> {
             Message::Woken | Message::TimeOver(Timer::Due) => self.turn_needed = true,
             Message::Tick => self.tick()?,
             Message::TimeOver(Timer::Trouble) => {
-                self.trouble.pass(Instant::now());
+                self.trouble.pass(Instant::now(), self.slots.count());
                 self.turn_needed = true;
             }
             Message::TimeOver(Timer::Shutdown) => {
@@ -351,6 +355,7 @@ impl Dispatcher<'_> {
                     let job_id = running.claim.job_id;
                     self.release(job_id);
                     if let Some(why) = shortage {
+                        self.slots.end_thread(slot);
                         self.handle_shortage(job_id, &why);
                     }
                 }

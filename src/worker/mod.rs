@@ -12,8 +12,6 @@ mod shutdown;
 mod slots;
 mod trouble;
 
-use std::os::unix::net::UnixStream;
-
 use anyhow::{Context, Result};
 
 use crate::process;
@@ -30,11 +28,13 @@ pub use registration::{is_any_alive, liveness, started_at};
 /// A failing job is never an error. A `StoreError` or `io::Error` is the cause of all others.
 pub fn work(store: Store, options: Options, reporter: &mut dyn Reporter) -> Result<Option<Summary>> {
     let inherited = process::reset_inherited_state();
-    // The runtime panics if it cannot have such a pair for its signals.
-    UnixStream::pair().context("could not listen for signals")?;
+    process::check_proc()?;
+    // The runtime panics if it lacks descriptors for its signals.
+    let room = process::room_for(options.slots)?;
+    let options = Options { slots: room.slots, ..options };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("could not start the dispatcher")?;
-    runtime.block_on(dispatcher::run(store, options, reporter, &inherited))
+    runtime.block_on(dispatcher::run(store, options, reporter, &inherited, room.lack))
 }

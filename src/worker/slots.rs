@@ -133,6 +133,11 @@ impl Slots {
         }
     }
 
+    /// Ends the thread of this slot, which the machine may need more.
+    pub(super) fn end_thread(&mut self, index: usize) {
+        self.all[index].assignments = None;
+    }
+
     /// Notes that all ended attempts and released claims are on disk.
     pub(super) fn committed(&mut self) {
         for slot in self.all.iter_mut().filter(|slot| matches!(slot.state, SlotState::Uncommitted)) {

@@ -1,12 +1,12 @@
 //! Decides, during trouble that passes, how much the worker may do, when it tries again, and whether people are told. Pure.
 //!
-//! The machine may lack descriptors, memory or threads for one more attempt; then fewer attempts run for a second. Or the
+//! The machine may lack descriptors, memory or threads for one more attempt; then fewer attempts run for some seconds. Or the
 //! database may be full or busy; then no turn is run until the next try. A shortage need not be remembered while the
 //! database cannot be written, because no job is started then.
 
 use std::time::{Duration, Instant};
 
-/// How long fewer attempts run after a shortage.
+/// How long fewer attempts run after a shortage, before more are tried.
 const CAP_TIME: Duration = Duration::from_secs(1);
 /// How often a shortage that lasts is reported.
 const SHORTAGE_REPORT_INTERVAL: Duration = Duration::from_mins(1);
@@ -110,10 +110,15 @@ impl Trouble {
         }
     }
 
-    /// Lifts the cap if its time is over.
-    pub(super) fn pass(&mut self, now: Instant) {
-        if matches!(self.state, State::Shortage { until, .. } if until <= now) {
-            self.state = State::None;
+    /// Doubles the cap if its time is over, up to all slots. If all were tried again at once, they could take from each
+    /// other what each needs, and none would start.
+    pub(super) fn pass(&mut self, now: Instant, slots: usize) {
+        if let State::Shortage { cap, until } = self.state
+            && until <= now
+        {
+            let cap = cap.saturating_mul(2).max(1);
+            let ramp = State::Shortage { cap, until: now + CAP_TIME };
+            self.state = if cap < slots { ramp } else { State::None };
         }
     }
 }
@@ -123,16 +128,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shortage_caps_for_a_second_and_is_reported_once_a_minute() {
+    fn a_shortage_caps_for_a_while_and_is_reported_once_a_minute() {
         let now = Instant::now();
         let mut trouble = Trouble::default();
         assert_eq!(trouble.cap(4), 4);
         assert!(trouble.shortage(now, 2));
         assert!(!trouble.shortage(now, 1));
         assert!(trouble.allows_turn(now));
-        trouble.pass(now);
+        trouble.pass(now, 4);
         assert_eq!((trouble.cap(4), trouble.until()), (1, Some(now + CAP_TIME)));
-        trouble.pass(now + CAP_TIME);
+        trouble.pass(now + CAP_TIME, 4);
+        assert_eq!((trouble.cap(4), trouble.until()), (2, Some(now + 2 * CAP_TIME)));
+        trouble.pass(now + 2 * CAP_TIME, 4);
         assert_eq!((trouble.cap(4), trouble.until()), (4, None));
         assert!(trouble.shortage(now + SHORTAGE_REPORT_INTERVAL, 1));
     }
@@ -160,7 +167,7 @@ mod tests {
         trouble.shortage(now, 2);
         assert!(trouble.store_failed(now, false));
         trouble.shortage(now, 1);
-        trouble.pass(now + CAP_TIME);
+        trouble.pass(now + CAP_TIME, 4);
         assert!(!trouble.allows_turn(now));
         assert!(trouble.store_works());
         assert_eq!(trouble.cap(4), 4);
