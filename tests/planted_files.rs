@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::support::{NOBODY, Sandbox, Sql, is_root};
 
 /// Verbs that read, that write and that work.
@@ -152,6 +154,46 @@ fn what_stands_in_the_place_of_a_table_is_not_read() {
         endless.replace("''", "'")
     ));
     sandbox.run("doctor").exits(1).shows("the view pragma_integrity_check is not of runner");
+}
+
+#[test]
+fn a_job_file_that_a_database_names_is_read_only_if_it_can_be_one() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\nschedule = '@yearly'\n");
+    sandbox.run("apply").ok();
+    sandbox.make_fifo("pipe");
+    symlink("pipe", sandbox.path("to-pipe")).unwrap();
+    // Whoever reads this one takes messages away from others, and then waits for more.
+    symlink("/proc/kmsg", sandbox.path("to-kernel")).unwrap();
+    fs::File::create(sandbox.path("long")).unwrap().set_len(3 << 30).unwrap();
+    fs::File::create(sandbox.path("just-too-long")).unwrap().set_len((16 << 20) + 1).unwrap();
+    for (name, why) in [
+        ("pipe", "it is not a regular file"),
+        ("to-pipe", "it is not a regular file"),
+        ("/dev/zero", "it is not a regular file"),
+        (".", "it is not a regular file"),
+        ("to-kernel", "it is a file of the kernel"),
+        ("/sys/kernel/notes", "it is a file of the kernel"),
+        ("long", "it is longer than 16 MiB"),
+        ("just-too-long", "it is longer than 16 MiB"),
+    ] {
+        let path = sandbox.path(name);
+        let path = path.to_str().unwrap();
+        sandbox.sql().run(&format!("UPDATE schedules SET file = '{path}'"));
+        let note = format!("{path} is not read, because {why}");
+        let list = sandbox.run("inspect --json").ok().json()["attention"].clone();
+        let found = &list[0];
+        assert!(found["message"].as_str().is_some_and(|message| message.starts_with(&note)), "{list}");
+        assert_eq!((&found["kind"], &found["alarm"]), (&json!("changed"), &json!(false)));
+        sandbox.run("doctor --strict").ok().shows("checks");
+        sandbox.run("inspect --html").ok().shows(why);
+        sandbox.run("inspect --openmetrics").ok().shows("runner_attention");
+        sandbox.run("inspect schedules").ok();
+    }
+    let list = sandbox.run("inspect --json").ok().json()["attention"].clone();
+    let command = list[0]["command"].as_str().unwrap().to_owned();
+    let call = sandbox.program("sh").arg("-c").arg(command.replacen("runner", "\"$0\"", 1));
+    call.arg(env!("CARGO_BIN_EXE_runner")).run().ok();
+    assert_eq!(sandbox.sql().number("SELECT count(*) FROM schedules"), 0);
 }
 
 #[test]

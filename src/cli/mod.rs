@@ -11,6 +11,7 @@ pub mod error;
 mod help;
 mod locate;
 mod main;
+mod named_file;
 mod options;
 mod output;
 mod plan;

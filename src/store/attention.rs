@@ -64,6 +64,8 @@ pub enum FileChange {
     Gone,
     /// It has a mistake, or cannot be read.
     Unusable,
+    /// It was not read, and why.
+    NotRead(&'static str),
 }
 
 impl Store {
@@ -443,6 +445,12 @@ impl Look<'_> {
             FileChange::Gone => (
                 format!(
                     "{path} is gone; what was applied from it goes on: {what}; if it was moved, runner apply in its new folder takes it over, and this ends it"
+                ),
+                Some(format!("runner apply --none --file {word}")),
+            ),
+            FileChange::NotRead(why) => (
+                format!(
+                    "{path} is not read, because {why}; what was applied from it goes on: {what}; this ends it"
                 ),
                 Some(format!("runner apply --none --file {word}")),
             ),

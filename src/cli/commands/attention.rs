@@ -2,14 +2,13 @@
 //! and which job files have changed. The overview, the page, the metrics and `doctor` show the list.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::Result;
 
 use super::apply;
 use crate::cli::args::Global;
+use crate::cli::named_file::{self, NoText};
 use crate::cli::output::{Output, Style, Written};
 use crate::cli::status::with_liveness;
 use crate::jobfile::JobFile;
@@ -65,14 +64,13 @@ pub(super) fn changed_files(schedules: &[StoredSchedule]) -> Vec<ChangedFile> {
     }
     let all = |rows: &[&StoredSchedule]| rows.iter().map(|row| row.name().to_owned()).collect::<Vec<_>>();
     let changed = files.into_iter().map(|(path, rows)| {
-        let (change, names) = match fs::metadata(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => (FileChange::Gone, all(&rows)),
-            // A pipe or a device would hold up whoever looks.
-            Ok(found) if !found.is_file() => (FileChange::Unusable, all(&rows)),
-            _ => match JobFile::read(Path::new(path)) {
-                Ok(file) => (FileChange::Edited, differing(&file, &rows, schedules)),
-                Err(_) => (FileChange::Unusable, all(&rows)),
-            },
+        let at = Path::new(path);
+        let file = named_file::read(at).map(|text| JobFile::parse(at, &text));
+        let (change, names) = match file {
+            Ok(Ok(file)) => (FileChange::Edited, differing(&file, &rows, schedules)),
+            Err(NoText::Gone) => (FileChange::Gone, all(&rows)),
+            Err(NoText::NotRead(why)) => (FileChange::NotRead(why), all(&rows)),
+            Ok(Err(_)) | Err(NoText::Unreadable) => (FileChange::Unusable, all(&rows)),
         };
         ChangedFile { path: path.to_owned(), change, schedules: names }
     });

@@ -290,6 +290,9 @@ fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) -> Written {
             FileChange::Edited => {
                 format!("{names}: {path} has changed since; runner apply --file {path} takes it as it is")
             }
+            FileChange::NotRead(why) => {
+                format!("{path} is not read, because {why}; its schedules go on as they were applied")
+            }
             FileChange::Gone | FileChange::Unusable => {
                 format!("{path} cannot be used now; its schedules go on as they were applied")
             }
