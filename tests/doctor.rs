@@ -115,10 +115,7 @@ fn a_broken_rule_is_found() {
             "a job died of what its last attempt says",
         ),
         ("UPDATE jobs SET error_code = 'EXIT_4' WHERE id = 1", "a job died of what its last attempt says"),
-        (
-            "UPDATE workers SET name = '../../x' WHERE id = 1",
-            "names, codes, keys and ids of workers are as runner writes them",
-        ),
+        ("UPDATE workers SET name = '../../x' WHERE id = 1", "every row is as runner writes it"),
         ("DROP TRIGGER attempts_are_immutable", GIVEN),
         ("DROP INDEX jobs_claimable", GIVEN),
         ("DROP VIEW dead_letters; CREATE VIEW dead_letters AS SELECT id FROM jobs", GIVEN),
@@ -161,6 +158,50 @@ fn added_tables_and_views_are_reported_and_not_restored() {
         .run("doctor")
         .exits(1)
         .shows("the trigger outputs_are_immutable is missing; schema.sql has its text");
+}
+
+#[test]
+fn what_inspect_calls_damaged_the_doctor_names_and_restore_refuses() {
+    for (statement, said) in [
+        (
+            "UPDATE job_definitions SET definition = '{}' WHERE id = 1",
+            "job 1 is damaged: definition: missing field `name`",
+        ),
+        ("UPDATE jobs SET label = 'a' || char(0) WHERE id = 1", "job 1 is damaged: \"a\\0\" is not a label"),
+        (
+            "UPDATE jobs SET name = 'a' || char(27) WHERE id = 2",
+            "job 2 is damaged: \"a\\u{1b}\" is not a name",
+        ),
+        ("UPDATE attempts SET message = CAST(x'ff' AS TEXT)", "attempt 1 of job 1 is damaged: invalid utf-8"),
+        ("UPDATE workers SET name = ''", "worker 1 is damaged: \"\" is not the id of a worker"),
+    ] {
+        let sandbox = sandbox();
+        let sql = sandbox.sql();
+        sql.run("DROP TRIGGER job_definitions_are_frozen; DROP TRIGGER jobs_keep_what_they_are; DROP TRIGGER attempts_are_immutable");
+        sql.run(statement);
+        drop(sql);
+        for line in ["inspect 1", "inspect 2", "inspect 1.1"] {
+            let ran = sandbox.run(line);
+            assert!(matches!(ran.status(), Some(0 | 74)), "{ran}");
+        }
+        sandbox.run("doctor").exits(1).shows(said).shows("the rule: every row is as runner writes it");
+        sandbox.run("--db new.db restore runner.db").exits(74);
+    }
+    // A look at the work is left out if it fails for that.
+    let sandbox = sandbox();
+    sandbox.sql().run("UPDATE jobs SET error_code = 'A' || char(27) WHERE id = 1");
+    sandbox.run("inspect").exits(74);
+    let ran = sandbox.run("doctor --strict").exits(1);
+    ran.shows("workers   not known, because the database is damaged")
+        .shows("verdict   the file is not sound\n");
+    let report = sandbox.run("doctor --json").exits(1).json();
+    assert_eq!([&report["attention"], &report["workers_alive"]], [&json!(null), &json!(null)]);
+    // Whoever removes the row of a worker does no harm.
+    let sandbox = self::sandbox();
+    sandbox.sql().run("DELETE FROM workers");
+    sandbox.run("doctor").ok();
+    assert_eq!(sandbox.run("inspect 1.1 --json").ok().json()["worker_id"], json!(null));
+    sandbox.run("inspect 1.1").ok().shows("unknown");
 }
 
 #[test]

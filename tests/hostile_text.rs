@@ -215,11 +215,12 @@ fn a_worker_id_with_a_path_in_it_removes_and_ends_nothing() {
          UPDATE jobs SET state = 'running', worker_id = 1",
         boot.trim()
     ));
-    for line in
-        ["work --until-idle", "inspect", "inspect 1", "inspect workers", "doctor", "cancel 1", "logs 1"]
-    {
+    for line in ["work --until-idle", "inspect", "inspect 1", "inspect workers", "cancel 1", "logs 1"] {
         assert_harmless(&sandbox.run(line).exits(74).says("is not the id of a worker"));
     }
+    let doctor =
+        sandbox.run("doctor").exits(1).shows("worker 1 is damaged: \"../theirs\" is not the id of a");
+    assert_harmless(&doctor);
     assert_eq!([sandbox.read("theirs.reports/kept"), sandbox.read("theirs.sock")], ["kept", "kept"]);
     assert_eq!(sandbox.read("theirs.lock"), record);
     assert_eq!(victim.try_wait().unwrap(), None, "it still runs");

@@ -218,7 +218,8 @@ pub struct Attempt {
     pub status: Option<Status>,
     /// From runner or from the job.
     pub message: Option<String>,
-    pub worker_id: String,
+    /// None if the row of the worker is gone.
+    pub worker_id: Option<String>,
     /// None if it is unknown whether the attempt started.
     pub started_at: Option<Timestamp>,
     /// After a crash, the end of the recovery.

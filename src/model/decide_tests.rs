@@ -160,7 +160,7 @@ fn attempt(outcome: Outcome, code: Option<&str>, next_state: JobState) -> Attemp
         error_code: code.map(|code| ErrorCode::parse(code).unwrap()),
         status: None,
         message: None,
-        worker_id: String::new(),
+        worker_id: Some(String::new()),
         started_at: None,
         finished_at: Timestamp(0),
         duration: None,

@@ -128,7 +128,7 @@ impl RecordedAttempt {
             error_code: ErrorCode::parse("EXIT_3").ok(),
             status: None,
             message: Some("no space".to_owned()),
-            worker_id: "w".to_owned(),
+            worker_id: Some("w".to_owned()),
             started_at: Some(Timestamp(0)),
             finished_at: Timestamp(1_000),
             duration: Some(Millis(1_000)),

@@ -106,7 +106,9 @@ impl Reporter for ProgressLog {
                 let attempt = &ended.attempt;
                 self.remove_spinner(attempt.job_id);
                 // This worker may have recorded the attempt of a dead one.
-                if attempt.next_state != JobState::Pending && attempt.worker_id == self.worker_id {
+                if attempt.next_state != JobState::Pending
+                    && attempt.worker_id.as_ref() == Some(&self.worker_id)
+                {
                     self.total.inc(1);
                 }
             }

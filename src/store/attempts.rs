@@ -10,8 +10,10 @@ use super::definition;
 use super::error::Result;
 use super::filter::{Conditions, Filter};
 use super::open::Store;
-use super::row::{all, each, from_row, maybe};
-use crate::model::{Attempt, JobDefinition, JobState, MemoryPeak, Outcome, ResourceUsage, Status};
+use super::row::{self, all, each, from_row, maybe};
+use crate::model::{
+    Attempt, DeadReason, JobDefinition, JobState, MemoryPeak, Outcome, ResourceUsage, Status,
+};
 use crate::text::{Millis, Timestamp};
 
 /// How many due jobs a timeline shows at most.
@@ -374,9 +376,24 @@ const TABLES: &str = "attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id
 
 /// The columns of [`TABLES`] that [`read_attempt`] takes.
 const COLUMNS: &str = "a.job_id, a.number, a.outcome, a.error_code, a.exit_code, a.signal, a.message,
-    coalesce(w.name, '') AS worker_name, a.started_at, a.finished_at, a.duration_ms, a.attempt_in_budget, a.next_state,
+    w.name AS worker_name, a.started_at, a.finished_at, a.duration_ms, a.attempt_in_budget, a.next_state,
     a.dead_reason, a.nominal_delay_ms, a.delay_ms, a.output_held_open, a.spawn_failure, a.cpu_ms, a.max_rss_bytes,
     a.max_rss_bound_bytes";
+
+/// Damaged rows of ended attempts, looked for as [`super::job::damaged`] does it.
+pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
+    let unchecked = "SELECT 'attempt ' || number || ' of job ' || job_id AS which, job_id, error_code, message, dead_reason,
+                            number, attempt_in_budget, exit_code, signal FROM attempts";
+    let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 AND a.number = ?2");
+    row::damaged(tx, unchecked, [], limit, |row| {
+        row.get::<_, Option<DeadReason>>("dead_reason")?;
+        if row::is_plain(row)? {
+            return Ok(());
+        }
+        let (job, number): (i64, i64) = (row.get("job_id")?, row.get("number")?);
+        maybe(tx, &sql, [job, number], read_attempt).map(|_| ())
+    })
+}
 
 fn read_attempt(row: &Row<'_>) -> Result<Attempt> {
     let exit = row.get::<_, Option<i32>>("exit_code")?.map(Status::Exited);

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
 
 use super::error::{Result, StoreError};
-use super::row::{from_row, maybe, one, run, value};
+use super::row::{self, each, from_row, maybe, one, run, value};
 use super::version::{self, Version};
 use crate::model::{Bytes, JobDefinition, JobLabel, PendingJob};
 
@@ -46,6 +46,33 @@ pub(super) fn read<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T
         }
         Err(error) => Err(StoreError::InvalidData(format!("{column}: {error}"))),
     }
+}
+
+/// Jobs whose definition is damaged, and damaged definitions that no job has. Each definition is read once, however many jobs
+/// have it.
+pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
+    let known = version::known().version();
+    let mut unreadable = Vec::new();
+    // Those that a newer program wrote are among them.
+    each(tx, "SELECT id, definition, ?1 AS needs_version FROM job_definitions", [known], |row| {
+        if read::<JobDefinition>(row, "definition").is_err() {
+            unreadable.push(row.get::<_, i64>("id")?);
+        }
+        Ok(())
+    })?;
+    if unreadable.is_empty() {
+        return Ok(Vec::new());
+    }
+    let jobs = "SELECT 'job ' || j.id AS which, d.definition, j.needs_version
+                FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
+                WHERE j.definition_id IN (SELECT value FROM json_each(?1))";
+    let unused = "SELECT 'definition ' || id AS which, definition, ?2 AS needs_version FROM job_definitions
+                  WHERE id IN (SELECT value FROM json_each(?1)) AND id NOT IN (SELECT definition_id FROM jobs)";
+    let ids = serde_json::json!(unreadable).to_string();
+    let is_readable = |row: &Row<'_>| read::<JobDefinition>(row, "definition");
+    let mut found = row::damaged(tx, jobs, [&ids], limit, is_readable)?;
+    found.extend(row::damaged(tx, unused, params![ids, known], limit, is_readable)?);
+    Ok(found)
 }
 
 /// The columns of `jobs`, without an alias, that [`pending_job`] reads.

@@ -78,7 +78,7 @@ pub(super) fn finish(
         error_code: verdict.code,
         status: end.status,
         message: message(end),
-        worker_id: held.worker_name,
+        worker_id: Some(held.worker_name),
         started_at: end.started_at,
         finished_at: end.finished_at,
         duration: end.duration,

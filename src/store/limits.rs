@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::error::Result;
 use super::open::{Store, Tx};
-use super::row::{all, each, from_row, run};
+use super::row::{self, all, each, from_row, run};
 use crate::model::{Limits, Rate};
 use crate::text::Timestamp;
 
@@ -222,11 +222,20 @@ impl Store {
 /// The limits of all queues by name.
 pub(super) fn rows(tx: &Connection) -> Result<BTreeMap<String, LimitRow>> {
     let sql = "SELECT name, max_running, rate, max_running_file, rate_file FROM queues";
-    let rows = all(tx, sql, [], |row| {
-        let limits = read_limits(row)?;
-        Ok((row.get("name")?, from_row!(row, LimitRow { limits: limits, max_running_file, rate_file })))
-    })?;
-    Ok(rows.into_iter().collect())
+    Ok(all(tx, sql, [], read_row)?.into_iter().collect())
+}
+
+fn read_row(row: &Row<'_>) -> Result<(String, LimitRow)> {
+    let limits = read_limits(row)?;
+    Ok((row.get("name")?, from_row!(row, LimitRow { limits: limits, max_running_file, rate_file })))
+}
+
+/// Damaged rows of queues.
+pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
+    let sql =
+        "SELECT 'the queue ' || name AS which, name, paused, max_running, rate, max_running_file, rate_file,
+                      last_start_at FROM queues";
+    row::damaged(tx, sql, [], limit, |row| Ok((read_row(row)?, Settings::read(row)?)))
 }
 
 /// The rows as they have to be when this file is applied: of the queues that it declares, and of those that lose what it

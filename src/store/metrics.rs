@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use super::error::Result;
 use super::open::Store;
 use super::overview::JobCounts;
-use super::row::{all, each};
+use super::row::{self, all, each};
 use crate::model::{EXPIRED, Outcome};
 use crate::text::{Millis, Timestamp};
 
@@ -149,12 +149,26 @@ fn add_attempts(tx: &Connection, names: &mut BTreeMap<String, NameTotals>) -> Re
 }
 
 fn add_removed(tx: &Connection, names: &mut BTreeMap<String, NameTotals>) -> Result<()> {
-    let sql = "SELECT name, outcome, attempts, duration_ms, cpu_ms FROM removed_attempts";
-    each(tx, sql, [], |row| {
-        let totals = names.entry(row.get("name")?).or_default();
-        totals.add(row.get("outcome")?, row.get("attempts")?, row.get("duration_ms")?, row.get("cpu_ms")?);
+    each(tx, &format!("SELECT {REMOVED} FROM removed_attempts"), [], |row| {
+        let (name, outcome, attempts, duration, cpu) = read_removed(row)?;
+        names.entry(name).or_default().add(outcome, attempts, duration, cpu);
         Ok(())
     })
+}
+
+/// The columns of `removed_attempts` that [`read_removed`] takes.
+const REMOVED: &str = "name, outcome, attempts, duration_ms, cpu_ms";
+
+fn read_removed(row: &Row<'_>) -> Result<(String, Outcome, u64, Millis, Millis)> {
+    let (name, outcome, attempts) = (row.get("name")?, row.get("outcome")?, row.get("attempts")?);
+    Ok((name, outcome, attempts, row.get("duration_ms")?, row.get("cpu_ms")?))
+}
+
+/// Damaged sums over removed jobs.
+pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
+    let sql =
+        format!("SELECT 'the sum over removed jobs ' || name AS which, {REMOVED} FROM removed_attempts");
+    row::damaged(tx, &sql, [], limit, read_removed)
 }
 
 fn add_expired(tx: &Connection, now: Timestamp, names: &mut BTreeMap<String, NameTotals>) -> Result<()> {

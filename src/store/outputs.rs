@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, named_params, params};
 
 use super::error::Result;
 use super::open::Store;
-use super::row::{maybe, run};
+use super::row::{self, maybe, run};
 use crate::model::{AttemptOutput, StreamBytes};
 
 /// The columns of an output, in `outputs` and in `live_outputs`.
@@ -58,6 +58,13 @@ pub(super) fn of(tx: &Connection, job_id: i64, number: u32) -> Result<AttemptOut
          UNION ALL SELECT {COLUMNS} FROM live_outputs WHERE job_id = ?1 AND number = ?2 LIMIT 1"
     );
     Ok(maybe(tx, &sql, params![job_id, number], read)?.unwrap_or_default())
+}
+
+/// Damaged outputs.
+pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
+    let which = "'the output of attempt ' || number || ' of job ' || job_id AS which";
+    let of = |table| format!("SELECT {which}, {COLUMNS} FROM {table}");
+    row::damaged(tx, &format!("{} UNION ALL {}", of("outputs"), of("live_outputs")), [], limit, read)
 }
 
 fn read(row: &Row<'_>) -> Result<AttemptOutput> {

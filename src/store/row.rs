@@ -83,6 +83,52 @@ pub(super) fn maybe<T>(
     read(row).map(Some)
 }
 
+/// Tries to read each row, and gives a sentence for each of the first `limit` that are damaged. The column `which` says which row
+/// it is.
+pub(super) fn damaged<T>(
+    tx: &Connection,
+    sql: &str,
+    params: impl Params,
+    limit: usize,
+    mut read: impl FnMut(&Row<'_>) -> Result<T>,
+) -> Result<Vec<String>> {
+    let mut statement = tx.prepare(sql)?;
+    let checks = checks(&statement);
+    let mut rows = statement.query(params)?;
+    let mut found = Vec::new();
+    while found.len() < limit
+        && let Some(row) = rows.next()?
+    {
+        match check(row, &checks).and_then(|()| read(row).map(|_| ())) {
+            Err(StoreError::InvalidData(why)) => {
+                let which =
+                    String::from_utf8_lossy(row.get_ref("which")?.as_bytes_or_null()?.unwrap_or_default());
+                found.push(format!("{which} is damaged: {why}"));
+            }
+            // A newer program wrote it, and reads it.
+            Ok(()) | Err(StoreError::NeedsNewer { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the texts of a row are UTF-8, and its numbers fit into 32 bits. Columns with a check of their own were looked at before.
+pub(super) fn is_plain(row: &Row<'_>) -> Result<bool> {
+    for index in 0..row.as_ref().column_count() {
+        let is_plain = match row.get_ref(index)? {
+            ValueRef::Text(bytes) => std::str::from_utf8(bytes).is_ok(),
+            ValueRef::Integer(number) => i32::try_from(number).is_ok(),
+            ValueRef::Null => true,
+            ValueRef::Real(_) | ValueRef::Blob(_) => false,
+        };
+        if !is_plain {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// A column whose text has to pass a check.
 type ColumnCheck = (usize, fn(&str) -> std::result::Result<(), String>);
 
@@ -99,10 +145,7 @@ fn checks(statement: &Statement<'_>) -> Vec<ColumnCheck> {
             "error_code" | "last_error_code" => {
                 checks.push((index, |text| ErrorCode::parse(text).map(|_| ())));
             }
-            // Empty where the row of the worker is gone.
-            "worker_name" => {
-                checks.push((index, |id| if id.is_empty() { Ok(()) } else { check_worker_id(id) }));
-            }
+            "worker_name" => checks.push((index, check_worker_id)),
             _ => {}
         }
     }

@@ -15,7 +15,7 @@ use super::error::{Result, StoreError};
 use super::insert::{Dependency, Firing, NewJob};
 use super::limits::{self, LimitRow};
 use super::open::{Store, Tx};
-use super::row::{all, from_row, maybe, one, run, value};
+use super::row::{self, all, from_row, maybe, one, run, value};
 use super::version::{self, Version};
 use crate::model::{Chain, Event, Limits, Schedule, ScheduleText};
 use crate::text::{Millis, Timestamp, time_zone};
@@ -141,6 +141,18 @@ const SELECT: &str =
 /// All schedules, by name.
 fn all_schedules(tx: &Connection) -> Result<Vec<StoredSchedule>> {
     all(tx, &format!("{SELECT} ORDER BY name"), [], read)
+}
+
+/// Damaged rows of schedules.
+pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
+    let sql = format!("SELECT 'the schedule ' || name AS which, * FROM ({SELECT})");
+    row::damaged(tx, &sql, [], limit, |row| {
+        // A zone that this machine does not know is no damage.
+        let text = read(row)?.text;
+        text.parse(|_| time_zone(Some("UTC")))
+            .map(|_| ())
+            .map_err(|why| StoreError::InvalidData(format!("its times are {:?}: {why}", text.schedule)))
+    })
 }
 
 /// Reads a row of [`SELECT`].

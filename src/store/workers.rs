@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::error::{Result, StoreError};
 use super::open::{Store, Tx};
-use super::row::{all, from_row, json, run};
+use super::row::{self, all, from_row, json, run};
 use super::version::Version;
 use crate::model::check_name;
 use crate::text::Timestamp;
@@ -146,13 +146,19 @@ impl Store {
 
     /// Workers whose row is open, oldest first: alive, or dead and not dealt with.
     pub fn open_workers(&self) -> Result<Vec<Worker>> {
-        let sql =
-            "SELECT id, name AS worker_name, mark, db_path, pid, boot_id, start_ticks, started_at, slots, version, queues,
-                          stopping_at,
-                          (SELECT count(*) FROM jobs WHERE state = 'running' AND worker_id = workers.id) AS running
-                   FROM workers WHERE ended_at IS NULL ORDER BY id";
-        self.read(|tx| all(tx, sql, [], read))
+        let sql = format!("SELECT {COLUMNS} FROM workers WHERE ended_at IS NULL ORDER BY id");
+        self.read(|tx| all(tx, &sql, [], read))
     }
+}
+
+/// The columns of `workers` that [`read`] takes.
+const COLUMNS: &str =
+    "id, name AS worker_name, mark, db_path, pid, boot_id, start_ticks, started_at, slots, version, queues,
+    stopping_at, (SELECT count(*) FROM jobs WHERE state = 'running' AND worker_id = workers.id) AS running";
+
+/// Damaged rows of workers, also of those that have ended.
+pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
+    row::damaged(tx, &format!("SELECT 'worker ' || id AS which, {COLUMNS} FROM workers"), [], limit, read)
 }
 
 /// Closes the row of a worker that holds nothing. True if the row was open.

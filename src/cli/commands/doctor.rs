@@ -30,14 +30,15 @@ struct Report {
     job_file: Option<String>,
     job_file_from: &'static str,
     jobs_declared: Option<usize>,
-    workers_alive: usize,
-    workers_dead: usize,
+    /// None, like `attention`, if the database is too damaged to tell.
+    workers_alive: Option<usize>,
+    workers_dead: Option<usize>,
     sqlite: &'static str,
     rules: usize,
     problems: Vec<Finding>,
     /// Worth knowing, but not wrong.
     notes: Vec<String>,
-    attention: Vec<Attention>,
+    attention: Option<Vec<Attention>>,
     /// There is no database.
     #[serde(skip)]
     is_missing: bool,
@@ -53,18 +54,22 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
     if let Some(store) = locate::open_if_there(global)? {
         check_files(&store, &mut report);
         report.schema_version = Some(store.version()?.to_string());
-        let Look { workers, attention, .. } = look(global, &store, &Filter::default(), clock::now())?;
-        report.attention = attention;
-        report.workers_alive = workers.iter().filter(|worker| worker.is_alive()).count();
-        report.workers_dead = workers.len() - report.workers_alive;
-        check_held_jobs(&workers, &mut report);
         report.rules = Store::audit_rules().count();
-        report.problems.extend(store.audit()?);
+        let broken = store.audit()?;
+        match look(global, &store, &Filter::default(), clock::now()) {
+            Ok(look) => add_look(look, &mut report),
+            // What the audit has found says more.
+            Err(error) if !broken.is_empty() && is_damage(&error) => {}
+            Err(error) => return Err(error),
+        }
+        report.problems.extend(broken);
     } else {
         report.is_missing = true;
+        report.attention = Some(Vec::new());
+        (report.workers_alive, report.workers_dead) = (Some(0), Some(0));
         report.notes.push(StoreError::Missing(file.path().to_owned()).to_string());
     }
-    let needs_attention = report.is_missing || Attention::alarms(&report.attention) > 0;
+    let needs_attention = report.is_missing || report.attention.as_deref().is_some_and(has_alarms);
     let is_well = report.problems.is_empty() && !(args.strict && needs_attention);
     if out.json {
         out.object(&report)?;
@@ -73,6 +78,23 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
     }
     out.flush()?;
     Ok(if is_well { ExitStatus::SUCCESS } else { ExitStatus::FAILED })
+}
+
+fn has_alarms(list: &[Attention]) -> bool {
+    Attention::alarms(list) > 0
+}
+
+/// Whether the error says that a row cannot be read.
+fn is_damage(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(StoreError::InvalidData(_) | StoreError::Damaged(..)))
+}
+
+fn add_look(Look { workers, attention, .. }: Look, report: &mut Report) {
+    let alive = workers.iter().filter(|worker| worker.is_alive()).count();
+    report.workers_alive = Some(alive);
+    report.workers_dead = Some(workers.len() - alive);
+    report.attention = Some(attention);
+    check_held_jobs(&workers, alive, report);
 }
 
 impl Report {
@@ -149,7 +171,7 @@ fn check_mode(path: &Path, wanted: u32, report: &mut Report) {
 
 /// Reports running jobs whose worker is dead. If another worker is alive this is no problem, because that one recovers
 /// them.
-fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
+fn check_held_jobs(workers: &[WorkerStatus], alive: usize, report: &mut Report) {
     for worker in workers.iter().filter(|worker| worker.row.running > 0) {
         let jobs = counted(worker.row.running, "job");
         match worker.liveness {
@@ -160,7 +182,7 @@ fn check_held_jobs(workers: &[WorkerStatus], report: &mut Report) {
                      attempts here as lost"
                 ));
             }
-            Liveness::Dead if report.workers_alive == 0 => {
+            Liveness::Dead if alive == 0 => {
                 let what = format!("a worker died holding {jobs}; runner work recovers what it held");
                 report.problem("running jobs have a worker", what);
             }
@@ -193,9 +215,10 @@ fn show(out: &mut Output, report: &Report, strict: bool) -> Written {
     }
     let is_sound = report.problems.is_empty();
     let needs = if strict {
-        attention::draw(out, &report.attention, true)?;
+        let list = report.attention.as_deref().unwrap_or_default();
+        attention::draw(out, list, true)?;
         let missing = || report.is_missing.then(|| "there is no database".to_owned());
-        attention::alarms_text(&report.attention).or_else(missing)
+        attention::alarms_text(list).or_else(missing)
     } else if is_sound {
         return Ok(());
     } else {
@@ -233,7 +256,9 @@ fn show_facts(out: &mut Output, report: &Report) -> Written {
         }
         None => fact("job file", "none found; runner init writes one".to_owned())?,
     }
-    fact("workers", format!("{} alive, {} dead", report.workers_alive, report.workers_dead))?;
+    let workers = report.workers_alive.zip(report.workers_dead);
+    let unknown = || "not known, because the database is damaged".to_owned();
+    fact("workers", workers.map_or_else(unknown, |(alive, dead)| format!("{alive} alive, {dead} dead")))?;
     fact("SQLite", report.sqlite.to_owned())?;
     Ok(())
 }

@@ -125,7 +125,7 @@ fn attempt_fields(name: &str, ended: Option<(&Attempt, u32)>) -> Value {
         "nominal_delay_ms": attempt.and_then(|attempt| attempt.nominal_delay).or(no_delay),
         "delay_ms": attempt.and_then(|attempt| attempt.delay).or(no_delay),
         "next_retry_at": attempt.and_then(Attempt::next_retry_at).map(rfc3339),
-        "worker_id": attempt.map(|attempt| &attempt.worker_id),
+        "worker_id": attempt.and_then(|attempt| attempt.worker_id.as_ref()),
         "leaked": attempt.map(|attempt| attempt.output_held_open),
         "stdout": null,
         "stderr": null,

@@ -7,6 +7,7 @@
 mod beside;
 mod content;
 mod harm;
+mod meaning;
 mod population;
 mod trial;
 

@@ -61,7 +61,12 @@ pub struct Trial {
 
 impl Trial {
     pub fn new(files: &Files, what: String) -> Self {
-        Self { sandbox: files.settle(), what, refused: false, violations: Vec::new() }
+        Self::of(files.settle(), what)
+    }
+
+    /// The database of this sandbox.
+    pub fn of(sandbox: Sandbox, what: String) -> Self {
+        Self { sandbox, what, refused: false, violations: Vec::new() }
     }
 
     pub fn sandbox(&self) -> &Sandbox {
@@ -107,6 +112,10 @@ impl Trial {
         let status = ran.status();
         if ran.stderr.contains("panicked at") || !status.is_some_and(|status| STATUSES.contains(&status)) {
             self.violation(&format!("no documented answer: {ran}"));
+        }
+        let printed = format!("{}{}", ran.stdout, ran.stderr);
+        if printed.chars().any(|c| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}')) {
+            self.violation(&format!("what stands in the file reaches the terminal: {ran}"));
         }
         if matches!(status, Some(74 | 76)) {
             self.refused = true;

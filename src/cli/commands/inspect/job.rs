@@ -290,7 +290,7 @@ fn draw_attempt_facts(
     if attempt.output_held_open {
         out.fact("leaked", "a process in the background outlived it")?;
     }
-    out.fact("worker", &attempt.worker_id)
+    out.fact("worker", attempt.worker_id.as_deref().unwrap_or("unknown"))
 }
 
 fn draw_stream(out: &mut Output, name: &str, stream: &StreamBytes) -> Written {

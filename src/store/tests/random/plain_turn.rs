@@ -133,7 +133,7 @@ impl Plain {
             label: job.label.clone(),
             stdin: job.stdin.clone(),
             last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
-            last_mark: last.map(|attempt| mark_of(&attempt.worker_id)),
+            last_mark: last.and_then(|attempt| attempt.worker_id.as_deref()).map(mark_of),
             dependencies,
         }
     }
@@ -202,7 +202,7 @@ impl Plain {
             error_code: verdict.code,
             status: end.status,
             message: (!said.is_empty()).then(|| said.join("; ")),
-            worker_id: worker_name.unwrap(),
+            worker_id: worker_name,
             started_at: end.started_at,
             finished_at: end.finished_at,
             duration: end.duration,
