@@ -104,6 +104,17 @@ fn env_is_laid_over_the_file_entry_by_entry() {
 }
 
 #[test]
+fn env_without_a_value_takes_that_of_the_caller() {
+    let sandbox =
+        Sandbox::new(&JOB.replace("echo ran >> log; exit 7", "echo $KEPT, $TOKEN, ${EMPTY-unset} >> log"));
+    let call = |line: &str| sandbox.call(line).env("TOKEN", "a=b c").env("EMPTY", "").env("KEPT", "here");
+    call("enqueue job --env TOKEN --env EMPTY --env KEPT").run().ok();
+    sandbox.drain();
+    assert_eq!(sandbox.log(), ["here, a=b c,"]);
+    call("enqueue job --env MISSING").run().exits(2).says("MISSING").says("it is not set");
+}
+
+#[test]
 fn cwd_is_relative_to_the_caller() {
     let sandbox = Sandbox::new(&JOB.replace("echo ran >> log; exit 7", "pwd"));
     sandbox.write("deep/down/file", "");

@@ -87,7 +87,7 @@ fn errors_show_what_is_required_and_what_may_stand_there() {
         ("limit net --max-running 0", "runner pause holds one"),
         ("explain x --exit 999", "a whole number from 0 to 255"),
         ("enqueue x --timeout 0", "it must be longer than zero"),
-        ("enqueue x --after fetch", "as enqueue and inspect jobs print it"),
+        ("enqueue x --after 0", "as enqueue and inspect jobs print it"),
         ("enqueue x --in 14:30", "\"14:30\" is not a duration"),
         ("enqueue x --at 5m", "\"5m\" is not a time"),
         ("enqueue x --in 3", "write \"3s\" for seconds"),

@@ -270,7 +270,7 @@ pub struct Logs {
 
 #[derive(Debug, Args)]
 pub struct Cancel {
-    /// Jobs; a name stands for the newest job of that name
+    /// Jobs; a name stands for its one unfinished job
     #[arg(value_name = "ID|NAME", required_unless_present_any = ["name", "label", "queue"], value_parser = JobRef::parse)]
     pub jobs: Vec<JobRef>,
     /// All unfinished jobs of this name

@@ -131,7 +131,7 @@ pub const CANCEL_USAGE: &str = "runner cancel [OPTIONS] <ID|NAME>...
 pub const CANCEL: &str = "\
 Examples:
   runner cancel 7 8 9
-  runner cancel push         the newest job named push
+  runner cancel push         the one unfinished job named push
   runner cancel --name push  every unfinished job named push
   runner cancel --queue net --label eu-west";
 
@@ -168,7 +168,7 @@ pub const LOGS: &str = "\
 Examples:
   runner logs 7              the last attempt of job 7
   runner logs 7.2 --stderr   of its second attempt
-  runner logs push -f        follow the newest push
+  runner logs push -f        follow the last push that started
   runner logs 7 -n 20        the last 20 lines
 
 The output of a running job is saved about once a second. Ctrl-C ends the \

@@ -50,34 +50,54 @@ pub fn open(global: &Global) -> Result<Store> {
     Ok(Store::open(store_file(global)?)?)
 }
 
-/// Which jobs count when a name is looked up.
+/// The jobs that count when a name is looked up, of which the newest is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     Any,
     Dead,
+    /// Those of which an attempt has started.
+    Started,
+    /// The one that is pending or running. If there are several, none of them is meant.
+    Unfinished,
 }
 
-/// The id of the job that is meant. A name stands for the newest job of that name. A typed id is returned as it is, and the
-/// caller finds out whether such a job exists.
+/// The id of the job that is meant. A typed id is returned as it is, and the caller finds out whether such a job exists.
 pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Result<i64> {
     let name = match job {
         JobRef::Id(id) => return Ok(*id),
         JobRef::Name(name) => name,
     };
-    let newest = |states: &[JobState]| -> Result<Option<JobRow>> {
+    let of_states = |states: &[JobState]| {
         let states = states.iter().copied().map(StateFilter::State).collect();
-        let filter = Filter { states, name: Some(name.clone()), ..Filter::default() };
-        Ok(store.jobs(&filter, 1, now)?.next().transpose()?)
+        Filter { states, name: Some(name.clone()), ..Filter::default() }
     };
-    let states: &[JobState] = if named == Named::Dead { &[JobState::Dead] } else { &[] };
-    if let Some(job) = newest(states)? {
+    let newest = |filter: &Filter, counts: fn(&JobRow) -> bool| -> Result<Option<JobRow>> {
+        let mut jobs = store.jobs(filter, usize::MAX, now)?;
+        Ok(jobs.find(|job| job.as_ref().is_ok_and(counts) || job.is_err()).transpose()?)
+    };
+    let (found, missing) = match named {
+        Named::Any => (newest(&of_states(&[]), |_| true)?, ""),
+        Named::Dead => (newest(&of_states(&[JobState::Dead]), |_| true)?, "is dead"),
+        Named::Started => (newest(&of_states(&[]), |job| job.last_attempt() > 0)?, "has started"),
+        Named::Unfinished => {
+            let unfinished = of_states(&[JobState::Pending, JobState::Running]);
+            let ids = store.unfinished_ids(&unfinished, now)?;
+            if ids.len() > 1 {
+                return Err(several_unfinished(name, &ids).into());
+            }
+            (newest(&unfinished, |_| true)?, "is unfinished")
+        }
+    };
+    if let Some(job) = found {
         return Ok(job.id);
     }
-    Err(match newest(&[])? {
+    Err(match newest(&of_states(&[]), |_| true)? {
         Some(JobRow { id, state, .. }) => {
-            let what = format!("no job named {name} is dead; the newest, job {id}, is {state}");
-            let next = match state {
-                JobState::Cancelled => format!("runner retry {id} puts it back"),
+            let what = format!("no job named {name} {missing}; the newest, job {id}, is {state}");
+            let next = match (named, state) {
+                (Named::Dead, JobState::Cancelled) => format!("runner retry {id} puts it back"),
+                (Named::Started, JobState::Pending) => format!("runner logs -f {id} waits for it"),
+                (Named::Unfinished, _) => format!("runner inspect {id} shows it"),
                 _ => format!("runner explain {id} says why"),
             };
             CliError::new(ExitStatus::NOT_FOUND, what)
@@ -86,6 +106,20 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Resu
         None => no_job_named(store, name)?,
     }
     .into())
+}
+
+/// The error for a name that would have to mean one unfinished job.
+fn several_unfinished(name: &str, ids: &[i64]) -> CliError {
+    /// More ids are counted.
+    const MAX_IDS: usize = 10;
+    let mut listed: Vec<String> = ids.iter().take(MAX_IDS).map(ToString::to_string).collect();
+    if ids.len() > MAX_IDS {
+        listed.push(format!("and {} more", ids.len() - MAX_IDS));
+    }
+    let what =
+        format!("{} jobs named {name} are unfinished: {}; all were left", ids.len(), listed.join(", "));
+    CliError::new(ExitStatus::FAILED, what)
+        .hint(format!("give the ids of those that are meant, or --name {name} for all"))
 }
 
 /// The ids of the jobs that are meant, and the exit status. For a name without such a job this prints an error, and goes on
@@ -103,7 +137,7 @@ pub fn job_ids(
             Ok(id) => ids.push(id),
             Err(Ok(error)) => {
                 print_error(&error);
-                exit = error.status;
+                exit = exit.max(error.status);
             }
             Err(Err(other)) => return Err(other),
         }
@@ -112,10 +146,16 @@ pub fn job_ids(
 }
 
 /// The job and the attempt that are meant. A job whose whole name is `NAME.N` wins over attempt N of job NAME.
-pub fn job_or_attempt(store: &Store, what: &JobOrAttempt, now: Timestamp) -> Result<(i64, Option<u32>)> {
-    let found = job_id(store, &what.job, Named::Any, now);
+pub fn job_or_attempt(
+    store: &Store,
+    what: &JobOrAttempt,
+    named: Named,
+    now: Timestamp,
+) -> Result<(i64, Option<u32>)> {
+    let found = job_id(store, &what.job, named, now);
     if let (Err(_), Some(JobOrAttempt { job, attempt })) = (&found, what.as_attempt_of_name())
-        && let Ok(id) = job_id(store, &job, Named::Any, now)
+        && job_id(store, &what.job, Named::Any, now).is_err()
+        && let Ok(id) = job_id(store, &job, named, now)
     {
         return Ok((id, attempt));
     }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::error::CliError;
 use super::typed_time::At;
-use super::values;
+use super::values::{self, JobRef};
 use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, JobDefinition, PolicyLayer};
 use crate::store::OnConflict;
 use crate::text::{Millis, Timestamp, near_names};
@@ -92,8 +92,8 @@ pub struct JobOptions {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::above_zero)]
     #[serde(deserialize_with = "line::above_zero")]
     pub expires_in: Option<Millis>,
-    /// A variable of its environment; repeatable
-    #[arg(long, value_name = "K=V", value_parser = OsStringValueParser::new().try_map(values::variable))]
+    /// A variable of its environment, K alone as it is here; repeatable
+    #[arg(long, value_name = "K[=V]", value_parser = OsStringValueParser::new().try_map(values::variable))]
     #[serde(deserialize_with = "line::env")]
     pub env: Vec<(Bytes, Bytes)>,
     /// The directory it runs in
@@ -113,13 +113,13 @@ pub struct JobOptions {
     #[serde(deserialize_with = "line::key")]
     pub idempotency_key: Option<String>,
     /// Start it only when these jobs have succeeded
-    #[arg(long, value_name = "ID,ID", value_delimiter = ',', value_parser = values::id)]
+    #[arg(long, value_name = "ID|NAME", value_delimiter = ',', value_parser = JobRef::parse)]
     #[serde(deserialize_with = "line::after")]
-    pub after: Vec<i64>,
+    pub after: Vec<JobRef>,
     /// Start it only when these jobs have ended
-    #[arg(long, value_name = "ID,ID", value_delimiter = ',', value_parser = values::id)]
+    #[arg(long, value_name = "ID|NAME", value_delimiter = ',', value_parser = JobRef::parse)]
     #[serde(deserialize_with = "line::after_any")]
-    pub after_any: Vec<i64>,
+    pub after_any: Vec<JobRef>,
     /// Without the jobs that the file says it is after
     #[arg(long)]
     #[serde(deserialize_with = "line::no_deps")]
@@ -270,7 +270,7 @@ mod line {
     use serde_json::{Number, Value};
 
     use crate::cli::typed_time::At;
-    use crate::cli::values;
+    use crate::cli::values::{self, JobRef};
     use crate::model::{Backoff, Bytes, Command, Jitter};
     use crate::store::OnConflict;
     use crate::text::Millis;
@@ -311,8 +311,8 @@ mod line {
         env(BTreeMap<String, String>) -> Vec<(Bytes, Bytes)>: variables;
         cwd(String) -> Option<PathBuf>: |path| Ok(PathBuf::from(bytes(path)?.as_os_str()));
         on_conflict(String) -> Option<OnConflict>: |text| values::on_conflict(&text);
-        after(Vec<i64>) -> Vec<i64>: Ok;
-        after_any(Vec<i64>) -> Vec<i64>: Ok;
+        after(Vec<IdOrName>) -> Vec<JobRef>: job_refs;
+        after_any(Vec<IdOrName>) -> Vec<JobRef>: job_refs;
         no_deps(bool) -> bool: Ok;
     }
 
@@ -321,6 +321,21 @@ mod line {
     enum TextOrTexts {
         One(String),
         Many(Vec<String>),
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected the id or the name of a job")]
+    enum IdOrName {
+        Id(i64),
+        Name(String),
+    }
+
+    fn job_refs(jobs: Vec<IdOrName>) -> Result<Vec<JobRef>, String> {
+        let read = |job| match job {
+            IdOrName::Id(id) => Ok(JobRef::Id(id)),
+            IdOrName::Name(name) => JobRef::parse(&name),
+        };
+        jobs.into_iter().map(read).collect()
     }
 
     /// Text without a NUL byte, which the kernel could not pass to a command.

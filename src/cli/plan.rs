@@ -9,14 +9,15 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 
 use super::args::Global;
-use super::error::CliError;
-use super::locate;
+use super::error::{CliError, ExitStatus};
+use super::locate::{self, Named};
 use super::options::JobOptions;
+use super::values::JobRef;
 use crate::jobfile::JobFile;
 use crate::model::{
     Bytes, Command, DependencyKind, JobDefinition, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, check_name,
 };
-use crate::store::{Dependency, JobRow, NewJob};
+use crate::store::{Dependency, JobRow, NewJob, Store};
 use crate::text::Timestamp;
 
 /// Builds jobs from layers of options. The first layer wins: a batch line comes before the command line.
@@ -25,12 +26,14 @@ pub struct Planner<'a> {
     now: Timestamp,
     /// Read only when a job needs it, because ad hoc jobs work without a job file.
     file: OnceCell<JobFile>,
+    /// Opened only when a job depends on another one by its name; none if there is no database yet.
+    store: OnceCell<Option<Store>>,
 }
 
 impl<'a> Planner<'a> {
     /// Due times count from `now`.
     pub const fn new(global: &'a Global, now: Timestamp) -> Self {
-        Self { global, now, file: OnceCell::new() }
+        Self { global, now, file: OnceCell::new(), store: OnceCell::new() }
     }
 
     pub fn file(&self) -> Result<&JobFile> {
@@ -105,7 +108,7 @@ impl<'a> Planner<'a> {
             idempotency_key: options.iter().find_map(|layer| layer.idempotency_key.clone()),
             label: options.iter().find_map(|layer| layer.label.clone()),
             on_conflict: options.iter().find_map(|layer| layer.on_conflict).unwrap_or_default(),
-            dependencies: dependencies(options)?,
+            dependencies: self.dependencies(options)?,
             ..NewJob::new(definition)
         })
     }
@@ -131,6 +134,41 @@ impl<'a> Planner<'a> {
         Ok(Some(NewJob { scheduled: old.scheduled, run_at: Some(self.now), ..new }))
     }
 
+    /// The jobs that the options name: those of the first layer that has a list of the kind.
+    fn dependencies(&self, options: &[&JobOptions]) -> Result<Vec<(Dependency, DependencyKind)>> {
+        let first = |list: fn(&JobOptions) -> &Vec<JobRef>| -> Result<Vec<i64>> {
+            let lists = options.iter().map(|layer| list(layer).as_slice());
+            let jobs = lists.into_iter().find(|jobs| !jobs.is_empty()).unwrap_or_default();
+            jobs.iter().map(|job| self.id_of(job)).collect()
+        };
+        let (after, after_any) = (first(|layer| &layer.after)?, first(|layer| &layer.after_any)?);
+        if let Some(id) = after.iter().find(|id| after_any.contains(id)) {
+            bail!(
+                CliError::usage(format!("job {id} stands in --after and in --after-any"))
+                    .hint("--after waits for its success, --after-any for any end: drop one of the two")
+            );
+        }
+        let of = |ids: &[i64], kind| ids.iter().map(|id| (Dependency::Job(*id), kind)).collect::<Vec<_>>();
+        Ok([of(&after, DependencyKind::Success), of(&after_any, DependencyKind::Any)].concat())
+    }
+
+    /// The id of a job that others depend on; a name is the newest job of that name.
+    fn id_of(&self, job: &JobRef) -> Result<i64> {
+        let name = match job {
+            JobRef::Id(id) => return Ok(*id),
+            JobRef::Name(name) => name,
+        };
+        if self.store.get().is_none() {
+            let store = locate::open_if_there(self.global)?;
+            let _ = self.store.set(store);
+        }
+        let Some(store) = self.store.get().and_then(Option::as_ref) else {
+            let what = format!("there is no job named {name} to wait for: there is no database yet");
+            bail!(CliError::new(ExitStatus::NOT_FOUND, what).hint("--db or $RUNNER_DB names another one"));
+        };
+        locate::job_id(store, job, Named::Any, self.now)
+    }
+
     fn declared(&self, name: &str, options: &[&JobOptions]) -> Result<JobDefinition> {
         let file = self.file()?;
         let job = file.job(name).ok_or_else(|| locate::not_declared(file, name))?;
@@ -138,22 +176,6 @@ impl<'a> Planner<'a> {
         let policy = resolve(options, &[own, defaults], &RetryPolicy::default());
         Ok(JobDefinition { policy, ..job.definition.clone() })
     }
-}
-
-/// The jobs that the options name: those of the first layer that has a list of the kind.
-fn dependencies(options: &[&JobOptions]) -> Result<Vec<(Dependency, DependencyKind)>> {
-    let first = |list: fn(&JobOptions) -> &Vec<i64>| {
-        options.iter().map(|layer| list(layer).as_slice()).find(|ids| !ids.is_empty()).unwrap_or_default()
-    };
-    let (after, after_any) = (first(|layer| &layer.after), first(|layer| &layer.after_any));
-    if let Some(id) = after.iter().find(|id| after_any.contains(id)) {
-        bail!(
-            CliError::usage(format!("job {id} stands in --after and in --after-any"))
-                .hint("--after waits for its success, --after-any for any end: drop one of the two")
-        );
-    }
-    let of = |ids: &[i64], kind| ids.iter().map(|id| (Dependency::Job(*id), kind)).collect::<Vec<_>>();
-    Ok([of(after, DependencyKind::Success), of(after_any, DependencyKind::Any)].concat())
 }
 
 /// The jobs that one call enqueues in one transaction.

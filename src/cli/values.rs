@@ -1,5 +1,6 @@
 //! Parses the values of options and of batch lines. The errors list the allowed values.
 
+use std::env;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
@@ -191,11 +192,14 @@ fn list<'a>(delays: impl Iterator<Item = &'a str>) -> Result<Strategy, String> {
     Ok(Strategy::List { delays, repeat_last: false })
 }
 
-/// A variable for the environment of a job, as `K=V`.
+/// A variable for the environment of a job, as `K=V`, or as `K` with the value that it has in the environment of this call.
 pub fn variable(entry: OsString) -> Result<(Bytes, Bytes), String> {
     let bytes = entry.into_vec();
     let Some(at) = bytes.iter().position(|byte| *byte == b'=') else {
-        return Err("there is no =; write K=VALUE".to_owned());
+        let name = variable_name(bytes)?;
+        let value = env::var_os(name.as_os_str());
+        let value = value.ok_or("it has no value here, where it is not set; write K=VALUE")?;
+        return Ok((name, Bytes(value.into_vec())));
     };
     Ok((variable_name(bytes[..at].to_vec())?, Bytes(bytes[at + 1..].to_vec())))
 }

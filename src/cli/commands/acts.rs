@@ -26,7 +26,7 @@ pub fn cancel(global: &Global, args: &Cancel, out: &mut Output) -> Result<ExitSt
     let mut store = locate::open(global)?;
     let Cancel { jobs, name, label, queue } = args;
     if !jobs.is_empty() {
-        return Selected::by_id(&store, jobs, Named::Any)?.run(&mut store, Act::Cancel, false, out);
+        return Selected::by_id(&store, jobs, Named::Unfinished)?.run(&mut store, Act::Cancel, false, out);
     }
     let filter =
         Filter { name: name.clone(), label: label.clone(), queue: queue.clone(), ..Filter::default() };

@@ -151,9 +151,7 @@ fn candidates(verb: &str, argument: &str) -> Option<Candidates> {
         ("enqueue", "name") => return None,
         ("enqueue", "names") | (_, "name") => declared,
         ("enqueue", "on_conflict") => |_| words(["skip", "replace", "error"]),
-        ("enqueue", "after" | "after_any") => {
-            |typed| words(newest(typed, &[]).iter().map(|job| job.id.to_string()))
-        }
+        ("enqueue", "after" | "after_any") => |typed| jobs(typed, &[]),
         ("explain", "what") => |typed| {
             let mut all: Vec<_> = declared(typed).into_iter().chain(jobs(typed, &[])).collect();
             let mut seen = BTreeSet::new();

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::cli::args::{Global, Logs};
 use crate::cli::commands::wait::{Poller, final_text};
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::locate;
+use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, StreamCursor, Written, attempt_json, keep_last_lines, warn, with_output};
 use crate::cli::status::dependency_text;
 use crate::clock;
@@ -21,7 +21,7 @@ type Which = (i64, Option<u32>);
 /// Prints the output of the last or the named attempt.
 pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus> {
     let store = locate::open(global)?;
-    let which = locate::job_or_attempt(&store, &args.which, clock::now())?;
+    let which = locate::job_or_attempt(&store, &args.which, Named::Started, clock::now())?;
     if args.follow {
         return follow(out, args, which, &store);
     }

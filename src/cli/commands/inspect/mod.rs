@@ -14,7 +14,7 @@ use anyhow::Result;
 use self::query::{Query, Subject, check_filters, filter, limit};
 use crate::cli::args::{Global, Inspect};
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::locate;
+use crate::cli::locate::{self, Named};
 use crate::cli::output::Output;
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
@@ -78,7 +78,7 @@ fn draw(
         Subject::One => {
             let what = args.what.as_deref().unwrap_or_default();
             let what = JobOrAttempt::parse(what).map_err(CliError::usage)?;
-            let found = locate::job_or_attempt(store, &what, now);
+            let found = locate::job_or_attempt(store, &what, Named::Any, now);
             match found.map_err(|error| query::or_a_list(error, args))? {
                 (id, None) => job::show(out, &query, id)?,
                 (id, Some(number)) => job::show_attempt(out, &query, id, number)?,
