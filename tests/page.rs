@@ -97,8 +97,13 @@ fn dead_letters_of_one_name_are_one() {
 #[test]
 fn all_is_well_unless_there_is_an_alarm() {
     let sandbox = Sandbox::new("[jobs.hourly]\ncommand = 'true'\nschedule = 'every 1h'\n");
-    page(&sandbox, "").shows("Nothing ran, and nothing needs attention</h1>").shows("UTC+00:00");
+    let shown = page(&sandbox, "").shows("There is no database yet</h1>").shows("UTC+00:00").stdout;
+    assert!(shown.contains("<title>no database · ") && !shown.contains("othing needs attention"), "{shown}");
     sandbox.run("apply").ok();
+    page(&sandbox, "").shows("No worker is running</h1>").shows("No worker is running; runner work starts one");
+    let worker = sandbox.worker("");
+    page(&sandbox, "").shows("Nothing ran, and nothing needs attention</h1>").shows("A worker is running");
+    worker.kill();
     sandbox.finish_line("", "true");
     sandbox.add("--queue img --name picture -- true");
     sandbox.run("pause img").ok();
@@ -106,7 +111,7 @@ fn all_is_well_unless_there_is_an_alarm() {
     assert_order(
         &shown,
         &[
-            "All is well</h1>",
+            "No alarm, 1 note</h1>",
             "class=\"minor\"",
             "queue img is paused and holds 1 due job",
             "runner resume img",

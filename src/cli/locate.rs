@@ -45,6 +45,11 @@ pub fn open_if_there(global: &Global) -> Result<Option<Store>> {
     }
 }
 
+/// Whether the database is on disk: one that was opened for a dry run may not be. An empty file is none yet.
+pub fn is_there(store: &Store) -> bool {
+    store.file().path().metadata().is_ok_and(|file| file.len() > 0)
+}
+
 /// Opens the database; an error if it is missing.
 pub fn open(global: &Global) -> Result<Store> {
     Ok(Store::open(store_file(global)?)?)

@@ -122,7 +122,13 @@ pub(super) const fn word(kind: AttentionKind) -> &'static str {
     }
 }
 
-/// A headline: how many alarms the list has; none if all is well.
+/// A headline: how many alarms the list has, else how many notes; none for an empty list.
+pub(super) fn headline(list: &[Attention]) -> Option<String> {
+    let notes = (!list.is_empty()).then(|| format!("no alarm, {}", counted(list.len(), "note")));
+    alarms_text(list).or(notes)
+}
+
+/// How many alarms the list has; none without any.
 pub(super) fn alarms_text(list: &[Attention]) -> Option<String> {
     match Attention::alarms(list) {
         0 => None,

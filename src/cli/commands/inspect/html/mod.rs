@@ -26,14 +26,16 @@ use self::axis::Axis;
 use self::schedules::Schedules;
 use self::waiting::Waiting;
 use self::waterfall::Chains;
-use self::words::{job_text, when, zone};
+use self::words::{command, job_text, when, zone};
 use super::query::Query;
 use crate::cli::args::Global;
-use crate::cli::commands::attention::{Look, alarms_text, look};
+use crate::cli::commands::attention::{Look, headline, look};
+use crate::cli::locate;
 use crate::cli::output::{Output, Written};
+use crate::cli::status::no_firing_text;
 use crate::model::{Attention, Outcome};
 use crate::store::{Filter, NameStats, Stage, Stats, TimelineAttempt};
-use crate::text::{Millis, Timestamp, day_name};
+use crate::text::{Millis, Timestamp, counted, day_name};
 
 /// The period without `--since`.
 const PERIOD: Millis = Millis::from_secs(24 * 60 * 60);
@@ -49,6 +51,10 @@ struct Page {
     scope: Vec<String>,
     /// The dead letters that nobody resolved.
     dead: u64,
+    has_database: bool,
+    workers_alive: usize,
+    /// Why no worker takes jobs or fires schedules; none if one does.
+    no_worker: Option<String>,
     /// The headline.
     verdict: String,
     worst: Worst,
@@ -104,15 +110,18 @@ fn read(global: &Global, query: &Query) -> Result<Page> {
         Some(_) => period,
         None => period.fitted(attempts.iter().flat_map(times).flatten()),
     };
-    let verdict = verdict(&attention, &attempts);
     let worst = Worst::of(&attention);
-    Ok(Page {
+    let list = attention.clone();
+    let mut page = Page {
         now,
         period,
         axis,
         scope: scope(query),
         dead: store.count_unresolved(&filter, now)?,
-        verdict,
+        has_database: locate::is_there(store),
+        workers_alive: workers.iter().filter(|worker| worker.is_alive()).count(),
+        no_worker: no_firing_text(&workers),
+        verdict: String::new(),
         cards: attention::cards(store, attention, &worst, &schedules, now)?,
         worst,
         waiting: waiting::read(store, &filter, &workers, now)?,
@@ -120,7 +129,9 @@ fn read(global: &Global, query: &Query) -> Result<Page> {
         attempts,
         schedules: schedules::read(store, schedules, now)?,
         stats,
-    })
+    };
+    page.verdict = verdict(&page, &list);
+    Ok(page)
 }
 
 /// The scope of the page.
@@ -155,6 +166,7 @@ fn draw(page: &Page) -> Markup {
                     p.quiet { (page.scope.join(" · ")) }
                     h1 { (page.verdict) }
                     p { (when(period.since, now)) " – " (when(period.until, now)) " · times are " span.at { (zone(now)) } }
+                    (workers(page))
                     (tiles(page))
                 }
                 main {
@@ -180,17 +192,35 @@ fn draw(page: &Page) -> Markup {
 fn title(page: &Page) -> String {
     let succeeded: u64 = page.stats.values().map(|of| of.succeeded).sum();
     let host = job_text(&rustix::system::uname().nodename().to_string_lossy());
+    if !page.has_database {
+        return format!("no database · {host} · {}", day_name(page.period.until));
+    }
     format!("{} dead, {succeeded} ok · {host} · {}", page.dead, day_name(page.period.until))
 }
 
 /// The headline of the page.
-fn verdict(attention: &[Attention], attempts: &[TimelineAttempt]) -> String {
-    match alarms_text(attention) {
+fn verdict(page: &Page, attention: &[Attention]) -> String {
+    let has_plans = !page.waiting.is_empty() || !page.schedules.is_empty();
+    let nothing_ran = page.attempts.iter().all(|attempt| attempt.stage == Stage::Due);
+    match headline(attention) {
+        _ if !page.has_database => "There is no database yet".to_owned(),
         Some(needs) => needs[..1].to_uppercase() + &needs[1..],
-        None if attempts.iter().all(|attempt| attempt.stage == Stage::Due) => {
-            "Nothing ran, and nothing needs attention".to_owned()
-        }
+        None if has_plans && page.no_worker.is_some() => "No worker is running".to_owned(),
+        None if nothing_ran => "Nothing ran, and nothing needs attention".to_owned(),
         None => "All is well".to_owned(),
+    }
+}
+
+/// Whether a worker is running, and what starts one where something waits for it.
+fn workers(page: &Page) -> Markup {
+    let alive = page.workers_alive;
+    html! {
+        @match &page.no_worker {
+            _ if !page.has_database => { p { "Nothing was enqueued yet. This makes the database:" } (command("runner enqueue -- echo hello")) }
+            Some(why) => p { (job_text(&(why[..1].to_uppercase() + &why[1..]))) },
+            None if alive == 1 => p { "A worker is running" },
+            None => p { (counted(alive, "worker")) " are running" },
+        }
     }
 }
 

@@ -399,14 +399,19 @@ impl Row {
         let more = if self.after.len() > ids.len() { ", …" } else { "" };
         let mut parts = Vec::new();
         parts.extend((!ids.is_empty()).then(|| format!("after {}{more}", ids.join(", "))));
-        if let [.., last] = self.attempts.as_slice()
-            && let Some(started) = last.started_at
-        {
-            let waited = last.due_at.map(|due| started.since(due)).filter(|wait| *wait >= MIN_WAIT);
+        let first = self.attempts.iter().min_by_key(|attempt| attempt.number);
+        if let Some((first, started)) = first.and_then(|first| Some((first, first.started_at?))) {
+            let waited = first.due_at.map(|due| started.since(due)).filter(|wait| *wait >= MIN_WAIT);
             parts.extend(waited.map(|wait| format!("waited {}", span(Some(wait)))));
             parts.push(format!("began {}", local_time(started).get(11..19).unwrap_or_default()));
-            parts.extend(last.duration.map(|took| format!("took {}", span(Some(took)))));
-            parts.extend((self.attempts.len() > 1).then(|| self.line().summary()));
+            if self.attempts.len() > 1 {
+                let ended = self.attempts.iter().filter_map(|attempt| attempt.finished_at).max();
+                let took = ended.map(|at| format!("took {} with its waits", span(Some(at.since(started)))));
+                parts.extend(took);
+                parts.push(self.line().summary());
+            } else {
+                parts.extend(first.duration.map(|took| format!("took {}", span(Some(took)))));
+            }
         }
         parts.push(job_text(&self.words));
         parts.join(" · ")
@@ -498,6 +503,16 @@ mod tests {
         // Many attempts before each success.
         let many = |id: i64| (0..30).map(|n| (id * 900 + n * 30, id * 900 + n * 30 + 30)).collect();
         assert_one_after_another(rows(many));
+    }
+
+    #[test]
+    fn of_a_job_with_retries_the_first_start_and_the_whole_time_are_told() {
+        let mut row = row(1, &[], &[(1_000, 2_000), (60_000, 61_000)]);
+        row.attempts[1].number = 2;
+        row.words = "succeeded".to_owned();
+        let facts = row.facts();
+        assert!(facts.starts_with(&format!("began {}", &local_time(Timestamp(1_000))[11..19])), "{facts}");
+        assert!(facts.contains(" · took 1m with its waits · 2 attempts"), "{facts}");
     }
 
     #[test]
