@@ -134,3 +134,23 @@ fn an_id_that_cannot_be_printed_is_said_on_standard_error() {
     shell("runner enqueue backup > /dev/null").ok().quietly();
     shell("runner enqueue backup -q >&-").ok().quietly();
 }
+
+#[test]
+fn a_person_is_told_that_no_worker_runs() {
+    let sandbox = Sandbox::empty();
+    sandbox.run("enqueue -- true").ok().quietly();
+    insta::assert_snapshot!(sandbox.call("enqueue -- true").at_terminal(80).ok().stdout, @"
+    2
+    runner: no worker is running for queue default; runner work starts one
+    ");
+    insta::assert_snapshot!(sandbox.call("enqueue -- true").at_terminal(60).ok().stdout, @"
+    3
+    runner: no worker is running for queue default; runner work
+            starts one
+    ");
+    insta::assert_snapshot!(sandbox.call("enqueue -q -- true").at_terminal(80).ok().stdout, @"");
+    let worker = sandbox.worker("");
+    let shown = sandbox.call("enqueue -- true").at_terminal(80).ok().stdout;
+    assert_eq!(shown.trim(), "5");
+    worker.kill();
+}

@@ -6,7 +6,7 @@ use crate::support::{Sandbox, Value, json};
 
 const JOB: &str = "id name label queue state phase dead_reason error_code priority attempts budget_used max_attempts retryable \
     command args cwd unique_key idempotency_key enqueued_at run_at started_at finished_at expires_at next_retry_at \
-    cancel_requested_at result worker_id after after_any scheduled_for resolved_at resolution history";
+    cancel_requested_at result worker_id after after_any waits_for scheduled_for resolved_at resolution history";
 
 const ATTEMPT: &str = "job_id name number outcome error_code exit_code signal message started_at finished_at duration_ms cpu_ms max_rss_bytes \
     will_retry decision counted nominal_delay_ms delay_ms next_retry_at worker_id leaked stdout stderr \
@@ -184,8 +184,9 @@ fn an_error_is_one_object() {
     let errors: Vec<Value> =
         left.stderr.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
     assert_eq!(errors.iter().map(|error| error["status"].clone()).collect::<Vec<_>>(), [json!(1), json!(66)]);
-    // Notes are for people.
-    sandbox.run("retry --dead --json").ok().says("runner: there is no unresolved dead letter");
+    // Notes are objects, too.
+    let noted = sandbox.run("retry --dead --json").ok();
+    assert_eq!(noted.stderr, "{\"note\":\"there is no unresolved dead letter\"}\n");
 }
 
 #[test]
@@ -203,4 +204,52 @@ fn all_mistakes_of_a_job_file_are_in_one_object() {
     assert_only_fields(&error["mistakes"][0], "file line column error hint");
     assert_eq!(error["mistakes"][0]["file"], path);
     assert_eq!(error_of(&sandbox, "enqueue a --json", 65)["mistakes"], error["mistakes"]);
+}
+
+#[test]
+fn a_job_that_is_waited_for_is_printed_once_it_has_ended() {
+    let sandbox = Sandbox::new("[jobs.bad]\ncommand = 'echo out; echo boom >&2; exit 3'\nmax_attempts = 1\n");
+    let worker = sandbox.worker("--log json");
+    let ran = sandbox.run("enqueue bad --wait --json").exits(3);
+    let note =
+        "{\"note\":\"job 1 bad: dead, EXIT_3: its attempts are used up; runner inspect 1 tells more\"}\n";
+    assert_eq!(ran.stderr, note);
+    let job = ran.json();
+    assert_only_fields(&job, &format!("{JOB} created attempt"));
+    assert_eq!((&job["state"], &job["created"]), (&json!("dead"), &json!(true)));
+    assert_only_fields(&job["attempt"], ATTEMPT);
+    assert_eq!((&job["attempt"]["exit_code"], &job["attempt"]["stderr"]), (&json!(3), &json!("boom\n")));
+    let dead = sandbox.run("inspect dead --json").ok().json();
+    assert_eq!((&dead["message"], &dead["last_output"]), (&json!(null), &json!("boom")));
+    let event =
+        |line: &str| serde_json::from_str::<Value>(line).ok().filter(|event| event["event"] == "job_dead");
+    let event = worker.stdout().lines().find_map(event).expect("a death");
+    assert_eq!((&event["message"], &event["last_output"]), (&json!(null), &json!("boom")));
+    worker.kill();
+    // A wait that is given up prints the job as it is then.
+    let ran = sandbox.run("enqueue bad --wait --wait-timeout 1ms --json").exits(75);
+    assert_eq!((&ran.json()["id"], &ran.json()["attempt"]), (&json!(2), &json!(null)));
+    // So does a wait for a job that was there before.
+    let ran = sandbox.run("enqueue --wait --wait-timeout 1ms --idempotency-key a --json -- true").exits(75);
+    assert_eq!(ran.json()["created"], true);
+    let ran = sandbox.run("enqueue --wait --wait-timeout 1ms --idempotency-key a --json -- true").exits(75);
+    assert_eq!(ran.json()["created"], false);
+    for line in ran.stderr.lines() {
+        let told: Value = serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {ran}"));
+        assert!(told.get("note").or(told.get("error")).is_some(), "{ran}");
+    }
+}
+
+#[test]
+fn a_blocked_job_names_all_that_it_waits_for() {
+    let names: Vec<String> = (0..12).map(|n| format!("part-{n}")).collect();
+    let parts: Vec<_> = names.iter().map(|name| format!("[jobs.{name}]\ncommand = 'true'\n")).collect();
+    let parts = parts.concat();
+    let sandbox = Sandbox::new(&format!("{parts}[jobs.whole]\ncommand = 'true'\nafter = {names:?}\n"));
+    sandbox.run("enqueue whole").ok();
+    let job = sandbox.job(13);
+    let waits_for = job["waits_for"].as_array().expect("a list");
+    assert_eq!(waits_for.len(), 12);
+    assert_eq!(waits_for[3], json!({"job_id": 4, "name": "part-3", "state": "pending"}));
+    assert_eq!(sandbox.job(1)["waits_for"], json!(null));
 }

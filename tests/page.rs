@@ -100,7 +100,9 @@ fn all_is_well_unless_there_is_an_alarm() {
     let shown = page(&sandbox, "").shows("There is no database yet</h1>").shows("UTC+00:00").stdout;
     assert!(shown.contains("<title>no database · ") && !shown.contains("othing needs attention"), "{shown}");
     sandbox.run("apply").ok();
-    page(&sandbox, "").shows("No worker is running</h1>").shows("No worker is running; runner work starts one");
+    page(&sandbox, "")
+        .shows("No worker is running</h1>")
+        .shows("No worker is running; runner work starts one");
     let worker = sandbox.worker("");
     page(&sandbox, "").shows("Nothing ran, and nothing needs attention</h1>").shows("A worker is running");
     worker.kill();

@@ -220,8 +220,8 @@ fn the_output_comes_only_when_it_has_failed_for_good() {
         .ok()
         .prints("")
         .quietly();
-    let lines = sandbox.run("enqueue bad --wait --output-on-failure --json").exits(3).json_lines();
-    assert_eq!((&lines[0]["id"], &lines[1]["stdout"]), (&3.into(), &"out 2\n".into()));
+    let job = sandbox.run("enqueue bad --wait --output-on-failure --json").exits(3).json();
+    assert_eq!((&job["id"], &job["attempt"]["stdout"]), (&3.into(), &"out 2\n".into()));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::words;
 use super::{DeadReason, ErrorCode, JobState, SelfReport};
-use crate::text::{Millis, Timestamp, human_size};
+use crate::text::{Millis, Timestamp, human_size, last_lines};
 
 words! {
     Outcome {
@@ -168,6 +168,16 @@ impl fmt::Display for MemoryPeak {
 pub struct AttemptOutput {
     pub stdout: StreamBytes,
     pub stderr: StreamBytes,
+}
+
+impl AttemptOutput {
+    /// The last line that is not blank, made safe: of standard error if that has any, else of standard output. Of a very long
+    /// line the end.
+    pub fn last_line(&self) -> Option<String> {
+        const MAX_BYTES: usize = 16 << 10;
+        let of = |stream: &StreamBytes| last_lines(stream.tail(MAX_BYTES), 1).pop();
+        of(&self.stderr).or_else(|| of(&self.stdout))
+    }
 }
 
 /// The kept part of one output stream.

@@ -110,6 +110,8 @@ pub struct RecordedAttempt {
     pub label: JobLabel,
     pub queue: String,
     pub max_attempts: u32,
+    /// The last line that the attempt wrote, if the job is dead now.
+    pub last_output: Option<String>,
     /// Because of this end, a dependent has no unmet dependency left.
     pub unblocks: bool,
 }
@@ -142,7 +144,8 @@ impl RecordedAttempt {
             spawn_failure: None,
         };
         let (name, queue) = ("nightly".to_owned(), "default".to_owned());
-        Self { attempt, name, label: JobLabel::default(), queue, max_attempts: 3, unblocks: false }
+        let label = JobLabel::default();
+        Self { attempt, name, label, queue, max_attempts: 3, last_output: None, unblocks: false }
     }
 }
 
@@ -167,6 +170,7 @@ impl Serialize for RecordedAttempt {
         map.serialize_entry("error_code", &attempt.error_code)?;
         map.serialize_entry("message", &attempt.message)?;
         if let Some(reason) = attempt.dead_reason {
+            map.serialize_entry("last_output", &self.last_output)?;
             map.serialize_entry("dead_reason", &reason)?;
         }
         if let Some(delay) = attempt.delay {
@@ -191,10 +195,17 @@ pub struct UnseenEnd {
     duration_ms: (),
     error_code: &'static str,
     pub message: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dead_reason: Option<DeadReason>,
+    #[serde(flatten)]
+    death: Option<UnseenDeath>,
     #[serde(skip)]
     pub queue: Option<String>,
+}
+
+/// The keys that each death has in JSON. No attempt ended with this one, so its last line is null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct UnseenDeath {
+    last_output: (),
+    dead_reason: DeadReason,
 }
 
 impl UnseenEnd {
@@ -207,7 +218,7 @@ impl UnseenEnd {
             duration_ms: (),
             error_code,
             message: None,
-            dead_reason: None,
+            death: None,
             queue: None,
         }
     }
@@ -235,7 +246,8 @@ impl Event {
     /// A pending job expired.
     pub fn expired(job: PendingJob) -> Self {
         let end = UnseenEnd::pending(job, EXPIRED);
-        Self::JobExpired(UnseenEnd { dead_reason: Some(DeadReason::Expired), ..end })
+        let death = UnseenDeath { last_output: (), dead_reason: DeadReason::Expired };
+        Self::JobExpired(UnseenEnd { death: Some(death), ..end })
     }
 
     /// A job was cancelled between its claim and its start.

@@ -264,7 +264,7 @@ mod tests {
             ),
             (
                 ended(JobState::Dead),
-                r#""job_dead","job_id":7,"name":"nightly","label":null,"attempt":4,"max_attempts":3,"outcome":"failed","duration_ms":1000,"error_code":"EXIT_3","message":"no space","dead_reason":"attempts_exhausted""#,
+                r#""job_dead","job_id":7,"name":"nightly","label":null,"attempt":4,"max_attempts":3,"outcome":"failed","duration_ms":1000,"error_code":"EXIT_3","message":"no space","last_output":null,"dead_reason":"attempts_exhausted""#,
             ),
             (
                 ended(JobState::Pending),
@@ -276,7 +276,7 @@ mod tests {
             ),
             (
                 Event::expired(pending(0)),
-                r#""job_dead","job_id":7,"name":"nightly","label":null,"attempt":null,"duration_ms":null,"error_code":"EXPIRED","message":null,"dead_reason":"expired""#,
+                r#""job_dead","job_id":7,"name":"nightly","label":null,"attempt":null,"duration_ms":null,"error_code":"EXPIRED","message":null,"last_output":null,"dead_reason":"expired""#,
             ),
             (
                 Event::cancelled(pending(2)),

@@ -105,6 +105,10 @@ pub(super) fn finish(
     if attempt.next_state == JobState::Dead && definition.on_dead.is_some() {
         expire::enqueue_alert(tx, attempt.job_id)?;
     }
+    let last_output = match attempt.next_state {
+        JobState::Dead => outputs::of(tx, job_id, number)?.last_line(),
+        _ => None,
+    };
     let has_succeeded = attempt.next_state == JobState::Succeeded;
     if has_succeeded {
         schedules::record_success(tx, &held.name, attempt.finished_at)?;
@@ -120,6 +124,7 @@ pub(super) fn finish(
         label: JobLabel::of(&definition, held.label, &held.args),
         queue: held.queue,
         max_attempts: definition.policy.max_attempts(),
+        last_output,
         unblocks,
     }))
 }

@@ -1,10 +1,10 @@
 //! `runner enqueue`: makes jobs of names and options (`plan`, `batch`), puts them on disk, and prints their ids.
 
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::args::{Enqueue, Global, WaitOptions};
 use crate::cli::batch::{self, Lines};
@@ -17,6 +17,7 @@ use crate::cli::output::{
     Bar, Output, StreamCursor, Written, attempt_json, job_json, print_on_stderr, warn, with_output,
 };
 use crate::cli::plan::Planner;
+use crate::cli::status::{no_worker_text, worker_statuses};
 use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState};
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
@@ -50,13 +51,29 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
         warn_of_held_keys(&store, &jobs, &enqueued)?;
         warn_of_unused_arguments(&jobs);
     }
-    print_ids(out, &store, &enqueued)?;
+    // With `--wait` a program gets the jobs once they are final.
+    if !(args.waiting.wait && out.json) {
+        print_ids(out, &store, &enqueued)?;
+    }
     if args.waiting.wait {
         let named = enqueued.iter().filter(|enqueued| !jobs[enqueued.index].is_dependency);
-        let ids: Vec<_> = named.map(|enqueued| enqueued.id).collect();
-        return wait(out, &mut store, &ids, args.waiting);
+        let named: Vec<_> = named.copied().collect();
+        return wait(out, &mut store, &named, args.waiting);
+    }
+    if !out.quiet && io::stderr().is_terminal() {
+        note_no_worker(&store, &jobs)?;
     }
     Ok(ExitStatus::SUCCESS)
+}
+
+/// Says that nothing starts the jobs, because who types a command expects it to run.
+fn note_no_worker(store: &Store, jobs: &[NewJob]) -> Result<()> {
+    let workers = worker_statuses(store)?;
+    let why = jobs.iter().find_map(|job| no_worker_text(&job.definition.queue, &workers));
+    if let Some(why) = why {
+        warn(&why);
+    }
+    Ok(())
 }
 
 /// The error of a failed enqueue. If the owner of the key is another job of this call, its id is not shown, because the
@@ -86,39 +103,76 @@ fn enqueue_failure(store: &Store, lines: &Lines, error: StoreError) -> anyhow::E
     }
 }
 
-/// Waits for the jobs, or for the earlier jobs that hold their keys, and warns about each that did not succeed.
-fn wait(out: &mut Output, store: &mut Store, ids: &[i64], args: WaitOptions) -> Result<ExitStatus> {
-    Waiter::new(args.wait_timeout, out.quiet)?.wait_for(store, ids, &mut |store, job, last| {
+/// Waits for the jobs, or for the earlier jobs that hold their keys, and warns about each that did not succeed. With `--json`
+/// each is printed with its last attempt, also where the wait is given up.
+fn wait(out: &mut Output, store: &mut Store, jobs: &[Enqueued], args: WaitOptions) -> Result<ExitStatus> {
+    let ids: Vec<_> = jobs.iter().map(|job| job.id).collect();
+    let mut printed: Vec<i64> = Vec::new();
+    let waited = Waiter::new(args.wait_timeout, out.quiet)?.wait_for(store, &ids, &mut |store, job, last| {
+        if out.json && !(out.quiet && job.state == JobState::Succeeded) {
+            printed.push(job.id);
+            let created = jobs.iter().any(|it| it.id == job.id && it.created);
+            out.object(&waited_json(store, job, last, created)?)?;
+            out.flush()?;
+        }
         // With --quiet a cancelled job is not reported, because cron would send mail about what somebody did on
         // purpose.
         if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && out.quiet) {
             return Ok(());
         }
-        tell(out, store, job, last, args)?;
+        tell(out, job)?;
+        if !out.json {
+            show_output(out, store, job, last, args)?;
+        }
         // Such a job has not run: what went wrong is told by the jobs that it waits for.
         let stuck = job.waits_for.iter().filter(|unmet| job.is_stranded() && unmet.is_stuck());
         for unmet in stuck.take(MAX_NAMED) {
             if let Some(before) = store.job(unmet.id, clock::now())? {
-                tell(out, store, &before, store.attempt(before.id, before.attempts)?.as_ref(), args)?;
+                tell(out, &before)?;
+                show_output(out, store, &before, store.attempt(before.id, before.attempts)?.as_ref(), args)?;
             }
         }
         Ok(())
-    })
-}
-
-/// Says that a job did not succeed, with what it wrote if that is asked for.
-fn tell(out: &mut Output, store: &Store, job: &JobRow, last: Option<&Attempt>, args: WaitOptions) -> Written {
-    warn(&format!("{}; runner inspect {} tells more", final_text(job), job.id));
-    match last {
-        Some(last) if args.output_on_failure && job.state == JobState::Dead => {
-            show_output(out, store, job, last)
+    });
+    if out.json && waited.is_err() {
+        for job in jobs.iter().filter(|job| !printed.contains(&job.id)) {
+            if let Some(row) = locate::find_job(store, job.id, clock::now())? {
+                let last = store.attempt(row.id, row.attempts)?;
+                out.object(&waited_json(store, &row, last.as_ref(), job.created)?)?;
+            }
         }
-        _ => Ok(()),
     }
+    waited
 }
 
-/// Prints what the last attempt wrote, each stream to the same stream of this program.
-fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: &Attempt) -> Written {
+/// A job with its last attempt, output included.
+fn waited_json(store: &Store, job: &JobRow, last: Option<&Attempt>, created: bool) -> Result<Value> {
+    let mut object = job_json(job);
+    object["created"] = json!(created);
+    let attempt = last.map(|last| -> Result<_> {
+        Ok(with_output(attempt_json(job, Some(last)), &store.output(last.job_id, last.number)?))
+    });
+    object["attempt"] = json!(attempt.transpose()?);
+    Ok(object)
+}
+
+/// Says that a job did not succeed.
+fn tell(out: &mut Output, job: &JobRow) -> Written {
+    out.flush()?;
+    warn(&format!("{}; runner inspect {} tells more", final_text(job), job.id));
+    Ok(())
+}
+
+/// Prints what the last attempt of a dead job wrote, if that is asked for, each stream to the same stream of this program.
+fn show_output(
+    out: &mut Output,
+    store: &Store,
+    job: &JobRow,
+    last: Option<&Attempt>,
+    args: WaitOptions,
+) -> Written {
+    let is_wanted = args.output_on_failure && job.state == JobState::Dead;
+    let Some(last) = last.filter(|_| is_wanted) else { return Ok(()) };
     let output = store.output(last.job_id, last.number)?;
     if out.json {
         out.object(&with_output(attempt_json(job, Some(last)), &output))?;

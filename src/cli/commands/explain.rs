@@ -2,11 +2,12 @@
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::cli::args::{Explain, Global};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, Style};
+use crate::cli::output::{Output, Style, waits_for_json};
 use crate::cli::status::{
     expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text, worker_statuses,
 };
@@ -14,9 +15,9 @@ use crate::cli::values::JobRef;
 use crate::clock;
 use crate::model::{
     AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
-    JobDefinition, JobState, Phase, Status, classify, decide, final_because, signal,
+    JobDefinition, Status, classify, decide, final_because, signal,
 };
-use crate::store::{JobRow, StoredSchedule, UnmetDependency, WorkerStatus};
+use crate::store::{StoredSchedule, WorkerStatus};
 use crate::text::{Millis, Timestamp, human_duration, local_time, safe_line};
 
 pub fn run(global: &Global, args: &Explain, out: &mut Output) -> Result<ExitStatus> {
@@ -77,15 +78,7 @@ struct ExplainJson {
     delay_max_ms: Option<Millis>,
     /// Only of a blocked job.
     #[serde(skip_serializing_if = "Option::is_none")]
-    waits_for: Option<Vec<WaitsForJson>>,
-}
-
-#[derive(Debug, Serialize)]
-struct WaitsForJson {
-    job_id: i64,
-    /// Null if the job was removed.
-    name: Option<String>,
-    state: Option<JobState>,
+    waits_for: Option<Vec<Value>>,
 }
 
 fn explain_end(out: &mut Output, subject: &ImaginedEnd, end: AttemptEnd, attempt: u32) -> Result<()> {
@@ -241,15 +234,6 @@ fn explain_schedule(
     lines.iter().try_for_each(|line| out.prose("  ", line))
 }
 
-fn waits_for_json(job: &JobRow) -> Vec<WaitsForJson> {
-    let of = |unmet: &UnmetDependency| WaitsForJson {
-        job_id: unmet.id,
-        name: unmet.job.as_ref().map(|job| job.name.clone()),
-        state: unmet.job.as_ref().map(|job| job.state),
-    };
-    job.waits_for.iter().map(of).collect()
-}
-
 fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
     let now = clock::now();
     let store = locate::open(global)?;
@@ -274,7 +258,7 @@ fn explain_job(out: &mut Output, global: &Global, what: &str) -> Result<()> {
             dead_reason: job.dead_reason,
             delay_min_ms: wait,
             delay_max_ms: wait,
-            waits_for: (job.phase == Some(Phase::Blocked)).then(|| waits_for_json(&job)),
+            waits_for: waits_for_json(&job),
         });
     }
     let name = out.paint(Style::Strong, &job.definition.name);

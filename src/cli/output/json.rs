@@ -5,11 +5,12 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    Attempt, AttemptOutput, Attention, Bytes, Command, JobState, MemoryPeak, Outcome, Status, decision_text,
-    signal,
+    Attempt, AttemptOutput, Attention, Bytes, Command, JobState, MemoryPeak, Outcome, Phase, Status,
+    decision_text, signal,
 };
 use crate::store::{
-    AttemptRow, JobRow, NameStats, Overview, QueueRow, StoreFile, StoredSchedule, WorkerStatus,
+    AttemptRow, JobRow, NameStats, Overview, QueueRow, StoreFile, StoredSchedule, UnmetDependency,
+    WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, rfc3339};
 
@@ -49,11 +50,23 @@ pub fn job_json(job: &JobRow) -> Value {
         "worker_id": job.worker_id,
         "after": job.after,
         "after_any": job.after_any,
+        "waits_for": waits_for_json(job),
         "scheduled_for": job.scheduled.map(|scheduled| rfc3339(scheduled.at)),
         "resolved_at": job.resolved_at.map(rfc3339),
         "resolution": job.resolution,
         "history": null,
     })
+}
+
+/// Each job that keeps this blocked one from running; null for a job that is not blocked, and in lists, which do not look.
+/// The name and the state are null where the other job was removed.
+pub fn waits_for_json(job: &JobRow) -> Option<Vec<Value>> {
+    let of = |unmet: &UnmetDependency| {
+        let (name, state) = unmet.job.as_ref().map(|job| (&job.name, job.state)).unzip();
+        json!({ "job_id": unmet.id, "name": name, "state": state })
+    };
+    let is_known = job.phase == Some(Phase::Blocked) && !job.waits_for.is_empty();
+    is_known.then(|| job.waits_for.iter().map(of).collect())
 }
 
 /// A dead letter: a job, what its last attempt reported, and the last line that it wrote.

@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::style::{ascii_only, can_move_cursor, in_ascii};
 use crate::cli::args::Global;
 use crate::cli::error::CliError;
 use crate::text::{hanging_indent, safe_block, safe_json};
 
-/// Whether errors are printed as JSON. It is set once, because errors may come from anywhere.
+/// Whether errors and notes are printed as JSON. It is set once, because they may come from anywhere.
 static AS_JSON: AtomicBool = AtomicBool::new(false);
 
-/// Prints errors as JSON from now on.
+/// Prints errors and notes as JSON from now on.
 pub fn print_errors_as_json() {
     AS_JSON.store(true, Ordering::Relaxed);
 }
@@ -35,12 +35,21 @@ pub fn print_error(error: &CliError) {
         object["error"] = format!("{headline}: {}", told.collect::<Vec<_>>().join("; ")).into();
         object["mistakes"] = json!(mistakes);
     }
-    let _ = io::stderr().write_all((safe_json(object.to_string()) + "\n").as_bytes());
+    print_object(&object);
 }
 
-/// Prints a warning or a note.
+/// Prints a warning or a note: in words, or with `--json` as one object.
 pub fn warn(words: &str) {
-    print(words, None);
+    if AS_JSON.load(Ordering::Relaxed) {
+        print_object(&json!({ "note": words }));
+    } else {
+        print(words, None);
+    }
+}
+
+fn print_object(object: &Value) {
+    // A failure cannot be reported anywhere.
+    let _ = io::stderr().write_all((safe_json(object.to_string()) + "\n").as_bytes());
 }
 
 /// Prints a message. On a terminal it is broken between words, but one that has lines of its own stays as it is: it may

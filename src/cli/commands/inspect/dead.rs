@@ -8,9 +8,9 @@ use crate::cli::args::Global;
 use crate::cli::definition::Present;
 use crate::cli::output::{Column, Output, Style, Table, dead_letter_json, note_left_out};
 use crate::cli::status::{blocked_expiry_text, held_back_text};
-use crate::model::{AttemptOutput, DeadReason, SPAWN_FAILED, StreamBytes, TIMEOUT, WORKER_CRASHED};
+use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow};
-use crate::text::{clock_time, counted, last_lines, relative_time, shell_word};
+use crate::text::{clock_time, counted, relative_time, shell_word};
 
 /// A suggested command names at most this many ids.
 const MAX_IDS: usize = 10;
@@ -66,9 +66,8 @@ pub(super) fn print_json(out: &mut Output, query: &Query) -> Result<bool> {
     let mut any = false;
     for job in store.jobs(filter, *limit, *now)? {
         let job = job?;
-        let AttemptOutput { stdout, stderr, .. } = store.output(job.id, job.attempts)?;
-        let last_line = |stream: &StreamBytes| last_lines(&stream.bytes, 1).pop();
-        out.object(&dead_letter_json(&job, last_line(&stderr).or_else(|| last_line(&stdout)).as_deref()))?;
+        let last_output = store.output(job.id, job.attempts)?.last_line();
+        out.object(&dead_letter_json(&job, last_output.as_deref()))?;
         any = true;
         if out.is_closed() {
             break;

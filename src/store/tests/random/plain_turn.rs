@@ -239,6 +239,8 @@ impl Plain {
                 .any(|stream| !stream.bytes.is_empty() || stream.omitted > 0)
         };
         let kept = end.output.clone().map_or(live, |output| wrote(&output).then_some(output));
+        let last_output =
+            kept.as_ref().filter(|_| job.state == JobState::Dead).and_then(AttemptOutput::last_line);
         job.outputs.extend(kept.map(|output| (ended.number, output)));
         Rc::make_mut(&mut job.attempts).push(attempt.clone());
         let PendingJob { id, name, label, queue, .. } = job.as_pending();
@@ -254,7 +256,7 @@ impl Plain {
         // A blocked job that held the key of the alert may have expired instead.
         let may_start = |job: &Job| job.state == JobState::Pending && !self.is_blocked(job);
         let unblocks = blocked.iter().any(|id| may_start(&self.jobs[id]));
-        Some(RecordedAttempt { attempt, name, label, queue, max_attempts, unblocks })
+        Some(RecordedAttempt { attempt, name, label, queue, max_attempts, last_output, unblocks })
     }
 
     fn release(&mut self, worker: i64, id: i64, now: Timestamp) -> Option<Event> {
