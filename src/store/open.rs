@@ -461,7 +461,7 @@ fn explain(error: StoreError, file: &StoreFile) -> StoreError {
 /// How long a writer waits for the write lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A writer that has waited for longer than this tries more often.
+/// A writer that has waited for longer than this tries less often.
 const LONG_WAIT: Duration = Duration::from_millis(500);
 
 thread_local! {
@@ -469,12 +469,13 @@ thread_local! {
     static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Makes a writer wait for the lock by pauses of 0.5 to 2 ms, drawn afresh each time, and a tenth of that once it has waited
-/// long.
+/// Makes a writer wait for the lock by pauses that are drawn afresh each time: 0.5 to 2 ms, and 10 to 40 ms once it has
+/// waited long.
 ///
 /// SQLite's own `busy_timeout` backs off to sleeps of 100 ms: with eight writers the unlucky ones starve, and some give up.
-/// With short uniform pauses every writer got through within half a second. On an overloaded machine even that can take
-/// long, so a writer that has waited long tries more often than the others.
+/// With short uniform pauses every writer got through within half a second. Who waits longer is one of a crowd, such as two
+/// hundred workers that are started at once. There the tries themselves take all CPUs from the one that holds the lock, and
+/// most gave up after 10 s, though the work of all took less.
 pub(super) fn wait_fairly(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_handler(Some(wait))
 }
@@ -487,8 +488,11 @@ fn wait(earlier_tries: i32) -> bool {
     if waited >= BUSY_TIMEOUT {
         return false;
     }
-    let pause =
-        if waited < LONG_WAIT { rand::random_range(500..=2_000) } else { rand::random_range(50..=200) };
+    let pause = if waited < LONG_WAIT {
+        rand::random_range(500..=2_000)
+    } else {
+        rand::random_range(10_000..=40_000)
+    };
     thread::sleep(Duration::from_micros(pause));
     true
 }

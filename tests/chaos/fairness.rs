@@ -1,11 +1,12 @@
-//! Eight workers and eight enqueuers, all on one file: each gets its turn, and no job is run twice or forgotten.
+//! Eight workers and eight enqueuers, or two hundred workers at once, all on one file: each gets its turn, and no job is run
+//! twice or forgotten.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::evidence::{Promises, Rows};
 use crate::judge::{Moment, judge};
-use crate::support::{Sandbox, Signal};
+use crate::support::{Background, Sandbox, Signal};
 use crate::tools::number;
 
 /// Workers, and as many enqueuers.
@@ -81,4 +82,17 @@ fn sixteen_processes_on_one_file_all_get_their_turn() {
     let once = rows.jobs.values().filter(|job| job.state == "succeeded" && job.attempts == 1).count();
     assert_eq!(once as u64, jobs, "not every job ran exactly once");
     sandbox.run("doctor").ok();
+}
+
+#[test]
+fn two_hundred_workers_that_start_at_once_all_get_their_turn() {
+    const WORKERS: usize = 200;
+    let sandbox = Sandbox::new("[jobs.note]\ncommand = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log'\n");
+    sandbox.add("note");
+    let start = |_| Background::start(&sandbox, sandbox.call("work -j1 --until-idle"));
+    let mut workers: Vec<Background> = (0..WORKERS).map(start).collect();
+    for worker in &mut workers {
+        worker.wait().ok();
+    }
+    assert_eq!(sandbox.log(), ["start 1 1"]);
 }
