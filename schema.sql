@@ -201,7 +201,7 @@ CREATE TABLE live_outputs (
 CREATE TABLE workers (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     name        TEXT NOT NULL UNIQUE,               -- random and never reused: the worker_id that people see
-    mark        TEXT NOT NULL,                      -- a secret in the environment of its attempts, to find their processes
+    mark        TEXT NOT NULL,                      -- a secret: the processes of its attempts carry marks that are made from it
     version     INTEGER NOT NULL DEFAULT 1000,      -- the version of the schema that its program knows
     db_path     BLOB NOT NULL,                      -- the canonical path of the database that it registered in
     pid         INTEGER NOT NULL,

@@ -23,7 +23,7 @@ fn the_variables_of_an_attempt() {
     let mut second = variables(2);
     let report = second.remove("RUNNER_REPORT").expect("a report");
     assert!(report.starts_with(&format!("{}.run/", sandbox.db().display())), "{report}");
-    assert_eq!(second.remove("RUNNER_MARK").map(|mark| mark.len()), Some(32));
+    assert_eq!(second.remove("RUNNER_ATTEMPT_MARK").map(|mark| mark.len()), Some(32));
     let worker = sandbox.attempts(1)[1]["worker_id"].as_str().expect("a worker").to_owned();
     let db = sandbox.db().display().to_string();
     let expected = [
@@ -100,11 +100,11 @@ fn a_job_that_does_not_inherit_the_environment_gets_little_of_it() {
         "PATH",
         "RUNNER_ATTEMPT",
         "RUNNER_ATTEMPTS_LEFT",
+        "RUNNER_ATTEMPT_MARK",
         "RUNNER_DB",
         "RUNNER_JOB_ID",
         "RUNNER_JOB_NAME",
         "RUNNER_LAST_ERROR_CODE",
-        "RUNNER_MARK",
         "RUNNER_MAX_ATTEMPTS",
         "RUNNER_QUEUE",
         "RUNNER_REPORT",

@@ -42,6 +42,7 @@ mod logs;
 mod main_job;
 mod monitoring;
 mod names;
+mod neighbours;
 mod openmetrics;
 mod overview;
 mod page;

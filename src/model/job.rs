@@ -12,7 +12,7 @@ use super::{DependencyKind, EnvFile, ExitRules, RetryPolicy};
 use crate::text::{Millis, cut_middle, is_safe, safe_line, shell_word};
 
 /// The variables that runner itself sets for every attempt.
-const OWNED_VARIABLES: [&str; 13] = [
+const OWNED_VARIABLES: [&str; 14] = [
     "RUNNER_JOB_ID",
     "RUNNER_JOB_NAME",
     "RUNNER_ATTEMPT",
@@ -23,7 +23,8 @@ const OWNED_VARIABLES: [&str; 13] = [
     "RUNNER_SCHEDULED_FOR",
     "RUNNER_DEPENDENCIES",
     "RUNNER_WORKER_ID",
-    "RUNNER_MARK",
+    "RUNNER_ATTEMPT_MARK",
+    "RUNNER_MARK", // of version 1.0
     "RUNNER_DB",
     "RUNNER_REPORT",
 ];

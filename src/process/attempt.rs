@@ -17,11 +17,11 @@ use crate::text::{Millis, Timestamp};
 use super::control::wait_readable;
 use super::job_files::take_report;
 use super::output::Stream;
-use super::procfs::{ProcessGroup, Target};
 use super::reap::reap;
+use super::scan::{ProcessGroup, Target};
 use super::spawn::{Child, Launch, SpawnError, spawn};
 use super::terminate::Termination;
-use super::{Control, Identity};
+use super::{Control, Leader};
 
 /// How long a background process may hold the output open after the end of the attempt.
 const BACKGROUND_OUTPUT_WAIT: Duration = Duration::from_millis(200);
@@ -44,13 +44,13 @@ pub enum Progress {
 pub fn run(
     mut launch: Launch<'_>,
     control: &Control,
-    on_start: impl FnOnce(Identity, Timestamp),
+    on_start: impl FnOnce(Leader, Timestamp),
     on_progress: &mut dyn FnMut(Progress),
 ) -> io::Result<AttemptEnd> {
     let started_at = clock::now();
     match spawn(&mut launch) {
         Ok(child) => {
-            on_start(child.identity, started_at);
+            on_start(child.leader, started_at);
             Ok(supervise(child, &launch, started_at, control, on_progress))
         }
         Err(SpawnError::Shortage(error)) => Err(error),
@@ -77,7 +77,7 @@ fn supervise(
         // A timeout too long for the clock never runs out.
         deadline: definition.timeout.and_then(|timeout| child.started.checked_add(timeout.into())),
         grace: definition.grace_period.into(),
-        target: Target { tag: tag.clone(), group: ProcessGroup::Pinned(child.identity) },
+        target: Target { tag: tag.clone(), group: ProcessGroup::Pinned(child.leader) },
         phase: AttemptPhase::Running,
         next_output_at: child.started + OUTPUT_INTERVAL,
         sent_bytes: 0,

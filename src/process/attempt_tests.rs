@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::testing::{Sandbox, process, until};
-use super::super::{AttemptTag, end_attempts};
+use super::super::{AttemptTag, Identity, end_attempts};
 use super::*;
 
 #[test]
@@ -106,7 +106,8 @@ fn what_a_dead_worker_left_is_ended() {
         let unharmed = scope.spawn(|| other.run());
         until("both to run", || sandbox.path("ready").exists() && other.path("ready").exists());
         let leader = sandbox.process("leader");
-        let attempts = [(sandbox.tag.clone(), Some(leader)), (absent(&sandbox), None)];
+        let leader = Leader::of_child(Pid::from_raw(leader.pid).unwrap());
+        let attempts = [(sandbox.tag.clone(), Some(leader)), (AttemptTag::new("another", 1, 1), None)];
         let left = end_attempts(&attempts, Duration::from_millis(300), Duration::ZERO);
         assert!(left.is_ok(), "{left:?}");
         assert_gone(&sandbox, &["leader", "child", "deaf", "twice", "bare"]);
@@ -121,15 +122,12 @@ fn what_a_dead_worker_left_is_ended() {
 fn a_group_is_ended_though_its_leader_is_gone() {
     let sandbox = Sandbox::shell("env -i sleep 1000 >/dev/null 2>&1 & echo $! > child");
     let mut leader = None;
-    let end = sandbox.run_with(&Control::new().unwrap(), |started| leader = Some(started));
+    let end = sandbox.run_with(&Control::new().unwrap(), |started| {
+        leader = Some(Leader::of_child(Pid::from_raw(started.pid).unwrap()));
+    });
     assert_eq!(end.status, Some(Status::Exited(0)));
     assert!(sandbox.process("child").is_alive());
     let attempts = [(sandbox.tag.clone(), leader)];
     end_attempts(&attempts, Duration::from_millis(500), Duration::from_millis(20)).unwrap();
     assert_gone(&sandbox, &["child"]);
-}
-
-/// The tag of an attempt that never was.
-fn absent(sandbox: &Sandbox) -> AttemptTag {
-    AttemptTag { attempt: sandbox.tag.attempt + 1, ..sandbox.tag.clone() }
 }

@@ -14,8 +14,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{getpid, getsid};
 
+use super::hidden::session_of;
 use crate::model::signal;
 
 /// The ignored signals that the worker itself had inherited.
@@ -56,7 +56,8 @@ fn give_up_terminal() {
     let how = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     // Without a terminal this cannot be opened.
     let Ok(terminal) = open("/dev/tty", how, Mode::empty()) else { return };
-    let leads_session = getsid(None) == Ok(getpid());
+    // It is 0, which rustix does not expect, where the session is that of another pid namespace.
+    let leads_session = session_of(0) == Some(std::process::id().cast_signed());
     if leads_session || leave(terminal.as_raw_fd()).is_err() {
         let _ = KEPT_TERMINAL.set(terminal);
     }

@@ -6,6 +6,7 @@
 
 mod attempt;
 mod control;
+mod hidden;
 mod inherit;
 mod job_files;
 mod obstacles;
@@ -13,7 +14,9 @@ mod output;
 mod procfs;
 mod reap;
 mod room;
+mod scan;
 mod spawn;
+mod tag;
 mod terminate;
 
 #[cfg(test)]
@@ -23,7 +26,8 @@ pub use attempt::{Progress, run};
 pub use control::Control;
 pub use inherit::{Inherited, is_stdout_closed, reset_inherited_state, suspend};
 pub use obstacles::obstacles;
-pub use procfs::{AttemptTag, Identity, ZombieReaper, boot_id, is_stopped};
+pub use procfs::{Identity, Leader, ZombieReaper, boot_id, is_stopped};
 pub use room::{check_proc, room_for};
 pub use spawn::{Launch, is_disk_error, is_shortage};
+pub use tag::AttemptTag;
 pub use terminate::{end_attempts, end_previous_attempt};

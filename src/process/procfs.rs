@@ -1,18 +1,16 @@
-//! Finds processes in `/proc`, and tells which attempt each belongs to and whether it lives.
-//!
-//! A process belongs to an attempt by its process group, by descent, or by the [`AttemptTag`] in its environment. How the
-//! processes of an attempt are ended is in `terminate`.
+//! What `/proc` tells of a process: which one it is, whether it lives, whose it is. Which attempt it belongs to is in `scan`.
 
-use std::collections::{BTreeSet, HashMap};
-use std::fmt;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::str::FromStr;
+use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, pidfd_open, pidfd_send_signal, waitid,
 };
+
+use super::hidden;
 
 /// A process, told apart from all others of this boot. A pid alone would not do, because it may be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +47,35 @@ impl Identity {
     }
 }
 
+/// The process that was started for an attempt. It leads a process group, in the session of its worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leader {
+    pub process: Identity,
+    /// None in what version 1.0 has recorded.
+    pub session: Option<i32>,
+}
+
+impl Leader {
+    /// Our child that has this pid.
+    pub(super) fn of_child(pid: Pid) -> Self {
+        let raw = pid.as_raw_nonzero().get();
+        // `/proc` may hide a child that runs with the rights of another user. Then nobody knows its start time.
+        let process = Identity::of(raw).unwrap_or(Identity { pid: raw, start_ticks: 0 });
+        Self { process, session: hidden::session_of(raw) }
+    }
+
+    /// Whether a member of the leader's group is in a session in which the group can be. A group never leaves its session.
+    pub(super) fn may_be_in(&self, session: i32) -> bool {
+        // The leader of a group cannot become the leader of a session, so this is no session of the attempt.
+        self.session.map_or(session != self.process.pid, |recorded| session == recorded)
+    }
+
+    /// Whether the process lives. A zombie does not.
+    pub fn is_alive(&self) -> bool {
+        self.process.is_alive() || hidden::is_member(self.process.pid, self)
+    }
+}
+
 /// Whether the process that has this pid now is stopped by a signal.
 pub fn is_stopped(pid: i32) -> bool {
     Stat::of(pid).is_some_and(|stat| stat.stopped)
@@ -65,6 +92,7 @@ pub(super) struct Stat {
     pub pid: i32,
     pub parent: i32,
     pub group: i32,
+    pub session: i32,
     /// It runs no code any more, and is at most a zombie.
     pub gone: bool,
     /// It is stopped by a signal, and not by a debugger.
@@ -98,6 +126,7 @@ impl Stat {
             pid: pid.parse().ok()?,
             parent: field(4)?.parse().ok()?,
             group: field(5)?.parse().ok()?,
+            session: field(6)?.parse().ok()?,
             // A main thread that ended before the others looks like a zombie, but the process lives.
             gone: matches!(field(3)?, "Z" | "X" | "x") && threads <= 1,
             stopped: field(3)? == "T",
@@ -111,226 +140,53 @@ impl Stat {
     }
 }
 
-const MARK: &str = "RUNNER_MARK";
-const JOB: &str = "RUNNER_JOB_ID";
-const ATTEMPT: &str = "RUNNER_ATTEMPT";
-
-/// Three variables in the environment that every process of an attempt inherits.
-///
-/// The mark is random and never reused, so that job 1 of another database is never taken for this one's. It is secret: the
-/// worker's id would not do, because every user of the machine sees it in the names of sockets, and could pass processes off
-/// as those of an attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct AttemptTag {
-    /// The mark of the worker that runs the attempt.
-    pub mark: String,
-    pub job_id: i64,
-    pub attempt: u32,
+/// Whether a process belongs to the user of this worker or to root. The real user counts, because everybody can start a program
+/// that takes the rights of root.
+pub(super) fn is_of_us_or_root(pid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    real_user(&status).is_some_and(|user| user == 0 || user == geteuid().as_raw())
 }
 
-impl AttemptTag {
-    pub(super) fn variables(&self) -> [(&'static str, String); 3] {
-        [(MARK, self.mark.clone()), (JOB, self.job_id.to_string()), (ATTEMPT, self.attempt.to_string())]
-    }
-
-    /// The tag in an environment block with NUL-terminated entries; none unless all three variables are set.
-    pub(super) fn find(environ: &[u8]) -> Option<Self> {
-        let (mut mark, mut job_id, mut attempt) = (None, None, None);
-        for entry in environ.split(|byte| *byte == 0) {
-            // The first of two entries counts, as for getenv(3).
-            if !entry.starts_with(b"RUNNER_") {
-                continue;
-            }
-            if let Some(value) = value_of(entry, MARK) {
-                mark = mark.or(Some(value));
-            } else if let Some(value) = value_of(entry, JOB) {
-                job_id = job_id.or(Some(value));
-            } else if let Some(value) = value_of(entry, ATTEMPT) {
-                attempt = attempt.or(Some(value));
-            }
-        }
-        Some(Self {
-            mark: std::str::from_utf8(mark?).ok()?.to_owned(),
-            job_id: exactly(job_id?)?,
-            attempt: exactly(attempt?)?,
-        })
-    }
-}
-
-fn value_of<'a>(entry: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
-}
-
-/// A number exactly as runner writes it: not `007`, not `+7`.
-fn exactly<T: FromStr + fmt::Display>(value: &[u8]) -> Option<T> {
-    let text = std::str::from_utf8(value).ok()?;
-    let number: T = text.parse().ok()?;
-    (number.to_string() == text).then_some(number)
-}
-
-/// An attempt whose processes are to be found.
-#[derive(Clone, Debug)]
-pub(super) struct Target {
-    pub tag: AttemptTag,
-    pub group: ProcessGroup,
-}
-
-/// An attempt's process group, as far as runner can be sure of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum ProcessGroup {
-    /// The leader is our unreaped child: the group id cannot be reused.
-    Pinned(Identity),
-    /// The leader is on record. It may be gone, and its pid reused.
-    Recorded(Identity),
-    Unknown,
-}
-
-/// A process that belongs to a target.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Traced {
-    pub identity: Identity,
-    /// An index into the targets.
-    pub target: usize,
-    /// A signal to the pinned group reaches it.
-    pub in_pinned_group: bool,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Scan {
-    /// The living processes of the targets.
-    pub traced: Vec<Traced>,
-    /// A process showed no environment, as it does for a moment during exec: the next scan may know it.
-    pub uncertain: bool,
-    /// Descriptors or memory were short while `/proc` was read, so that there may be more processes.
-    pub failed: bool,
-}
-
-impl Scan {
-    pub fn found_none(&self) -> bool {
-        self.traced.is_empty() && !self.failed
-    }
-
-    /// No process of the targets lives, for certain.
-    pub fn is_clean(&self) -> bool {
-        self.found_none() && !self.uncertain
-    }
-}
-
-/// Finds the living processes of the targets: by group, by descent, and by the tag in their environment.
-///
-/// `known` are the processes that earlier scans traced, because a process may have lost its parent since, and show no tag.
-pub(super) fn scan(targets: &[Target], known: &HashMap<Identity, usize>) -> Scan {
-    let mut scan = Scan { failed: !is_readable(), ..Scan::default() };
-    let processes: Vec<Stat> =
-        pids().filter_map(Stat::of).filter(|process| !process.is_kernel_thread).collect();
-    let by_pid: HashMap<i32, usize> = processes.iter().map(|each| each.pid).zip(0..).collect();
-    let identity_of = |pid| by_pid.get(&pid).map(|index| processes[*index].identity());
-    // No process of a target is older than the oldest leader.
-    let since = targets.iter().map(|each| each.group.since()).min();
-    let mut owners: Vec<Option<usize>> = vec![None; processes.len()];
-    for (process, owner) in processes.iter().zip(&mut owners) {
-        if process.gone || Some(process.start_ticks) < since || is_self(process.pid) {
-            continue;
-        }
-        *owner = known.get(&process.identity()).copied();
-        if owner.is_some() {
-            continue;
-        }
-        let environ = read_environ(process.pid);
-        scan.failed |= environ.as_ref().is_err_and(is_read_shortage);
-        let tag = environ.as_deref().ok().and_then(AttemptTag::find);
-        *owner = targets.iter().position(|each| {
-            tag.as_ref() == Some(&each.tag) || each.group.holds(process, tag.as_ref(), identity_of)
-        });
-        // A child of this worker that is in its exec belongs to another slot. A worker that is process 1 cannot tell, because
-        // it inherits children.
-        let is_another_slots = is_self(process.parent) && process.parent != 1;
-        scan.uncertain |= owner.is_none() && !is_another_slots && environ.is_ok_and(|bytes| bytes.is_empty());
-    }
-    add_descendants(&processes, &by_pid, &mut owners);
-    // Looks a second time, so that a shortage that came or went during the scan is seen.
-    scan.failed |= !is_readable();
-    let traced = processes.iter().zip(owners).filter_map(|(process, owner)| {
-        let target = owner?;
-        let pinned =
-            matches!(targets[target].group, ProcessGroup::Pinned(leader) if leader.pid == process.group);
-        Some(Traced { identity: process.identity(), target, in_pinned_group: pinned })
-    });
-    scan.traced.extend(traced);
-    scan
+/// The real user in the text of `/proc/PID/status`.
+fn real_user(status: &str) -> Option<u32> {
+    // The name of the program, in the first line, has its line breaks escaped.
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Checks that `/proc` can be read now, by opening as much as a scan does: the directory and one file.
-fn is_readable() -> bool {
+pub(super) fn is_readable() -> bool {
     let read = fs::read_dir("/proc").and_then(|_open| File::open("/proc/self/stat").map(drop));
     !read.is_err_and(|error| is_read_shortage(&error))
 }
 
 /// Whether this error is about descriptors or memory, and not about the file.
-fn is_read_shortage(error: &io::Error) -> bool {
+pub(super) fn is_read_shortage(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
-/// Gives the descendants of each owned process to its owner.
-fn add_descendants(processes: &[Stat], by_pid: &HashMap<i32, usize>, owners: &mut [Option<usize>]) {
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for (index, process) in processes.iter().enumerate() {
-            if owners[index].is_some() || process.gone || is_self(process.pid) {
-                continue;
-            }
-            let parent = by_pid.get(&process.parent);
-            owners[index] = parent.and_then(|parent| owners[*parent]);
-            changed |= owners[index].is_some();
-        }
-    }
-}
-
-impl ProcessGroup {
-    /// No process of the attempt started before this.
-    fn since(self) -> u64 {
-        match self {
-            Self::Pinned(leader) | Self::Recorded(leader) => leader.start_ticks,
-            Self::Unknown => 0,
-        }
-    }
-
-    fn holds(
-        self,
-        process: &Stat,
-        tag: Option<&AttemptTag>,
-        identity_of: impl Fn(i32) -> Option<Identity>,
-    ) -> bool {
-        match self {
-            Self::Pinned(leader) => process.group == leader.pid,
-            // The id of a group is reused only after all its members have ended. That has happened if a member is older
-            // than the leader, if another process has the leader's pid now, or if a member has the tag of another attempt.
-            // Otherwise the members belong to this attempt.
-            Self::Recorded(leader) => {
-                process.group == leader.pid
-                    && process.start_ticks >= leader.start_ticks
-                    && identity_of(leader.pid).is_none_or(|now| now == leader)
-                    && tag.is_none()
-            }
-            Self::Unknown => false,
-        }
-    }
-}
-
 /// The worker itself is never part of an attempt, even if a job started it.
-fn is_self(pid: i32) -> bool {
+pub(super) fn is_self(pid: i32) -> bool {
     u32::try_from(pid) == Ok(std::process::id())
 }
 
-fn pids() -> impl Iterator<Item = i32> {
+pub(super) fn pids() -> impl Iterator<Item = i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
+/// More than any environment can hold: the kernel allows 6 MiB for arguments and variables together. A process can make the
+/// kernel show any of its memory there.
+const MAX_ENVIRON_BYTES: u64 = 8 << 20;
+
 /// Reads the environment that a process was started with. It is empty for a moment during exec.
-fn read_environ(pid: i32) -> io::Result<Vec<u8>> {
-    let first = fs::read(format!("/proc/{pid}/environ"));
+pub(super) fn read_environ(pid: i32) -> io::Result<Vec<u8>> {
+    let read = |path: &Path| -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(MAX_ENVIRON_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let first = read(format!("/proc/{pid}/environ").as_ref());
     let has_none = match &first {
         Ok(bytes) => bytes.is_empty(),
         Err(error) => error.raw_os_error() == Some(Errno::SRCH.raw_os_error()),
@@ -340,8 +196,8 @@ fn read_environ(pid: i32) -> io::Result<Vec<u8>> {
     }
     // If the first thread has ended, the others still show the environment.
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let of_thread = threads.filter_map(|thread| fs::read(thread.path().join("environ")).ok());
-    of_thread.into_iter().find(|bytes| !bytes.is_empty()).map_or(first, Ok)
+    let mut of_threads = threads.filter_map(|thread| read(&thread.path().join("environ")).ok());
+    of_threads.find(|bytes| !bytes.is_empty()).map_or(first, Ok)
 }
 
 /// The pids of the children of this process that have ended.
@@ -415,62 +271,10 @@ mod tests {
         identity.signal(Signal::KILL).unwrap();
     }
 
-    fn process(pid: i32, parent: i32, start_ticks: u64) -> Stat {
-        Stat { pid, parent, group: 10, gone: false, stopped: false, is_kernel_thread: false, start_ticks }
-    }
-
     #[test]
-    fn a_recorded_group_is_trusted_only_while_its_id_cannot_be_reused() {
-        let leader = Identity { pid: 10, start_ticks: 100 };
-        let group = ProcessGroup::Recorded(leader);
-        let nobody = |_| None;
-        assert!(group.holds(&process(11, 1, 100), None, nobody));
-        assert!(group.holds(&process(11, 1, 150), None, |_| Some(leader)));
-
-        let other = |_| Some(Identity { pid: 10, start_ticks: 120 });
-        assert!(!group.holds(&process(11, 1, 150), None, other));
-        assert!(!group.holds(&process(11, 1, 99), None, nobody), "older");
-        let tag = AttemptTag { mark: "another".into(), job_id: 1, attempt: 1 };
-        assert!(!group.holds(&process(11, 1, 150), Some(&tag), nobody));
-        assert!(!group.holds(&Stat { group: 12, ..process(11, 1, 150) }, None, nobody));
-    }
-
-    #[test]
-    fn descendants_are_found_in_whatever_order_they_are_listed() {
-        let processes =
-            [process(5, 6, 3), process(6, 7, 2), process(7, 1, 1), process(8, 9, 1), process(9, 1, 1)];
-        let by_pid = processes.iter().map(|each| each.pid).zip(0..).collect();
-        let mut owners = [None, None, Some(4), None, None];
-        add_descendants(&processes, &by_pid, &mut owners);
-        assert_eq!(owners, [Some(4), Some(4), Some(4), None, None]);
-    }
-
-    fn tag() -> AttemptTag {
-        AttemptTag { mark: "w-1".into(), job_id: 7, attempt: 2 }
-    }
-
-    #[test]
-    fn it_reads_back_as_it_was_set() {
-        let mut environ = b"HOME=/\0RUNNER_JOB_NAME=x\0".to_vec();
-        for (name, value) in tag().variables() {
-            environ.extend_from_slice(format!("{name}={value}\0").as_bytes());
-        }
-        assert_eq!(AttemptTag::find(&environ), Some(tag()));
-        environ.extend_from_slice(b"RUNNER_ATTEMPT=9\0");
-        assert_eq!(AttemptTag::find(&environ), Some(tag()), "the first counts");
-    }
-
-    #[test]
-    fn all_three_must_be_there_and_exact() {
-        for environ in [
-            &b""[..],
-            b"RUNNER_MARK=w-1\0RUNNER_JOB_ID=7\0",
-            b"RUNNER_MARK=w-1\0RUNNER_JOB_ID=07\0RUNNER_ATTEMPT=2\0",
-            b"RUNNER_MARK=w-1\0RUNNER_JOB_ID=+7\0RUNNER_ATTEMPT=2\0",
-            b"RUNNER_MARK=w-1\0RUNNER_JOB_ID=7\0RUNNER_ATTEMPT=\0",
-            b"XRUNNER_MARK=w-1\0RUNNER_JOB_ID=7\0RUNNER_ATTEMPT=2\0",
-        ] {
-            assert_eq!(AttemptTag::find(environ), None);
-        }
+    fn the_real_user_counts() {
+        assert_eq!(real_user("Name:\tx\nUid:\t1000\t0\t0\t0\nGid:\t1\t2\t3\t4\n"), Some(1000));
+        assert_eq!(real_user("Name:\tUid:\n"), None);
+        assert!(is_of_us_or_root(std::process::id().cast_signed()));
     }
 }

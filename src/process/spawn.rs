@@ -21,7 +21,8 @@ use crate::model::{self, Bytes, INHERITED_ALWAYS, JobDefinition, SpawnFailure};
 
 use super::inherit::leave_terminal;
 use super::job_files::read_env_file;
-use super::procfs::{AttemptTag, Identity};
+use super::procfs::Leader;
+use super::tag::{AttemptTag, WORKER_MARK};
 
 /// A command that is about to start.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ pub struct Launch<'a> {
 #[derive(Debug)]
 pub(super) struct Child {
     pub pid: Pid,
-    pub identity: Identity,
+    pub leader: Leader,
     /// Readable when the process has ended.
     pub pidfd: OwnedFd,
     pub stdout: OwnedFd,
@@ -82,6 +83,8 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
         .current_dir(definition.cwd.as_os_str())
         .envs(environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())))
         .envs(launch.vars.iter().map(|(name, value)| (name, value)))
+        // A worker of version 1.0 may have started this one as a job.
+        .env_remove(WORKER_MARK)
         .envs(launch.tag.variables())
         .env("RUNNER_REPORT", launch.report)
         .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
@@ -96,10 +99,15 @@ pub(super) fn spawn(launch: &mut Launch<'_>) -> Result<Child, SpawnError> {
         unreachable!("both are pipes")
     };
     // The child is not reaped, so the pid is its own.
-    let raw = pid.as_raw_nonzero().get();
     let pidfd = wait_for_pidfd(pid);
-    let identity = Identity::of(raw).unwrap_or(Identity { pid: raw, start_ticks: 0 });
-    Ok(Child { pid, identity, pidfd, stdout: stdout.into(), stderr: stderr.into(), started })
+    Ok(Child {
+        pid,
+        leader: Leader::of_child(pid),
+        pidfd,
+        stdout: stdout.into(),
+        stderr: stderr.into(),
+        started,
+    })
 }
 
 /// Keeps variables of the worker from the command, one by one, because an environment that is cleared forces the fork.

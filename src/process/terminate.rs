@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Control;
-use super::procfs::{AttemptTag, Identity, ProcessGroup, Scan, Target, Traced, scan};
+use super::hidden;
+use super::procfs::{Identity, Leader};
+use super::scan::{Evidence, ProcessGroup, Scan, Target, Traced, scan};
+use super::tag::AttemptTag;
 
 /// How often runner scans after SIGTERM for processes that were born while the others got the signal.
 const SCANS_AT_SIGTERM: usize = 3;
@@ -19,6 +22,8 @@ const MAX_SCAN_PAUSE: Duration = Duration::from_millis(250);
 const EXEC_TIME: Duration = Duration::from_millis(100);
 /// A process that is still there this long after SIGKILL is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(5);
+/// A process of which runner knows no more than that it is in the attempt's group is waited for until this long after SIGKILL.
+const JOINED_WAIT: Duration = Duration::from_secs(1);
 /// A recovery gives up this long after SIGKILL; the next poll tries again.
 const RECOVERY_KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -46,8 +51,15 @@ pub(super) struct Termination {
 enum TerminationPhase {
     /// None: the grace period has no end.
     Grace { until: Option<Instant> },
-    /// SIGKILL after each scan. `since` is the last time at which no process was left, or the first SIGKILL.
-    Killing { since: Instant },
+    /// SIGKILL after each scan, from `start` on. `since` is the last time at which no process was left, or the first SIGKILL.
+    Killing { start: Instant, since: Instant },
+}
+
+impl TerminationPhase {
+    fn killing() -> Self {
+        let now = Instant::now();
+        Self::Killing { start: now, since: now }
+    }
 }
 
 impl Termination {
@@ -75,7 +87,7 @@ impl Termination {
         let now = Instant::now();
         self.scan_at = Some(now);
         if grace.is_zero() {
-            self.phase = TerminationPhase::Killing { since: now };
+            self.phase = TerminationPhase::killing();
             return self.signal_all(Signal::KILL);
         }
         // A grace period too long for the clock has no end.
@@ -87,8 +99,8 @@ impl Termination {
             if born_meanwhile.is_empty() {
                 break;
             }
-            signal(&born_meanwhile, Signal::TERM);
-            signal(&born_meanwhile, Signal::CONT);
+            self.signal(&born_meanwhile, Signal::TERM);
+            self.signal(&born_meanwhile, Signal::CONT);
         }
     }
 
@@ -117,7 +129,7 @@ impl Termination {
     /// Ends the grace period.
     pub fn kill_now(&mut self) {
         if matches!(self.phase, TerminationPhase::Grace { .. }) {
-            self.phase = TerminationPhase::Killing { since: Instant::now() };
+            self.phase = TerminationPhase::killing();
             self.scan_now();
         }
     }
@@ -129,17 +141,17 @@ impl Termination {
         if let TerminationPhase::Grace { until: Some(until) } = self.phase
             && until <= now
         {
-            self.phase = TerminationPhase::Killing { since: now };
+            self.phase = TerminationPhase::killing();
             self.pause = MIN_SCAN_PAUSE;
         }
-        let found_none = self.last_scan.found_none();
+        let found_none = self.has_found_none();
         let next_scan = now + self.pause;
         self.pause = (self.pause * 2).min(MAX_SCAN_PAUSE);
         match &mut self.phase {
             TerminationPhase::Grace { until } => {
                 self.scan_at = Some(until.map_or(next_scan, |until| until.min(next_scan)));
             }
-            TerminationPhase::Killing { since } => {
+            TerminationPhase::Killing { since, .. } => {
                 if found_none {
                     *since = now;
                 }
@@ -170,27 +182,50 @@ impl Termination {
     }
 
     fn is_killing_for(&self, span: Duration) -> bool {
-        matches!(self.phase, TerminationPhase::Killing { since } if since.elapsed() >= span)
+        matches!(self.phase, TerminationPhase::Killing { since, .. } if since.elapsed() >= span)
+    }
+
+    /// Whether the last scan found no process that has to end. Whoever joined the group of an attempt of somebody else, and
+    /// cannot be ended, must not hold that one's job up.
+    fn has_found_none(&self) -> bool {
+        let is_waited_for =
+            matches!(self.phase, TerminationPhase::Killing { start, .. } if start.elapsed() >= JOINED_WAIT);
+        let has_to_end = |each: &Traced| each.evidence != Evidence::GroupAlone || !is_waited_for;
+        !self.last_scan.failed && !self.last_scan.traced.iter().any(has_to_end)
     }
 
     /// Finds the living processes; returns the new ones.
     fn scan(&mut self) -> Vec<Traced> {
         self.last_scan = scan(&self.targets, &self.known);
+        let certain = self.last_scan.traced.iter().filter(|each| each.evidence == Evidence::Certain);
         let is_new = |each: &&Traced| self.known.insert(each.identity, each.target).is_none();
-        self.last_scan.traced.iter().filter(is_new).copied().collect()
+        certain.filter(is_new).copied().collect()
     }
 
     fn signal_all(&self, to_send: Signal) {
         for target in &self.targets {
             // The kernel signals a whole group at once, including processes that are born at this moment.
             if let ProcessGroup::Pinned(leader) = target.group
-                && let Some(group) = Pid::from_raw(leader.pid)
+                && let Some(group) = Pid::from_raw(leader.process.pid)
             {
                 // Fails only if no process is left that may be signalled; the next scan shows.
                 let _ = kill_process_group(group, to_send);
             }
         }
-        signal(&self.last_scan.traced, to_send);
+        self.signal(&self.last_scan.traced, to_send);
+    }
+
+    /// Signals each process that no signal to a group reaches. Failures are retried after the next scan.
+    fn signal(&self, processes: &[Traced], signal: Signal) {
+        for each in processes.iter().filter(|each| !each.in_pinned_group) {
+            if let (Evidence::Hidden, ProcessGroup::Recorded(leader)) =
+                (each.evidence, self.targets[each.target].group)
+            {
+                hidden::signal_member(each.identity.pid, &leader, signal);
+            } else {
+                let _ = each.identity.signal(signal);
+            }
+        }
     }
 
     fn time_to_scan(&self) -> Duration {
@@ -212,13 +247,6 @@ impl Termination {
     }
 }
 
-/// Signals each process that no signal to a group reaches. Failures are retried after the next scan.
-fn signal(processes: &[Traced], signal: Signal) {
-    for each in processes.iter().filter(|each| !each.in_pinned_group) {
-        let _ = each.identity.signal(signal);
-    }
-}
-
 /// Ends the leftover processes of a dead worker's attempts. Each attempt comes with the leader of its group, if that is
 /// on record.
 ///
@@ -226,7 +254,7 @@ fn signal(processes: &[Traced], signal: Signal) {
 /// exec none. Gives up a second after SIGKILL, so that one stuck process does not hold up the rest; the error names the
 /// processes that are left.
 pub fn end_attempts(
-    attempts: &[(AttemptTag, Option<Identity>)],
+    attempts: &[(AttemptTag, Option<Leader>)],
     grace: Duration,
     min_scan_time: Duration,
 ) -> Result<(), String> {
@@ -295,7 +323,7 @@ mod tests {
     use super::*;
 
     fn termination(grace: Duration) -> Termination {
-        let tag = AttemptTag { mark: format!("test-{}", std::process::id()), job_id: 1, attempt: 1 };
+        let tag = AttemptTag::new(&format!("test-{}", std::process::id()), 1, 1);
         let mut termination = Termination::prepare(vec![Target { tag, group: ProcessGroup::Unknown }]);
         termination.begin(grace);
         termination
@@ -308,11 +336,15 @@ mod tests {
     #[test]
     fn a_stuck_process_is_noticed_once() {
         let mut stuck = termination(Duration::ZERO);
-        let left =
-            |pid| Traced { identity: Identity { pid, start_ticks: 1 }, target: 0, in_pinned_group: false };
+        let left = |pid| Traced {
+            identity: Identity { pid, start_ticks: 1 },
+            target: 0,
+            in_pinned_group: false,
+            evidence: Evidence::Certain,
+        };
         stuck.last_scan.traced = vec![left(100_001), left(100_002)];
         assert_eq!(stuck.notice(), None);
-        stuck.phase = TerminationPhase::Killing { since: long_ago() };
+        stuck.phase = TerminationPhase::Killing { start: long_ago(), since: long_ago() };
         let words = "processes 100001, 100002 cannot be ended: SIGKILL was sent 5 s ago";
         assert_eq!(stuck.notice().as_deref(), Some(words));
         assert_eq!(stuck.notice(), None);
@@ -333,7 +365,7 @@ mod tests {
     #[test]
     fn time_without_a_process_does_not_count_as_killing() {
         let mut killing = termination(Duration::ZERO);
-        killing.phase = TerminationPhase::Killing { since: long_ago() };
+        killing.phase = TerminationPhase::Killing { start: long_ago(), since: long_ago() };
         killing.step();
         assert!(!killing.is_killing_for(STUCK_AFTER));
     }

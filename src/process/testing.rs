@@ -37,7 +37,7 @@ impl Sandbox {
             folder,
             definition: JobDefinition::new("test", command, cwd),
             args: Vec::new(),
-            tag: AttemptTag { mark: format!("test-{}-{worker}", std::process::id()), job_id: 1, attempt: 1 },
+            tag: AttemptTag::new(&format!("test-{}-{worker}", std::process::id()), 1, 1),
         }
     }
 
@@ -75,7 +75,7 @@ impl Sandbox {
             tag: self.tag.clone(),
             report: &self.path("report"),
         };
-        run(launch, control, |leader, _| on_start(leader), &mut |_| {}).unwrap()
+        run(launch, control, |leader, _| on_start(leader.process), &mut |_| {}).unwrap()
     }
 
     /// Runs it; `act` gets the control as soon as the job has made the file `ready`.

@@ -14,7 +14,7 @@ use super::error::{Result, StoreError};
 use super::insert::Firing;
 use super::limits::QueueCapacity;
 use super::row::{all, from_row, maybe, one, run, value};
-use super::version;
+use super::version::{self, Version};
 use crate::model::{Bytes, ErrorCode, JobDefinition};
 use crate::text::Timestamp;
 
@@ -38,9 +38,9 @@ pub struct Claim {
     pub stdin: Option<Vec<u8>>,
     /// The error code of the previous attempt, if that one failed.
     pub last_error_code: Option<ErrorCode>,
-    /// The mark of the worker that ran the previous attempt. None if that worker belongs to a database of which this one is a
-    /// copy.
-    pub last_mark: Option<String>,
+    /// The secret of the worker that ran the previous attempt, and the version of its program. None if that worker belongs to a
+    /// database of which this one is a copy.
+    pub last_mark: Option<(String, Version)>,
     /// The time of the schedule that enqueued the job.
     pub scheduled: Option<Firing>,
     /// Id, state and name of each dependency.
@@ -118,7 +118,7 @@ fn take(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<bool> {
 fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64) -> Result<Claim> {
     let sql =
         "SELECT j.definition_id, j.queue, j.args_nul, j.label, j.attempts, j.attempts_used, j.expires_at, i.stdin, a.error_code,
-                w.mark, j.scheduled_for, j.scheduled_offset
+                w.mark, w.version, j.scheduled_for, j.scheduled_offset
          FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
          LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
          LEFT JOIN workers AS w ON w.id = a.worker_id AND w.db_path = (SELECT db_path FROM workers WHERE id = ?2)
@@ -140,7 +140,10 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
             label: row.get("label")?,
             stdin: row.get("stdin")?,
             last_error_code: row.get("error_code")?,
-            last_mark: row.get("mark")?,
+            last_mark: match row.get("mark")? {
+                Some(mark) => Some((mark, Version(row.get("version")?))),
+                None => None,
+            },
             scheduled: Firing::read(row)?,
             dependencies: dependencies::told(tx, id)?,
         })

@@ -10,6 +10,7 @@ mod recovery;
 mod registration;
 mod shutdown;
 mod slots;
+mod start_log;
 mod trouble;
 
 use anyhow::{Context, Result};

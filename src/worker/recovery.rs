@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use super::registration::{self, ClaimFate, DeadWorker, Origin};
+use super::registration::{self, ClaimFate, DeadWorker, Origin, tag_of};
 use crate::clock;
 use crate::model::{AttemptEnd, EndCause, check_worker_id};
-use crate::process::{self, AttemptTag};
+use crate::process;
 use crate::store::{EndedAttempt, OrphanedClaim, Result, Store, StoreFile, Worker};
 
 /// The time between SIGTERM and SIGKILL. It is not the job's own grace period, because the next attempt waits for it.
@@ -123,19 +123,19 @@ fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> Findin
     let mut attempts = Vec::new();
     let mut start_under_way = false;
     for claim in held {
-        let tag = AttemptTag { mark: worker.mark.clone(), job_id: claim.job_id, attempt: claim.number };
+        let tag = tag_of(&worker.mark, worker.version, claim.job_id, claim.number);
         let (leader, started_at, message) = match dead.fate(&claim) {
             ClaimFate::NeverStarted => {
                 never_started.push(claim.job_id);
                 continue;
             }
-            ClaimFate::Started(process, at) => {
-                let message = if process.is_alive() {
+            ClaimFate::Started(leader, at) => {
+                let message = if leader.is_alive() {
                     "its worker died while it was running; the command was still there, and was ended"
                 } else {
                     "its worker died while it was running; the command is gone, nobody saw how it ended"
                 };
-                (Some(process), Some(at), message)
+                (Some(leader), Some(at), message)
             }
             ClaimFate::MayHaveStarted { is_logged } => {
                 start_under_way |= is_logged;

@@ -5,25 +5,24 @@
 //! is no lease to wait for and no false alarm after a suspend. Jobs do not inherit the lock, because its file is closed on
 //! exec.
 //!
-//! The lock file also holds the start log: one record a slot, of the attempt that the slot has started. From it a recovery
-//! concludes how far a dead worker had come: before [`StartLog::starting`] a claim was never started, after it the claim
-//! may have started, after [`StartLog::started`] its process is known. A slot gets no new assignment before the end of its
-//! last is committed, so a record stays as long as a recovery needs it. Records are not synced, because they have to
-//! outlive the process and not the machine.
+//! The lock file also holds the start log, see `start_log`.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
 use super::Options;
+use super::start_log::{StartLog, StartRecord, allocate_log, read_log};
 use crate::clock;
-use crate::process::{self, Identity};
-use crate::store::{Liveness, OrphanedClaim, Store, StoreFile, Worker, open_regular, version};
+use crate::process::{self, AttemptTag, Identity, Leader};
+use crate::store::{
+    Liveness, OrphanedClaim, Store, StoreFile, Worker, open_regular,
+    version::{self, Version},
+};
 use crate::text::Timestamp;
 use crate::wake;
 
@@ -167,7 +166,7 @@ pub(super) enum ClaimFate {
     MayHaveStarted {
         is_logged: bool,
     },
-    Started(Identity, Timestamp),
+    Started(Leader, Timestamp),
 }
 
 impl DeadWorker {
@@ -181,8 +180,17 @@ impl DeadWorker {
         match record.map(|record| record.started) {
             None => ClaimFate::NeverStarted,
             Some(None) => ClaimFate::MayHaveStarted { is_logged: true },
-            Some(Some((process, at))) => ClaimFate::Started(process, at),
+            Some(Some((leader, at))) => ClaimFate::Started(leader, at),
         }
+    }
+}
+
+/// The tag of an attempt of the worker with this secret, whose program knew this version.
+pub(super) fn tag_of(mark: &str, version: Version, job_id: i64, number: u32) -> AttemptTag {
+    if version == Version::FIRST {
+        AttemptTag::of_version_1_0(mark, job_id, number)
+    } else {
+        AttemptTag::new(mark, job_id, number)
     }
 }
 
@@ -272,99 +280,6 @@ pub fn started_at(run_dir: &Path, worker: &str, job_id: i64, number: u32) -> Opt
     read_log(&file)?.into_iter().filter(is_attempt).find_map(|record| record.started).map(|(_, at)| at)
 }
 
-const RECORD_BYTES: usize = 128;
-
-#[derive(Clone, Debug)]
-pub(super) struct StartLog {
-    file: Arc<File>,
-}
-
-/// A record of an attempt that was started, or was about to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct StartRecord {
-    pub job_id: i64,
-    pub number: u32,
-    /// None while the start is under way, so that nobody knows whether there is a process.
-    pub started: Option<(Identity, Timestamp)>,
-}
-
-impl StartLog {
-    fn new(file: File) -> Self {
-        Self { file: Arc::new(file) }
-    }
-
-    /// Records that the start begins. Call it before the spawn.
-    pub(super) fn starting(&self, slot: usize, job_id: i64, number: u32) -> io::Result<()> {
-        self.write(slot, &StartRecord { job_id, number, started: None })
-    }
-
-    /// Records the process. Call it as soon as the process is known.
-    pub(super) fn started(
-        &self,
-        slot: usize,
-        job_id: i64,
-        number: u32,
-        process: Identity,
-        at: Timestamp,
-    ) -> io::Result<()> {
-        self.write(slot, &StartRecord { job_id, number, started: Some((process, at)) })
-    }
-
-    /// Removes the record. Call it if the attempt was not started after all.
-    pub(super) fn clear(&self, slot: usize) -> io::Result<()> {
-        self.file.write_all_at(&line(""), (slot * RECORD_BYTES) as u64)
-    }
-
-    fn write(&self, slot: usize, record: &StartRecord) -> io::Result<()> {
-        let StartRecord { job_id, number, started } = record;
-        let text = match started {
-            None => format!("{job_id} {number}"),
-            Some((process, at)) => {
-                format!("{job_id} {number} {} {} {}", process.pid, process.start_ticks, at.0)
-            }
-        };
-        self.file.write_all_at(&line(&text), (slot * RECORD_BYTES) as u64)
-    }
-}
-
-/// Allocates a record for each slot, so that a full disk cannot refuse one later.
-fn allocate_log(file: &File, slots: usize) -> io::Result<()> {
-    file.write_all_at(&line("").repeat(slots), 0)
-}
-
-/// Makes a record: text, blanks, and a newline.
-fn line(text: &str) -> [u8; RECORD_BYTES] {
-    let mut line = [b' '; RECORD_BYTES];
-    line[..text.len()].copy_from_slice(text.as_bytes());
-    line[RECORD_BYTES - 1] = b'\n';
-    line
-}
-
-/// Reads all records; none if the log is not whole, so that anything may have been started.
-fn read_log(file: &File) -> Option<Vec<StartRecord>> {
-    let mut text = vec![0; usize::try_from(file.metadata().ok()?.len()).ok()?];
-    file.read_exact_at(&mut text, 0).ok()?;
-    if text.is_empty() || !text.len().is_multiple_of(RECORD_BYTES) {
-        return None;
-    }
-    let text = String::from_utf8(text).ok()?;
-    let written = text.lines().filter(|line| !line.trim().is_empty());
-    written.map(parse).collect()
-}
-
-fn parse(line: &str) -> Option<StartRecord> {
-    let numbers: Vec<i64> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
-    let (&job_id, rest) = numbers.split_first()?;
-    let (&number, rest) = rest.split_first()?;
-    let started = match *rest {
-        [pid, ticks, at] => {
-            Some((Identity { pid: pid.try_into().ok()?, start_ticks: ticks.try_into().ok()? }, Timestamp(at)))
-        }
-        _ => None,
-    };
-    Some(StartRecord { job_id, number: number.try_into().ok()?, started })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,8 +362,9 @@ mod tests {
         let (_dir, db, run_dir) = run_dir();
         let log = StartLog::new(create_lock(&run_dir, "w", 4).unwrap());
         let process = Identity { pid: 77, start_ticks: 88 };
+        let leader = Leader { process, session: Some(66) };
         log.starting(0, 1, 2).unwrap();
-        log.started(1, 1, 2, process, Timestamp(99)).unwrap();
+        log.started(1, 1, 2, leader, Timestamp(99)).unwrap();
         log.starting(2, 2, 1).unwrap();
         assert_eq!(started_at(&run_dir, "w", 1, 2), Some(Timestamp(99)));
         assert_eq!(started_at(&run_dir, "w", 1, 1), None);
@@ -461,33 +377,8 @@ mod tests {
         let unknown = |is_logged| ClaimFate::MayHaveStarted { is_logged };
         assert_eq!(
             fates("b"),
-            [ClaimFate::Started(process, Timestamp(99)), unknown(true), ClaimFate::NeverStarted]
+            [ClaimFate::Started(leader, Timestamp(99)), unknown(true), ClaimFate::NeverStarted]
         );
         assert_eq!(fates("c"), [unknown(false); 3]);
-    }
-
-    #[test]
-    fn records_read_back() {
-        let file = tempfile::tempfile().unwrap();
-        allocate_log(&file, 4).unwrap();
-        let log = StartLog::new(file);
-        let process = Identity { pid: i32::MAX, start_ticks: u64::from(u32::MAX) };
-        log.starting(2, i64::MAX, u32::MAX).unwrap();
-        log.starting(0, 1, 1).unwrap();
-        log.started(0, 1, 2, process, Timestamp(99)).unwrap();
-        log.starting(3, 5, 1).unwrap();
-        log.clear(3).unwrap();
-        let started = StartRecord { job_id: 1, number: 2, started: Some((process, Timestamp(99))) };
-        let starting = StartRecord { job_id: i64::MAX, number: u32::MAX, started: None };
-        assert_eq!(read_log(&log.file), Some(vec![started, starting]));
-    }
-
-    #[test]
-    fn a_log_that_is_not_whole_is_refused() {
-        for damaged in [&b""[..], b"1 1\n", &[b' '; RECORD_BYTES * 2], &[0xff; RECORD_BYTES]] {
-            let file = tempfile::tempfile().unwrap();
-            file.write_all_at(damaged, 0).unwrap();
-            assert_eq!(read_log(&file), (damaged.len() == RECORD_BYTES * 2).then(Vec::new));
-        }
     }
 }

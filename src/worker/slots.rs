@@ -18,10 +18,11 @@ use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::inbox::Message;
-use super::registration::StartLog;
+use super::registration::tag_of;
+use super::start_log::StartLog;
 use crate::clock;
 use crate::model::{AttemptEnd, EndCause, ErrorCode, MAX_ARG_STRLEN, SpawnFailure};
-use crate::process::{self, AttemptTag, Control, Identity, Launch, Progress, ZombieReaper};
+use crate::process::{self, AttemptTag, Control, Launch, Leader, Progress, ZombieReaper};
 use crate::store::{Claim, EndedAttempt};
 use crate::text::{Timestamp, rfc3339_with_offset};
 
@@ -221,8 +222,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
         let message = format!("cannot use {}: {error}", context.reports.display());
         return Ok(AttemptEnd::spawn_failed(SpawnFailure::NotExecutable, message, clock::now()));
     }
-    let tag = |mark: &String, attempt| AttemptTag { mark: mark.clone(), job_id, attempt };
-    let previous = claim.last_mark.as_ref().map(|mark| tag(mark, number - 1));
+    let previous = claim.last_mark.as_ref().map(|(mark, version)| tag_of(mark, *version, job_id, number - 1));
     // If the attempt may not start, its claim is released. Then the next turn expires or cancels the job.
     if !end_previous(context, &claim, &control, previous) || !control.begin() {
         return Err(None);
@@ -233,16 +233,16 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
         args: &claim.args,
         stdin,
         vars: variables(&claim, context),
-        tag: tag(&context.mark, number),
+        tag: AttemptTag::new(&context.mark, job_id, number),
         report: &context.reports.join(format!("{job_id}.{number}")),
     };
     let send = |message| {
         let _ = context.inbox.send(message);
     };
-    let on_start = |process: Identity, at: Timestamp| {
+    let on_start = |leader: Leader, at: Timestamp| {
         // A failure is ignored: without this record a recovery finds the process by its tag.
-        let _ = context.start_log.started(slot, job_id, number, process, at);
-        send(Message::Started { slot, pid: process.pid });
+        let _ = context.start_log.started(slot, job_id, number, leader, at);
+        send(Message::Started { slot, pid: leader.process.pid });
     };
     let on_progress = &mut |progress| send(Message::Progress { job_id, number, progress });
     process::run(launch, &control, on_start, on_progress).map_err(|shortage| {

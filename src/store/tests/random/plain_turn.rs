@@ -9,6 +9,7 @@ use crate::model::{
 };
 use crate::store::finish::INTERRUPTED_EXPIRY;
 use crate::store::tests::fixture::mark_of;
+use crate::store::version::Version;
 use crate::store::{
     Backlog, BlockReason, Claim, EndedAttempt, OrphanedClaim, PendingWork, Turn, TurnRequest,
 };
@@ -133,7 +134,9 @@ impl Plain {
             label: job.label.clone(),
             stdin: job.stdin.clone(),
             last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
-            last_mark: last.and_then(|attempt| attempt.worker_id.as_deref()).map(mark_of),
+            last_mark: last
+                .and_then(|attempt| attempt.worker_id.as_deref())
+                .map(|worker| (mark_of(worker), Version::FIRST)),
             dependencies,
         }
     }
