@@ -220,6 +220,33 @@ max_attempts = 2
     assert!(is_alive(forged.pid()), "it was taken for a process of the attempt");
 }
 
+#[test]
+fn a_worker_in_another_mount_namespace_belongs_to_the_same_database() {
+    let sandbox = Sandbox::new(STAYS);
+    for folder in ["data", "seen"] {
+        fs::create_dir(sandbox.path(folder)).unwrap();
+        sandbox.own(folder, rustix::process::geteuid().as_raw(), 0o700);
+        sandbox.run(&format!("--db {folder}/runner.db enqueue stays")).ok();
+    }
+    let unshare = |line: &str| sandbox.program("unshare").arg("--mount").arg("sh").arg("-c").arg(line);
+    if !unshare("mount --bind data seen").run().ended_well() {
+        eprintln!("skipped: no right to make a mount namespace");
+        return;
+    }
+    let line = "mount --bind data seen && exec $0 --db seen/runner.db work -j1";
+    let worker = Background::worker(&sandbox, unshare(line).arg(env!("CARGO_BIN_EXE_runner")));
+    let left = sandbox.pid_of("pid");
+    // Here another database has the path that the worker knows.
+    let of_worker = sandbox.run("--db data/runner.db inspect workers --json").ok().json();
+    assert_eq!(of_worker["alive"], true);
+    worker.kill();
+    assert!(is_alive(left));
+    sandbox.run("--db data/runner.db work --drain").ok();
+    assert!(!is_alive(left), "two attempts ran at once");
+    let job = sandbox.run("--db data/runner.db inspect 1 --json").ok().json();
+    assert_eq!((&job["state"], &job["attempts"]), (&"succeeded".into(), &2.into()));
+}
+
 /// A sandbox of nobody whose job 1 runs a process of root. Nobody may start it, and only root can end it.
 fn with_a_process_of_root() -> Option<Sandbox> {
     if !is_root() {

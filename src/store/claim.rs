@@ -121,7 +121,9 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
                 w.mark, w.version, j.scheduled_for, j.scheduled_offset
          FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
          LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-         LEFT JOIN workers AS w ON w.id = a.worker_id AND w.db_path = (SELECT db_path FROM workers WHERE id = ?2)
+         LEFT JOIN workers AS w ON w.id = a.worker_id AND EXISTS
+             (SELECT 1 FROM workers AS own WHERE own.id = ?2 AND (own.db_path = w.db_path
+                  OR (own.db_device = w.db_device AND own.db_inode = w.db_inode)))
          WHERE j.id = ?1";
     let next = |count: u32| {
         count

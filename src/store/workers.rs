@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, params};
 use super::error::{Result, StoreError};
 use super::open::{Store, Tx};
 use super::row::{self, all, from_row, json, run};
-use super::version::Version;
+use super::version::{Version, version_of};
 use crate::model::check_name;
 use crate::text::Timestamp;
 
@@ -19,10 +19,13 @@ pub struct Worker {
     pub id: i64,
     /// The random name: the `worker_id` that people see.
     pub name: String,
-    /// The secret in the environment of its attempts, by which their processes are found.
+    /// The secret by which the processes of its attempts are found: they carry a mark that is made from it. Those of version 1.0
+    /// carry it itself.
     pub mark: String,
     /// The canonical path of the database that the worker registered in. This one may be a copy.
     pub db: PathBuf,
+    /// Device and inode of that database, because one file may have several paths. Version 1.0 does not record them.
+    pub db_file: Option<(i64, i64)>,
     /// The process id, in the boot with `boot_id`.
     pub pid: i32,
     /// The boot that the worker ran in.
@@ -124,11 +127,16 @@ impl Store {
         let queues = worker.queues.as_ref().map(|names| serde_json::json!(names).to_string());
         self.write(|tx| {
             let sql =
-                "INSERT INTO workers (name, mark, version, db_path, pid, boot_id, start_ticks, started_at, slots, queues)
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+                "INSERT INTO workers (name, mark, version, db_path, pid, boot_id, start_ticks, started_at, slots, queues,
+                                      db_device, db_inode)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
             let Worker { name, mark, version, db, pid, boot_id, start_ticks, started_at, slots, .. } = worker;
             let db = db.as_os_str().as_bytes();
-            run(tx, sql, params![name, mark, version, db, pid, boot_id, start_ticks, started_at, slots, queues])?;
+            let (device, inode) = worker.db_file.unzip();
+            let row = params![
+                name, mark, version, db, pid, boot_id, start_ticks, started_at, slots, queues, device, inode
+            ];
+            run(tx, sql, row)?;
             Ok(tx.last_insert_rowid())
         })
     }
@@ -146,19 +154,33 @@ impl Store {
 
     /// Workers whose row is open, oldest first: alive, or dead and not dealt with.
     pub fn open_workers(&self) -> Result<Vec<Worker>> {
-        let sql = format!("SELECT {COLUMNS} FROM workers WHERE ended_at IS NULL ORDER BY id");
-        self.read(|tx| all(tx, &sql, [], read))
+        self.read(|tx| open(tx))
     }
 }
 
+/// The workers of [`Store::open_workers`] in a file of any minor version.
+pub(super) fn open(tx: &Connection) -> Result<Vec<Worker>> {
+    let columns = columns(tx)?;
+    all(tx, &format!("SELECT {columns} FROM workers WHERE ended_at IS NULL ORDER BY id"), [], read)
+}
+
 /// The columns of `workers` that [`read`] takes.
-const COLUMNS: &str =
-    "id, name AS worker_name, mark, db_path, pid, boot_id, start_ticks, started_at, slots, version, queues,
-    stopping_at, (SELECT count(*) FROM jobs WHERE state = 'running' AND worker_id = workers.id) AS running";
+fn columns(tx: &Connection) -> Result<String> {
+    let file = if version_of(tx)? >= Version(1_001) {
+        "db_device, db_inode"
+    } else {
+        "NULL AS db_device, NULL AS db_inode"
+    };
+    Ok(format!(
+        "id, name AS worker_name, mark, db_path, {file}, pid, boot_id, start_ticks, started_at, slots, version, queues,
+         stopping_at, (SELECT count(*) FROM jobs WHERE state = 'running' AND worker_id = workers.id) AS running"
+    ))
+}
 
 /// Damaged rows of workers, also of those that have ended.
 pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
-    row::damaged(tx, &format!("SELECT 'worker ' || id AS which, {COLUMNS} FROM workers"), [], limit, read)
+    let columns = columns(tx)?;
+    row::damaged(tx, &format!("SELECT 'worker ' || id AS which, {columns} FROM workers"), [], limit, read)
 }
 
 /// Closes the row of a worker that holds nothing. True if the row was open.
@@ -178,6 +200,7 @@ fn read(row: &Row<'_>) -> Result<Worker> {
             name: row.get("worker_name")?,
             mark,
             db: OsString::from_vec(row.get("db_path")?).into(),
+            db_file: Option::zip(row.get("db_device")?, row.get("db_inode")?),
             pid,
             boot_id,
             start_ticks,

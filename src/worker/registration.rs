@@ -46,6 +46,7 @@ impl Registration {
             name: format!("{:016x}", rand::random::<u64>()),
             mark: format!("{:032x}", rand::random::<u128>()),
             db: store.file().path().to_owned(),
+            db_file: device_and_inode(store.file().path()).ok(),
             pid,
             boot_id: process::boot_id(),
             start_ticks: Identity::of(pid).map_or(0, |process| process.start_ticks),
@@ -221,16 +222,22 @@ pub(super) fn take_dead(db: &StoreFile, worker: &Worker, boot_id: &str) -> Optio
     }
 }
 
+/// Device and inode of a file.
+fn device_and_inode(path: &Path) -> io::Result<(i64, i64)> {
+    fs::metadata(path).map(|found| (found.dev().cast_signed(), found.ino().cast_signed()))
+}
+
 /// Whether the worker registered in a database of which this one is a copy.
 ///
-/// The worker is this database's own if the path that it registered leads nowhere, because the database was moved from
-/// there, and if the path leads to this very file, because a file system may be mounted twice.
+/// The worker is this database's own if it registered this very file, maybe by another path, because a file system may be mounted
+/// twice, and each mount namespace has paths of its own. So it is if the path that it registered leads nowhere, because the
+/// database was moved from there.
 fn is_of_original(db: &StoreFile, worker: &Worker) -> bool {
-    if worker.db == db.path() {
+    let ours = device_and_inode(db.path());
+    if worker.db == db.path() || worker.db_file.is_some_and(|theirs| ours.as_ref().ok() == Some(&theirs)) {
         return false;
     }
-    let file = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
-    match (file(&worker.db), file(db.path())) {
+    match (device_and_inode(&worker.db), ours) {
         (Err(error), _) if error.kind() == ErrorKind::NotFound => false,
         (Ok(theirs), Ok(ours)) => theirs != ours,
         _ => true,
@@ -298,6 +305,7 @@ mod tests {
             name: "w".into(),
             mark: "m".into(),
             db: db.path().into(),
+            db_file: None,
             pid,
             boot_id: boot_id.into(),
             start_ticks: 0,

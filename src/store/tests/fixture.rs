@@ -133,6 +133,7 @@ pub(super) fn worker_row(name: &str) -> Worker {
         name: format!("{digits:016x}"),
         mark: mark_of(&format!("{digits:016x}")),
         db: "/runner.db".into(),
+        db_file: None,
         pid: 1,
         boot_id: "boot".to_owned(),
         start_ticks: 1,
