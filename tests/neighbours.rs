@@ -297,3 +297,25 @@ fn a_process_that_proc_hides_is_not_gone() {
     second.wait().ok();
     assert_eq!(job()["state"], "succeeded");
 }
+
+#[test]
+fn a_database_is_not_replaced_while_somebody_elses_process_is_left_of_its_jobs() {
+    let Some(sandbox) = with_a_process_of_root() else { return };
+    run_by_nobody(&sandbox, "backup copy.db").run().ok();
+    let worker = Background::worker(&sandbox, run_by_nobody(&sandbox, "work -j1"));
+    let left = sandbox.pid_of("pid");
+    wait_until("it is root's", || {
+        fs::read_to_string(format!("/proc/{left}/status")).is_ok_and(|status| status.contains("Uid:\t0\t0"))
+    });
+    worker.kill();
+    let restore = || run_by_nobody(&sandbox, "restore copy.db").run();
+    restore()
+        .exits(75)
+        .prints("")
+        .says("nothing was restored")
+        .says(&format!("process {left} of job 1, attempt 1"))
+        .says("kill -KILL");
+    assert!(is_alive(left));
+    signal(left, Signal::KILL);
+    restore().ok();
+}

@@ -351,3 +351,34 @@ fn the_jobs_that_will_run_again_are_named() {
     assert!(!ran.stdout.contains("6 fetch"), "{ran}");
     sandbox.run("restore copy.db -q").ok().prints("");
 }
+
+/// What job 1 leaves runs when the copy of before its first attempt is restored.
+#[track_caller]
+fn is_ended_by_a_restore(line: &str, run: impl FnOnce(&Sandbox) -> i32) {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("--max-attempts 1", line);
+    sandbox.run("backup copy.db").ok();
+    let left = run(&sandbox);
+    assert!(is_alive(left));
+    let said = sandbox.run("restore copy.db").ok().stdout;
+    assert!(!is_alive(left), "{said}");
+    sandbox.run("work --drain").ok();
+    assert_eq!(sandbox.job(1)["state"], "succeeded");
+}
+
+#[test]
+fn what_still_runs_is_ended_before_the_database_is_replaced() {
+    is_ended_by_a_restore("[ -e pid ] || { echo $$ > pid; exec sleep 600; }", |sandbox| {
+        let worker = sandbox.worker("-j1");
+        let left = sandbox.pid_of("pid");
+        worker.kill();
+        left
+    });
+    is_ended_by_a_restore(
+        "[ -e pid ] || { setsid sleep 600 > /dev/null 2>&1 & echo $! > pid; }",
+        |sandbox| {
+            sandbox.run("work --drain").ok();
+            sandbox.pid_of("pid")
+        },
+    );
+}

@@ -163,6 +163,10 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
             ExitStatus::LATER,
             "end what waits for its jobs, follows them or has it open in sqlite3, and try again; fuser shows the processes",
         ),
+        StoreError::Leftovers(..) => (
+            ExitStatus::LATER,
+            "end it with kill -KILL and its number, as root if it is another user's, and try again",
+        ),
         StoreError::ChangedWhileRead(_) => (ExitStatus::LATER, "try again"),
         StoreError::UnreadableLog(..) => (
             ExitStatus::IO,

@@ -47,6 +47,9 @@ pub enum StoreError {
     /// Another process has the file open.
     #[error("the database {} could not be replaced: for 10 s another process had it open", .0.display())]
     InUse(PathBuf),
+    /// Processes of the jobs of a database that is to be replaced are left, and cannot be ended.
+    #[error("nothing was restored: what ran on {} is not over: {}", .0.display(), .1)]
+    Leftovers(PathBuf, String),
     /// This user may not write to the file, or not beside it.
     #[error("{} cannot be changed: it or its directory may not be written here", .0.display())]
     NotWritable(PathBuf),

@@ -9,7 +9,7 @@ use super::finish::{self, EndedAttempt};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, one, run, value};
 use super::turn::release_claim;
-use super::version;
+use super::version::{self, Version};
 use super::workers;
 use crate::model::Event;
 use crate::text::Timestamp;
@@ -30,10 +30,7 @@ pub struct OrphanedClaim {
 impl Store {
     /// The jobs that this worker holds, without those that only a newer runner knows.
     pub fn held_by(&self, worker: i64) -> Result<Vec<OrphanedClaim>> {
-        let sql = "SELECT id AS job_id, attempts + 1 AS number, claimed_at FROM jobs
-                   WHERE state = 'running' AND worker_id = ?1 AND needs_version <= ?2 ORDER BY id";
-        let read = |row: &Row<'_>| Ok(from_row!(row, OrphanedClaim { job_id, number, claimed_at }));
-        self.read(|tx| all(tx, sql, params![worker, version::known().version()], read))
+        self.read(|tx| held_by(tx, worker, version::known().version()))
     }
 
     /// Records the lost attempts of a dead worker, releases its claims that were never started, and closes its row.
@@ -105,6 +102,14 @@ impl Store {
             Ok(jobs + run(tx, sql, params![tx.now, future(tx)])?)
         })
     }
+}
+
+/// The jobs that this worker holds, and that need no newer version than this.
+pub(super) fn held_by(tx: &Connection, worker: i64, known: Version) -> Result<Vec<OrphanedClaim>> {
+    let sql = "SELECT id AS job_id, attempts + 1 AS number, claimed_at FROM jobs
+               WHERE state = 'running' AND worker_id = ?1 AND needs_version <= ?2 ORDER BY id";
+    let read = |row: &Row<'_>| Ok(from_row!(row, OrphanedClaim { job_id, number, claimed_at }));
+    all(tx, sql, params![worker, known], read)
 }
 
 fn holds(tx: &Connection, worker: i64, job_id: i64) -> Result<bool> {

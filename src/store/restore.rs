@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
@@ -16,7 +17,10 @@ use super::error::{Result, StoreError};
 use super::file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
 use super::immutable::immutable_uri;
 use super::open::{Sharing, Store, Tx, check_header, connect};
+use super::recover::{OrphanedClaim, held_by};
 use super::row::{all, from_row, maybe, one, run, value};
+use super::version::Version;
+use super::workers::{self, Worker};
 use crate::model::JobState;
 
 /// The highest id that is believed of a replaced database, 2^53: nobody enqueues that many jobs, and many programs read the
@@ -53,7 +57,15 @@ impl Store {
     ///
     /// The copy is checked and on disk before one rename exchanges the two files. It is an error if another process has the
     /// target open. This process must not have opened it either.
-    pub fn restore_to(&self, target: &StoreFile, on_progress: &mut dyn FnMut(u64, u64)) -> Result<Restored> {
+    ///
+    /// `end` ends what still runs of the old database's attempts, because no worker of the new one would know of it. Its error,
+    /// which names what is left, is one of the restore.
+    pub fn restore_to(
+        &self,
+        target: &StoreFile,
+        on_progress: &mut dyn FnMut(u64, u64),
+        end: &dyn Fn(OldAttempts) -> std::result::Result<(), String>,
+    ) -> Result<Restored> {
         let draft = Draft::new(target)?;
         let damaged = |what| StoreError::Damaged(Some(self.file().path().to_owned()), what);
         self.copy_to(&draft.path, on_progress).map_err(|error| match error {
@@ -75,10 +87,13 @@ impl Store {
             return Ok(Restored::default());
         }
         let alone = lock_out(target)?;
-        let mut restored = match &alone {
-            Some(old) => new.follow(Some(old))?,
-            None => new.follow(open_damaged(target).as_ref())?,
-        };
+        let damaged = if alone.is_none() { open_damaged(target) } else { None };
+        let old = alone.as_ref().or(damaged.as_ref());
+        let of_old = old
+            .map_or_else(|| Ok(OldAttempts::default()), |old| new.read(|tx| old_attempts(tx, old, target)))?;
+        end(of_old).map_err(|left| StoreError::Leftovers(target.path().to_owned(), left))?;
+        let mut restored = new.follow(old)?;
+        drop(damaged);
         // A log would stay behind under the name of the draft.
         new.autocommit(|tx| Ok(tx.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?))?;
         drop(new);
@@ -123,6 +138,48 @@ impl Store {
             Ok(restored)
         })
     }
+}
+
+/// The attempts of a database that is about to be replaced, of which processes may be left.
+#[derive(Debug, Default)]
+pub struct OldAttempts {
+    /// The dead workers with the jobs that they held.
+    pub held: Vec<(Worker, Vec<OrphanedClaim>)>,
+    /// Attempts that have ended, and may have left something in the background. The copy will run their jobs again, and does
+    /// not know of them.
+    pub ended: Vec<EndedBefore>,
+}
+
+/// An attempt that has ended, and what its processes are found by.
+#[derive(Debug)]
+pub struct EndedBefore {
+    pub job_id: i64,
+    pub number: u32,
+    /// The secret of its worker, and the version of that one's program.
+    pub mark: String,
+    pub version: Version,
+}
+
+/// Of a damaged database what can be read has to do. What the old database has of the attempts of another one, of which it is a
+/// copy, does not count.
+fn old_attempts(copy: &Tx, old: &Connection, target: &StoreFile) -> Result<OldAttempts> {
+    let with_claims = |worker: Worker| Some((held_by(old, worker.id, Version(u32::MAX)).ok()?, worker));
+    let held = workers::open(old).unwrap_or_default().into_iter().filter_map(with_claims);
+    let held = held.map(|(held, worker)| (worker, held)).collect();
+    let unfinished = "SELECT id, attempts FROM jobs WHERE state = 'running' OR state = 'pending' ORDER BY id";
+    let jobs: Vec<(i64, u32)> = all(copy, unfinished, [], |row| Ok((row.get("id")?, row.get("attempts")?)))?;
+    let path = target.path().as_os_str().as_bytes();
+    let last = "SELECT a.number, w.mark, w.version FROM jobs AS j JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
+                JOIN workers AS w ON w.id = a.worker_id WHERE j.id = ?1 AND j.attempts > ?2 AND w.db_path = ?3";
+    let ended = jobs.into_iter().filter_map(|(job_id, known)| {
+        let found = maybe(old, last, params![job_id, known, path], |row| {
+            let (number, mark, version) =
+                (row.get("number")?, row.get("mark")?, Version(row.get("version")?));
+            Ok(EndedBefore { job_id, number, mark, version })
+        });
+        found.ok().flatten()
+    });
+    Ok(OldAttempts { held, ended: ended.collect() })
 }
 
 /// The last id that a table of the old database gave out, as far as it can be read, and whether that is certain.

@@ -16,7 +16,7 @@ use super::registration::{self, ClaimFate, DeadWorker, Origin, tag_of};
 use crate::clock;
 use crate::model::{AttemptEnd, EndCause, check_worker_id};
 use crate::process;
-use crate::store::{EndedAttempt, OrphanedClaim, Result, Store, StoreFile, Worker};
+use crate::store::{EndedAttempt, EndedBefore, OldAttempts, OrphanedClaim, Result, Store, StoreFile, Worker};
 
 /// The time between SIGTERM and SIGKILL. It is not the job's own grace period, because the next attempt waits for it.
 const GRACE: Duration = Duration::from_millis(500);
@@ -114,6 +114,29 @@ pub fn remove_abandoned_files(store: &Store) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Ends what is left of the attempts of a database that is about to be replaced. All its workers are dead. The error says what
+/// could not be ended.
+pub fn end_leftovers(db: &StoreFile, attempts: OldAttempts) -> std::result::Result<(), String> {
+    let held: Vec<_> = attempts.held.into_iter().filter(|(_, held)| !held.is_empty()).collect();
+    if held.is_empty() && attempts.ended.is_empty() {
+        return Ok(());
+    }
+    process::check_proc().map_err(|error| error.to_string())?;
+    let boot_id = process::boot_id();
+    for (worker, held) in held {
+        let pid = worker.pid;
+        let Some(dead) = registration::take_dead(db, &worker, &boot_id) else {
+            return Err(format!("its worker with pid {pid} is alive"));
+        };
+        if let Some(leftovers) = examine(worker, dead, held).leftovers {
+            return Err(format!("{leftovers} cannot be ended"));
+        }
+    }
+    let tag = |ended: &EndedBefore| tag_of(&ended.mark, ended.version, ended.job_id, ended.number);
+    let ended: Vec<_> = attempts.ended.iter().map(|ended| (tag(ended), None)).collect();
+    process::end_attempts(&ended, GRACE, Duration::ZERO).map_err(|left| format!("{left} cannot be ended"))
 }
 
 /// Separates the claims that had started from the others, and ends the leftover processes of the started ones.

@@ -125,10 +125,13 @@ pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<Exit
         );
     }
     let mut bar = Bar::new(global, "{percent}% copied");
+    let end_leftovers = |attempts| worker::end_leftovers(&db, attempts);
     let restored =
-        copy.restore_to(&db, &mut |copied, all| bar.set(copied, all)).map_err(|error| match error {
-            StoreError::Damaged(..) => no_copy(error),
-            other => other.into(),
+        copy.restore_to(&db, &mut |copied, all| bar.set(copied, all), &end_leftovers).map_err(|error| {
+            match error {
+                StoreError::Damaged(..) => no_copy(error),
+                other => other.into(),
+            }
         })?;
     drop(bar);
     let unread = unread(&restored);
