@@ -113,7 +113,9 @@ impl Trial {
         if ran.stderr.contains("panicked at") || !status.is_some_and(|status| STATUSES.contains(&status)) {
             self.violation(&format!("no documented answer: {ran}"));
         }
-        let printed = format!("{}{}", ran.stdout, ran.stderr);
+        // The log of a job is written as it was, unless a person looks.
+        let stdout = if line.starts_with("logs") { "" } else { &ran.stdout };
+        let printed = format!("{stdout}{}", ran.stderr);
         if printed.chars().any(|c| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}')) {
             self.violation(&format!("what stands in the file reaches the terminal: {ran}"));
         }
