@@ -1,11 +1,13 @@
 //! Each kind of attention is made for real, stands in every view, and goes with the command that it names.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::disk_full::small_disk::SmallDisk;
-use crate::support::{Call, Finished, Sandbox, Signal, wait_until};
+use crate::support::{Background, Call, Finished, NOBODY, Sandbox, Signal, is_root, wait_until};
 
 /// Runs a line of `runner`.
 type Run<'a> = &'a dyn Fn(&str) -> Finished;
@@ -221,6 +223,58 @@ fn a_job_that_is_interrupted_time_after_time() {
     let entry = shown(&sandbox, "interrupted", true);
     says(&entry, "2 jobs of deploy were each interrupted 5 times or more in a row");
     settled(&sandbox, &entry);
+}
+
+#[test]
+fn processes_of_a_dead_worker_that_nobody_could_end() {
+    if !is_root() {
+        eprintln!("skipped: only root can leave a process that another user cannot end");
+        return;
+    }
+    let sandbox = Sandbox::empty();
+    let program = sandbox.program_for_all();
+    sandbox.own(".", NOBODY, 0o755);
+    let call = |line: &str| line.split(' ').fold(sandbox.program(&program).run_by(NOBODY), Call::arg);
+    let run: Run<'_> = &|line| call(line).run();
+    call("enqueue --name job --max-attempts 2 --")
+        .arg("sh")
+        .arg("-c")
+        .arg("echo $$ > pid; test $RUNNER_ATTEMPT = 2 || sleep 60")
+        .run()
+        .ok();
+    let worker = Background::worker(&sandbox, call("work -j1"));
+    wait_until("the job runs", || sandbox.read("pid").ends_with('\n'));
+    let left = Command::new("sleep").arg("61").process_group(sandbox.pid_of("pid")).spawn();
+    let mut left = left.expect("it is in the session of the job");
+    worker.kill();
+    let other = Background::worker(&sandbox, call("work -j1"));
+    let name = format!("process {} of root (sleep 61) of job 1, attempt 1", left.id());
+    let lives = || {
+        let workers = run("inspect workers --json").ok().json_lines();
+        workers.iter().map(|worker| worker["alive"].as_bool().expect("a bool")).collect::<Vec<_>>()
+    };
+    assert_eq!(lives(), [false, true]);
+    // All the while, whether somebody tries to end it or not.
+    wait_until("it was found", || {
+        assert_eq!(lives(), [false, true]);
+        run("inspect workers").ok().stdout.contains(&name)
+    });
+    run("inspect 1").ok().shows("its worker died, and what is left of the attempt could not be ended");
+    assert_eq!(entries(run, "leftover"), [] as [Value; 0]);
+    sandbox
+        .sql()
+        .run("UPDATE workers SET leftover_since = leftover_since - 61000 WHERE leftover_since IS NOT NULL");
+    let entry = shown_of(run, "leftover", true);
+    says(&entry, "died, and what it left could not be ended since ");
+    says(&entry, &name);
+    let command = format!("sudo kill -KILL {}", left.id());
+    assert_eq!((&entry["command"], &entry["jobs"]), (&command.into(), &serde_json::json!([1])));
+    assert_eq!(other.stderr().matches("could not be ended yet").count(), 1, "{}", other.stderr());
+    left.kill().expect("root may end it");
+    left.wait().expect("it has ended");
+    wait_until("the job runs again", || run("inspect 1 --json").ok().json()["state"] == "succeeded");
+    assert_eq!(entries(run, "leftover"), [] as [Value; 0]);
+    assert_eq!(sandbox.sql().number("SELECT count(leftover_since) FROM workers"), 0);
 }
 
 #[test]

@@ -31,6 +31,11 @@ fn line(text: &str) -> Option<Listed> {
     })
 }
 
+/// The name of the user with this id, or the id.
+pub fn name_of(id: u32) -> String {
+    listed().find(|it| it.id == id).map_or_else(|| id.to_string(), |it| it.account.name)
+}
+
 /// The user of this name.
 pub fn named(name: &str) -> Option<Account> {
     find(name).filter(|account| account.name == name)

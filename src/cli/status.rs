@@ -291,7 +291,8 @@ pub fn worker_trouble_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<Str
     if job.state != JobState::Running {
         return None;
     }
-    match worker_of(job, workers).map(|worker| (worker.liveness, &worker.row.db)) {
+    let worker = worker_of(job, workers);
+    match worker.map(|worker| (worker.liveness, &worker.row.db)) {
         Some((Liveness::Alive, _)) => None,
         Some((Liveness::Suspended, _)) => {
             Some("its worker is suspended: timeouts and cancels wait for it".to_owned())
@@ -301,6 +302,12 @@ pub fn worker_trouble_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<Str
              here as lost and leaves its processes alone",
             safe_line(&original.display().to_string()),
         )),
+        Some((Liveness::Dead, _)) if worker.is_some_and(|worker| worker.row.leftover_since.is_some()) => {
+            Some(
+                "its worker died, and what is left of the attempt could not be ended; runner inspect workers shows it"
+                    .to_owned(),
+            )
+        }
         Some((Liveness::Dead, _)) | None => {
             Some("its worker died; the next runner work ends what is left of the attempt".to_owned())
         }

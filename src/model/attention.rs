@@ -17,6 +17,8 @@ words! {
         Dead = "dead",
         /// Blocked jobs that only a person can get going.
         Stranded = "stranded",
+        /// Processes of a dead worker's attempts that cannot be ended.
+        Leftover = "leftover",
         /// A job whose last attempts were all interrupted.
         Interrupted = "interrupted",
         /// A schedule that does not fire, because a job that is not running holds its key.

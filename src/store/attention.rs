@@ -1,6 +1,6 @@
 //! Makes the one list of what needs attention that every view shows, from the obstacles of each unfinished job and each
-//! schedule. Dead letters are in `unresolved`, blocked jobs that only a person can get going in `stranded`, and jobs that are
-//! interrupted time after time in `interrupted`.
+//! schedule. Dead letters are in `unresolved`, blocked jobs that only a person can get going in `stranded`, jobs that are
+//! interrupted time after time in `interrupted`, and processes that cannot be ended in `leftover`.
 //!
 //! The list walks forward from what is wrong, along indexes, because a million jobs may wait or have died.
 
@@ -15,6 +15,7 @@ use super::error::Result;
 use super::file::StoreFile;
 use super::filter::Filter;
 use super::interrupted;
+use super::leftover::{self, Leftovers, shortened};
 use super::limits::{self, BlockReason};
 use super::open::Store;
 use super::overview::QueueRow;
@@ -47,6 +48,7 @@ pub struct Surroundings<'a> {
     pub workers: &'a [WorkerStatus],
     pub schedules: &'a [StoredSchedule],
     pub files: &'a [ChangedFile],
+    pub leftovers: &'a [Leftovers],
 }
 
 /// A job file that differs from what was applied.
@@ -86,6 +88,7 @@ impl Store {
                 list.extend(look.queue(queue)?);
             }
             list.extend(look.orphaned_jobs()?);
+            list.extend(leftover::attention(tx, seen.leftovers, seen.workers, filter, now)?);
             let schedules = seen.schedules.iter().filter(|row| look.wants_schedule(row));
             let schedules: Vec<&StoredSchedule> = schedules.collect();
             list.extend(look.unfired(&schedules));
@@ -468,9 +471,5 @@ impl Look<'_> {
 /// `schedule a` or `schedules a, b and 3 more`.
 fn named(what: &str, names: &[&str]) -> String {
     let plural = if names.len() == 1 { "" } else { "s" };
-    let shown = names.iter().take(Attention::MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(Attention::MAX_NAMED) {
-        0 => format!("{what}{plural} {shown}"),
-        more => format!("{what}{plural} {shown} and {more} more"),
-    }
+    format!("{what}{plural} {}", shortened(names))
 }

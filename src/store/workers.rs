@@ -39,6 +39,8 @@ pub struct Worker {
     pub version: Version,
     /// The selected queues; none: all.
     pub queues: Option<Vec<String>>,
+    /// It is dead, and since then processes of its attempts are left that could not be ended.
+    pub leftover_since: Option<Timestamp>,
     /// A signal has told the worker to stop: it starts nothing more.
     pub is_stopping: bool,
     /// The number of jobs that it holds.
@@ -147,6 +149,12 @@ impl Store {
         self.write(|tx| run(tx, sql, params![id, tx.now])).map(|_| ())
     }
 
+    /// Records that processes of a dead worker's attempts are left that cannot be ended, unless that is on record.
+    pub fn leftover_found(&mut self, id: i64) -> Result<()> {
+        let sql = "UPDATE workers SET leftover_since = ?2 WHERE id = ?1 AND leftover_since IS NULL";
+        self.write(|tx| run(tx, sql, params![id, tx.now])).map(|_| ())
+    }
+
     /// Closes the row of a worker that stopped, unless the worker still holds jobs and must be recovered.
     pub fn worker_ended(&mut self, id: i64) -> Result<()> {
         self.write(|tx| close(tx, id)).map(|_| ())
@@ -167,9 +175,9 @@ pub(super) fn open(tx: &Connection) -> Result<Vec<Worker>> {
 /// The columns of `workers` that [`read`] takes.
 fn columns(tx: &Connection) -> Result<String> {
     let file = if version_of(tx)? >= Version(1_001) {
-        "db_device, db_inode"
+        "db_device, db_inode, leftover_since"
     } else {
-        "NULL AS db_device, NULL AS db_inode"
+        "NULL AS db_device, NULL AS db_inode, NULL AS leftover_since"
     };
     Ok(format!(
         "id, name AS worker_name, mark, db_path, {file}, pid, boot_id, start_ticks, started_at, slots, version, queues,
@@ -185,7 +193,7 @@ pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
 
 /// Closes the row of a worker that holds nothing. True if the row was open.
 pub(super) fn close(tx: &Tx, id: i64) -> Result<bool> {
-    let sql = "UPDATE workers SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL
+    let sql = "UPDATE workers SET ended_at = ?2, leftover_since = NULL WHERE id = ?1 AND ended_at IS NULL
                AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND worker_id = ?1)";
     Ok(run(tx, sql, params![id, tx.now])? > 0)
 }
@@ -207,6 +215,7 @@ fn read(row: &Row<'_>) -> Result<Worker> {
             started_at,
             slots,
             version: Version(row.get("version")?),
+            leftover_since,
             queues: queues,
             is_stopping: row.get::<_, Option<Timestamp>>("stopping_at")?.is_some(),
             running,

@@ -414,8 +414,17 @@ impl Dispatcher<'_> {
     /// Records the attempts of a dead worker, whose processes have ended.
     fn recover(&mut self, findings: &Findings) -> Result<()> {
         if let Some(leftovers) = &findings.leftovers {
-            self.notice(format!("a dead worker's attempt could not be ended yet: {leftovers}"));
-            self.recovery.try_again(findings);
+            if self.recovery.try_again_later(findings, Instant::now()) {
+                let pid = findings.worker.pid;
+                self.notice(format!(
+                    "what a dead worker (pid {pid}) left could not be ended yet, and is tried again: {leftovers}"
+                ));
+            }
+            if findings.worker.leftover_since.is_none()
+                && let Err(error) = self.store.leftover_found(findings.worker.id)
+            {
+                self.handle_store_error(error)?;
+            }
             return Ok(());
         }
         let Findings { worker, lost, never_started, .. } = findings;

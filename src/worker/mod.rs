@@ -20,7 +20,7 @@ use crate::report::Reporter;
 use crate::store::Store;
 
 pub use options::{Options, Summary, Until};
-pub use recovery::{end_leftovers, remove_abandoned_files};
+pub use recovery::{end_leftovers, leftovers, remove_abandoned_files};
 pub use registration::{is_any_alive, liveness, started_at};
 
 /// Works until the options or a signal end the worker. Call this before any other thread is started. None if the worker

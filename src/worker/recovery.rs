@@ -1,21 +1,21 @@
 //! Recovers dead workers: ends the leftover processes of their attempts, and prepares the attempts to be recorded as lost.
 //!
-//! The recovering worker holds the dead worker's lock until everything is recorded. If it dies itself, the kernel releases
+//! The recovering worker holds a lock of its own for the dead worker until everything is recorded. If it dies itself, the kernel releases
 //! that lock too, and another worker starts over: ending processes twice does no harm, and the store refuses a second
 //! record. Which worker is dead, and how far it had come, is in `registration`; the decision is in `store/recover.rs`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::registration::{self, ClaimFate, DeadWorker, Origin, tag_of};
 use crate::clock;
 use crate::model::{AttemptEnd, EndCause, check_worker_id};
-use crate::process;
+use crate::process::{self, Leftover};
 use crate::store::{EndedAttempt, EndedBefore, OldAttempts, OrphanedClaim, Result, Store, StoreFile, Worker};
 
 /// The time between SIGTERM and SIGKILL. It is not the job's own grace period, because the next attempt waits for it.
@@ -24,6 +24,13 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long to look for a process whose start was under way, because before its exec a process shows the worker's
 /// environment.
 const START_TIME: Duration = Duration::from_millis(100);
+
+/// The pause between two tries to end processes that could not be ended grows from this …
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+/// … to this.
+const MAX_PAUSE: Duration = Duration::from_mins(1);
+/// How often people are told of them.
+const TELL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The result of the recovery of a dead worker: the attempts that are to be recorded.
 pub(super) struct Findings {
@@ -43,6 +50,8 @@ pub(super) struct Recovery {
     boot_id: String,
     own: i64,
     under_way: HashSet<i64>,
+    /// The workers with processes that could not be ended.
+    stuck: HashMap<i64, Stuck>,
     /// Called on the thread of each recovery.
     on_findings: Arc<dyn Fn(Findings) + Send + Sync>,
 }
@@ -54,7 +63,7 @@ impl Recovery {
         on_findings: impl Fn(Findings) + Send + Sync + 'static,
     ) -> Self {
         let (boot_id, on_findings) = (own.boot_id.clone(), Arc::new(on_findings));
-        Self { db, boot_id, own: own.id, under_way: HashSet::new(), on_findings }
+        Self { db, boot_id, own: own.id, under_way: HashSet::new(), stuck: HashMap::new(), on_findings }
     }
 
     /// Begins the recovery of every other worker that is dead. Returns the shortage that kept a recovery from beginning, if
@@ -62,7 +71,8 @@ impl Recovery {
     pub(super) fn begin_for_dead(&mut self, store: &Store) -> Result<Option<io::Error>> {
         let mut shortage = None;
         for worker in store.open_workers()? {
-            if worker.id == self.own || self.under_way.contains(&worker.id) {
+            let waits = self.stuck.get(&worker.id).is_some_and(|stuck| stuck.retry_at > Instant::now());
+            if worker.id == self.own || self.under_way.contains(&worker.id) || waits {
                 continue;
             }
             if let Some(dead) = registration::take_dead(&self.db, &worker, &self.boot_id) {
@@ -85,7 +95,14 @@ impl Recovery {
     /// Removes the dead worker's files, because the findings are on disk now.
     pub(super) fn done(&mut self, findings: &Findings) {
         registration::remove_files(&self.db.run_dir(), &findings.worker.name);
+        self.stuck.remove(&findings.worker.id);
         self.try_again(findings);
+    }
+
+    /// Notes that processes are left, so that the worker is tried again, less and less often. True if people are to be told.
+    pub(super) fn try_again_later(&mut self, findings: &Findings, now: Instant) -> bool {
+        self.try_again(findings);
+        self.stuck.entry(findings.worker.id).or_insert_with(|| Stuck::new(now)).again(now)
     }
 
     /// Notes that the findings could not be recorded, so that the next poll finds the worker again.
@@ -96,6 +113,49 @@ impl Recovery {
     pub(super) fn is_under_way(&self) -> bool {
         !self.under_way.is_empty()
     }
+}
+
+/// When a dead worker is tried again of which processes could not be ended.
+#[derive(Clone, Copy, Debug)]
+struct Stuck {
+    retry_at: Instant,
+    pause: Duration,
+    told_at: Option<Instant>,
+}
+
+impl Stuck {
+    fn new(now: Instant) -> Self {
+        Self { retry_at: now, pause: MIN_PAUSE, told_at: None }
+    }
+
+    /// Notes one more try in vain. True if people are to be told.
+    fn again(&mut self, now: Instant) -> bool {
+        self.retry_at = now + self.pause;
+        self.pause = (self.pause * 2).min(MAX_PAUSE);
+        let is_told = self.told_at.is_none_or(|at| now >= at + TELL_INTERVAL);
+        if is_told {
+            self.told_at = Some(now);
+        }
+        is_told
+    }
+}
+
+/// The processes that are left of a dead worker's attempts, as far as whoever looks can see them; none if that cannot be seen,
+/// or if the worker is not dead.
+pub fn leftovers(db: &StoreFile, worker: &Worker, held: &[OrphanedClaim]) -> Option<Vec<Leftover>> {
+    let dead = registration::look_at_dead(db, worker, &process::boot_id())?;
+    if dead.origin != Origin::ThisBoot {
+        return Some(Vec::new());
+    }
+    let attempts = held.iter().filter_map(|claim| {
+        let leader = match dead.fate(claim) {
+            ClaimFate::NeverStarted => return None,
+            ClaimFate::Started(leader, _) => Some(leader),
+            ClaimFate::MayHaveStarted { .. } => None,
+        };
+        Some((tag_of(&worker.mark, worker.version, claim.job_id, claim.number), leader))
+    });
+    process::find_leftovers(&attempts.collect::<Vec<_>>())
 }
 
 /// Removes the files of workers whose row is closed: reports of their jobs may be among them, and whoever should have removed
@@ -191,4 +251,25 @@ fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> Findin
     };
     let lost = lost.into_iter().map(lost_attempt).collect();
     Findings { worker, lost, never_started, leftovers: ended.err(), _lock: dead }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_ended_is_tried_less_and_less_often_and_told_once_a_minute() {
+        let start = Instant::now();
+        let mut stuck = Stuck::new(start);
+        let (mut now, mut tried, mut told) = (start, Vec::new(), Vec::new());
+        for _ in 0..9 {
+            tried.push((now - start).as_secs());
+            if stuck.again(now) {
+                told.push((now - start).as_secs());
+            }
+            now = stuck.retry_at;
+        }
+        assert_eq!(tried, [0, 1, 3, 7, 15, 31, 63, 123, 183]);
+        assert_eq!(told, [0, 63, 123, 183]);
+    }
 }

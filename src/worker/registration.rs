@@ -54,6 +54,7 @@ impl Registration {
             slots: options.slots,
             queues: options.queues.clone(),
             version: version::known().version(),
+            leftover_since: None,
             is_stopping: false,
             running: 0,
         };
@@ -94,6 +95,7 @@ pub(super) fn remove_files(run_dir: &Path, worker: &str) {
     let _ = fs::remove_dir_all(reports_dir(run_dir, worker));
     let _ = fs::remove_file(wake::socket_path(run_dir, worker));
     let _ = fs::remove_file(lock_path(run_dir, worker));
+    let _ = fs::remove_file(recovery_path(run_dir, worker));
 }
 
 /// Whether this worker is alive, or about to register. Looks at its lock alone.
@@ -107,6 +109,11 @@ fn reports_dir(run_dir: &Path, worker: &str) -> PathBuf {
 
 fn lock_path(run_dir: &Path, worker: &str) -> PathBuf {
     run_dir.join(format!("{worker}.lock"))
+}
+
+/// The file whose lock the recoverer of a dead worker holds, so that others leave that worker alone.
+fn recovery_path(run_dir: &Path, worker: &str) -> PathBuf {
+    run_dir.join(format!("{worker}.recovery"))
 }
 
 /// Creates the lock file of this process's worker, with a record for each slot. The file is locked before it gets its name,
@@ -139,10 +146,12 @@ fn has_living_row(store: &Store) -> Result<bool> {
     Ok(store.open_workers()?.iter().any(is_alive))
 }
 
-/// A dead worker, whose lock is held so that no other worker recovers it at the same time.
+/// A dead worker. While this lives, no other worker recovers it at the same time.
 #[derive(Debug)]
 pub(super) struct DeadWorker {
+    /// The lock of the worker, shared, and that of its recovery.
     _lock: Option<File>,
+    _recovery: Option<File>,
     pub origin: Origin,
     /// The start log; none if the log is not whole or not from this boot.
     started: Option<Vec<StartRecord>>,
@@ -195,8 +204,23 @@ pub(super) fn tag_of(mark: &str, version: Version, job_id: i64, number: u32) -> 
     }
 }
 
-/// Takes the lock of a worker if that worker is dead.
+/// Takes a worker for its recovery, if that worker is dead and nobody else recovers it.
+///
+/// Its own lock is only shared: that proves it dead, as the worker held it alone, and whoever looks finds it dead meanwhile.
 pub(super) fn take_dead(db: &StoreFile, worker: &Worker, boot_id: &str) -> Option<DeadWorker> {
+    let dead = look_at_dead(db, worker, boot_id)?;
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    // On a full disk there may be no such file; then two may recover the worker, which does no harm.
+    let recovery = open_regular(&recovery_path(&db.run_dir(), &worker.name), &mut options).ok();
+    if recovery.as_ref().is_some_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
+        return None;
+    }
+    Some(DeadWorker { _recovery: recovery, ..dead })
+}
+
+/// What is known of a worker, if that worker is dead.
+pub(super) fn look_at_dead(db: &StoreFile, worker: &Worker, boot_id: &str) -> Option<DeadWorker> {
     let origin = if is_of_original(db, worker) {
         Origin::Original
     } else if worker.boot_id == boot_id {
@@ -205,18 +229,18 @@ pub(super) fn take_dead(db: &StoreFile, worker: &Worker, boot_id: &str) -> Optio
         Origin::EarlierBoot
     };
     let lock = lock_path(&db.run_dir(), &worker.name);
-    match open_regular(&lock, File::options().read(true).write(true)) {
+    match open_regular(&lock, File::options().read(true)) {
         Ok(file) => {
-            file.try_lock().ok()?;
+            file.try_lock_shared().ok()?;
             let started = if origin == Origin::ThisBoot { read_log(&file) } else { None };
-            Some(DeadWorker { _lock: Some(file), origin, started })
+            Some(DeadWorker { _lock: Some(file), _recovery: None, origin, started })
         }
         // A file that is missing, or is no file, proves nothing: a cleaner of old files may have removed it.
         Err(error)
             if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput)
                 && (origin != Origin::ThisBoot || !is_process_alive(worker, boot_id)) =>
         {
-            Some(DeadWorker { _lock: None, origin, started: None })
+            Some(DeadWorker { _lock: None, _recovery: None, origin, started: None })
         }
         Err(_) => None,
     }
@@ -313,6 +337,7 @@ mod tests {
             slots: 1,
             queues: None,
             version: version::known().version(),
+            leftover_since: None,
             is_stopping: false,
             running: 0,
         }
@@ -328,6 +353,8 @@ mod tests {
         drop(file);
         let dead = take_dead(&db, &row, "boot").unwrap();
         assert!(take_dead(&db, &row, "boot").is_none(), "one deals with it at a time");
+        assert_eq!(liveness(&db, &row), Liveness::Dead, "also while somebody recovers it");
+        assert!(!is_any_alive(&db));
         drop(dead);
         assert_eq!(liveness(&db, &row), Liveness::Dead);
     }

@@ -1,29 +1,38 @@
 //! Gives the store the facts for its list of what needs attention that the database does not have: which workers are alive,
 //! and which job files have changed. The overview, the page, the metrics and `doctor` show the list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::Result;
+use rustix::process::geteuid;
 
 use super::apply;
+use crate::cli::accounts;
 use crate::cli::args::Global;
 use crate::cli::named_file::{self, NoText};
 use crate::cli::output::{Output, Style, Written};
 use crate::cli::status::with_liveness;
 use crate::jobfile::JobFile;
 use crate::model::{Attention, AttentionKind};
+use crate::process::Leftover;
 use crate::store::{
-    ChangedFile, DeclaredSchedule, FileChange, Filter, Overview, Store, StoredSchedule, Surroundings,
-    WorkerStatus,
+    ChangedFile, DeclaredSchedule, FileChange, Filter, Leftovers, Liveness, Overview, Store, StoredSchedule,
+    Surroundings, WorkerStatus,
 };
 use crate::text::{Timestamp, counted, safe_line, shell_word};
+use crate::worker;
 
 /// A screen shows at least this number of entries, however low it is.
 const MIN_SHOWN: usize = 3;
 
 /// A screen keeps this number of rows for what comes after the list.
 const ROWS_AFTER: usize = 10;
+
+/// The command of a process is cut after this many characters.
+const MAX_COMMAND: usize = 60;
 
 /// The overview, and the list of what needs attention, at one moment.
 pub(super) struct Look {
@@ -38,8 +47,14 @@ pub(super) fn look(global: &Global, store: &Store, filter: &Filter, now: Timesta
     let (overview, schedules) = store.at_one_moment(|| Ok((store.overview(now)?, store.schedules()?)))?;
     let workers = with_liveness(store, overview.workers.clone());
     let files = changed_files(&schedules);
-    let seen =
-        Surroundings { queues: &overview.queues, workers: &workers, schedules: &schedules, files: &files };
+    let leftovers = leftovers(store, &workers)?;
+    let seen = Surroundings {
+        queues: &overview.queues,
+        workers: &workers,
+        schedules: &schedules,
+        files: &files,
+        leftovers: &leftovers,
+    };
     let mut attention = store.attention(seen, filter, now)?;
     if global.db.is_some()
         && let Some(path) = store.file().path().to_str()
@@ -49,6 +64,52 @@ pub(super) fn look(global: &Global, store: &Store, filter: &Filter, now: Timesta
         }
     }
     Ok(Look { overview, workers, schedules, attention })
+}
+
+/// What is left of the attempts of dead workers, as far as the caller can see it, of those that could not be ended at once.
+pub(super) fn leftovers(store: &Store, workers: &[WorkerStatus]) -> Result<Vec<Leftovers>> {
+    let mut list = Vec::new();
+    for worker in workers {
+        if worker.liveness != Liveness::Dead || worker.row.leftover_since.is_none() {
+            continue;
+        }
+        let held = store.held_by(worker.row.id)?;
+        let found = worker::leftovers(store.file(), &worker.row, &held);
+        if found.as_ref().is_some_and(Vec::is_empty) {
+            continue;
+        }
+        // What cannot be seen may be of each of its jobs.
+        let all: BTreeSet<i64> = held.iter().map(|claim| claim.job_id).collect();
+        let of = |found: &Vec<Leftover>| found.iter().map(|each| each.job_id).collect();
+        let jobs: BTreeSet<i64> = found.as_ref().map_or(all, of);
+        let found = found.unwrap_or_default();
+        list.push(Leftovers {
+            worker: worker.row.id,
+            jobs: jobs.into_iter().collect(),
+            processes: found.iter().map(leftover_text).collect(),
+            command: kill_command(store, &found),
+        });
+    }
+    Ok(list)
+}
+
+fn leftover_text(left: &Leftover) -> String {
+    let Leftover { job_id, attempt, pid, command, user } = left;
+    let user = user.map_or_else(|| "an unknown user".to_owned(), accounts::name_of);
+    let command: String = safe_line(command).chars().take(MAX_COMMAND).collect();
+    let command = if command.is_empty() { command } else { format!(" ({command})") };
+    format!("process {pid} of {user}{command} of job {job_id}, attempt {attempt}")
+}
+
+/// What ends the processes of other users than that of the database, whose own got SIGKILL already.
+fn kill_command(store: &Store, found: &[Leftover]) -> Option<String> {
+    let owner = fs::metadata(store.file().path()).ok()?.uid();
+    let others: Vec<&Leftover> = found.iter().filter(|each| each.user != Some(owner)).collect();
+    let pids: Vec<String> = others.iter().map(|each| each.pid.to_string()).collect();
+    let me = geteuid().as_raw();
+    let may_kill = me == 0 || others.iter().all(|each| each.user == Some(me));
+    let sudo = if may_kill { "" } else { "sudo " };
+    (!pids.is_empty()).then(|| format!("{sudo}kill -KILL {}", pids.join(" ")))
 }
 
 /// A command for the database that `--db` named, because it would act on another one as it stands.

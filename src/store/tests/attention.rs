@@ -211,7 +211,8 @@ fn no_cap_hides_a_job_that_needs_attention() {
         let mut scene = Scene::new();
         let database = Database::draw(&mut scene, &mut SmallRng::seed_from_u64(seed));
         for filter in &filters {
-            let nothing = Surroundings { queues: &[], workers: &[], schedules: &[], files: &[] };
+            let nothing =
+                Surroundings { queues: &[], workers: &[], schedules: &[], files: &[], leftovers: &[] };
             let store = scene.store.at(Timestamp(NOW));
             let list = store.attention(nothing, filter, Timestamp(NOW)).unwrap();
             let what = format!("seed {seed}, {filter:?}: {list:#?}");

@@ -141,6 +141,7 @@ pub(super) fn worker_row(name: &str) -> Worker {
         slots: 4,
         version: Version::FIRST,
         queues: None,
+        leftover_since: None,
         is_stopping: false,
         running: 0,
     }

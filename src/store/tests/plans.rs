@@ -157,7 +157,8 @@ fn flow(store: &mut Store) {
 fn screens(store: &mut Store) {
     let now = Timestamp(2_000);
     let overview = store.overview(now).unwrap();
-    let seen = Surroundings { queues: &overview.queues, workers: &[], schedules: &[], files: &[] };
+    let seen =
+        Surroundings { queues: &overview.queues, workers: &[], schedules: &[], files: &[], leftovers: &[] };
     store.attention(seen, &Filter::default(), now).unwrap();
     store.recent_names(["b"].into_iter(), 10, now).unwrap();
     let name = Some("a".to_owned());

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::job::exit_text;
 use super::query::Query;
-use crate::cli::commands::attention::changed_files;
+use crate::cli::commands::attention::{changed_files, leftovers};
 use crate::cli::locate;
 use crate::cli::output::{
     Column, Output, Style, Table, Written, job_json, listed_attempt_json, listed_worker_json, queue_json,
@@ -227,6 +227,10 @@ pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
     let found = List { table, json: listed_worker_json, nothing }.show_all(out, &workers)?;
     if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
         out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it")?;
+    }
+    let leftovers = if out.json { Vec::new() } else { leftovers(store, &workers)? };
+    for process in leftovers.iter().flat_map(|left| &left.processes) {
+        out.prose("", &format!("could not be ended yet: {process}"))?;
     }
     Ok(found)
 }
