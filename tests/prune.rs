@@ -132,6 +132,23 @@ fn a_job_that_expired_unseen_is_dead_and_goes() {
 }
 
 #[test]
+fn it_says_which_jobs_it_leaves_for_others_and_why() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue bad bad bad").ok();
+    sandbox.add("good --after 1,2 --label later");
+    sandbox.drain();
+    let left = "left job 1, because job 4 good, which is after it, has not ended, and 1 more for the same reason; runner \
+                inspect 4 says why\n";
+    sandbox.run("prune --dry-run --state dead").ok().prints(&format!("would remove 1 job\n{left}"));
+    sandbox.run("prune --older-than 0s --state dead --json").ok().prints("{\"removed\":1,\"left\":2}\n");
+    sandbox.run("prune --older-than 0s --state dead").ok().prints(&format!("removed 0 jobs\n{left}"));
+    sandbox.run("prune --older-than 0s --state dead --queue other").ok().prints("removed 0 jobs\n");
+    sandbox.run("prune --older-than 0s --state dead -q").ok().prints("");
+    sandbox.run("cancel 4").ok();
+    sandbox.run("prune --older-than 0s --state dead,cancelled").ok().prints("removed 3 jobs\n");
+}
+
+#[test]
 fn without_a_database_there_is_nothing_to_remove() {
     let sandbox = Sandbox::empty();
     sandbox.run("prune --older-than 1d").ok().shows("there is no database yet");

@@ -76,7 +76,7 @@ pub use metrics::NameTotals;
 pub use open::Store;
 pub use overview::{JobCounts, Overview, QueueRow, RecentName};
 pub use page::{DayCounts, Death, Link, LinkedJob, UnfinishedJobs};
-pub use prune::PruneFilter;
+pub use prune::{Kept, PruneFilter};
 pub use recover::OrphanedClaim;
 pub use restore::{EndedBefore, OldAttempts, Restored, RunAgain};
 pub use schedules::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, StoredSchedule};

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::error::Result;
 use super::expire;
 use super::open::Store;
-use super::row::{all, one, run, value};
+use super::row::{all, maybe, one, run, value};
 use crate::model::JobState;
 use crate::text::Timestamp;
 
@@ -33,6 +33,17 @@ pub struct PruneFilter {
     pub queue: Option<String>,
     /// Only jobs that finished at this time or before.
     pub until: Timestamp,
+}
+
+/// The jobs that a prune leaves, because unfinished jobs are after them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub jobs: u64,
+    /// The first of them.
+    pub id: i64,
+    /// An unfinished job that is after that one.
+    pub dependent: i64,
+    pub dependent_name: String,
 }
 
 /// When a job finished, and its id. Jobs are removed in this order.
@@ -58,27 +69,22 @@ const SELECTED: &str = "changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 I
 impl Store {
     /// How many jobs [`Store::prune`] would remove. Counts pending jobs whose expiry nobody has recorded yet.
     pub fn count_prunable(&self, filter: &PruneFilter) -> Result<u64> {
-        let PruneFilter { name, queue, until, .. } = filter;
-        let records_expiries = filter.states.contains(&JobState::Dead);
-        let unneeded = unneeded(if records_expiries { UNFINISHED_AFTER_EXPIRY } else { UNFINISHED });
+        self.read(|tx| Ok(count(tx, filter, &unneeded(unfinished(filter)))?.0))
+    }
+
+    /// The selected jobs that [`Store::prune`] leaves, because unfinished jobs are after them; none if there are none.
+    pub fn kept_for_others(&self, filter: &PruneFilter) -> Result<Option<Kept>> {
+        let unfinished = unfinished(filter);
         self.read(|tx| {
-            let count = |condition: &str| -> Result<u64> {
-                let sql =
-                    format!("SELECT count(*) FROM jobs WHERE {condition} AND {SELECTED} AND {unneeded}");
-                one(tx, &sql, params![until, name, queue], value)
-            };
-            let of_state = |state: &JobState| {
-                // SQLite uses the partial index only if the state is a literal.
-                let recorded = count(&format!("state = '{state}'"))?;
-                let unrecorded = match state {
-                    JobState::Dead => {
-                        count("state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1")?
-                    }
-                    _ => 0,
-                };
-                Ok(recorded + unrecorded)
-            };
-            filter.states.iter().map(of_state).sum()
+            let (jobs, first) = count(tx, filter, &format!("NOT {}", unneeded(unfinished)))?;
+            let Some(id) = first else { return Ok(None) };
+            let sql = format!(
+                "SELECT j.id, j.name FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
+                 WHERE d.dependency_id = ?2 AND ?1 IS NOT NULL AND {unfinished} ORDER BY j.id LIMIT 1"
+            );
+            maybe(tx, &sql, params![filter.until, id], |row| {
+                Ok(Kept { jobs, id, dependent: row.get("id")?, dependent_name: row.get("name")? })
+            })
         })
     }
 
@@ -148,6 +154,33 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// What counts as unfinished for this filter.
+fn unfinished(filter: &PruneFilter) -> &'static str {
+    if filter.states.contains(&JobState::Dead) { UNFINISHED_AFTER_EXPIRY } else { UNFINISHED }
+}
+
+/// How many selected jobs meet a condition, and the lowest id of them. Includes pending jobs whose expiry nobody has recorded
+/// yet, if dead ones are selected.
+fn count(tx: &Connection, filter: &PruneFilter, condition: &str) -> Result<(u64, Option<i64>)> {
+    let PruneFilter { name, queue, until, .. } = filter;
+    // SQLite uses the partial index only if the state is a literal.
+    let mut kinds: Vec<String> = filter.states.iter().map(|state| format!("state = '{state}'")).collect();
+    if filter.states.contains(&JobState::Dead) {
+        kinds.push("state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1".to_owned());
+    }
+    let (mut jobs, mut first) = (0, None);
+    for kind in kinds {
+        let sql = format!(
+            "SELECT count(*) AS jobs, min(id) AS first FROM jobs WHERE {kind} AND {SELECTED} AND {condition}"
+        );
+        let found: (u64, Option<i64>) =
+            one(tx, &sql, params![until, name, queue], |row| Ok((row.get("jobs")?, row.get("first")?)))?;
+        jobs += found.0;
+        first = first.into_iter().chain(found.1).min();
+    }
+    Ok((jobs, first))
 }
 
 /// The next chunk of selected jobs.

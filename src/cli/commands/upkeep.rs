@@ -7,10 +7,10 @@ use crate::cli::args::{Backup, Global, Prune, Restore};
 use crate::cli::commands::wait::Poller;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
-use crate::cli::output::{Bar, Output, warn};
+use crate::cli::output::{Bar, Output, Written, warn};
 use crate::clock;
 use crate::model::JobState;
-use crate::store::{PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile, Traces};
+use crate::store::{Kept, PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile, Traces};
 use crate::text::counted;
 use crate::worker;
 
@@ -30,7 +30,7 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
     let filter = filter(args);
     if args.dry_run {
         let jobs = store.count_prunable(&filter)?;
-        out.done(&json!({ "removed": jobs }), format!("would remove {}", counted(jobs, "job")))?;
+        report_prune(out, "would remove", jobs, store.kept_for_others(&filter)?.as_ref())?;
         return Ok(ExitStatus::SUCCESS);
     }
     let poller = Poller::start()?;
@@ -41,7 +41,8 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
         poller.stopped().is_none()
     })?;
     drop(bar);
-    out.done(&json!({ "removed": jobs }), format!("removed {}", counted(jobs, "job")))?;
+    let kept = if poller.stopped().is_none() { store.kept_for_others(&filter)? } else { None };
+    report_prune(out, "removed", jobs, kept.as_ref())?;
     if let Some(exit) = poller.stopped() {
         warn(STOPPED);
         return Ok(exit);
@@ -65,6 +66,21 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
         )),
     }
     Ok(ExitStatus::SUCCESS)
+}
+
+/// Says how many jobs were removed, and how many were left because others need them.
+fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<&Kept>) -> Written {
+    let removed = format!("{verb} {}", counted(jobs, "job"));
+    let Some(Kept { jobs: left, id, dependent, dependent_name }) = kept else {
+        return out.done(&json!({ "removed": jobs }), removed);
+    };
+    let more = left.saturating_sub(1);
+    let others = if more == 0 { String::new() } else { format!(", and {more} more for the same reason") };
+    let why = format!(
+        "left job {id}, because job {dependent} {dependent_name}, which is after it, has not ended{others}; \
+         runner inspect {dependent} says why"
+    );
+    out.done(&json!({ "removed": jobs, "left": left }), format!("{removed}\n{why}"))
 }
 
 fn filter(args: &Prune) -> PruneFilter {
