@@ -86,9 +86,12 @@ fn dead_letters_of_a_name() {
     sandbox.drain();
     sandbox.finish("backup");
     let entry = shown(&sandbox, "dead", true);
-    assert_eq!(entry["command"], "runner resolve 1 2");
-    says(&entry, "runner retry 2 runs the newest again");
+    assert_eq!(entry["command"], "runner retry --dead --name backup --latest");
+    says(&entry, "one run does for all; runner resolve --dead --name backup if that was dealt with");
     settled(&sandbox, &entry);
+    assert_eq!(sandbox.job(1)["resolution"], "job 2 was replayed instead");
+    sandbox.drain();
+    sandbox.run("resolve 2").ok();
     for (name, command) in [("once", "runner resolve 3"), ("fetch", "runner retry 4")] {
         sandbox.finish(name);
         let entry = shown(&sandbox, "dead", true);
@@ -122,12 +125,16 @@ fn many_dead_letters_of_a_name_are_selected_by_it() {
     sandbox.drain();
     let entry = shown(&sandbox, "dead", true);
     assert_eq!(entry["jobs"].as_array().map(Vec::len), Some(20));
-    says(&entry, "in place of retry, if that was dealt with");
+    assert_eq!(entry["command"], "runner retry --dead --name fetch --latest");
     settled(&sandbox, &entry);
+    sandbox.write("there", "");
+    sandbox.drain();
+    assert_eq!(sandbox.attempts(25).len(), 2);
+    assert_eq!(sandbox.sql().number("SELECT count(*) FROM attempts"), 26, "one run, not 25");
     // A command with ids has them in their order, whichever died first.
     let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'exit 1'\nmax_attempts = 1\n");
-    sandbox.add("fetch --priority -1");
-    sandbox.add("fetch");
+    sandbox.add("fetch --priority -1 -- a");
+    sandbox.add("fetch -- b");
     sandbox.run("work -j1 --drain -q").exits(1);
     assert_eq!(shown(&sandbox, "dead", true)["command"], "runner retry 1 2");
 }

@@ -82,7 +82,7 @@ fn dead_letters_of_one_name_are_one() {
         Sandbox::new("[jobs.bad]\ncommand = 'echo no route to host >&2; exit 1'\nmax_attempts = 1\n");
     sandbox.run("enqueue bad bad bad").ok();
     sandbox.run("work -j1 --drain").exits(1);
-    page(&sandbox, "").shows("3 jobs of bad died").shows("<code>runner retry 1 2 3<");
+    page(&sandbox, "").shows("3 jobs of bad died").shows("<code>runner retry --dead --name bad --latest<");
     sandbox.run(&format!("enqueue {}", "bad ".repeat(18))).ok();
     sandbox.run("work -j1 --drain").exits(1);
     let shown =

@@ -188,10 +188,10 @@ fn a_selection_of_nothing_is_named_with_what_may_be_meant() {
             runner: there is no unresolved dead letter with the code EXIT_33
             runner: nothing has ended with the code EXIT_33; did you mean EXIT_3?
             ");
-            insta::assert_snapshot!(said("--name psuh --error-code EXIT_3 --json"), @"
-            runner: there is no unresolved dead letter of the name psuh with the code EXIT_3
-            runner: no job has the name psuh; did you mean push?
-            ");
+            insta::assert_snapshot!(said("--name psuh --error-code EXIT_3 --json"), @r#"
+            {"note":"there is no unresolved dead letter of the name psuh with the code EXIT_3"}
+            {"note":"no job has the name psuh; did you mean push?"}
+            "#);
         }
     }
     sandbox.run("inspect dead --error-code EXIT_33 --json").ok().prints("").says("did you mean EXIT_3?");
@@ -297,4 +297,39 @@ fn latest_redefines_the_newest_where_that_is_asked_for() {
     assert_fields(&sandbox.job(3), &json!({"resolution": "replaced by job 4"}));
     sandbox.drain();
     assert_eq!(sandbox.job(4)["state"], "succeeded");
+}
+
+/// The advice is to run the newest alone where that does the work of all, and only there.
+#[test]
+fn the_newest_is_advised_only_where_it_stands_for_all() {
+    let jobs = "[jobs.a]\ncommand = 'exit 1'\nmax_attempts = 1\n[jobs.once]\ncommand = 'exit 1'\nretryable = false\n";
+    let command = |lines: &[&str]| {
+        let sandbox = Sandbox::new(jobs);
+        for line in lines {
+            sandbox.run(&format!("enqueue {line}")).ok();
+        }
+        sandbox.run("work -j1 --drain -q").exits(1);
+        let list = sandbox.run("inspect --json").ok().json()["attention"].as_array().expect("a list").clone();
+        let commands: Vec<String> =
+            list.iter().filter_map(|entry| entry["command"].as_str().map(str::to_owned)).collect();
+        let said: Vec<String> =
+            list.iter().filter_map(|entry| entry["message"].as_str().map(str::to_owned)).collect();
+        (commands.join("; "), said.join("; "))
+    };
+    assert_eq!(command(&["a", "a", "a"]).0, "runner retry --dead --name a --latest");
+    assert_eq!(command(&["a --label x -- 1", "a --label x -- 1"]).0, "runner retry --dead --name a --latest");
+    assert_eq!(command(&["a"]).0, "runner retry 1");
+    // Each of these does work of its own.
+    assert_eq!(command(&["a -- 1", "a -- 1"]).0, "runner retry 1 2");
+    assert_eq!(command(&["--name a -- false", "--name a -- false"]).0, "runner retry 1 2");
+    assert_eq!(command(&["a", "a", "a -- 1"]).0, "runner retry 1 2 3");
+    assert_eq!(command(&["a --label x -- 1", "a --label x -- 2"]).0, "runner retry 1 2");
+    let (labelled, _) = command(&["a --label x", "a --label x", "a --label y"]);
+    assert!(labelled.contains("runner retry --dead --name a --label x --latest"), "{labelled}");
+    let (forced, said) = command(&["once", "once"]);
+    assert_eq!(forced, "runner resolve 1 2");
+    assert!(
+        said.contains("runner retry --dead --name once --latest --force runs the newest again"),
+        "{said}"
+    );
 }

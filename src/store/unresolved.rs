@@ -10,7 +10,7 @@ use super::dead_letters::last_words;
 use super::error::Result;
 use super::filter::Filter;
 use super::letters::{Group, Letters, Name};
-use super::row::one;
+use super::row::{maybe, one, value};
 use crate::model::{Attention, AttentionKind, AttentionSubject};
 use crate::text::{Timestamp, clock_time, shell_word};
 
@@ -33,7 +33,9 @@ pub(super) fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Res
         let is_alone = !is_cut && filter.label.is_none() && labels.get(name.0.as_str()) == Some(&1);
         let which = selection(name, is_alone);
         if !group.dead.newest.is_empty() {
-            list.push(dead(tx, (name, &which), group, index < MAX_LAST_WORDS, now)?);
+            let (tells, is_one_task) =
+                (index < MAX_LAST_WORDS, is_one_task(tx, filter, name, is_alone, group)?);
+            list.push(dead(tx, (name, &which, is_one_task), group, tells, now)?);
         }
         if !group.superseded.newest.is_empty() {
             list.push(superseded((name, &which), &group.superseded, now));
@@ -121,9 +123,39 @@ fn superseded((name, which): (&Name, &str), letters: &Letters, now: Timestamp) -
     }
 }
 
+/// Whether the command for this name, or for this name and label, selects several dead letters that all do the same.
+fn is_one_task(
+    tx: &Connection,
+    filter: &Filter,
+    (name, label): &Name,
+    is_alone: bool,
+    Group { dead, .. }: &Group,
+) -> Result<bool> {
+    // The commands know no queue.
+    if filter.queue.is_some() || dead.jobs < 2 {
+        return Ok(false);
+    }
+    // The first and the last one along the index. Jobs of which no other one does the work have no hash, and come first.
+    let of_label = if is_alone { "?2 IS ?2" } else { "label IS ?2" };
+    let end = |order: &str| -> Result<Option<(Option<String>, Option<i64>)>> {
+        let sql = format!(
+            "SELECT label, task_hash FROM jobs INDEXED BY jobs_unresolved
+             WHERE state = 'dead' AND resolved_at IS NULL AND name = ?1 AND {of_label}
+             ORDER BY label {order}, task_hash {order} LIMIT 1"
+        );
+        maybe(tx, &sql, params![name, label], |row| Ok((row.get("label")?, row.get("task_hash")?)))
+    };
+    let (first, last) = (end("ASC")?, end("DESC")?);
+    // Those that have expired, and are not recorded as dead yet, are not in that index.
+    let hash = |id: &i64| one(tx, "SELECT task_hash FROM jobs WHERE id = ?1", [id], value::<Option<i64>>);
+    let mut hashes = dead.ids().iter().map(hash).collect::<Result<Vec<_>>>()?;
+    hashes.extend(first.iter().chain(&last).map(|(_, hash)| *hash));
+    Ok(first == last && hashes.iter().all(|hash| hash.is_some() && *hash == hashes[0]))
+}
+
 fn dead(
     tx: &Connection,
-    (name, selection): (&Name, &str),
+    (name, selection, is_one_task): (&Name, &str, bool),
     group: &Group,
     with_words: bool,
     now: Timestamp,
@@ -136,8 +168,18 @@ fn dead(
     let ids = letters.ids();
     let which = if letters.are_all_named() { joined(&ids) } else { format!("--dead {selection}") };
     let resolve = format!("runner resolve {which}");
+    let latest = format!("runner retry --dead {selection} --latest");
+    // Of those that do the same only the newest is to run again.
+    let to_run = if is_one_task { ids.iter().copied().max().into_iter().collect() } else { ids.clone() };
     // `retry --dead` would take the ones that were made good, too.
-    let (command, other) = match retry_obstacle(tx, &ids)? {
+    let (command, other) = match retry_obstacle(tx, &to_run)? {
+        None if is_one_task => (
+            latest,
+            format!("one run does for all; runner resolve --dead {selection} if that was dealt with"),
+        ),
+        Some(RetryObstacle::NeedsForce) if is_one_task => {
+            (resolve, format!("{latest} --force runs the newest again and resolves the others"))
+        }
         None if letters.are_all_named() || group.superseded.jobs == 0 => {
             // A sentence with many ids is hard to read, and the command below it has them, too.
             let instead = if ids.len() > Attention::MAX_NAMED {
