@@ -88,8 +88,11 @@ fn sixteen_processes_on_one_file_all_get_their_turn() {
 fn two_hundred_workers_that_start_at_once_all_get_their_turn() {
     const WORKERS: usize = 200;
     let sandbox = Sandbox::new("[jobs.note]\ncommand = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> log'\n");
-    sandbox.add("note");
-    let start = |_| Background::start(&sandbox, sandbox.call("work -j1 --until-idle"));
+    // Not in memory, because the lock is held for as long as a disk takes.
+    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on a disk");
+    let call = |line: &str| sandbox.call(line).env("RUNNER_DB", disk.path().join("runner.db"));
+    call("enqueue note").run().ok();
+    let start = |_| Background::start(&sandbox, call("work -j1 --until-idle"));
     let mut workers: Vec<Background> = (0..WORKERS).map(start).collect();
     for worker in &mut workers {
         worker.wait().ok();
