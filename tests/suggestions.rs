@@ -1,5 +1,7 @@
 //! The error of a wrong command line suggests what was probably meant.
 
+use std::fmt::Write;
+
 use crate::support::{Finished, Sandbox};
 
 /// The tips that an unusable command line gets.
@@ -122,4 +124,117 @@ fn names_have_ascii_letters() {
     sandbox.run("enqueue tar x.tgz").exits(66).says("runner enqueue -- CMD takes any command");
     sandbox.write("jobs.toml", "[jobs.\"größe\"]\ncommand = 'true'\n");
     sandbox.run("check").exits(65).says("ASCII letters");
+}
+
+#[test]
+fn options_of_other_programs_are_told_what_to_type() {
+    let sandbox = Sandbox::empty();
+    let mut told = String::new();
+    for line in [
+        "enqueue x --retries 3",
+        "enqueue x --max-retries=3",
+        "enqueue x --every 5m",
+        "enqueue x --cron daily",
+        "enqueue x --delay 5m",
+        "enqueue x --depends-on 1",
+        "enqueue x --after-ok 1",
+        "enqueue x --group net",
+        "enqueue x --user root",
+        "enqueue x --detach",
+        "enqueue x -d",
+        "enqueue x -w /srv",
+        "enqueue x -e A=b",
+        "enqueue x --tag a",
+        "enqueue x --follow",
+        "enqueue x --nice 10",
+        "enqueue x --unique",
+        "enqueue x -j 4",
+        "enqueue x --mnoth 3",
+        "work -d",
+        "work --daemon",
+        "work --concurrency 4",
+        "work -p 4",
+        "work --burst",
+        "inspect --all",
+        "inspect -n 5",
+        "inspect -f",
+        "inspect --failed",
+        "logs x --since 1h",
+        "logs -u x",
+        "cancel x --force",
+        "cancel -9 1",
+        "wait 1 --timeout 5s",
+        "retry --failed",
+        "prune --days 30",
+        "pause --queue net",
+        "atq",
+        "atrm 1",
+        "disable x",
+        "list-timers",
+        "trigger x",
+        "upgrade",
+    ] {
+        let _ = writeln!(told, "{line}: {}", tips(sandbox.run(line)).trim_start_matches("tip: "));
+    }
+    insta::assert_snapshot!(told, @r#"
+    enqueue x --retries 3: `--max-attempts 4` makes 3 retries: it counts the first attempt, too
+    enqueue x --max-retries=3: `--max-attempts 4` makes 3 retries: it counts the first attempt, too
+    enqueue x --every 5m: a schedule stands in the job file, schedule = "every 5m", and `runner apply` takes it over
+    enqueue x --cron daily: a schedule stands in the job file, schedule = "every 5m", and `runner apply` takes it over
+    enqueue x --delay 5m: `--in 10m` or `--at 18:00` says when
+    enqueue x --depends-on 1: `--after ID` waits for the success of a job, `--after-any ID` for any end
+    enqueue x --after-ok 1: `--after ID` waits for the success of a job, `--after-any ID` for any end
+    enqueue x --group net: `--queue NAME` names its queue
+    enqueue x --user root: a job runs as its worker's user; a `launcher` in the job file changes that
+    enqueue x --detach: leave it out: the job is on disk at once, and a worker runs it in the background
+    enqueue x -d: leave it out: the job is on disk at once, and a worker runs it in the background
+    enqueue x -w /srv: `--cwd DIR` names its folder
+    enqueue x -e A=b: `--env K=V` sets a variable
+    enqueue x --tag a: `--label TEXT` tells it from other jobs of its name
+    enqueue x --follow: `--wait` waits for its end, and `runner logs -f ID` follows its output
+    enqueue x --nice 10: write it before the command: `-- nice -n 10 COMMAND`; in a job file it is a `launcher`
+    enqueue x --unique: `--unique-key K` is held by one unfinished job at a time
+    enqueue x -j 4: `runner work -j N` runs N jobs at once; `runner limit QUEUE --max-running N` limits a queue
+    enqueue x --mnoth 3: arguments for the job go after `--`: `-- --mnoth`
+    work -d: a worker stays in the foreground; a unit of systemd, or the line `* * * * * runner work --single -q` in a crontab, keeps one running
+    work --daemon: a worker stays in the foreground; a unit of systemd, or the line `* * * * * runner work --single -q` in a crontab, keeps one running
+    work --concurrency 4: `-j N` is the number of jobs at once
+    work -p 4: `-j N` is the number of jobs at once
+    work --burst: `--until-idle` ends when nothing is due or running
+    inspect --all: `runner inspect jobs --limit 0` lists all jobs
+    inspect -n 5: `--limit N` shows so many rows
+    inspect -f: `--watch` shows what changes
+    inspect --failed: `runner inspect jobs --state running` lists the jobs of a state
+    logs x --since 1h: `runner inspect attempts --since 1h` lists the attempts of a time
+    logs -u x: `runner logs NAME` prints what the newest job of that name wrote
+    cancel x --force: a running job gets SIGTERM, and SIGKILL after its `grace_period`
+    cancel -9 1: a running job gets SIGTERM, and SIGKILL after its `grace_period`
+    wait 1 --timeout 5s: `--wait-timeout DUR` gives up after so long
+    retry --failed: `runner retry --dead` puts all dead jobs back
+    prune --days 30: `--older-than 30d` says how long finished jobs stay
+    pause --queue net: `runner pause QUEUE` holds a queue, `--schedule NAME` a schedule
+    atq: `runner inspect` shows what ran and what waits
+    atrm 1: `runner cancel NAME` ends a job
+    disable x: `runner pause --schedule NAME` holds a schedule, and `runner resume --schedule NAME` lets it go on
+    list-timers: `runner inspect schedules` shows when each fires
+    trigger x: `runner enqueue NAME` puts a job on disk, and `runner work` runs it
+    upgrade: the first command of a new version brings the database up to it
+    "#);
+}
+
+#[test]
+fn states_of_other_programs_are_told_as_they_are_called_here() {
+    let sandbox = Sandbox::empty();
+    sandbox.run("enqueue -q -c true").ok();
+    for (word, meant) in [("queued", "pending"), ("failed", "dead or retrying"), ("completed", "succeeded")] {
+        let ran = sandbox.run(&format!("inspect jobs --state {word}")).exits(2);
+        ran.says(&format!("there is no state \"{word}\"; did you mean {meant}?"));
+    }
+    for (word, meant) in
+        [("running", "jobs --state running"), ("queued", "jobs --state pending"), ("failed", "dead")]
+    {
+        let ran = sandbox.run(&format!("inspect {word}")).exits(66);
+        ran.says(&format!("hint: did you mean runner inspect {meant}?\n"));
+    }
+    sandbox.run("inspect --state running").exits(2).says("as in runner inspect jobs --state running");
 }

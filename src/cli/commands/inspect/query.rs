@@ -55,13 +55,37 @@ const LISTS: [(&str, Subject); 7] = [
 pub(super) fn or_a_list(error: anyhow::Error, args: &Inspect) -> anyhow::Error {
     let what = args.what.as_deref().unwrap_or_default();
     let list = nearest(what, LISTS.iter().map(|(word, _)| *word));
-    match (error.downcast::<CliError>(), list) {
-        (Ok(error), Some(list)) if error.hint.as_deref() == Some(LISTS_JOBS) => {
-            error.hint(format!("did you mean runner inspect {list}?")).into()
+    let state =
+        StateFilter::words().find(|state| *state == what).or_else(|| state_meant(what).map(|meant| meant[0]));
+    let meant = match (state, list) {
+        (Some("dead"), _) => "dead".to_owned(),
+        (Some(state), _) => format!("jobs --state {state}"),
+        (None, Some(list)) => list.to_owned(),
+        (None, None) => return error,
+    };
+    match error.downcast::<CliError>() {
+        Ok(error) if error.hint.as_deref() == Some(LISTS_JOBS) => {
+            error.hint(format!("did you mean runner inspect {meant}?")).into()
         }
-        (Ok(error), _) => error.into(),
-        (Err(error), _) => error,
+        Ok(error) => error.into(),
+        Err(error) => error,
     }
+}
+
+/// The states that other programs call so.
+fn state_meant(word: &str) -> Option<&'static [&'static str]> {
+    Some(match word {
+        "failed" | "failure" | "error" | "errored" | "crashed" => &["dead", "retrying"],
+        "discarded" | "killed" => &["dead"],
+        "queued" | "waiting" | "enqueued" | "new" | "todo" => &["pending"],
+        "available" | "due" => &["ready"],
+        "done" | "finished" | "completed" | "complete" | "success" | "successful" | "ok" => &["succeeded"],
+        "active" | "started" | "executing" | "in_progress" | "busy" => &["running"],
+        "delayed" | "stashed" | "future" | "later" => &["scheduled"],
+        "retryable" | "retry" => &["retrying"],
+        "canceled" | "aborted" | "removed" => &["cancelled"],
+        _ => return None,
+    })
 }
 
 impl Subject {
@@ -104,7 +128,7 @@ pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
         ),
         Some((option, ..)) => bail!(
             CliError::usage(format!("{option} has no effect here"))
-                .hint("it narrows the lists: jobs, attempts, dead, stats; --name, --queue, --label, --since and --until also the page of --html")
+                .hint("it narrows the lists, as in runner inspect jobs --state running: jobs, attempts, dead, stats; --name, --queue, --label, --since and --until also the page of --html")
         ),
         None => Ok(()),
     }
@@ -162,10 +186,9 @@ fn unknown_state(subject: Subject, word: &str) -> CliError {
     } else {
         format!("there is no state {word:?}")
     };
-    let meant = if !attempts && ["failed", "failure", "error"].contains(&word) {
-        "dead or retrying".to_owned()
-    } else {
-        near_names(word, known.iter().copied()).join(" or ")
+    let meant = match state_meant(word).filter(|_| !attempts) {
+        Some(states) => states.join(" or "),
+        None => near_names(word, known.iter().copied()).join(" or "),
     };
     let did_you_mean = if meant.is_empty() { meant } else { format!("; did you mean {meant}?") };
     let list = if attempts { "with attempts --state takes" } else { "states are" };
