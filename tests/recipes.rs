@@ -46,8 +46,8 @@ impl Recipe {
                      [jobs.late]\ncommand = 'true'\nexpires_in = '1ms'\n";
         sandbox.write("jobs.toml", format!("{}\n{dying}", self.job_file()));
         fs::write(sandbox.path("hostile"), output).expect("a file");
-        sandbox.write("ntfy.env", "TOPIC=geheim\n");
-        sandbox.write("webhook.env", "export WEBHOOK='https://hooks.example/x?y=z&a'\n");
+        sandbox.write_private("ntfy.curl", "url = \"https://ntfy.sh/geheim\"\n");
+        sandbox.write_private("webhook.curl", "url = \"https://hooks.example/x?y=geheim&a\"\n");
         for program in ["mail", "curl"] {
             let make = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
             sandbox.program("mkdir").arg("-p").arg("bin").run().ok();
@@ -73,7 +73,9 @@ impl Recipe {
         let alert = sandbox.run("inspect alert").ok();
         assert!(alert.stdout.contains("alert: succeeded"), "{}: {alert}", self.file);
         assert!(!sandbox.path("hacked").exists(), "{}", self.file);
-        let args = sandbox.read("args").lines().map(str::to_owned).collect();
+        let args: Vec<_> = sandbox.read("args").lines().map(str::to_owned).collect();
+        // Everybody on the machine sees the arguments of a program.
+        assert!(!args.concat().contains("geheim"), "{}: {args:?}", self.file);
         (args, fs::read(sandbox.path("input")).expect("the input of the program"))
     }
 }
@@ -103,19 +105,19 @@ fn a_mail_has_the_message_the_output_and_what_to_type() {
 
 #[test]
 fn a_message_to_a_telephone_has_the_end_of_a_long_output() {
-    let recipe = Recipe { file: "docs/operating.md", marked_by: "ntfy.sh" };
+    let recipe = Recipe { file: "docs/operating.md", marked_by: "ntfy.curl" };
     let (args, body) = recipe.run("hostile", &[&b"x\n".repeat(50_000), HOSTILE].concat());
-    let url = "https://ntfy.sh/geheim";
-    assert_eq!(args, ["-fsS", "--max-time", "30", "-H", "Title: hostile failed", "--data-binary", "@-", url]);
+    let title = "Title: hostile failed";
+    assert_eq!(args, ["-fsS", "--max-time", "30", "-K", "ntfy.curl", "-H", title, "--data-binary", "@-"]);
     assert!(body.starts_with(b"EXIT_3: ~| last; line\n"), "{}", String::from_utf8_lossy(&body));
     assert!(body.ends_with(&[HOSTILE, b"\n"].concat()) && body.len() < 4_000, "{} bytes", body.len());
     let (args, body) = recipe.run("late", b"");
-    assert_eq!((args[4].as_str(), body.as_slice()), ("Title: late failed", b"EXPIRED: \n\n".as_slice()));
+    assert_eq!((args[6].as_str(), body.as_slice()), ("Title: late failed", b"EXPIRED: \n\n".as_slice()));
 }
 
 #[test]
 fn a_webhook_gets_valid_json_of_any_output() {
-    let recipe = Recipe { file: "docs/operating.md", marked_by: "WEBHOOK" };
+    let recipe = Recipe { file: "docs/operating.md", marked_by: "webhook.curl" };
     if !Sandbox::empty().program("sh").arg("-c").arg("command -v jq").run().ended_well() {
         eprintln!("no jq here: nothing was tested");
         return;
@@ -123,8 +125,8 @@ fn a_webhook_gets_valid_json_of_any_output() {
     for output in [HOSTILE.to_vec(), (0..=255_u8).cycle().take(70_000).collect()] {
         let (args, body) = recipe.run("hostile", &output);
         let header = "Content-Type: application/json";
-        let url = "https://hooks.example/x?y=z&a";
-        assert_eq!(args, ["-fsS", "--max-time", "30", "-H", header, "--data-binary", "@-", url]);
+        let config = "webhook.curl";
+        assert_eq!(args, ["-fsS", "--max-time", "30", "-K", config, "-H", header, "--data-binary", "@-"]);
         let json: Value = serde_json::from_slice(&body).expect("valid JSON");
         let text = json["text"].as_str().expect("a text");
         let shown = text.strip_prefix("hostile failed: EXIT_3\n").expect("a first line");
