@@ -4,7 +4,9 @@ pub mod small_disk;
 
 use small_disk::SmallDisk;
 
-use crate::support::{Signal, json, wait_until};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+use crate::support::{Background, Sandbox, Signal, json, wait_until};
 
 /// Jobs whose results do not fit into what the log has reserved already.
 const JOBS: &str = r#"
@@ -109,4 +111,46 @@ fn a_worker_that_is_to_stop_and_cannot_write_says_so() {
     assert_eq!(history[0]["outcome"], "worker_crashed");
     assert_eq!(disk.log(), ["begun", "ended", "begun", "ended"]);
     disk.run("doctor").ok();
+}
+
+/// Lets files of a running program grow no further than this. Jobs that it has started already are not limited.
+fn limit_files(worker: &Background, bytes: Option<u64>) {
+    let limit = Rlimit { current: bytes, maximum: None };
+    let pid = Pid::from_raw(worker.pid());
+    prlimit(pid, Resource::Fsize, limit).expect("the limit of a program of ours");
+}
+
+/// Less than the log of a database takes.
+const LITTLE: Option<u64> = Some(4_096);
+
+#[test]
+fn a_limit_on_the_size_of_files_is_waited_out_like_a_full_disk() {
+    let sandbox = Sandbox::new(&JOBS.replace("[jobs.longer]", "retryable = false\n[jobs.longer]"));
+    sandbox.run("enqueue gated next").ok();
+    let mut worker = sandbox.worker("-j1");
+    wait_until("the job has begun", || sandbox.log() == ["begun"]);
+    limit_files(&worker, LITTLE);
+    sandbox.write("go", "");
+    worker.until_it_says("limit on the size of files: nothing was written; no job is started");
+    limit_files(&worker, None);
+    worker.until_it_says("can be written again");
+    wait_until("all are recorded", || sandbox.run("inspect --json").ok().json()["counts"]["succeeded"] == 2);
+    assert_eq!(sandbox.log(), ["begun", "ended", "next"]);
+    assert_eq!(sandbox.attempts(1).len(), 1);
+    worker.signal(Signal::TERM);
+    worker.wait().ok();
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn a_worker_that_has_nothing_to_record_stops_well_where_nothing_can_be_written() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.finish("next");
+    let mut worker = sandbox.worker("-j1");
+    limit_files(&worker, LITTLE);
+    worker.signal(Signal::TERM);
+    worker.wait().ok().says("shown as dead until another one starts");
+    sandbox.run("work --drain").ok();
+    let workers = sandbox.run("inspect workers --json").ok().json_lines();
+    assert_eq!(workers.len(), 0, "{workers:?}");
 }

@@ -5,7 +5,7 @@ use std::process::{ExitCode, Termination};
 
 use super::accounts;
 use crate::jobfile::{JobFileError, PlacedMistake};
-use crate::store::{StoreError, Untrusted};
+use crate::store::{NoRoom, StoreError, Untrusted};
 use crate::text::shell_word;
 
 /// The exit status of a verb. The numbers above 63 come from `sysexits.h`.
@@ -179,10 +179,7 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::Untrusted(untrusted) => return (ExitStatus::PERMISSION, Some(advice(untrusted))),
         StoreError::Io(_, error) => (io_status(error), "see --db and $RUNNER_DB for another place"),
         StoreError::Busy => (ExitStatus::LATER, "try again; runner inspect workers shows who works on it"),
-        StoreError::Full => (
-            ExitStatus::IO,
-            "make room on the disk of the database, which runner doctor names, and try again",
-        ),
+        StoreError::Full(why) => (ExitStatus::IO, way_to_room(*why)),
         StoreError::CommitUnknown(_) => (ExitStatus::IO, "look with runner inspect before you do it again"),
         StoreError::NoDependency(_) => {
             (ExitStatus::NOT_FOUND, "runner inspect jobs lists the jobs that there are")
@@ -193,6 +190,20 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
         StoreError::Sqlite(error) => (sqlite_status(error), "see --db and $RUNNER_DB for another place"),
     };
     (status, Some(hint.to_owned()))
+}
+
+/// What to do where a file may not be written now.
+const fn way_to_room(why: NoRoom) -> &'static str {
+    match why {
+        NoRoom::Disk => "make room on the disk of the database, which runner doctor names, and try again",
+        NoRoom::Quota => {
+            "remove files of yours on the disk of the database, or ask for a larger quota, and try again"
+        }
+        NoRoom::FileSize => "raise the limit (`ulimit -f`, LimitFSIZE= of a service), and try again",
+        NoRoom::ReadOnly => {
+            "look in the kernel's log (dmesg) for the reason, mount the file system for writing, and try again"
+        }
+    }
 }
 
 /// The ways to use a database that other users cannot write, or to become the user who may use this one.

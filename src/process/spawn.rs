@@ -190,8 +190,17 @@ fn command(launch: &Launch<'_>) -> Result<Command, SpawnError> {
     }
 }
 
-/// The errors of a machine that is short of something.
-const SHORTAGES: [Errno; 5] = [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC];
+/// The errors of a machine that is short of something. The last three are a full disk under other names.
+const SHORTAGES: [Errno; 8] = [
+    Errno::AGAIN,
+    Errno::MFILE,
+    Errno::NFILE,
+    Errno::NOMEM,
+    Errno::NOSPC,
+    Errno::DQUOT,
+    Errno::FBIG,
+    Errno::ROFS,
+];
 
 /// Whether the machine lacks something, so that a later try may succeed.
 pub fn is_shortage(error: &io::Error) -> bool {

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use rusqlite::ErrorCode as Sqlite;
+use rusqlite::{ErrorCode as Sqlite, ffi};
+use rustix::io::Errno;
 use thiserror::Error;
 
 use super::version::Version;
@@ -68,9 +69,9 @@ pub enum StoreError {
     /// Another process held the write lock for longer than the busy timeout.
     #[error("the database was busy for 10 s: other processes kept writing to it")]
     Busy,
-    /// No room on the disk.
-    #[error("the disk is full: nothing was written")]
-    Full,
+    /// No room on the disk, or another reason for which a file may not be written now.
+    #[error("{0}: nothing was written")]
+    Full(NoRoom),
     /// A commit failed in a way that leaves open whether it is on disk.
     #[error("the database could not say whether the last change is on disk ({0})")]
     CommitUnknown(rusqlite::Error),
@@ -112,7 +113,15 @@ pub enum StoreError {
 
 impl StoreError {
     /// An error of a COMMIT, which may have reached the disk all the same, unless SQLite is known to have undone it.
+    ///
+    /// That is known where a write failed: the page that makes a transaction valid is the last one that a commit writes to
+    /// the log, and whoever reads the log skips a page that is not whole. What comes after that page, the sync and the index
+    /// of the log, may fail for want of room, too, and leaves open what a recovery of the log will find.
     pub(super) fn at_commit(error: rusqlite::Error) -> Self {
+        let is_open = is_io_error(&error) && extended_code(&error) != Some(ffi::SQLITE_IOERR_WRITE);
+        if is_open {
+            return Self::CommitUnknown(error);
+        }
         match Self::from(error) {
             Self::Sqlite(error) => Self::CommitUnknown(error),
             known => known,
@@ -126,7 +135,7 @@ impl StoreError {
 
     /// Whether another try is worthwhile, because nothing is broken and something is in the way.
     pub const fn is_passing(&self) -> bool {
-        matches!(self, Self::Busy | Self::Full)
+        matches!(self, Self::Busy | Self::Full(_))
     }
 
     /// Whether the file may be damaged.
@@ -134,7 +143,7 @@ impl StoreError {
         !matches!(
             self,
             Self::Busy
-                | Self::Full
+                | Self::Full(_)
                 | Self::KeyHeld { .. }
                 | Self::KeyOfOtherWork { .. }
                 | Self::NoDependency(_)
@@ -145,10 +154,13 @@ impl StoreError {
 }
 
 impl From<rusqlite::Error> for StoreError {
+    /// Call this before anything else can fail, because of some errors the system's own number is looked at.
     fn from(error: rusqlite::Error) -> Self {
+        if let Some(why) = no_room(&error) {
+            return Self::Full(why);
+        }
         match error.sqlite_error_code() {
             Some(Sqlite::DatabaseBusy | Sqlite::DatabaseLocked) => Self::Busy,
-            Some(Sqlite::DiskFull) => Self::Full,
             Some(Sqlite::DatabaseCorrupt | Sqlite::NotADatabase) => Self::Damaged(None, error.to_string()),
             // The statements ask for the types that the schema has, and for rows that must be there.
             None if is_about_a_value(&error) => Self::InvalidData(error.to_string()),
@@ -174,6 +186,52 @@ fn is_about_a_value(error: &rusqlite::Error) -> bool {
             | E::Utf8Error(..)
             | E::QueryReturnedNoRows
     )
+}
+
+/// Why a file may not be written now. Each of them passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NoRoom {
+    /// ENOSPC.
+    #[error("the disk is full")]
+    Disk,
+    /// EDQUOT.
+    #[error("the disk quota is used up")]
+    Quota,
+    /// EFBIG.
+    #[error("the file may not grow beyond the limit on the size of files")]
+    FileSize,
+    /// EROFS: the file system was mounted read-only while the file was open.
+    #[error("the file system has become read-only")]
+    ReadOnly,
+}
+
+/// The calls of SQLite that fail for want of room, and leave their reason in `errno`.
+const WRITING: [i32; 4] =
+    [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_TRUNCATE, ffi::SQLITE_IOERR_SHMSIZE];
+
+/// SQLite tells only a full disk from other failed calls. The number of such a call is still in `errno`: nothing that SQLite
+/// does after it fails, and what succeeds leaves `errno` alone.
+fn no_room(error: &rusqlite::Error) -> Option<NoRoom> {
+    if error.sqlite_error_code() == Some(Sqlite::DiskFull) {
+        return Some(NoRoom::Disk);
+    }
+    let errno =
+        extended_code(error).filter(|code| WRITING.contains(code)).map(|_| io::Error::last_os_error());
+    match errno.and_then(|error| Errno::from_io_error(&error)) {
+        Some(Errno::NOSPC) => Some(NoRoom::Disk),
+        Some(Errno::DQUOT) => Some(NoRoom::Quota),
+        Some(Errno::FBIG) => Some(NoRoom::FileSize),
+        Some(Errno::ROFS) => Some(NoRoom::ReadOnly),
+        _ => None,
+    }
+}
+
+fn is_io_error(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(Sqlite::SystemIoFailure)
+}
+
+fn extended_code(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|error| error.extended_code)
 }
 
 /// A database that is not used, because other users may have written it.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, StatVfsMountFlags, access};
 use rustix::io::Errno;
 
-use super::error::{Result, StoreError};
+use super::error::{NoRoom, Result, StoreError};
 use super::file::StoreFile;
 use super::version::Version;
 
@@ -23,8 +23,8 @@ use super::version::Version;
 #[derive(Debug)]
 pub(super) enum Mode {
     ReadWrite,
-    /// The disk is full. The connection locks all others out, and it only reads.
-    DiskFull,
+    /// Nothing can be written for want of room. The connection locks all others out, and it only reads.
+    DiskFull(NoRoom),
     /// Nothing can be written or locked here. The connection reads a file that must stay as it was then.
     Immutable(Stamp),
     /// The same for a file of this older version, of which the connection reads a copy in memory that was brought up.

@@ -64,7 +64,7 @@ pub use definition::DefinitionCache;
 pub use dependencies::{DependencyState, UnmetDependency};
 pub use enqueue::Enqueued;
 pub use erase::Traces;
-pub use error::{Result, StoreError, Untrusted};
+pub use error::{NoRoom, Result, StoreError, Untrusted};
 pub use file::{StoreFile, locate, open_regular};
 pub use filter::{Filter, FilterColumn, StateFilter};
 pub use finish::EndedAttempt;

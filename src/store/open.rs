@@ -15,7 +15,7 @@ use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use super::error::{Result, StoreError};
+use super::error::{NoRoom, Result, StoreError};
 use super::file::{BESIDE, Draft, StoreFile};
 use super::immutable::{
     Mode, Stamp, denied, explain_denial, immutable_uri, is_denial, is_disk_full, is_on_read_only_file_system,
@@ -108,8 +108,9 @@ impl Store {
                 (connect(&file, Sharing::Immutable), Mode::Immutable(stamp))
             }
             // There is no room even for the index of the log. A connection that locks all others out keeps it in memory.
-            Err(StoreError::Sqlite(_) | StoreError::Full) if is_disk_full(file.path()) => {
-                (connect(&file, Sharing::Alone), Mode::DiskFull)
+            Err(StoreError::Full(why)) => (connect(&file, Sharing::Alone), Mode::DiskFull(why)),
+            Err(StoreError::Sqlite(_)) if is_disk_full(file.path()) => {
+                (connect(&file, Sharing::Alone), Mode::DiskFull(NoRoom::Disk))
             }
             connected => (connected, Mode::ReadWrite),
         };
@@ -229,7 +230,7 @@ impl Store {
     fn check_writable(&self) -> Result<()> {
         match self.mode {
             Mode::ReadWrite => Ok(()),
-            Mode::DiskFull => Err(StoreError::Full),
+            Mode::DiskFull(why) => Err(StoreError::Full(why)),
             Mode::Immutable(_) | Mode::Copied(..) => {
                 Err(StoreError::NotWritable(self.file.path().to_owned()))
             }
@@ -453,7 +454,7 @@ pub(super) fn check_header(file: &StoreFile) -> Result<()> {
 fn explain(error: StoreError, file: &StoreFile) -> StoreError {
     match explain_denial(error, file) {
         StoreError::Damaged(_, what) => damaged(file.path(), what),
-        StoreError::Sqlite(_) if is_disk_full(file.path()) => StoreError::Full,
+        StoreError::Sqlite(_) if is_disk_full(file.path()) => StoreError::Full(NoRoom::Disk),
         other => other,
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
+use super::changes::Changes;
 use super::inbox::{Inbox, Message, Timer, is_end_by_stop_signal};
 use super::options::{Options, Standing, Summary, Until};
 use super::recovery::{Findings, Recovery};
@@ -22,10 +23,7 @@ use crate::store::{
     Backlog, Blocked, DefinitionCache, EndedAttempt, PendingWork, Store, StoreError, Turn, TurnRequest,
     Worker,
 };
-use crate::text::{Millis, Timestamp, counted};
-
-/// The wall clock was set back if it is behind the monotonic clock by more than this; less is drift.
-const CLOCK_STEP: Millis = Millis(500);
+use crate::text::{Timestamp, counted};
 
 /// Works until the options or a signal end the worker; none if it was to be the only one and is not.
 pub(super) async fn run(
@@ -87,7 +85,7 @@ pub(super) async fn run(
     dispatcher.serve(&mut inbox).await?;
     dispatcher.summary.stopped_by =
         dispatcher.summary.stopped_by.filter(|_| !dispatcher.standing().has_reached_its_end());
-    registration.end(&mut dispatcher.store)?;
+    dispatcher.close(registration)?;
     dispatcher.note_stuck();
     let Summary { attempts, succeeded, dead, .. } = dispatcher.summary;
     dispatcher.report(&Event::WorkerStopped { attempts, succeeded, dead });
@@ -265,7 +263,7 @@ impl Dispatcher<'_> {
     fn handle_store_error(&mut self, error: StoreError) -> Result<()> {
         let only_results_left = self.shutdown.is_stopping() && self.slots.busy() == 0;
         let may_wait_long =
-            matches!(error, StoreError::Full) && self.unsaved.is_empty() && !self.shutdown.is_stopping();
+            matches!(error, StoreError::Full(_)) && self.unsaved.is_empty() && !self.shutdown.is_stopping();
         if !error.is_passing() {
             return Err(error.into());
         }
@@ -278,6 +276,18 @@ impl Dispatcher<'_> {
             self.notice(format!("{error}; no job is started until that has passed"));
         }
         Ok(())
+    }
+
+    /// Closes the worker's row. One that stays open because the database cannot be written holds nothing: the next worker
+    /// finds it and closes it.
+    fn close(&mut self, registration: Registration) -> Result<()> {
+        match registration.end(&mut self.store) {
+            Err(error) if error.is_passing() => {
+                self.notice(format!("{error}; so this worker is shown as dead until another one starts"));
+                Ok(())
+            }
+            ended => Ok(ended?),
+        }
     }
 
     /// Reports how many jobs the drain left because only a person can get them going.
@@ -488,32 +498,5 @@ impl Dispatcher<'_> {
     /// is due again and again.
     fn next_due(&self) -> Option<Timestamp> {
         self.backlog.next_due.filter(|_| !self.claims_no_more())
-    }
-}
-
-/// The state that a tick compares with that of the tick before.
-struct Changes {
-    data_version: i64,
-    /// This worker has written since.
-    wrote: bool,
-    clocks: (Instant, Timestamp),
-}
-
-impl Default for Changes {
-    fn default() -> Self {
-        Self { data_version: 0, wrote: false, clocks: (Instant::now(), clock::now()) }
-    }
-}
-
-impl Changes {
-    fn did_others_write(&mut self, data_version: i64) -> bool {
-        std::mem::replace(&mut self.data_version, data_version) != data_version
-    }
-
-    /// Whether the wall clock fell behind the monotonic clock.
-    fn was_clock_set_back(&mut self) -> bool {
-        let (then, wall_then) = std::mem::replace(&mut self.clocks, (Instant::now(), clock::now()));
-        let passed = u64::try_from(then.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.clocks.1.plus(CLOCK_STEP) < wall_then.plus(Millis(passed))
     }
 }

@@ -3,6 +3,7 @@
 //! One thread dispatches: it waits on its inbox, and it alone touches the store. Each slot is a thread that runs one attempt
 //! at a time, from spawn to reaped. A file lock, which the kernel releases when the worker dies, proves the worker alive.
 
+mod changes;
 mod dispatcher;
 mod inbox;
 mod options;

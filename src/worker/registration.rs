@@ -83,7 +83,7 @@ impl Registration {
     }
 
     /// Closes the row and removes the files.
-    pub(super) fn end(self, store: &mut Store) -> Result<()> {
+    pub(super) fn end(self, store: &mut Store) -> crate::store::Result<()> {
         store.worker_ended(self.row.id)?;
         remove_files(&self.run_dir, &self.row.name);
         Ok(())

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use libc::{EACCES, EAGAIN, EIO, EMFILE, ENOLCK, ENOMEM, ENOSPC, EPERM, EPIPE};
+use libc::{EACCES, EAGAIN, EDQUOT, EFBIG, EIO, EMFILE, ENOLCK, ENOMEM, ENOSPC, EPERM, EPIPE, EROFS};
 use tempfile::TempDir;
 
 use crate::evidence::Rows;
@@ -201,14 +201,15 @@ use Mode::{After, Ever, Once, Short};
 /// The kinds of calls, by the shim's names, and the ways in which each fails.
 ///
 /// Calls that read `/proc` have kinds of their own: how often they are made depends on how many processes there are.
-const KINDS: [(&str, &[Mode]); 24] = [
+const KINDS: [(&str, &[Mode]); 25] = [
     ("pwrite", &[Once(ENOSPC), Once(EIO), Ever(ENOSPC), Ever(EIO), After(EIO), Short]),
-    ("write", &[Once(ENOSPC), Once(EIO), Ever(ENOSPC), Short]),
+    ("pwrite", &[Once(EDQUOT), Once(EROFS), Ever(EDQUOT), Ever(EFBIG), Ever(EROFS)]),
+    ("write", &[Once(ENOSPC), Once(EIO), Ever(ENOSPC), Ever(EDQUOT), Ever(EFBIG), Short]),
     ("stdout", &[Once(ENOSPC), Once(EIO), Ever(ENOSPC), Once(EPIPE), Short]),
-    ("fsync", &[Once(EIO), Once(ENOSPC), Ever(EIO), After(EIO)]),
-    ("open", &[Once(EMFILE), Once(EACCES), Once(EIO), Ever(EMFILE), Ever(ENOSPC)]),
-    ("truncate", &[Once(EIO), Ever(ENOSPC)]),
-    ("mkdir", &[Once(ENOSPC), Once(EACCES), After(EIO)]),
+    ("fsync", &[Once(EIO), Once(ENOSPC), Once(EDQUOT), Ever(EIO), Ever(EROFS), After(EIO), After(EDQUOT)]),
+    ("open", &[Once(EMFILE), Once(EACCES), Once(EIO), Ever(EMFILE), Ever(ENOSPC), Ever(EDQUOT), Ever(EROFS)]),
+    ("truncate", &[Once(EIO), Ever(ENOSPC), Ever(EFBIG), Ever(EROFS)]),
+    ("mkdir", &[Once(ENOSPC), Once(EDQUOT), Once(EROFS), Once(EACCES), After(EIO)]),
     ("rename", &[Once(EIO), Once(ENOSPC), After(EIO)]),
     ("link", &[Once(EIO), Once(EPERM), After(EIO)]),
     ("unlink", &[Once(EIO), Once(EACCES), Ever(EIO)]),
