@@ -12,7 +12,7 @@
 //! | [`store`] | the only SQL, one file for each act; `schema.sql` is the whole schema |
 //! | [`process`] | one attempt from its start until it is reaped; the end of leftover processes; all unsafe code |
 //! | [`jobfile`] | `jobs.toml` to definitions, or to every mistake in it |
-//! | [`wake`], [`clock`] | the datagrams that wake workers; the wall clock |
+//! | [`wake`], [`clock`], [`paths`] | the datagrams that wake workers; the wall clock; what a path leads to |
 //! | [`model`] | the rules: jobs, attempts, error codes, retry policy, the decision table |
 //! | [`text`] | durations, sizes, times, text made safe for a terminal |
 //!
@@ -68,6 +68,7 @@ pub mod cli;
 pub mod clock;
 pub mod jobfile;
 pub mod model;
+pub mod paths;
 pub mod process;
 pub mod report;
 pub mod store;

@@ -4,17 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, and which of them each may import.
-const ROOMS: [(&str, &[&str]); 10] = [
+const ROOMS: [(&str, &[&str]); 11] = [
     ("text", &[]),
     ("model", &["text"]),
     ("clock", &["text"]),
-    ("jobfile", &["text", "model"]),
-    ("store", &["text", "model", "clock", "wake"]),
+    ("jobfile", &["text", "model", "paths"]),
+    ("store", &["text", "model", "clock", "wake", "paths"]),
     ("process", &["text", "model", "clock"]),
     ("wake", &[]),
+    ("paths", &[]),
     ("report", &["text", "model"]),
     ("worker", &["text", "model", "clock", "store", "process", "wake", "report"]),
-    ("cli", &["text", "model", "clock", "jobfile", "store", "process", "wake", "report", "worker"]),
+    ("cli", &["text", "model", "clock", "paths", "jobfile", "store", "process", "wake", "report", "worker"]),
 ];
 
 /// All source files below a folder.

@@ -352,3 +352,21 @@ fn the_column_of_users_says_who_runs_the_job() {
     assert_eq!(sandbox.attempt(1, 1)["stdout"], expected);
     assert_eq!(sandbox.attempt(2, 1)["stdout"], "nobody\nnobody / /usr/bin:/bin b\n/\n");
 }
+
+#[test]
+fn what_steers_a_terminal_is_written_as_escapes() {
+    let hostile = "\u{202e}\u{2028}\u{9b}\u{ad}\u{1b}";
+    let sandbox = with_crontab(&format!(
+        "# a note {hostile}\n\n# {hostile} why\nMAILTO=me{hostile}@x\nA{hostile}=b{hostile}\n\
+         0 2 * * * echo '{hostile}'%in{hostile}\nnonsense {hostile}\n"
+    ));
+    let ran = import(&sandbox, "").ok();
+    let written = sandbox.read("jobs.toml");
+    for text in [&written, &ran.stdout, &ran.stderr] {
+        assert!(!text.contains(|c: char| hostile.contains(c)), "{text}");
+    }
+    assert!(written.contains("\\U0000202E\\U00002028\\U0000009B"), "{written}");
+    sandbox.run("check").ok();
+    let dry = sandbox.run("enqueue --dry-run --json --all").ok().json();
+    assert_eq!(dry["command"], format!("echo '{hostile}'"));
+}

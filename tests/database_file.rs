@@ -1,11 +1,12 @@
 //! The database file: where it lies, who may read it, and what is refused untouched.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::support::{Call, NOBODY, Sandbox, Sql, is_root, json};
+use crate::support::{Call, Finished, NOBODY, Sandbox, Sql, is_root, json};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).expect("it is there").permissions().mode() & 0o777
@@ -242,4 +243,129 @@ fn a_command_for_a_database_that_db_named_acts_on_that_one() {
     call("doctor --strict").exits(1).shows(command);
     sandbox.program("sh").with_runner_on_path().arg("-c").arg(command).run().ok();
     assert_eq!(call("inspect 1 --json").ok().json()["state"], "pending");
+}
+
+/// Runs lines of a shell in a mount namespace of their own. None, and loud words, where nobody may mount anything.
+fn with_mounts(sandbox: &Sandbox, lines: &str) -> Option<Finished> {
+    let call = |lines: &str| {
+        let own_user: &[&str] = if is_root() { &[] } else { &["--user", "--map-root-user"] };
+        let call = own_user.iter().fold(sandbox.program("unshare"), Call::arg);
+        let call = call.arg("--mount").arg("sh").arg("-ec").arg(lines);
+        call.arg(env!("CARGO_BIN_EXE_runner")).run()
+    };
+    if !call("mkdir -p probe && mount -t tmpfs none probe").ended_well() {
+        let _ = writeln!(std::io::stderr(), "NOT TESTED, for nothing can be mounted here");
+        return None;
+    }
+    Some(call(lines))
+}
+
+#[test]
+fn a_file_that_is_a_mount_of_its_own_is_refused_and_a_mounted_folder_is_not() {
+    let sandbox = Sandbox::empty();
+    sandbox.run("--db home/runner.db enqueue -- true").ok();
+    sandbox.write("empty", "");
+    let lines = "
+        mkdir one both; touch one/runner.db one/empty.db
+        mount --bind home/runner.db one/runner.db; mount --bind empty one/empty.db; mount --bind home both
+        for db in one/runner.db one/empty.db; do
+            for verb in 'enqueue -- true' inspect 'work --drain' doctor 'cancel 1'; do
+                \"$0\" --db $db $verb >> out 2>> err && exit 3 || echo $? >> statuses
+            done
+        done
+        [ ! -e one/runner.db-wal ]
+        \"$0\" --db both/runner.db enqueue -- true
+        \"$0\" --db home/runner.db work --drain -q
+        \"$0\" --db both/runner.db inspect 2 --json";
+    let Some(ran) = with_mounts(&sandbox, lines) else { return };
+    let ran = ran.ok();
+    let (id, job) = ran.stdout.split_once('\n').expect("two lines");
+    assert_eq!((id, job.contains("\"state\":\"succeeded\"")), ("2", true), "{ran}");
+    assert_eq!(sandbox.read("statuses"), "74\n".repeat(10));
+    assert_eq!(sandbox.read("out"), "");
+    let said = sandbox.read("err");
+    assert_eq!(said.matches("is mounted as a single file").count(), 10, "{said}");
+    assert_eq!(said.matches("mount the folder").count(), 10, "{said}");
+}
+
+#[test]
+fn whoever_creates_it_names_it() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\nschedule = '@daily'\n");
+    sandbox.run("--db good.db enqueue -- true").ok();
+    for line in ["enqueue a", "work --until-idle", "apply", "restore good.db"] {
+        let path = sandbox.path("new/runner.db");
+        let words = format!("created the database {}", path.display());
+        let call = |options: &str| sandbox.run(&format!("--db new/runner.db {options} {line}"));
+        call("").ok().says(&words);
+        assert!(!call("").stderr.contains("created"));
+        fs::remove_dir_all(sandbox.path("new")).expect("it was made");
+        let quiet = call("-q").ok();
+        assert!(!quiet.stderr.contains("created"), "{quiet}");
+        fs::remove_dir_all(sandbox.path("new")).expect("it was made");
+    }
+}
+
+#[test]
+fn root_who_acts_for_somebody_is_told_of_the_database_of_that_user() {
+    if !is_root() {
+        eprintln!("skipped: only root can act for somebody");
+        return;
+    }
+    let sandbox = Sandbox::empty();
+    let home = sandbox.path("home").display().to_string();
+    sandbox.write("passwd", format!("root:x:0:0::/root:/bin/sh\nme:x:1234:1234::{home}:/bin/sh\n"));
+    sandbox.write("home/.local/state/runner/runner.db", "some");
+    let lines = "
+        mount --bind passwd /etc/passwd; unset RUNNER_DB; export HOME=$PWD/root
+        SUDO_UID=1234 \"$0\" enqueue -- true
+        SUDO_UID=1234 \"$0\" enqueue -- true
+        SUDO_UID=1234 \"$0\" --db explicit/r.db enqueue -q -- true
+        SUDO_UID=4321 \"$0\" --db other/r.db enqueue -- true";
+    let Some(ran) = with_mounts(&sandbox, lines) else { return };
+    let ran =
+        ran.ok().says(&format!("me, who called sudo, has a database, {home}/.local/state/runner/runner.db"));
+    assert!(ran.stderr.contains("runuser -u me -- runner ...") || ran.stderr.contains("setpriv"), "{ran}");
+    assert_eq!(ran.stderr.matches("who called sudo").count(), 1, "{ran}");
+    assert_eq!(ran.stderr.matches("created the database").count(), 2, "{ran}");
+}
+
+#[test]
+fn verbs_that_write_say_how_a_file_that_others_may_read_is_closed() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'true'\n");
+    sandbox.add("a");
+    let worker = sandbox.worker("-j1 --queue other");
+    let open = |name: &str, mode| {
+        fs::set_permissions(sandbox.path(name), PermissionsExt::from_mode(mode)).expect("it is ours");
+    };
+    let verbs = [
+        "enqueue a",
+        "work --until-idle",
+        "cancel 1",
+        "pause q",
+        "resume q",
+        "prune --older-than 1h",
+        "wait 1",
+    ];
+    for name in ["runner.db", "runner.db-wal", "runner.db-shm"] {
+        open(name, 0o644);
+    }
+    // Nobody else gets into the folder.
+    open("", 0o700);
+    assert!(!sandbox.run("enqueue a").ok().stderr.contains("chmod"));
+    open("", 0o755);
+    let path = sandbox.db().display().to_string();
+    let words = format!("to close it: chmod o-r {path} {path}-wal {path}-shm");
+    for line in verbs {
+        let ran = sandbox.run(line);
+        assert_eq!(ran.stderr.matches(&words).count(), 1, "{ran}");
+        let quiet = sandbox.run(&format!("-q {line}"));
+        assert!(!quiet.stderr.contains("chmod"), "{quiet}");
+    }
+    for line in ["inspect", "logs 1", "doctor"] {
+        assert!(!sandbox.run(line).stderr.contains("chmod"));
+    }
+    let (_, typed) = words.split_once(": ").expect("a command");
+    sandbox.program("sh").arg("-c").arg(typed).run().ok();
+    assert!(!sandbox.run("enqueue a").ok().stderr.contains("chmod"));
+    drop(worker);
 }

@@ -17,9 +17,9 @@ command = "echo sweep >> log"
 #[test]
 fn ids_count_up_from_one_and_are_on_disk_when_they_are_printed() {
     let sandbox = Sandbox::new(JOBS);
-    sandbox.run("enqueue backup report backup").ok().prints("1\n2\n3\n").quietly();
+    sandbox.run("enqueue backup report backup").ok().prints("1\n2\n3\n");
     assert_eq!(sandbox.sql().number("SELECT count(*) FROM jobs WHERE state = 'pending'"), 3);
-    sandbox.run("enqueue sweep").ok().prints("4\n");
+    sandbox.run("enqueue sweep").ok().prints("4\n").quietly();
     sandbox.drain();
     assert_eq!(sandbox.log(), ["backup", "report", "backup", "sweep"]);
 }
@@ -138,7 +138,8 @@ fn an_id_that_cannot_be_printed_is_said_on_standard_error() {
 #[test]
 fn a_person_is_told_that_no_worker_runs() {
     let sandbox = Sandbox::empty();
-    sandbox.run("enqueue -- true").ok().quietly();
+    let ran = sandbox.run("enqueue -- true").ok();
+    assert!(!ran.stderr.contains("no worker"), "{ran}");
     insta::assert_snapshot!(sandbox.call("enqueue -- true").at_terminal(80).ok().stdout, @"
     2
     runner: no worker is running for queue default; runner work starts one

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use crate::support::{Finished, Sandbox, many_kinds};
+use crate::support::{Call, Finished, Sandbox, many_kinds};
 
 /// A character of each kind that may not reach a terminal.
-const HOSTILE: &str = "\u{1b}[2J\u{7}\u{7f}\u{9b}31m\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}\u{2029}\u{202e}\u{2066}\u{2069}\u{feff}";
+const HOSTILE: &str = "\u{1b}[2J\u{7}\u{7f}\u{9b}31m\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}\u{2029}\u{202e}\u{2066}\u{2069}\u{feff}\u{ad}\u{180e}\u{2060}\u{206a}\u{3164}";
 
 /// Nothing that it printed steers a terminal. Line breaks are runner's own.
 #[track_caller]
@@ -226,4 +226,25 @@ fn a_worker_id_with_a_path_in_it_removes_and_ends_nothing() {
     assert_eq!(victim.try_wait().unwrap(), None, "it still runs");
     victim.kill().unwrap();
     victim.wait().unwrap();
+}
+
+#[test]
+fn what_clap_repeats_is_escaped() {
+    let sandbox = Sandbox::empty();
+    let hostile = format!("x{HOSTILE}\u{e0041}");
+    let calls: [&[&str]; 5] = [
+        &[&hostile],
+        &["work", &hostile],
+        &["work", "-j", &hostile],
+        &["enqueue", "a", "--in", &hostile],
+        &["inspect", "jobs", "--state", &hostile],
+    ];
+    for words in calls {
+        for color in ["never", "always"] {
+            let call = words.iter().fold(sandbox.call("--color").arg(color), Call::arg);
+            let ran = call.run().exits(2).says("u{2028}");
+            assert_harmless(&ran);
+            assert!(!ran.stderr.contains('\u{e0041}'), "{ran}");
+        }
+    }
 }

@@ -284,3 +284,57 @@ fn a_file_without_jobs_enqueues_nothing() {
     sandbox.run("enqueue --all").exits(65);
     sandbox.run("enqueue any").exits(66);
 }
+
+/// A file with so many jobs; each runs after the one before it, unless its number is a multiple of `depth`.
+fn chains(jobs: usize, depth: usize) -> String {
+    let after = |job: usize| match job % depth {
+        0 => String::new(),
+        _ => format!("after = ['j{}']\n", job - 1),
+    };
+    let tables = (0..jobs).map(|job| format!("[jobs.j{job}]\ncommand = 'true'\n{}", after(job)));
+    tables.collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn a_file_that_is_larger_than_any_that_works_says_so() {
+    let sandbox = Sandbox::new(&chains(1_000, 1_000));
+    sandbox.run("check -q").ok();
+    sandbox.run("enqueue --dry-run -q j999").ok();
+    for (jobs, depth, said) in [
+        (1_001, usize::MAX, ":3002:10\n"),
+        (1_001, usize::MAX, "this chain is 1001 jobs deep; a chain is at most 1000 deep"),
+        // All these are one mistake.
+        (20_000, usize::MAX, ": 1 mistake\n"),
+        (20_001, 2, "this file has 20001 jobs; a file has at most 20000"),
+        (30_000, usize::MAX, ": 1 mistake\n"),
+    ] {
+        sandbox.write("jobs.toml", chains(jobs, depth));
+        for line in ["check", "enqueue j0"] {
+            sandbox.run(line).exits(65).prints("").says(said);
+        }
+    }
+    // A circle has no depth.
+    let circle = chains(3_000, usize::MAX).replacen("[jobs.j1]", "after = ['j2999']\n[jobs.j1]", 1);
+    sandbox.write("jobs.toml", circle);
+    let ran = sandbox.run("check").exits(65).says("a job would wait for itself").says(": 1 mistake\n");
+    assert!(ran.stderr.len() < 2_000, "{ran}");
+    sandbox.write("jobs.toml", "#".repeat((16 << 20) + 1));
+    sandbox.run("check").exits(65).prints("").says("is larger than 16 MiB");
+    sandbox.write("jobs.toml", "# \n".repeat(5 << 10));
+    sandbox.run("check").ok();
+}
+
+#[test]
+fn of_very_many_mistakes_the_first_are_shown() {
+    let sandbox = Sandbox::new(&"a b\n".repeat(20_000));
+    let ran = sandbox.run("check").exits(65).says(": 20000 mistakes, of which 20 are shown");
+    assert_eq!(ran.stderr.matches("this is not TOML").count(), 20);
+    sandbox.write("jobs.toml", chains(2_500, 2).replace("command", "zzz = 1\ncommand"));
+    let ran = sandbox.run("check").exits(65).says(": 2500 mistakes, of which 2000 are shown");
+    assert_eq!(ran.stderr.matches("there is no key `zzz`").count(), 2_000);
+    let error = sandbox.run("check --json").exits(65).stderr;
+    let error: serde_json::Value = serde_json::from_str(&error).expect("an object");
+    let placed =
+        |index: usize| (error["mistakes"][index]["line"].clone(), error["mistakes"][index]["column"].clone());
+    assert_eq!((placed(0), placed(2)), ((json!(2), json!(1)), (json!(9), json!(1))));
+}

@@ -305,3 +305,42 @@ fn superseded_dead_letters_are_those_that_a_later_success_of_the_same_job_made_g
     sandbox.run("resolve 3 --superseded").exits(2);
     sandbox.run("retry --dead --superseded").exits(2);
 }
+
+#[test]
+fn a_character_that_nobody_sees_is_refused_and_what_was_stored_before_stays_readable() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'exit 1'\nmax_attempts = 1\n");
+    for c in "\u{ad}\u{34f}\u{180e}\u{200d}\u{2060}\u{206a}\u{3164}\u{ffa0}\u{e0041}".chars() {
+        for option in ["--label", "--unique-key", "--idempotency-key"] {
+            let call = sandbox.call("enqueue a").arg(option).arg(format!("v{c}1"));
+            call.run().exits(2).prints("").says("invisible ones may not stand");
+        }
+    }
+    // A variation selector chooses the form of a character.
+    labelled(&sandbox, "enqueue a", "\u{2764}\u{fe0f}").run().ok().prints("1\n");
+    // Version 1.0 took these for visible.
+    sandbox.sql().run(
+        "INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, label, unique_key)
+         SELECT definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at,
+                'v' || char(173) || '1', 'k' || char(917569) FROM jobs",
+    );
+    sandbox.run("inspect 2").ok().shows("v\\u{ad}1");
+    assert_eq!(sandbox.job(2)["label"], "v\u{ad}1");
+    assert_eq!(sandbox.job(2)["unique_key"], "k\u{e0041}");
+    let found = labelled(&sandbox, "inspect jobs --json", "v\u{ad}1").run().ok().json_lines();
+    assert_eq!(found.len(), 1);
+    sandbox.run("doctor").ok();
+    sandbox.drain();
+}
+
+#[test]
+fn a_label_that_looks_like_an_option_is_suggested_so_that_it_can_be_typed() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'exit 1'\nmax_attempts = 1\n");
+    for label in ["-x", "-x", "-x", "-x", "-x", "-x", "-y"] {
+        sandbox.call("enqueue a").arg(format!("--label={label}")).run().ok();
+    }
+    sandbox.drain();
+    let said = sandbox.run("inspect dead").ok().stdout + &sandbox.run("inspect").ok().stdout;
+    assert!(!said.contains("--label -x"), "{said}");
+    let filtered = sandbox.run("inspect dead --name a --label=-x").ok();
+    assert!(filtered.stdout.contains("--label=-x"), "{filtered}");
+}

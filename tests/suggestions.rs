@@ -111,8 +111,16 @@ fn a_word_that_names_no_job_is_told_what_it_may_be_instead() {
     ] {
         sandbox.run(line).exits(66).says(said);
     }
-    let command = sandbox.call("enqueue").arg("echo hi").run();
-    command.exits(66).prints("").says("write a command as -c 'echo hi', or -- echo hi");
+    let without_file = Sandbox::empty();
+    for (typed, call) in [
+        ("echo hi", "type: runner enqueue -- echo hi"),
+        ("ls | wc -l", "type: runner enqueue -c 'ls | wc -l'"),
+        ("./backup.sh", "type: runner enqueue -- ./backup.sh"),
+    ] {
+        sandbox.call("enqueue").arg(typed).run().exits(66).prints("").says(call);
+        without_file.call("enqueue").arg(typed).run().exits(66).prints("").says(call).says("runner init");
+    }
+    without_file.run("enqueue ls").exits(66).says("a command needs none: runner enqueue -- ls");
 }
 
 #[test]

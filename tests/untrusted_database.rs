@@ -3,7 +3,7 @@
 //! Played with real user ids, which needs root.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 
 use crate::support::{Call, NOBODY, Sandbox, is_root};
 
@@ -121,4 +121,35 @@ fn what_the_message_says_works_when_it_is_typed() {
     let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap());
     let db = sandbox.path("shared/runner.db");
     call.arg(&program).arg("--db").arg(db).arg("inspect").arg("1").env("PATH", path).run().ok();
+}
+
+#[test]
+fn a_link_of_somebody_else_in_a_shared_folder_is_not_followed() {
+    let Some((sandbox, program)) = sandbox() else { return };
+    sandbox.write("own/jobs.toml", "[jobs.a]\ncommand = 'true'\n");
+    fs::create_dir(sandbox.path("tmp")).unwrap();
+    symlink("../own", sandbox.path("tmp/link")).unwrap();
+    sandbox.own("own", 0, 0o700);
+    sandbox.own("tmp", 0, 0o1777);
+    let link = sandbox.path("tmp/link");
+    let words = format!("the link {} belongs to user 65534", link.display());
+    lchown(&link, Some(NOBODY), None).unwrap();
+    let call = |line: &str| line.split_whitespace().fold(sandbox.program(&program), Call::arg);
+    for line in
+        ["--db tmp/link/r.db enqueue -- true", "--file tmp/link/jobs.toml check", "check tmp/link/jobs.toml"]
+    {
+        call(line).run().exits(77).prints("").says(&words).says("name what the link leads to, ../own");
+    }
+    let state = sandbox.path("tmp/link/state");
+    call("enqueue -- true").env("RUNNER_DB", link.join("r.db")).run().exits(77).says(&words);
+    call("work --drain").env_remove("RUNNER_DB").env("XDG_STATE_HOME", &state).run().exits(77).says(&words);
+    call("enqueue a").env("RUNNER_FILE", link.join("jobs.toml")).run().exits(77).says(&words);
+    fs::create_dir(sandbox.path("own/runner")).unwrap();
+    fs::rename(sandbox.path("own/jobs.toml"), sandbox.path("own/runner/jobs.toml")).unwrap();
+    call("enqueue a").env("XDG_CONFIG_HOME", &link).run().exits(77).says(&words);
+    assert!(!sandbox.path("own/r.db").exists() && !sandbox.path("own/state").exists());
+    // One of the caller is followed.
+    lchown(&link, Some(0), None).unwrap();
+    call("--db tmp/link/r.db enqueue -- true").run().ok();
+    call("check tmp/link/runner/jobs.toml").run().ok();
 }

@@ -5,6 +5,7 @@ use std::process::{ExitCode, Termination};
 
 use super::accounts;
 use crate::jobfile::{JobFileError, PlacedMistake};
+use crate::paths::ForeignLink;
 use crate::store::{NoRoom, StoreError, Untrusted};
 use crate::text::shell_word;
 
@@ -114,8 +115,12 @@ fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>)
             let hint = format!("if you trust what it says: export RUNNER_FILE={word}");
             return (ExitStatus::PERMISSION, Some(hint));
         }
+        JobFileError::ForeignLink { link, .. } => return (ExitStatus::PERMISSION, Some(name_target(link))),
         JobFileError::Unreadable { error, .. } => {
             (io_status(error), "make it a file that you may read, or name another with `--file PATH`")
+        }
+        JobFileError::TooLarge { .. } => {
+            (ExitStatus::DATA, "divide it, or let a program enqueue with `runner enqueue --batch`")
         }
         JobFileError::Mistakes(_) => return (ExitStatus::DATA, None),
     };
@@ -157,6 +162,14 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
         ),
         StoreError::NeedsNewer { .. } => (ExitStatus::OTHER_VERSION, "use the runner that enqueued it"),
         StoreError::Network(..) => (ExitStatus::IO, "name a file on a local disk with --db or $RUNNER_DB"),
+        StoreError::Mounted(path) => {
+            let folder = path.parent().unwrap_or(path).display();
+            let hint = format!(
+                "mount the folder of the database instead, for example: docker run -v /srv/runner:{folder}"
+            );
+            return (ExitStatus::IO, Some(hint));
+        }
+        StoreError::ForeignLink { link, .. } => return (ExitStatus::PERMISSION, Some(name_target(link))),
         StoreError::HardLinked(..) => (ExitStatus::IO, "remove the other names of the file"),
         StoreError::Moved(_) => (ExitStatus::IO, "stop what uses a database before you move it"),
         StoreError::InUse(_) => (
@@ -192,6 +205,11 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
     (status, Some(hint.to_owned()))
 }
 
+/// The way around a link that is not followed.
+fn name_target(link: &ForeignLink) -> String {
+    format!("if you trust that user, name what the link leads to, {}, in its place", link.target.display())
+}
+
 /// What to do where a file may not be written now.
 const fn way_to_room(why: NoRoom) -> &'static str {
     match why {
@@ -214,14 +232,15 @@ fn advice(untrusted: &Untrusted) -> String {
     let own = format!("use one in a folder that is made for you alone: --db {folder}/runner/runner.db");
     match untrusted.owner {
         Some((uid, gid)) if rustix::process::geteuid().is_root() => {
-            format!("act as its owner: {} runner ...; or {own}", become_user(uid, gid))
+            format!("act as its owner: {} runner ...; or {own}", become_user(uid, Some(gid)))
         }
         _ => own,
     }
 }
 
-/// The start of a command line by which root runs a program as this user.
-fn become_user(uid: u32, gid: u32) -> String {
+/// The start of a command line by which root runs a program as this user. Without a group it is that of the same number.
+pub fn become_user(uid: u32, gid: Option<u32>) -> String {
+    let gid = gid.unwrap_or(uid);
     let name = accounts::listed().find(|listed| listed.id == uid).map(|listed| listed.account.name);
     let has_runuser = accounts::runuser().is_some();
     match name {

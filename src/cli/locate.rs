@@ -1,17 +1,19 @@
 //! Finds the database, the job file, and the jobs that an id or a name stands for.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::accounts;
 use super::args::Global;
-use super::error::{CliError, ExitStatus};
+use super::error::{CliError, ExitStatus, become_user, describe};
 use super::output::{print_error, warn};
 use super::values::{JobOrAttempt, JobRef};
-use crate::jobfile::{self, Declared, JobFile};
+use crate::jobfile::{self, Account, Declared, JobFile, JobFileError};
 use crate::model::{JobState, check_name};
 use crate::store::{self, Filter, FilterColumn, JobRow, StateFilter, Store, StoreError, StoreFile};
-use crate::text::{Timestamp, near_names, safe_line};
+use crate::text::{Timestamp, near_names, safe_line, shell_word};
 use crate::worker;
 
 /// The database file, whether it exists or not.
@@ -26,9 +28,65 @@ pub fn store_file(global: &Global) -> Result<StoreFile> {
     Ok(StoreFile::new(&path)?)
 }
 
-/// Opens the database, and creates it if it is missing.
+/// Opens the database to write to it, and creates it if it is missing. Says what a person has to know about it.
 pub fn open_or_create(global: &Global) -> Result<Store> {
-    Ok(Store::open_or_create(store_file(global)?)?)
+    let store = Store::open_or_create(store_file(global)?)?;
+    if store.is_new() {
+        say_that_it_is_new(global, store.file());
+    }
+    warn_of_readers(global, store.file());
+    Ok(store)
+}
+
+/// Opens the database to write to it; an error if it is missing.
+pub fn open_to_write(global: &Global) -> Result<Store> {
+    let store = open(global)?;
+    warn_of_readers(global, store.file());
+    Ok(store)
+}
+
+/// Names a database that was created just now, because a call with another home directory would find another one.
+pub fn say_that_it_is_new(global: &Global, file: &StoreFile) {
+    if global.quiet {
+        return;
+    }
+    warn(&format!("created the database {}", display(file.path())));
+    let own = sudo_user().and_then(|user| Some((default_database(&user.account)?, user)));
+    if let Some((own, user)) = own.filter(|(own, _)| own != file.path()) {
+        let (name, own) = (safe_line(&user.account.name), display(&own));
+        let start = become_user(user.id, None);
+        warn(&format!(
+            "{name}, who called sudo, has a database, {own}, and its workers do not serve this one; for that one type: \
+             {start} runner ..."
+        ));
+    }
+}
+
+/// The user who became root by sudo.
+fn sudo_user() -> Option<accounts::Listed> {
+    let id = std::env::var("SUDO_UID").ok()?.parse().ok()?;
+    let is_other = rustix::process::geteuid().is_root() && id != 0;
+    is_other.then(|| accounts::with_id(id)).flatten()
+}
+
+/// The database that this user has at the default place.
+fn default_database(user: &Account) -> Option<PathBuf> {
+    let home = |name: &str| (name == "HOME").then(|| OsString::from(&user.home));
+    let path = store::locate(None, &home)?;
+    path.is_file().then_some(path)
+}
+
+/// Says how to close a database that other users may read: a reader can lock all writers out.
+pub fn warn_of_readers(global: &Global, file: &StoreFile) {
+    let open = if global.quiet { Vec::new() } else { file.readable_by_others() };
+    if open.is_empty() {
+        return;
+    }
+    let words: Vec<_> = open.iter().map(|path| shell_word(&path.to_string_lossy())).collect();
+    warn(&format!(
+        "other users may read the database, and whoever reads it can keep everybody from writing; to close it: chmod o-r {}",
+        words.join(" ")
+    ));
 }
 
 /// Opens the database for a dry run, which creates nothing.
@@ -314,15 +372,45 @@ pub fn current_dir() -> Result<PathBuf> {
     std::env::current_dir().context("could not find the current directory")
 }
 
+/// How to enqueue this text, which stands in the place of a name, as a command; none if it may well be a name.
+fn call_of_command(text: &str) -> Option<String> {
+    let needs_shell = text.contains(|c: char| "|&;<>()$`\\\"'*?[]#~={}!\n".contains(c));
+    if needs_shell {
+        Some(format!("runner enqueue -c {}", shell_word(text)))
+    } else if text.contains(char::is_whitespace) || text.contains('/') {
+        Some(format!("runner enqueue -- {}", text.trim()))
+    } else {
+        None
+    }
+}
+
+/// Adds to the error that there is no job file how this text is enqueued as a command, which needs none.
+pub fn without_job_file(error: anyhow::Error, name: &str) -> anyhow::Error {
+    if !matches!(error.downcast_ref(), Some(JobFileError::Nowhere { .. })) {
+        return error;
+    }
+    let hint = match call_of_command(name) {
+        Some(call) => {
+            format!("to enqueue it as a command, type: {call}; `runner init` writes a job file here")
+        }
+        None => format!(
+            "`runner init` writes one here, and `--file PATH` or $RUNNER_FILE names another; a command needs none: \
+             runner enqueue -- {}",
+            shell_word(name)
+        ),
+    };
+    describe(&error).hint(hint).into()
+}
+
 /// The error for a name that the job file does not declare. It names the file that was read, and near names.
 pub fn not_declared(file: &JobFile, name: &str) -> CliError {
     let failure =
         CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {name:?} in {}", display(&file.path)));
     let declared = file.jobs.iter().map(|job| job.definition.name.as_str());
+    if let Some(call) = call_of_command(name) {
+        return failure.hint(format!("to enqueue it as a command, type: {call}"));
+    }
     match near_names(name, declared).as_slice() {
-        _ if name.contains(char::is_whitespace) => {
-            failure.hint(format!("write a command as -c '{name}', or -- {name}"))
-        }
         [] if file.jobs.is_empty() => failure.hint("the file declares no job"),
         [] => match check_name(name) {
             Err(why) => failure.hint(why),

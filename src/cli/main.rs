@@ -1,7 +1,7 @@
 //! Parses the command line, runs its verb, and turns the result into an exit status.
 
 use std::env;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe};
 use super::output::{self, Output};
 use super::usage;
-use crate::text::show_utc;
+use crate::text::{self, show_utc};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitStatus {
@@ -54,13 +54,26 @@ fn print_answer(answer: clap::Error) -> ExitStatus {
         output::print_errors_as_json();
         return print_error(&usage::usage_error(&answer));
     }
-    match answer.print() {
+    // clap repeats what was typed as it is. Where nothing in it could harm, its answer keeps its colours.
+    let is_safe = args.iter().all(|arg| arg.to_string_lossy().chars().all(text::is_safe));
+    let printed = if is_safe { answer.print() } else { print_plainly(&answer) };
+    match printed {
         _ if answer.use_stderr() => ExitStatus::USAGE,
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             output::warn(&format!("could not print to standard output: {error}"));
             ExitStatus::IO
         }
         _ => ExitStatus::SUCCESS,
+    }
+}
+
+/// Prints an answer without colours, and with escapes for what steers a terminal.
+fn print_plainly(answer: &clap::Error) -> io::Result<()> {
+    let words = text::safe_block(&answer.render().to_string());
+    if answer.use_stderr() {
+        io::stderr().write_all(words.as_bytes())
+    } else {
+        io::stdout().write_all(words.as_bytes())
     }
 }
 

@@ -170,7 +170,7 @@ impl<'a> Planner<'a> {
     }
 
     fn declared(&self, name: &str, options: &[&JobOptions]) -> Result<JobDefinition> {
-        let file = self.file()?;
+        let file = self.file().map_err(|error| locate::without_job_file(error, name))?;
         let job = file.job(name).ok_or_else(|| locate::not_declared(file, name))?;
         let [own, defaults] = &job.layers;
         let policy = resolve(options, &[own, defaults], &RetryPolicy::default());

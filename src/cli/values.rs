@@ -30,7 +30,11 @@ pub fn label(text: &str) -> Result<String, String> {
 
 /// A label to look for, or nothing for jobs without one.
 pub fn selected_label(text: &str) -> Result<String, String> {
-    if text.is_empty() { Ok(String::new()) } else { label(text) }
+    if text.is_empty() {
+        Ok(String::new())
+    } else {
+        model::check_stored_label(text).map(|()| text.to_owned())
+    }
 }
 
 pub fn priority(text: &str) -> Result<i32, String> {

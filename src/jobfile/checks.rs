@@ -3,7 +3,8 @@
 //!
 //! The checks leave out values that could not be read, because those have a mistake already.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::codes::Codes;
 use super::diagnostics::{Mistakes, Span};
@@ -106,8 +107,13 @@ fn check_exits(codes: &Codes, is_success: impl Fn(u8) -> bool, mistakes: &mut Mi
 pub(super) fn check_code_lists(jobs: &[Job], defaults: &ConfigLayer, file: &Codes, mistakes: &mut Mistakes) {
     let has_lists = |job: &&Job| !job.layer.listed_codes.is_empty() || !defaults.listed_codes.is_empty();
     let is_known = |job: &&Job| !job.codes.is_incomplete && !file.is_incomplete;
-    let known = jobs.iter().filter(has_lists).filter(is_known);
-    let known: Vec<_> = known.map(|job| (job, PossibleCodes::of(job, file))).collect();
+    let mut known: Vec<(&Job, Rc<PossibleCodes>)> = Vec::new();
+    for job in jobs.iter().filter(has_lists).filter(is_known) {
+        // There are hundreds of codes, and the jobs of a large file are mostly alike.
+        let same = known.last().map(|(_, last)| last).filter(|last| last.are_those_of(job, file));
+        let possible = same.map_or_else(|| Rc::new(PossibleCodes::of(job, file)), Rc::clone);
+        known.push((job, possible));
+    }
     for (job, possible) in &known {
         for (_, pattern, at) in &job.layer.listed_codes {
             if !possible.include(pattern) {
@@ -116,8 +122,9 @@ pub(super) fn check_code_lists(jobs: &[Job], defaults: &ConfigLayer, file: &Code
         }
     }
     for (key, pattern, at) in &defaults.listed_codes {
-        let inherits = |job: &Job| job.layer.place(key).is_none();
-        let misfit = known.iter().find(|(job, possible)| inherits(job) && !possible.include(pattern));
+        let mut heirs: Vec<_> = known.iter().filter(|(job, _)| job.layer.place(key).is_none()).collect();
+        heirs.dedup_by(|(_, later), (_, earlier)| Rc::ptr_eq(later, earlier));
+        let misfit = heirs.into_iter().find(|(_, possible)| !possible.include(pattern));
         if let Some((job, possible)) = misfit {
             possible.refuse(pattern, at, job, mistakes);
         }
@@ -127,6 +134,8 @@ pub(super) fn check_code_lists(jobs: &[Job], defaults: &ConfigLayer, file: &Code
 /// The error codes that one job can end with.
 struct PossibleCodes {
     rules: ExitRules,
+    /// Codes that are no names of exit statuses or signals.
+    others: Vec<ErrorCode>,
     codes: BTreeSet<ErrorCode>,
 }
 
@@ -139,7 +148,11 @@ impl PossibleCodes {
             exits.chain(signals).map(|status| rules.code_of(status)).collect();
         codes.extend(LISTABLE_RESERVED.map(ErrorCode::built_in));
         codes.extend(job.codes.others.iter().cloned());
-        Self { rules, codes }
+        Self { rules, others: job.codes.others.clone(), codes }
+    }
+
+    fn are_those_of(&self, job: &Job, file: &Codes) -> bool {
+        self.others == job.codes.others && self.rules == job.exit_rules(file)
     }
 
     fn include(&self, pattern: &CodePattern) -> bool {
@@ -174,7 +187,12 @@ impl PossibleCodes {
 }
 
 /// Records names in `after`, `after_any` and `on_dead` that no job has, and names that stand in both lists. `names` has all jobs, also those that could not be read.
-pub(super) fn check_names(jobs: &[Job], defaults: &ConfigLayer, names: &[&str], mistakes: &mut Mistakes) {
+pub(super) fn check_names(
+    jobs: &[Job],
+    defaults: &ConfigLayer,
+    names: &HashSet<&str>,
+    mistakes: &mut Mistakes,
+) {
     for job in jobs {
         let own = &job.layer.definition.name;
         for (name, at) in job.after.iter().chain(&job.after_any) {
@@ -203,57 +221,87 @@ pub(super) fn check_names(jobs: &[Job], defaults: &ConfigLayer, names: &[&str], 
     }
 }
 
-fn check_is_declared(name: &str, at: &Span, names: &[&str], mistakes: &mut Mistakes) {
-    if names.contains(&name) {
+fn check_is_declared(name: &str, at: &Span, names: &HashSet<&str>, mistakes: &mut Mistakes) {
+    if names.contains(name) {
         return;
     }
+    let is_shown = !mistakes.is_full();
     let mistake = mistakes.add(at, format!("there is no job `{name}` in this file"));
-    if let Some(near) = nearest(name, names.iter().copied()) {
+    if is_shown && let Some(near) = nearest(name, names.iter().copied()) {
         mistake.hint(format!("did you mean \"{near}\"?"));
     }
 }
 
-/// Records jobs that depend on themselves, directly or through others.
-pub(super) fn check_circles(jobs: &[Job], mistakes: &mut Mistakes) {
-    let mut circles = Circles {
-        jobs,
-        index: jobs
-            .iter()
-            .enumerate()
-            .map(|(index, job)| (job.layer.definition.name.as_str(), index))
-            .collect(),
-        seen: vec![false; jobs.len()],
-        path: Vec::new(),
-    };
-    (0..jobs.len()).for_each(|job| circles.visit(job, mistakes));
-}
+/// The most jobs of a chain that run one after the other.
+const MAX_DEPTH: usize = 1_000;
 
-/// A depth-first search for jobs that depend on themselves.
-struct Circles<'j> {
-    jobs: &'j [Job],
-    index: HashMap<&'j str, usize>,
-    seen: Vec<bool>,
-    /// The jobs from the start of the search to the present one. Each depends on the next.
-    path: Vec<usize>,
-}
-
-impl Circles<'_> {
-    fn visit(&mut self, job: usize, mistakes: &mut Mistakes) {
-        if std::mem::replace(&mut self.seen[job], true) {
-            return;
+/// Records jobs that depend on themselves, directly or through others, and chains that are too deep.
+pub(super) fn check_chains(jobs: &[Job], mistakes: &mut Mistakes) {
+    let name = |(index, job): (usize, &'_ Job)| (job.layer.definition.name.clone(), index);
+    let index: HashMap<String, usize> = jobs.iter().enumerate().map(name).collect();
+    let dependencies = |job: usize| jobs[job].after.iter().chain(&jobs[job].after_any);
+    let mut depths = vec![Depth::Unknown; jobs.len()];
+    let earlier = mistakes.count();
+    for start in 0..jobs.len() {
+        // The jobs from the start of the search to the present one, each with the dependencies that are left to look at.
+        // Each depends on the next. This is no recursion, because a bad file may have chains of any length.
+        let mut path = Vec::new();
+        if depths[start] == Depth::Unknown {
+            depths[start] = Depth::OnPath;
+            path.push((start, dependencies(start), 0));
         }
-        self.path.push(job);
-        for (name, at) in self.jobs[job].after.iter().chain(&self.jobs[job].after_any) {
-            let Some(next) = self.index.get(name.as_str()).copied() else { continue };
-            if let Some(start) = self.path.iter().position(|job| *job == next) {
-                let circle = self.path[start..].iter().chain([&next]);
-                let circle: Vec<_> =
-                    circle.map(|job| format!("`{}`", self.jobs[*job].layer.definition.name)).collect();
-                mistakes.add(at, format!("a job would wait for itself: {}", circle.join(" is after ")));
-            } else {
-                self.visit(next, mistakes);
+        while let Some((job, left, deepest)) = path.last_mut() {
+            let Some((name, at)) = left.next() else {
+                let (job, depth) = (*job, *deepest + 1);
+                depths[job] = Depth::Known(depth);
+                // Those behind it are too deep for the same reason. One mistake is enough; a circle has no depth.
+                if depth == MAX_DEPTH + 1
+                    && mistakes.count() == earlier
+                    && let Some((_, at)) = dependencies(job).next()
+                {
+                    let what =
+                        format!("this chain is {depth} jobs deep; a chain is at most {MAX_DEPTH} deep");
+                    mistakes.add(at, what).hint("let one job run several commands");
+                }
+                path.pop();
+                if let Some((_, _, deepest)) = path.last_mut() {
+                    *deepest = depth.max(*deepest);
+                }
+                continue;
+            };
+            let Some(next) = index.get(name.as_str()).copied() else { continue };
+            match depths[next] {
+                Depth::Known(depth) => *deepest = depth.max(*deepest),
+                Depth::Unknown => {
+                    depths[next] = Depth::OnPath;
+                    path.push((next, dependencies(next), 0));
+                }
+                Depth::OnPath => {
+                    let on_path = path.iter().map(|(job, ..)| *job);
+                    let circle: Vec<usize> = on_path.skip_while(|job| *job != next).chain([next]).collect();
+                    mistakes.add(at, format!("a job would wait for itself: {}", named(jobs, &circle)));
+                }
             }
         }
-        self.path.pop();
     }
+}
+
+/// How many jobs run one after the other up to a job.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Unknown,
+    OnPath,
+    Known(usize),
+}
+
+/// The most jobs of a circle that are named.
+const MAX_NAMED: usize = 20;
+
+fn named(jobs: &[Job], circle: &[usize]) -> String {
+    let name = |job: &usize| format!("`{}`", jobs[*job].layer.definition.name);
+    let (shown, left) = circle.split_at(circle.len().min(MAX_NAMED));
+    let mut names: Vec<_> = shown.iter().map(name).collect();
+    names.extend(left.last().map(|_| format!("... {} more ...", left.len() - 1)));
+    names.extend(left.last().map(name));
+    names.join(" is after ")
 }

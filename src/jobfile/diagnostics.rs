@@ -7,10 +7,14 @@ use std::{fmt, io};
 use annotate_snippets::{AnnotationKind, Level, Message, Renderer, Snippet};
 use serde::Serialize;
 
-use crate::text::{hanging_indent, is_safe, safe_line};
+use crate::paths::ForeignLink;
+use crate::text::{hanging_indent, human_size, is_safe, safe_line};
 
 /// A place in the text of the file, in bytes.
 pub(super) type Span = Range<usize>;
+
+/// The largest job file.
+pub(super) const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Notes are wrapped at this width.
 const NOTE_WIDTH: usize = 90;
@@ -46,23 +50,46 @@ impl Mistake {
     }
 }
 
+/// The most mistakes of a file that are kept. Nobody reads more, and each costs time.
+const MAX_MISTAKES: usize = 2_000;
+
 /// The mistakes found so far.
 #[derive(Debug, Default)]
-pub(super) struct Mistakes(Vec<Mistake>);
+pub(super) struct Mistakes {
+    kept: Vec<Mistake>,
+    left_out: usize,
+    /// The last one that was left out.
+    spare: Option<Mistake>,
+}
 
 impl Mistakes {
     /// Records a mistake. The caller adds hints to the returned value.
     pub(super) fn add(&mut self, at: &Span, what: impl Into<String>) -> &mut Mistake {
         let (at, what) = (at.clone(), what.into());
-        self.0.push_mut(Mistake { at, what, hint: None, allowed: None, other_place: None })
+        let mistake = Mistake { at, what, hint: None, allowed: None, other_place: None };
+        if self.is_full() {
+            self.left_out += 1;
+            return self.spare.insert(mistake);
+        }
+        self.kept.push_mut(mistake)
+    }
+
+    /// Whether further mistakes are only counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.kept.len() >= MAX_MISTAKES
+    }
+
+    /// Counts mistakes that nobody needs to see.
+    pub(super) fn leave_out(&mut self, mistakes: usize) {
+        self.left_out += mistakes;
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.kept.is_empty()
     }
 
     pub(super) fn count(&self) -> usize {
-        self.0.len()
+        self.kept.len() + self.left_out
     }
 }
 
@@ -73,14 +100,16 @@ pub struct InvalidFile {
     text: String,
     /// Never empty; in the order of the file.
     mistakes: Vec<Mistake>,
+    /// How many mistakes there are besides.
+    left_out: usize,
 }
 
 impl InvalidFile {
     pub(super) fn new(path: &Path, text: &str, mistakes: Mistakes) -> Self {
-        let mut mistakes = mistakes.0;
+        let Mistakes { kept: mut mistakes, left_out, .. } = mistakes;
         debug_assert!(mistakes.iter().all(|it| text.get(it.at.clone()).is_some()), "each has a place");
         mistakes.sort_by_key(|mistake| mistake.at.start);
-        Self { path: path.to_owned(), text: text.to_owned(), mistakes }
+        Self { path: path.to_owned(), text: text.to_owned(), mistakes, left_out }
     }
 }
 
@@ -99,13 +128,15 @@ pub struct PlacedMistake {
 impl InvalidFile {
     /// The mistakes in the order of the file.
     pub fn placed_mistakes(&self) -> Vec<PlacedMistake> {
+        let lines = line_starts(&self.text);
         let placed = |mistake: &Mistake| {
             let before = &self.text[..mistake.at.start];
-            let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+            let line = line_of(&lines, mistake.at.start);
+            let line_start = lines[line];
             let allowed = mistake.allowed.as_ref().map(|allowed| format!("allowed: {allowed}"));
             PlacedMistake {
                 file: self.path.to_string_lossy().into_owned(),
-                line: before.matches('\n').count() + 1,
+                line: line + 1,
                 column: before[line_start..].chars().count() + 1,
                 error: mistake.what.clone(),
                 hint: mistake.hint.clone().or(allowed),
@@ -123,15 +154,22 @@ impl fmt::Display for InvalidFile {
         // A mistake that has a hint does not repeat a list of allowed keys that was shown before.
         let mut shown: Vec<&str> = Vec::new();
         let text = printable(&self.text);
+        let lines = line_starts(&text);
         for mistake in &self.mistakes {
-            let other_place = mistake
-                .other_place
+            let at = in_first_line(&text, &mistake.at);
+            let other = mistake.other_place.as_ref().map(|(what, at)| (what, in_first_line(&text, at)));
+            let other = other.filter(|(_, other)| other.start.abs_diff(at.start) < MAX_DRAWN_BYTES);
+            let all = other
                 .iter()
-                .map(|(what, at)| AnnotationKind::Context.span(in_first_line(&text, at)).label(what));
-            let snippet = Snippet::source(&text)
+                .fold(at.clone(), |all, (_, other)| all.start.min(other.start)..all.end.max(other.end));
+            let (first_line, part) = drawn_part(&text, &lines, &all);
+            let within = |span: Span| span.start - part.start..span.end - part.start;
+            let other = other.map(|(what, other)| AnnotationKind::Context.span(within(other)).label(what));
+            let snippet = Snippet::source(&text[part.clone()])
+                .line_start(first_line + 1)
                 .path(&*path)
-                .annotation(AnnotationKind::Primary.span(in_first_line(&text, &mistake.at)))
-                .annotations(other_place);
+                .annotation(AnnotationKind::Primary.span(within(at)))
+                .annotations(other);
             let mut notes = Vec::new();
             if let Some(hint) = &mistake.hint {
                 notes.push(note("hint", hint));
@@ -146,9 +184,10 @@ impl fmt::Display for InvalidFile {
             let drawn = Renderer::plain().render(&[title.element(snippet).elements(notes)]);
             writeln!(f, "{drawn}\n")?;
         }
-        match self.mistakes.len() {
-            1 => write!(f, "{path}: 1 mistake"),
-            count => write!(f, "{path}: {count} mistakes"),
+        match (self.mistakes.len(), self.left_out) {
+            (1, 0) => write!(f, "{path}: 1 mistake"),
+            (count, 0) => write!(f, "{path}: {count} mistakes"),
+            (shown, more) => write!(f, "{path}: {} mistakes, of which {shown} are shown", shown + more),
         }
     }
 }
@@ -156,6 +195,30 @@ impl fmt::Display for InvalidFile {
 fn note<'a>(label: &'a str, text: &str) -> Message<'a> {
     let lines = hanging_indent("", &safe_line(text), NOTE_WIDTH);
     Level::NOTE.with_name(label).message(lines.join("\n"))
+}
+
+/// A text that is longer is drawn in parts, because the library looks at the whole text for each mistake.
+const MAX_DRAWN_BYTES: usize = 64 << 10;
+
+/// The part of the text that has to be drawn to show this place, in whole lines with one more before and after it, and the
+/// number of its first line, from 0.
+fn drawn_part(text: &str, lines: &[usize], at: &Span) -> (usize, Span) {
+    if text.len() <= MAX_DRAWN_BYTES {
+        return (0, 0..text.len());
+    }
+    let first = line_of(lines, at.start).saturating_sub(1);
+    let end = lines.get(line_of(lines, at.end) + 2).copied().unwrap_or(text.len());
+    (first, lines[first]..end)
+}
+
+/// Where each line starts; the first one always does.
+fn line_starts(text: &str) -> Vec<usize> {
+    [0].into_iter().chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+}
+
+/// The line of this byte, from 0.
+fn line_of(lines: &[usize], at: usize) -> usize {
+    lines.partition_point(|start| *start <= at).saturating_sub(1)
 }
 
 /// The part of the span that is in its first line.
@@ -171,6 +234,7 @@ fn printable(text: &str) -> String {
         ascii if ascii.is_ascii() => ascii, // the library shows these as pictures
         '\u{200c}' | '\u{200d}' => '\u{fffd}',
         hidden if !is_safe(hidden) && hidden.len_utf8() == 2 => '¿',
+        hidden if !is_safe(hidden) && hidden.len_utf8() == 4 => '\u{1fbc4}',
         hidden if !is_safe(hidden) => '\u{fffd}', // three bytes each
         other => other,
     };
@@ -193,6 +257,11 @@ pub enum JobFileError {
     /// The file was found by walking upwards, and somebody else may have written it.
     #[error("the job file {} was not used, because {why}", path.display())]
     Untrusted { path: PathBuf, why: String },
+    /// The path leads through a link of somebody else's.
+    #[error("the job file {} was not used: {link}", path.display())]
+    ForeignLink { path: PathBuf, link: ForeignLink },
+    #[error("the job file {} cannot be used: it is larger than {}", path.display(), human_size(MAX_FILE_BYTES))]
+    TooLarge { path: PathBuf },
     #[error("cannot read the job file {}: {error}", path.display())]
     Unreadable { path: PathBuf, error: io::Error },
     /// The file was read, and has mistakes.

@@ -1,22 +1,26 @@
 //! Reads a whole job file: `[defaults]`, the jobs, the queues, and the codes for all jobs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{self, Path, PathBuf};
-use std::{fs, io};
 
 use toml::de::{DeTable, DeValue, Error};
 
 use super::checks;
 use super::codes::Codes;
-use super::diagnostics::{InvalidFile, JobFileError, Mistakes, Span};
+use super::diagnostics::{InvalidFile, JobFileError, MAX_FILE_BYTES, Mistakes, Span};
 use super::job::{ConfigLayer, Declared, Job};
 use super::keys::{Section, unknown};
 use super::read::{Entry, Value, entries};
 use crate::model::{Chain, Limits, Link, Rate, check_name};
+use crate::paths;
 
 /// A job file without a mistake.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {
+    /// Where each job stands in `jobs`.
+    index: HashMap<String, usize>,
     /// Absolute.
     pub path: PathBuf,
     /// In the order of the file.
@@ -29,6 +33,9 @@ impl JobFile {
     pub fn read(path: &Path) -> Result<Self, JobFileError> {
         let path = path::absolute(path)
             .map_err(|error| JobFileError::Unreadable { path: path.to_owned(), error })?;
+        if let Some(link) = paths::foreign_link(&path) {
+            return Err(JobFileError::ForeignLink { path, link });
+        }
         let text = read_text(&path)?;
         Ok(Self::parse(&path, &text)?)
     }
@@ -45,14 +52,16 @@ impl JobFile {
             record_syntax_errors(&errors, text, &mut mistakes);
         }
         if mistakes.is_empty() {
-            Ok(Self { path: path.to_owned(), jobs, queues })
+            let name = |(at, job): (usize, &Declared)| (job.definition.name.clone(), at);
+            let index = jobs.iter().enumerate().map(name).collect();
+            Ok(Self { index, path: path.to_owned(), jobs, queues })
         } else {
             Err(InvalidFile::new(path, text, mistakes))
         }
     }
 
     pub fn job(&self, name: &str) -> Option<&Declared> {
-        self.jobs.iter().find(|job| job.definition.name == name)
+        self.index.get(name).map(|at| &self.jobs[*at])
     }
 
     /// Every job but the alerts: an alert speaks of a job that died, and is enqueued when one does.
@@ -64,43 +73,66 @@ impl JobFile {
 
     /// This job and all its dependencies, each once and after its own dependencies.
     pub fn with_dependencies<'f>(&'f self, job: &'f Declared) -> Vec<&'f Declared> {
-        fn add<'f>(file: &'f JobFile, job: &'f Declared, jobs: &mut Vec<&'f Declared>) {
-            if jobs.iter().all(|known| known.definition.name != job.definition.name) {
-                let dependencies = job.dependencies().filter_map(|(name, _)| file.job(name));
-                dependencies.for_each(|dependency| add(file, dependency, jobs));
-                jobs.push(job);
-            }
-        }
         let mut jobs = Vec::new();
-        add(self, job, &mut jobs);
+        self.add_with_dependencies(job, &mut HashSet::new(), &mut jobs);
         jobs
+    }
+
+    /// Chains are short enough for a recursion: see `checks::MAX_DEPTH`.
+    fn add_with_dependencies<'f>(
+        &'f self,
+        job: &'f Declared,
+        known: &mut HashSet<&'f str>,
+        jobs: &mut Vec<&'f Declared>,
+    ) {
+        if known.insert(job.definition.name.as_str()) {
+            for dependency in job.dependencies().filter_map(|(name, _)| self.job(name)) {
+                self.add_with_dependencies(dependency, known, jobs);
+            }
+            jobs.push(job);
+        }
+    }
+
+    /// Whether a schedule starts this job or one of its dependencies. `known` has the answers so far.
+    fn begins_with_schedule<'f>(&'f self, job: &'f Declared, known: &mut HashMap<&'f str, bool>) -> bool {
+        let name = job.definition.name.as_str();
+        if let Some(answer) = known.get(name) {
+            return *answer;
+        }
+        let mut dependencies = job.dependencies().filter_map(|(name, _)| self.job(name));
+        let answer = job.schedule.is_some()
+            || dependencies.any(|dependency| self.begins_with_schedule(dependency, known));
+        known.insert(name, answer);
+        answer
     }
 
     /// The last jobs of the chains that begin with a scheduled job and that no schedule starts.
     pub fn unreached_by_schedules(&self) -> Vec<&str> {
-        let mut reached: BTreeSet<&str> = BTreeSet::new();
+        let mut reached = HashSet::new();
         for job in self.jobs.iter().filter(|job| job.schedule.is_some()) {
-            if !reached.contains(job.definition.name.as_str()) {
-                let chain = self.with_dependencies(job).into_iter();
-                reached.extend(chain.map(|job| job.definition.name.as_str()));
+            self.add_with_dependencies(job, &mut reached, &mut Vec::new());
+        }
+        let mut known = HashMap::new();
+        let mut left: Vec<&Declared> = Vec::new();
+        for job in &self.jobs {
+            let has_any = job.dependencies().next().is_some();
+            let is_reached = reached.contains(job.definition.name.as_str());
+            if has_any && !is_reached && self.begins_with_schedule(job, &mut known) {
+                left.push(job);
             }
         }
-        let is_left = |job: &&Declared| {
-            job.dependencies().next().is_some()
-                && !reached.contains(job.definition.name.as_str())
-                && self.with_dependencies(job).iter().any(|dependency| dependency.schedule.is_some())
-        };
-        let left: Vec<&Declared> = self.jobs.iter().filter(is_left).collect();
-        let goes_on =
-            |name: &String| left.iter().any(|next| next.dependencies().any(|(before, _)| before == name));
+        let go_on: HashSet<&String> =
+            left.iter().flat_map(|next| next.dependencies()).map(|(before, _)| before).collect();
         let names = left.iter().map(|job| &job.definition.name);
-        names.filter(|name| !goes_on(name)).map(String::as_str).collect()
+        names.filter(|name| !go_on.contains(name)).map(String::as_str).collect()
     }
 
     /// This job with its dependencies, for a schedule.
     pub fn chain(&self, job: &Declared) -> Chain {
         let jobs = self.with_dependencies(job);
-        let index = |name: &String| jobs.iter().position(|job| job.definition.name == *name);
+        let places: HashMap<&str, usize> =
+            jobs.iter().enumerate().map(|(at, job)| (job.definition.name.as_str(), at)).collect();
+        let index = |name: &String| places.get(name.as_str()).copied();
         let link = |job: &Declared| Link {
             definition: job.definition.clone(),
             after: job.after.iter().filter_map(index).collect(),
@@ -113,10 +145,15 @@ impl JobFile {
 
 /// Reads the file at `path`, which is absolute.
 fn read_text(path: &Path) -> Result<String, JobFileError> {
-    let bytes = fs::read(path).map_err(|error| match error.kind() {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+    read.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => JobFileError::NotFound { path: path.to_owned() },
         _ => JobFileError::Unreadable { path: path.to_owned(), error },
     })?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(JobFileError::TooLarge { path: path.to_owned() });
+    }
     String::from_utf8(bytes).map_err(|error| {
         let start = error.utf8_error().valid_up_to();
         let text = String::from_utf8_lossy(error.as_bytes());
@@ -128,6 +165,12 @@ fn read_text(path: &Path) -> Result<String, JobFileError> {
     })
 }
 
+/// The most syntax errors that are shown: most of many follow from the first ones.
+const MAX_SYNTAX_ERRORS: usize = 20;
+
+/// The most jobs of a file.
+const MAX_JOBS: usize = 20_000;
+
 /// Records the errors of the TOML parser, at most one for each line, because a second one in the same line usually
 /// follows from the first.
 fn record_syntax_errors(errors: &[Error], text: &str, mistakes: &mut Mistakes) {
@@ -138,7 +181,8 @@ fn record_syntax_errors(errors: &[Error], text: &str, mistakes: &mut Mistakes) {
     let mut errors: Vec<(Span, &str)> = errors.iter().map(|error| (place(error), error.message())).collect();
     errors.sort_by_key(|(at, _)| at.start);
     errors.dedup_by(|(later, _), (earlier, _)| !text[earlier.start..later.start].contains('\n'));
-    for (at, message) in errors {
+    mistakes.leave_out(errors.len().saturating_sub(MAX_SYNTAX_ERRORS));
+    for (at, message) in errors.into_iter().take(MAX_SYNTAX_ERRORS) {
         let is_missing = text[at.clone()].is_empty() && text[..at.start].trim_end_matches(' ').ends_with('=');
         let message = if is_missing { "a value is missing" } else { message };
         mistakes.add(&at, format!("this is not TOML: {message}"));
@@ -172,14 +216,20 @@ fn read_tables<'t>(
             _ => codes.note_misspelt(unknown(Section::File, &entry, mistakes)),
         }
     }
+    if let Some(header) = headers.get(MAX_JOBS) {
+        mistakes
+            .add(&header.at, format!("this file has {} jobs; a file has at most {MAX_JOBS}", headers.len()))
+            .hint("divide it, or let a program enqueue with `runner enqueue --batch`");
+        return (Vec::new(), queues);
+    }
     let jobs: Vec<Job> =
         headers.iter().filter_map(|header| Job::read(header, &defaults, dir, mistakes)).collect();
     checks::check_retries(&jobs, &defaults, mistakes);
     checks::check_successes(&jobs, &defaults, &codes, mistakes);
     checks::check_code_lists(&jobs, &defaults, &codes, mistakes);
-    let names: Vec<&str> = headers.iter().map(|header| header.key).collect();
+    let names: HashSet<&str> = headers.iter().map(|header| header.key).collect();
     checks::check_names(&jobs, &defaults, &names, mistakes);
-    checks::check_circles(&jobs, mistakes);
+    checks::check_chains(&jobs, mistakes);
     (declare(jobs, &defaults, &codes), queues)
 }
 

@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{DependencyKind, EnvFile, ExitRules, RetryPolicy};
-use crate::text::{Millis, cut_middle, is_safe, safe_line, shell_word};
+use crate::text::{Millis, cut_middle, is_invisible, is_safe, safe_line, shell_word};
 
 /// The variables that runner itself sets for every attempt.
 const OWNED_VARIABLES: [&str; 14] = [
@@ -296,13 +296,33 @@ fn check_line(what: &str, text: &str) -> Result<(), String> {
     if text.trim().is_empty() {
         return Err(format!("a {what} must not be empty"));
     }
-    let refused = |c: char| !is_safe(c) || matches!(c, '\u{200c}' | '\u{200d}');
-    if text.contains(refused) {
+    if text.contains(|c: char| !is_safe(c) || is_invisible(c)) {
         return Err(format!(
             "{text:?} is not a {what}: control characters and invisible ones may not stand in a {what}"
         ));
     }
     Ok(())
+}
+
+/// Checks a key that is read from a database. Version 1.0 let some invisible characters pass, and what it has stored stays
+/// readable.
+pub fn check_stored_key(key: &str) -> Result<(), String> {
+    check_key(&as_1_0_saw(key))
+}
+
+/// The same for a label.
+pub fn check_stored_label(label: &str) -> Result<(), String> {
+    check_label(&as_1_0_saw(label))
+}
+
+/// The text, in which a visible character stands in the place of each invisible one that version 1.0 took for visible.
+fn as_1_0_saw(text: &str) -> String {
+    text.chars().map(|c| if is_invisible(c) && !steers(c) { '?' } else { c }).collect()
+}
+
+/// Whether version 1.0 refused this invisible character.
+const fn steers(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Checks the id of a worker, which becomes part of paths: 16 hexadecimal digits.

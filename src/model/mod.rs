@@ -39,7 +39,8 @@ pub use error_code::{
 pub use event::{Event, PendingJob, RecordedAttempt, UnseenEnd};
 pub use job::{
     Bytes, Chain, Command, INHERITED_ALWAYS, JobDefinition, JobLabel, Link, MAX_ARG_STRLEN, check_key,
-    check_label, check_name, check_variable, check_worker_id, job_title,
+    check_label, check_name, check_stored_key, check_stored_label, check_variable, check_worker_id,
+    job_title,
 };
 pub use limits::{Limits, Rate};
 pub use policy::{Contradiction, PolicyLayer, RetryPolicy};

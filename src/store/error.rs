@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use super::version::Version;
+use crate::paths::ForeignLink;
 
 pub type Result<T> = std::result::Result<T, StoreError>;
 
@@ -39,6 +40,12 @@ pub enum StoreError {
     /// The file lies on a file system whose locks cannot be trusted.
     #[error("the database {path} would lie on {1}, where file locks cannot be trusted", path = .0.display())]
     Network(PathBuf, &'static str),
+    /// The file is mounted by itself, without its folder.
+    #[error("the database {} is mounted as a single file; jobs would be lost, because its newest data lies in a log beside it that only one side of the mount would find", .0.display())]
+    Mounted(PathBuf),
+    /// The path leads through a link of somebody else's.
+    #[error("the database {} is not used: {link}", path.display())]
+    ForeignLink { path: PathBuf, link: ForeignLink },
     /// The file has this many names; under another one SQLite would not find its log.
     #[error("the database {path} has {1} names (hard links); under a second name its newest data would not be found", path = .0.display())]
     HardLinked(PathBuf, u64),

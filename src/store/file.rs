@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::error::{Result, StoreError};
+use crate::paths::{self, ResolveError};
 
 /// The longest path of a database: the 512 bytes that SQLite takes (`MAX_PATHNAME`), less the longest suffix.
 const MAX_PATH_BYTES: usize = 512 - "-journal".len() - ".run/new.db".len() - 1;
@@ -31,8 +32,10 @@ impl StoreFile {
             let why = "its path ends with a slash, as a folder's does";
             return Err(failed(io::Error::new(ErrorKind::IsADirectory, why)));
         }
-        let absolute = std::path::absolute(path).map_err(failed)?;
-        let path = canonical(&absolute, 40).map_err(failed)?;
+        let path = paths::resolve(path).map_err(|error| match error {
+            ResolveError::Foreign(link) => StoreError::ForeignLink { path: path.to_owned(), link },
+            ResolveError::Io(error) => failed(error),
+        })?;
         if path.as_os_str().len() > MAX_PATH_BYTES {
             let why = format!("its path is longer than {MAX_PATH_BYTES} bytes, and SQLite takes no more");
             return Err(failed(io::Error::other(why)));
@@ -82,6 +85,12 @@ impl StoreFile {
         Err(StoreError::Network(self.path.clone(), kind))
     }
 
+    /// Refuses a file that is a mount of its own: SQLite looks for the log beside it, and whoever opens the file by its other
+    /// name finds another log there. Only the side that sees the mount can tell.
+    pub(super) fn refuse_mount(&self) -> Result<()> {
+        if paths::is_mount(&self.path) { Err(StoreError::Mounted(self.path.clone())) } else { Ok(()) }
+    }
+
     /// Refuses a `FILE.run` that is something else than a directory of the caller. A missing one is fine.
     pub(super) fn check_run_dir(&self) -> Result<()> {
         let dir = self.run_dir();
@@ -105,25 +114,6 @@ impl StoreFile {
             fs::set_permissions(&dir, Permissions::from_mode(0o700)).map_err(failed)?;
         }
         Ok(dir)
-    }
-}
-
-/// Resolves links in all parts that exist, and in the last part even if its target does not exist.
-fn canonical(path: &Path, links_left: u32) -> io::Result<PathBuf> {
-    match fs::canonicalize(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        other => return other,
-    }
-    if let Ok(target) = fs::read_link(path) {
-        let next = path.parent().unwrap_or(Path::new("/")).join(target);
-        return match links_left {
-            0 => Err(io::Error::other("too many links")),
-            left => canonical(&next, left - 1),
-        };
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => Ok(canonical(parent, links_left)?.join(name)),
-        _ => Ok(path.to_owned()),
     }
 }
 
@@ -186,6 +176,7 @@ impl<'a> Draft<'a> {
         make_dirs(file.parent()).map_err(failed)?;
         file.check_trust()?;
         file.refuse_network(file.parent())?;
+        file.refuse_mount()?;
         let run_dir = file.make_run_dir()?;
         let mut options = File::options();
         options.create(true).truncate(false).write(true).mode(0o600);

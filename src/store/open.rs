@@ -56,6 +56,7 @@ pub struct Store {
     clock: Clock,
     /// The name of the worker that has registered through this store: it need not be woken by its own changes.
     worker: Option<String>,
+    is_new: bool,
 }
 
 /// A transaction, and its time: one for all that it reads and writes.
@@ -77,7 +78,10 @@ impl Store {
     /// Opens the database, and creates it if there is none.
     pub fn open_or_create(file: StoreFile) -> Result<Self> {
         match Self::open(file.clone()) {
-            Err(StoreError::Missing(_)) => create(&file).and_then(|()| Self::open(file)),
+            Err(StoreError::Missing(_)) => {
+                let is_new = create(&file)?;
+                Ok(Self { is_new, ..Self::open(file)? })
+            }
             opened => opened,
         }
     }
@@ -93,6 +97,7 @@ impl Store {
     /// Opens a database that must exist, and leaves it at its version: for a copy that is to be read, and kept.
     pub fn open_as_it_is(file: StoreFile) -> Result<Self> {
         file.check_trust()?;
+        file.refuse_mount()?;
         if file.is_missing()? {
             return Err(StoreError::Missing(file.path().to_owned()));
         }
@@ -116,7 +121,8 @@ impl Store {
         };
         let connection = connection.map_err(|error| explain(error, &file))?;
         let identity = Some(identity);
-        let store = Self { connection, file, identity, mode, clock: Clock::Wall, worker: None };
+        let store =
+            Self { connection, file, identity, mode, clock: Clock::Wall, worker: None, is_new: false };
         // Somebody may have replaced the file since its header was checked.
         if store.check_path().is_err() {
             drop(store.connection);
@@ -164,7 +170,15 @@ impl Store {
                 let connection = Connection::open_in_memory()?;
                 connection.execute_batch(version::known().sql)?;
                 let clock = Clock::Wall;
-                Ok(Self { connection, file, identity: None, mode: Mode::ReadWrite, clock, worker: None })
+                Ok(Self {
+                    connection,
+                    file,
+                    identity: None,
+                    mode: Mode::ReadWrite,
+                    clock,
+                    worker: None,
+                    is_new: false,
+                })
             }
             opened => opened,
         }
@@ -180,6 +194,11 @@ impl Store {
     pub(super) fn at(&mut self, now: Timestamp) -> &mut Self {
         self.clock = Clock::Fixed(now);
         self
+    }
+
+    /// Whether this call of the program has created the database.
+    pub const fn is_new(&self) -> bool {
+        self.is_new
     }
 
     pub fn file(&self) -> &StoreFile {
@@ -289,14 +308,15 @@ impl Store {
     }
 }
 
-/// Creates the database: whole, or not at all.
-pub(super) fn create(file: &StoreFile) -> Result<()> {
+/// Creates the database: whole, or not at all. False if another process has created it meanwhile.
+pub(super) fn create(file: &StoreFile) -> Result<bool> {
     let draft = Draft::new(file)?;
-    if file.is_missing()? {
+    let is_missing = file.is_missing()?;
+    if is_missing {
         fill(&draft.path)?;
         draft.become_database()?;
     }
-    Ok(())
+    Ok(is_missing)
 }
 
 fn fill(draft: &Path) -> Result<()> {

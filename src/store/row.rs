@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 
 use super::error::{Result, StoreError};
 use crate::model::{
-    DeadReason, DependencyKind, ErrorCode, JobState, Missed, Outcome, Rate, SpawnFailure, check_key,
-    check_label, check_name, check_worker_id,
+    DeadReason, DependencyKind, ErrorCode, JobState, Missed, Outcome, Rate, SpawnFailure, check_name,
+    check_stored_key, check_stored_label, check_worker_id,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -140,8 +140,8 @@ fn checks(statement: &Statement<'_>) -> Vec<ColumnCheck> {
     for index in 0..statement.column_count() {
         match statement.column_name(index).unwrap_or_default() {
             "name" | "queue" => checks.push((index, check_name)),
-            "unique_key" | "idempotency_key" => checks.push((index, check_key)),
-            "label" => checks.push((index, check_label)),
+            "unique_key" | "idempotency_key" => checks.push((index, check_stored_key)),
+            "label" => checks.push((index, check_stored_label)),
             "error_code" | "last_error_code" => {
                 checks.push((index, |text| ErrorCode::parse(text).map(|_| ())));
             }

@@ -3,7 +3,7 @@
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
@@ -12,6 +12,9 @@ use super::file::StoreFile;
 
 /// The bit of a mode that lets everybody write. The group is trusted: its members were chosen by somebody.
 const OTHERS_WRITE: u32 = 0o002;
+/// The bit of a file's mode that lets everybody read it, and that of a folder's that lets everybody pass.
+const OTHERS_READ: u32 = 0o004;
+const OTHERS_ENTER: u32 = 0o001;
 
 impl StoreFile {
     /// Checks the folder and, if it is there, the database. Nobody else can put another file in its place afterwards, because
@@ -44,6 +47,17 @@ impl StoreFile {
             return Err(self.untrusted(why, None, false));
         }
         Ok(())
+    }
+
+    /// The database and the files beside it that other users may read, if they can reach them. A reader can lock the index of
+    /// the log, and so keep all writers out.
+    pub fn readable_by_others(&self) -> Vec<PathBuf> {
+        let has = |path: &Path, bit: u32| fs::metadata(path).is_ok_and(|found| found.mode() & bit != 0);
+        if !self.parent().ancestors().all(|folder| has(folder, OTHERS_ENTER)) {
+            return Vec::new();
+        }
+        let files = [self.path().to_owned(), self.beside("-wal"), self.beside("-shm")];
+        files.into_iter().filter(|file| has(file, OTHERS_READ)).collect()
     }
 
     fn untrusted(&self, why: String, owner: Option<&Metadata>, is_folder_shared: bool) -> StoreError {

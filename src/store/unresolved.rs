@@ -12,7 +12,7 @@ use super::filter::Filter;
 use super::letters::{Group, Letters, Name};
 use super::row::{maybe, one, value};
 use crate::model::{Attention, AttentionKind, AttentionSubject};
-use crate::text::{Timestamp, clock_time, shell_word};
+use crate::text::{Timestamp, clock_time, option};
 
 /// For the newest deaths the last words are read; their output may be long.
 const MAX_LAST_WORDS: usize = 100;
@@ -92,8 +92,7 @@ fn selection((name, label): &Name, is_alone: bool) -> String {
     if is_alone {
         return format!("--name {name}");
     }
-    let label = shell_word(label.as_deref().unwrap_or_default());
-    format!("--name {name} --label {label}")
+    format!("--name {name} {}", option("--label", label.as_deref().unwrap_or_default()))
 }
 
 /// The ids as a command takes them, in their order.

@@ -10,8 +10,8 @@ mod units;
 #[cfg(test)]
 pub use mutated::mutated;
 pub use prose::{
-    counted, cut_end, cut_middle, hanging_indent, is_safe, last_lines, misspelt, near_names, nearest,
-    safe_block, safe_json, safe_line, shell_word, snake_case,
+    counted, cut_end, cut_middle, hanging_indent, is_invisible, is_safe, last_lines, misspelt, near_names,
+    nearest, option, safe_block, safe_json, safe_line, shell_word, snake_case,
 };
 pub use time::{
     Timestamp, clock_time, day_name, day_time, local_offset, local_time, relative_time, rfc3339,

@@ -59,12 +59,29 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
+/// An option and its value as a shell takes them. A value that looks like an option stands behind a sign of equality.
+pub fn option(name: &str, value: &str) -> String {
+    let sign = if value.starts_with('-') { '=' } else { ' ' };
+    format!("{name}{sign}{}", shell_word(value))
+}
+
 /// Whether this character only shows itself. The others steer a terminal, change the direction of the text around them, or
 /// hide in it. Joiners (U+200C, U+200D) are safe, because scripts and emoji need them.
 pub fn is_safe(c: char) -> bool {
-    !c.is_control()
-        && !matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}') && (is_joiner(c) || !is_invisible(c))
+}
+
+const fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// Whether two texts that differ only in this character look alike: Unicode's `Default_Ignorable_Code_Point` without the
+/// variation selectors, which choose the form of the character before them.
+pub const fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
 }
 
 /// The text on one line: every character that is not safe, line breaks included, becomes an escape.
@@ -114,7 +131,9 @@ pub fn safe_json(json: String) -> String {
         if is_safe(c) {
             safe.push(c);
         } else {
-            let _ = write!(safe, "\\u{:04x}", u32::from(c)); // these all have four digits
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(safe, "\\u{unit:04x}");
+            }
         }
     }
     safe
@@ -249,8 +268,22 @@ mod tests {
             assert!(json.is_ascii(), "{json}");
             assert_eq!(serde_json::from_str::<String>(&json).unwrap(), format!("a{c}"));
         }
+        for c in "\u{ad}\u{180e}\u{2060}\u{206a}\u{3164}\u{e0041}".chars() {
+            assert_eq!(safe_line(&c.to_string()), format!("\\u{{{:x}}}", u32::from(c)));
+            let json = safe_json(serde_json::json!(c.to_string()).to_string());
+            assert_eq!((json.is_ascii(), serde_json::from_str(&json).unwrap()), (true, c.to_string()));
+        }
+        let heart = "\u{2764}\u{fe0f}";
+        assert_eq!(safe_line(heart), heart);
         let family = "\u{1f468}\u{200d}\u{1f469}";
         assert_eq!(safe_line(family), family);
+    }
+
+    #[test]
+    fn a_value_that_looks_like_an_option_is_tied_to_its_own() {
+        assert_eq!(option("--label", "a b"), "--label 'a b'");
+        assert_eq!(option("--label", "-x"), "--label=-x");
+        assert_eq!(option("--label", ""), "--label ''");
     }
 
     #[test]

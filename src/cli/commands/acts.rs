@@ -23,7 +23,7 @@ use crate::text::counted;
 
 /// Cancels pending jobs, and asks running ones to end.
 pub fn cancel(global: &Global, args: &Cancel, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open(global)?;
+    let mut store = locate::open_to_write(global)?;
     let Cancel { jobs, name, label, queue } = args;
     if !jobs.is_empty() {
         return Selected::by_id(&store, jobs, Named::Unfinished)?.run(&mut store, Act::Cancel, false, out);
@@ -51,7 +51,7 @@ const GAP: Duration = Duration::from_millis(3);
 
 /// Puts dead and cancelled jobs back, replaces them, or makes pending ones due.
 pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open(global)?;
+    let mut store = locate::open_to_write(global)?;
     let force = args.how.force;
     let named = if args.how.now { Named::Any } else { Named::Dead };
     let selected = Selected::read(global, &store, &args.which, named, false)?;
@@ -69,7 +69,7 @@ pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStat
 
 /// Marks dead letters as dealt with.
 pub fn resolve(global: &Global, args: &Resolve, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open(global)?;
+    let mut store = locate::open_to_write(global)?;
     let act = Act::Resolve { note: args.note.as_deref() };
     let selected = Selected::read(global, &store, &args.which, Named::Dead, args.superseded)?;
     selected.run(&mut store, act, false, out)

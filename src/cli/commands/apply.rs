@@ -59,7 +59,8 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
     let applied = if args.dry_run {
         locate::open_to_rehearse(global)?.rehearse(apply)??
     } else {
-        let mut store = if args.none { locate::open(global)? } else { locate::open_or_create(global)? };
+        let mut store =
+            if args.none { locate::open_to_write(global)? } else { locate::open_or_create(global)? };
         let applied = apply(&mut store)?;
         has_worker = worker_statuses(&store)?.iter().any(WorkerStatus::is_alive);
         if args.none && applied.is_empty() && !out.quiet {

@@ -17,7 +17,7 @@ use crate::cli::output::{Output, Written, warn};
 use crate::cli::{accounts, locate};
 use crate::jobfile::{CrontabContext, FILE_NAME, STARTER, TakenOver, take_over};
 use crate::model::Bytes;
-use crate::text::{counted, shell_word};
+use crate::text::{counted, option, shell_word};
 
 /// The schema file that the first line of the starter refers to.
 const SCHEMA_NAME: &str = "jobs.schema.json";
@@ -223,7 +223,7 @@ fn file_option(path: &Path) -> String {
     if found.is_some() && found == fs::canonicalize(path).ok() {
         String::new()
     } else {
-        format!(" --file {}", shell_word(&locate::display(path)))
+        format!(" {}", option("--file", &locate::display(path)))
     }
 }
 

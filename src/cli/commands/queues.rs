@@ -16,7 +16,7 @@ use crate::text::near_names;
 
 /// Pauses a queue or a schedule, or resumes it.
 pub fn set_paused(global: &Global, args: &Paused, paused: bool, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open(global)?;
+    let mut store = locate::open_to_write(global)?;
     if let Some(queue) = &args.queue {
         check_queue(global, &store, queue, paused, out.quiet)?;
     }
@@ -82,7 +82,7 @@ fn check_queue(global: &Global, store: &Store, name: &str, paused: bool, quiet: 
 
 /// Sets the limits of a queue by hand, or shows them.
 pub fn limit(global: &Global, args: &Limit, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open(global)?;
+    let mut store = locate::open_to_write(global)?;
     let given = Limits { max_running: args.max_running, rate: args.rate };
     if args.none || !given.is_none() {
         let change = if args.none { LimitChange::Lift } else { LimitChange::Set(given) };

@@ -28,6 +28,9 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
         return Ok(ExitStatus::SUCCESS);
     };
     let filter = filter(args);
+    if !args.dry_run {
+        locate::warn_of_readers(global, store.file());
+    }
     if args.dry_run {
         let jobs = store.count_prunable(&filter)?;
         report_prune(out, "would remove", jobs, store.kept_for_others(&filter)?.as_ref())?;
@@ -154,6 +157,10 @@ pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<Exit
     if let Some(what) = &unread {
         warn(what);
     }
+    if restored.kept.is_none() {
+        locate::say_that_it_is_new(global, &db);
+    }
+    locate::warn_of_readers(global, &db);
     let kept = restored.kept.as_ref();
     let old = kept.map(|path| format!("\nthe old database is kept: {}", locate::display(path)));
     let again = run_again(&restored.run_again);

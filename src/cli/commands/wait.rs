@@ -24,7 +24,7 @@ use crate::text::{Millis, counted};
 
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus> {
-    let mut store = locate::open(global)?;
+    let mut store = locate::open_to_write(global)?;
     let (ids, mut exit) = match &args.label {
         Some(label) => (labelled(global, &store, label)?, ExitStatus::SUCCESS),
         None => locate::job_ids(&store, &args.jobs, Named::Any, clock::now())?,

@@ -102,7 +102,8 @@ fn entry(text: &str, has_users: bool) -> Result<Entry, String> {
         (0..fields).map(|_| word(&mut rest)).filter(|field| !field.is_empty()).collect();
     let schedule = schedule.join(" ");
     // A pace of runner such as `every 15m` is no line of cron.
-    if !schedule.starts_with(|c: char| c == '@' || c == '*' || c == '~' || c.is_ascii_digit()) {
+    let is_plain = !schedule.contains(char::is_control);
+    if !is_plain || !schedule.starts_with(|c: char| c == '@' || c == '*' || c == '~' || c.is_ascii_digit()) {
         return Err("it is neither a variable nor the times of a command".to_owned());
     }
     Schedule::parse(&schedule, TimeZone::UTC)?;

@@ -7,14 +7,30 @@ use toml_writer::{ToTomlKey, ToTomlValue, TomlKeyBuilder, TomlStringBuilder};
 
 use super::{CrontabContext, DEFAULT_PATH, Job, Part, free_name};
 use crate::model::Schedule;
-use crate::text::{hanging_indent, safe_block, shell_word};
+use crate::text::{hanging_indent, is_safe, safe_block, safe_line, shell_word};
 
 /// Comments that are not from the crontab are broken at this width.
 const COLUMNS: usize = 80;
 
-/// A string as TOML writes it.
+/// A string as TOML writes it, with escapes for the characters that steer a terminal or hide in it.
 pub(super) fn string(text: &str) -> String {
-    TomlStringBuilder::new(text).as_default().to_toml_value()
+    if text.chars().all(is_plain) {
+        return TomlStringBuilder::new(text).as_default().to_toml_value();
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for c in TomlStringBuilder::new(text).as_basic().to_toml_value().chars() {
+        if is_safe(c) {
+            escaped.push(c);
+        } else {
+            let _ = write!(escaped, "\\U{:08X}", u32::from(c));
+        }
+    }
+    escaped
+}
+
+/// Whether the character may stand in a job file as it is.
+fn is_plain(c: char) -> bool {
+    is_safe(c) || matches!(c, '\n' | '\t')
 }
 
 fn list(words: &[String]) -> String {
@@ -27,6 +43,9 @@ fn table(entries: &BTreeMap<&String, &String>) -> String {
 }
 
 fn key(name: &str) -> String {
+    if !name.chars().all(is_plain) {
+        return string(name);
+    }
     TomlKeyBuilder::new(name).as_default().to_toml_key()
 }
 
@@ -125,7 +144,7 @@ impl Text {
     }
 
     fn comment(&mut self, words: &str) {
-        for line in hanging_indent("# ", words, COLUMNS) {
+        for line in hanging_indent("# ", &safe_line(words), COLUMNS) {
             // Further lines are indented by blanks.
             self.line(&format!("# {}", line.trim_start_matches(['#', ' '])));
         }
@@ -211,16 +230,19 @@ impl Text {
             "Mails the deaths of jobs, with the last that they wrote. Cron mails all that a job writes; runner keeps it, \
              and `runner logs JOB` shows it.",
         );
-        let mut job = format!("[jobs.{name}]\n");
         let subject = "\"$RUNNER_DEAD_JOB_NAME failed on $(uname -n)\"";
-        let _ = write!(
-            job,
-            "command = '''\n\
-             printf '%s\\n' \"$RUNNER_DEAD_ERROR_CODE: $RUNNER_DEAD_MESSAGE\" \"$RUNNER_DEAD_OUTPUT\" \
+        let command = format!(
+            "printf '%s\\n' \"$RUNNER_DEAD_ERROR_CODE: $RUNNER_DEAD_MESSAGE\" \"$RUNNER_DEAD_OUTPUT\" \
              \"runner inspect $RUNNER_DEAD_JOB_ID\" |\n\
-             sed 's/^~/ ~/' | mail -s {subject} {}\n'''",
+             sed 's/^~/ ~/' | mail -s {subject} {}\n",
             shell_word(address)
         );
+        let command = if command.chars().all(is_plain) && !command.contains("'''") {
+            format!("'''\n{command}'''")
+        } else {
+            string(&command)
+        };
+        let job = format!("[jobs.{name}]\ncommand = {command}");
         if has_mail {
             return self.line(&job);
         }

@@ -10,7 +10,7 @@ use crate::cli::output::{Column, Output, Style, Table, dead_letter_json, note_le
 use crate::cli::status::{blocked_expiry_text, held_back_text};
 use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow};
-use crate::text::{clock_time, counted, relative_time, shell_word};
+use crate::text::{clock_time, counted, option, relative_time};
 
 /// A suggested command names at most this many ids.
 const MAX_IDS: usize = 10;
@@ -219,7 +219,7 @@ fn selection(group: &DeadGroup, filter: &Filter) -> Option<String> {
         return Some(joined(&ids));
     }
     let name = name.as_ref().map(|name| format!(" --name {name}")).unwrap_or_default();
-    let label = label.as_ref().map(|label| format!(" --label {}", shell_word(label))).unwrap_or_default();
+    let label = label.as_ref().map(|label| format!(" {}", option("--label", label))).unwrap_or_default();
     Some(format!("--dead --error-code {}{name}{label}", group.error_code))
 }
 

@@ -1,0 +1,198 @@
+//! What a path leads to: links are followed by the kernel's rule for shared folders, and a file that is a mount of its own
+//! is told from others.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+use rustix::process::geteuid;
+use thiserror::Error;
+
+/// As many links as Linux follows.
+const MAX_LINKS: u32 = 40;
+
+/// A sticky folder in which everybody may create files, as `/tmp` is.
+const SHARED: u32 = 0o1002;
+
+/// The user as whom every user appears that a user namespace does not know. Two files of this user may have two owners.
+const UNKNOWN_USER: u32 = 65_534;
+
+/// A link that somebody else has put into a folder in which everybody may put one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the link {} belongs to user {owner}, and everybody may put a link into {}",
+    link.display(),
+    link.parent().unwrap_or(Path::new("/")).display()
+)]
+pub struct ForeignLink {
+    pub link: PathBuf,
+    /// Where it leads to, as it is written in the link.
+    pub target: PathBuf,
+    pub owner: u32,
+}
+
+/// Why a path cannot be resolved.
+#[derive(Debug, Error)]
+pub enum ResolveError {
+    #[error(transparent)]
+    Foreign(#[from] ForeignLink),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The absolute path without links. Parts that do not exist are kept as they are, so that the last link of a path may point
+/// to a file that is still to be made.
+///
+/// A link in a sticky folder in which everybody may create files is followed only if it belongs to the caller or to the owner
+/// of that folder: the rule of `fs.protected_symlinks`, which not every machine has switched on.
+pub fn resolve(path: &Path) -> Result<PathBuf, ResolveError> {
+    let mut left = parts(&std::path::absolute(path)?);
+    let mut resolved = PathBuf::from("/");
+    let mut links_left = MAX_LINKS;
+    while let Some(part) = left.pop_front() {
+        if part == ".." {
+            resolved.pop();
+            continue;
+        }
+        let next = resolved.join(part);
+        let found = match fs::symlink_metadata(&next) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            found => Some(found?),
+        };
+        let Some(link) = found.filter(Metadata::is_symlink) else {
+            resolved = next;
+            continue;
+        };
+        let target = fs::read_link(&next)?;
+        if is_foreign(&link, &fs::symlink_metadata(&resolved)?) {
+            return Err(ForeignLink { link: next, target, owner: link.uid() }.into());
+        }
+        links_left = links_left.checked_sub(1).ok_or_else(|| io::Error::other("too many links"))?;
+        if target.is_absolute() {
+            resolved = PathBuf::from("/");
+        }
+        let mut followed = parts(&target);
+        followed.append(&mut left);
+        left = followed;
+    }
+    Ok(resolved)
+}
+
+/// The link of somebody else that this path leads through, if there is one.
+pub fn foreign_link(path: &Path) -> Option<ForeignLink> {
+    match resolve(path) {
+        Err(ResolveError::Foreign(link)) => Some(link),
+        _ => None,
+    }
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    let named = |part: Component<'_>| match part {
+        Component::Normal(_) | Component::ParentDir => Some(part.as_os_str().to_owned()),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    };
+    path.components().filter_map(named).collect()
+}
+
+fn is_foreign(link: &Metadata, folder: &Metadata) -> bool {
+    let is_owners = link.uid() == folder.uid() && link.uid() != UNKNOWN_USER;
+    folder.mode() & SHARED == SHARED && link.uid() != geteuid().as_raw() && !is_owners
+}
+
+/// Whether this very file is where something is mounted, as after `docker run -v FILE:FILE`. The path has no links.
+pub fn is_mount(path: &Path) -> bool {
+    match statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty()) {
+        Ok(found) if found.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) => {
+            found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
+        }
+        // Kernels before 5.8 do not tell, and some sandboxes refuse the call.
+        _ => fs::read("/proc/self/mountinfo").is_ok_and(|mounts| is_listed(&mounts, path)),
+    }
+}
+
+/// Whether the path is a mount point in this text of `/proc/PID/mountinfo`: the fifth word of a line, in which blanks are
+/// written as octal numbers.
+fn is_listed(mounts: &[u8], path: &Path) -> bool {
+    let point = |line: &[u8]| line.split(|byte| *byte == b' ').nth(4).map(plain);
+    mounts
+        .split(|byte| *byte == b'\n')
+        .filter_map(point)
+        .any(|point| point.as_bytes() == path.as_os_str().as_bytes())
+}
+
+fn plain(word: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((first, after)) = rest.split_first() {
+        let octal = after.get(..3).filter(|_| *first == b'\\');
+        let byte = octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[3..] } else { after };
+    }
+    OsString::from_vec(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_resolved_as_far_as_it_exists() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(dir.path()).unwrap();
+        fs::create_dir(real.join("a")).unwrap();
+        symlink("a/../b", real.join("dangling")).unwrap();
+        symlink(real.join("a"), real.join("absolute")).unwrap();
+        symlink("round", real.join("round")).unwrap();
+        for (path, expected) in
+            [("a", "a"), ("dangling", "b"), ("absolute/new/x.db", "a/new/x.db"), ("a/./../absolute/..", "")]
+        {
+            assert_eq!(resolve(&real.join(path)).unwrap(), real.join(expected), "{path}");
+        }
+        assert!(matches!(resolve(&real.join("round")), Err(ResolveError::Io(_))));
+        fs::write(real.join("file"), "").unwrap();
+        assert!(matches!(resolve(&real.join("file/x")), Err(ResolveError::Io(_))));
+    }
+
+    #[test]
+    fn a_link_in_a_shared_folder_is_followed_for_its_owner_and_for_that_of_the_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(dir.path()).unwrap();
+        let (folder, link) = (real.join("shared"), real.join("shared/link"));
+        fs::create_dir(&folder).unwrap();
+        symlink("/", &link).unwrap();
+        fs::set_permissions(&folder, PermissionsExt::from_mode(0o1777)).unwrap();
+        assert_eq!(foreign_link(&link.join("x")), None);
+        // Only root can give it to somebody else.
+        if lchown(&link, Some(1), None).is_err() {
+            return;
+        }
+        let foreign = ForeignLink { link: link.clone(), target: PathBuf::from("/"), owner: 1 };
+        assert_eq!(foreign_link(&link.join("x")), Some(foreign));
+        std::os::unix::fs::chown(&folder, Some(1), None).unwrap();
+        assert_eq!(foreign_link(&link.join("x")), None, "it belongs to the owner of the folder");
+        let unknown = Some(UNKNOWN_USER);
+        std::os::unix::fs::chown(&folder, unknown, None).unwrap();
+        lchown(&link, unknown, None).unwrap();
+        assert!(foreign_link(&link).is_some(), "nobody knows whose they are");
+        fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
+        assert_eq!(foreign_link(&link), None);
+    }
+
+    #[test]
+    fn mount_points_are_found_in_the_list() {
+        let list = b"23 28 0:21 / /sys rw shared:7 - sysfs sysfs rw\n\
+                     99 28 8:1 /a /data/a\\040b\\134.db rw - ext4 /dev/sda1 rw\n";
+        assert!(is_listed(list, Path::new("/sys")));
+        assert!(is_listed(list, Path::new("/data/a b\\.db")));
+        assert!(!is_listed(list, Path::new("/data")));
+        assert!(is_mount(Path::new("/proc")) && !is_mount(Path::new("/proc/self/stat")));
+    }
+}
