@@ -33,6 +33,39 @@ fn a_death_tells_whom_it_holds_back_and_a_wait_for_these_ends() {
 }
 
 #[test]
+fn what_is_stuck_is_a_note_once_a_later_night_of_the_chain_went_well() {
+    let sandbox = Sandbox::new(CHAIN);
+    sandbox.write("broken", "");
+    sandbox.run("enqueue report").ok();
+    sandbox.drain();
+    let strict = |status| sandbox.run("doctor --strict").exits(status).stdout;
+    assert!(strict(1).ends_with("2 things need attention\n"));
+    std::fs::remove_file(sandbox.path("broken")).unwrap();
+    sandbox.run("enqueue extract").ok();
+    sandbox.run("work --until-idle").ok();
+    let listed = sandbox.run("inspect --json").ok().json()["attention"].clone();
+    assert_eq!(
+        listed[0],
+        json!({
+            "kind": "stranded",
+            "alarm": false,
+            "message": "job 1 extract holds back 3 jobs: 2 load, 3 clean, 4 report, though job 5, which does the same, \
+                        has succeeded since; runner retry 1 goes on",
+            "command": "runner cancel 2 3 4",
+            "jobs": [2, 3, 4]
+        })
+    );
+    assert!(strict(0).ends_with("verdict   the file is sound; no alarm, 2 notes\n"));
+    assert!(sandbox.run("inspect --html").ok().stdout.contains("No alarm, 2 notes"));
+    // An ad hoc job does work that no other one does.
+    let dead = sandbox.add("--name odd -- false");
+    sandbox.run(&format!("enqueue --name behind --after {dead} -- true")).ok();
+    sandbox.run("enqueue --name odd -- true").ok();
+    sandbox.run("work --until-idle").exits(1);
+    assert!(strict(1).ends_with("2 things need attention\n"));
+}
+
+#[test]
 fn dead_letters_tell_whom_they_hold_back() {
     let sandbox = Sandbox::new(CHAIN);
     sandbox.write("broken", "");

@@ -12,7 +12,7 @@ use super::dependencies::{self, DependencyState};
 use super::error::Result;
 use super::filter::Filter;
 use super::open::{Store, Tx};
-use super::row::{all, one, value};
+use super::row::{all, maybe, one, value};
 use super::unresolved::{self, RetryObstacle};
 use crate::model::{Attention, AttentionKind, AttentionSubject};
 use crate::text::counted;
@@ -201,9 +201,16 @@ fn entry(tx: &Tx, StrandedRoot { id, job, count, jobs }: StrandedRoot) -> Result
     });
     let gives_up = cancel.as_ref().map(|line| format!("; {line} gives up")).unwrap_or_default();
     let subject = job.as_ref().map(|job| AttentionSubject::of(&job.name));
-    let (message, command) = match job {
-        None => (format!("job {id} was removed and {held}"), cancel),
-        Some(DependencyState { name, state, resolved, .. }) => {
+    let since = succeeded_since(tx, id)?;
+    let (message, command) = match (job, since) {
+        (None, _) => (format!("job {id} was removed and {held}"), cancel),
+        (Some(DependencyState { name, .. }), Some(success)) => {
+            let message = format!(
+                "job {id} {name} {held}, though job {success}, which does the same, has succeeded since; runner retry {id} goes on"
+            );
+            (message, cancel)
+        }
+        (Some(DependencyState { name, state, resolved, .. }), None) => {
             let state = if resolved { "resolved" } else { state.as_str() };
             let what = format!("job {id} {name}, which is {state}, {held}");
             let forced = format!("runner retry {id} --force");
@@ -218,7 +225,19 @@ fn entry(tx: &Tx, StrandedRoot { id, job, count, jobs }: StrandedRoot) -> Result
         }
     };
     let kind = AttentionKind::Stranded;
-    Ok(Attention { kind, alarm: true, message, command, jobs, subject })
+    Ok(Attention { kind, alarm: since.is_none(), message, command, jobs, subject })
+}
+
+/// The newest job that does the same as this root and has succeeded since it ended: a later night of the same chain went well,
+/// so nobody has to be woken for the jobs behind this one.
+fn succeeded_since(tx: &Tx, root: i64) -> Result<Option<i64>> {
+    let ended = "iif(r.state = 'pending', max(r.expires_at, r.changed_at), r.changed_at)";
+    let sql = format!(
+        "SELECT s.id FROM jobs AS r JOIN jobs AS s INDEXED BY jobs_succeeded
+             ON s.task_hash = r.task_hash AND s.state = 'succeeded' AND s.task_hash IS NOT NULL AND s.changed_at > {ended}
+         WHERE r.id = ?1 ORDER BY s.changed_at DESC LIMIT 1"
+    );
+    maybe(tx, &sql, [root], value)
 }
 
 /// Whether the filter selects the root, or one of the jobs that are stranded behind it.

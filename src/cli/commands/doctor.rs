@@ -214,9 +214,13 @@ fn show(out: &mut Output, report: &Report, strict: bool) -> Written {
         out.prose("         ", &format!("the rule: {rule}"))?;
     }
     let is_sound = report.problems.is_empty();
+    let mut well = ", and all is well".to_owned();
     let needs = if strict {
         let list = report.attention.as_deref().unwrap_or_default();
         attention::draw(out, list, true)?;
+        if let Some(notes) = attention::headline(list) {
+            well = format!("; {notes}");
+        }
         let missing = || report.is_missing.then(|| "there is no database".to_owned());
         attention::alarms_text(list).or_else(missing)
     } else if is_sound {
@@ -225,7 +229,7 @@ fn show(out: &mut Output, report: &Report, strict: bool) -> Written {
         None
     };
     let (style, words) = match (is_sound, needs) {
-        (true, None) => (Style::Good, "the file is sound, and all is well".to_owned()),
+        (true, None) => (Style::Good, format!("the file is sound{well}")),
         (true, Some(needs)) => (Style::Bad, format!("the file is sound, but {needs}")),
         (false, None) => (Style::Bad, "the file is not sound".to_owned()),
         (false, Some(needs)) => (Style::Bad, format!("the file is not sound, and {needs}")),
