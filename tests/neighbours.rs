@@ -319,3 +319,79 @@ fn a_database_is_not_replaced_while_somebody_elses_process_is_left_of_its_jobs()
     signal(left, Signal::KILL);
     restore().ok();
 }
+
+/// A process of another user whose memory nobody can look at: one thread waits for a file system that does not answer, and holds
+/// the memory for reading; another wants to change it. `seized` gives its pid.
+const SEIZE: &str = r#"
+import ctypes, mmap, struct, threading
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+
+# A file system with one file, of which no read is answered.
+def serve(fuse):
+    file = struct.pack("<6Q10I", 2, 65536, 8, 0, 0, 0, 0, 0, 0, 0o100644, 1, 0, 0, 0, 4096, 0)
+    root = struct.pack("<6Q10I", 1, 4096, 8, 0, 0, 0, 0, 0, 0, 0o40755, 1, 0, 0, 0, 4096, 0)
+    while True:
+        request = os.read(fuse, 1 << 18)
+        _, code, unique, node = struct.unpack("<IIQQ", request[:24])
+        error, answer = 0, b""
+        if code == 26: answer = struct.pack("<IIIIHHIIHHI7I", 7, 31, 65536, 0, 12, 9, 65536, 1, 16, 0, 0, *[0] * 7)
+        elif code == 1: answer = struct.pack("<QQQQII", 2, 0, 100, 100, 0, 0) + file
+        elif code == 3: answer = struct.pack("<QII", 100, 0, 0) + (root if node == 1 else file)
+        elif code in (14, 27): answer = struct.pack("<QII", 1, 0, 0)
+        elif code == 15:
+            open("stalled", "w").close()
+            continue
+        elif code in (2, 36, 42): continue
+        else: error = -38
+        os.write(fuse, struct.pack("<IiQ", 16 + len(answer), error, unique) + answer)
+
+def seized():
+    os.mkdir("mnt")
+    fuse = os.open("/dev/fuse", os.O_RDWR)
+    options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other"
+    if libc.mount(b"fuse", b"mnt", b"fuse", 0, options.encode()): sys.exit(0)
+    if os.fork() == 0: serve(fuse)
+    # With the server the file system goes, and all that waits for it.
+    os.close(fuse)
+    file = os.open("mnt/file", os.O_RDONLY)
+    process = os.fork()
+    if process == 0:
+        become(NOBODY)
+        libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE, as after an exec
+        page = libc.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_PRIVATE, file, 0)
+        own = os.getpid()
+        if os.fork() == 0:
+            os.pread(os.open(f"/proc/{own}/mem", os.O_RDONLY), 8, page)
+        while True: libc.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    until("a read stalls", lambda: os.path.exists("stalled"))
+    until("the memory is held", lambda: not is_readable(f"/proc/{process}/environ"))
+    return process
+
+def is_readable(path):
+    return subprocess.run(["timeout", "-s", "KILL", "0.2", "cat", path], capture_output=True).returncode == 0
+"#;
+
+#[test]
+fn a_process_whose_memory_another_user_holds_keeps_no_worker_waiting() {
+    let sandbox = Sandbox::new("[jobs.again]\ncommand = 'test $RUNNER_ATTEMPT = 3'\nbackoff = '1ms'\n");
+    sandbox.add("again");
+    let scene = format!(
+        r#"{SEIZE}
+if not os.path.exists("/dev/fuse"): sys.exit(0)
+process = seized()
+assert worker("--drain").wait() == 0
+assert is_alive(process)
+open("played", "w").close()
+"#
+    );
+    if play(&sandbox, &scene).is_none() {
+        return;
+    }
+    if !sandbox.path("played").exists() {
+        eprintln!("skipped: no file system can be mounted here");
+        return;
+    }
+    assert_eq!(sandbox.job(1)["state"], "succeeded");
+}

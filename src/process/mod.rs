@@ -6,6 +6,7 @@
 
 mod attempt;
 mod control;
+mod environ;
 mod hidden;
 mod inherit;
 mod job_files;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -160,9 +159,9 @@ pub(super) fn is_readable() -> bool {
     !read.is_err_and(|error| is_read_shortage(&error))
 }
 
-/// Whether this error is about descriptors or memory, and not about the file.
+/// Whether this error is about descriptors, memory or threads, and not about the file.
 pub(super) fn is_read_shortage(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+    matches!(Errno::from_io_error(error), Some(Errno::AGAIN | Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
 /// The worker itself is never part of an attempt, even if a job started it.
@@ -173,31 +172,6 @@ pub(super) fn is_self(pid: i32) -> bool {
 pub(super) fn pids() -> impl Iterator<Item = i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
-/// More than any environment can hold: the kernel allows 6 MiB for arguments and variables together. A process can make the
-/// kernel show any of its memory there.
-const MAX_ENVIRON_BYTES: u64 = 8 << 20;
-
-/// Reads the environment that a process was started with. It is empty for a moment during exec.
-pub(super) fn read_environ(pid: i32) -> io::Result<Vec<u8>> {
-    let read = |path: &Path| -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        File::open(path)?.take(MAX_ENVIRON_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let first = read(format!("/proc/{pid}/environ").as_ref());
-    let has_none = match &first {
-        Ok(bytes) => bytes.is_empty(),
-        Err(error) => error.raw_os_error() == Some(Errno::SRCH.raw_os_error()),
-    };
-    if !has_none {
-        return first;
-    }
-    // If the first thread has ended, the others still show the environment.
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let mut of_threads = threads.filter_map(|thread| read(&thread.path().join("environ")).ok());
-    of_threads.find(|bytes| !bytes.is_empty()).map_or(first, Ok)
 }
 
 /// The pids of the children of this process that have ended.

@@ -5,10 +5,9 @@
 
 use std::collections::HashMap;
 
+use super::environ;
 use super::hidden;
-use super::procfs::{
-    Identity, Leader, Stat, is_of_us_or_root, is_read_shortage, is_readable, is_self, pids, read_environ,
-};
+use super::procfs::{Identity, Leader, Stat, is_of_us_or_root, is_read_shortage, is_readable, is_self, pids};
 use super::tag::{AttemptTag, Marks};
 
 /// An attempt whose processes are to be found.
@@ -84,6 +83,7 @@ pub(super) fn scan(targets: &[Target], known: &HashMap<Identity, usize>) -> Scan
     // No process of a target is older than the oldest leader.
     let since = targets.iter().map(|each| each.group.since()).min();
     let mut owners: Vec<Option<usize>> = vec![None; processes.len()];
+    let mut environs = environ::Reader::new();
     for (process, owner) in processes.iter().zip(&mut owners) {
         if process.gone || Some(process.start_ticks) < since || is_self(process.pid) {
             continue;
@@ -92,7 +92,7 @@ pub(super) fn scan(targets: &[Target], known: &HashMap<Identity, usize>) -> Scan
         if owner.is_some() {
             continue;
         }
-        let environ = read_environ(process.pid);
+        let environ = environs.read(process.identity());
         scan.failed |= environ.as_ref().is_err_and(is_read_shortage);
         let marks = environ.as_deref().map(Marks::find).unwrap_or_default();
         *owner = targets
