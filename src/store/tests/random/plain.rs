@@ -215,17 +215,13 @@ impl Plain {
     pub fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>> {
         let before = self.clone();
         let mut done = Vec::new();
-        // The order matters because a look at a key records the expiry of its holder, which may enqueue an alert.
-        let wanted: Result<Vec<bool>> =
-            (0..jobs.len()).rev().map(|index| self.is_wanted(jobs, index, now)).collect();
-        let mut wanted = match wanted {
+        let wanted = match self.wanted(jobs, now) {
             Ok(wanted) => wanted,
             Err(refused) => {
                 *self = before;
                 return Err(refused);
             }
         };
-        wanted.reverse();
         let mut ids = Vec::new();
         for (index, job) in jobs.iter().enumerate() {
             let mut after = BTreeMap::new();
@@ -255,21 +251,23 @@ impl Plain {
         Ok(done)
     }
 
-    /// Whether `enqueue` looks at the job: at a dependency only if a new job depends on it.
-    fn is_wanted(&mut self, jobs: &[NewJob], index: usize, now: Timestamp) -> Result<bool> {
-        if !jobs[index].is_dependency {
-            return Ok(true);
-        }
-        for later in (index + 1..jobs.len()).rev() {
-            let needs = |(dependency, _): &(Dependency, _)| *dependency == Dependency::InCall(index);
-            if jobs[later].dependencies.iter().any(needs)
-                && self.is_wanted(jobs, later, now)?
-                && self.is_new(&jobs[later], later, now)?
-            {
-                return Ok(true);
+    /// The jobs that `enqueue` looks at: a dependency only if a new job depends on it.
+    ///
+    /// The order matters because a look at a key records the expiry of its holder, which may enqueue an alert, and because the
+    /// first key that belongs to other work refuses the call.
+    fn wanted(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<bool>> {
+        let mut wanted: Vec<bool> = jobs.iter().map(|job| !job.is_dependency).collect();
+        for (index, job) in jobs.iter().enumerate().rev() {
+            let in_call = job.dependencies.iter().filter_map(|(dependency, _)| match *dependency {
+                Dependency::InCall(index) => Some(index),
+                Dependency::Job(_) => None,
+            });
+            let open: Vec<usize> = in_call.filter(|index| !wanted[*index]).collect();
+            if wanted[index] && !open.is_empty() && self.is_new(job, index, now)? {
+                open.into_iter().for_each(|index| wanted[index] = true);
             }
         }
-        Ok(false)
+        Ok(wanted)
     }
 
     fn is_new(&mut self, job: &NewJob, index: usize, now: Timestamp) -> Result<bool> {
