@@ -80,3 +80,4 @@ mod wait;
 mod watch;
 mod work;
 mod worker_crash;
+mod zones;

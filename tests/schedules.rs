@@ -403,3 +403,42 @@ fn a_schedule_that_holds_the_job_of_another_name_is_damage() {
     sandbox.run("work --until-idle").ok();
     sandbox.run("doctor").ok();
 }
+
+#[test]
+fn a_next_time_that_a_wrong_clock_set_is_brought_nearer_and_told() {
+    let sandbox = Sandbox::new(
+        "[jobs.nightly]\nschedule = '10 2 * * *'\ncommand = 'true'\nfresh_within = '26h'\n\
+         [jobs.hourly]\nschedule = 'every 1h'\ncommand = 'true'\n[jobs.yearly]\nschedule = '@yearly'\ncommand = 'true'\n",
+    );
+    sandbox.run("apply").ok();
+    let times = || {
+        let sql = "SELECT name || ' ' || next_at FROM schedules ORDER BY name";
+        sandbox.sql().all(sql, |row| row.get::<_, String>(0))
+    };
+    let before = times();
+    // They fired once ten years ahead, within a minute in which the clock was wrong. Ten years are a whole number of hours.
+    sandbox.sql().run(
+        "UPDATE schedules SET next_at = next_at + 315576000000, last_fired_at = next_at + 315576000000 - 3600000,
+                              last_job_id = 1, last_success_at = next_at + 315576000000, applied_at = applied_at - 864000000
+         WHERE name <> 'yearly'",
+    );
+    sandbox.run("inspect").ok().shows(", by a clock that was ahead, and should at least");
+    sandbox.run("doctor").ok();
+    let worker = sandbox.worker("-j1");
+    worker.until_it_says("schedule hourly comes next at ");
+    worker.until_it_says("schedule nightly comes next at ");
+    assert!(!worker.stderr().contains("yearly"), "{}", worker.stderr());
+    drop(worker);
+    assert_eq!(times(), before);
+    sandbox.run("doctor").ok();
+    let said = sandbox.run("work --until-idle").ok().stderr;
+    assert!(!said.contains("comes next at"), "{said}");
+
+    // A small step back changes nothing: the time that has been must not come again.
+    sandbox.sql().run(
+        "UPDATE schedules SET next_at = next_at + 86400000, last_fired_at = next_at, last_job_id = 1 WHERE name = 'nightly'",
+    );
+    let before = times();
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(times(), before);
+}

@@ -8,7 +8,7 @@ use crate::store::{
     BlockReason, DependencyState, HeldBack, JobRow, Liveness, NoWorker, Store, StoredSchedule, StrandedRoot,
     UnmetDependency, Worker, WorkerStatus,
 };
-use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line};
+use crate::text::{Millis, Timestamp, counted, human_duration, is_zone_of_screen, relative_time, safe_line};
 use crate::worker::liveness;
 
 /// A schedule is overdue if no worker has fired it within this time.
@@ -23,6 +23,19 @@ pub fn next_firing_text(row: &StoredSchedule, now: Timestamp) -> String {
         Some(at) if at.plus(LATE) < now => format!("overdue {}", human_duration(now.since(at))),
         Some(at) => relative_time(at, now),
     }
+}
+
+/// The zone of a schedule, if that was chosen, or its clocks are not those of the screen.
+pub fn shown_zone<'a>(text: &ScheduleText, zone: Option<&'a str>, now: Timestamp) -> Option<&'a str> {
+    let is_shown =
+        |zone: &&str| text.timezone.is_some() || text.needs_zone() && !is_zone_of_screen(zone, now);
+    zone.filter(is_shown)
+}
+
+/// The text of a schedule and its zone, if that is shown: `0 2 * * * Europe/Berlin`.
+pub fn times_text(text: &ScheduleText, zone: Option<&str>, now: Timestamp) -> String {
+    let zone = shown_zone(text, zone, now).map(|zone| format!(" {zone}")).unwrap_or_default();
+    safe_line(&format!("{}{zone}", text.schedule))
 }
 
 /// The end of a sentence about a schedule: how much later than its times its jobs may be due.

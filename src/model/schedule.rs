@@ -39,7 +39,7 @@ words! {
 pub struct ScheduleText {
     /// A line of cron, `every 15m`, or `@reboot`.
     pub schedule: String,
-    /// An IANA name; none: the zone of the machine.
+    /// The IANA name that the job file gives; none: the zone of the machine.
     pub timezone: Option<String>,
     pub missed: Missed,
     /// The last success should not be older than this.
@@ -49,22 +49,18 @@ pub struct ScheduleText {
 }
 
 impl ScheduleText {
-    /// Reads the text; `find_zone` finds a time zone by its name, and that of the machine for no name.
-    pub fn parse(
-        &self,
-        find_zone: impl FnOnce(Option<&str>) -> Result<TimeZone, String>,
-    ) -> Result<Schedule, String> {
-        Schedule::parse(&self.schedule, find_zone(self.timezone.as_deref())?)
-    }
-
     /// Whether it has no times, and fires once for each boot of the machine.
     pub fn is_at_boot(&self) -> bool {
         self.schedule.trim() == Schedule::AT_BOOT
     }
 
-    /// Whether both schedules come at the same times.
-    pub fn has_pace_of(&self, other: &Self) -> bool {
-        self.schedule == other.schedule && self.timezone == other.timezone
+    /// Whether it goes by the clocks of a zone: a boot does not, and `every 15m` counts from the time at which it was applied.
+    pub fn needs_zone(&self) -> bool {
+        !self.is_at_boot() && self.span_text().is_none()
+    }
+
+    fn span_text(&self) -> Option<&str> {
+        span_text(&self.schedule)
     }
 }
 
@@ -88,12 +84,17 @@ impl Schedule {
 
     /// Reads a line of cron, `every 15m`, or `@reboot`. The error says what is allowed.
     pub fn parse(text: &str, zone: TimeZone) -> Result<Self, String> {
-        let pace = match text.trim().strip_prefix("every ") {
+        let pace = match span_text(text) {
             Some(span) => Pace::Every(every(span.trim())?),
             None if text.trim() == Self::AT_BOOT => Pace::Boot,
             None => Pace::Cron(CronLine::parse(text)?),
         };
         Ok(Self { pace, zone })
+    }
+
+    /// Whether its times are those of the clocks of its zone.
+    pub const fn goes_by_clocks(&self) -> bool {
+        matches!(self.pace, Pace::Cron(_))
     }
 
     /// The first time of a schedule that begins at `now`. `@reboot` has no times.
@@ -103,20 +104,26 @@ impl Schedule {
 
     /// The times of a schedule that begins at `now`.
     pub fn upcoming(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> {
-        std::iter::successors(self.first(now), |time| self.after(*time))
+        self.from(self.first(now))
+    }
+
+    /// The times of this schedule from `next` on, which is one of them.
+    pub fn from(&self, next: Option<Timestamp>) -> impl Iterator<Item = Timestamp> {
+        std::iter::successors(next, |time| self.after(*time))
     }
 
     /// The times from `next` to `now` for which a job is to be enqueued, the oldest first, and the first time after `now`.
     ///
-    /// `next` must be a time of this schedule.
+    /// `next` is a time of this schedule, and comes even if it is one by the clocks of another zone: it was promised.
     pub fn due(
         &self,
         next: Timestamp,
         now: Timestamp,
         missed: Missed,
     ) -> (Vec<Timestamp>, Option<Timestamp>) {
-        let come =
-            std::iter::successors(self.latest(next, now), |time| self.latest(next, time.minus(Millis(1))));
+        let come = std::iter::successors(self.latest_come(next, now), |time| {
+            self.latest_come(next, time.minus(Millis(1)))
+        });
         let mut times: Vec<_> = match missed {
             Missed::Once => come.take(1).collect(),
             Missed::All => come.take(MAX_MISSED).collect(),
@@ -128,10 +135,25 @@ impl Schedule {
 
     /// The first time after `now`, given a time of this schedule.
     pub fn next_given(&self, next: Timestamp, now: Timestamp) -> Option<Timestamp> {
-        if next > now {
-            return Some(next);
+        match self.latest_come(next, now) {
+            Some(latest) => self.after(latest),
+            None => Some(next),
         }
-        self.after(self.latest(next, now).unwrap_or(now))
+    }
+
+    /// The next time of a schedule that has `next`, if that is further away than it can be after `begins`, because the clock
+    /// was ahead when `next` was computed. A pace keeps its phase.
+    pub fn nearer(&self, next: Timestamp, begins: Timestamp) -> Option<Timestamp> {
+        let nearer = match &self.pace {
+            Pace::Boot => return None,
+            Pace::Every(span) => {
+                // The last moment of the span after `begins` counts to it.
+                let spans = next.minus(Millis(1)).since(begins).0 / span.0;
+                next.minus(Millis(spans * span.0))
+            }
+            Pace::Cron(_) => self.after(begins)?,
+        };
+        (nearer < next).then_some(nearer)
     }
 
     /// How far the clocks of the zone are ahead of UTC at this time, in seconds.
@@ -156,6 +178,11 @@ impl Schedule {
                 }
             }
         }
+    }
+
+    /// The latest time up to `last`, and not before `next`, which has come even if it is a time by the clocks of another zone.
+    fn latest_come(&self, next: Timestamp, last: Timestamp) -> Option<Timestamp> {
+        (next <= last).then(|| self.latest(next, last).unwrap_or(next))
     }
 
     /// The latest time up to `last`, and not before `first`, which must be a time of this schedule.
@@ -234,6 +261,11 @@ fn instant(time: Timestamp) -> Option<Instant> {
 
 fn timestamp(time: Instant) -> Timestamp {
     Timestamp(time.as_millisecond())
+}
+
+/// The span of `every 15m`.
+fn span_text(schedule: &str) -> Option<&str> {
+    schedule.trim().strip_prefix("every ")
 }
 
 fn every(span: &str) -> Result<Millis, String> {

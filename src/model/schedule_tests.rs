@@ -175,6 +175,51 @@ fn missed_times_by_policy() {
     }
 }
 
+#[test]
+fn a_time_that_another_zone_promised_comes_once() {
+    let at = |text: &str| timestamp(text.parse().unwrap());
+    let line = "16 10 * * *";
+    let promised = Schedule::parse(line, zone_of("America/New_York")).unwrap();
+    let promised = promised.first(at("2026-11-23T12:00:00Z")).unwrap();
+    assert_eq!(promised, at("2026-11-23T15:16:00Z"));
+    let schedule = Schedule::parse(line, TimeZone::UTC).unwrap();
+    let tomorrow = at("2026-11-24T10:16:00Z");
+    for missed in Missed::ALL.iter().copied() {
+        assert_eq!(schedule.due(promised, promised.minus(Millis(1)), missed), (vec![], Some(promised)));
+        let late = promised.plus(Millis::from_secs(59));
+        assert_eq!(schedule.due(promised, late, missed), (vec![promised], Some(tomorrow)));
+    }
+    let (times, _) = schedule.due(promised, tomorrow, Missed::All);
+    assert_eq!(times, [promised, tomorrow], "and those of this zone after it");
+    // A monthly line lost its month.
+    let monthly = Schedule::parse("@monthly", zone_of("Pacific/Auckland")).unwrap();
+    let promised = monthly.first(at("2026-11-23T12:00:00Z")).unwrap();
+    let (times, next) =
+        Schedule::parse("@monthly", TimeZone::UTC).unwrap().due(promised, promised, Missed::Once);
+    assert_eq!((times, next), (vec![promised], Some(at("2026-12-01T00:00:00Z"))));
+}
+
+#[test]
+fn a_next_time_that_is_too_far_away_comes_nearer() {
+    let at = |text: &str| timestamp(text.parse().unwrap());
+    let now = at("2026-11-23T12:00:30Z");
+    let (near, far) = (now.plus(Millis::from_secs(86_400)), now.plus(Millis::from_secs(3_650 * 86_400)));
+    for (text, next, nearer) in [
+        ("0 2 * * *", far, Some(at("2026-11-24T02:00:00Z"))),
+        ("0 2 * * *", near, Some(at("2026-11-24T02:00:00Z"))),
+        ("0 2 * * *", at("2026-11-24T02:00:00Z"), None),
+        ("0 2 1 1 *", at("2027-01-01T02:00:00Z"), None),
+        // It keeps its phase: ten years are a whole number of days and a minute.
+        ("every 1d", far.plus(Millis::from_secs(60)), Some(now.plus(Millis::from_secs(60)))),
+        ("every 1d", far, Some(near)),
+        ("every 1d", near, None),
+        ("every 10y", near, None),
+        ("@reboot", far, None),
+    ] {
+        assert_eq!(Schedule::parse(text, TimeZone::UTC).unwrap().nearer(next, now), nearer, "{text}");
+    }
+}
+
 const ZONES: [&str; 7] = [
     "Europe/Berlin",
     "America/St_Johns",

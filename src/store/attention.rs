@@ -26,7 +26,9 @@ use super::unresolved;
 use super::version::{Version, version_of};
 use super::workers::{Liveness, NoWorker, WorkerStatus};
 use crate::model::{Attention, AttentionKind, AttentionSubject, JobState};
-use crate::text::{Millis, Timestamp, clock_time, counted, human_duration, safe_line, shell_word, time_zone};
+use crate::text::{
+    Millis, Timestamp, clock_time, counted, human_duration, local_time, safe_line, shell_word,
+};
 
 /// Work that has been due for longer than this without a worker is an alarm; before, a worker may just be starting.
 const UNSERVED: Millis = Millis::from_secs(2 * 60);
@@ -60,9 +62,11 @@ pub struct ChangedFile {
     pub schedules: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChange {
     Edited,
+    /// It is as it was applied, but the machine has another time zone now, of this name.
+    Zone(String),
     Gone,
     /// It has a mistake, or cannot be read.
     Unusable,
@@ -362,7 +366,7 @@ impl Look<'_> {
                 list.push(entry(AttentionKind::Paused, false, message, command));
             }
         } else if !row.goes_on() {
-            let (why, command) = match row.text.parse(time_zone) {
+            let (why, command) = match row.times() {
                 Ok(_) => (String::new(), Some(format!("runner apply --file {}", shell_word(&row.file)))),
                 Err(why) => (format!(": {why}"), None),
             };
@@ -407,12 +411,16 @@ impl Look<'_> {
 
     /// An entry if the last success of the schedule's job is older than it should be.
     fn stale(&self, row: &StoredSchedule) -> Result<Option<Attention>> {
-        let since = row.last_success_at.unwrap_or(row.applied_at);
+        // One in the future is no success: the clock was ahead.
+        let since = row.last_success_at.filter(|at| *at <= self.now).unwrap_or(row.applied_at);
         let Some(within) = row.text.fresh_within.filter(|within| self.now.since(since) > *within) else {
             return Ok(None);
         };
         let name = row.name();
         let last = match row.last_success_at {
+            Some(at) if at > self.now => {
+                format!("last succeeded at {}, by a clock that was ahead", local_time(at))
+            }
             Some(at) => format!("last succeeded {}", self.when(at)),
             None => format!("has not succeeded since it was applied {}", self.when(row.applied_at)),
         };
@@ -440,9 +448,15 @@ impl Look<'_> {
         }
         let (path, word) = (&file.path, shell_word(&file.path));
         let what = named("schedule", &names);
-        let (message, command) = match file.change {
+        let (message, command) = match &file.change {
             FileChange::Edited => (
                 format!("{path} has changed since it was applied: {what}"),
+                Some(format!("runner apply --file {word}")),
+            ),
+            FileChange::Zone(zone) => (
+                format!(
+                    "the time zone of this machine is {zone} now, and {what} of {path} goes by the one that it was applied in; runner apply takes the new one"
+                ),
                 Some(format!("runner apply --file {word}")),
             ),
             FileChange::Gone => (

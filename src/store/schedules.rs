@@ -12,13 +12,14 @@ use serde::Serialize;
 use super::definition;
 use super::enqueue;
 use super::error::{Result, StoreError};
+use super::far_times::{AHEAD, begins};
 use super::insert::{Dependency, Firing, NewJob};
 use super::limits::{self, LimitRow};
 use super::open::{Store, Tx};
 use super::row::{self, all, from_row, maybe, one, run, value};
 use super::version::{self, Version};
 use crate::model::{Chain, Event, Limits, Schedule, ScheduleText};
-use crate::text::{Millis, Timestamp, time_zone};
+use crate::text::{Millis, Timestamp, are_same_clocks, time_zone};
 
 /// At most this number of schedules fires in one turn; the rest waits for the next turn.
 const MAX_SCHEDULES: usize = 100;
@@ -28,6 +29,9 @@ const MAX_SCHEDULES: usize = 100;
 pub struct DeclaredSchedule {
     pub chain: Chain,
     pub text: ScheduleText,
+    /// The IANA name of the zone that it goes by: the one that the file names, else the machine's. None if it needs none, and
+    /// the machine's has no name.
+    pub zone: Option<String>,
 }
 
 impl DeclaredSchedule {
@@ -43,6 +47,9 @@ pub struct StoredSchedule {
     /// The scheduled job and its dependencies.
     pub chain: Chain,
     pub text: ScheduleText,
+    /// The IANA name of the zone that it goes by. None if a program of version 1.0 applied it without one, or it needs none:
+    /// then each worker goes by its own.
+    pub zone: Option<String>,
     /// The canonical path of the job file.
     pub file: String,
     /// None if the schedule never fires again, or fires at boot.
@@ -70,9 +77,22 @@ impl StoredSchedule {
         &self.chain.root.definition.name
     }
 
-    /// Whether this is what the job file declares.
+    /// The times of the schedule in its zone. The error says why they cannot be found.
+    pub fn times(&self) -> std::result::Result<Schedule, String> {
+        Schedule::parse(&self.text.schedule, time_zone(self.zone.as_deref())?)
+    }
+
+    /// Whether this is what the job file declares. The zone of the machine is no part of the file.
     pub fn matches(&self, declared: &DeclaredSchedule) -> bool {
         self.chain == declared.chain && self.text == declared.text
+    }
+
+    /// Whether it goes by the clocks that it would get if it was applied now.
+    pub fn has_clocks_of(&self, declared: &DeclaredSchedule, now: Timestamp) -> bool {
+        match (&self.zone, &declared.zone) {
+            (Some(zone), Some(declared)) => are_same_clocks(zone, declared, now),
+            (zone, declared) => zone == declared,
+        }
     }
 
     /// Whether the row tells when it fires next. It does, unless the machine lost the time zone.
@@ -121,9 +141,7 @@ impl Store {
             if schedule.paused == paused {
                 return Ok(Some(false));
             }
-            let next_at = schedule
-                .next_at
-                .and_then(|next| schedule.text.parse(time_zone).ok()?.next_given(next, tx.now));
+            let next_at = schedule.next_at.and_then(|next| schedule.times().ok()?.next_given(next, tx.now));
             let boot_id = schedule.boot_id.map(|_| boot_id);
             let sql = "UPDATE schedules SET paused = ?2, next_at = ?3, boot_id = ?4 WHERE name = ?1";
             run(tx, sql, params![name, paused, next_at, boot_id])?;
@@ -135,7 +153,7 @@ impl Store {
 const SELECT: &str =
     "SELECT name, chain, schedule, timezone, missed, file, next_at, boot_id, last_fired_at, last_job_id, skipped,
                              skipped_in_row, paused, applied_at, last_success_at, fresh_within_ms, random_delay_ms,
-                             needs_version
+                             needs_version, machine_timezone
                       FROM schedules";
 
 /// All schedules, by name.
@@ -149,7 +167,8 @@ pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
     row::damaged(tx, &sql, [], limit, |row| {
         // A zone that this machine does not know is no damage.
         let text = read(row)?.text;
-        text.parse(|_| time_zone(Some("UTC")))
+        time_zone(Some("UTC"))
+            .and_then(|utc| Schedule::parse(&text.schedule, utc))
             .map(|_| ())
             .map_err(|why| StoreError::InvalidData(format!("its times are {:?}: {why}", text.schedule)))
     })
@@ -158,6 +177,8 @@ pub(super) fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
 /// Reads a row of [`SELECT`].
 fn read(row: &Row<'_>) -> Result<StoredSchedule> {
     let last_at: Option<Timestamp> = row.get("last_fired_at")?;
+    let timezone: Option<String> = row.get("timezone")?;
+    let machine_zone: Option<String> = row.get("machine_timezone")?;
     Ok(from_row!(
         row,
         StoredSchedule {
@@ -166,12 +187,13 @@ fn read(row: &Row<'_>) -> Result<StoredSchedule> {
                 row,
                 ScheduleText {
                     schedule,
-                    timezone,
+                    timezone: timezone.clone().filter(|zone| machine_zone.as_ref() != Some(zone)),
                     missed,
                     fresh_within: row.get("fresh_within_ms")?,
                     random_delay: row.get("random_delay_ms")?,
                 }
             ),
+            zone: timezone,
             file,
             next_at,
             boot_id,
@@ -195,16 +217,20 @@ fn put(
     boot_id: Option<&str>,
 ) -> Result<()> {
     let sql = "INSERT INTO schedules (name, chain, schedule, timezone, missed, file, next_at, applied_at, needs_version,
-                                      fresh_within_ms, random_delay_ms, boot_id)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                                      fresh_within_ms, random_delay_ms, boot_id, machine_timezone)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
                ON CONFLICT DO UPDATE SET chain = ?2, schedule = ?3, timezone = ?4, missed = ?5, file = ?6, next_at = ?7,
                                          applied_at = ?8, needs_version = ?9, fresh_within_ms = ?10,
-                                         random_delay_ms = ?11, boot_id = ?12";
+                                         random_delay_ms = ?11, boot_id = ?12, machine_timezone = ?13,
+                                         last_fired_at = iif(last_fired_at > ?14, NULL, last_fired_at),
+                                         last_job_id = iif(last_fired_at > ?14, NULL, last_job_id)";
     let links = schedule.chain.links();
     let needs = links.map(|link| definition::needs_version(&link.definition)).max();
     let chain = serde_json::to_string(&schedule.chain);
     let chain = chain.map_err(|error| StoreError::InvalidData(error.to_string()))?;
     let ScheduleText { schedule: times, timezone, missed, fresh_within, random_delay } = &schedule.text;
+    // Programs of version 1.0 know `timezone` alone, so that it holds the zone of the machine, too.
+    let machine_zone = schedule.zone.as_ref().filter(|_| timezone.is_none());
     run(
         tx,
         sql,
@@ -212,7 +238,7 @@ fn put(
             schedule.name(),
             chain,
             times,
-            timezone,
+            schedule.zone,
             missed,
             file,
             next_at,
@@ -220,7 +246,9 @@ fn put(
             needs,
             fresh_within,
             random_delay,
-            boot_id
+            boot_id,
+            machine_zone,
+            tx.now.plus(AHEAD)
         ],
     )?;
     Ok(())
@@ -273,7 +301,7 @@ impl Store {
             let mut events = Vec::new();
             for row in waiting(tx)? {
                 run(tx, "UPDATE schedules SET boot_id = ?2 WHERE name = ?1", params![row.name(), boot_id])?;
-                let schedule = row.text.parse(time_zone).ok();
+                let schedule = row.times().ok();
                 enqueue_for(tx, &row, schedule.as_ref(), vec![tx.now], &mut events)?;
             }
             Ok(events)
@@ -284,7 +312,7 @@ impl Store {
 /// Enqueues the jobs for all due times of this schedule, and sets its next time.
 fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
     // The machine may have lost the time zone. Then the schedule gets no next time, and doctor says so.
-    let schedule = row.text.parse(time_zone).ok();
+    let schedule = row.times().ok();
     let (times, next) = match row.next_at.zip(schedule.as_ref()) {
         Some((next, schedule)) => schedule.due(next, tx.now, row.text.missed),
         None => (Vec::new(), None),
@@ -422,19 +450,26 @@ fn apply_schedules(tx: &Tx, declared: Declarations) -> Result<Vec<Applied>> {
         if let Some(owner) = owner.filter(|owner| !take_over.contains(owner)) {
             return Err(StoreError::AppliedElsewhere { name: name.to_owned(), file: owner.clone() });
         }
+        let has_clocks = |stored: &StoredSchedule| stored.has_clocks_of(schedule, tx.now);
         let change = match stored {
             None => Change::Added,
             Some(_) if owner.is_some() => Change::Changed,
-            Some(stored) if stored.matches(schedule) && stored.goes_on() => Change::Unchanged,
+            Some(stored) if stored.matches(schedule) && stored.goes_on() && has_clocks(stored) => {
+                Change::Unchanged
+            }
             Some(_) => Change::Changed,
         };
-        // If neither the schedule text nor its time zone changes, the next time stays, and the boot that was seen: `every 1h`
-        // does not begin anew at each apply.
-        let kept = stored.filter(|stored| stored.text.has_pace_of(&schedule.text));
-        let next_at = kept.and_then(|stored| stored.next_at).or_else(|| {
+        // If neither the schedule text nor its clocks change, the next time stays, and the boot that was seen: `every 1h` does
+        // not begin anew at each apply. A time that has come stays in any case, since it was promised.
+        let kept = stored.filter(|stored| stored.text.schedule == schedule.text.schedule);
+        let has_come = |stored: &StoredSchedule| stored.next_at.is_some_and(|next| next <= tx.now);
+        let keeps_time =
+            |stored: &&StoredSchedule| !stored.text.needs_zone() || has_clocks(stored) || has_come(stored);
+        let next_at = kept.filter(keeps_time).and_then(|stored| stored.next_at).or_else(|| {
             // Not before the last time, because the clock may have been set back since.
-            let begins = stored.and_then(|stored| stored.last).map_or(tx.now, |(at, _)| at.max(tx.now));
-            schedule.text.parse(time_zone).ok()?.first(begins)
+            let begins = begins(stored.and_then(|stored| stored.last).map(|(at, _)| at), tx.now);
+            let zone = time_zone(schedule.zone.as_deref()).ok()?;
+            Schedule::parse(&schedule.text.schedule, zone).ok()?.first(begins)
         });
         let kept = kept.and_then(|stored| stored.boot_id.as_deref());
         let boot_id = schedule.text.is_at_boot().then(|| kept.unwrap_or(boot_id));

@@ -6,6 +6,7 @@ mod mutated;
 mod prose;
 mod time;
 mod units;
+mod zone;
 
 #[cfg(test)]
 pub use mutated::mutated;
@@ -15,6 +16,9 @@ pub use prose::{
 };
 pub use time::{
     Timestamp, clock_time, day_name, day_time, local_offset, local_time, relative_time, rfc3339,
-    rfc3339_with_offset, show_utc, time_zone,
+    rfc3339_with_offset, show_utc,
 };
 pub use units::{Millis, human_duration, human_size, parse_size};
+pub use zone::{are_same_clocks, is_zone_of_screen, machine_zone, time_zone};
+
+use time::is_shown_in_utc;

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ::time::format_description::StaticFormatDescription;
 use ::time::macros::format_description;
 use ::time::{OffsetDateTime, UtcOffset};
-use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::{Millis, human_duration};
@@ -37,14 +36,6 @@ impl Timestamp {
     }
 }
 
-/// The time zone of this IANA name; without a name that of the machine.
-pub fn time_zone(name: Option<&str>) -> Result<TimeZone, String> {
-    let Some(name) = name else { return Ok(TimeZone::system()) };
-    TimeZone::get(name).map_err(|_| {
-        format!("{name:?} is not a time zone; write an IANA name such as \"Europe/Berlin\" or \"UTC\"")
-    })
-}
-
 const UTC: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]Z");
 const LOCAL: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
 const CLOCK: StaticFormatDescription = format_description!("[hour]:[minute]");
@@ -72,9 +63,13 @@ pub fn show_utc() {
     IN_UTC.store(true, Ordering::Relaxed);
 }
 
+pub(super) fn is_shown_in_utc() -> bool {
+    IN_UTC.load(Ordering::Relaxed)
+}
+
 /// A point in time in the local time zone: `2026-11-21 14:03:07`; after [`show_utc`] in UTC, with a `Z`.
 pub fn local_time(at: Timestamp) -> String {
-    let form = if IN_UTC.load(Ordering::Relaxed) { UTC } else { LOCAL };
+    let form = if is_shown_in_utc() { UTC } else { LOCAL };
     formatted(at, form)
 }
 
@@ -100,7 +95,7 @@ pub fn local_offset(at: Timestamp) -> i32 {
 /// The time by local clocks, or in UTC after [`show_utc`]; none if the calendar has no such time.
 fn local(at: Timestamp) -> Option<OffsetDateTime> {
     let utc = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000).ok()?;
-    if IN_UTC.load(Ordering::Relaxed) {
+    if is_shown_in_utc() {
         return Some(utc);
     }
     let offset = UtcOffset::local_offset_at(utc).unwrap_or(UtcOffset::UTC);
@@ -145,7 +140,7 @@ pub fn clock_time(at: Timestamp, now: Timestamp) -> String {
     } else {
         YEAR_CLOCK
     };
-    let zone = if IN_UTC.load(Ordering::Relaxed) { "Z" } else { "" };
+    let zone = if is_shown_in_utc() { "Z" } else { "" };
     formatted(at, form) + zone
 }
 

@@ -1,4 +1,4 @@
-//! What has changed from one tick of a worker to the next.
+//! What a tick of the dispatcher compares with the tick before: the version of the data, and the clocks.
 
 use std::time::Instant;
 
@@ -13,12 +13,14 @@ pub(super) struct Changes {
     data_version: i64,
     /// This worker has written since.
     pub wrote: bool,
+    /// The wall clock was set back, and not all that follows from it is on disk.
+    pub clock_set_back: bool,
     clocks: (Instant, Timestamp),
 }
 
 impl Default for Changes {
     fn default() -> Self {
-        Self { data_version: 0, wrote: false, clocks: (Instant::now(), clock::now()) }
+        Self { data_version: 0, wrote: false, clock_set_back: false, clocks: (Instant::now(), clock::now()) }
     }
 }
 

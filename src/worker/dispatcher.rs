@@ -20,10 +20,10 @@ use crate::model::{AttemptOutput, EndCause, Event, JobLabel, signal};
 use crate::process::{self, Inherited, Progress};
 use crate::report::Reporter;
 use crate::store::{
-    Backlog, Blocked, DefinitionCache, EndedAttempt, PendingWork, Store, StoreError, Turn, TurnRequest,
-    Worker,
+    Backlog, Blocked, DefinitionCache, EndedAttempt, FarTime, PendingWork, Store, StoreError, Turn,
+    TurnRequest, Worker,
 };
-use crate::text::{Timestamp, counted};
+use crate::text::{Timestamp, counted, local_time};
 
 /// Works until the options or a signal end the worker; none if it was to be the only one and is not.
 pub(super) async fn run(
@@ -79,6 +79,7 @@ pub(super) async fn run(
         dispatcher.notice(lack);
     }
     dispatcher.store.rebase_after_clock_step()?;
+    dispatcher.bring_far_times_nearer()?;
     for event in dispatcher.store.fire_at_boot(&dispatcher.worker.boot_id)? {
         dispatcher.report(&event);
     }
@@ -480,10 +481,27 @@ impl Dispatcher<'_> {
         }
         let others_wrote = self.changes.did_others_write(self.store.data_version()?);
         let has_news = std::mem::take(&mut self.changes.wrote) || others_wrote;
-        if (self.changes.was_clock_set_back() || has_news) && self.store.rebase_after_clock_step()? > 0 {
+        self.changes.clock_set_back |= self.changes.was_clock_set_back();
+        if (self.changes.clock_set_back || has_news) && self.store.rebase_after_clock_step()? > 0 {
             self.turn_needed = true;
         }
+        if self.changes.clock_set_back {
+            self.bring_far_times_nearer()?;
+            self.changes.clock_set_back = false;
+        }
         self.turn_needed |= others_wrote;
+        Ok(())
+    }
+
+    /// Looks for schedules whose next times were computed while the clock was ahead.
+    fn bring_far_times_nearer(&mut self) -> Result<(), StoreError> {
+        for FarTime { name, from, to } in self.store.bring_far_times_nearer()? {
+            self.turn_needed = true;
+            let (from, to) = (local_time(from), local_time(to));
+            self.notice(format!(
+                "schedule {name} comes next at {to}, not at {from}: the clock had been ahead"
+            ));
+        }
         Ok(())
     }
 

@@ -9,19 +9,19 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::cli::args::{Apply, Global};
-use crate::cli::error::ExitStatus;
+use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::output::{Output, Written, warn};
 use crate::cli::plan::check_limits;
-use crate::cli::status::{boot_text, worker_statuses};
+use crate::cli::status::{boot_text, times_text, worker_statuses};
 use crate::clock;
-use crate::jobfile::JobFile;
-use crate::model::{Command, JobDefinition};
+use crate::jobfile::{Declared, JobFile};
+use crate::model::{Command, JobDefinition, ScheduleText};
 use crate::process::{boot_id, obstacles};
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoredSchedule, WorkerStatus,
 };
-use crate::text::{Timestamp, local_time, relative_time};
+use crate::text::{Timestamp, are_same_clocks, is_zone_of_screen, local_time, machine_zone, relative_time};
 
 /// Takes the schedules and queue limits of the job file into the database, and removes those that the file no longer
 /// has; with `--none` all of them, whether the file exists or not.
@@ -31,7 +31,7 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
     } else {
         let file = locate::named_job_file(global, args.path.as_deref())?;
         note_unreached(&file, out);
-        (canonical(&file.path)?, schedules(&file), file.queues)
+        (canonical(&file.path)?, schedules(&file, clock::now())?, file.queues)
     };
     for schedule in &wanted {
         for link in schedule.chain.links() {
@@ -72,8 +72,10 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
         return Ok(ExitStatus::SUCCESS);
     }
     for change in &applied {
-        show(out, change, args.dry_run, now)?;
+        let declared = wanted.iter().find(|schedule| schedule.name() == change.name);
+        show(out, change, declared, args.dry_run, now)?;
     }
+    show_machine_zone(out, &applied, &wanted)?;
     if applied.iter().all(|applied| applied.change == Change::Unchanged) && !args.none && !out.json {
         out.line("nothing changes: the database has what the file declares")?;
     }
@@ -162,28 +164,82 @@ pub fn canonical(path: &Path) -> Result<String> {
     Ok(path.to_string_lossy().into_owned())
 }
 
-/// The schedules that a job file declares.
-pub fn schedules(file: &JobFile) -> Vec<DeclaredSchedule> {
+/// The schedules that a job file declares, with their zones. It is a mistake of the file if one needs a `timezone`, because the
+/// zone of the machine has no name by which all workers could find it.
+pub fn schedules(file: &JobFile, now: Timestamp) -> Result<Vec<DeclaredSchedule>> {
+    let machine = machine_zone(now);
+    let declared = declared(file, machine.as_deref().ok());
+    let needs = declared.iter().filter(|schedule| schedule.zone.is_none() && schedule.text.needs_zone());
+    let names: Vec<&str> = needs.map(DeclaredSchedule::name).collect();
+    if let (Some(first), Err(why)) = (names.first(), machine) {
+        let (has, names) = (if names.len() == 1 { "has" } else { "have" }, names.join(", "));
+        let message = format!(
+            "{}: {names} {has} a schedule without `timezone`, and the time zone of this machine ({why}) has no IANA name by which a worker could find it",
+            locate::display(&file.path)
+        );
+        let hint = format!("add timezone = \"Europe/Berlin\", or what it is, below [jobs.{first}]");
+        return Err(CliError::new(ExitStatus::DATA, message).hint(hint).into());
+    }
+    Ok(declared)
+}
+
+/// The schedules that a job file declares, where the zone of the machine has this name.
+pub fn declared(file: &JobFile, machine: Option<&str>) -> Vec<DeclaredSchedule> {
     let scheduled = file.jobs.iter().filter_map(|job| Some((job, job.schedule.clone()?)));
-    scheduled.map(|(job, text)| DeclaredSchedule { chain: file.chain(job), text }).collect()
+    let with_zone = |(job, text): (&Declared, ScheduleText)| {
+        let zone = text.timezone.as_deref().or(machine).filter(|_| !text.is_at_boot()).map(str::to_owned);
+        DeclaredSchedule { chain: file.chain(job), text, zone }
+    };
+    scheduled.map(with_zone).collect()
 }
 
 /// The names of the applied schedules that differ from what the file declares now.
 pub fn stale<'r>(rows: &[&'r StoredSchedule], file: &JobFile) -> Vec<&'r str> {
-    let declared = schedules(file);
+    let declared = declared(file, None);
     let differs = |row: &&&StoredSchedule| !declared.iter().any(|schedule| row.matches(schedule));
     rows.iter().filter(differs).map(|row| row.name()).collect()
+}
+
+/// The names of the schedules that were applied when the machine had a zone with other clocks than those of this one.
+pub fn moved<'r>(rows: &[&'r StoredSchedule], machine: &str, now: Timestamp) -> Vec<&'r str> {
+    let is_moved = |row: &&&StoredSchedule| {
+        let zone = row.zone.as_ref().filter(|_| row.text.timezone.is_none());
+        zone.is_some_and(|zone| !are_same_clocks(zone, machine, now))
+    };
+    rows.iter().filter(is_moved).map(|row| row.name()).collect()
+}
+
+/// Says which zone of the machine was written down.
+fn show_machine_zone(out: &mut Output, applied: &[Applied], wanted: &[DeclaredSchedule]) -> Written {
+    let is_new = |name: &str| applied.iter().any(|it| it.name == name && it.change != Change::Unchanged);
+    let is_shown =
+        |it: &&DeclaredSchedule| it.text.timezone.is_none() && it.text.needs_zone() && is_new(it.name());
+    match wanted.iter().find(is_shown).and_then(|schedule| schedule.zone.as_ref()) {
+        Some(zone) if !out.json => {
+            out.line(format!("schedules without a timezone go by the clocks of this machine: {zone}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn show(
     out: &mut Output,
     Applied { name, change, kind, taken_from }: &Applied,
+    declared: Option<&DeclaredSchedule>,
     dry_run: bool,
     now: Timestamp,
 ) -> Written {
     let (word, told) = match kind {
         AppliedKind::Schedule { next_at, boot_id } => {
-            let told = |at| format!(", next {} ({})", local_time(at), relative_time(at, now));
+            // The next time is one of the screen's clocks.
+            let of_zone = |schedule: &&DeclaredSchedule| {
+                schedule.zone.as_ref().is_some_and(|zone| !is_zone_of_screen(zone, now))
+            };
+            let times = declared
+                .filter(of_zone)
+                .map(|schedule| format!(", {}", times_text(&schedule.text, schedule.zone.as_deref(), now)));
+            let times = times.unwrap_or_default();
+            let told = |at| format!("{times}, next {} ({})", local_time(at), relative_time(at, now));
             let at_boot = || boot_id.as_deref().map(|seen| format!(", fires {}", boot_text(seen)));
             ("schedule", next_at.map(told).or_else(at_boot).unwrap_or_default())
         }

@@ -22,7 +22,7 @@ use crate::store::{
     ChangedFile, DeclaredSchedule, FileChange, Filter, Leftovers, Liveness, Overview, Store, StoredSchedule,
     Surroundings, WorkerStatus,
 };
-use crate::text::{Timestamp, counted, safe_line, shell_word};
+use crate::text::{Timestamp, counted, machine_zone, safe_line, shell_word};
 use crate::worker;
 
 /// A screen shows at least this number of entries, however low it is.
@@ -46,7 +46,7 @@ pub(super) struct Look {
 pub(super) fn look(global: &Global, store: &Store, filter: &Filter, now: Timestamp) -> Result<Look> {
     let (overview, schedules) = store.at_one_moment(|| Ok((store.overview(now)?, store.schedules()?)))?;
     let workers = with_liveness(store, overview.workers.clone());
-    let files = changed_files(&schedules);
+    let files = changed_files(&schedules, now);
     let leftovers = leftovers(store, &workers)?;
     let seen = Surroundings {
         queues: &overview.queues,
@@ -117,8 +117,9 @@ fn with_database(command: &str, path: &str) -> String {
     command.replacen("runner ", &format!("runner --db {} ", shell_word(path)), 1)
 }
 
-/// The job files that differ from what was applied from them.
-pub(super) fn changed_files(schedules: &[StoredSchedule]) -> Vec<ChangedFile> {
+/// The job files that differ from what was applied from them, or would now be applied in another time zone.
+pub(super) fn changed_files(schedules: &[StoredSchedule], now: Timestamp) -> Vec<ChangedFile> {
+    let machine = machine_zone(now).ok();
     let mut files: BTreeMap<&str, Vec<&StoredSchedule>> = BTreeMap::new();
     for row in schedules {
         files.entry(&row.file).or_default().push(row);
@@ -128,7 +129,13 @@ pub(super) fn changed_files(schedules: &[StoredSchedule]) -> Vec<ChangedFile> {
         let at = Path::new(path);
         let file = named_file::read(at).map(|text| JobFile::parse(at, &text));
         let (change, names) = match file {
-            Ok(Ok(file)) => (FileChange::Edited, differing(&file, &rows, schedules)),
+            Ok(Ok(file)) => match (differing(&file, &rows, schedules), &machine) {
+                (names, Some(zone)) if names.is_empty() => {
+                    let moved = apply::moved(&rows, zone, now).into_iter().map(str::to_owned);
+                    (FileChange::Zone(zone.clone()), moved.collect())
+                }
+                (names, _) => (FileChange::Edited, names),
+            },
             Err(NoText::Gone) => (FileChange::Gone, all(&rows)),
             Err(NoText::NotRead(why)) => (FileChange::NotRead(why), all(&rows)),
             Ok(Err(_)) | Err(NoText::Unreadable) => (FileChange::Unusable, all(&rows)),
@@ -142,7 +149,7 @@ pub(super) fn changed_files(schedules: &[StoredSchedule]) -> Vec<ChangedFile> {
 fn differing(file: &JobFile, rows: &[&StoredSchedule], schedules: &[StoredSchedule]) -> Vec<String> {
     let mut names: Vec<String> = apply::stale(rows, file).into_iter().map(str::to_owned).collect();
     let is_applied = |name: &str| schedules.iter().any(|row| row.name() == name);
-    let declared = apply::schedules(file);
+    let declared = apply::declared(file, None);
     names.extend(
         declared.iter().map(DeclaredSchedule::name).filter(|name| !is_applied(name)).map(str::to_owned),
     );

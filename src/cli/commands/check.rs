@@ -13,12 +13,12 @@ use crate::cli::definition::{env_file_text, print_command, print_inheritance, pr
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
-use crate::cli::status::random_delay_text;
+use crate::cli::status::{random_delay_text, times_text};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
-use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, ScheduleText, Strategy};
-use crate::store::{Applied, AppliedKind, Declarations};
-use crate::text::{Millis, counted, human_size, local_time, safe_line, time_zone};
+use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy};
+use crate::store::{Applied, AppliedKind, Declarations, DeclaredSchedule, Store, StoredSchedule};
+use crate::text::{Millis, Timestamp, counted, human_size, local_time, machine_zone, safe_line, time_zone};
 
 /// The most rows of the delay table on a screen, because later delays are like the last ones shown.
 const MAX_ROWS: u32 = 12;
@@ -32,13 +32,19 @@ const MAX_DELAYS: usize = 1_000;
 /// Validates a job file; prints the resolved policy and the delays of each job.
 pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus> {
     let file = locate::named_job_file(global, args.path.as_deref())?;
+    let now = clock::now();
+    let declared = apply::schedules(&file, now)?;
     if out.json && !out.quiet {
         for job in &file.jobs {
             out.object(&job_json(&job.definition))?;
         }
     } else if !out.quiet {
-        show(out, &file)?;
-        show_unapplied(global, out, &file)?;
+        let store = locate::open_if_there(global).ok().flatten();
+        let mut applied = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
+        let path = apply::canonical(&file.path)?;
+        applied.retain(|row| row.file == path);
+        show(out, &file, &Schedules { declared, applied: &applied, now })?;
+        show_unapplied(store, out, &file, &applied, now)?;
     }
     out.flush()?;
     apply::note_unreached(&file, out);
@@ -46,12 +52,38 @@ pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus
     Ok(ExitStatus::SUCCESS)
 }
 
-fn show(out: &mut Output, file: &JobFile) -> Written {
+/// The schedules of the file, and what was applied from it.
+struct Schedules<'a> {
+    declared: Vec<DeclaredSchedule>,
+    applied: &'a [StoredSchedule],
+    now: Timestamp,
+}
+
+impl Schedules<'_> {
+    /// The next times of a schedule: of one that would not change, those that are to come.
+    fn next_times(&self, declared: &DeclaredSchedule) -> Option<String> {
+        let zone = time_zone(declared.zone.as_deref()).ok()?;
+        let schedule = Schedule::parse(&declared.text.schedule, zone).ok()?;
+        let is_applied = |row: &&StoredSchedule| {
+            row.name() == declared.name()
+                && row.text.schedule == declared.text.schedule
+                && row.has_clocks_of(declared, self.now)
+        };
+        let applied = self.applied.iter().find(is_applied).and_then(|row| row.next_at);
+        let next = match applied {
+            Some(next) => schedule.next_given(next, self.now),
+            None => schedule.first(self.now),
+        };
+        Some(schedule.from(next).take(NEXT_TIMES).map(local_time).collect::<Vec<_>>().join(", "))
+    }
+}
+
+fn show(out: &mut Output, file: &JobFile, schedules: &Schedules<'_>) -> Written {
     let jobs = counted(file.jobs.len(), "job");
     out.line(format!("{}: {jobs}, no mistakes", locate::display(&file.path)))?;
     for job in &file.jobs {
         out.line("")?;
-        show_job(out, job, file.path.parent().unwrap_or(&file.path))?;
+        show_job(out, job, file.path.parent().unwrap_or(&file.path), schedules)?;
     }
     if !file.queues.is_empty() {
         out.line("")?;
@@ -63,11 +95,15 @@ fn show(out: &mut Output, file: &JobFile) -> Written {
 }
 
 /// Names the schedules and queue limits that differ from those of the database, if there is one.
-fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written {
-    let store = locate::open_if_there(global).ok().flatten();
-    let rows = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
+fn show_unapplied(
+    store: Option<Store>,
+    out: &mut Output,
+    file: &JobFile,
+    applied: &[StoredSchedule],
+    now: Timestamp,
+) -> Written {
     let path = apply::canonical(&file.path)?;
-    let applied: Vec<_> = rows.iter().filter(|row| row.file == path).collect();
+    let applied: Vec<&StoredSchedule> = applied.iter().collect();
     let mut stale: Vec<_> = apply::stale(&applied, file).into_iter().map(str::to_owned).collect();
     let declared =
         Declarations { file: &path, schedules: &[], boot_id: "", queues: &file.queues, take_over: &[] };
@@ -75,6 +111,16 @@ fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written 
     let differs = |it: &Applied| matches!(it.kind, AppliedKind::Queue { before, after } if before != after);
     let queues = queues.unwrap_or_default().into_iter().filter(differs);
     stale.extend(queues.map(|queue| format!("queue {}", queue.name)));
+    let machine = machine_zone(now).ok();
+    let moved = machine.as_ref().map(|zone| apply::moved(&applied, zone, now)).unwrap_or_default();
+    if let (Some(zone), false) = (machine, moved.is_empty()) {
+        let words = format!(
+            "applied in another time zone than this machine has now, {zone}: {}; runner apply takes the new one",
+            moved.join(", ")
+        );
+        out.line("")?;
+        out.prose("", &out.paint(Style::Warn, &words))?;
+    }
     if !stale.is_empty() {
         let words = format!(
             "changed since it was applied: {}; runner apply takes the file as it is",
@@ -86,7 +132,7 @@ fn show_unapplied(global: &Global, out: &mut Output, file: &JobFile) -> Written 
     Ok(())
 }
 
-fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
+fn show_job(out: &mut Output, job: &Declared, dir: &Path, schedules: &Schedules<'_>) -> Written {
     let definition = &job.definition;
     let mut heading = out.paint(Style::Strong, &definition.name);
     if let Some(description) = &job.description {
@@ -131,8 +177,8 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
     if let Some(alert) = &definition.on_dead {
         out.fact("on_dead", &alert.name)?;
     }
-    if let Some(schedule) = &job.schedule {
-        show_schedule(out, schedule)?;
+    if let Some(declared) = schedules.declared.iter().find(|declared| declared.name() == definition.name) {
+        show_schedule(out, declared, schedules)?;
     }
     print_policy(out, definition)?;
     let max_attempts = definition.policy.max_attempts();
@@ -153,25 +199,23 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path) -> Written {
 }
 
 /// The schedule and its next times.
-fn show_schedule(out: &mut Output, text: &ScheduleText) -> Written {
-    let zone = text.timezone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
+fn show_schedule(out: &mut Output, declared: &DeclaredSchedule, schedules: &Schedules<'_>) -> Written {
+    let text = &declared.text;
+    let times = times_text(text, declared.zone.as_deref(), schedules.now);
     let missed = if text.is_at_boot() {
         String::new()
     } else {
         format!(", missed times run: {}", text.missed.as_str())
     };
     let delay = random_delay_text(text);
-    out.fact("schedule", &format!("{}{zone}{delay}{missed}", safe_line(&text.schedule)))?;
+    out.fact("schedule", &format!("{times}{delay}{missed}"))?;
     if let Some(within) = text.fresh_within {
         out.fact("fresh", &format!("an alarm if the last success is older than {within}"))?;
     }
     if text.is_at_boot() {
         return out.fact("next", "at the next boot after it was applied");
     }
-    let times = text
-        .parse(time_zone)
-        .map(|schedule| schedule.upcoming(clock::now()).take(NEXT_TIMES).map(local_time).collect());
-    out.fact("next", &times.unwrap_or_else(|_| Vec::new()).join(", "))
+    out.fact("next", &schedules.next_times(declared).unwrap_or_default())
 }
 
 fn limits(definition: &JobDefinition) -> String {

@@ -9,7 +9,7 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Style, waits_for_json};
 use crate::cli::status::{
-    expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text, worker_statuses,
+    expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text, times_text, worker_statuses,
 };
 use crate::cli::values::JobRef;
 use crate::clock;
@@ -18,7 +18,7 @@ use crate::model::{
     JobDefinition, Status, classify, decide, final_because, signal,
 };
 use crate::store::{StoredSchedule, WorkerStatus};
-use crate::text::{Millis, Timestamp, human_duration, local_time, safe_line};
+use crate::text::{Millis, Timestamp, human_duration, local_time};
 
 pub fn run(global: &Global, args: &Explain, out: &mut Output) -> Result<ExitStatus> {
     match end_of(args) {
@@ -212,7 +212,7 @@ fn explain_schedule(
     workers: &[WorkerStatus],
     now: Timestamp,
 ) -> Result<()> {
-    let (name, times) = (row.name(), safe_line(&row.text.schedule));
+    let (name, times) = (row.name(), times_text(&row.text, row.zone.as_deref(), now));
     let mut lines = vec![match row.next_at {
         _ if row.paused => {
             format!("its schedule ({times}) is paused; runner resume --schedule {name} lets it go on")

@@ -161,6 +161,7 @@ pub fn schedule_json(row: &StoredSchedule) -> Value {
         "name": row.name(),
         "schedule": row.text.schedule,
         "timezone": row.text.timezone,
+        "zone": row.zone,
         "missed": row.text.missed.as_str(),
         "next_at": row.next_at.map(rfc3339),
         "last_fired_at": row.last.map(|(at, _)| rfc3339(at)),

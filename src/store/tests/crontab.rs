@@ -117,5 +117,6 @@ fn scheduled(index: usize, line: &str) -> DeclaredSchedule {
         fresh_within: None,
         random_delay: None,
     };
-    DeclaredSchedule { chain: Chain { dependencies: Vec::new(), root }, text }
+    let zone = text.timezone.clone();
+    DeclaredSchedule { chain: Chain { dependencies: Vec::new(), root }, text, zone }
 }

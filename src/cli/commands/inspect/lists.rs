@@ -14,7 +14,7 @@ use crate::cli::output::{
     Column, Output, Style, Table, Written, job_json, listed_attempt_json, listed_worker_json, queue_json,
     schedule_json, stats_json,
 };
-use crate::cli::status::{next_firing_text, random_delay_text, worker_statuses};
+use crate::cli::status::{next_firing_text, random_delay_text, times_text, worker_statuses};
 use crate::model::{ErrorCode, decision_text};
 use crate::store::{
     self, AttemptRow, ChangedFile, FileChange, Filter, JobRow, Liveness, NameStats, QueueRow, Store,
@@ -241,7 +241,7 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
     let is_named = |name: &str| query.filter.name.as_ref().is_none_or(|wanted| wanted == name);
     let mut schedules = store.schedules()?;
     // All of them are compared with their files, because one that is only not listed is no difference.
-    let mut changed = if out.json { Vec::new() } else { changed_files(&schedules) };
+    let mut changed = if out.json { Vec::new() } else { changed_files(&schedules, now) };
     for file in &mut changed {
         file.schedules.retain(|name| is_named(name));
     }
@@ -253,8 +253,8 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
     let table = Table::new()
         .column(Column::new("schedule").name(), |row: &StoredSchedule| row.name().to_owned())
         .column(Column::new("times").text().dropped(5), |row| {
-            let zone = row.text.timezone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
-            safe_line(&format!("{}{zone}{}", row.text.schedule, random_delay_text(&row.text)))
+            let times = times_text(&row.text, row.zone.as_deref(), now);
+            format!("{times}{}", random_delay_text(&row.text))
         })
         .column(Column::new("next"), |row| next_firing_text(row, now))
         .column(Column::new("next at").dropped(3), |row| local(next(row)))
@@ -296,6 +296,11 @@ fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) -> Written {
             }
             FileChange::NotRead(why) => {
                 format!("{path} is not read, because {why}; its schedules go on as they were applied")
+            }
+            FileChange::Zone(zone) => {
+                format!(
+                    "{names}: the time zone of this machine is {zone} now; runner apply --file {path} takes it"
+                )
             }
             FileChange::Gone | FileChange::Unusable => {
                 format!("{path} cannot be used now; its schedules go on as they were applied")

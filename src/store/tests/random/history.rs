@@ -163,7 +163,7 @@ impl History {
             self.keep_clock = true;
             return self.log("the clock was set to a moment that matters");
         }
-        let steps = [-86_400_000, -3_000, -1, 1, 2_000, 10_000, 60_000, 3_600_000];
+        let steps = [-200_000_000, -86_400_000, -3_000, -1, 1, 2_000, 10_000, 60_000, 3_600_000];
         self.now.0 += *steps.choose(&mut self.rng).unwrap();
         self.log("the clock was set");
     }

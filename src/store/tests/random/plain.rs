@@ -264,7 +264,9 @@ impl Plain {
             });
             let open: Vec<usize> = in_call.filter(|index| !wanted[*index]).collect();
             if wanted[index] && !open.is_empty() && self.is_new(job, index, now)? {
-                open.into_iter().for_each(|index| wanted[index] = true);
+                for index in open {
+                    wanted[index] = true;
+                }
             }
         }
         Ok(wanted)

@@ -6,8 +6,8 @@ use super::plain::Plain;
 use crate::model::{Chain, Event, Link, Missed, ScheduleText};
 use crate::store::version::Version;
 use crate::store::{
-    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, Firing, NewJob, Result,
-    StoreError, StoredSchedule,
+    Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, FarTime, Firing, NewJob,
+    Result, StoreError, StoredSchedule,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -19,16 +19,33 @@ pub(super) struct PlainSchedule {
     every: Option<Millis>,
 }
 
-/// A schedule of a job file that comes every so many milliseconds, or at boot.
-pub(super) fn scheduled(chain: Chain, every: Option<u64>, missed: Missed) -> DeclaredSchedule {
+/// The zones that a schedule may have or the machine may be in, with the seconds by which their clocks are ahead of UTC.
+pub(super) const ZONES: [(&str, i32); 2] = [("UTC", 0), ("Etc/GMT+5", -5 * 3_600)];
+
+/// A schedule of a job file that comes every so many milliseconds, or at boot, in this zone, which the file may name.
+pub(super) fn scheduled(
+    chain: Chain,
+    every: Option<u64>,
+    missed: Missed,
+    zone: &str,
+    is_named: bool,
+) -> DeclaredSchedule {
+    let zone = zone.to_owned();
     let text = ScheduleText {
         schedule: every.map_or_else(|| "@reboot".to_owned(), |every| format!("every {every}ms")),
-        timezone: Some("UTC".to_owned()),
+        timezone: is_named.then(|| zone.clone()),
         missed,
         fresh_within: None,
         random_delay: None,
     };
-    DeclaredSchedule { chain, text }
+    DeclaredSchedule { chain, text, zone: Some(zone) }
+}
+
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+/// Where the times of a schedule begin: now, or at its last time, if that lies ahead by at most a day.
+fn begins(row: &StoredSchedule, now: Timestamp) -> Timestamp {
+    row.last.map_or(now, |(at, _)| if at.0 > now.0 + DAY { now } else { at.max(now) })
 }
 
 impl Plain {
@@ -56,6 +73,7 @@ impl Plain {
                 || StoredSchedule {
                     chain: schedule.chain.clone(),
                     text: schedule.text.clone(),
+                    zone: None,
                     file: file.to_owned(),
                     next_at: None,
                     boot_id: None,
@@ -74,22 +92,25 @@ impl Plain {
                 Some(old)
                     if old.row.file == file
                         && old.row.chain == schedule.chain
-                        && old.row.text == schedule.text =>
+                        && old.row.text == schedule.text
+                        && old.row.zone == schedule.zone =>
                 {
                     Change::Unchanged
                 }
                 Some(_) => Change::Changed,
             };
             if old.as_ref().is_none_or(|old| old.every != every) {
-                let begins = row.last.map_or(now, |(at, _)| at.max(now));
+                let begins = begins(&row, now);
                 row.next_at = every.map(|every| begins.plus(every));
                 row.boot_id = every.is_none().then(|| boot_id.to_owned());
             }
             let taken_from = Some(row.file).filter(|owner| owner != file);
             (row.chain, row.text) = (schedule.chain.clone(), schedule.text.clone());
+            row.zone.clone_from(&schedule.zone);
             row.file = file.to_owned();
             if change != Change::Unchanged {
                 row.applied_at = now;
+                row.last = row.last.filter(|(at, _)| at.0 <= now.0 + DAY);
             }
             let kind = AppliedKind::Schedule { next_at: row.next_at, boot_id: row.boot_id.clone() };
             applied.push(Applied { name: name(schedule), change, kind, taken_from });
@@ -169,9 +190,30 @@ impl Plain {
         events
     }
 
+    pub fn bring_far_times_nearer(&mut self, now: Timestamp) -> Vec<FarTime> {
+        let mut far = Vec::new();
+        for (name, PlainSchedule { row, every }) in &mut self.schedules {
+            let (Some(from), Some(every)) = (row.next_at, *every) else { continue };
+            let (mut to, begins) = (from, begins(row, now));
+            while from > now && to.minus(every) > begins {
+                to = to.minus(every);
+            }
+            if to == from {
+                continue;
+            }
+            let is_ahead = |at: Timestamp| at.0 > now.0 + DAY;
+            row.next_at = Some(to);
+            row.last = row.last.filter(|(at, _)| !is_ahead(*at));
+            row.applied_at = if is_ahead(row.applied_at) { now } else { row.applied_at };
+            far.push(FarTime { name: name.clone(), from, to });
+        }
+        far
+    }
+
     /// Enqueues the jobs of a schedule for one time.
     fn fire(&mut self, row: &mut StoredSchedule, at: Timestamp, now: Timestamp) -> Event {
-        let scheduled = Some(Firing { at, offset: 0 });
+        let offset = ZONES.iter().find(|(name, _)| row.zone.as_deref() == Some(name)).unwrap().1;
+        let scheduled = Some(Firing { at, offset });
         let job = |link: &Link, is_dependency| NewJob {
             scheduled,
             dependencies: link

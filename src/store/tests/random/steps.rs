@@ -8,7 +8,7 @@ use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 
 use super::history::History;
 use super::plain::Job;
-use super::plain_schedules::scheduled;
+use super::plain_schedules::{ZONES, scheduled};
 use super::{draw, whole};
 use crate::model::{Chain, DeadReason, Event, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{
@@ -214,7 +214,9 @@ impl History {
                     .collect();
                 let (after, after_any) = (0..dependencies.len()).partition(|_| self.rng.random_bool(0.6));
                 let root = Link { definition, after, after_any };
-                wanted.push(scheduled(Chain { dependencies, root }, every, missed));
+                let (zone, _) = *ZONES.choose(&mut self.rng).unwrap();
+                let is_named = self.rng.random_bool(0.5);
+                wanted.push(scheduled(Chain { dependencies, root }, every, missed, zone, is_named));
             }
         }
         let number = self.rng.random_range(0..=2);
@@ -261,6 +263,10 @@ impl History {
         self.log("waits that begin in the future begin now");
         let answer = self.store().0.at(now).rebase_after_clock_step().unwrap();
         let expected = self.plain.rebase_after_clock_step(now);
+        self.agree(&answer, &expected);
+        self.log("schedules whose next times lie too far ahead get nearer ones");
+        let answer = self.store().0.at(now).bring_far_times_nearer().unwrap();
+        let expected = self.plain.bring_far_times_nearer(now);
         self.agree(&answer, &expected);
     }
 

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use super::axis::days;
 use super::bars::{HEIGHT, Paths};
 use super::words::{MAX_NAMES, job_text, table, when};
-use crate::cli::status::{next_firing_text, random_delay_text};
+use crate::cli::status::{next_firing_text, random_delay_text, shown_zone};
 use crate::store::{DayCounts, Store, StoredSchedule};
 use crate::text::{Timestamp, counted, day_time};
 
@@ -54,7 +54,7 @@ impl Schedules {
                 html! { (job_text(row.name())) },
                 html! {
                     code { (job_text(&row.text.schedule)) }
-                    @if let Some(zone) = &row.text.timezone { " " (job_text(zone)) }
+                    @if let Some(zone) = shown_zone(&row.text, row.zone.as_deref(), now) { " " (job_text(zone)) }
                     (random_delay_text(&row.text))
                 },
                 self.week(row.name()),
