@@ -231,9 +231,10 @@ fn a_chain_that_no_schedule_reaches_is_noted() {
          [jobs.sort]\ncommand = 'true'\n",
     );
     let note = "runner: no schedule reaches ping: put the schedule on the last job of the chain\n";
-    for line in ["check", "check --json", "apply --dry-run"] {
+    for line in ["check", "apply --dry-run"] {
         assert_eq!(sandbox.run(line).ok().stderr, note, "{line}");
     }
+    sandbox.run("check --json").ok().says("{\"note\":\"no schedule reaches ping: ");
     sandbox.run("apply").ok().says(note);
     sandbox.run("check -q").ok().quietly();
     let file = sandbox.read("jobs.toml").replace("schedule = '@daily'\n", "");
