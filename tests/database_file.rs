@@ -221,7 +221,8 @@ fn a_schema_that_lacks_a_column_is_damage() {
         "PRAGMA writable_schema = ON;
          UPDATE sqlite_schema SET sql = replace(sql, 'start_ticks', 'begin_ticks') WHERE name = 'workers'",
     );
-    for line in ["inspect", "inspect --json", "doctor"] {
+    sandbox.run("doctor").exits(1).shows("the table workers is not as it was made");
+    for line in ["inspect", "inspect --json"] {
         sandbox.run(line).exits(74).says("is damaged: its schema is not ours: no such column: start_ticks");
     }
     sandbox.run("work --drain").exits(74).says("start_ticks");

@@ -129,13 +129,21 @@ impl Database {
     /// The dead letters that the filter selects: those that need attention, or those that were made good.
     fn dead(&self, filter: &Filter, is_made_good: bool) -> BTreeSet<i64> {
         let jobs = self.0.values().filter(|job| job.is_wanted(filter));
-        let found = jobs.filter(|job| {
-            let does_the_same = |other: &&Plain| other.task.is_some() && other.task == job.task;
-            let mut successes =
-                self.0.values().filter(|other| other.state == "succeeded").filter(does_the_same);
-            job.died_at().is_some_and(|at| successes.any(|other| other.changed_at > at) == is_made_good)
-        });
+        let found =
+            jobs.filter(|job| job.died_at().is_some_and(|at| self.has_succeeded(job, at) == is_made_good));
         found.map(|job| job.id).collect()
+    }
+
+    /// Whether a job that does the same as this one has succeeded since.
+    fn has_succeeded(&self, job: &Plain, since: i64) -> bool {
+        let does_the_same = |other: &&Plain| other.task.is_some() && other.task == job.task;
+        let mut successes = self.0.values().filter(|other| other.state == "succeeded").filter(does_the_same);
+        successes.any(|other| other.changed_at > since)
+    }
+
+    /// Whether it is a note and no alarm that jobs are stuck behind this one.
+    fn is_root_made_good(&self, root: i64) -> bool {
+        self.0.get(&root).is_some_and(|job| self.has_succeeded(job, job.died_at().unwrap_or(job.changed_at)))
     }
 
     /// What keeps this job from going on, at the ends of its chains; none if it is no waiting job.
@@ -224,8 +232,17 @@ fn no_cap_hides_a_job_that_needs_attention() {
             let good = Entries::of(AttentionKind::Superseded, &list);
             assert!(good.named.is_subset(&database.dead(filter, true)), "{what}");
             for entry in &list {
-                assert_eq!(entry.alarm, entry.kind != AttentionKind::Superseded);
-                seen.insert((entry.kind, entry.message.split(' ').next().unwrap() == "besides"));
+                let is_besides = entry.message.starts_with("besides");
+                let is_note = match entry.kind {
+                    AttentionKind::Superseded => true,
+                    AttentionKind::Stranded if !is_besides => {
+                        let root = entry.message.split(' ').nth(1).and_then(|id| id.parse().ok());
+                        database.is_root_made_good(root.unwrap())
+                    }
+                    _ => false,
+                };
+                assert_eq!(entry.alarm, !is_note, "{what}");
+                seen.insert((entry.kind, is_besides));
                 assert!(entry.command.is_some() || entry.message.starts_with("besides"), "{what}");
             }
         }
