@@ -61,6 +61,7 @@ fn what_is_missing_on_this_machine_is_told_and_fails_nothing() {
     runner: line cannot start here: no such program: ./backup.sh
     runner: mail cannot start here: no such program: bin/mail
     runner: crontab: cron takes the backslash out of `\%`, and runner leaves it: write `%`
+    runner: created the database DIR/runner.db
     runner: no worker is running: nothing fires until runner work does
     ");
     sandbox.run("apply -q").ok().quietly();

@@ -98,7 +98,7 @@ fn a_period_takes_the_moment_of_its_start_and_leaves_that_of_its_end() {
 fn an_unknown_state_leads_to_near_ones() {
     let sandbox = sandbox();
     for (line, said) in [
-        ("jobs --state done", "there is no state \"done\"\n"),
+        ("jobs --state done", "there is no state \"done\"; did you mean succeeded?\n"),
         ("jobs --state runing", "did you mean running or"),
         ("attempts --state faild", "attempts have no outcome \"faild\"; did you mean failed?"),
     ] {
@@ -271,7 +271,10 @@ fn a_filter_that_names_what_nobody_has_is_said_to() {
         ("jobs --queue defualt", "runner: no job is in the queue defualt; did you mean default?\n"),
         ("attempts --error-code EXIT_99", "runner: nothing has ended with the code EXIT_99"),
         ("jobs --queue default --state running", ""),
-        ("jobs --queue defualt --json", "runner: no job is in the queue defualt; did you mean default?\n"),
+        (
+            "jobs --queue defualt --json",
+            "{\"note\":\"no job is in the queue defualt; did you mean default?\"}\n",
+        ),
         ("jobs --queue defualt -q", ""),
     ] {
         let ran = sandbox.run(&format!("inspect {line}")).ok();

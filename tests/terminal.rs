@@ -317,6 +317,8 @@ fn narrow_lists_keep_names_and_what_matters() {
             .find_map(|line| line.split(' ').find(|word| word.starts_with("nig") && word.ends_with("ite")));
         let name = name.unwrap_or_else(|| panic!("{ran}"));
         assert!(name.chars().count() >= least_name, "{name}: {ran}");
-        assert!(ran.stdout.lines().all(|line| line.trim_end().chars().count() <= columns.into()), "{ran}");
+        // A command is not broken, so that it can be copied.
+        let mut lines = ran.stdout.lines().filter(|line| !line.trim_start().starts_with("runner retry "));
+        assert!(lines.all(|line| line.trim_end().chars().count() <= columns.into()), "{ran}");
     }
 }

@@ -73,7 +73,8 @@ fn another_zone_of_the_machine_is_a_note_and_apply_takes_it() {
     let noted = attention(&noted);
     assert!(noted.len() == 1 && noted[0].0 == "changed", "{noted:?}");
     assert!(
-        noted[0].1.starts_with("the time zone of this machine is UTC now, and schedule nightly of "),
+        noted[0].1.starts_with("the time zone of this machine is UTC now; ")
+            && noted[0].1.contains("which still holds for schedule nightly;"),
         "{noted:?}"
     );
     sandbox.run("doctor --strict").ok();

@@ -323,7 +323,7 @@ pub struct Retry {
     pub which: Selection,
     #[command(flatten)]
     pub how: HowToRetry,
-    /// With --dead: replay the newest of those that do the same, resolve the others
+    /// With --dead: of equal jobs retry only the newest
     #[arg(long, requires = "dead", conflicts_with = "jobs")]
     pub latest: bool,
     /// Show what would be put back, and change nothing

@@ -140,9 +140,7 @@ pub const RETRY_USAGE: &str = "runner retry [OPTIONS] <ID|NAME>...
 
 pub const RETRY: &str = "\
 Examples:
-  runner retry --dead --error-code CURL_TIMEOUT --dry-run
-  runner retry --dead --name backup --latest
-  runner retry 7 --redefine   with its definition of today";
+  runner retry --dead --name backup --latest --dry-run";
 
 pub const RESOLVE_USAGE: &str = "runner resolve [OPTIONS] <ID|NAME>...
        runner resolve [OPTIONS] --dead";

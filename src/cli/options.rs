@@ -92,7 +92,7 @@ pub struct JobOptions {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::above_zero)]
     #[serde(deserialize_with = "line::above_zero")]
     pub expires_in: Option<Millis>,
-    /// A variable of its environment, K alone as it is here; repeatable
+    /// A variable; K alone: as it is here; repeatable
     #[arg(long, value_name = "K[=V]", value_parser = OsStringValueParser::new().try_map(values::variable))]
     #[serde(deserialize_with = "line::env")]
     pub env: Vec<(Bytes, Bytes)>,

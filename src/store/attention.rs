@@ -455,7 +455,7 @@ impl Look<'_> {
             ),
             FileChange::Zone(zone) => (
                 format!(
-                    "the time zone of this machine is {zone} now, and {what} of {path} goes by the one that it was applied in; runner apply takes the new one"
+                    "the time zone of this machine is {zone} now; {path} was applied in another one, which still holds for {what}; runner apply takes the new one"
                 ),
                 Some(format!("runner apply --file {word}")),
             ),

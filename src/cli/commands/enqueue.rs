@@ -61,15 +61,16 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
         return wait(out, &mut store, &named, args.waiting);
     }
     if !out.quiet && io::stderr().is_terminal() {
-        note_no_worker(&store, &jobs)?;
+        note_no_worker(&store, &jobs, &enqueued)?;
     }
     Ok(ExitStatus::SUCCESS)
 }
 
-/// Says that nothing starts the jobs, because who types a command expects it to run.
-fn note_no_worker(store: &Store, jobs: &[NewJob]) -> Result<()> {
+/// Says that nothing starts the new jobs, because who types a command expects it to run.
+fn note_no_worker(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     let workers = worker_statuses(store)?;
-    let why = jobs.iter().find_map(|job| no_worker_text(&job.definition.queue, &workers));
+    let mut new = enqueued.iter().filter(|job| job.created).map(|job| &jobs[job.index]);
+    let why = new.find_map(|job| no_worker_text(&job.definition.queue, &workers));
     if let Some(why) = why {
         warn(&why);
     }
