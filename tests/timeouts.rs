@@ -31,6 +31,24 @@ fn after_the_grace_every_process_of_it_is_killed_also_one_in_a_session_of_its_ow
 }
 
 #[test]
+fn the_message_tells_whether_sigkill_was_needed() {
+    let sandbox = Sandbox::empty();
+    let message = |line: &str| {
+        let job = sandbox.finish_line("--timeout 300ms --grace-period 200ms", line);
+        assert_eq!(job["history"][0]["outcome"], "timed_out");
+        job["history"][0]["message"].clone()
+    };
+    let needed = "SIGKILL was needed, because not all of its processes had ended 200ms after SIGTERM";
+    let deaf = "trap '' TERM; while [ -e runner.db ]; do sleep 0.05; done";
+    assert_eq!(message(deaf), needed);
+    assert_eq!(message(&format!("({deaf}) & sleep 20")), needed, "its child did not heed SIGTERM");
+    sandbox.run("inspect 2").ok().shows(needed);
+    let reported = format!("echo message=mine >> $RUNNER_REPORT; {deaf}");
+    assert_eq!(message(&reported), format!("mine; {needed}"));
+    assert_eq!(message("sleep 20"), json!(null));
+}
+
+#[test]
 fn a_job_that_ended_by_itself_keeps_its_ending_where_the_worker_looks_late() {
     let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $$ > pid; sleep 2.1'\ntimeout = '2s'\n");
     sandbox.add("job");

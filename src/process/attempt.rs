@@ -79,6 +79,7 @@ fn supervise(
         grace: definition.grace_period.into(),
         target: Target { tag: tag.clone(), group: ProcessGroup::Pinned(child.leader) },
         phase: AttemptPhase::Running,
+        outlived_grace: false,
         next_output_at: child.started + OUTPUT_INTERVAL,
         sent_bytes: 0,
     };
@@ -99,7 +100,10 @@ fn supervise(
         cause,
         status,
         report: take_report(report),
-        message: None,
+        message: attempt.outlived_grace.then(|| {
+            let grace = definition.grace_period;
+            format!("SIGKILL was needed, because not all of its processes had ended {grace} after SIGTERM")
+        }),
         started_at: Some(started_at),
         finished_at: clock::now(),
         // If nobody saw the end, nobody knows when it was.
@@ -131,6 +135,8 @@ struct RunningAttempt {
     grace: Duration,
     target: Target,
     phase: AttemptPhase,
+    /// Whether a process of it was still there at the end of the grace period.
+    outlived_grace: bool,
     next_output_at: Instant,
     /// The number of bytes that had been written when output was last sent.
     sent_bytes: u64,
@@ -232,7 +238,9 @@ impl RunningAttempt {
         let AttemptPhase::Stopping { cause, status, termination } = &mut self.phase else {
             return;
         };
-        if termination.is_due() && termination.step() && status.is_some() {
+        let are_gone = termination.is_due() && termination.step();
+        self.outlived_grace = termination.has_outlived_grace();
+        if are_gone && status.is_some() {
             let (cause, status) = (Some(*cause), *status);
             self.drain(cause, status);
         } else if let Some(notice) = termination.notice() {

@@ -88,6 +88,26 @@ fn members_that_outlive_the_leader_have_their_grace() {
 }
 
 #[test]
+fn it_is_told_that_sigkill_was_needed() {
+    let said = "SIGKILL was needed, because not all of its processes had ended 200ms after SIGTERM";
+    let wait = "touch ready; while [ ! -e gone ]; do sleep 0.02; done";
+    let deaf = format!("trap '' TERM; {wait}");
+    let deaf_child = format!("(trap '' TERM; {wait}) & sleep 1000");
+    for (line, cause, message) in [
+        (&deaf, EndCause::Cancelled, Some(said)),
+        (&deaf, EndCause::Interrupted, Some(said)),
+        (&deaf_child, EndCause::Cancelled, Some(said)),
+        (&wait.to_owned(), EndCause::Cancelled, None),
+    ] {
+        let sandbox = Sandbox::shell(line).grace(200);
+        let end = sandbox.run_and(|control| control.stop(cause));
+        assert_eq!((end.cause, end.message.as_deref()), (Some(cause), message), "{line}");
+    }
+    let without_grace = Sandbox::shell(&deaf).grace(0).run_and(|control| control.stop(EndCause::Cancelled));
+    assert_eq!((without_grace.status, without_grace.message), (Some(Status::Signaled(9)), None));
+}
+
+#[test]
 fn the_grace_period_after_a_timeout_can_be_cut_short() {
     let deaf = "trap 'touch ready' TERM; while :; do sleep 0.02; done";
     let end = Sandbox::shell(deaf).timeout(500).grace(3_600_000).run_and(|control| {
@@ -95,6 +115,7 @@ fn the_grace_period_after_a_timeout_can_be_cut_short() {
         control.kill();
     });
     assert_eq!((end.cause, end.status), (Some(EndCause::TimedOut), Some(Status::Signaled(9))));
+    assert_eq!(end.message, None, "nobody knows whether it would have ended");
 }
 
 #[test]

@@ -45,6 +45,7 @@ pub(super) struct Termination {
     found_none_since: Option<Instant>,
     failing_since: Option<Instant>,
     noticed: bool,
+    outlived_grace: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,13 +53,14 @@ enum TerminationPhase {
     /// None: the grace period has no end.
     Grace { until: Option<Instant> },
     /// SIGKILL after each scan, from `start` on. `since` is the last time at which no process was left, or the first SIGKILL.
-    Killing { start: Instant, since: Instant },
+    /// `after_grace` unless there was no grace period, or it was cut short.
+    Killing { start: Instant, since: Instant, after_grace: bool },
 }
 
 impl TerminationPhase {
-    fn killing() -> Self {
+    fn killing(after_grace: bool) -> Self {
         let now = Instant::now();
-        Self::Killing { start: now, since: now }
+        Self::Killing { start: now, since: now, after_grace }
     }
 }
 
@@ -77,6 +79,7 @@ impl Termination {
             found_none_since: None,
             failing_since: None,
             noticed: false,
+            outlived_grace: false,
         };
         termination.scan();
         termination
@@ -87,7 +90,7 @@ impl Termination {
         let now = Instant::now();
         self.scan_at = Some(now);
         if grace.is_zero() {
-            self.phase = TerminationPhase::killing();
+            self.phase = TerminationPhase::killing(false);
             return self.signal_all(Signal::KILL);
         }
         // A grace period too long for the clock has no end.
@@ -129,7 +132,7 @@ impl Termination {
     /// Ends the grace period.
     pub fn kill_now(&mut self) {
         if matches!(self.phase, TerminationPhase::Grace { .. }) {
-            self.phase = TerminationPhase::killing();
+            self.phase = TerminationPhase::killing(false);
             self.scan_now();
         }
     }
@@ -141,7 +144,7 @@ impl Termination {
         if let TerminationPhase::Grace { until: Some(until) } = self.phase
             && until <= now
         {
-            self.phase = TerminationPhase::killing();
+            self.phase = TerminationPhase::killing(true);
             self.pause = MIN_SCAN_PAUSE;
         }
         let found_none = self.has_found_none();
@@ -151,10 +154,12 @@ impl Termination {
             TerminationPhase::Grace { until } => {
                 self.scan_at = Some(until.map_or(next_scan, |until| until.min(next_scan)));
             }
-            TerminationPhase::Killing { since, .. } => {
+            TerminationPhase::Killing { since, after_grace, .. } => {
                 if found_none {
                     *since = now;
                 }
+                let is_own = |each: &Traced| each.evidence != Evidence::GroupAlone;
+                self.outlived_grace |= *after_grace && self.last_scan.traced.iter().any(is_own);
                 self.scan_at = Some(next_scan);
                 self.signal_all(Signal::KILL);
             }
@@ -163,6 +168,11 @@ impl Termination {
         self.failing_since = continues(self.last_scan.failed, self.failing_since);
         self.found_none_since = continues(found_none, self.found_none_since);
         self.found_none_since.is_some_and(|since| !self.last_scan.uncertain || now - since >= EXEC_TIME)
+    }
+
+    /// Whether a process got SIGKILL because it was still there at the end of the grace period.
+    pub fn has_outlived_grace(&self) -> bool {
+        self.outlived_grace
     }
 
     /// Returns, once, the notice that a killed process does not end, or that scans keep failing.
@@ -344,7 +354,7 @@ mod tests {
         };
         stuck.last_scan.traced = vec![left(100_001), left(100_002)];
         assert_eq!(stuck.notice(), None);
-        stuck.phase = TerminationPhase::Killing { start: long_ago(), since: long_ago() };
+        stuck.phase = TerminationPhase::Killing { start: long_ago(), since: long_ago(), after_grace: false };
         let words = "processes 100001, 100002 cannot be ended: SIGKILL was sent 5 s ago";
         assert_eq!(stuck.notice().as_deref(), Some(words));
         assert_eq!(stuck.notice(), None);
@@ -365,7 +375,8 @@ mod tests {
     #[test]
     fn time_without_a_process_does_not_count_as_killing() {
         let mut killing = termination(Duration::ZERO);
-        killing.phase = TerminationPhase::Killing { start: long_ago(), since: long_ago() };
+        killing.phase =
+            TerminationPhase::Killing { start: long_ago(), since: long_ago(), after_grace: false };
         killing.step();
         assert!(!killing.is_killing_for(STUCK_AFTER));
     }
