@@ -17,6 +17,9 @@ auto_retry_for = ["TIMEOUT"]
 [jobs.spread]
 command = "setsid sh -c 'trap : TERM; echo $$ > stray; while [ -e runner.db ]; do sleep 0.05; done' & echo start >> log; exec sleep 20"
 max_attempts = 1
+[jobs.silent]
+command = "while [ -e runner.db ]; do sleep 0.05; done"
+max_attempts = 1
 [jobs.talk]
 command = "echo half; echo talk >> log; exec sleep 20"
 max_attempts = 1
@@ -127,6 +130,48 @@ fn little_of_the_output_is_lost() {
     sandbox.run("logs 1").ok().prints("half\n");
     sandbox.run("work --drain").exits(1);
     sandbox.run("logs 1.1").ok().prints("half\n");
+}
+
+/// The recovered attempt of a job that ran for a second without output, and of which only the database is left, in which
+/// this was done.
+#[track_caller]
+fn recovered_from_the_database_alone(sql: &str) -> Value {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("silent");
+    let worker = sandbox.worker("-j1");
+    wait_until("its start is saved", || {
+        sandbox.sql().number("SELECT count(*) FROM live_outputs WHERE started_at IS NOT NULL") == 1
+    });
+    let seen = sandbox.call("logs 1").at_terminal(200).ok().stdout;
+    assert!(seen.starts_with("runner: nothing was written here yet;"), "{seen}");
+    let started_at = sandbox.attempt(1, 1)["started_at"].clone();
+    worker.kill();
+    std::fs::remove_dir_all(sandbox.path("runner.db.run")).expect("it goes");
+    sandbox.sql().run(sql);
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.sql().number("SELECT count(*) FROM outputs"), 0, "it wrote nothing");
+    let job = sandbox.job(1);
+    let lost = job["history"][0].clone();
+    assert_fields(&lost, &json!({"error_code": "WORKER_CRASHED", "duration_ms": null}));
+    assert_eq!(job["started_at"], lost["started_at"]);
+    assert!(lost["started_at"].is_null() || lost["started_at"] == started_at, "{lost}, not {started_at}");
+    lost
+}
+
+#[test]
+fn what_a_power_cut_leaves_tells_that_an_attempt_had_started_and_when() {
+    let died = "its worker died while it was running; nobody saw how it ended";
+    for (sql, message, is_known) in [
+        ("", died, true),
+        ("UPDATE workers SET boot_id = 'earlier'", "the machine was restarted while it was running", true),
+        // A worker of version 1.0 does not save when it was.
+        ("UPDATE live_outputs SET started_at = NULL", died, false),
+        // The worker died in the first second.
+        ("DELETE FROM live_outputs", "its worker died; it may not have started", false),
+    ] {
+        let lost = recovered_from_the_database_alone(sql);
+        assert_eq!((&lost["message"], !lost["started_at"].is_null()), (&json!(message), is_known), "{sql}");
+    }
 }
 
 #[track_caller]

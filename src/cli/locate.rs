@@ -331,7 +331,7 @@ pub fn no_such_job(store: &Store, id: i64) -> CliError {
 }
 
 /// Adds the start of the running attempt. It comes from the start log of the worker, because the worker writes it to the
-/// database only when the attempt has ended.
+/// database a second later.
 pub fn add_start(store: &Store, job: &mut JobRow) {
     if let Some(worker) = &job.worker_id
         && let Some(number) = job.attempts.checked_add(1)

@@ -31,8 +31,9 @@ const OUTPUT_INTERVAL: Duration = Duration::from_secs(1);
 /// News of a running attempt.
 #[derive(Debug)]
 pub enum Progress {
-    /// The output so far; about once a second, and not in the first second.
-    Output(AttemptOutput),
+    /// The output so far, about once a second while there is more of it. The first comes after a second, also if nothing was
+    /// written: what a power cut leaves then tells that the attempt had started, and when.
+    Output { started_at: Timestamp, output: AttemptOutput },
     /// A message for people.
     Notice(String),
 }
@@ -80,8 +81,9 @@ fn supervise(
         target: Target { tag: tag.clone(), group: ProcessGroup::Pinned(child.leader) },
         phase: AttemptPhase::Running,
         outlived_grace: false,
+        started_at,
         next_output_at: child.started + OUTPUT_INTERVAL,
-        sent_bytes: 0,
+        sent_bytes: None,
     };
     let (cause, status) = loop {
         attempt.wait_and_read(control);
@@ -137,9 +139,10 @@ struct RunningAttempt {
     phase: AttemptPhase,
     /// Whether a process of it was still there at the end of the grace period.
     outlived_grace: bool,
+    started_at: Timestamp,
     next_output_at: Instant,
-    /// The number of bytes that had been written when output was last sent.
-    sent_bytes: u64,
+    /// The number of bytes that had been written when output was last sent; none before the first time.
+    sent_bytes: Option<u64>,
 }
 
 impl RunningAttempt {
@@ -251,16 +254,16 @@ impl RunningAttempt {
     fn send_output(&mut self, on_progress: &mut dyn FnMut(Progress)) {
         let now = Instant::now();
         if self.has_new_output() && self.next_output_at <= now {
-            self.sent_bytes = self.written();
+            self.sent_bytes = Some(self.written());
             self.next_output_at = now + OUTPUT_INTERVAL;
-            on_progress(Progress::Output(self.output()));
+            on_progress(Progress::Output { started_at: self.started_at, output: self.output() });
         }
     }
 
-    /// Whether there is output that was not sent yet. Once the processes have ended, none is sent, because [`AttemptEnd`]
+    /// Whether there is output that was not sent yet, or none was sent at all. Once the processes have ended, none is sent, because [`AttemptEnd`]
     /// holds all of it.
     fn has_new_output(&self) -> bool {
-        !matches!(self.phase, AttemptPhase::Draining { .. }) && self.written() > self.sent_bytes
+        !matches!(self.phase, AttemptPhase::Draining { .. }) && Some(self.written()) > self.sent_bytes
     }
 
     fn written(&self) -> u64 {

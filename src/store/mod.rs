@@ -76,6 +76,7 @@ pub use leftover::Leftovers;
 pub use limits::{BlockReason, LimitChange};
 pub use metrics::NameTotals;
 pub use open::Store;
+pub use outputs::LiveOutput;
 pub use overview::{JobCounts, Overview, QueueRow, RecentName};
 pub use page::{DayCounts, Death, Link, LinkedJob, UnfinishedJobs};
 pub use prune::{Kept, PruneFilter};

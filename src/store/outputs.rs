@@ -6,6 +6,7 @@ use super::error::Result;
 use super::open::Store;
 use super::row::{self, maybe, run};
 use crate::model::{AttemptOutput, StreamBytes};
+use crate::text::Timestamp;
 
 /// The columns of an output, in `outputs` and in `live_outputs`.
 const COLUMNS: &str = "stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted";
@@ -13,19 +14,29 @@ const COLUMNS: &str = "stdout, stdout_head, stdout_omitted, stderr, stderr_head,
 /// The parameters for [`COLUMNS`], in the same order.
 const VALUES: &str = ":stdout, :stdout_head, :stdout_omitted, :stderr, :stderr_head, :stderr_omitted";
 
+/// What a running attempt has written so far, maybe nothing.
+#[derive(Clone, Debug)]
+pub struct LiveOutput {
+    pub job_id: i64,
+    pub number: u32,
+    pub started_at: Timestamp,
+    pub output: AttemptOutput,
+}
+
 impl Store {
-    /// Saves what running attempts of this worker have written so far; each is given by its job and number. An attempt that
-    /// is no longer running is left out.
-    pub fn save_live_outputs(&mut self, worker: i64, outputs: &[(i64, u32, AttemptOutput)]) -> Result<()> {
+    /// Saves what running attempts of this worker have written so far. An attempt that is no longer running is left out.
+    pub fn save_live_outputs(&mut self, worker: i64, outputs: &[LiveOutput]) -> Result<()> {
         let sql = format!(
-            "INSERT OR REPLACE INTO live_outputs (job_id, number, {COLUMNS}) SELECT :job, :number, {VALUES}
+            "INSERT OR REPLACE INTO live_outputs (job_id, number, started_at, {COLUMNS})
+             SELECT :job, :number, :started_at, {VALUES}
              WHERE EXISTS (SELECT 1 FROM jobs WHERE id = :job AND state = 'running' AND worker_id = :worker
                            AND attempts = :number - 1)"
         );
         self.write(|tx| {
-            for (job, number, AttemptOutput { stdout, stderr }) in outputs {
+            for LiveOutput { job_id, number, started_at, output } in outputs {
+                let AttemptOutput { stdout, stderr } = output;
                 let params = named_params! {
-                    ":job": job, ":number": number, ":worker": worker,
+                    ":job": job_id, ":number": number, ":worker": worker, ":started_at": started_at,
                     ":stdout": stdout.bytes, ":stdout_head": stdout.head, ":stdout_omitted": stdout.omitted,
                     ":stderr": stderr.bytes, ":stderr_head": stderr.head, ":stderr_omitted": stderr.omitted,
                 };
@@ -105,7 +116,8 @@ pub(super) fn record(
         None => {
             let sql = format!(
                 "INSERT INTO outputs (job_id, number, {COLUMNS})
-                 SELECT job_id, number, {COLUMNS} FROM live_outputs WHERE job_id = ?1 AND number = ?2"
+                 SELECT job_id, number, {COLUMNS} FROM live_outputs WHERE job_id = ?1 AND number = ?2
+                 AND length(stdout) + stdout_omitted + length(stderr) + stderr_omitted > 0"
             );
             run(tx, &sql, params![job_id, number])?;
         }

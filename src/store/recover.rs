@@ -9,7 +9,7 @@ use super::finish::{self, EndedAttempt};
 use super::open::{Store, Tx};
 use super::row::{all, from_row, one, run, value};
 use super::turn::release_claim;
-use super::version::{self, Version};
+use super::version::{self, Version, version_of};
 use super::workers;
 use crate::model::Event;
 use crate::text::Timestamp;
@@ -25,6 +25,10 @@ pub struct OrphanedClaim {
     /// The number of the attempt that the job was claimed for.
     pub number: u32,
     pub claimed_at: Timestamp,
+    /// The attempt started for certain, because its output was saved while it ran.
+    pub has_started: bool,
+    /// When it started, if that was saved with the output; programs of version 1.0 did not.
+    pub started_at: Option<Timestamp>,
 }
 
 impl Store {
@@ -106,10 +110,17 @@ impl Store {
 
 /// The jobs that this worker holds, and that need no newer version than this.
 pub(super) fn held_by(tx: &Connection, worker: i64, known: Version) -> Result<Vec<OrphanedClaim>> {
-    let sql = "SELECT id AS job_id, attempts + 1 AS number, claimed_at FROM jobs
-               WHERE state = 'running' AND worker_id = ?1 AND needs_version <= ?2 ORDER BY id";
-    let read = |row: &Row<'_>| Ok(from_row!(row, OrphanedClaim { job_id, number, claimed_at }));
-    all(tx, sql, params![worker, known], read)
+    let started_at = if version_of(tx)? >= Version(1_001) { "o.started_at" } else { "NULL" };
+    let sql = format!(
+        "SELECT j.id AS job_id, j.attempts + 1 AS number, j.claimed_at, o.job_id IS NOT NULL AS has_started,
+                {started_at} AS started_at
+         FROM jobs AS j LEFT JOIN live_outputs AS o ON o.job_id = j.id AND o.number = j.attempts + 1
+         WHERE j.state = 'running' AND j.worker_id = ?1 AND j.needs_version <= ?2 ORDER BY j.id"
+    );
+    let read = |row: &Row<'_>| {
+        Ok(from_row!(row, OrphanedClaim { job_id, number, claimed_at, has_started, started_at }))
+    };
+    all(tx, &sql, params![worker, known], read)
 }
 
 fn holds(tx: &Connection, worker: i64, job_id: i64) -> Result<bool> {

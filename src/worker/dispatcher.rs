@@ -16,12 +16,12 @@ use super::shutdown::{Shutdown, Step};
 use super::slots::{Context, Slots};
 use super::trouble::Trouble;
 use crate::clock;
-use crate::model::{AttemptOutput, EndCause, Event, JobLabel, signal};
+use crate::model::{EndCause, Event, JobLabel, signal};
 use crate::process::{self, Inherited, Progress};
 use crate::report::Reporter;
 use crate::store::{
-    Backlog, Blocked, DefinitionCache, EndedAttempt, FarTime, PendingWork, Store, StoreError, Turn,
-    TurnRequest, Worker,
+    Backlog, Blocked, DefinitionCache, EndedAttempt, FarTime, LiveOutput, PendingWork, Store, StoreError,
+    Turn, TurnRequest, Worker,
 };
 use crate::text::{Timestamp, counted, local_time};
 
@@ -120,8 +120,8 @@ struct Unsaved {
     ended: Vec<EndedAttempt>,
     /// Jobs whose claims are released uncounted.
     released: Vec<i64>,
-    /// The output of running attempts so far: job, number, output.
-    outputs: Vec<(i64, u32, AttemptOutput)>,
+    /// The output of running attempts so far.
+    outputs: Vec<LiveOutput>,
 }
 
 impl Unsaved {
@@ -343,9 +343,9 @@ impl Dispatcher<'_> {
                     self.report(&started);
                 }
             }
-            Message::Progress { job_id, number, progress: Progress::Output(output) } => {
-                self.unsaved.outputs.retain(|(job, ..)| *job != job_id);
-                self.unsaved.outputs.push((job_id, number, output));
+            Message::Progress { job_id, number, progress: Progress::Output { started_at, output } } => {
+                self.unsaved.outputs.retain(|live| live.job_id != job_id);
+                self.unsaved.outputs.push(LiveOutput { job_id, number, started_at, output });
             }
             Message::Progress { job_id, progress: Progress::Notice(text), .. } => {
                 self.notice(format!("job {job_id}: {text}"));
@@ -353,7 +353,7 @@ impl Dispatcher<'_> {
             Message::Ended { slot, mut ended } => {
                 self.trouble.retry_soon(Instant::now());
                 self.slots.end(slot);
-                self.unsaved.outputs.retain(|(job, ..)| *job != ended.job_id);
+                self.unsaved.outputs.retain(|live| live.job_id != ended.job_id);
                 // A machine or service that stops may signal the jobs as well as the worker.
                 if self.shutdown.is_stopping() && is_end_by_stop_signal(&ended.end) {
                     ended.end.cause = Some(EndCause::Interrupted);

@@ -222,14 +222,18 @@ fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> Findin
             }
             ClaimFate::MayHaveStarted { is_logged } => {
                 start_under_way |= is_logged;
-                let message = match dead.origin {
-                    Origin::ThisBoot => "its worker died; it may not have started",
-                    Origin::EarlierBoot => "the machine was restarted; it may not have started",
-                    Origin::Original => {
+                let message = match (dead.origin, claim.has_started) {
+                    (Origin::ThisBoot, true) => {
+                        "its worker died while it was running; nobody saw how it ended"
+                    }
+                    (Origin::ThisBoot, false) => "its worker died; it may not have started",
+                    (Origin::EarlierBoot, true) => "the machine was restarted while it was running",
+                    (Origin::EarlierBoot, false) => "the machine was restarted; it may not have started",
+                    (Origin::Original, _) => {
                         "it was running when this database was copied; how it ended stands in the original"
                     }
                 };
-                (None, None, message)
+                (None, claim.started_at, message)
             }
         };
         attempts.push((tag, leader));

@@ -406,7 +406,13 @@ mod tests {
         drop(log);
         let fates = |boot_id: &str| {
             let dead = take_dead(&db, &worker(&db, 1, "b"), boot_id).unwrap();
-            let claim = |job_id, number| OrphanedClaim { job_id, number, claimed_at: Timestamp(0) };
+            let claim = |job_id, number| OrphanedClaim {
+                job_id,
+                number,
+                claimed_at: Timestamp(0),
+                has_started: false,
+                started_at: None,
+            };
             [(1, 2), (2, 1), (1, 1)].map(|(job_id, number)| dead.fate(&claim(job_id, number)))
         };
         let unknown = |is_logged| ClaimFate::MayHaveStarted { is_logged };

@@ -2,7 +2,7 @@
 
 use super::fixture::{Scene, definition, exited, failed, lost, new_job, worker_row};
 use crate::model::{AttemptOutput, Event, StreamBytes};
-use crate::store::{DefinitionCache, StoreError, TurnRequest};
+use crate::store::{DefinitionCache, LiveOutput, StoreError, TurnRequest};
 use crate::text::Timestamp;
 
 /// Job 1 runs in worker 1, and worker 2 has nothing.
@@ -37,7 +37,8 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
         ..AttemptOutput::default()
     };
     for (worker, number, saved) in [(other, 1, 0), (holder, 2, 0), (holder, 1, 1)] {
-        scene.store.save_live_outputs(worker, &[(1, number, output.clone())]).unwrap();
+        let live = LiveOutput { job_id: 1, number, started_at: Timestamp(900), output: output.clone() };
+        scene.store.save_live_outputs(worker, &[live]).unwrap();
         assert_eq!(scene.store.live_lengths(1, number).unwrap().0, saved);
     }
     let mut definitions = DefinitionCache::default();

@@ -13,8 +13,8 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use super::fixture::{Place, definition, exited, lost, new_job, unsynced, worker_row};
 use crate::model::{AttemptOutput, JobState, Limits, Outcome, Rate};
 use crate::store::{
-    Act, DefinitionCache, Filter, LimitChange, NewJob, OnConflict, PruneFilter, Store, Surroundings,
-    TurnRequest,
+    Act, DefinitionCache, Filter, LimitChange, LiveOutput, NewJob, OnConflict, PruneFilter, Store,
+    Surroundings, TurnRequest,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -110,7 +110,8 @@ fn flow(store: &mut Store) {
     };
     let turn = store.at(NOW).turn(&mut definitions, &request).unwrap();
     let ids: Vec<i64> = turn.claims.iter().map(|claim| claim.job_id).collect();
-    store.save_live_outputs(worker, &[(ids[0], 1, AttemptOutput::default())]).unwrap();
+    let live = LiveOutput { job_id: ids[0], number: 1, started_at: NOW, output: AttemptOutput::default() };
+    store.save_live_outputs(worker, &[live]).unwrap();
     store.output(ids[0], 1).unwrap();
     store.at(NOW).act(&ids, Act::Cancel).unwrap();
     let ended = [exited(ids[0], 1, Timestamp(1_000))];

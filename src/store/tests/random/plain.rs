@@ -55,7 +55,7 @@ pub(super) struct Job {
     pub replaced_by: Option<i64>,
     pub attempts: Rc<Vec<Attempt>>,
     pub outputs: BTreeMap<u32, AttemptOutput>,
-    pub live: Option<(u32, AttemptOutput)>,
+    pub live: Option<(u32, Timestamp, AttemptOutput)>,
     pub scheduled: Option<Firing>,
     pub after: BTreeMap<i64, DependencyKind>,
     /// The dependencies of kind `Any` that have ended.

@@ -77,6 +77,8 @@ impl Plain {
             job_id: job.id,
             number: job.next_number(),
             claimed_at: job.changed_at,
+            has_started: job.live.is_some(),
+            started_at: job.live.as_ref().map(|(_, at, _)| *at),
         };
         self.running_job(worker).map(claim).collect()
     }
@@ -235,13 +237,13 @@ impl Plain {
         job.started_at = job.started_at.or(end.started_at);
         job.attempts_used += u32::from(verdict.outcome != Outcome::Interrupted);
         job.result = end.report.result.clone().or(job.result.take());
-        let live = job.live.take().filter(|(number, _)| *number == ended.number).map(|(_, output)| output);
+        let live = job.live.take().filter(|(number, ..)| *number == ended.number).map(|(.., output)| output);
         let wrote = |output: &AttemptOutput| {
             [&output.stdout, &output.stderr]
                 .iter()
                 .any(|stream| !stream.bytes.is_empty() || stream.omitted > 0)
         };
-        let kept = end.output.clone().map_or(live, |output| wrote(&output).then_some(output));
+        let kept = end.output.clone().or(live).filter(wrote);
         let last_output =
             kept.as_ref().filter(|_| job.state == JobState::Dead).and_then(AttemptOutput::last_line);
         job.outputs.extend(kept.map(|output| (ended.number, output)));

@@ -12,7 +12,8 @@ use super::plain_schedules::{ZONES, scheduled};
 use super::{draw, whole};
 use crate::model::{Chain, DeadReason, Event, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{
-    Act, ActResult, Declarations, EndedAttempt, JobRow, LimitChange, NewJob, PruneFilter, TurnRequest,
+    Act, ActResult, Declarations, EndedAttempt, JobRow, LimitChange, LiveOutput, NewJob, PruneFilter,
+    TurnRequest,
 };
 use crate::text::Timestamp;
 
@@ -383,12 +384,14 @@ impl History {
         let worker = job.worker.filter(|_| self.rng.random_bool(0.7)).unwrap_or(anyone);
         let (id, number) = (job.id, job.next_number() - u32::from(self.rng.random_bool(0.3)));
         let output = draw::output(&mut self.rng);
+        let started_at = self.now;
         if job.worker == Some(worker) && number == job.next_number() {
-            job.live = Some((number, output.clone()));
+            job.live = Some((number, started_at, output.clone()));
             self.started.insert((id, number));
         }
         self.log(format!("worker {worker} saves output of {id}.{number}: {output:?}"));
-        self.store().0.save_live_outputs(worker, &[(id, number, output)]).unwrap();
+        let live = LiveOutput { job_id: id, number, started_at, output };
+        self.store().0.save_live_outputs(worker, &[live]).unwrap();
     }
 
     /// A person deletes a job, where an unfinished one stays; or removes what finished long ago.

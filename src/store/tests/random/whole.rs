@@ -87,7 +87,7 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
         let (name, runs) = (&job.definition.name, job.definition.policy.max_attempts());
         expected.extend(job.attempts.iter().map(|attempt| (attempt.clone(), name.clone(), runs)));
         for number in 0..=job.next_number() {
-            let live = job.live.as_ref().filter(|(of, _)| *of == number).map(|(_, output)| output);
+            let live = job.live.as_ref().filter(|(of, ..)| *of == number).map(|(.., output)| output);
             let expected = job.outputs.get(&number).or(live).cloned().unwrap_or_default();
             assert_eq!(store.output(job.id, number).unwrap(), expected, "output of {}.{number}", job.id);
             let length = |stream: &StreamBytes| stream.bytes.len() as u64 + stream.omitted;
