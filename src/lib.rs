@@ -55,6 +55,7 @@
 //! | the overview | `cli/commands/inspect/overview.rs`, `store/overview.rs` |
 //! | a verb | `cli/args.rs`, `cli/help.rs`, `cli/commands/` |
 //! | a message or an exit status | `cli/error.rs` |
+//! | a command that people are told to type | where it stands, through `for_this_call` of `cli/suggested.rs` |
 //! | which job is claimed next | `store/claim.rs` |
 //! | how a crontab is taken over | `jobfile/crontab/`; where it is read, `cli/commands/init.rs` |
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/limits.rs` |

@@ -240,7 +240,7 @@ fn a_command_for_a_database_that_db_named_acts_on_that_one() {
     call("work --drain -q").exits(1);
     let list = call("inspect --json").ok().json()["attention"].clone();
     let command = list[0]["command"].as_str().expect("a command");
-    assert!(command.starts_with("runner --db '/"), "{command}");
+    assert!(command.starts_with("runner retry --db '/"), "{command}");
     call("doctor --strict").exits(1).shows(command);
     sandbox.program("sh").with_runner_on_path().arg("-c").arg(command).run().ok();
     assert_eq!(call("inspect 1 --json").ok().json()["state"], "pending");

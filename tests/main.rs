@@ -18,6 +18,7 @@ mod controlling_terminal;
 mod copy;
 mod crontab;
 mod database_file;
+mod database_option;
 mod disk_full;
 mod docs;
 mod doctor;

@@ -14,7 +14,7 @@ use super::args::{self, Cli};
 use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe};
 use super::output::{self, Output};
-use super::usage;
+use super::{suggested, usage};
 use crate::text::{self, show_utc};
 
 /// Runs the command line of this process.
@@ -23,6 +23,7 @@ pub fn main() -> ExitStatus {
         return answered;
     }
     turn_size_limits_into_errors();
+    suggested::note_options(&env::args_os().collect::<Vec<_>>());
     let cli = match parse() {
         Ok(cli) => cli,
         Err(answer) => return print_answer(answer),

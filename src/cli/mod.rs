@@ -16,6 +16,7 @@ mod options;
 mod output;
 mod plan;
 mod status;
+mod suggested;
 mod typed_time;
 mod usage;
 mod values;

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::suggested::for_this_call;
 use crate::model::{DeadReason, ErrorCode, JobState, Phase, ScheduleText};
 use crate::process::boot_id;
 use crate::store::{
@@ -126,8 +127,12 @@ pub fn dependency_text(job: &JobRow) -> String {
     let Some(named) = dependencies_text(job) else { return "waits for other jobs".to_owned() };
     let id = job.id;
     let mut ways: Vec<_> = retry_text(job).map(|retry| format!("{retry} goes on")).into_iter().collect();
-    ways.extend(job.paused_queues().iter().map(|queue| format!("runner resume {queue} opens queue {queue}")));
-    ways.extend(job.is_stranded().then(|| format!("runner cancel {id} gives up")));
+    ways.extend(
+        job.paused_queues()
+            .iter()
+            .map(|queue| for_this_call(format!("runner resume {queue} opens queue {queue}"))),
+    );
+    ways.extend(job.is_stranded().then(|| for_this_call(format!("runner cancel {id} gives up"))));
     let colon = if ways.is_empty() { "" } else { ": " };
     format!("waits for {named}{colon}{}", ways.join(", "))
 }
@@ -171,7 +176,7 @@ fn retry_text(job: &JobRow) -> Option<String> {
     }
     let force = if states.iter().all(|state| state.retryable) { "" } else { " --force" };
     let ids: Vec<_> = stuck.iter().map(|unmet| unmet.id.to_string()).collect();
-    Some(format!("runner retry {}{force}", ids.join(" ")))
+    Some(for_this_call(format!("runner retry {}{force}", ids.join(" "))))
 }
 
 /// Names the jobs that a dead or cancelled job keeps from going on; none if it keeps none.
@@ -219,7 +224,7 @@ pub fn long_wait_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<((String
 }
 
 fn paused_text(queue: &str) -> String {
-    format!("queue {queue} is paused; runner resume {queue} opens it")
+    for_this_call(format!("queue {queue} is paused; runner resume {queue} opens it"))
 }
 
 /// Says why a pending job would not start even if it were due, and why a job that is due has not started.
@@ -236,10 +241,8 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
         let slots: u64 = takers().map(|worker| worker.row.slots as u64).sum();
         let running: u64 = takers().map(|worker| worker.row.running).sum();
         let busy = if running >= slots {
-            format!(
-                "; {} busy, runner inspect jobs --state running shows with what",
-                if slots == 1 { "the only one is".to_owned() } else { format!("all {slots} are") }
-            )
+            let busy = if slots == 1 { "the only one is".to_owned() } else { format!("all {slots} are") };
+            for_this_call(format!("; {busy} busy, runner inspect jobs --state running shows with what"))
         } else {
             String::new()
         };
@@ -265,7 +268,8 @@ fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
 
 /// Says why no worker starts the jobs of this queue, and what to do about it; none if one does.
 pub fn no_worker_text(queue: &str, workers: &[WorkerStatus]) -> Option<String> {
-    NoWorker::of(queue, workers).map(|NoWorker { why, command, effect }| format!("{why}; {command} {effect}"))
+    let text = |NoWorker { why, command, effect }| for_this_call(format!("{why}; {command} {effect}"));
+    NoWorker::of(queue, workers).map(text)
 }
 
 /// Says why no worker fires schedules, and what to do about it; none if one does. Any worker fires all of them.
@@ -277,9 +281,9 @@ pub fn no_firing_text(workers: &[WorkerStatus]) -> Option<String> {
     Some(match suspended {
         Some(worker) => format!("the only worker is suspended; kill -CONT {} lets it go on", worker.row.pid),
         None if workers.iter().any(WorkerStatus::is_alive) => {
-            "the only worker is stopping; runner work starts another".to_owned()
+            for_this_call("the only worker is stopping; runner work starts another")
         }
-        None => "no worker is running; runner work starts one".to_owned(),
+        None => for_this_call("no worker is running; runner work starts one"),
     })
 }
 
@@ -311,18 +315,18 @@ pub fn worker_trouble_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<Str
             Some("its worker is suspended: timeouts and cancels wait for it".to_owned())
         }
         Some((Liveness::OfOriginal, original)) => Some(format!(
-            "its worker works on {}, of which this database is a copy; the next runner work records the attempt \
-             here as lost and leaves its processes alone",
+            "its worker works on {}, of which this database is a copy; the next {} records the attempt here as lost and \
+             leaves its processes alone",
             safe_line(&original.display().to_string()),
+            for_this_call("runner work"),
         )),
         Some((Liveness::Dead, _)) if worker.is_some_and(|worker| worker.row.leftover_since.is_some()) => {
-            Some(
-                "its worker died, and what is left of the attempt could not be ended; runner inspect workers shows it"
-                    .to_owned(),
-            )
+            Some(for_this_call(
+                "its worker died, and what is left of the attempt could not be ended; runner inspect workers shows it",
+            ))
         }
         Some((Liveness::Dead, _)) | None => {
-            Some("its worker died; the next runner work ends what is left of the attempt".to_owned())
+            Some(for_this_call("its worker died; the next runner work ends what is left of the attempt"))
         }
     }
 }

@@ -8,6 +8,7 @@ use clap::{Command, CommandFactory};
 
 use super::args::Cli;
 use super::error::CliError;
+use super::suggested::for_this_call;
 use crate::text::{misspelt, nearest};
 
 /// The words that people who know other tools type for a verb, and the words to type here. These words are looked up before near ones,
@@ -239,7 +240,7 @@ fn text_of(error: &clap::Error, kind: ContextKind) -> Option<String> {
 }
 
 fn tips(text: &str) -> ContextValue {
-    ContextValue::StyledStrs(vec![StyledStr::from(text.to_owned())])
+    ContextValue::StyledStrs(vec![StyledStr::from(for_this_call(text))])
 }
 
 /// The message of an unusable command line, without its markup: what is wrong, and a tip or the usage.

@@ -111,7 +111,7 @@ impl Store {
 }
 
 fn entry(kind: AttentionKind, alarm: bool, message: String, command: Option<String>) -> Attention {
-    Attention { kind, alarm, message, command, jobs: Vec::new(), subject: None }
+    Attention { kind, alarm, message, own_from: 0, command, jobs: Vec::new(), subject: None }
 }
 
 /// An alarm if the file system of the database takes no more data of the file's owner.

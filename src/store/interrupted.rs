@@ -104,5 +104,6 @@ fn entry(name: &str, found: &[Interrupted], now: Timestamp) -> Attention {
     let command = (jobs.len() <= Attention::MAX_JOBS).then(|| format!("runner cancel {}", all_ids.join(" ")));
     jobs.truncate(Attention::MAX_JOBS);
     let subject = Some(AttentionSubject::of(name));
-    Attention { kind: AttentionKind::Interrupted, alarm: true, message, command, jobs, subject }
+    let kind = AttentionKind::Interrupted;
+    Attention { kind, alarm: true, message, own_from: 0, command, jobs, subject }
 }

@@ -60,7 +60,9 @@ pub(super) fn attention(
             clock_time(since, now)
         );
         let (kind, command) = (AttentionKind::Leftover, left.command.clone());
-        list.push(Attention { kind, alarm: true, message, command, jobs, subject: None });
+        // It names the commands of processes, and none of ours.
+        let own_from = message.len();
+        list.push(Attention { kind, alarm: true, message, own_from, command, jobs, subject: None });
     }
     Ok(list)
 }

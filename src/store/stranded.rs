@@ -179,7 +179,15 @@ pub(super) fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
             format!("besides these, {counted} back others; runner inspect jobs --state blocked lists those");
         others.truncate(Attention::MAX_JOBS);
         let kind = AttentionKind::Stranded;
-        list.push(Attention { kind, alarm: true, message, command: None, jobs: others, subject: None });
+        list.push(Attention {
+            kind,
+            alarm: true,
+            message,
+            own_from: 0,
+            command: None,
+            jobs: others,
+            subject: None,
+        });
     }
     Ok(list)
 }
@@ -225,7 +233,7 @@ fn entry(tx: &Tx, StrandedRoot { id, job, count, jobs }: StrandedRoot) -> Result
         }
     };
     let kind = AttentionKind::Stranded;
-    Ok(Attention { kind, alarm: since.is_none(), message, command, jobs, subject })
+    Ok(Attention { kind, alarm: since.is_none(), message, own_from: 0, command, jobs, subject })
 }
 
 /// The newest job that does the same as this root and has succeeded since it ended: a later night of the same chain went well,

@@ -60,7 +60,7 @@ fn other_dead(letters: &Letters, now: Timestamp) -> Attention {
         None => format!("so many jobs have expired that others may have died, too; {look}"),
     };
     let kind = AttentionKind::Dead;
-    Attention { kind, alarm: true, message, command: None, jobs: letters.ids(), subject: None }
+    Attention { kind, alarm: true, message, own_from: 0, command: None, jobs: letters.ids(), subject: None }
 }
 
 /// The entry about dead letters that were made good, and that no other entry is about.
@@ -75,6 +75,8 @@ fn other_superseded(letters: &Letters, filter: &Filter, now: Timestamp) -> Atten
     Attention {
         kind: AttentionKind::Superseded,
         alarm: false,
+        // It may name a label, and names no command.
+        own_from: message.len(),
         message,
         command: is_about_all.then(|| "runner resolve --dead --superseded".to_owned()),
         jobs: letters.ids(),
@@ -115,6 +117,8 @@ fn superseded((name, which): (&Name, &str), letters: &Letters, now: Timestamp) -
     Attention {
         kind: AttentionKind::Superseded,
         alarm: false,
+        // It may name a label, and names no command.
+        own_from: message.len(),
         message,
         command: Some(command),
         jobs: letters.ids(),
@@ -195,14 +199,16 @@ fn dead(
         Some(RetryObstacle::HeldKey) => (resolve, "an unfinished job holds its key".to_owned()),
     };
     let logs = if has_run { format!("; runner logs {newest} shows more") } else { String::new() };
-    let message = if letters.jobs == 1 && !letters.is_more {
-        format!("{who} died {when}, {code}{words}{logs}; {other}")
+    let died = if letters.jobs == 1 && !letters.is_more {
+        format!("{who} died {when}, {code}{words}")
     } else {
-        format!("{} of {who} died, the last {when}, {code}{words}{logs}; {other}", letters.counted())
+        format!("{} of {who} died, the last {when}, {code}{words}", letters.counted())
     };
+    let (message, own_from) = (format!("{died}{logs}; {other}"), died.len());
     let subject = AttentionSubject { name: name.0.clone(), deaths: letters.jobs, last_death: Some(died_at) };
     let kind = AttentionKind::Dead;
-    Ok(Attention { kind, alarm: true, message, command: Some(command), jobs: ids, subject: Some(subject) })
+    let (command, subject) = (Some(command), Some(subject));
+    Ok(Attention { kind, alarm: true, message, own_from, command, jobs: ids, subject })
 }
 
 /// The text, cut if it is long.

@@ -15,6 +15,7 @@ use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Written, job_json, print_error, warn};
 use crate::cli::plan::Planner;
 use crate::cli::status::{holds_back_text, worker_statuses, worker_trouble_text};
+use crate::cli::suggested::for_this_call;
 use crate::cli::values::JobRef;
 use crate::clock;
 use crate::model::JobState;
@@ -226,18 +227,19 @@ impl Selected {
                 let lost =
                     both.map(|(old, new)| lost_by_redefine(&[old], &new.definition, Some(clock::now())));
                 let lost = lost.unwrap_or_default();
-                format!("job {id} is pending; runner cancel {id}, then runner retry {id} --redefine{lost}")
+                let both = for_this_call(format!("runner cancel {id}, then runner retry {id} --redefine"));
+                format!("job {id} is pending; {both}{lost}")
             }
             (Refusal::State(JobState::Pending), _) if !redefine => {
-                format!("job {id} is pending; runner retry {id} --now makes it due")
+                for_this_call(format!("job {id} is pending; runner retry {id} --now makes it due"))
             }
             (Refusal::State(state), _) => {
                 let done = if redefine { "replaced" } else { "put back" };
                 format!("job {id} is {state}; only dead and cancelled jobs are {done}")
             }
-            (Refusal::NotRetryable, _) => format!(
+            (Refusal::NotRetryable, _) => for_this_call(format!(
                 "job {id} is declared retryable = false; runner retry {id}{option} --force runs it again"
-            ),
+            )),
             (Refusal::AdHoc, _) => {
                 format!("job {id} was left: it is ad hoc, and no job file has a definition of it")
             }
@@ -263,7 +265,10 @@ fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done,
         (_, Done::ReplacedBy(new)) => new.to_string(),
         (_, Done::ResolvedFor(by)) => format!("job {id} {title}: resolved, because job {by} does its work"),
         (_, Done::AskedToEnd) => match worker_trouble_text(job, &worker_statuses(store)?) {
-            None => format!("job {id} {title}: running, asked to end; runner inspect {id} shows when it has"),
+            None => {
+                let shows = for_this_call(format!("runner inspect {id} shows when it has"));
+                format!("job {id} {title}: running, asked to end; {shows}")
+            }
             Some(trouble) => format!("job {id} {title}: running, asked to end, but {trouble}"),
         },
         (Act::Cancel, _) => format!("job {id} {title}: cancelled"),

@@ -14,6 +14,7 @@ use crate::cli::locate;
 use crate::cli::output::{Output, Written, warn};
 use crate::cli::plan::check_limits;
 use crate::cli::status::{boot_text, times_text, worker_statuses};
+use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Command, JobDefinition, ScheduleText};
@@ -86,7 +87,7 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
         }
     }
     if !has_worker && !wanted.is_empty() {
-        warn("no worker is running: nothing fires until runner work does");
+        warn(&for_this_call("no worker is running: nothing fires until runner work does"));
     }
     Ok(ExitStatus::SUCCESS)
 }

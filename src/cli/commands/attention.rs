@@ -11,10 +11,10 @@ use rustix::process::geteuid;
 
 use super::apply;
 use crate::cli::accounts;
-use crate::cli::args::Global;
 use crate::cli::named_file::{self, NoText};
 use crate::cli::output::{Output, Style, Written};
 use crate::cli::status::with_liveness;
+use crate::cli::suggested::for_this_call;
 use crate::jobfile::JobFile;
 use crate::model::{Attention, AttentionKind};
 use crate::process::Leftover;
@@ -22,7 +22,7 @@ use crate::store::{
     ChangedFile, DeclaredSchedule, FileChange, Filter, Leftovers, Liveness, Overview, Store, StoredSchedule,
     Surroundings, WorkerStatus,
 };
-use crate::text::{Timestamp, counted, machine_zone, safe_line, shell_word};
+use crate::text::{Timestamp, counted, machine_zone, safe_line};
 use crate::worker;
 
 /// A screen shows at least this number of entries, however low it is.
@@ -43,7 +43,7 @@ pub(super) struct Look {
 }
 
 /// Looks at the database. Name, label and queue of the filter narrow the list of what needs attention, and nothing else.
-pub(super) fn look(global: &Global, store: &Store, filter: &Filter, now: Timestamp) -> Result<Look> {
+pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Look> {
     let (overview, schedules) = store.at_one_moment(|| Ok((store.overview(now)?, store.schedules()?)))?;
     let workers = with_liveness(store, overview.workers.clone());
     let files = changed_files(&schedules, now);
@@ -56,12 +56,10 @@ pub(super) fn look(global: &Global, store: &Store, filter: &Filter, now: Timesta
         leftovers: &leftovers,
     };
     let mut attention = store.attention(seen, filter, now)?;
-    if global.db.is_some()
-        && let Some(path) = store.file().path().to_str()
-    {
-        for command in attention.iter_mut().filter_map(|entry| entry.command.as_mut()) {
-            *command = with_database(command, path);
-        }
+    for entry in &mut attention {
+        let own = entry.message.split_off(entry.own_from.min(entry.message.len()));
+        entry.message += &for_this_call(own);
+        entry.command = entry.command.take().map(for_this_call);
     }
     Ok(Look { overview, workers, schedules, attention })
 }
@@ -110,11 +108,6 @@ fn kill_command(store: &Store, found: &[Leftover]) -> Option<String> {
     let may_kill = me == 0 || others.iter().all(|each| each.user == Some(me));
     let sudo = if may_kill { "" } else { "sudo " };
     (!pids.is_empty()).then(|| format!("{sudo}kill -KILL {}", pids.join(" ")))
-}
-
-/// A command for the database that `--db` named, because it would act on another one as it stands.
-fn with_database(command: &str, path: &str) -> String {
-    command.replacen("runner ", &format!("runner --db {} ", shell_word(path)), 1)
 }
 
 /// The job files that differ from what was applied from them, or would now be applied in another time zone.
@@ -167,7 +160,7 @@ pub(super) fn draw(out: &mut Output, list: &[Attention], whole: bool) -> Written
                 alarms => format!(" ({})", counted(alarms, "alarm")),
             };
             let words = format!("… {left} more{alarms}: runner doctor --strict shows them");
-            return out.prose("          ", &out.paint(Style::Faint, &words));
+            return out.prose("          ", &out.paint(Style::Faint, &for_this_call(words)));
         }
         let style = if entry.alarm { Style::Bad } else { Style::Warn };
         let word = format!("{:<9}", word(entry.kind));

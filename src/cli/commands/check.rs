@@ -14,6 +14,7 @@ use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
 use crate::cli::status::{random_delay_text, times_text};
+use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy};
@@ -123,8 +124,9 @@ fn show_unapplied(
     }
     if !stale.is_empty() {
         let words = format!(
-            "changed since it was applied: {}; runner apply takes the file as it is",
-            stale.join(", ")
+            "changed since it was applied: {}; {} takes the file as it is",
+            stale.join(", "),
+            for_this_call("runner apply")
         );
         out.line("")?;
         out.prose("", &out.paint(Style::Warn, &words))?;

@@ -12,6 +12,7 @@ use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, Style, Written};
+use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::model::Attention;
@@ -56,7 +57,7 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
         report.schema_version = Some(store.version()?.to_string());
         report.rules = Store::audit_rules().count();
         let broken = store.audit()?;
-        match look(global, &store, &Filter::default(), clock::now()) {
+        match look(&store, &Filter::default(), clock::now()) {
             Ok(look) => add_look(look, &mut report),
             // What the audit has found says more.
             Err(error) if !broken.is_empty() && is_damage(&error) => {}
@@ -137,7 +138,10 @@ fn check_job_file(global: &Global, report: &mut Report) {
         Ok(file) => report.jobs_declared = Some(file.jobs.len()),
         Err(error) => {
             let last = error.to_string().lines().last().unwrap_or_default().to_owned();
-            report.problem("the job file can be used", format!("{last}; runner check shows more"));
+            report.problem(
+                "the job file can be used",
+                format!("{last}; {}", for_this_call("runner check shows more")),
+            );
         }
     }
 }
@@ -178,13 +182,14 @@ fn check_held_jobs(workers: &[WorkerStatus], alive: usize, report: &mut Report) 
             Liveness::OfOriginal => {
                 let original = worker.row.db.display();
                 report.notes.push(format!(
-                    "this database was copied from {original}, which was running {jobs}; runner work records the \
-                     attempts here as lost"
+                    "this database was copied from {original}, which was running {jobs}; {} records the attempts here as \
+                     lost",
+                    for_this_call("runner work")
                 ));
             }
             Liveness::Dead if alive == 0 => {
                 let what = format!("a worker died holding {jobs}; runner work recovers what it held");
-                report.problem("running jobs have a worker", what);
+                report.problem("running jobs have a worker", for_this_call(what));
             }
             _ => {}
         }

@@ -18,6 +18,7 @@ use crate::cli::output::{
 };
 use crate::cli::plan::Planner;
 use crate::cli::status::{no_worker_text, worker_statuses};
+use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState};
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
@@ -160,7 +161,8 @@ fn waited_json(store: &Store, job: &JobRow, last: Option<&Attempt>, created: boo
 /// Says that a job did not succeed.
 fn tell(out: &mut Output, job: &JobRow) -> Written {
     out.flush()?;
-    warn(&format!("{}; runner inspect {} tells more", final_text(job), job.id));
+    let more = for_this_call(format!("runner inspect {} tells more", job.id));
+    warn(&format!("{}; {more}", final_text(job)));
     Ok(())
 }
 
@@ -304,7 +306,8 @@ fn held_key(wanted: &NewJob, job: &JobRow) -> String {
     let since = if job.state.is_final() { "at" } else { "since" };
     let (id, state, at) = (job.id, job.state, local_time(job.changed_at));
     if matches!(state, JobState::Dead | JobState::Cancelled) {
-        return format!("nothing new: job {id} has this key and is {state}; runner retry {id} puts it back");
+        let back = format!("runner retry {id} puts it back");
+        return format!("nothing new: job {id} has this key and is {state}; {}", for_this_call(back));
     }
     format!("nothing new: job {id} already holds the {kind} key {key:?}, {state} {since} {at}")
 }

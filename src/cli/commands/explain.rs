@@ -11,6 +11,7 @@ use crate::cli::output::{Output, Style, waits_for_json};
 use crate::cli::status::{
     expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text, times_text, worker_statuses,
 };
+use crate::cli::suggested::for_this_call;
 use crate::cli::values::JobRef;
 use crate::clock;
 use crate::model::{
@@ -215,7 +216,8 @@ fn explain_schedule(
     let (name, times) = (row.name(), times_text(&row.text, row.zone.as_deref(), now));
     let mut lines = vec![match row.next_at {
         _ if row.paused => {
-            format!("its schedule ({times}) is paused; runner resume --schedule {name} lets it go on")
+            let resume = for_this_call(format!("runner resume --schedule {name}"));
+            format!("its schedule ({times}) is paused; {resume} lets it go on")
         }
         None if row.boot_id.is_some() => {
             format!("its schedule ({times}) fires {}", next_firing_text(row, now))

@@ -14,6 +14,7 @@ use crate::cli::args::{Global, Init};
 use crate::cli::definition::quoted;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::output::{Output, Written, warn};
+use crate::cli::suggested::for_this_call;
 use crate::cli::{accounts, locate};
 use crate::jobfile::{CrontabContext, FILE_NAME, STARTER, TakenOver, take_over};
 use crate::model::Bytes;
@@ -37,9 +38,9 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
         if !out.quiet {
             out.line(format!("wrote {shown}"))?;
             let named = file_option(&path);
-            out.line(format!(
+            out.line(for_this_call(format!(
                 "next: runner check{named}, then runner enqueue --all{named}, then runner work --drain"
-            ))?;
+            )))?;
             let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
             out.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
         }
@@ -232,7 +233,9 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
     let named = file_option(path);
     out.prose(
         "next: ",
-        &format!("runner check{named}, then runner apply{named}; a worker must run: runner work"),
+        &for_this_call(format!(
+            "runner check{named}, then runner apply{named}; a worker must run: runner work"
+        )),
     )?;
     if taken.jobs.is_empty() {
         return Ok(());

@@ -10,6 +10,7 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, StreamCursor, Written, attempt_json, keep_last_lines, warn, with_output};
 use crate::cli::status::dependency_text;
+use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::{AttemptOutput, decision_text};
 use crate::store::{JobRow, Store};
@@ -34,9 +35,9 @@ pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus>
     let nothing = (args.stderr || output.stdout.is_empty()) && (args.stdout || output.stderr.is_empty());
     if nothing && !out.json && !out.quiet && io::stderr().is_terminal() {
         let id = job.id;
-        warn(&format!(
+        warn(&for_this_call(format!(
             "nothing was written here yet; runner inspect {id}.{number} tells more about the attempt"
-        ));
+        )));
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -76,7 +77,8 @@ fn follow(out: &mut Output, args: &Logs, which: Which, store: &Store) -> Result<
     let mut poller = Poller::start()?;
     let job = find(store, which)?;
     if job.last_attempt() == 0 && !job.state.is_final() && !quiet {
-        warn(&format!("job {id} has not been started yet; runner explain {id} says why"));
+        let words = format!("job {id} has not been started yet; runner explain {id} says why");
+        warn(&for_this_call(words));
     }
     let number = attempt.unwrap_or(job.last_attempt().max(1));
     let mut reader = LogReader::new(out, args, store, which, number);

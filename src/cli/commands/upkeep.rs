@@ -8,6 +8,7 @@ use crate::cli::commands::wait::Poller;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::output::{Bar, Output, Written, warn};
+use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::JobState;
 use crate::store::{Kept, PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile, Traces};
@@ -81,7 +82,8 @@ fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<&Kept>) ->
     let others = if more == 0 { String::new() } else { format!(", and {more} more for the same reason") };
     let why = format!(
         "left job {id}, because job {dependent} {dependent_name}, which is after it, has not ended{others}; \
-         runner inspect {dependent} says why"
+         {} says why",
+        for_this_call(format!("runner inspect {dependent}"))
     );
     out.done(&json!({ "removed": jobs, "left": left }), format!("{removed}\n{why}"))
 }
@@ -196,6 +198,7 @@ fn run_again(jobs: &[RunAgain]) -> String {
         let ids: Vec<String> = jobs.iter().map(|job| job.id.to_string()).collect();
         format!("to prevent that, type before you start a worker: runner cancel {}", ids.join(" "))
     };
+    let what_to_do = for_this_call(what_to_do);
     format!(
         "\n{} that started or ended since the copy was made will run again: {}{more}{lost}\n{what_to_do}",
         counted(jobs.len(), "job"),
@@ -213,11 +216,11 @@ fn unread(restored: &Restored) -> Option<String> {
         format!("not all ids that it gave out could be read, so ids above {last} may be given out again")
     });
     let jobs = (restored.uncertain_jobs > 0).then(|| {
-        format!(
+        for_this_call(format!(
             "whether {} ended since the copy was made could not be read: look with runner inspect jobs, and cancel \
              what should not run, before you start a worker",
             counted(restored.uncertain_jobs, "unfinished job")
-        )
+        ))
     });
     let all: Vec<String> = id.into_iter().chain(jobs).collect();
     (!all.is_empty()).then(|| format!("the old database is damaged: {}", all.join("; ")))

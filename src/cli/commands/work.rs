@@ -12,6 +12,7 @@ use crate::cli::args::{Global, LogFormat, Work};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output;
+use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::Event;
 use crate::report::{HumanLog, JsonLog, LogWriter, ProgressLog, Reporter, SystemdNotifier, is_journal};
@@ -41,7 +42,9 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let mut reporter = SystemdNotifier::around(reporter(global, args.log), &env);
     let Some(summary) = worker::work(store, options, reporter.as_mut())? else {
         if !global.quiet {
-            output::warn("a worker of this database is alive already; runner inspect workers shows it");
+            output::warn(&for_this_call(
+                "a worker of this database is alive already; runner inspect workers shows it",
+            ));
         }
         return Ok(ExitStatus::SUCCESS);
     };
@@ -73,7 +76,7 @@ fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, 
             "{} still {wait} in queue {name}, which is paused; runner resume {name} opens it",
             counted(left, "job")
         );
-        reporter.report(clock::now(), &Event::Notice(text));
+        reporter.report(clock::now(), &Event::Notice(for_this_call(text)));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::cli::args::Global;
 use crate::cli::definition::Present;
 use crate::cli::output::{Column, Output, Style, Table, dead_letter_json, note_left_out};
 use crate::cli::status::{blocked_expiry_text, held_back_text};
+use crate::cli::suggested::for_this_call;
 use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow};
 use crate::text::{clock_time, counted, option, relative_time};
@@ -52,7 +53,7 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<b
     }
     if !groups.is_empty() {
         out.line("")?;
-        out.aside("", "runner resolve ID takes off this list what was dealt with")?;
+        out.aside("", &for_this_call("runner resolve ID takes off this list what was dealt with"))?;
     }
     if groups.iter().any(|group| count_older(group, share) > 0) {
         out.line(format!("at most {} of each code; --limit 0 shows all", counted(share, "row")))?;
@@ -185,7 +186,7 @@ fn advice(
 ) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if newest.attempts > 0 {
-        lines.push(("look", format!("runner logs {}", newest.id)));
+        lines.push(("look", for_this_call(format!("runner logs {}", newest.id))));
     }
     if let Some(why) = blocked_expiry_text(newest) {
         lines.push(("why", why));
@@ -198,9 +199,9 @@ fn advice(
     }
     let force = if newest.definition.policy.retryable { "" } else { " --force" };
     if let Some(selection) = selection(group, filter) {
-        lines.push(("replay", format!("runner retry {selection}{force}")));
+        lines.push(("replay", for_this_call(format!("runner retry {selection}{force}"))));
         if has_changed {
-            let redefine = format!("runner retry {selection}{force} --redefine");
+            let redefine = for_this_call(format!("runner retry {selection}{force} --redefine"));
             lines.push(("", redefine + "   with its definition of today, which has changed"));
         }
     }

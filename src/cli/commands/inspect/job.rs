@@ -10,6 +10,7 @@ use crate::cli::output::{
     Output, Style, Written, attempt_json, job_with_history_json, readable, with_output,
 };
 use crate::cli::status::{holds_back_text, status_text, with_liveness, worker_of};
+use crate::cli::suggested::for_this_call;
 use crate::model::{
     Attempt, AttemptOutput, JobDefinition, JobState, Outcome, ResourceUsage, Status, StreamBytes,
     decision_text, signal,
@@ -137,7 +138,8 @@ fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) -> Written 
     let hidden = history.len().saturating_sub(SCREENFUL);
     if hidden > 0 {
         let earlier = counted(hidden, "earlier attempt");
-        out.line(format!("  … {earlier}; runner inspect attempts --name {} lists all", job.definition.name))?;
+        let list = format!("runner inspect attempts --name {} lists all", job.definition.name);
+        out.line(format!("  … {earlier}; {}", for_this_call(list)))?;
     }
     for (index, attempt) in history.iter().enumerate().skip(hidden) {
         if attempt.attempt_in_budget == 1 && index > 0 && history[index - 1].next_state.is_final() {
@@ -228,7 +230,7 @@ fn what_to_type(job: &JobRow) -> String {
         JobState::Running => Some(format!("runner cancel {id}")),
         JobState::Pending | JobState::Succeeded => None,
     };
-    logs.into_iter().chain(change).collect::<Vec<_>>().join("   ")
+    for_this_call(logs.into_iter().chain(change).collect::<Vec<_>>().join("   "))
 }
 
 /// Shows one attempt, with its output.

@@ -15,12 +15,13 @@ use crate::cli::output::{
     schedule_json, stats_json,
 };
 use crate::cli::status::{next_firing_text, random_delay_text, times_text, worker_statuses};
+use crate::cli::suggested::for_this_call;
 use crate::model::{ErrorCode, decision_text};
 use crate::store::{
     self, AttemptRow, ChangedFile, FileChange, Filter, JobRow, Liveness, NameStats, QueueRow, Store,
     StoredSchedule, WorkerStatus,
 };
-use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line};
+use crate::text::{Millis, Timestamp, human_duration, local_time, option, relative_time, safe_line};
 
 pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
     let now = query.now;
@@ -223,7 +224,7 @@ pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
         .column(Column::new("queues").text(), |worker| {
             worker.row.queues.as_ref().map_or_else(|| "all".to_owned(), |queues| queues.join(", "))
         });
-    let nothing = "no worker is running; runner work starts one";
+    let nothing = &for_this_call("no worker is running; runner work starts one");
     let found = List { table, json: listed_worker_json, nothing }.show_all(out, &workers)?;
     if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
         out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it")?;
@@ -269,10 +270,10 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
         })
         .column(Column::new("skipped").right().dropped(2), |row| row.skipped.to_string());
     let nothing = match query.filter.name {
-        Some(_) => "no schedules",
-        None => "there is no schedule; runner apply takes them from the job file",
+        Some(_) => "no schedules".to_owned(),
+        None => for_this_call("there is no schedule; runner apply takes them from the job file"),
     };
-    let found = List { table, json: schedule_json, nothing }.show_all(out, &schedules)?;
+    let found = List { table, json: schedule_json, nothing: &nothing }.show_all(out, &schedules)?;
     note_changed_files(out, &changed)?;
     Ok(found)
 }
@@ -292,7 +293,9 @@ fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) -> Written {
         let names = schedules.join(", ");
         let words = match change {
             FileChange::Edited => {
-                format!("{names}: {path} has changed since; runner apply --file {path} takes it as it is")
+                let apply =
+                    for_this_call(format!("runner apply {} takes it as it is", option("--file", path)));
+                format!("{names}: {path} has changed since; {apply}")
             }
             FileChange::NotRead(why) => {
                 format!("{path} is not read, because {why}; its schedules go on as they were applied")

@@ -72,9 +72,9 @@ fn draw(
         Subject::Queues => return lists::queues(out, &query),
         Subject::Schedules => return lists::schedules(out, &query),
         Subject::Stats => return lists::stats(out, &query),
-        Subject::Overview => overview::show(out, global, &query, !args.watch)?,
-        Subject::Page => html::show(out, global, &query)?,
-        Subject::Metrics => openmetrics::show(out, global, &query)?,
+        Subject::Overview => overview::show(out, &query, !args.watch)?,
+        Subject::Page => html::show(out, &query)?,
+        Subject::Metrics => openmetrics::show(out, &query)?,
         Subject::One => {
             let what = args.what.as_deref().unwrap_or_default();
             let what = JobOrAttempt::parse(what).map_err(CliError::usage)?;

@@ -2,11 +2,11 @@
 
 use super::lists::{attempts_text, draw_queues};
 use super::query::Query;
-use crate::cli::args::Global;
 use crate::cli::commands::attention::{self, Look};
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written, mark, overview_json};
 use crate::cli::status::next_firing_text;
+use crate::cli::suggested::for_this_call;
 use crate::model::JobState;
 use crate::store::{
     Filter, JobCounts, JobRow, RecentName, StateFilter, Store, StoreFile, StoredSchedule, WorkerStatus,
@@ -21,10 +21,9 @@ const MAX_NAMES: usize = 50;
 const MAX_RUNNING: usize = 8;
 
 /// Draws the overview, below the path of the database unless that stands above it already.
-pub(super) fn show(out: &mut Output, global: &Global, query: &Query, with_path: bool) -> Written {
+pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Written {
     let Query { store, now, .. } = *query;
-    let Look { overview, workers, schedules, attention } =
-        attention::look(global, store, &Filter::default(), now)?;
+    let Look { overview, workers, schedules, attention } = attention::look(store, &Filter::default(), now)?;
     if out.json {
         return out.object(&overview_json(store.file(), &overview, &workers, &attention, now));
     }
@@ -55,7 +54,8 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query, with_path: 
 /// Shows the overview where there is no database yet.
 pub(super) fn show_empty(out: &mut Output, file: &StoreFile) -> Written {
     out.line(format!("there is no database yet at {}", locate::display(file.path())))?;
-    out.prose("", "runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain")
+    let words = "runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain";
+    out.prose("", &for_this_call(words))
 }
 
 /// Draws a word, in its colour if it is a state, and a text beside it.
@@ -75,13 +75,16 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
     let alive = workers.iter().filter(|worker| worker.is_alive()).count();
     let words = match (alive, is_needed) {
         (0, false) => "none".to_owned(),
-        (0, true) => out.paint(Style::Warn, "no worker is running: nothing starts until runner work does"),
+        (0, true) => {
+            let words = for_this_call("no worker is running: nothing starts until runner work does");
+            out.paint(Style::Warn, &words)
+        }
         (alive, _) => alive.to_string(),
     };
     draw_line(out, "workers", &words)?;
     let dead = workers.len() - alive;
     if dead > 0 {
-        let words = format!("{dead} died; the next runner work deals with what it ran");
+        let words = for_this_call(format!("{dead} died; the next runner work deals with what it ran"));
         draw_line(out, "", &out.paint(Style::Warn, &words))?;
     }
     Ok(())
@@ -125,7 +128,7 @@ fn draw_running(out: &mut Output, store: &Store, now: Timestamp) -> Written {
     table.print(out)?;
     if ids.len() > MAX_RUNNING {
         let more = format!("… {} more; runner inspect jobs --state running", ids.len() - MAX_RUNNING);
-        out.line(out.paint(Style::Faint, &more))?;
+        out.line(out.paint(Style::Faint, &for_this_call(more)))?;
     }
     Ok(())
 }
@@ -160,7 +163,7 @@ fn draw_names(out: &mut Output, store: &Store, schedules: &[StoredSchedule], now
     table.print(out)?;
     if all > names.len() {
         let more = format!("… {}; runner inspect stats", counted(all - names.len(), "more name"));
-        out.line(out.paint(Style::Faint, &more))?;
+        out.line(out.paint(Style::Faint, &for_this_call(more)))?;
     }
     Ok(())
 }

@@ -28,7 +28,6 @@ use self::waiting::Waiting;
 use self::waterfall::Chains;
 use self::words::{command, job_text, when, zone};
 use super::query::Query;
-use crate::cli::args::Global;
 use crate::cli::commands::attention::{Look, headline, look};
 use crate::cli::locate;
 use crate::cli::output::{Output, Written};
@@ -87,17 +86,17 @@ impl Worst {
 }
 
 /// Writes the page about the period of the filter.
-pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Written {
-    let page = read(global, query)?;
+pub(super) fn show(out: &mut Output, query: &Query) -> Written {
+    let page = read(query)?;
     out.line(draw(&page).into_string())
 }
 
-fn read(global: &Global, query: &Query) -> Result<Page> {
+fn read(query: &Query) -> Result<Page> {
     let Query { store, now, .. } = *query;
     let until = query.filter.until.unwrap_or(now);
     let period = Axis { since: query.filter.since.unwrap_or(until.minus(PERIOD)).min(until), until };
     let filter = Filter { since: Some(period.since), ..query.filter.clone() };
-    let Look { mut schedules, attention, workers, .. } = look(global, store, &filter, now)?;
+    let Look { mut schedules, attention, workers, .. } = look(store, &filter, now)?;
     schedules.retain(|row| {
         filter.name.as_ref().is_none_or(|name| name == row.name())
             && filter.queue.as_ref().is_none_or(|queue| *queue == row.chain.root.definition.queue)

@@ -1,0 +1,128 @@
+//! What people are told to type acts on the database that they named.
+
+use regex::Regex;
+
+use crate::support::{Call, Sandbox};
+
+const JOBS: &str = r#"
+[jobs.once]
+command = "true"
+retryable = false
+
+[jobs.late]
+command = "true"
+schedule = "every 5m"
+"#;
+
+/// What the dead job is called and what it writes looks like commands of ours.
+const LABEL: &str = "see runner cancel 88";
+const OUTPUT: &str = "echo runner logs 77; echo then runner logs 77 >&2; exit 3";
+
+/// Calls that name a command to type, each in a state that is made for it.
+const CALLS: &[&str] = &[
+    "inspect",
+    "inspect --json",
+    "inspect --html",
+    "inspect 1",
+    "inspect 2",
+    "inspect 3",
+    "inspect dead",
+    "inspect workers",
+    "inspect schedules",
+    "inspect queue",
+    "inspect 99",
+    "doctor --strict",
+    "doctor --strict --json",
+    "explain 2",
+    "explain 2 --json",
+    "explain 3",
+    "explain 4",
+    "retry 4",
+    "retry 5",
+    "retry --all",
+    "retry 4 --all --json",
+    "logs 2",
+    "logs 4",
+    "wait 2",
+    "wait 4 --wait-timeout 10ms",
+    "wait 4 --wait-timeout 10ms --json",
+    "enqueue nothing",
+    "pause --schedule nothing",
+    "limit net --max-running 0",
+    "list",
+];
+
+fn call(sandbox: &Sandbox, database: &[&str], line: &str) -> Call {
+    let program = sandbox.program(env!("CARGO_BIN_EXE_runner"));
+    let words = database.iter().copied().chain(line.split_whitespace());
+    words.fold(program, Call::arg)
+}
+
+/// A dead job, one behind it, one in a queue that is paused, one that is ready, and one that is not retried without force.
+fn states(database: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new(JOBS);
+    let run = |line: &str| call(&sandbox, database, line).run();
+    let dies = call(&sandbox, database, "enqueue -q --name dies --label");
+    dies.arg(LABEL).arg("-c").arg(OUTPUT).run().ok();
+    run("work --drain").exits(1);
+    for line in [
+        "enqueue -q --name behind --after 1 -c true",
+        "pause -q net",
+        "enqueue -q --name held --queue net -c true",
+        "enqueue -q --name ready -c true",
+        "enqueue -q once",
+        "cancel -q 5",
+    ] {
+        run(line).ok();
+    }
+    sandbox
+}
+
+/// What the call says in our own words, without what the job is called and writes, and without how a verb is used.
+fn own_words(sandbox: &Sandbox, database: &[&str], line: &str) -> String {
+    let ran = call(sandbox, database, line).run();
+    let said = format!("{}\n{}", ran.stdout, ran.stderr).replace("runner logs 77", "").replace(LABEL, "");
+    let is_changed = ["' 77", "' 88"].iter().any(|changed| said.contains(changed));
+    assert!(!is_changed, "{line}: a text of the job was changed: {said}");
+    said.lines()
+        .filter(|line| !line.starts_with("Usage: ") && !line.contains("[OPTIONS]"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+const VERBS: &str = r"\brunner (?:enqueue|work|inspect|logs|wait|cancel|retry|resolve|explain|prune|doctor|backup|restore|pause|resume|apply|limit)\b";
+
+#[test]
+fn every_command_to_type_names_the_database_that_was_named() {
+    let database = ["--db", "a b.db"];
+    let sandbox = states(&database);
+    let option = format!(" --db '{}/a b.db'", sandbox.dir().display());
+    let commands = Regex::new(VERBS).expect("a pattern");
+    for line in CALLS {
+        let said = own_words(&sandbox, &database, line);
+        let found: Vec<_> = commands.find_iter(&said).collect();
+        assert!(!found.is_empty(), "{line} names no command: {said}");
+        for command in found {
+            let rest = &said[command.end()..];
+            let named = rest.strip_prefix(option.as_str());
+            let once = named.is_some_and(|rest| !rest.starts_with(" --db"));
+            assert!(once, "{line}: {}{:.60}", command.as_str(), rest);
+        }
+    }
+    let noted = call(&sandbox, &database, "enqueue -- true").at_terminal(500).ok();
+    assert!(noted.stdout.contains(&format!("runner work{option} starts one")), "{noted}");
+    let file = ["--db", "a b.db", "--file", "jobs.toml"];
+    let said = own_words(&sandbox, &file, "inspect schedules");
+    let path = sandbox.path("jobs.toml");
+    assert!(said.contains(&format!("runner apply{option} --file {} takes", path.display())), "{said}");
+}
+
+#[test]
+fn a_command_to_type_names_no_database_where_none_was_named() {
+    let sandbox = states(&[]);
+    let with_option = Regex::new(&format!("{VERBS} --db")).expect("a pattern");
+    for line in CALLS {
+        let said = own_words(&sandbox, &[], line);
+        assert!(!with_option.is_match(&said), "{line}: {said}");
+    }
+}
