@@ -91,7 +91,7 @@ struct Selected {
     jobs: BTreeMap<i64, JobRow>,
     /// Selected by filters, so that nobody has named the jobs one by one.
     by_filter: bool,
-    /// Of jobs that do the same only the newest is acted on, and the others are resolved.
+    /// The act is for the newest of the jobs that do the same; the others are resolved.
     latest: bool,
     /// An error status if some name has no such job.
     exit: ExitStatus,

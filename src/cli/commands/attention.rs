@@ -64,7 +64,7 @@ pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Loo
     Ok(Look { overview, workers, schedules, attention })
 }
 
-/// What is left of the attempts of dead workers, as far as the caller can see it, of those that could not be ended at once.
+/// The processes of dead workers' attempts that could not be ended at once, as far as the caller can see them.
 pub(super) fn leftovers(store: &Store, workers: &[WorkerStatus]) -> Result<Vec<Leftovers>> {
     let mut list = Vec::new();
     for worker in workers {
@@ -76,7 +76,7 @@ pub(super) fn leftovers(store: &Store, workers: &[WorkerStatus]) -> Result<Vec<L
         if found.as_ref().is_some_and(Vec::is_empty) {
             continue;
         }
-        // What cannot be seen may be of each of its jobs.
+        // A process that cannot be seen may belong to any of its jobs.
         let all: BTreeSet<i64> = held.iter().map(|claim| claim.job_id).collect();
         let of = |found: &Vec<Leftover>| found.iter().map(|each| each.job_id).collect();
         let jobs: BTreeSet<i64> = found.as_ref().map_or(all, of);
@@ -99,7 +99,7 @@ fn leftover_text(left: &Leftover) -> String {
     format!("process {pid} of {user}{command} of job {job_id}, attempt {attempt}")
 }
 
-/// What ends the processes of other users than that of the database, whose own got SIGKILL already.
+/// The command that ends them. Processes of the owner of the database are left out, because they got SIGKILL already.
 fn kill_command(store: &Store, found: &[Leftover]) -> Option<String> {
     let owner = fs::metadata(store.file().path()).ok()?.uid();
     let others: Vec<&Leftover> = found.iter().filter(|each| each.user != Some(owner)).collect();

@@ -59,7 +59,7 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
         let broken = store.audit()?;
         match look(&store, &Filter::default(), clock::now()) {
             Ok(look) => add_look(look, &mut report),
-            // What the audit has found says more.
+            // The findings of the audit say more.
             Err(error) if !broken.is_empty() && is_damage(&error) => {}
             Err(error) => return Err(error),
         }

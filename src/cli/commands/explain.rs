@@ -127,7 +127,7 @@ fn explain_end(out: &mut Output, subject: &ImaginedEnd, end: AttemptEnd, attempt
     Ok(())
 }
 
-/// What would follow an end of an attempt.
+/// The decision that would follow an end of an attempt.
 struct Foreseen {
     /// None for a success.
     code: Option<ErrorCode>,
