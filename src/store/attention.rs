@@ -365,12 +365,13 @@ impl Look<'_> {
                 let command = Some(format!("runner resume --schedule {name}"));
                 list.push(entry(AttentionKind::Paused, false, message, command));
             }
+        } else if let Err(why) = row.times() {
+            let once_more = row.next_at.map(|at| format!(" after {}", self.when(at))).unwrap_or_default();
+            let message = format!("schedule {name} has no times{once_more}, and fires no more: {why}");
+            list.push(entry(AttentionKind::HeldSchedule, true, message, None));
         } else if !row.goes_on() {
-            let (why, command) = match row.times() {
-                Ok(_) => (String::new(), Some(format!("runner apply --file {}", shell_word(&row.file)))),
-                Err(why) => (format!(": {why}"), None),
-            };
-            let message = format!("schedule {name} has no next time, and fires no more{why}");
+            let command = Some(format!("runner apply --file {}", shell_word(&row.file)));
+            let message = format!("schedule {name} has no next time, and fires no more");
             list.push(entry(AttentionKind::HeldSchedule, true, message, command));
         } else {
             list.extend(self.held(row)?);

@@ -311,11 +311,11 @@ impl Store {
 
 /// Enqueues the jobs for all due times of this schedule, and sets its next time.
 fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
-    // The machine may have lost the time zone. Then the schedule gets no next time, and doctor says so.
     let schedule = row.times().ok();
-    let (times, next) = match row.next_at.zip(schedule.as_ref()) {
-        Some((next, schedule)) => schedule.due(next, tx.now, row.text.missed),
-        None => (Vec::new(), None),
+    let (times, next) = match (row.next_at, &schedule) {
+        (Some(next), Some(schedule)) => schedule.due(next, tx.now, row.text.missed),
+        // The machine may not know the time zone any more. The promised time comes all the same, and no other: attention says so.
+        (next, _) => (next.into_iter().collect(), None),
     };
     run(tx, "UPDATE schedules SET next_at = ?2 WHERE name = ?1", params![row.name(), next])?;
     enqueue_for(tx, row, schedule.as_ref(), times, events)

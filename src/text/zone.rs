@@ -14,6 +14,9 @@ const LOCALTIME: &str = "/etc/localtime";
 /// Where Debian keeps the name of the zone that `/etc/localtime` is, perhaps as a copy.
 const NAME_OF_LOCALTIME: &str = "/etc/timezone";
 
+/// As many symbolic links as the kernel follows.
+const MAX_LINKS: usize = 40;
+
 /// Two zones count as the same if their clocks agree now, and after so many of their next changes, which is ten years and more.
 const CHANGES: usize = 20;
 
@@ -38,7 +41,8 @@ pub fn machine_zone(now: Timestamp) -> Result<String, String> {
         return Ok(name.to_owned());
     }
     let noted = fs::read_to_string(NAME_OF_LOCALTIME).unwrap_or_default();
-    let mut names = [noted.trim(), "UTC"].into_iter();
+    let linked = name_of_link(Path::new(LOCALTIME)).unwrap_or_default();
+    let mut names = [noted.trim(), linked.as_str(), "UTC"].into_iter();
     let is_it = |name: &&str| {
         let found = TimeZone::get(name).ok();
         zone.as_ref().zip(found).is_some_and(|(zone, found)| agree(zone, &found, now))
@@ -47,6 +51,18 @@ pub fn machine_zone(now: Timestamp) -> Result<String, String> {
         Some(tz) => format!("TZ={}", tz.display()),
         None => LOCALTIME.to_owned(),
     })
+}
+
+/// The name of the zone to which a chain of symbolic links leads.
+fn name_of_link(path: &Path) -> Option<String> {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        path = path.parent()?.join(fs::read_link(&path).ok()?);
+        if let Some((_, name)) = path.to_str()?.split_once("/zoneinfo/") {
+            return Some(name.to_owned());
+        }
+    }
+    None
 }
 
 /// Whether the clocks of both zones, of these IANA names, agree from now on.
@@ -74,6 +90,18 @@ fn agree(one: &TimeZone, other: &TimeZone, now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_chain_of_links_leads_to_the_name_of_a_zone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::os::unix::fs::symlink("second", path("first")).unwrap();
+        std::os::unix::fs::symlink("/usr/share/zoneinfo/Europe/Berlin", path("second")).unwrap();
+        std::os::unix::fs::symlink("loop", path("loop")).unwrap();
+        fs::write(path("copy"), "").unwrap();
+        assert_eq!(name_of_link(&path("first")).as_deref(), Some("Europe/Berlin"));
+        assert_eq!((name_of_link(&path("loop")), name_of_link(&path("copy"))), (None, None));
+    }
 
     #[test]
     fn zones_of_two_names_may_have_the_same_clocks() {

@@ -204,7 +204,7 @@ pub fn stale<'r>(rows: &[&'r StoredSchedule], file: &JobFile) -> Vec<&'r str> {
 /// The names of the schedules that were applied when the machine had a zone with other clocks than those of this one.
 pub fn moved<'r>(rows: &[&'r StoredSchedule], machine: &str, now: Timestamp) -> Vec<&'r str> {
     let is_moved = |row: &&&StoredSchedule| {
-        let zone = row.zone.as_ref().filter(|_| row.text.timezone.is_none());
+        let zone = row.zone.as_ref().filter(|_| row.text.timezone.is_none() && row.text.needs_zone());
         zone.is_some_and(|zone| !are_same_clocks(zone, machine, now))
     };
     rows.iter().filter(is_moved).map(|row| row.name()).collect()

@@ -112,7 +112,8 @@ fn kill_command(store: &Store, found: &[Leftover]) -> Option<String> {
 
 /// The job files that differ from what was applied from them, or would now be applied in another time zone.
 pub(super) fn changed_files(schedules: &[StoredSchedule], now: Timestamp) -> Vec<ChangedFile> {
-    let machine = machine_zone(now).ok();
+    // A zone that has no name is another one, too.
+    let machine = machine_zone(now).unwrap_or_else(|unnamed| unnamed);
     let mut files: BTreeMap<&str, Vec<&StoredSchedule>> = BTreeMap::new();
     for row in schedules {
         files.entry(&row.file).or_default().push(row);
@@ -122,12 +123,12 @@ pub(super) fn changed_files(schedules: &[StoredSchedule], now: Timestamp) -> Vec
         let at = Path::new(path);
         let file = named_file::read(at).map(|text| JobFile::parse(at, &text));
         let (change, names) = match file {
-            Ok(Ok(file)) => match (differing(&file, &rows, schedules), &machine) {
-                (names, Some(zone)) if names.is_empty() => {
-                    let moved = apply::moved(&rows, zone, now).into_iter().map(str::to_owned);
-                    (FileChange::Zone(zone.clone()), moved.collect())
+            Ok(Ok(file)) => match differing(&file, &rows, schedules) {
+                names if names.is_empty() => {
+                    let moved = apply::moved(&rows, &machine, now).into_iter().map(str::to_owned);
+                    (FileChange::Zone(machine.clone()), moved.collect())
                 }
-                (names, _) => (FileChange::Edited, names),
+                names => (FileChange::Edited, names),
             },
             Err(NoText::Gone) => (FileChange::Gone, all(&rows)),
             Err(NoText::NotRead(why)) => (FileChange::NotRead(why), all(&rows)),
