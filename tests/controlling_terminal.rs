@@ -67,8 +67,7 @@ fn ctrl_z_does_nothing_where_nobody_could_resume_the_worker() {
     let sandbox = looking();
     let mut session = Session::start(leader(&sandbox).arg(RUNNER).arg("work"), 80);
     sandbox.until_logged(1);
-    session.press("\x1a");
-    session.until_shown("^Z");
+    session.press_control(b'Z');
     sandbox.write("go", "");
     session.until_shown("succeeded");
     session.press("\x03");

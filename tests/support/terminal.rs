@@ -156,15 +156,24 @@ impl Session {
         self.signal(Signal::WINCH);
     }
 
-    /// The terminal shows `^C` where the cursor is, and the program gets the signal.
-    pub fn press_ctrl_c(&mut self) {
+    /// Presses a control key, and waits for its echo among all that came from the terminal: on the screen, the next
+    /// picture of a bar replaces it.
+    #[track_caller]
+    pub fn press_control(&mut self, key: u8) {
+        let echo = [b'^', key];
         let echoes = |session: &Self| {
             let seen = session.seen.lock().expect("no reader panics");
-            seen.windows(2).filter(|two| two == b"^C").count()
+            seen.windows(2).filter(|two| *two == echo).count()
         };
         let before = echoes(self);
-        self.keys.write_all(b"\x03").expect("a key can be pressed");
-        wait_until("the terminal shows ^C", || echoes(self) > before);
+        self.keys.write_all(&[key & 0x1f]).expect("a key can be pressed");
+        wait_until("the terminal shows the key", || echoes(self) > before);
+    }
+
+    /// The terminal shows `^C`, and the program gets the signal.
+    #[track_caller]
+    pub fn press_ctrl_c(&mut self) {
+        self.press_control(b'C');
         self.signal(Signal::INT);
     }
 
