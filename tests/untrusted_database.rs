@@ -140,6 +140,23 @@ fn a_link_of_somebody_else_in_a_shared_folder_is_not_followed() {
     {
         call(line).run().exits(77).prints("").says(&words).says("name what the link leads to, ../own");
     }
+    // Nor where other files are read and written.
+    sandbox.write("own/batch", "{\"command\":\"true\"}\n");
+    sandbox.write("own/crontab", "0 2 * * * true\n");
+    sandbox.run("enqueue -- true").ok();
+    let others = [
+        "enqueue --batch tmp/link/batch",
+        "init --from-crontab tmp/link/crontab",
+        "--file tmp/link/new.toml init",
+        "--file tmp/link/new.toml init --from-crontab own/crontab",
+        "backup tmp/link/copy.db",
+        "restore tmp/link/copy.db",
+    ];
+    for line in others {
+        call(line).run().exits(77).prints("").says(&words).says("name what the link leads to, ../own");
+    }
+    assert!(!sandbox.path("own/new.toml").exists() && !sandbox.path("own/copy.db").exists());
+    assert!(!sandbox.path("jobs.toml").exists());
     let state = sandbox.path("tmp/link/state");
     call("enqueue -- true").env("RUNNER_DB", link.join("r.db")).run().exits(77).says(&words);
     call("work --drain").env_remove("RUNNER_DB").env("XDG_STATE_HOME", &state).run().exits(77).says(&words);
@@ -152,4 +169,9 @@ fn a_link_of_somebody_else_in_a_shared_folder_is_not_followed() {
     lchown(&link, Some(0), None).unwrap();
     call("--db tmp/link/r.db enqueue -- true").run().ok();
     call("check tmp/link/runner/jobs.toml").run().ok();
+    for line in ["enqueue --batch tmp/link/batch", "backup tmp/link/copy.db", "--file tmp/link/new.toml init"]
+    {
+        call(line).run().ok();
+    }
+    call("init --from-crontab tmp/link/crontab").run().ok();
 }

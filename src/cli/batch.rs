@@ -50,6 +50,7 @@ pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<(Vec<
         let read = io::stdin().lock().read_to_end(&mut bytes);
         (read.map(|_| bytes), "standard input".to_owned())
     } else {
+        locate::refuse_foreign_link(path)?;
         (fs::read(path), locate::display(path))
     };
     let bytes = match bytes {

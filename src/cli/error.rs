@@ -98,6 +98,9 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
     if let Some(error) = error.downcast_ref() {
         return Some(describe_job_file_error(error));
     }
+    if let Some(link) = error.downcast_ref() {
+        return Some((ExitStatus::PERMISSION, Some(name_target(link))));
+    }
     error.downcast_ref().map(|error| (io_status(error), None))
 }
 

@@ -12,6 +12,7 @@ use super::output::{print_error, warn};
 use super::values::{JobOrAttempt, JobRef};
 use crate::jobfile::{self, Account, Declared, JobFile, JobFileError};
 use crate::model::{JobState, check_name};
+use crate::paths;
 use crate::store::{self, Filter, FilterColumn, JobRow, StateFilter, Store, StoreError, StoreFile};
 use crate::text::{Timestamp, near_names, safe_line, shell_word};
 use crate::worker;
@@ -338,6 +339,14 @@ pub fn add_start(store: &Store, job: &mut JobRow) {
         && let Some(at) = worker::started_at(&store.file().run_dir(), worker, job.id, number)
     {
         job.set_attempt_start(at);
+    }
+}
+
+/// Refuses a path of the caller's that leads through a link which somebody else has put into a shared folder.
+pub fn refuse_foreign_link(path: &Path) -> Result<()> {
+    match paths::foreign_link(path) {
+        Some(link) => Err(link).with_context(|| format!("{} is not used", display(path))),
+        None => Ok(()),
     }
 }
 

@@ -72,6 +72,7 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
 }
 
 fn create(path: &Path, text: &str) -> Result<()> {
+    locate::refuse_foreign_link(path)?;
     let shown = locate::display(path);
     // Others may not write to it, whatever the umask says: its commands run as the caller.
     let mut file = match File::options().create_new(true).write(true).mode(0o644).open(path) {
@@ -140,6 +141,7 @@ impl Source {
                 io::stdin().lock().read_to_end(&mut bytes).context("could not read standard input")?;
             }
             Self::File(path) => {
+                locate::refuse_foreign_link(path)?;
                 bytes = fs::read(path).map_err(|error| {
                     let status = match error.kind() {
                         ErrorKind::NotFound => ExitStatus::NOT_FOUND,
