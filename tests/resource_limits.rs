@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::{Pid, kill_process};
+use serde_json::Value;
 
 use crate::support::{Background, Call, Sandbox, Signal, eventually, is_root, json};
 
@@ -84,6 +85,31 @@ fn where_there_is_no_room_for_all_slots_those_that_fit_go_on() {
         sandbox.sql().number("SELECT count(*) FROM jobs WHERE state = 'succeeded' AND attempts = 1"),
         60
     );
+}
+
+#[test]
+fn with_json_the_log_of_a_worker_is_json() {
+    let sandbox = Sandbox::new("[jobs.bad]\ncommand = 'exit 3'\nmax_attempts = 1\n");
+    for (options, stdout_has) in
+        [("--json", "worker_started"), ("--json --log json", "job_dead"), ("-q --json", "")]
+    {
+        sandbox.run("enqueue bad").ok();
+        let ran = limited(&sandbox, "-n 64", &format!("work -j30 --drain {options}")).exits(1);
+        let ran = ran.shows(stdout_has).says("{\"note\":\"there is room for ");
+        for line in ran.stdout.lines().chain(ran.stderr.lines()) {
+            assert!(
+                serde_json::from_str::<Value>(line).is_ok_and(|line| line.is_object()),
+                "{options}: {ran}"
+            );
+        }
+        assert!(
+            options != "-q --json" || ran.stdout.is_empty() && ran.stderr.contains("job 3 bad: "),
+            "{ran}"
+        );
+    }
+    // Without it notes are for people.
+    let ran = limited(&sandbox, "-n 64", "work -j30 --drain --log json").ok();
+    ran.says("runner: there is room for ");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::Reporter;
 use crate::model::{
@@ -25,6 +26,8 @@ enum LineStyle {
     Journal,
     /// Only deaths and trouble are written.
     Quiet,
+    /// The same, each as a JSON object.
+    QuietJson,
 }
 
 impl<W: Write> HumanLog<W> {
@@ -40,20 +43,32 @@ impl<W: Write> HumanLog<W> {
     pub const fn quiet(out: W) -> Self {
         Self { out, style: LineStyle::Quiet }
     }
+
+    /// Writes deaths and trouble alone, as JSON.
+    pub const fn quiet_as_json(out: W) -> Self {
+        Self { out, style: LineStyle::QuietJson }
+    }
 }
 
 impl<W: Write> Reporter for HumanLog<W> {
     fn report(&mut self, time: Timestamp, event: &Event) {
         let Some(words) = words(event) else { return };
-        let prefix = match self.style {
-            LineStyle::Timed => prefix(time),
-            LineStyle::Journal => priority(event).to_owned(),
-            LineStyle::Quiet if matches!(priority(event), "<3>" | "<4>") => "runner: ".to_owned(),
-            LineStyle::Quiet => return,
+        let is_trouble = matches!(priority(event), "<3>" | "<4>");
+        let line = match self.style {
+            LineStyle::Timed => format!("{}{words}\n", prefix(time)),
+            LineStyle::Journal => format!("{}{words}\n", priority(event)),
+            LineStyle::Quiet if is_trouble => format!("runner: {words}\n"),
+            LineStyle::QuietJson if is_trouble => note(&words),
+            LineStyle::Quiet | LineStyle::QuietJson => return,
         };
         // One write a line, so that the lines of several workers do not mix. A closed log must not stop the work.
-        let _ = self.out.write_all(format!("{prefix}{words}\n").as_bytes());
+        let _ = self.out.write_all(line.as_bytes());
     }
+}
+
+/// A line of JSON for what is told in words.
+fn note(words: &str) -> String {
+    safe_json(json!({ "note": words }).to_string()) + "\n"
 }
 
 /// The local time of an event, and a blank.
@@ -166,12 +181,13 @@ fn priority(event: &Event) -> &'static str {
 pub struct JsonLog<W, N> {
     events: W,
     notices: N,
+    has_json_notices: bool,
 }
 
 impl<W: Write, N: Write> JsonLog<W, N> {
-    /// Notices are for people: they go to a stream of their own, as text.
-    pub const fn new(events: W, notices: N) -> Self {
-        Self { events, notices }
+    /// Notices are no events: they go to a stream of their own, as text or as JSON.
+    pub const fn new(events: W, notices: N, has_json_notices: bool) -> Self {
+        Self { events, notices, has_json_notices }
     }
 }
 
@@ -185,6 +201,7 @@ impl<W: Write, N: Write> Reporter for JsonLog<W, N> {
         }
         // A closed log must not stop the work.
         let _ = match event {
+            Event::Notice(text) if self.has_json_notices => self.notices.write_all(note(text).as_bytes()),
             Event::Notice(text) => {
                 self.notices.write_all(format!("runner: {}\n", safe_line(text)).as_bytes())
             }
@@ -300,7 +317,7 @@ mod tests {
             ),
         ];
         for (event, expected) in told {
-            let mut log = JsonLog::new(Writes::default(), Writes::default());
+            let mut log = JsonLog::new(Writes::default(), Writes::default(), false);
             log.report(Timestamp(0), &event);
             let expected = format!("{{\"time\":\"1970-01-01T00:00:00.000Z\",\"event\":{expected}}}\n");
             assert_eq!(log.events.0, [expected], "{event:?}");

@@ -92,7 +92,8 @@ fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
     let stderr = || LogWriter::new(io::stderr());
     let journal = || is_journal(io::stderr(), std::env::var_os("JOURNAL_STREAM").as_deref());
     match format {
-        LogFormat::Json => Box::new(JsonLog::new(LogWriter::new(io::stdout()), stderr())),
+        LogFormat::Json => Box::new(JsonLog::new(LogWriter::new(io::stdout()), stderr(), global.json)),
+        LogFormat::Text if global.quiet && global.json => Box::new(HumanLog::quiet_as_json(stderr())),
         LogFormat::Text if global.quiet => Box::new(HumanLog::quiet(stderr())),
         LogFormat::Text if global.json => reporter(global, LogFormat::Json),
         LogFormat::Text if output::can_draw() => {
