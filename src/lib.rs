@@ -12,6 +12,7 @@
 //! | [`store`] | the only SQL, one file for each act; `schema.sql` is the whole schema |
 //! | [`process`] | one attempt from its start until it is reaped; the end of leftover processes; all unsafe code |
 //! | [`jobfile`] | `jobs.toml` to definitions, or to every mistake in it |
+//! | [`crontab`] | the lines of a crontab, written as a job file |
 //! | [`wake`], [`clock`], [`paths`] | the datagrams that wake workers; the wall clock; what a path leads to |
 //! | [`model`] | the rules: jobs, attempts, error codes, retry policy, the decision table |
 //! | [`text`] | durations, sizes, times, text made safe for a terminal |
@@ -30,7 +31,7 @@
 //! transaction, whose steps are numbered there; `docs/design.md` lists them. After the commit the dispatcher hands each
 //! claim to a slot (`worker/slots.rs`, one thread each) and reports what changed. The slot notes the start in the start log
 //! (`worker/registration.rs`) and runs the attempt ([`process::run()`]); the [`model::AttemptEnd`] goes back to the inbox.
-//! In the next turn [`model::decide()`] decides, and `store/finish.rs` writes the attempt only if job, worker and number
+//! In the next turn [`model::decide()`] decides, and `store/write/finish.rs` writes the attempt only if job, worker and number
 //! still match. A slot is idle again once its last end is on disk.
 //!
 //! **`enqueue nightly-backup`.** `cli/commands/enqueue.rs` takes the options (`cli/options.rs`, the same type for flags and
@@ -52,21 +53,22 @@
 //! | an option of `enqueue` | `cli/options.rs`: flag, key of a batch line and effect |
 //! | a column of a list | `cli/commands/inspect/lists.rs`, of dead letters `dead.rs`; of its JSON `cli/output/json.rs` |
 //! | the page of `inspect --html` | `cli/commands/inspect/html/`; its look, `style.css` there |
-//! | the overview | `cli/commands/inspect/overview.rs`, `store/overview.rs` |
+//! | the overview | `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |
 //! | a verb | `cli/args.rs`, `cli/help.rs`, `cli/commands/` |
 //! | a message or an exit status | `cli/error.rs` |
 //! | a command that people are told to type | where it stands, through `for_this_call` of `cli/suggested.rs` |
-//! | which job is claimed next | `store/claim.rs` |
-//! | how a crontab is taken over | `jobfile/crontab/`; where it is read, `cli/commands/init.rs` |
-//! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/limits.rs` |
-//! | what a job waits for | `store/dependencies.rs`; how an alert is enqueued, `store/expire.rs` |
-//! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/compare.py`; what follows, `store/schedules.rs` |
+//! | which job is claimed next | `store/write/claim.rs` |
+//! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
+//! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
+//! | what a job waits for | `store/write/dependencies.rs`; how an alert is enqueued, `store/write/expire.rs` |
+//! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/compare.py`; what follows, `store/write/schedules.rs` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
 //! | an event | `model/event.rs`, the step of `store/` that makes it, then each reporter |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |
 
 pub mod cli;
 pub mod clock;
+pub mod crontab;
 pub mod jobfile;
 pub mod model;
 pub mod paths;

@@ -4,18 +4,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, and which of them each may import.
-const ROOMS: [(&str, &[&str]); 11] = [
+const ROOMS: [(&str, &[&str]); 12] = [
     ("text", &[]),
     ("model", &["text"]),
     ("clock", &["text"]),
     ("jobfile", &["text", "model", "paths"]),
+    ("crontab", &["text", "model", "jobfile"]),
     ("store", &["text", "model", "clock", "wake", "paths"]),
     ("process", &["text", "model", "clock"]),
     ("wake", &[]),
     ("paths", &[]),
     ("report", &["text", "model"]),
     ("worker", &["text", "model", "clock", "store", "process", "wake", "report"]),
-    ("cli", &["text", "model", "clock", "paths", "jobfile", "store", "process", "wake", "report", "worker"]),
+    (
+        "cli",
+        &[
+            "text", "model", "clock", "paths", "jobfile", "crontab", "store", "process", "wake", "report",
+            "worker",
+        ],
+    ),
 ];
 
 /// All source files below a folder.
@@ -51,6 +58,28 @@ fn imports_go_down_only() {
                 ));
             } else if import != room && !may_import.contains(&import) {
                 wrong.push(format!("{name} imports {import}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The floors of the store, and which of them each may import.
+const FLOORS: [(&str, &[&str]); 3] = [("file", &[]), ("write", &["file"]), ("read", &["file", "write"])];
+
+#[test]
+fn the_floors_of_the_store_import_down_only() {
+    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
+    let mut wrong = Vec::new();
+    for (floor, may_import) in FLOORS {
+        for path in sources(&store.join(floor)) {
+            let text = fs::read_to_string(&path).expect("text");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for import in code.split("crate::store::").skip(1).map(first_word) {
+                let is_floor = import == "tests" || FLOORS.iter().any(|(known, _)| *known == import);
+                if !is_floor || import != floor && !may_import.contains(&import) {
+                    wrong.push(format!("{} imports {import:?}", path.display()));
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::geteuid;
 
-use crate::jobfile::Account;
+use crate::crontab::Account;
 
 /// A line of the list of users.
 pub struct Listed {

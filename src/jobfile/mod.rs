@@ -6,14 +6,11 @@
 //! take typed values from `read`, ask `keys` about unknown keys (`hints` knows those
 //! of other programs), and record mistakes in `diagnostics`.
 //!
-//! `crontab` is apart from these: it writes the jobs of a crontab as a job file.
-//!
 //! A new key of a job needs a line in `keys`, an arm in `job`, a field of [`crate::model::JobDefinition`], and its
 //! place in `jobs.schema.json` and `jobs.example.toml`.
 
 mod checks;
 mod codes;
-mod crontab;
 mod diagnostics;
 mod file;
 mod hints;
@@ -25,7 +22,6 @@ mod retry;
 #[cfg(test)]
 mod tests;
 
-pub use self::crontab::{Account, CrontabContext, LeftLine, TakenOver, take_over};
 pub use self::diagnostics::{InvalidFile, JobFileError, PlacedMistake};
 pub use self::file::JobFile;
 pub use self::job::Declared;

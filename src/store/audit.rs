@@ -5,11 +5,12 @@
 
 use serde::Serialize;
 
-use super::error::Result;
-use super::objects::{differences, integrity};
-use super::open::{Store, Tx};
-use super::row::{all, value};
-use super::{attempts, definition, job, limits, metrics, outputs, schedules, workers};
+use crate::store::file::error::Result;
+use crate::store::file::objects::{differences, integrity};
+use crate::store::file::open::{Store, Tx};
+use crate::store::file::row::{all, value};
+use crate::store::read::{attempts, job, metrics};
+use crate::store::write::{definition, limits, outputs, schedules, workers};
 
 /// A rule, and the statement that finds its violations; each row is a sentence.
 struct Rule {

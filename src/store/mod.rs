@@ -3,86 +3,51 @@
 //! Every write transaction is `BEGIN IMMEDIATE`, has one time, and is on disk before anybody is told of it. A transition of
 //! a job and the attempt row that records it are one transaction. A change that may create work wakes the workers.
 //!
-//! Begin with `open`, which has the transactions, and `turn`, which is what a worker does. `row` has the helpers that run
-//! every statement.
+//! It has three floors. `file` is the file itself: how it is found, trusted, opened and copied, and the helpers that run
+//! every statement. `write` has a file for each act that changes something, and what these decide by. `read` is what people
+//! are shown. A floor imports only those before it. `audit`, which has a rule for every table, and `restore` use all three.
+//!
+//! Begin with `file/open.rs`, which has the transactions, and `write/turn.rs`, which is what a worker does.
 
-mod act;
-mod attempts;
-mod attention;
 mod audit;
-mod backlog;
-mod backup;
-mod claim;
-mod dead_groups;
-mod dead_letters;
-mod definition;
-mod dependencies;
-mod enqueue;
-mod erase;
-mod error;
-mod expire;
-mod far_times;
 mod file;
-mod filter;
-mod finish;
-mod immutable;
-mod insert;
-mod interrupted;
-mod job;
-mod latest;
-mod leftover;
-mod letters;
-mod limits;
-mod metrics;
-mod objects;
-mod open;
-mod outputs;
-mod overview;
-mod page;
-mod prune;
-mod recover;
+mod read;
 mod restore;
-mod row;
-mod schedules;
-mod stranded;
-mod trust;
-mod turn;
-mod unresolved;
-pub mod version;
-mod workers;
+mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub use act::{Act, ActResult, Done, Refusal};
-pub use attempts::{AttemptRow, NameStats, Stage, Stats, TimelineAttempt};
-pub use attention::{ChangedFile, FileChange, Surroundings};
 pub use audit::Finding;
-pub use backlog::{Backlog, Blocked, PendingWork};
-pub use claim::Claim;
-pub use dead_letters::{DeadGroup, DeadRow};
-pub use definition::DefinitionCache;
-pub use dependencies::{DependencyState, UnmetDependency};
-pub use enqueue::Enqueued;
-pub use erase::Traces;
-pub use error::{NoRoom, Result, StoreError, Untrusted};
-pub use far_times::FarTime;
-pub use file::{StoreFile, locate, open_regular};
-pub use filter::{Filter, FilterColumn, StateFilter};
-pub use finish::EndedAttempt;
-pub use insert::{Dependency, Firing, NewJob, OnConflict};
-pub use job::JobRow;
-pub use leftover::Leftovers;
-pub use limits::{BlockReason, LimitChange};
-pub use metrics::NameTotals;
-pub use open::Store;
-pub use outputs::LiveOutput;
-pub use overview::{JobCounts, Overview, QueueRow, RecentName};
-pub use page::{DayCounts, Death, Link, LinkedJob, UnfinishedJobs};
-pub use prune::{Kept, PruneFilter};
-pub use recover::OrphanedClaim;
+pub use file::erase::Traces;
+pub use file::error::{NoRoom, Result, StoreError, Untrusted};
+pub use file::open::Store;
+pub use file::store_file::{StoreFile, locate, open_regular};
+pub use file::version;
+pub use read::attempts::{AttemptRow, NameStats, Stage, Stats, TimelineAttempt};
+pub use read::attention::{ChangedFile, FileChange, Surroundings};
+pub use read::dead_letters::{DeadGroup, DeadRow};
+pub use read::filter::{Filter, FilterColumn, StateFilter};
+pub use read::job::JobRow;
+pub use read::leftover::Leftovers;
+pub use read::metrics::NameTotals;
+pub use read::overview::{JobCounts, Overview, QueueRow, RecentName};
+pub use read::page::{DayCounts, Death, Link, LinkedJob, UnfinishedJobs};
+pub use read::stranded::{HeldBack, StrandedRoot};
 pub use restore::{EndedBefore, OldAttempts, Restored, RunAgain};
-pub use schedules::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, StoredSchedule};
-pub use stranded::{HeldBack, StrandedRoot};
-pub use turn::{Turn, TurnRequest};
-pub use workers::{Liveness, NoWorker, Worker, WorkerStatus};
+pub use write::act::{Act, ActResult, Done, Refusal};
+pub use write::backlog::{Backlog, Blocked, PendingWork};
+pub use write::claim::Claim;
+pub use write::definition::DefinitionCache;
+pub use write::dependencies::{DependencyState, UnmetDependency};
+pub use write::enqueue::Enqueued;
+pub use write::far_times::FarTime;
+pub use write::finish::EndedAttempt;
+pub use write::insert::{Dependency, Firing, NewJob, OnConflict};
+pub use write::limits::{BlockReason, LimitChange};
+pub use write::outputs::LiveOutput;
+pub use write::prune::{Kept, PruneFilter};
+pub use write::recover::OrphanedClaim;
+pub use write::schedules::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, StoredSchedule};
+pub use write::turn::{Turn, TurnRequest};
+pub use write::workers::{Liveness, NoWorker, Worker, WorkerStatus};

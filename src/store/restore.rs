@@ -13,15 +13,15 @@ use rusqlite::{Connection, OpenFlags, params};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::error::{Result, StoreError};
-use super::file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
-use super::immutable::immutable_uri;
-use super::open::{Sharing, Store, Tx, check_header, connect};
-use super::recover::{OrphanedClaim, held_by};
-use super::row::{all, from_row, maybe, one, run, value};
-use super::version::Version;
-use super::workers::{self, Worker};
 use crate::model::JobState;
+use crate::store::file::error::{Result, StoreError};
+use crate::store::file::immutable::immutable_uri;
+use crate::store::file::open::{Sharing, Store, Tx, check_header, connect};
+use crate::store::file::row::{all, from_row, maybe, one, run, value};
+use crate::store::file::store_file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
+use crate::store::file::version::Version;
+use crate::store::write::recover::{OrphanedClaim, held_by};
+use crate::store::write::workers::{self, Worker};
 
 /// The highest id that is believed of a replaced database, 2^53: nobody enqueues that many jobs, and many programs read the
 /// numbers of JSON exactly only up to it.

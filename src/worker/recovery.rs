@@ -2,7 +2,7 @@
 //!
 //! The recovering worker holds a lock of its own for the dead worker until everything is recorded. If it dies itself, the kernel releases
 //! that lock too, and another worker starts over: ending processes twice does no harm, and the store refuses a second
-//! record. Which worker is dead, and how far it had come, is in `registration`; the decision is in `store/recover.rs`.
+//! record. Which worker is dead, and how far it had come, is in `registration`; the decision is in `store/write/recover.rs`.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;

@@ -16,7 +16,8 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::output::{Output, Written, warn};
 use crate::cli::suggested::for_this_call;
 use crate::cli::{accounts, locate};
-use crate::jobfile::{CrontabContext, FILE_NAME, STARTER, TakenOver, take_over};
+use crate::crontab::{CrontabContext, TakenOver, take_over};
+use crate::jobfile::{FILE_NAME, STARTER};
 use crate::model::Bytes;
 use crate::text::{counted, option, shell_word};
 

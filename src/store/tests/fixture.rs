@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use crate::model::{AttemptEnd, Bytes, Command, EndCause, JobDefinition, Status};
-use crate::store::version::Version;
+use crate::store::file::version::Version;
 use crate::store::{
     DefinitionCache, EndedAttempt, Enqueued, NewJob, Result, Store, StoreFile, Turn, TurnRequest, Worker,
 };

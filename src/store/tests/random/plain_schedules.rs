@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::plain::Plain;
 use crate::model::{Chain, Event, Link, Missed, ScheduleText};
-use crate::store::version::Version;
+use crate::store::file::version::Version;
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, FarTime, Firing, NewJob,
     Result, StoreError, StoredSchedule,

@@ -7,9 +7,9 @@ use crate::model::{
     Attempt, AttemptOutput, Circumstances, Decision, EndCause, Event, JobLabel, JobState, Outcome,
     PendingJob, RecordedAttempt, classify, decide,
 };
-use crate::store::finish::INTERRUPTED_EXPIRY;
+use crate::store::file::version::Version;
 use crate::store::tests::fixture::mark_of;
-use crate::store::version::Version;
+use crate::store::write::finish::INTERRUPTED_EXPIRY;
 use crate::store::{
     Backlog, BlockReason, Claim, EndedAttempt, OrphanedClaim, PendingWork, Turn, TurnRequest,
 };

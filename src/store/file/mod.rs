@@ -1,0 +1,12 @@
+//! The file: how it is found, trusted, opened, copied and checked, and the helpers that run every statement.
+
+pub mod backup;
+pub mod erase;
+pub mod error;
+pub mod immutable;
+pub mod objects;
+pub mod open;
+pub mod row;
+pub mod store_file;
+pub mod trust;
+pub mod version;

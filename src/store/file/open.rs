@@ -1,0 +1,519 @@
+//! Opening and creating a database, its transactions, and waiting for the write lock.
+//!
+//! Opening refuses whatever is not a sound database of this version, and leaves the file as it is.
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::ops::Deref;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::backup::Backup;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+use super::error::{NoRoom, Result, StoreError};
+use super::immutable::{
+    Mode, Stamp, denied, explain_denial, immutable_uri, is_denial, is_disk_full, is_on_read_only_file_system,
+};
+use super::objects::check_triggers;
+use super::row::{one, value};
+use super::store_file::{BESIDE, Draft, StoreFile};
+use super::version::{self, Version, version_of};
+use crate::clock::Clock;
+use crate::text::Timestamp;
+use crate::wake;
+
+/// Makes sure that a commit is on disk before it returns.
+const SYNC_COMMITS: &str = "PRAGMA synchronous = FULL";
+
+/// Fills what is deleted with zeros, so that no secret of a job outlives the job in the file. Every connection needs this,
+/// because an update moves the row of a job and leaves the old one behind.
+const OVERWRITE_DELETED: &str = "PRAGMA secure_delete = ON";
+
+/// `PRAGMA application_id` of our files: "runj".
+const APPLICATION_ID: u32 = 0x7275_6e6a;
+
+/// A log that has grown beyond this length is cut to it. It is twice the length at which SQLite checkpoints (1 000 pages),
+/// because a log that is written over keeps its length, and a sync that need not record a new length takes half the time.
+const MAX_LOG_BYTES: u64 = 8 << 20;
+
+/// The length of the header of an SQLite file.
+const HEADER_BYTES: usize = 100;
+
+/// An open database.
+#[derive(Debug)]
+pub struct Store {
+    /// Use this through `write`, `read` and `autocommit` only.
+    pub(in crate::store) connection: Connection,
+    file: StoreFile,
+    /// Device and inode of the file that was opened; none for a database in memory.
+    identity: Option<(u64, u64)>,
+    mode: Mode,
+    clock: Clock,
+    /// The name of the worker that has registered through this store: it need not be woken by its own changes.
+    worker: Option<String>,
+    is_new: bool,
+}
+
+/// A transaction, and its time: one for all that it reads and writes.
+pub struct Tx<'c> {
+    connection: &'c Connection,
+    /// When the transaction began; a write had the write lock by then, so that times and ids agree on the order.
+    pub now: Timestamp,
+}
+
+impl Deref for Tx<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection
+    }
+}
+
+impl Store {
+    /// Opens the database, and creates it if there is none.
+    pub fn open_or_create(file: StoreFile) -> Result<Self> {
+        match Self::open(file.clone()) {
+            Err(StoreError::Missing(_)) => {
+                let is_new = create(&file)?;
+                Ok(Self { is_new, ..Self::open(file)? })
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens a database that must exist. One of an older minor version is brought up to that of this program; on a read-only
+    /// file system a copy of it in memory is, which can only be read.
+    pub fn open(file: StoreFile) -> Result<Self> {
+        let mut store = Self::open_as_it_is(file)?;
+        store.upgrade()?;
+        Ok(store)
+    }
+
+    /// Opens a database that must exist, and leaves it at its version: for a copy that is to be read, and kept.
+    pub fn open_as_it_is(file: StoreFile) -> Result<Self> {
+        file.check_trust()?;
+        file.refuse_mount()?;
+        if file.is_missing()? {
+            return Err(StoreError::Missing(file.path().to_owned()));
+        }
+        file.refuse_network(file.path())?;
+        file.check_run_dir()?;
+        check_header(&file)?;
+        let identity = identity(&file).map_err(|error| {
+            StoreError::Io(format!("look at the database {}", file.path().display()), error)
+        })?;
+        let (connection, mode) = match connect(&file, Sharing::Shared) {
+            Err(StoreError::Sqlite(error)) if is_denial(&error) && denied(&file).is_some() => {
+                let stamp = Stamp::of_unused(&file)?;
+                (connect(&file, Sharing::Immutable), Mode::Immutable(stamp))
+            }
+            // There is no room even for the index of the log. A connection that locks all others out keeps it in memory.
+            Err(StoreError::Full(why)) => (connect(&file, Sharing::Alone), Mode::DiskFull(why)),
+            Err(StoreError::Sqlite(_)) if is_disk_full(file.path()) => {
+                (connect(&file, Sharing::Alone), Mode::DiskFull(NoRoom::Disk))
+            }
+            connected => (connected, Mode::ReadWrite),
+        };
+        let connection = connection.map_err(|error| explain(error, &file))?;
+        let identity = Some(identity);
+        let store =
+            Self { connection, file, identity, mode, clock: Clock::Wall, worker: None, is_new: false };
+        // Somebody may have replaced the file since its header was checked.
+        if store.check_path().is_err() {
+            drop(store.connection);
+            return Self::open_as_it_is(store.file);
+        }
+        Ok(store)
+    }
+
+    fn upgrade(&mut self) -> Result<()> {
+        let known = version::known();
+        let found = self.version()?;
+        if found >= known.version() {
+            return Ok(());
+        }
+        let upgraded = self.check_writable().and_then(|()| known.upgrade(&self.connection));
+        match upgraded.map_err(|error| explain_denial(error, &self.file)) {
+            Err(StoreError::NotWritable(_)) if is_on_read_only_file_system(self.file.path()) => {
+                let stamp = Stamp::of(&self.file)?;
+                let copy = self.autocommit(copy_to_memory)?;
+                known.upgrade(&copy)?;
+                self.connection = copy;
+                self.mode = Mode::Copied(stamp, found);
+                Ok(())
+            }
+            Err(StoreError::NotWritable(path)) => {
+                Err(StoreError::NotUpgraded { path, found, known: known.version() })
+            }
+            upgraded => upgraded,
+        }
+    }
+
+    /// The version of the file: that of this program or a newer minor one, and an older one on a read-only file system.
+    pub fn version(&self) -> Result<Version> {
+        match self.mode {
+            Mode::Copied(_, version) => Ok(version),
+            _ => self.autocommit(version_of),
+        }
+    }
+
+    /// Opens the database for a dry run: where there is none, an empty one in memory stands in for it, so that nothing is
+    /// created.
+    pub fn open_to_rehearse(file: StoreFile) -> Result<Self> {
+        match Self::open(file.clone()) {
+            Err(StoreError::Missing(_)) => {
+                let connection = Connection::open_in_memory()?;
+                connection.execute_batch(version::known().sql)?;
+                let clock = Clock::Wall;
+                Ok(Self {
+                    connection,
+                    file,
+                    identity: None,
+                    mode: Mode::ReadWrite,
+                    clock,
+                    worker: None,
+                    is_new: false,
+                })
+            }
+            opened => opened,
+        }
+    }
+
+    /// The time by the clock of this store.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The same store at this time.
+    #[cfg(test)]
+    pub(in crate::store) fn at(&mut self, now: Timestamp) -> &mut Self {
+        self.clock = Clock::Fixed(now);
+        self
+    }
+
+    /// Whether this call of the program has created the database.
+    pub const fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    pub fn file(&self) -> &StoreFile {
+        &self.file
+    }
+
+    /// Fails if the path no longer leads to the file that was opened, because nobody else would see what is written to it.
+    pub fn check_path(&self) -> Result<()> {
+        match self.identity.map(|opened| identity(&self.file).is_ok_and(|found| found == opened)) {
+            None | Some(true) => Ok(()),
+            Some(false) => Err(StoreError::Moved(self.file.path().to_owned())),
+        }
+    }
+
+    /// Runs the body and undoes all its changes: nothing is written, and nobody is woken. Transactions of the body are
+    /// part of one that is rolled back.
+    pub fn rehearse<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> Result<T> {
+        self.check_writable()?;
+        self.autocommit(|connection| Ok(connection.execute_batch("BEGIN IMMEDIATE")?))
+            .map_err(|error| explain_denial(error, &self.file))?;
+        let value = body(self);
+        // An error may have ended the transaction before.
+        if !self.connection.is_autocommit() {
+            self.autocommit(|connection| Ok(connection.execute_batch("ROLLBACK")?))?;
+        }
+        Ok(value)
+    }
+
+    /// Runs one write transaction. When this returns `Ok`, its changes are on disk; an `Err` of the body undoes them. Within
+    /// [`Store::rehearse`] it is part of that.
+    pub(in crate::store) fn write<T>(&mut self, body: impl FnOnce(&Tx) -> Result<T>) -> Result<T> {
+        self.check_writable()?;
+        let written = self.autocommit(|connection| {
+            let begun = if connection.is_autocommit() {
+                Some(Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?)
+            } else {
+                None
+            };
+            let value = body(&Tx { connection, now: self.clock.now() })?;
+            if let Some(transaction) = begun {
+                transaction.commit().map_err(StoreError::at_commit)?;
+            }
+            Ok(value)
+        });
+        written.map_err(|error| explain_denial(error, &self.file))
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        match self.mode {
+            Mode::ReadWrite => Ok(()),
+            Mode::DiskFull(why) => Err(StoreError::Full(why)),
+            Mode::Immutable(_) | Mode::Copied(..) => {
+                Err(StoreError::NotWritable(self.file.path().to_owned()))
+            }
+        }
+    }
+
+    /// [`Store::write`] for a change that may create work: wakes the workers once it is on disk.
+    pub(in crate::store) fn write_work<T>(&mut self, body: impl FnOnce(&Tx) -> Result<T>) -> Result<T> {
+        let value = self.write(body)?;
+        self.wake_workers();
+        Ok(value)
+    }
+
+    /// Wakes the workers of this database, but not the one that has registered through this store, and none in a rehearsal.
+    pub fn wake_workers(&self) {
+        if self.connection.is_autocommit() {
+            wake::wake_workers(&self.file.run_dir(), self.worker.as_deref());
+        }
+    }
+
+    /// Changes of this store wake the other workers, and not this one.
+    pub(in crate::store) fn belongs_to(&mut self, worker: &str) {
+        self.worker = Some(worker.to_owned());
+    }
+
+    /// Runs one read transaction, whose statements all see the same moment. A nested one is part of the outer one.
+    pub(in crate::store) fn read<T>(&self, body: impl FnOnce(&Tx) -> Result<T>) -> Result<T> {
+        self.autocommit(|connection| {
+            let _begun = if connection.is_autocommit() {
+                Some(Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?)
+            } else {
+                None
+            };
+            body(&Tx { connection, now: self.clock.now() })
+        })
+    }
+
+    /// Runs statements that each see their own moment. Long reads need this, because a transaction holds up checkpoints.
+    pub(in crate::store) fn autocommit<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let done = body(&self.connection);
+        // Parts of it may have been read before the change and parts after, so it may look damaged.
+        if let Mode::Immutable(stamp) | Mode::Copied(stamp, _) = &self.mode
+            && *stamp != Stamp::of(&self.file)?
+        {
+            return Err(StoreError::ChangedWhileRead(self.file.path().to_owned()));
+        }
+        if done.as_ref().is_err_and(StoreError::may_be_damage) {
+            checkpoint_on_close(&self.connection, false)?;
+        }
+        done
+    }
+
+    /// A number that changes whenever another connection has written: a cheap way to see that something may be new.
+    pub fn data_version(&self) -> Result<i64> {
+        self.autocommit(|tx| one(tx, "PRAGMA data_version", [], value))
+    }
+}
+
+/// Creates the database: whole, or not at all. False if another process has created it meanwhile.
+pub fn create(file: &StoreFile) -> Result<bool> {
+    let draft = Draft::new(file)?;
+    let is_missing = file.is_missing()?;
+    if is_missing {
+        fill(&draft.path)?;
+        draft.become_database()?;
+    }
+    Ok(is_missing)
+}
+
+fn fill(draft: &Path) -> Result<()> {
+    let connection = Connection::open(draft)?;
+    // WAL comes last, so that the header of the file itself, and not only the log, says that the file is ours.
+    connection.execute_batch(SYNC_COMMITS)?;
+    connection.execute_batch(&format!("BEGIN IMMEDIATE; {}", version::known().sql))?;
+    connection.execute_batch("COMMIT; PRAGMA journal_mode = WAL;")?;
+    connection.close().map_err(|(_, error)| error)?;
+    Ok(())
+}
+
+fn copy_to_memory(from: &Connection) -> Result<Connection> {
+    let mut copy = Connection::open_in_memory()?;
+    distrust_schema(&copy)?;
+    Backup::new(from, &mut copy)?.step(-1)?;
+    Ok(copy)
+}
+
+/// Sets whether the connection copies the log into the file when it is the last to close. A damaged file must keep its
+/// bytes.
+fn checkpoint_on_close(connection: &Connection, wanted: bool) -> Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !wanted)?;
+    Ok(())
+}
+
+/// Device and inode.
+fn identity(file: &StoreFile) -> io::Result<(u64, u64)> {
+    fs::metadata(file.path()).map(|found| (found.dev(), found.ino()))
+}
+
+/// How a connection shares the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    Shared,
+    /// It locks all others out.
+    Alone,
+    /// It locks nothing, reads no log, and writes nothing.
+    Immutable,
+}
+
+/// Opens a connection.
+pub fn connect(file: &StoreFile, sharing: Sharing) -> Result<Connection> {
+    let mut connection = if sharing == Sharing::Immutable {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(immutable_uri(file.path()), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
+    } else {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Connection::open_with_flags(file.path(), flags)?
+    };
+    distrust_schema(&connection)?;
+    checkpoint_on_close(&connection, false)?;
+    wait_fairly(&mut connection)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    if sharing == Sharing::Alone {
+        connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE")?;
+    }
+    // Otherwise the planner would look at bound values, and plan a statement again each time they are bound.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.execute_batch(SYNC_COMMITS)?;
+    connection.execute_batch(&format!("PRAGMA journal_size_limit = {MAX_LOG_BYTES}"))?;
+    connection.execute_batch(OVERWRITE_DELETED)?;
+    check_version(&connection, file.path())?;
+    check_triggers(&connection, file.path())?;
+    checkpoint_on_close(&connection, true)?;
+    Ok(connection)
+}
+
+/// Lets statements that a file brings with it do no more than the schema needs.
+pub fn distrust_schema(connection: &Connection) -> Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    Ok(())
+}
+
+/// Checks owner and version once more, because the newest header may be in the log.
+fn check_version(connection: &Connection, path: &Path) -> Result<()> {
+    if one(connection, "PRAGMA application_id", [], value::<u32>)? != APPLICATION_ID {
+        return Err(StoreError::Foreign(path.to_owned(), "the log beside it belongs to another database"));
+    }
+    check_user_version(version_of(connection)?, path)
+}
+
+/// Refuses every other major version.
+fn check_user_version(found: Version, path: &Path) -> Result<()> {
+    let known = version::known().version();
+    if found == Version(0) {
+        return Err(damaged(path, "it has no version".to_owned()));
+    }
+    if found.major() == known.major() {
+        return Ok(());
+    }
+    Err(StoreError::OtherMajor { path: path.to_owned(), found, known })
+}
+
+fn damaged(path: &Path, what: String) -> StoreError {
+    StoreError::Damaged(Some(path.to_owned()), what)
+}
+
+/// Checks the header without SQLite, which may write to any file that it opens, if only to recover a journal.
+///
+/// Call this before the process has a connection to the file, because closing a second handle drops SQLite's POSIX locks.
+pub fn check_header(file: &StoreFile) -> Result<()> {
+    let path = file.path();
+    let failed = |error| StoreError::Io(format!("read the database {}", path.display()), error);
+    let found = fs::metadata(path).map_err(failed)?;
+    if !found.is_file() {
+        return Err(StoreError::Foreign(path.to_owned(), "it is not a regular file"));
+    }
+    if found.nlink() > 1 {
+        return Err(StoreError::HardLinked(path.to_owned(), found.nlink()));
+    }
+    for beside in BESIDE.map(|suffix| file.beside(suffix)) {
+        if fs::symlink_metadata(&beside).is_ok_and(|found| !found.is_file()) {
+            return Err(damaged(path, format!("{} is not a regular file", beside.display())));
+        }
+    }
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    let limit = HEADER_BYTES as u64;
+    File::open(path).and_then(|file| file.take(limit).read_to_end(&mut header)).map_err(failed)?;
+    if !header.starts_with(b"SQLite format 3\0") {
+        return Err(StoreError::Foreign(path.to_owned(), "it is not an SQLite file"));
+    }
+    let number = |at: usize| {
+        let bytes = header.get(at..at + 4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
+        bytes.map(u32::from_be_bytes).ok_or_else(|| damaged(path, "it ends within its header".to_owned()))
+    };
+    // The offsets are from the SQLite file format, section 1.3.
+    let (pages, version, application) = (number(28)?, number(60)?, number(68)?);
+    if application != APPLICATION_ID {
+        return Err(StoreError::Foreign(path.to_owned(), "it belongs to another program"));
+    }
+    check_user_version(Version(version), path)?;
+    // These are the write and the read version. SQLite would open a file of a later format read-only.
+    if let Some(format) = header[18..20].iter().find(|format| !matches!(format, 1 | 2)) {
+        return Err(damaged(path, format!("its file format is {format}")));
+    }
+    let page_size = match number(16)? & 0xffff_0000 {
+        0x0001_0000 => 65_536,
+        high => u64::from(high >> 16),
+    };
+    let expected = u64::from(pages) * page_size;
+    // Pages that are in the log may be missing from the file. The length is read last, because a checkpoint by another
+    // process writes the header first and removes the log last.
+    let has_wal = fs::metadata(file.beside("-wal")).is_ok_and(|wal| wal.len() > 0);
+    let length = fs::metadata(path).map_err(failed)?.len();
+    if !has_wal && length < expected {
+        return Err(damaged(path, format!("it has {length} bytes where its header says {expected}")));
+    }
+    Ok(())
+}
+
+/// Adds to an error of opening what its cause is: which file is damaged, that this user may not write to it, or that the
+/// disk is full.
+fn explain(error: StoreError, file: &StoreFile) -> StoreError {
+    match explain_denial(error, file) {
+        StoreError::Damaged(_, what) => damaged(file.path(), what),
+        StoreError::Sqlite(_) if is_disk_full(file.path()) => StoreError::Full(NoRoom::Disk),
+        other => other,
+    }
+}
+
+/// How long a writer waits for the write lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A writer that has waited for longer than this tries less often.
+const LONG_WAIT: Duration = Duration::from_millis(500);
+
+thread_local! {
+    /// When the current wait began. SQLite only tells a busy handler how often it was called.
+    static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Makes a writer wait for the lock by pauses that are drawn afresh each time: 0.5 to 2 ms, and 10 to 40 ms once it has
+/// waited long.
+///
+/// SQLite's own `busy_timeout` backs off to sleeps of 100 ms: with eight writers the unlucky ones starve, and some give up.
+/// With short uniform pauses every writer got through within half a second. Who waits longer is one of a crowd, such as two
+/// hundred workers that are started at once. There the tries themselves take all CPUs from the one that holds the lock, and
+/// most gave up after 10 s, though the work of all took less.
+pub fn wait_fairly(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(wait))
+}
+
+fn wait(earlier_tries: i32) -> bool {
+    if earlier_tries == 0 {
+        SINCE.set(Some(Instant::now()));
+    }
+    let waited = SINCE.get().map_or(Duration::ZERO, |since| since.elapsed());
+    if waited >= BUSY_TIMEOUT {
+        return false;
+    }
+    let pause = if waited < LONG_WAIT {
+        rand::random_range(500..=2_000)
+    } else {
+        rand::random_range(10_000..=40_000)
+    };
+    thread::sleep(Duration::from_micros(pause));
+    true
+}

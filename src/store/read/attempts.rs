@@ -1,0 +1,478 @@
+//! Attempts: those of one job, lists of them, and one pass over all attempts of a period, for the timeline of
+//! `inspect --html` and for the numbers of each name.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params, params_from_iter};
+
+use super::filter::{Conditions, Filter};
+use crate::model::{
+    Attempt, DeadReason, JobDefinition, JobState, MemoryPeak, Outcome, ResourceUsage, Status,
+};
+use crate::store::file::error::Result;
+use crate::store::file::open::Store;
+use crate::store::file::row::{self, all, each, from_row, maybe};
+use crate::store::write::definition;
+use crate::text::{Millis, Timestamp};
+
+/// How many due jobs a timeline shows at most.
+const MAX_DUE: usize = 100_000;
+
+/// An ended attempt in a list.
+#[derive(Clone, Debug)]
+pub struct AttemptRow {
+    pub attempt: Attempt,
+    /// The name of the job.
+    pub name: String,
+    /// See [`JobDefinition::shown_label`].
+    pub label: Option<String>,
+    /// The attempts in the budget of the job.
+    pub max_attempts: u32,
+}
+
+/// An attempt on a time axis: it has ended, is running, or has not started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimelineAttempt {
+    pub job_id: i64,
+    pub number: u32,
+    pub name: String,
+    pub stage: Stage,
+    /// When it fell due, where that is known.
+    pub due_at: Option<Timestamp>,
+    /// None where it has not started, or nobody knows when.
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
+    pub duration: Option<Millis>,
+    pub usage: Option<ResourceUsage>,
+    pub error_code: Option<String>,
+    /// When the retry fell due that this failure led to.
+    pub retry_at: Option<Timestamp>,
+}
+
+/// How far an attempt on a time axis has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Its job is due, and no worker has taken it.
+    Due,
+    Running,
+    Ended(Outcome),
+    /// Its job expired before a worker took it.
+    Expired,
+}
+
+/// The numbers of all jobs of one name, in the period that was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct NameStats {
+    pub succeeded: u64,
+    pub dead: u64,
+    pub cancelled: u64,
+    /// Ended attempts, of these jobs and of unfinished ones.
+    pub attempts: u64,
+    /// Attempts that succeeded.
+    pub successes: u64,
+    /// The durations of attempts that ended by themselves or at their timeout.
+    pub runs: Percentiles<Millis>,
+    /// How long attempts waited between their due time and their start, where both are known.
+    pub waits: Percentiles<Millis>,
+    /// The CPU time of attempts, where it is known.
+    pub cpu: Percentiles<Millis>,
+    /// The peak of the memory of attempts, where it is known.
+    pub memory: Percentiles<MemoryPeak>,
+    /// When the newest job succeeded.
+    pub last_success: Option<Timestamp>,
+    /// The newest failure: when it happened, and its code.
+    pub last_failure: Option<(Timestamp, String)>,
+}
+
+/// By the name of the jobs.
+pub type Stats = BTreeMap<String, NameStats>;
+
+impl NameStats {
+    /// How many jobs have ended.
+    pub const fn jobs(&self) -> u64 {
+        self.succeeded + self.dead + self.cancelled
+    }
+
+    /// The share of jobs that succeeded, from 0 to 1, without cancelled ones; none if there is no job.
+    pub fn success_rate(&self) -> Option<f64> {
+        ratio(self.succeeded, self.succeeded + self.dead)
+    }
+
+    /// None without a success.
+    pub fn attempts_per_success(&self) -> Option<f64> {
+        ratio(self.attempts, self.successes)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody misses the last digits of numbers above 2^53")]
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The numbers of one name while rows are read.
+#[derive(Default)]
+struct Gathered {
+    stats: NameStats,
+    runs: Vec<Millis>,
+    waits: Vec<Millis>,
+    usages: Vec<ResourceUsage>,
+}
+
+impl Gathered {
+    fn add_job(&mut self, state: JobState, ended_at: Timestamp, code: Option<String>) {
+        match state {
+            JobState::Succeeded => {
+                self.stats.succeeded += 1;
+                self.stats.last_success = self.stats.last_success.max(Some(ended_at));
+            }
+            JobState::Dead => self.stats.dead += 1,
+            _ => self.stats.cancelled += 1,
+        }
+        self.add_failure(ended_at, code);
+    }
+
+    fn add_attempt(&mut self, attempt: &TimelineAttempt) {
+        let (Stage::Ended(outcome), Some(finished_at)) = (attempt.stage, attempt.finished_at) else { return };
+        self.stats.attempts += 1;
+        self.stats.successes += u64::from(outcome == Outcome::Succeeded);
+        if outcome.is_failure() {
+            self.add_failure(finished_at, attempt.error_code.clone());
+        }
+        if outcome.is_run() {
+            self.runs.extend(attempt.duration);
+        }
+        self.usages.extend(attempt.usage);
+        if let (Some(started), Some(due)) = (attempt.started_at, attempt.due_at) {
+            // If somebody made the retry due at once (`retry --now`), it started before the due time that is known here, and
+            // nobody knows how long it waited.
+            self.waits.extend(u64::try_from(started.0 - due.0).ok().map(Millis));
+        }
+    }
+
+    fn add_failure(&mut self, at: Timestamp, code: Option<String>) {
+        if let Some(code) = code
+            && self.stats.last_failure.as_ref().is_none_or(|(last, _)| *last < at)
+        {
+            self.stats.last_failure = Some((at, code));
+        }
+    }
+}
+
+impl Store {
+    /// The ended attempts that match, the newest first, at most `limit`. The rows are read one by one as they are asked
+    /// for, because one long read would hold up checkpoints.
+    pub fn attempts(
+        &self,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<impl Iterator<Item = Result<AttemptRow>>> {
+        let ids = self.autocommit(|tx| find(tx, filter, limit))?;
+        let sql = format!(
+            "SELECT {COLUMNS}, j.label, j.args_nul, j.needs_version, d.definition FROM {TABLES} JOIN jobs AS j ON j.id = a.job_id
+             JOIN job_definitions AS d ON d.id = j.definition_id WHERE a.job_id = ?1 AND a.number = ?2"
+        );
+        let read = move |(job_id, number)| {
+            let row = |row: &Row<'_>| {
+                let definition: JobDefinition = definition::read(row, "definition")?;
+                let (attempt, label) = (read_attempt(row)?, definition::shown_label(row, &definition)?);
+                let max_attempts = definition.policy.max_attempts();
+                Ok(AttemptRow { attempt, name: definition.name, label, max_attempts })
+            };
+            self.autocommit(|tx| maybe(tx, &sql, params![job_id, number], row)).transpose()
+        };
+        Ok(ids.into_iter().filter_map(read))
+    }
+
+    /// The newest `limit` attempts of a job, oldest first.
+    pub fn history(&self, job_id: i64, limit: usize) -> Result<Vec<Attempt>> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 ORDER BY a.number DESC LIMIT ?2");
+        let mut attempts = self.read(|tx| all(tx, &sql, params![job_id, limit], read_attempt))?;
+        attempts.reverse();
+        Ok(attempts)
+    }
+
+    /// One ended attempt.
+    pub fn attempt(&self, job_id: i64, number: u32) -> Result<Option<Attempt>> {
+        let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 AND a.number = ?2");
+        self.read(|tx| maybe(tx, &sql, params![job_id, number], read_attempt))
+    }
+
+    /// The numbers of all names that have something that ended. Takes about a second for a million attempts.
+    pub fn stats(&self, filter: &Filter, now: Timestamp) -> Result<Stats> {
+        self.walk(filter, now, |_| ())
+    }
+
+    /// The attempts that ended in the period of the filter, by their end, and those that run or are due; and the numbers
+    /// of each name.
+    pub fn timeline(&self, filter: &Filter, now: Timestamp) -> Result<(Vec<TimelineAttempt>, Stats)> {
+        let mut attempts = Vec::new();
+        let stats = self.walk(filter, now, |attempt| attempts.push(attempt))?;
+        let (since, until) = filter.period();
+        self.autocommit(|tx| {
+            let Filter { name, queue, label, .. } = filter;
+            let params = params![since, name, queue, until, label];
+            attempts.extend(all(tx, EXPIRED, params, read_timeline)?);
+            attempts.extend(all(tx, RUNNING, params, read_timeline)?);
+            attempts.extend(all(tx, DUE, params![now, name, queue, MAX_DUE, label], read_timeline)?);
+            Ok((attempts, stats))
+        })
+    }
+
+    /// Gives `take` each attempt that ended in the period of the filter, in the order of their ends. Counts these attempts and
+    /// the jobs that ended in the period.
+    fn walk(&self, filter: &Filter, now: Timestamp, mut take: impl FnMut(TimelineAttempt)) -> Result<Stats> {
+        let mut names: BTreeMap<String, Gathered> = BTreeMap::new();
+        let (since, until) = filter.period();
+        let Filter { name, queue, label, .. } = filter;
+        // Each statement sees a moment of its own: a transaction over all of them would hold up checkpoints.
+        self.autocommit(|tx| {
+            each(tx, ENDED_JOBS, params![since, name, queue, until, now, label], |row| {
+                let (state, ended_at, code) =
+                    (row.get("state")?, row.get("ended_at")?, row.get("error_code")?);
+                names.entry(row.get("name")?).or_default().add_job(state, ended_at, code);
+                Ok(())
+            })?;
+            each(tx, ENDED, params![since, name, queue, until, label], |row| {
+                let attempt = read_timeline(row)?;
+                names.entry(attempt.name.clone()).or_default().add_attempt(&attempt);
+                take(attempt);
+                Ok(())
+            })
+        })?;
+        let finished = names.into_iter().map(|(name, Gathered { stats, runs, waits, usages })| {
+            let cpu = Percentiles::of(usages.iter().map(|usage| usage.cpu).collect());
+            let memory = Percentiles::of(usages.iter().map(|usage| usage.memory).collect());
+            (
+                name,
+                NameStats {
+                    runs: Percentiles::of(runs),
+                    waits: Percentiles::of(waits),
+                    cpu,
+                    memory,
+                    ..stats
+                },
+            )
+        });
+        Ok(finished.collect())
+    }
+}
+
+/// The ids of the attempts that match, the newest first: by a walk over the index by time, or of all jobs with a label.
+fn find(tx: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(i64, u32)>> {
+    let wanted = conditions(filter);
+    let tables = if filter.has_label() {
+        "jobs AS j INDEXED BY jobs_by_label CROSS JOIN attempts AS a"
+    } else if is_about_job(filter) {
+        "attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j"
+    } else {
+        "attempts AS a INDEXED BY attempts_by_time"
+    };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let sql = format!(
+        "SELECT a.job_id, a.number FROM {tables} WHERE {}
+         ORDER BY a.finished_at DESC, a.job_id DESC, a.number DESC LIMIT {limit}",
+        wanted.sql
+    );
+    let read = |row: &Row<'_>| Ok((row.get("job_id")?, row.get("number")?));
+    all(tx, &sql, params_from_iter(&wanted.values), read)
+}
+
+fn is_about_job(filter: &Filter) -> bool {
+    filter.name.is_some() || filter.queue.is_some() || filter.label.is_some()
+}
+
+/// The whole filter as conditions on `attempts AS a` and, if it is about the job, too, `jobs AS j`.
+fn conditions(filter: &Filter) -> Conditions {
+    let mut wanted = Conditions::new(Value::from(0));
+    if !filter.outcomes.is_empty() {
+        let any: Vec<_> = filter.outcomes.iter().map(|outcome| format!("'{outcome}'")).collect();
+        wanted.and_sql(&format!("a.outcome IN ({})", any.join(", ")));
+    }
+    if is_about_job(filter) {
+        wanted.and_sql("j.id = a.job_id");
+    }
+    wanted.and_text("j.name", filter.name.as_ref());
+    wanted.and_text("j.queue", filter.queue.as_ref());
+    wanted.and_label("j.label", filter.label.as_ref());
+    wanted.and_text("a.error_code", filter.error_code.as_ref());
+    wanted.and_period("a.finished_at", filter);
+    wanted
+}
+
+/// The jobs that ended. A pending job that has expired is dead, recorded or not.
+const ENDED_JOBS: &str =
+    "SELECT name, state, changed_at AS ended_at, error_code FROM jobs INDEXED BY jobs_finished
+     WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1 AND changed_at < ?4
+       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)
+     UNION ALL
+     SELECT name, 'dead', max(expires_at, changed_at), 'EXPIRED' FROM jobs INDEXED BY jobs_expiring
+     WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?5
+       AND max(expires_at, changed_at) >= ?1 AND max(expires_at, changed_at) < ?4
+       AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?6 IS NULL OR coalesce(label, '') = ?6)";
+
+// The statements of the timeline. Two due times of ended attempts are known: a job keeps its last one, and a retry was due
+// when its delay was over.
+const ENDED: &str = "SELECT a.job_id, a.number, j.name, 'ended' AS stage, a.outcome,
+        CASE WHEN a.number = j.attempts AND j.finished_at = a.finished_at THEN j.run_at
+             ELSE (SELECT p.finished_at + p.delay_ms FROM attempts AS p
+                   WHERE p.job_id = a.job_id AND p.number = a.number - 1) END AS due_at,
+        a.started_at, a.finished_at, a.duration_ms, a.cpu_ms, a.max_rss_bytes, a.max_rss_bound_bytes, a.error_code,
+        a.finished_at + a.delay_ms AS retry_at
+    FROM attempts AS a INDEXED BY attempts_by_time CROSS JOIN jobs AS j ON j.id = a.job_id
+    WHERE a.finished_at >= ?1 AND a.finished_at < ?4 AND (?2 IS NULL OR j.name = ?2) AND (?3 IS NULL OR j.queue = ?3)
+      AND (?5 IS NULL OR coalesce(j.label, '') = ?5)
+    ORDER BY a.finished_at";
+
+const EXPIRED: &str = "SELECT id AS job_id, attempts AS number, name, 'expired' AS stage, NULL AS outcome, run_at AS due_at,
+        NULL AS started_at, changed_at AS finished_at, NULL AS duration_ms, error_code, NULL AS retry_at
+    FROM jobs INDEXED BY jobs_finished
+    WHERE state = 'dead' AND changed_at >= ?1 AND changed_at < ?4 AND dead_reason = 'expired' AND error_code = 'EXPIRED'
+      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5)";
+
+const RUNNING: &str = "SELECT id AS job_id, attempts + 1 AS number, name, 'running' AS stage, NULL AS outcome,
+        run_at AS due_at, changed_at AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code,
+        NULL AS retry_at
+    FROM jobs INDEXED BY jobs_running
+    WHERE state = 'running' AND ?1 IS NOT NULL AND changed_at < ?4
+      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5)";
+
+const DUE: &str =
+    "SELECT id AS job_id, attempts + 1 AS number, name, 'due' AS stage, NULL AS outcome, run_at AS due_at,
+        NULL AS started_at, NULL AS finished_at, NULL AS duration_ms, NULL AS error_code, NULL AS retry_at
+    FROM jobs INDEXED BY jobs_claimable
+    WHERE state = 'pending' AND unmet_dependencies = 0 AND run_at <= ?1 AND coalesce(expires_at > ?1, 1)
+      AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3) AND (?5 IS NULL OR coalesce(label, '') = ?5) LIMIT ?4";
+
+fn read_timeline(row: &Row<'_>) -> Result<TimelineAttempt> {
+    let stage = match row.get_ref("stage")?.as_str()? {
+        "ended" => Stage::Ended(row.get("outcome")?),
+        "expired" => Stage::Expired,
+        "running" => Stage::Running,
+        _ => Stage::Due,
+    };
+    let duration = row.get("duration_ms")?;
+    let usage = if matches!(stage, Stage::Ended(_)) { read_usage(row)? } else { None };
+    Ok(from_row!(
+        row,
+        TimelineAttempt {
+            job_id,
+            number,
+            name,
+            stage: stage,
+            due_at,
+            started_at,
+            finished_at,
+            duration: duration,
+            usage: usage,
+            error_code,
+            retry_at,
+        }
+    ))
+}
+
+const TABLES: &str = "attempts AS a LEFT JOIN workers AS w ON w.id = a.worker_id";
+
+/// The columns of [`TABLES`] that [`read_attempt`] takes.
+const COLUMNS: &str = "a.job_id, a.number, a.outcome, a.error_code, a.exit_code, a.signal, a.message,
+    w.name AS worker_name, a.started_at, a.finished_at, a.duration_ms, a.attempt_in_budget, a.next_state,
+    a.dead_reason, a.nominal_delay_ms, a.delay_ms, a.output_held_open, a.spawn_failure, a.cpu_ms, a.max_rss_bytes,
+    a.max_rss_bound_bytes";
+
+/// Damaged rows of ended attempts, looked for as [`super::job::damaged`] does it.
+pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
+    let unchecked = "SELECT 'attempt ' || number || ' of job ' || job_id AS which, job_id, error_code, message, dead_reason,
+                            number, attempt_in_budget, exit_code, signal FROM attempts";
+    let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE a.job_id = ?1 AND a.number = ?2");
+    row::damaged(tx, unchecked, [], limit, |row| {
+        row.get::<_, Option<DeadReason>>("dead_reason")?;
+        if row::is_plain(row)? {
+            return Ok(());
+        }
+        let (job, number): (i64, i64) = (row.get("job_id")?, row.get("number")?);
+        maybe(tx, &sql, [job, number], read_attempt).map(|_| ())
+    })
+}
+
+fn read_attempt(row: &Row<'_>) -> Result<Attempt> {
+    let exit = row.get::<_, Option<i32>>("exit_code")?.map(Status::Exited);
+    let signal = row.get::<_, Option<i32>>("signal")?.map(Status::Signaled);
+    Ok(from_row!(
+        row,
+        Attempt {
+            job_id,
+            number,
+            outcome,
+            error_code,
+            status: exit.or(signal),
+            message,
+            worker_id: row.get("worker_name")?,
+            started_at,
+            finished_at,
+            duration: row.get("duration_ms")?,
+            attempt_in_budget,
+            next_state,
+            dead_reason,
+            nominal_delay: row.get("nominal_delay_ms")?,
+            delay: row.get("delay_ms")?,
+            usage: read_usage(row)?,
+            output_held_open,
+            spawn_failure,
+        }
+    ))
+}
+
+fn read_usage(row: &Row<'_>) -> Result<Option<ResourceUsage>> {
+    let Some(cpu) = row.get("cpu_ms")? else { return Ok(None) };
+    let bound: Option<u64> = row.get("max_rss_bound_bytes")?;
+    let bytes = bound.or(row.get("max_rss_bytes")?).unwrap_or_default();
+    Ok(Some(ResourceUsage { cpu, memory: MemoryPeak { bytes, is_bound: bound.is_some() } }))
+}
+
+/// Values in ascending order, for their percentiles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Percentiles<T> {
+    sorted: Vec<T>,
+}
+
+impl<T> Default for Percentiles<T> {
+    fn default() -> Self {
+        Self { sorted: Vec::new() }
+    }
+}
+
+impl<T: Copy + Ord> Percentiles<T> {
+    pub fn of(mut values: Vec<T>) -> Self {
+        values.sort_unstable();
+        Self { sorted: values }
+    }
+
+    /// The greatest value; none if there are no values.
+    pub fn max(&self) -> Option<T> {
+        self.sorted.last().copied()
+    }
+
+    /// The percentile by nearest rank: the least value such that at least `percent` percent of all are not greater. None
+    /// without values.
+    pub fn percentile(&self, percent: usize) -> Option<T> {
+        let rank = (self.sorted.len() * percent).div_ceil(100).max(1);
+        self.sorted.get(rank - 1).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_rank() {
+        let of = |spans: &[u64]| Percentiles::of(spans.iter().map(|span| Millis(*span)).collect());
+        assert_eq!((of(&[]).percentile(50), of(&[]).max()), (None, None));
+        assert_eq!(of(&[70_000]).percentile(50), Some(Millis(70_000)));
+        let some = of(&[5, 1, 3, 2, 4]);
+        let found: Vec<_> = [0, 1, 20, 21, 50, 95, 100].map(|p| some.percentile(p).unwrap().0).into();
+        assert_eq!(found, [1, 1, 1, 2, 3, 5, 5]);
+        assert_eq!(some.max(), Some(Millis(5)));
+    }
+}

@@ -1,0 +1,215 @@
+//! Turns the filters of a list (`--state`, `--name`, `--since` …) into SQL conditions.
+
+use rusqlite::types::Value;
+
+use crate::model::{JobState, Outcome, Phase};
+use crate::store::file::error::Result;
+use crate::store::file::open::Store;
+use crate::store::file::row::{all, one, value};
+use crate::text::Timestamp;
+
+/// A state or a phase to look for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateFilter {
+    State(JobState),
+    Phase(Phase),
+}
+
+impl StateFilter {
+    /// Reads the word for a state or a phase.
+    pub fn parse(word: &str) -> Option<Self> {
+        JobState::parse(word).map(Self::State).or_else(|| Phase::parse(word).map(Self::Phase))
+    }
+
+    /// The words that [`StateFilter::parse`] takes.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        JobState::ALL.iter().map(|s| s.as_str()).chain(Phase::ALL.iter().map(|p| p.as_str()))
+    }
+
+    /// The condition on `jobs AS j`; `?1` is now. A pending job whose expiry has passed counts as dead, even if nobody has
+    /// recorded that yet.
+    pub(in crate::store) fn sql(self) -> String {
+        let pending = "j.state = 'pending' AND coalesce(j.expires_at > ?1, 1)";
+        match self {
+            Self::State(JobState::Pending) => pending.to_owned(),
+            Self::State(JobState::Dead) => {
+                "(j.state = 'dead' OR j.state = 'pending' AND j.expires_at <= ?1)".to_owned()
+            }
+            Self::State(state) => format!("j.state = '{state}'"),
+            Self::Phase(Phase::Blocked) => format!("{pending} AND j.unmet_dependencies > 0"),
+            Self::Phase(Phase::Ready) => format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at <= ?1"),
+            Self::Phase(Phase::Delayed) => {
+                format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at > ?1 AND j.attempts = 0")
+            }
+            Self::Phase(Phase::Retrying) => {
+                format!("{pending} AND j.unmet_dependencies = 0 AND j.run_at > ?1 AND j.attempts > 0")
+            }
+        }
+    }
+}
+
+/// Which jobs or attempts to list or count. A field that is empty or none selects all.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// States of jobs; a list of attempts ignores them.
+    pub states: Vec<StateFilter>,
+    /// Outcomes of attempts; a list of jobs ignores them.
+    pub outcomes: Vec<Outcome>,
+    pub name: Option<String>,
+    pub queue: Option<String>,
+    /// The label; an empty one selects jobs without a label.
+    pub label: Option<String>,
+    /// The code that an attempt ended with, or that a job is dead with.
+    pub error_code: Option<String>,
+    /// The attempt ended, or the job last changed its state, at or after this time.
+    pub since: Option<Timestamp>,
+    /// The attempt ended, or the job last changed its state, before this time.
+    pub until: Option<Timestamp>,
+    /// Selects only dead jobs, whatever `states` says, and lists them by the time of their death instead of by id.
+    pub dead_by_time: bool,
+    /// True: only resolved jobs; false: only others.
+    pub resolved: Option<bool>,
+    /// Only dead jobs that a later success of the same task has made good.
+    pub superseded: bool,
+}
+
+/// Whether a later success of the same task has made good the death of `jobs AS j`. The hash finds candidates, and is null
+/// where no other job does the same.
+const SUPERSEDED: &str = "EXISTS (SELECT 1 FROM jobs AS s INDEXED BY jobs_succeeded
+    WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL AND s.task_hash = j.task_hash AND s.changed_at > j.changed_at
+      AND s.name = j.name AND s.label IS j.label AND s.args_nul IS j.args_nul)";
+
+/// A column whose values in use are completed and suggested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilterColumn {
+    Name,
+    Queue,
+    ErrorCode,
+}
+
+impl Store {
+    /// Whether a later success of the same task has made the death of this job good.
+    pub fn is_made_good(&self, id: i64) -> Result<bool> {
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = ?1 AND j.state = 'dead' AND {SUPERSEDED})"
+        );
+        self.read(|tx| one(tx, &sql, [id], value))
+    }
+
+    /// Whether any job has this label.
+    pub fn knows_label(&self, label: &str) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_by_label WHERE label = ?1)";
+        self.read(|tx| one(tx, sql, [label], value))
+    }
+
+    /// The values in use, each once. This reads all jobs, so it is only for completions and suggestions, not for workers.
+    pub fn distinct_values(&self, column: FilterColumn) -> Result<Vec<String>> {
+        let sql = match column {
+            FilterColumn::Name => "SELECT DISTINCT name FROM jobs",
+            FilterColumn::Queue => "SELECT queue FROM jobs UNION SELECT name FROM queues",
+            FilterColumn::ErrorCode => {
+                "SELECT error_code FROM jobs WHERE state = 'dead'
+                 UNION SELECT error_code FROM attempts WHERE error_code IS NOT NULL"
+            }
+        };
+        self.read(|tx| all(tx, sql, [], value))
+    }
+}
+
+impl Filter {
+    /// Whether an index leads to the jobs: the one of their label.
+    pub(in crate::store) fn has_label(&self) -> bool {
+        self.label.as_ref().is_some_and(|label| !label.is_empty())
+    }
+
+    /// Whether it selects jobs with this label.
+    pub(in crate::store) fn wants_label(&self, label: Option<&str>) -> bool {
+        self.label.as_ref().is_none_or(|wanted| wanted == label.unwrap_or_default())
+    }
+
+    /// The conditions on name, label and queue of `jobs AS j`; `?1` is now.
+    pub(in crate::store) fn narrowed(&self, now: Timestamp) -> Conditions {
+        let mut wanted = Conditions::new(now.0.into());
+        wanted.and_text("j.name", self.name.as_ref());
+        wanted.and_text("j.queue", self.queue.as_ref());
+        wanted.and_label("j.label", self.label.as_ref());
+        wanted
+    }
+
+    /// The period as two bounds: from the first inclusive to the second exclusive.
+    pub(in crate::store) fn period(&self) -> (i64, i64) {
+        (self.since.map_or(i64::MIN, |at| at.0), self.until.map_or(i64::MAX, |at| at.0))
+    }
+
+    /// The conditions of a list of jobs, on `jobs AS j`; `?1` is now.
+    pub(in crate::store) fn conditions(&self, now: Timestamp) -> Conditions {
+        let mut wanted = self.narrowed(now);
+        let dead = [StateFilter::State(JobState::Dead)];
+        let states = if self.dead_by_time { &dead } else { self.states.as_slice() };
+        if !states.is_empty() {
+            let state = |state: &StateFilter| format!("({})", state.sql());
+            let any: Vec<_> = states.iter().map(state).collect();
+            wanted.and_sql(&format!("({})", any.join(" OR ")));
+        }
+        if let Some(code) = &self.error_code {
+            wanted.and("(j.state = 'dead' AND j.error_code = {} OR j.state = 'pending' AND j.expires_at <= ?1 AND {} = 'EXPIRED')", code.clone());
+        }
+        if let Some(resolved) = self.resolved {
+            wanted.and_sql(if resolved { "j.resolved_at IS NOT NULL" } else { "j.resolved_at IS NULL" });
+        }
+        if self.superseded {
+            wanted.and_sql(SUPERSEDED);
+        }
+        let changed_at =
+            "iif(j.state = 'pending' AND j.expires_at <= ?1, max(j.expires_at, j.changed_at), j.changed_at)";
+        wanted.and_period(changed_at, self);
+        wanted
+    }
+}
+
+/// The conditions of a `WHERE`, joined by AND, and the values of their parameters.
+pub struct Conditions {
+    pub sql: String,
+    pub values: Vec<Value>,
+}
+
+impl Conditions {
+    /// Begins with a condition that is always true, so that `?1` exists even if no other condition uses it.
+    pub(in crate::store) fn new(first: Value) -> Self {
+        Self { sql: "?1 IS NOT NULL".to_owned(), values: vec![first] }
+    }
+
+    /// Adds a condition on this value, for which each `{}` stands.
+    pub(in crate::store) fn and(&mut self, condition: &str, value: impl Into<Value>) {
+        self.values.push(value.into());
+        let place = format!("?{}", self.values.len());
+        self.and_sql(&condition.replace("{}", &place));
+    }
+
+    pub(in crate::store) fn and_sql(&mut self, condition: &str) {
+        self.sql.push_str(" AND ");
+        self.sql.push_str(condition);
+    }
+
+    pub(in crate::store) fn and_period(&mut self, time: &str, filter: &Filter) {
+        for (comparison, bound) in [(">=", filter.since), ("<", filter.until)] {
+            if let Some(bound) = bound {
+                self.and(&format!("{time} {comparison} {{}}"), bound.0);
+            }
+        }
+    }
+
+    /// Selects rows with this label; an empty one selects those without a label.
+    pub(in crate::store) fn and_label(&mut self, column: &str, label: Option<&String>) {
+        match label {
+            Some(label) if label.is_empty() => self.and_sql(&format!("{column} IS NULL")),
+            label => self.and_text(column, label),
+        }
+    }
+
+    pub(in crate::store) fn and_text(&mut self, column: &str, value: Option<&String>) {
+        if let Some(text) = value {
+            self.and(&format!("{column} = {{}}"), text.clone());
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Finds jobs that are interrupted time after time. An interruption does not count as an attempt, so a job that stops its own
+//! worker would be run again for ever, and nothing else would tell.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rusqlite::{Connection, params, params_from_iter};
+
+use super::filter::Filter;
+use crate::model::{Attention, AttentionKind, AttentionSubject, Outcome};
+use crate::store::file::error::Result;
+use crate::store::file::row::{each, find, maybe};
+use crate::text::{Timestamp, clock_time};
+
+/// This number of interruptions in a row is an alarm.
+const INTERRUPTIONS: usize = 5;
+
+/// They are looked for among this number of the newest attempts.
+const MAX_ATTEMPTS: usize = 50_000;
+
+/// The interruptions of a job are counted up to this number.
+const MAX_COUNTED: usize = 10_000;
+
+/// An unfinished job whose last attempts were all interrupted.
+struct Interrupted {
+    id: i64,
+    times: usize,
+    last: Timestamp,
+}
+
+/// The entries about these jobs, by name.
+pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<Attention>> {
+    let mut names: BTreeMap<String, Vec<Interrupted>> = BTreeMap::new();
+    for id in candidates(tx)? {
+        let mut wanted = filter.narrowed(now);
+        wanted.and("j.id = {}", id);
+        // A cancel has dealt with it, even if the job still runs.
+        wanted.and_sql("(j.state = 'running' OR j.state = 'pending' AND coalesce(j.expires_at > ?1, 1))");
+        wanted.and_sql("j.cancel_requested_at IS NULL");
+        let sql = format!("SELECT j.name FROM jobs AS j WHERE {}", wanted.sql);
+        let name: Option<String> =
+            maybe(tx, &sql, params_from_iter(wanted.values), |row| Ok(row.get("name")?))?;
+        if let Some(name) = name
+            && let Some(job) = interruptions(tx, id)?
+        {
+            names.entry(name).or_default().push(job);
+        }
+    }
+    Ok(names.into_iter().map(|(name, jobs)| entry(&name, &jobs, now)).collect())
+}
+
+/// The jobs that were interrupted often enough among the newest attempts, by id.
+fn candidates(tx: &Connection) -> Result<Vec<i64>> {
+    let sql = "SELECT a.job_id, a.error_code IS 'INTERRUPTED' AS was_interrupted
+               FROM attempts AS a INDEXED BY attempts_by_time ORDER BY a.finished_at DESC LIMIT ?1";
+    let mut times: HashMap<i64, usize> = HashMap::new();
+    each(tx, sql, params![MAX_ATTEMPTS], |row| {
+        if row.get("was_interrupted")? {
+            *times.entry(row.get("job_id")?).or_default() += 1;
+        }
+        Ok(())
+    })?;
+    let mut found: Vec<i64> =
+        times.into_iter().filter(|(_, times)| *times >= INTERRUPTIONS).map(|(id, _)| id).collect();
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// How often the last attempts of the job were interrupted in a row; none if that is not often.
+fn interruptions(tx: &Connection, id: i64) -> Result<Option<Interrupted>> {
+    let sql = "SELECT outcome, finished_at FROM attempts WHERE job_id = ?1 ORDER BY number DESC LIMIT ?2";
+    let (mut times, mut last) = (0, None);
+    find(tx, sql, params![id, MAX_COUNTED + 1], |row| {
+        if row.get::<_, Outcome>("outcome")? != Outcome::Interrupted {
+            return Ok(Some(()));
+        }
+        times += 1;
+        last = last.or(Some(row.get("finished_at")?));
+        Ok(None)
+    })?;
+    Ok(last.filter(|_| times >= INTERRUPTIONS).map(|last| Interrupted { id, times, last }))
+}
+
+fn entry(name: &str, found: &[Interrupted], now: Timestamp) -> Attention {
+    let mut jobs: Vec<i64> = found.iter().map(|job| job.id).collect();
+    let all_ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+    let last = found.iter().map(|job| job.last).max().unwrap_or(now);
+    let what = match found {
+        [Interrupted { id, times, .. }] if *times > MAX_COUNTED => {
+            format!("job {id} {name} was interrupted more than {MAX_COUNTED} times in a row")
+        }
+        [Interrupted { id, times, .. }] => format!("job {id} {name} was interrupted {times} times in a row"),
+        _ => {
+            let count = found.len();
+            format!("{count} jobs of {name} were each interrupted {INTERRUPTIONS} times or more in a row")
+        }
+    };
+    let are = if found.len() == 1 { "is" } else { "are" };
+    let message = format!(
+        "{what}, the last {}, and {are} run again each time; a job that restarts its own worker never ends: let systemd-run \
+         restart that one",
+        clock_time(last, now)
+    );
+    // One command does not cancel more.
+    let command = (jobs.len() <= Attention::MAX_JOBS).then(|| format!("runner cancel {}", all_ids.join(" ")));
+    jobs.truncate(Attention::MAX_JOBS);
+    let subject = Some(AttentionSubject::of(name));
+    let kind = AttentionKind::Interrupted;
+    Attention { kind, alarm: true, message, own_from: 0, command, jobs, subject }
+}

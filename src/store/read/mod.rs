@@ -1,0 +1,16 @@
+//! What the views read, and writes nothing.
+
+pub mod attempts;
+pub mod attention;
+pub mod dead_groups;
+pub mod dead_letters;
+pub mod filter;
+pub mod interrupted;
+pub mod job;
+pub mod leftover;
+pub mod letters;
+pub mod metrics;
+pub mod overview;
+pub mod page;
+pub mod stranded;
+pub mod unresolved;

@@ -1,0 +1,218 @@
+//! Reads for the page of `inspect --html` what is no attempt: deaths with their last words, the jobs that have not ended,
+//! the links of chains, and how the jobs of each name ended day by day.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{params, params_from_iter};
+
+use super::dead_letters::last_words;
+use super::filter::{Filter, StateFilter};
+use crate::model::{DependencyKind, JobState, Phase};
+use crate::store::file::error::Result;
+use crate::store::file::open::Store;
+use crate::store::file::row::{all, each, from_row, maybe, one, value};
+use crate::store::write::definition;
+use crate::text::Timestamp;
+
+/// How a job died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Death {
+    pub job_id: i64,
+    /// The number of its last attempt; 0 if it never ran.
+    pub number: u32,
+    /// See [`crate::model::JobDefinition::shown_label`].
+    pub label: Option<String>,
+    pub error_code: String,
+    /// The message of the last attempt, else the last line that it wrote.
+    pub last_words: String,
+}
+
+/// The unfinished jobs of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfinishedJobs {
+    /// `running`, `ready`, `retrying`, `scheduled` or `blocked`.
+    pub status: &'static str,
+    pub count: u64,
+    /// The first of them: by their start or due time, blocked ones by id.
+    pub ids: Vec<i64>,
+}
+
+/// How many jobs ended on a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct DayCounts {
+    pub succeeded: usize,
+    pub dead: usize,
+}
+
+/// A link of a chain: a job, and a job that it depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub job_id: i64,
+    pub dependency_id: i64,
+    pub kind: DependencyKind,
+    /// Once it is met it stays met, whatever happens to the dependency.
+    pub met: bool,
+}
+
+/// A job at an end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkedJob {
+    pub id: i64,
+    pub name: String,
+    pub state: JobState,
+    pub is_blocked: bool,
+    pub run_at: Timestamp,
+    pub changed_at: Timestamp,
+}
+
+/// At most this number of links is read, because a million jobs may wait for one.
+const MAX_LINKS: usize = 100_000;
+
+impl Store {
+    /// The links to what these jobs depend on, and to what the blocked jobs behind them depend on that the filter selects.
+    pub fn links(&self, ids: &[i64], filter: &Filter, now: Timestamp) -> Result<Vec<Link>> {
+        let mut wanted = filter.narrowed(now);
+        wanted.values.push(serde_json::json!(ids).to_string().into());
+        let sql = format!(
+            "WITH RECURSIVE chained (id) AS
+                 (SELECT value FROM json_each(?{}) UNION
+                  SELECT d.job_id FROM chained JOIN dependencies AS d ON d.dependency_id = chained.id
+                  JOIN jobs AS j ON j.id = d.job_id AND j.state = 'pending' AND j.unmet_dependencies > 0 WHERE {})
+             SELECT d.job_id, d.dependency_id, d.kind, d.met
+             FROM chained CROSS JOIN dependencies AS d ON d.job_id = chained.id LIMIT {MAX_LINKS}",
+            wanted.values.len(),
+            wanted.sql
+        );
+        self.autocommit(|tx| {
+            all(tx, &sql, params_from_iter(&wanted.values), |row| {
+                Ok(from_row!(row, Link { job_id, dependency_id, kind, met }))
+            })
+        })
+    }
+
+    /// The jobs at the ends of these links that have not been removed.
+    pub fn linked(&self, links: &[Link], now: Timestamp) -> Result<Vec<LinkedJob>> {
+        let ids: BTreeSet<i64> = links.iter().flat_map(|link| [link.job_id, link.dependency_id]).collect();
+        let sql = "SELECT j.id, j.name, iif(j.state = 'pending' AND j.expires_at <= ?1, 'dead', j.state) AS state,
+                          j.state = 'pending' AND j.unmet_dependencies > 0 AS is_blocked, j.run_at, j.changed_at
+                   FROM json_each(?2) AS wanted CROSS JOIN jobs AS j ON j.id = wanted.value";
+        self.autocommit(|tx| {
+            all(tx, sql, params![now, serde_json::json!(ids).to_string()], |row| {
+                Ok(from_row!(row, LinkedJob { id, name, state, is_blocked, run_at, changed_at }))
+            })
+        })
+    }
+
+    /// How these jobs died, in the order of the ids. One that is gone is left out.
+    pub fn deaths(&self, ids: &[i64]) -> Result<Vec<Death>> {
+        let sql = "SELECT j.id, j.attempts, j.label, j.args_nul, j.needs_version, d.definition,
+                          coalesce(j.error_code, 'EXPIRED') AS error_code, a.message,
+                          iif(a.message IS NULL, o.stderr, NULL) AS stderr,
+                          iif(a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL) AS stdout
+                   FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
+                   LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
+                   LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts WHERE j.id = ?1";
+        self.autocommit(|tx| {
+            let mut deaths = Vec::new();
+            for id in ids {
+                deaths.extend(maybe(tx, sql, [id], |row| {
+                    Ok(Death {
+                        job_id: row.get("id")?,
+                        number: row.get("attempts")?,
+                        label: definition::shown_label(row, &definition::read(row, "definition")?)?,
+                        error_code: row.get("error_code")?,
+                        last_words: last_words(row)?,
+                    })
+                })?);
+            }
+            Ok(deaths)
+        })
+    }
+
+    /// When the first of the dead letters of this name died that nobody resolved.
+    pub fn first_unresolved_death(&self, name: &str) -> Result<Option<Timestamp>> {
+        let sql = "SELECT min(changed_at) FROM jobs INDEXED BY jobs_unresolved
+                   WHERE state = 'dead' AND resolved_at IS NULL AND name = ?1";
+        self.autocommit(|tx| one(tx, sql, [name], value))
+    }
+
+    /// The number of dead letters that nobody resolved. Of the filter, only name, label and queue matter.
+    pub fn count_unresolved(&self, filter: &Filter, now: Timestamp) -> Result<u64> {
+        let filter = Filter { since: None, until: None, states: Vec::new(), ..filter.clone() };
+        let wanted = filter.conditions(now);
+        let count = |index: &str, condition: &str| {
+            let sql = format!(
+                "SELECT count(*) FROM jobs AS j INDEXED BY {index} WHERE {condition} AND {}",
+                wanted.sql
+            );
+            self.autocommit(|tx| one(tx, &sql, params_from_iter(&wanted.values), value::<u64>))
+        };
+        let expired = "j.state = 'pending' AND j.expires_at IS NOT NULL AND j.expires_at <= ?1";
+        Ok(count("jobs_unresolved", "j.state = 'dead' AND j.resolved_at IS NULL")?
+            + count("jobs_expiring", expired)?)
+    }
+
+    /// The jobs that run or wait at `now`, with at most `limit` ids of each kind; a kind without a job is left out. Of the
+    /// filter, only name, label and queue matter.
+    pub fn unfinished(&self, filter: &Filter, limit: usize, now: Timestamp) -> Result<Vec<UnfinishedJobs>> {
+        let mut found = Vec::new();
+        for (state, index, order) in UNFINISHED {
+            let filter = Filter { since: None, until: None, states: vec![state], ..filter.clone() };
+            let wanted = filter.conditions(now);
+            // The condition of the index has to stand by itself, because SQLite does not look for it in the others.
+            let own = match index {
+                "jobs_running" => "j.state = 'running'",
+                "jobs_blocked" => "j.state = 'pending' AND j.unmet_dependencies > 0",
+                _ => "j.state = 'pending' AND j.unmet_dependencies = 0",
+            };
+            let from = format!("FROM jobs AS j INDEXED BY {index} WHERE {own} AND {}", wanted.sql);
+            let count: u64 = self.autocommit(|tx| {
+                one(tx, &format!("SELECT count(*) {from}"), params_from_iter(&wanted.values), value)
+            })?;
+            if count == 0 {
+                continue;
+            }
+            let sql = format!("SELECT j.id {from} ORDER BY {order} LIMIT {limit}");
+            let ids = self.autocommit(|tx| all(tx, &sql, params_from_iter(&wanted.values), value))?;
+            let status = match state {
+                StateFilter::State(state) => state.as_str(),
+                StateFilter::Phase(phase) => phase.as_str(),
+            };
+            found.push(UnfinishedJobs { status, count, ids });
+        }
+        Ok(found)
+    }
+
+    /// How the jobs of these names ended in each of the days that begin at these times, by name.
+    pub fn daily(&self, names: &[&str], days: &[Timestamp]) -> Result<BTreeMap<String, Vec<DayCounts>>> {
+        let mut found: BTreeMap<String, Vec<DayCounts>> = BTreeMap::new();
+        let sql = "SELECT name, state, changed_at FROM jobs INDEXED BY jobs_finished
+                   WHERE (state = 'succeeded' OR state = 'dead') AND changed_at >= ?1
+                     AND name IN (SELECT value FROM json_each(?2))";
+        let names = serde_json::json!(names).to_string();
+        self.autocommit(|tx| {
+            each(tx, sql, params![days.first(), names], |row| {
+                let at: Timestamp = row.get("changed_at")?;
+                let day = days.partition_point(|begin| *begin <= at).saturating_sub(1);
+                let counts =
+                    found.entry(row.get("name")?).or_insert_with(|| vec![DayCounts::default(); days.len()]);
+                if let Some(counts) = counts.get_mut(day) {
+                    let is_dead = row.get::<_, JobState>("state")? == JobState::Dead;
+                    let number = if is_dead { &mut counts.dead } else { &mut counts.succeeded };
+                    *number += 1;
+                }
+                Ok(())
+            })
+        })?;
+        Ok(found)
+    }
+}
+
+/// The kinds of unfinished jobs, with the index that leads to them and their order.
+const UNFINISHED: [(StateFilter, &str, &str); 5] = [
+    (StateFilter::State(JobState::Running), "jobs_running", "j.changed_at, j.id"),
+    (StateFilter::Phase(Phase::Ready), "jobs_claimable", "j.run_at, j.id"),
+    (StateFilter::Phase(Phase::Retrying), "jobs_claimable", "j.run_at, j.id"),
+    (StateFilter::Phase(Phase::Delayed), "jobs_claimable", "j.run_at, j.id"),
+    (StateFilter::Phase(Phase::Blocked), "jobs_blocked", "j.id"),
+];

@@ -1,0 +1,191 @@
+//! The five acts on jobs that a person names by id: cancel, resolve, retry, make due, redefine.
+//!
+//! One call acts on many ids in one transaction. Each id is dealt with by itself: a job that does not fit is left as it
+//! is, and its result says why.
+
+use std::collections::BTreeMap;
+
+use rusqlite::params;
+
+use super::insert::{self, NewJob};
+use super::{definition, dependencies, expire};
+use crate::model::{JobDefinition, JobState};
+use crate::store::file::error::Result;
+use crate::store::file::open::{Store, Tx};
+use crate::store::file::row::{one, run};
+
+/// The change that a person asks for.
+#[derive(Clone, Copy, Debug)]
+pub enum Act<'a> {
+    /// Cancels pending jobs, and asks running ones to end.
+    Cancel,
+    /// Marks dead jobs as resolved. A job that was resolved before keeps that time, and its note unless a new one is given.
+    Resolve { note: Option<&'a str> },
+    /// Puts dead and cancelled jobs back with a fresh budget. Id, definition and history stay.
+    Retry { force: bool },
+    /// Makes pending jobs due now. Budget and attempt numbers stay.
+    MakeDue,
+    /// Enqueues a job of the present definition in the place of a dead or cancelled one, which is resolved.
+    Redefine {
+        /// The new jobs by the id of the old one, with its arguments and keys; its input is copied. A job that nothing
+        /// declares any more has none.
+        jobs: &'a BTreeMap<i64, NewJob>,
+        force: bool,
+    },
+}
+
+/// The result of an act for one id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActResult {
+    pub id: i64,
+    pub outcome: std::result::Result<Done, Refusal>,
+}
+
+/// The change that an act made to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// The job is as the act asks.
+    Changed,
+    /// The job is running: the request is on disk, and its worker ends the job.
+    AskedToEnd,
+    /// This new job has taken its place.
+    ReplacedBy(i64),
+    /// The job was resolved, because this job does its work.
+    ResolvedFor(i64),
+}
+
+/// The reason why a job was left as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is no such job.
+    Unknown,
+    /// The job is in this state, which the act does not fit.
+    State(JobState),
+    /// The job is not retryable; `--force` runs the job again all the same.
+    NotRetryable,
+    /// This unfinished job holds the unique key.
+    KeyTaken(i64),
+    /// No job file has ever declared the job.
+    AdHoc,
+    /// The job file does not declare the name any more.
+    Undeclared,
+    /// This job has taken its place before.
+    Replaced(i64),
+    /// This newer job, which does the same, was left.
+    NewerLeft(i64),
+}
+
+/// The result of an act on one job; the outer error undoes the whole call.
+type ActOutcome = Result<std::result::Result<Done, Refusal>>;
+
+impl Store {
+    /// Acts on the jobs of these ids, in this order, in one transaction.
+    pub fn act(&mut self, ids: &[i64], act: Act) -> Result<Vec<ActResult>> {
+        self.write_work(|tx| {
+            ids.iter().map(|id| Ok(ActResult { id: *id, outcome: act_on(tx, *id, act)? })).collect()
+        })
+    }
+}
+
+pub fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
+    use JobState::{Cancelled, Dead, Pending, Running};
+    let Some(state) = expire::state_at(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
+    match (act, state) {
+        (Act::Cancel, Pending) => {
+            cancel_pending(tx, id)?;
+            Ok(Ok(Done::Changed))
+        }
+        (Act::Cancel, Running) => {
+            let sql = "UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, ?2)
+                       WHERE id = ?1 AND state = 'running'";
+            run(tx, sql, params![id, tx.now])?;
+            Ok(Ok(Done::AskedToEnd))
+        }
+        (Act::Resolve { note }, Dead) => {
+            let sql = "UPDATE jobs SET resolved_at = coalesce(resolved_at, ?2), resolution = coalesce(?3, resolution)
+                       WHERE id = ?1 AND state = 'dead'";
+            run(tx, sql, params![id, tx.now, note])?;
+            Ok(Ok(Done::Changed))
+        }
+        (Act::MakeDue, Pending) => {
+            let sql = "UPDATE jobs SET run_at = min(run_at, ?2) WHERE id = ?1 AND state = 'pending'";
+            run(tx, sql, params![id, tx.now])?;
+            Ok(Ok(Done::Changed))
+        }
+        (Act::Retry { force }, Dead | Cancelled) => retry(tx, id, force),
+        (Act::Redefine { jobs, force }, Dead | Cancelled) => redefine(tx, id, jobs.get(&id), force),
+        (_, other) => Ok(Err(Refusal::State(other))),
+    }
+}
+
+/// Cancels this job, which is pending.
+pub fn cancel_pending(tx: &Tx, id: i64) -> Result<()> {
+    let sql = "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending'";
+    run(tx, sql, params![id, tx.now])?;
+    dependencies::failed(tx, id)?;
+    Ok(())
+}
+
+fn retry(tx: &Tx, id: i64, force: bool) -> ActOutcome {
+    let (definition, unique_key, _) = stored(tx, id)?;
+    if !definition.policy.retryable && !force {
+        return Ok(Err(Refusal::NotRetryable));
+    }
+    if let Some(holder) = key_taken(tx, unique_key.as_deref())? {
+        return Ok(Err(Refusal::KeyTaken(holder)));
+    }
+    let sql =
+        "UPDATE jobs SET state = 'pending', run_at = ?2, changed_at = ?2, expires_at = ?3, attempts_used = 0,
+                               error_code = NULL, dead_reason = NULL, cancel_requested_at = NULL,
+                               resolved_at = NULL, resolution = NULL, replaced_by = NULL
+               WHERE id = ?1 AND state IN ('dead', 'cancelled')";
+    run(tx, sql, params![id, tx.now, definition.expires_in.map(|span| tx.now.plus(span))])?;
+    Ok(Ok(Done::Changed))
+}
+
+fn redefine(tx: &Tx, id: i64, new: Option<&NewJob>, force: bool) -> ActOutcome {
+    let (definition, _, replaced_by) = stored(tx, id)?;
+    if let Some(by) = replaced_by {
+        return Ok(Err(Refusal::Replaced(by)));
+    }
+    if definition.ad_hoc {
+        return Ok(Err(Refusal::AdHoc));
+    }
+    let Some(new) = new else { return Ok(Err(Refusal::Undeclared)) };
+    if !definition.policy.retryable && !force {
+        return Ok(Err(Refusal::NotRetryable));
+    }
+    if let Some(holder) = key_taken(tx, new.definition.unique_key.as_deref())? {
+        return Ok(Err(Refusal::KeyTaken(holder)));
+    }
+    Ok(Ok(Done::ReplacedBy(replace(tx, id, new)?)))
+}
+
+/// The definition of this job, its unique key, and the job that has replaced it.
+fn stored(tx: &Tx, id: i64) -> Result<(JobDefinition, Option<String>, Option<i64>)> {
+    let sql = "SELECT d.definition, j.needs_version, j.unique_key, j.replaced_by
+               FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.id = ?1";
+    one(tx, sql, [id], |row| {
+        Ok((definition::read(row, "definition")?, row.get("unique_key")?, row.get("replaced_by")?))
+    })
+}
+
+/// The unfinished job that holds this key.
+fn key_taken(tx: &Tx, key: Option<&str>) -> Result<Option<i64>> {
+    let Some(key) = key else { return Ok(None) };
+    Ok(expire::key_owner(tx, key)?.map(|owner| owner.id))
+}
+
+/// Enqueues the new job with the dependencies and the dependents of the old one. Gives its id.
+fn replace(tx: &Tx, old: i64, new: &NewJob) -> Result<i64> {
+    let sql = "UPDATE jobs SET resolved_at = ?2, resolution = NULL, idempotency_key = NULL WHERE id = ?1";
+    run(tx, sql, params![old, tx.now])?;
+    let definition = definition::intern(tx, &new.definition)?;
+    let id = insert::insert(tx, new, definition, &dependencies::of(tx, old)?)?;
+    dependencies::replace(tx, old, id)?;
+    let sql = "INSERT INTO inputs (job_id, stdin) SELECT ?2, stdin FROM inputs WHERE job_id = ?1";
+    run(tx, sql, [old, id])?;
+    let sql = "UPDATE jobs SET replaced_by = ?2 WHERE id = ?1";
+    run(tx, sql, [old, id])?;
+    Ok(id)
+}

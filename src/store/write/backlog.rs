@@ -1,0 +1,172 @@
+//! The work that is left in a worker's queues: whether the worker may end, and when it has to look again.
+
+use rusqlite::Connection;
+
+use super::claim::{due_times, earlier, open_priorities};
+use super::limits::{BlockReason, QueueCapacity};
+use super::schedules;
+use crate::store::file::error::{Result, StoreError};
+use crate::store::file::open::Store;
+use crate::store::file::row::{each, one, value};
+use crate::store::file::version;
+use crate::text::Timestamp;
+
+/// The blocked jobs of some queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Blocked {
+    /// Some job may still go on without a person's help, because it can be unblocked or is not blocked at all.
+    pub may_unblock: bool,
+    /// The number of jobs that cannot, because they depend on dead, cancelled or removed jobs, directly or through others.
+    /// In a damaged file they may depend on none at all.
+    pub stuck: u64,
+    /// The number of the other jobs that cannot, because they depend on pending jobs in paused queues.
+    pub behind_paused: u64,
+}
+
+impl Store {
+    /// The number of unfinished jobs in these queues (none: in all).
+    pub fn count_unfinished(&self, selected: Option<&[String]>) -> Result<u64> {
+        self.read(|tx| {
+            let count = |queue: Option<&str>| {
+                let sql = "SELECT (SELECT count(*) FROM jobs
+                                   WHERE state = 'pending' AND unmet_dependencies = 0 AND (?1 IS NULL OR queue = ?1))
+                                + (SELECT count(*) FROM jobs
+                                   WHERE state = 'pending' AND unmet_dependencies > 0 AND (?1 IS NULL OR queue = ?1))
+                                + (SELECT count(*) FROM jobs WHERE state = 'running' AND (?1 IS NULL OR queue = ?1))";
+                one(tx, sql, [queue], value::<u64>)
+            };
+            match selected {
+                None => count(None),
+                Some(queues) => queues.iter().map(|queue| count(Some(queue))).sum(),
+            }
+        })
+    }
+
+    /// Looks at every blocked job of these queues (none: of all), but not of paused ones.
+    pub fn blocked(&self, selected: Option<&[String]>) -> Result<Blocked> {
+        // An expiry in a paused queue is an end, so a job that any end lets go on waits for that, and not for a person.
+        let sql = "WITH RECURSIVE paused_queues (name) AS (SELECT name FROM queues WHERE paused),
+                   blocked (id, queue) AS
+                       (SELECT id, queue FROM jobs WHERE state = 'pending' AND unmet_dependencies > 0),
+                   stuck (id, paused) AS
+                       (SELECT blocked.id, coalesce(a.state = 'pending', 0)
+                        FROM blocked JOIN dependencies AS d ON d.job_id = blocked.id AND NOT d.met
+                        LEFT JOIN jobs AS a ON a.id = d.dependency_id
+                        WHERE a.id IS NULL OR (d.kind = 'success' AND a.state IN ('dead', 'cancelled'))
+                              OR (a.state = 'pending' AND a.queue IN paused_queues
+                                  AND (d.kind = 'success' OR a.expires_at IS NULL))
+                        UNION SELECT id, 0 FROM blocked WHERE NOT EXISTS
+                            (SELECT 1 FROM dependencies AS d JOIN jobs AS a ON a.id = d.dependency_id
+                             WHERE d.job_id = blocked.id AND NOT d.met AND a.state IN ('pending', 'running'))
+                        UNION SELECT d.job_id, stuck.paused FROM stuck JOIN jobs AS s ON s.id = stuck.id
+                        JOIN dependencies AS d ON d.dependency_id = stuck.id AND NOT d.met
+                        WHERE d.kind = 'success' OR s.expires_at IS NULL)
+                   SELECT queue, count(*) AS jobs, sum(id IN (SELECT id FROM stuck)) AS stuck,
+                          sum(id IN (SELECT id FROM stuck WHERE NOT paused)) AS stuck_by_end
+                   FROM blocked WHERE queue NOT IN paused_queues GROUP BY queue";
+        self.read(|tx| {
+            // Since the worker's turn another one may have ended a job, so that the last blocked job is ready now.
+            let left = backlog(tx, selected, &QueueCapacity::read(tx)?, &[])?;
+            let may_unblock = left.running || left.pending != PendingWork::Nothing;
+            let mut blocked = Blocked { may_unblock, ..Blocked::default() };
+            each(tx, sql, [], |row| {
+                let (queue, jobs): (String, u64) = (row.get("queue")?, row.get("jobs")?);
+                let (stuck, by_end): (u64, u64) = (row.get("stuck")?, row.get("stuck_by_end")?);
+                if selected.is_none_or(|names| names.contains(&queue)) {
+                    blocked.may_unblock |= stuck < jobs;
+                    blocked.stuck += by_end;
+                    blocked.behind_paused += stuck - by_end;
+                }
+                Ok(())
+            })?;
+            Ok(blocked)
+        })
+    }
+}
+
+/// The most startable pending job in the selected queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum PendingWork {
+    #[default]
+    Nothing,
+    /// No job is due.
+    Later,
+    /// A job is due, but a limit of its queue holds it back.
+    HeldBack,
+    /// A job is due and may start.
+    Startable,
+}
+
+/// The work that is left in the selected queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// A job is running, here or in another worker.
+    pub running: bool,
+    pub pending: PendingWork,
+    /// When to look again: a job falls due or expires, a rate allows the next start, or a schedule fires.
+    pub next_due: Option<Timestamp>,
+    /// An attempt in a full queue has ended, so the queue has room again, and this worker leaves its due jobs to others.
+    pub place_freed: bool,
+}
+
+/// Finds the work that is left in these queues (none: in all), but not in paused ones. `full` names the queues that were full
+/// before this turn recorded ended attempts.
+pub fn backlog(
+    tx: &Connection,
+    selected: Option<&[String]>,
+    capacity: &QueueCapacity,
+    full: &[String],
+) -> Result<Backlog> {
+    let priorities = open_priorities(tx, selected, capacity)?;
+    let sql = "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
+               AND needs_version <= ?1";
+    let expiry: Option<Timestamp> = one(tx, sql, [version::known().version()], value)?;
+    let mut backlog = Backlog {
+        running: any_running(tx, selected)?,
+        next_due: earlier(expiry, schedules::next_due(tx)?),
+        ..Backlog::default()
+    };
+    for priority in &priorities {
+        let (due, later) = due_times(tx, std::slice::from_ref(priority), capacity.now)?;
+        backlog.next_due = earlier(backlog.next_due, later);
+        if later.is_some() {
+            backlog.pending = backlog.pending.max(PendingWork::Later);
+        }
+        if due.is_none() {
+            continue;
+        }
+        let queue = &priority.0;
+        let block_reason = capacity.block_reason(queue);
+        let pending = if block_reason.is_some() { PendingWork::HeldBack } else { PendingWork::Startable };
+        backlog.pending = backlog.pending.max(pending);
+        if let Some(BlockReason::Paced(_, next)) = block_reason {
+            backlog.next_due = earlier(backlog.next_due, Some(next));
+        }
+        let has_place = !matches!(block_reason, Some(BlockReason::Full(_)));
+        backlog.place_freed |= has_place && full.contains(queue);
+    }
+    Ok(backlog)
+}
+
+/// Whether a job of these queues is running, here or in another worker. One that only a newer program knows is left to newer
+/// workers.
+fn any_running(tx: &Connection, selected: Option<&[String]>) -> Result<bool> {
+    let sql = "SELECT j.queue, j.id, EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
+                                             WHERE id = j.worker_id AND ended_at IS NULL) AS has_worker
+               FROM jobs AS j WHERE j.state = 'running' AND j.needs_version <= ?1
+               AND NOT EXISTS (SELECT 1 FROM queues WHERE name = j.queue AND paused)";
+    let mut statement = tx.prepare_cached(sql)?;
+    let mut rows = statement.query([version::known().version()])?;
+    while let Some(row) = rows.next()? {
+        if !row.get::<_, bool>("has_worker")? {
+            // Nobody would ever end this job, and a wait for its end would never end.
+            let id: i64 = row.get("id")?;
+            return Err(StoreError::contradiction(format!("job {id} is held by a worker that has ended")));
+        }
+        let queue: String = row.get("queue")?;
+        if selected.is_none_or(|names| names.contains(&queue)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,243 @@
+//! Claiming due jobs for a worker: by priority, then due time, then id.
+//!
+//! A claim must be as fast with a million pending jobs as with one, so it never scans them: the index leads it to each
+//! priority in use, and then to the due jobs of one priority at a time. How many jobs a queue may start is in `limits`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rusqlite::{Connection, params};
+
+use super::definition::{self, DefinitionCache};
+use super::dependencies;
+use super::insert::Firing;
+use super::limits::QueueCapacity;
+use crate::model::{Bytes, ErrorCode, JobDefinition};
+use crate::store::file::error::{Result, StoreError};
+use crate::store::file::row::{all, from_row, maybe, one, run, value};
+use crate::store::file::version::{self, Version};
+use crate::text::Timestamp;
+
+/// A job that a worker holds, with all that its next attempt needs.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    pub job_id: i64,
+    /// The number of the next attempt.
+    pub number: u32,
+    /// The number of that attempt in the budget, from 1.
+    pub attempt_in_budget: u32,
+    pub definition: Arc<JobDefinition>,
+    pub queue: String,
+    /// The job must not start at or after this time.
+    pub expires_at: Option<Timestamp>,
+    /// Appended to the command.
+    pub args: Vec<Bytes>,
+    /// Tells it from other jobs of its name.
+    pub label: Option<String>,
+    /// The standard input of the attempt.
+    pub stdin: Option<Vec<u8>>,
+    /// The error code of the previous attempt, if that one failed.
+    pub last_error_code: Option<ErrorCode>,
+    /// The secret of the worker that ran the previous attempt, and the version of its program. None if that worker belongs to a
+    /// database of which this one is a copy.
+    pub last_mark: Option<(String, Version)>,
+    /// The time of the schedule that enqueued the job.
+    pub scheduled: Option<Firing>,
+    /// Id, state and name of each dependency.
+    pub dependencies: Vec<(i64, &'static str, String)>,
+}
+
+/// A due job that may be claimed.
+struct Candidate {
+    id: i64,
+    run_at: Timestamp,
+}
+
+/// Claims up to `limit` due jobs of these queues (none: of all) for the worker with this row id, as `capacity` allows.
+pub fn claim(
+    tx: &Connection,
+    definitions: &mut DefinitionCache,
+    worker: i64,
+    selected: Option<&[String]>,
+    limit: usize,
+    capacity: &mut QueueCapacity,
+) -> Result<Vec<Claim>> {
+    let now = capacity.now;
+    let mut claims = Vec::new();
+    if limit == 0 {
+        return Ok(claims);
+    }
+    let priorities = open_priorities(tx, selected, capacity)?;
+    for same_priority in priorities.chunk_by(|a, b| a.1 == b.1) {
+        let mut due = Vec::new();
+        for priority in same_priority {
+            let wanted = capacity.available(&priority.0).min(limit - claims.len());
+            if wanted > 0 {
+                due.extend(due_jobs(tx, priority, now, wanted)?);
+            }
+        }
+        due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
+        due.truncate(limit - claims.len());
+        for candidate in due {
+            let claim = read(tx, definitions, worker, candidate.id)?;
+            if take(tx, worker, candidate.id, now)? {
+                capacity.record_start(tx, &claim.queue)?;
+                claims.push(claim);
+            }
+        }
+        if claims.len() >= limit {
+            break;
+        }
+    }
+    Ok(claims)
+}
+
+fn due_jobs(
+    tx: &Connection,
+    (queue, priority): &QueuePriority,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Vec<Candidate>> {
+    let sql = "SELECT id, run_at FROM jobs
+               WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
+                 AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?5
+               ORDER BY run_at, id LIMIT ?4";
+    all(tx, sql, params![queue, priority, now, limit, version::known().version()], |row| {
+        Ok(from_row!(row, Candidate { id, run_at }))
+    })
+}
+
+/// Records the claim. False if the job turns out not to be pending, which only happens in a damaged file.
+fn take(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<bool> {
+    let sql = "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
+               WHERE id = ?1 AND state = 'pending' AND unmet_dependencies = 0";
+    Ok(run(tx, sql, params![id, worker, now])? > 0)
+}
+
+/// Everything that the next attempt of this job needs.
+fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64) -> Result<Claim> {
+    let sql =
+        "SELECT j.definition_id, j.queue, j.args_nul, j.label, j.attempts, j.attempts_used, j.expires_at, i.stdin, a.error_code,
+                w.mark, w.version, j.scheduled_for, j.scheduled_offset
+         FROM jobs AS j LEFT JOIN inputs AS i ON i.job_id = j.id
+         LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
+         LEFT JOIN workers AS w ON w.id = a.worker_id AND EXISTS
+             (SELECT 1 FROM workers AS own WHERE own.id = ?2 AND (own.db_path = w.db_path
+                  OR (own.db_device = w.db_device AND own.db_inode = w.db_inode)))
+         WHERE j.id = ?1";
+    let next = |count: u32| {
+        count
+            .checked_add(1)
+            .ok_or_else(|| StoreError::InvalidData(format!("job {id} counts {count} attempts")))
+    };
+    one(tx, sql, [id, worker], |row| {
+        Ok(Claim {
+            job_id: id,
+            number: next(row.get("attempts")?)?,
+            attempt_in_budget: next(row.get("attempts_used")?)?,
+            definition: definitions.get(tx, row.get("definition_id")?)?,
+            queue: row.get("queue")?,
+            expires_at: row.get("expires_at")?,
+            args: definition::args(row)?,
+            label: row.get("label")?,
+            stdin: row.get("stdin")?,
+            last_error_code: row.get("error_code")?,
+            last_mark: match row.get("mark")? {
+                Some(mark) => Some((mark, Version(row.get("version")?))),
+                None => None,
+            },
+            scheduled: Firing::read(row)?,
+            dependencies: dependencies::told(tx, id)?,
+        })
+    })
+}
+
+/// A queue and a priority that have pending jobs.
+pub type QueuePriority = (String, i32);
+
+/// The priorities of the queues that a worker may claim from, the highest first: of the selected queues (none: of all) that
+/// are not paused.
+pub fn open_priorities(
+    tx: &Connection,
+    selected: Option<&[String]>,
+    capacity: &QueueCapacity,
+) -> Result<Vec<QueuePriority>> {
+    let mut priorities = match selected {
+        None => priorities(tx)?,
+        Some(names) => {
+            // A queue that is named twice must not offer its jobs twice.
+            let names: BTreeSet<&String> = names.iter().collect();
+            let of_queue = |queue: &String| priorities_of(tx, queue);
+            names.into_iter().map(of_queue).collect::<Result<Vec<_>>>()?.concat()
+        }
+    };
+    priorities.retain(|(queue, _)| !capacity.is_paused(queue));
+    priorities.sort_by_key(|(_, priority)| std::cmp::Reverse(*priority));
+    Ok(priorities)
+}
+
+/// All queues with their priorities. Each step seeks the next queue in the index, because a scan would read every job.
+pub fn priorities(tx: &Connection) -> Result<Vec<QueuePriority>> {
+    let next = "SELECT queue FROM jobs WHERE state = 'pending' AND unmet_dependencies = 0 AND queue > ?1
+                ORDER BY queue LIMIT 1";
+    let (mut priorities, mut last) = (Vec::new(), String::new());
+    while let Some(queue) = maybe(tx, next, [&last], value::<String>)? {
+        if queue <= last {
+            return Err(out_of_order());
+        }
+        priorities.extend(priorities_of(tx, &queue)?);
+        last = queue;
+    }
+    Ok(priorities)
+}
+
+/// The priorities of one queue, the highest first.
+pub fn priorities_of(tx: &Connection, queue: &str) -> Result<Vec<QueuePriority>> {
+    let next = "SELECT priority FROM jobs
+                WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority < ?2
+                ORDER BY priority DESC LIMIT 1";
+    let (mut priorities, mut below) = (Vec::new(), i32::MAX);
+    while let Some(priority) = maybe(tx, next, params![queue, below], value)? {
+        if priority >= below {
+            return Err(out_of_order());
+        }
+        priorities.push((queue.to_owned(), priority));
+        below = priority;
+    }
+    Ok(priorities)
+}
+
+/// A walk over a damaged index, whose entries are out of order, might never end.
+fn out_of_order() -> StoreError {
+    StoreError::contradiction("the index of pending jobs is out of order")
+}
+
+/// The earliest due time of a ready job on these priorities, and the earliest one in the future.
+pub fn due_times(
+    tx: &Connection,
+    priorities: &[QueuePriority],
+    now: Timestamp,
+) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+    let sql = "SELECT (SELECT run_at FROM jobs
+                       WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
+                         AND run_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?4
+                       ORDER BY run_at LIMIT 1) AS due,
+                      (SELECT run_at FROM jobs
+                       WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
+                         AND run_at > ?3 AND needs_version <= ?4 ORDER BY run_at LIMIT 1) AS later";
+    let (mut due, mut later) = (None, None);
+    let known = version::known().version();
+    for (queue, priority) in priorities {
+        let found = one(tx, sql, params![queue, priority, now, known], |row| {
+            Ok((row.get("due")?, row.get("later")?))
+        })?;
+        due = earlier(due, found.0);
+        later = earlier(later, found.1);
+    }
+    Ok((due, later))
+}
+
+/// The earlier of two times, of which either may be missing.
+pub fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    a.into_iter().chain(b).min()
+}

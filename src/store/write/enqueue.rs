@@ -1,0 +1,176 @@
+//! Enqueueing: all the jobs of a call are put on disk, or none. What is written of one job stands in `insert`.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::dependencies::Edge;
+use super::expire::{self, key_owner};
+use super::insert::{Dependency, NewJob, OnConflict, insert};
+use super::{act, definition, dependencies};
+use crate::model::{Bytes, DependencyKind, JobDefinition};
+use crate::store::file::error::{Result, StoreError};
+use crate::store::file::open::{Store, Tx};
+use crate::store::file::row::maybe;
+
+/// The result of an enqueue for one [`NewJob`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enqueued {
+    /// The position of the job in the call, from 0.
+    pub index: usize,
+    pub id: i64,
+    /// False if a key led to an earlier job, whose id this is.
+    pub created: bool,
+}
+
+impl Store {
+    /// Enqueues all of these jobs or none. When this returns, they are on disk.
+    ///
+    /// A job whose key leads to an earlier job is not enqueued, and neither are its dependencies. `on_progress` is told
+    /// before each job how many were written; nothing is enqueued until this returns.
+    pub fn enqueue(&mut self, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) -> Result<Vec<Enqueued>> {
+        self.write_work(|tx| insert_all(tx, jobs, on_progress))
+    }
+}
+
+/// The body of [`Store::enqueue`], for callers that are within a transaction.
+pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) -> Result<Vec<Enqueued>> {
+    // By address, because the jobs of a batch share most of their definitions.
+    let mut definitions: HashMap<*const JobDefinition, i64> = HashMap::new();
+    let wanted = wanted(tx, jobs)?;
+    let mut ids: Vec<Option<i64>> = vec![None; jobs.len()];
+    let mut enqueued = Vec::with_capacity(jobs.len());
+    for (index, job) in jobs.iter().enumerate() {
+        on_progress(index);
+        if !wanted[index] {
+            continue;
+        }
+        if let Some(id) = job_of_keys(tx, job, index)? {
+            ids[index] = Some(id);
+            enqueued.push(Enqueued { index, id, created: false });
+            continue;
+        }
+        let dependencies = dependency_edges(tx, job, &ids)?;
+        let definition = match definitions.entry(Arc::as_ptr(&job.definition)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => *new.insert(definition::intern(tx, &job.definition)?),
+        };
+        let id = insert(tx, job, definition, &dependencies)?;
+        ids[index] = Some(id);
+        enqueued.push(Enqueued { index, id, created: true });
+    }
+    Ok(enqueued)
+}
+
+/// Selects the requested jobs, and the dependencies of those that are new.
+fn wanted(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<bool>> {
+    let mut wanted: Vec<bool> = jobs.iter().map(|job| !job.is_dependency).collect();
+    for (index, job) in jobs.iter().enumerate().rev() {
+        let undecided = |(dependency, _): &(Dependency, DependencyKind)| match dependency {
+            Dependency::InCall(earlier) => Some(*earlier).filter(|earlier| !wanted[*earlier]),
+            Dependency::Job(_) => None,
+        };
+        let undecided: Vec<usize> = job.dependencies.iter().filter_map(undecided).collect();
+        if undecided.is_empty() || !wanted[index] || is_known(tx, job, index)? {
+            continue;
+        }
+        for earlier in undecided {
+            wanted[earlier] = true;
+        }
+    }
+    Ok(wanted)
+}
+
+/// Whether a key of this job leads to an earlier job. The idempotency key comes first, as in [`job_of_keys`], because a look at
+/// the unique key records the expiry of a holder that has expired.
+fn is_known(tx: &Tx, job: &NewJob, index: usize) -> Result<bool> {
+    if job_of_idempotency_key(tx, job, index)?.is_some() {
+        return Ok(true);
+    }
+    Ok(match (&job.definition.unique_key, job.on_conflict) {
+        (Some(key), OnConflict::Skip) => key_owner(tx, key)?.is_some(),
+        _ => false,
+    })
+}
+
+/// The dependencies of this job, each once. `ids` are the ids of the earlier jobs of the call.
+fn dependency_edges(tx: &Tx, job: &NewJob, ids: &[Option<i64>]) -> Result<Vec<Edge>> {
+    let mut found: BTreeMap<i64, DependencyKind> = BTreeMap::new();
+    for (dependency, kind) in &job.dependencies {
+        let id = match *dependency {
+            // The edge is met from the start if the job has expired.
+            Dependency::Job(id) if expire::state_at(tx, id)?.is_none() => {
+                return Err(StoreError::NoDependency(id));
+            }
+            Dependency::Job(id) => id,
+            Dependency::InCall(index) => match ids[index] {
+                Some(id) => id,
+                None => continue,
+            },
+        };
+        // The holder of a key may stand for two dependencies; a success is an end, too.
+        let known = found.entry(id).or_insert(*kind);
+        if *kind == DependencyKind::Success {
+            *known = *kind;
+        }
+    }
+    found.into_iter().map(|(id, kind)| dependencies::edge(tx, id, kind)).collect()
+}
+
+/// The job that got the idempotency key of this one. An error if that does other work, because this work would be lost if the
+/// first job stood for it.
+fn job_of_idempotency_key(tx: &Connection, job: &NewJob, index: usize) -> Result<Option<i64>> {
+    let Some(key) = &job.idempotency_key else { return Ok(None) };
+    let sql = "SELECT j.id, j.args_nul, j.needs_version, d.definition
+               FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.idempotency_key = ?1";
+    let found = maybe(tx, sql, [key], |row| {
+        let (first, args) = (definition::read(row, "definition")?, definition::args(row)?);
+        Ok((row.get("id")?, difference((&job.definition, &job.args), (&first, &args))))
+    })?;
+    match found {
+        Some((first, Some(difference))) => {
+            Err(StoreError::KeyOfOtherWork { key: key.clone(), first, difference, index })
+        }
+        found => Ok(found.map(|(first, _)| first)),
+    }
+}
+
+/// What makes this other work than that of the first job. Whatever else the definitions say, the work is the same: a job file
+/// may be edited, and options say how the work is done.
+fn difference(wanted: (&JobDefinition, &[Bytes]), first: (&JobDefinition, &[Bytes])) -> Option<&'static str> {
+    let ((definition, args), (first, first_args)) = (wanted, first);
+    let ad_hoc = definition.ad_hoc;
+    [
+        (definition.name != first.name, "another name"),
+        (args != first_args, "other arguments"),
+        (ad_hoc != first.ad_hoc, "one of the two is ad hoc"),
+        (ad_hoc && definition.command != first.command, "another command"),
+        (ad_hoc && definition.cwd != first.cwd, "another directory"),
+    ]
+    .into_iter()
+    .find_map(|(differs, words)| differs.then_some(words))
+}
+
+/// Finds the earlier job that the keys of this job lead to. A holder that is to be replaced is cancelled.
+fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
+    if let Some(earlier) = job_of_idempotency_key(tx, job, index)? {
+        return Ok(Some(earlier));
+    }
+    let Some(key) = &job.definition.unique_key else { return Ok(None) };
+    let Some(holder) = key_owner(tx, key)? else { return Ok(None) };
+    match job.on_conflict {
+        OnConflict::Skip => Ok(Some(holder.id)),
+        OnConflict::Replace if holder.never_started => {
+            act::cancel_pending(tx, holder.id)?;
+            Ok(None)
+        }
+        OnConflict::Replace | OnConflict::Error => Err(StoreError::KeyHeld {
+            key: key.clone(),
+            holder: holder.id,
+            started: job.on_conflict == OnConflict::Replace,
+            index,
+        }),
+    }
+}

@@ -1,0 +1,20 @@
+//! The writing statements, one file for each act, and what they decide by.
+
+pub mod act;
+pub mod backlog;
+pub mod claim;
+pub mod definition;
+pub mod dependencies;
+pub mod enqueue;
+pub mod expire;
+pub mod far_times;
+pub mod finish;
+pub mod insert;
+pub mod latest;
+pub mod limits;
+pub mod outputs;
+pub mod prune;
+pub mod recover;
+pub mod schedules;
+pub mod turn;
+pub mod workers;

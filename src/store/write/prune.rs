@@ -1,0 +1,196 @@
+//! Removing finished jobs with their history, and then the definitions and workers that nothing needs any more. What is left
+//! of them on the disk then goes with `erase`.
+//!
+//! Each transaction deletes a chunk, so that workers are never held up for long. A prune that is cut short leaves every job
+//! either gone whole or there whole.
+
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::{Connection, params};
+use serde_json::json;
+
+use super::expire;
+use crate::model::JobState;
+use crate::store::file::error::Result;
+use crate::store::file::open::Store;
+use crate::store::file::row::{all, maybe, one, run, value};
+use crate::text::Timestamp;
+
+/// Rows that one transaction deletes.
+const CHUNK: usize = 500;
+
+/// The pause between two transactions. It is longer than a waiting writer pauses between two tries (see `wait_fairly` in
+/// `open`), so that the other writer comes first.
+const GAP: Duration = Duration::from_millis(3);
+
+/// Which finished jobs to remove; without a name or a queue those of all.
+#[derive(Clone, Debug)]
+pub struct PruneFilter {
+    /// Final states.
+    pub states: Vec<JobState>,
+    pub name: Option<String>,
+    pub queue: Option<String>,
+    /// Only jobs that finished at this time or before.
+    pub until: Timestamp,
+}
+
+/// The jobs that a prune leaves, because unfinished jobs are after them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub jobs: u64,
+    /// The first of them.
+    pub id: i64,
+    /// An unfinished job that is after that one.
+    pub dependent: i64,
+    pub dependent_name: String,
+}
+
+/// When a job finished, and its id. Jobs are removed in this order.
+type Position = (i64, i64);
+
+/// The condition that no unfinished job depends on a job; `unfinished` is the condition on `jobs AS j` for that.
+fn unneeded(unfinished: &str) -> String {
+    format!(
+        "NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
+                     WHERE d.dependency_id = jobs.id AND {unfinished})"
+    )
+}
+
+const UNFINISHED: &str = "j.state IN ('pending', 'running')";
+
+/// [`UNFINISHED`], as it will be after a prune of dead jobs, which first records what has expired until `?1`.
+const UNFINISHED_AFTER_EXPIRY: &str =
+    "(j.state = 'running' OR j.state = 'pending' AND coalesce(j.expires_at > ?1, 1))";
+
+/// The conditions of a filter besides the state.
+const SELECTED: &str = "changed_at <= ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR queue = ?3)";
+
+impl Store {
+    /// How many jobs [`Store::prune`] would remove. Counts pending jobs whose expiry nobody has recorded yet.
+    pub fn count_prunable(&self, filter: &PruneFilter) -> Result<u64> {
+        self.read(|tx| Ok(count(tx, filter, &unneeded(unfinished(filter)))?.0))
+    }
+
+    /// The selected jobs that [`Store::prune`] leaves, because unfinished jobs are after them; none if there are none.
+    pub fn kept_for_others(&self, filter: &PruneFilter) -> Result<Option<Kept>> {
+        let unfinished = unfinished(filter);
+        self.read(|tx| {
+            let (jobs, first) = count(tx, filter, &format!("NOT {}", unneeded(unfinished)))?;
+            let Some(id) = first else { return Ok(None) };
+            let sql = format!(
+                "SELECT j.id, j.name FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
+                 WHERE d.dependency_id = ?2 AND ?1 IS NOT NULL AND {unfinished} ORDER BY j.id LIMIT 1"
+            );
+            maybe(tx, &sql, params![filter.until, id], |row| {
+                Ok(Kept { jobs, id, dependent: row.get("id")?, dependent_name: row.get("name")? })
+            })
+        })
+    }
+
+    /// Removes the selected jobs, of each state the oldest first, and returns their number. `go_on` is called between two
+    /// transactions with the number so far; if it returns false, the prune ends.
+    pub fn prune(&mut self, filter: &PruneFilter, go_on: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
+        if filter.states.contains(&JobState::Dead) {
+            while !self.write_work(|tx| expire::expire_due(tx, filter.until, CHUNK))?.is_empty() && go_on(0) {
+                thread::sleep(GAP);
+            }
+        }
+        let mut gone = 0;
+        for state in &filter.states {
+            // A job may have been retried since it was found. A trigger removes the history of a job with it.
+            let delete = format!(
+                "DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?1))
+                 AND state = '{state}' AND changed_at <= ?2 AND {}",
+                unneeded(UNFINISHED)
+            );
+            let mut last = (i64::MIN, 0);
+            loop {
+                // The search is no part of the write, because it may pass over many jobs of other names.
+                let found = self.read(|tx| page(tx, filter, *state, last))?;
+                let Some(newest) = found.last() else { break };
+                last = *newest;
+                let ids = json!(found.iter().map(|(_, id)| id).collect::<Vec<_>>()).to_string();
+                gone += self.write(|tx| run(tx, &delete, params![ids, filter.until]))? as u64;
+                if !go_on(gone) {
+                    return Ok(gone);
+                }
+                thread::sleep(GAP);
+            }
+        }
+        // Also if no job was found, because an earlier prune may have been cut short before this.
+        self.remove_unused(filter.until, &mut || go_on(gone))?;
+        Ok(gone)
+    }
+
+    /// Removes unused definitions, and unused workers that ended at this time or before. `go_on` says whether to go on.
+    ///
+    /// No index leads from a definition to its jobs or from a worker to its attempts, because each enqueue and each finish
+    /// would pay for it. So one read finds the unused rows, and short transactions remove them.
+    fn remove_unused(&mut self, until: Timestamp, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
+        let (definitions, workers, newest_job): (Vec<i64>, Vec<i64>, i64) = self.read(|tx| {
+            let definitions =
+                "SELECT id FROM job_definitions WHERE id NOT IN (SELECT definition_id FROM jobs)";
+            // An unused worker stays unused, because one that has ended records no attempt.
+            let workers =
+                "SELECT id FROM workers WHERE ended_at <= ?1 AND id NOT IN (SELECT worker_id FROM attempts)";
+            let newest_job = one(tx, "SELECT coalesce(max(id), 0) FROM jobs", [], value)?;
+            Ok((all(tx, definitions, [], value)?, all(tx, workers, [until], value)?, newest_job))
+        })?;
+        // An enqueue finds definitions by their text, and may have used one of these since.
+        let delete_definitions = format!(
+            "DELETE FROM job_definitions WHERE id IN (SELECT value FROM json_each(?1))
+             AND id NOT IN (SELECT definition_id FROM jobs WHERE id > {newest_job})"
+        );
+        let delete_workers = "DELETE FROM workers WHERE id IN (SELECT value FROM json_each(?1))";
+        for (ids, delete) in [(definitions, delete_definitions.as_str()), (workers, delete_workers)] {
+            for chunk in ids.chunks(CHUNK) {
+                if !go_on() {
+                    return Ok(());
+                }
+                self.write(|tx| run(tx, delete, [json!(chunk).to_string()]))?;
+                thread::sleep(GAP);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What counts as unfinished for this filter.
+fn unfinished(filter: &PruneFilter) -> &'static str {
+    if filter.states.contains(&JobState::Dead) { UNFINISHED_AFTER_EXPIRY } else { UNFINISHED }
+}
+
+/// How many selected jobs meet a condition, and the lowest id of them. Includes pending jobs whose expiry nobody has recorded
+/// yet, if dead ones are selected.
+fn count(tx: &Connection, filter: &PruneFilter, condition: &str) -> Result<(u64, Option<i64>)> {
+    let PruneFilter { name, queue, until, .. } = filter;
+    // SQLite uses the partial index only if the state is a literal.
+    let mut kinds: Vec<String> = filter.states.iter().map(|state| format!("state = '{state}'")).collect();
+    if filter.states.contains(&JobState::Dead) {
+        kinds.push("state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1".to_owned());
+    }
+    let (mut jobs, mut first) = (0, None);
+    for kind in kinds {
+        let sql = format!(
+            "SELECT count(*) AS jobs, min(id) AS first FROM jobs WHERE {kind} AND {SELECTED} AND {condition}"
+        );
+        let found: (u64, Option<i64>) =
+            one(tx, &sql, params![until, name, queue], |row| Ok((row.get("jobs")?, row.get("first")?)))?;
+        jobs += found.0;
+        first = first.into_iter().chain(found.1).min();
+    }
+    Ok((jobs, first))
+}
+
+/// The next chunk of selected jobs.
+fn page(tx: &Connection, filter: &PruneFilter, state: JobState, last: Position) -> Result<Vec<Position>> {
+    let sql = format!(
+        "SELECT changed_at, id FROM jobs
+         WHERE state = '{state}' AND {SELECTED} AND changed_at >= ?4 AND (changed_at, id) > (?4, ?5)
+         ORDER BY changed_at, id LIMIT {CHUNK}"
+    );
+    let PruneFilter { name, queue, until, .. } = filter;
+    let values = params![until, name, queue, last.0, last.1];
+    all(tx, &sql, values, |row| Ok((row.get("changed_at")?, row.get("id")?)))
+}

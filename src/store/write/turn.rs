@@ -1,0 +1,125 @@
+//! A turn of a worker: one transaction, and so one sync, for all that the worker has to write and to learn.
+
+use rusqlite::{Connection, params};
+
+use super::backlog::{self, Backlog, PendingWork};
+use super::claim::{self, Claim};
+use super::definition::{DefinitionCache, PENDING_JOB, pending_job};
+use super::dependencies;
+use super::expire;
+use super::finish::{self, EndedAttempt};
+use super::limits::QueueCapacity;
+use super::schedules;
+use crate::model::Event;
+use crate::store::file::error::{Result, StoreError};
+use crate::store::file::open::{Store, Tx};
+use crate::store::file::row::{all, maybe, value};
+
+/// Expired jobs recorded in one turn; the rest waits for the next.
+const MAX_EXPIRED: usize = 1_000;
+
+/// The request of a worker for one turn.
+#[derive(Debug)]
+pub struct TurnRequest<'a> {
+    /// The row id of the worker.
+    pub worker: i64,
+    /// The selected queues; none: all.
+    pub queues: Option<&'a [String]>,
+    pub ended: &'a [EndedAttempt],
+    /// Jobs that this worker has claimed and will not start: they become pending again.
+    pub release: &'a [i64],
+    /// The number of jobs that the worker can start now.
+    pub idle_slots: usize,
+    /// It starts no further job, so it fires no schedule either: a time that nobody takes would be late without being missed.
+    pub is_stopping: bool,
+}
+
+/// The result of a turn, on disk.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// The changes, in the order of the steps.
+    pub events: Vec<Event>,
+    /// Jobs to start, in this order.
+    pub claims: Vec<Claim>,
+    /// Running jobs of this worker that are to be ended.
+    pub cancels: Vec<i64>,
+    /// The work left in the selected queues.
+    pub backlog: Backlog,
+}
+
+impl Store {
+    /// Runs one turn.
+    pub fn turn(&mut self, definitions: &mut DefinitionCache, request: &TurnRequest) -> Result<Turn> {
+        let TurnRequest { worker, queues, ended, release, idle_slots, is_stopping } = *request;
+        let turn = self.write(|tx| {
+            let mut events = Vec::new();
+            let full = if ended.is_empty() { Vec::new() } else { QueueCapacity::read(tx)?.full() };
+            // 1. Record the attempts that ended.
+            for ended in ended {
+                events.push(match finish::finish(tx, definitions, worker, ended)? {
+                    Some(recorded) => Event::AttemptEnded(recorded.into()),
+                    None => Event::late(ended.job_id, ended.number),
+                });
+            }
+            // 2. Release the claims that never started.
+            for job_id in release {
+                events.extend(release_claim(tx, worker, *job_id)?);
+            }
+            // 3. Fire the schedules that are due: before the next step, since a job whose time was missed may have expired
+            // already.
+            if !is_stopping {
+                events.extend(schedules::fire_due(tx)?);
+            }
+            // 4. Expire the jobs that were not started in time.
+            let expired = expire::expire_due(tx, tx.now, MAX_EXPIRED)?;
+            let expired_all = expired.len() < MAX_EXPIRED;
+            events.extend(expired);
+            // 5. Claim due jobs for the idle slots.
+            let mut capacity = QueueCapacity::read(tx)?;
+            let claims = claim::claim(tx, definitions, worker, queues, idle_slots, &mut capacity)?;
+            // 6. Measure what is left.
+            let mut backlog = backlog::backlog(tx, queues, &capacity, &full)?;
+            if backlog.pending == PendingWork::Startable && expired_all && claims.len() < idle_slots {
+                // The index of pending jobs contradicts their rows. The worker would look for this job again and again.
+                return Err(StoreError::contradiction("a pending job is due and cannot be claimed"));
+            }
+            if !expired_all {
+                backlog.pending = backlog.pending.max(PendingWork::HeldBack);
+            }
+            Ok(Turn { events, claims, cancels: cancels(tx, worker)?, backlog })
+        });
+        if turn.is_err() {
+            // The definitions that this turn stored are undone, and their ids will be given to others.
+            *definitions = DefinitionCache::default();
+        }
+        turn
+    }
+}
+
+/// Undoes a claim that was never started: the job is pending again, and due even if the clock was set back since.
+///
+/// If somebody has cancelled the job since its claim, it is cancelled instead, and this returns the event of that.
+pub fn release_claim(tx: &Tx, worker: i64, job_id: i64) -> Result<Option<Event>> {
+    let sql = format!(
+        "UPDATE jobs SET state = iif(cancel_requested_at IS NULL, 'pending', 'cancelled'), worker_id = NULL,
+                               run_at = min(run_at, ?3),
+                               changed_at = iif(cancel_requested_at IS NULL, min(run_at, ?3), ?3)
+               WHERE id = ?1 AND state = 'running' AND worker_id = ?2
+               RETURNING state = 'cancelled' AS is_cancelled, {PENDING_JOB}"
+    );
+    let released = maybe(tx, &sql, params![job_id, worker, tx.now], |row| {
+        let event = Event::cancelled(pending_job(row)?);
+        Ok(row.get::<_, bool>("is_cancelled")?.then_some(event))
+    })?;
+    if released.as_ref().is_some_and(Option::is_some) {
+        dependencies::failed(tx, job_id)?;
+    }
+    Ok(released.flatten())
+}
+
+/// The running jobs of this worker that somebody has cancelled.
+fn cancels(tx: &Connection, worker: i64) -> Result<Vec<i64>> {
+    let sql =
+        "SELECT id FROM jobs WHERE state = 'running' AND worker_id = ?1 AND cancel_requested_at IS NOT NULL";
+    all(tx, sql, [worker], value)
+}
