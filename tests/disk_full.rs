@@ -97,7 +97,7 @@ fn a_worker_keeps_its_results_until_there_is_room() {
 fn a_worker_that_is_to_stop_and_cannot_write_says_so() {
     let Some(disk) = SmallDisk::mount(JOBS, "600k") else { return };
     disk.run("enqueue gated").ok();
-    let mut worker = disk.worker("-j1");
+    let mut worker = disk.worker("-j1 --shutdown-timeout 1s");
     wait_until("the job has begun", || disk.log() == ["begun"]);
     disk.fill();
     disk.sandbox().write("go", "");
@@ -140,6 +140,26 @@ fn a_limit_on_the_size_of_files_is_waited_out_like_a_full_disk() {
     worker.signal(Signal::TERM);
     worker.wait().ok();
     sandbox.run("doctor").ok();
+}
+
+#[test]
+fn a_worker_that_is_to_stop_tries_to_record_until_its_timeout() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("enqueue gated").ok();
+    let mut worker = sandbox.worker("-j1 --shutdown-timeout 10m");
+    wait_until("the job has begun", || sandbox.log() == ["begun"]);
+    limit_files(&worker, LITTLE);
+    sandbox.write("go", "");
+    worker.until_it_says("nothing was written");
+    worker.signal(Signal::TERM);
+    worker.until_it_says("0 running");
+    // Many more tries than the last ones.
+    sandbox.run("enqueue --queue clock --in 6s -- true").ok();
+    sandbox.run("work --queue clock --drain").ok();
+    limit_files(&worker, None);
+    worker.wait().ok().says("can be written again");
+    assert_eq!(sandbox.attempts(1)[0]["outcome"], "succeeded");
+    assert_eq!(sandbox.log(), ["begun", "ended"]);
 }
 
 #[test]

@@ -262,7 +262,7 @@ impl Dispatcher<'_> {
 
     /// Trouble that passes is reported once and waited out; any other error ends the worker.
     fn handle_store_error(&mut self, error: StoreError) -> Result<()> {
-        let only_results_left = self.shutdown.is_stopping() && self.slots.busy() == 0;
+        let only_results_left = self.shutdown.is_timeout_over() && self.slots.busy() == 0;
         let may_wait_long =
             matches!(error, StoreError::Full(_)) && self.unsaved.is_empty() && !self.shutdown.is_stopping();
         if !error.is_passing() {

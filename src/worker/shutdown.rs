@@ -62,6 +62,11 @@ impl Shutdown {
         }
     }
 
+    /// Whether nothing is waited for any more, because the timeout is over or a second signal came.
+    pub(super) const fn is_timeout_over(self) -> bool {
+        matches!(self, Self::Ending | Self::Killing)
+    }
+
     pub(super) const fn is_stopping(self) -> bool {
         !matches!(self, Self::NotAsked)
     }

@@ -14,7 +14,7 @@ const SHORTAGE_REPORT_INTERVAL: Duration = Duration::from_mins(1);
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The time between two tries on a full disk while no result waits.
 const FULL_DISK_PROBE: Duration = Duration::from_mins(1);
-/// The number of times that a stopping worker that runs nothing tries to write its results.
+/// The number of times that a worker that runs nothing tries to write its results after its shutdown timeout.
 const LAST_TRIES: u32 = 3;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +61,7 @@ impl Trouble {
         }
     }
 
-    /// A stopping worker that runs nothing failed to write its results. True after the last try.
+    /// A worker that runs nothing failed to write its results after its shutdown timeout. True after the last try.
     pub(super) fn gives_up(&mut self) -> bool {
         match &mut self.state {
             State::Store { last_tries, .. } => {
