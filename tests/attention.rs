@@ -239,6 +239,11 @@ fn processes_of_a_dead_worker_that_nobody_could_end() {
         return;
     }
     let sandbox = Sandbox::empty();
+    let ours = format!("/proc/{}/stat", std::process::id());
+    if !sandbox.program("cat").arg(ours).dir("/").run_by(NOBODY).run().ended_well() {
+        eprintln!("skipped: /proc hides the processes of root");
+        return;
+    }
     let program = sandbox.program_for_all();
     sandbox.own(".", NOBODY, 0o755);
     let call = |line: &str| line.split(' ').fold(sandbox.program(&program).run_by(NOBODY), Call::arg);
