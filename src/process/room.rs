@@ -11,7 +11,7 @@ use crate::text::counted;
 
 /// The descriptors that a worker needs beside those of its attempts, once its database is open: for its signals, timers,
 /// lock and socket, for the start of an attempt, and for a recovery.
-const FILES_OF_WORKER: u64 = 14;
+const FILES_OF_WORKER: u64 = 13;
 /// Two pipes, the process, and what wakes the slot.
 const FILES_OF_SLOT: u64 = 4;
 /// The thread that supervises an attempt, and the process.

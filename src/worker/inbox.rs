@@ -1,15 +1,16 @@
 //! Everything that the dispatcher waits for is a message in one channel.
 //!
-//! Slots and recoveries send from their threads. Each other source is a small task: one a signal, one for wake-ups, one
-//! for the tick, one a timer. The tasks run on the dispatcher's thread while the dispatcher waits.
+//! Slots and recoveries send from their threads. Each other source is a small task: one for signals, one for wake-ups,
+//! one for the tick, one a timer. The tasks run on the dispatcher's thread while the dispatcher waits.
 
 use std::io;
-use std::os::unix::net::UnixDatagram;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP};
-use tokio::net::UnixDatagram as AsyncDatagram;
-use tokio::signal::unix::{SignalKind, signal};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
+use tokio::net::{UnixDatagram as AsyncDatagram, UnixStream as AsyncStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::yield_now;
@@ -85,13 +86,10 @@ impl Inbox {
     /// Catches the signals from now on. The first message is a tick.
     pub(super) fn open(inherited: &Inherited) -> io::Result<Self> {
         let (sender, messages) = unbounded_channel();
-        for number in [SIGTERM, SIGINT, SIGHUP, SIGTSTP] {
-            // A signal that was ignored stays so: a worker under nohup survives SIGHUP, and a worker that a shell without
-            // job control started is not suspended.
-            if ![SIGHUP, SIGTSTP].contains(&number) || !inherited.ignored(number) {
-                listen_for_signal(number, sender.clone())?;
-            }
-        }
+        // A signal that was ignored stays so: a worker under nohup survives SIGHUP, and a worker that a shell without job
+        // control started is not suspended.
+        let is_wanted = |number: &i32| ![SIGHUP, SIGTSTP].contains(number) || !inherited.ignored(*number);
+        listen_for_signals([SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter().filter(is_wanted), sender.clone())?;
         let _ = sender.send(Message::Tick);
         tick(sender.clone());
         let timer = |timer| start_timer(timer, sender.clone());
@@ -160,12 +158,24 @@ impl Inbox {
     }
 }
 
-fn listen_for_signal(number: i32, sender: UnboundedSender<Message>) -> io::Result<()> {
-    let mut signal = signal(SignalKind::from_raw(number))?;
+/// Turns signals into messages. tokio's own signals would panic where there is no descriptor left for them.
+fn listen_for_signals(
+    numbers: impl Iterator<Item = i32>,
+    sender: UnboundedSender<Message>,
+) -> io::Result<()> {
+    let (arrivals, of_handler) = UnixStream::pair()?;
+    arrivals.set_nonblocking(true)?;
+    let arrivals = AsyncStream::from_std(arrivals)?;
+    let mut signals = SignalDelivery::with_pipe(arrivals, of_handler, SignalOnly, numbers)?;
     spawn(async move {
-        while signal.recv().await.is_some() {
-            let message = if number == SIGTSTP { Message::Suspend } else { Message::Stop(number) };
-            let _ = sender.send(message);
+        while signals.get_read().readable().await.is_ok() {
+            // The bytes only say that a signal has come. They are read here, and not only by `pending`, so that the runtime
+            // sees that none is left.
+            while signals.get_read().try_read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
+            for number in signals.pending() {
+                let message = if number == SIGTSTP { Message::Suspend } else { Message::Stop(number) };
+                let _ = sender.send(message);
+            }
         }
     });
     Ok(())
