@@ -115,6 +115,36 @@ fn a_broken_rule_is_found() {
             "a job died of what its last attempt says",
         ),
         ("UPDATE jobs SET error_code = 'EXIT_4' WHERE id = 1", "a job died of what its last attempt says"),
+        (
+            "DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET name = 'other' WHERE id = 1",
+            "a job has the name of its definition",
+        ),
+        ("DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET args_nul = x'61' WHERE id = 1", CAN_RUN),
+        (
+            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
+             SET definition = json_set(definition, '$.policy.max_attempts', 0)",
+            CAN_RUN,
+        ),
+        (
+            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
+             SET definition = json_set(definition, '$.command', json('{\"argv\":[]}'))",
+            CAN_RUN,
+        ),
+        (
+            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
+             SET definition = json_set(definition, '$.timeout', 0)",
+            CAN_RUN,
+        ),
+        (
+            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
+             SET definition = json_set(definition, '$.cwd', 'relative')",
+            CAN_RUN,
+        ),
+        (
+            "DROP TRIGGER job_definitions_are_frozen; UPDATE job_definitions \
+             SET definition = json_set(definition, '$.cwd', json('[97, 255]'))",
+            CAN_RUN,
+        ),
         ("UPDATE workers SET name = '../../x' WHERE id = 1", "every row is as runner writes it"),
         ("DROP TRIGGER attempts_are_immutable", GIVEN),
         ("DROP INDEX jobs_claimable", GIVEN),
@@ -127,6 +157,7 @@ fn a_broken_rule_is_found() {
     }
 }
 
+const CAN_RUN: &str = "a definition says what can be run";
 const GIVEN: &str = "the file has the tables, indexes, triggers and views that runner gave it";
 
 #[test]

@@ -119,12 +119,14 @@ fn a_worker_goes_on_while_the_file_below_it_is_brought_up() {
 /// Adds a job and a schedule that need this version of the schema, with a key that no program of today knows.
 fn add_newer(sandbox: &Sandbox, needs: u32, key: &str) {
     sandbox.sql().run(&format!(
-        "INSERT INTO job_definitions (hash, definition)
-             SELECT 7, json_set(definition, '$.{key}', 5) FROM job_definitions WHERE id = 1;
+        "INSERT INTO job_definitions (id, hash, definition)
+             SELECT 100, 7, json_set(definition, '$.name', 'newer', '$.{key}', 5) FROM job_definitions WHERE id = 1
+             UNION ALL SELECT 101, 8, json_set(definition, '$.name', 'newer-expired', '$.{key}', 5)
+             FROM job_definitions WHERE id = 1;
          INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, expires_at, changed_at,
                            needs_version)
-             SELECT last_insert_rowid(), 'newer', 'q', 0, 'pending', 1, 1, NULL, 1, {needs}
-             UNION ALL SELECT last_insert_rowid(), 'newer-expired', 'q', 0, 'pending', 1, 1, 2, 1, {needs};
+             VALUES (100, 'newer', 'q', 0, 'pending', 1, 1, NULL, 1, {needs}),
+                    (101, 'newer-expired', 'q', 0, 'pending', 1, 1, 2, 1, {needs});
          INSERT INTO schedules (name, chain, schedule, missed, file, next_at, applied_at, needs_version)
              SELECT 'newer', json_object('root', json_object('definition',
                     json_set(definition, '$.name', 'newer', '$.{key}', 5))), 'every 1h', 'once', '/gone.toml', 1, 1, {needs}

@@ -18,7 +18,7 @@ struct Rule {
     violations: &'static str,
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 15] = [
     Rule {
         name: "attempts are numbered from 1 without gaps",
         violations: "SELECT 'job ' || job_id || ' has ' || count(*) || ' attempt' || iif(count(*) = 1, '', 's') || ', numbered up to ' || max(number)
@@ -89,6 +89,30 @@ const RULES: [Rule; 13] = [
         name: "every job has its definition",
         violations: "SELECT 'job ' || id || ' has no definition' FROM jobs
                      WHERE definition_id NOT IN (SELECT id FROM job_definitions)",
+    },
+    Rule {
+        name: "a job has the name of its definition",
+        violations: "SELECT 'job ' || j.id || ' is named ' || j.name || ', and its definition ' || (d.definition ->> '$.name')
+                     FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
+                     WHERE j.name <> d.definition ->> '$.name'",
+    },
+    Rule {
+        name: "a definition says what can be run",
+        violations: "SELECT 'definition ' || id || ' allows ' || (definition ->> '$.policy.max_attempts') || ' attempts'
+                     FROM job_definitions WHERE definition ->> '$.policy.max_attempts' < 1
+                     UNION ALL
+                     SELECT 'definition ' || id || ' has an empty command' FROM job_definitions
+                     WHERE json_array_length(definition, '$.command.argv') = 0
+                     UNION ALL
+                     SELECT 'definition ' || id || ' has a timeout of ' || (definition ->> '$.timeout') || ' ms' FROM job_definitions
+                     WHERE definition ->> '$.timeout' < 1
+                     UNION ALL
+                     SELECT 'definition ' || id || ' has a working directory that is not absolute' FROM job_definitions
+                     WHERE iif(json_type(definition, '$.cwd') = 'array', definition ->> '$.cwd[0]' IS NOT 47,
+                               substr(definition ->> '$.cwd', 1, 1) <> '/')
+                     UNION ALL
+                     SELECT 'job ' || id || ' has arguments without an end' FROM jobs
+                     WHERE args_nul IS NOT NULL AND substr(args_nul, -1) IS NOT x'00'",
     },
     Rule {
         name: "attempts, inputs and outputs belong to a job",
