@@ -240,6 +240,16 @@ fn the_clock_of_the_whole_goes_on_while_a_job_runs() {
 }
 
 #[test]
+fn only_a_worker_that_ends_by_itself_draws_a_bar() {
+    let sandbox = Sandbox::empty();
+    for (options, draws) in [("--drain", true), ("--until-idle", true), ("--max-jobs 1", false)] {
+        sandbox.add_line("", "true");
+        let seen = look(&sandbox, &format!("work -j1 --color never {options}"), 80).ok().stdout;
+        assert_eq!((seen.contains(" done, "), seen.contains('\u{1b}')), (draws, draws), "{options}: {seen}");
+    }
+}
+
+#[test]
 fn nothing_that_was_drawn_is_left_after_ctrl_c() {
     for columns in [80, 40] {
         let sandbox = Sandbox::empty();
@@ -247,11 +257,7 @@ fn nothing_that_was_drawn_is_left_after_ctrl_c() {
             sandbox.add_line(&format!("--name {name}"), "exec sleep 60");
         }
         let mut session = session(&sandbox, "--drain -j2", columns);
-        let spinners = |session: &Session| {
-            let is_spinner = |line: &&String| line.contains(", attempt 1 of 1");
-            session.lines().iter().filter(is_spinner).count()
-        };
-        wait_until("both are drawn", || spinners(&session) >= 2);
+        wait_until("both run", || (1..=2).all(|id| sandbox.job(id)["state"] == "running"));
         session.until_shown("0/2 done");
         session.press_ctrl_c();
         session.until_shown("SIGINT");

@@ -1,19 +1,19 @@
-//! Reports the events of a worker: as lines for people or as JSON, as progress on a terminal, and to systemd.
+//! Reports the events of a worker: as lines for people or as JSON, on a terminal, and to systemd.
 //!
 //! The events are those of [`crate::model::Event`]; `cli/commands/work.rs` chooses the reporter.
 
 mod log;
-mod progress;
 mod screen;
 mod systemd;
+mod terminal;
 mod writer;
 
 use crate::model::Event;
 use crate::text::Timestamp;
 
 pub use log::{HumanLog, JsonLog};
-pub use progress::ProgressLog;
 pub use systemd::{SystemdNotifier, is_journal};
+pub use terminal::TerminalLog;
 pub use writer::LogWriter;
 
 /// Receives the events of a worker in their order. A change is on disk before its event is reported.

@@ -15,7 +15,7 @@ use crate::cli::output;
 use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::Event;
-use crate::report::{HumanLog, JsonLog, LogWriter, ProgressLog, Reporter, SystemdNotifier, is_journal};
+use crate::report::{HumanLog, JsonLog, LogWriter, Reporter, SystemdNotifier, TerminalLog, is_journal};
 use crate::store::QueueRow;
 use crate::text::counted;
 use crate::worker::{self, Options, Summary, Until};
@@ -39,7 +39,7 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let bounded = options.is_bounded();
     let (until, queues) = (options.until, options.queues.clone());
     let env = |name: &str| std::env::var_os(name);
-    let mut reporter = SystemdNotifier::around(reporter(global, args.log), &env);
+    let mut reporter = SystemdNotifier::around(reporter(global, args), &env);
     let Some(summary) = worker::work(store, options, reporter.as_mut())? else {
         if !global.quiet {
             output::warn(&for_this_call(
@@ -88,16 +88,18 @@ fn exit_status(summary: Summary, bounded: bool) -> ExitStatus {
     }
 }
 
-fn reporter(global: &Global, format: LogFormat) -> Box<dyn Reporter> {
+fn reporter(global: &Global, args: &Work) -> Box<dyn Reporter> {
     let stderr = || LogWriter::new(io::stderr());
     let journal = || is_journal(io::stderr(), std::env::var_os("JOURNAL_STREAM").as_deref());
+    let format = if global.json && !global.quiet { LogFormat::Json } else { args.log };
     match format {
         LogFormat::Json => Box::new(JsonLog::new(LogWriter::new(io::stdout()), stderr(), global.json)),
         LogFormat::Text if global.quiet && global.json => Box::new(HumanLog::quiet_as_json(stderr())),
         LogFormat::Text if global.quiet => Box::new(HumanLog::quiet(stderr())),
-        LogFormat::Text if global.json => reporter(global, LogFormat::Json),
         LogFormat::Text if output::can_draw() => {
-            Box::new(ProgressLog::new(output::ascii_only(), output::painter_of_stderr(global.color)))
+            let log = TerminalLog::new(output::painter_of_stderr(global.color));
+            let has_end = args.drain || args.until_idle;
+            Box::new(if has_end { log.with_bar(output::ascii_only()) } else { log })
         }
         LogFormat::Text if journal() => Box::new(HumanLog::for_journal(stderr())),
         LogFormat::Text => Box::new(HumanLog::new(stderr())),
