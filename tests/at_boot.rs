@@ -119,7 +119,7 @@ fn every_view_knows_the_next_boot() {
         .ok()
         .shows("schedule  @reboot, up to 5m later\n")
         .shows("at the next boot after it was applied");
-    sandbox.run("explain warm").ok().shows("its schedule (@reboot) fires at the next boot");
+    sandbox.run("inspect warm").exits(66).says("its schedule (@reboot) fires at the next boot");
     reboot(&sandbox);
     for _ in 0..2 {
         sandbox.run("inspect").ok().shows("warm").shows("when a worker starts");
@@ -128,7 +128,7 @@ fn every_view_knows_the_next_boot() {
             .ok()
             .shows("when a worker starts")
             .shows("<code>@reboot</code>, up to 5m later");
-        sandbox.run("explain warm").ok().shows("its schedule (@reboot) fires when a worker starts");
+        sandbox.run("inspect warm").exits(66).says("its schedule (@reboot) fires when a worker starts");
         let metrics = sandbox.run("inspect --openmetrics").ok().stdout;
         assert!(!metrics.contains("runner_schedule_next_timestamp_seconds{"), "{metrics}");
         assert_eq!(sandbox.run("inspect --json").ok().json()["attention"], json!([]));

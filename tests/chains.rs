@@ -129,7 +129,7 @@ fn a_chain_stops_at_a_death_and_goes_on_with_a_replay() {
     sandbox.run("work --drain").exits(1).says("3 jobs still wait for jobs that are dead or cancelled");
     sandbox.run("work --drain").exits(1).says("3 jobs still wait");
     sandbox.run("work --until-idle").ok();
-    sandbox.run("explain 4").ok().shows(stuck);
+    sandbox.run("inspect 4").ok().shows(stuck);
     sandbox.run("wait 4").exits(1).says(stuck);
     sandbox.run("prune --state dead,cancelled --older-than 0s").ok();
     assert_eq!(sandbox.count_jobs(), 4, "what is waited for stays");

@@ -47,7 +47,7 @@ fn verbs_and_options() {
         ("work --log ", "text json"),
         ("enqueue --on-conflict ", "skip replace error"),
         ("completions ", "bash elvish fish powershell zsh"),
-        ("explain x --signal SIGK", "SIGKILL"),
+        ("check x --signal SIGK", "SIGKILL"),
         ("prune --state ", "succeeded cancelled dead"),
         ("inspect --state s", "succeeded scheduled"),
         ("inspect --state dead,su", "dead,succeeded"),
@@ -61,14 +61,9 @@ fn verbs_and_options() {
 #[test]
 fn names_of_the_job_file() {
     let sandbox = Sandbox::new(JOBS);
-    for verb in [
-        "enqueue ",
-        "enqueue nightly-",
-        "explain night",
-        "inspect jobs --name ",
-        "retry --dead --name ",
-        "prune --name ",
-    ] {
+    for verb in
+        ["enqueue ", "enqueue nightly-", "inspect jobs --name ", "retry --dead --name ", "prune --name "]
+    {
         let line = format!("runner {verb}");
         assert_eq!(offered(&sandbox, &line), ["nightly-backup", "nightly-report"], "{verb}");
     }
@@ -113,7 +108,6 @@ fn ids_that_the_verb_can_take() {
         ("resolve ", "1 nightly-report"),
         ("retry --now ", "3 nightly-backup"),
         ("logs ", "4 3 2 1 nightly-backup nightly-report"),
-        ("explain 4", "4"),
         ("retry --dead --error-code ", "EXIT_3"),
     ] {
         assert_eq!(offered(&sandbox, &format!("runner {line}")).join(" "), ids, "{line}");

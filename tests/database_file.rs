@@ -195,7 +195,7 @@ fn a_database_that_may_only_be_read_is_read_and_named_where_it_would_be_changed(
         mode(&sandbox.db(), of_file);
         mode(&folder, of_folder);
         let name = sandbox.db();
-        for line in ["inspect", "inspect 1", "explain 1"] {
+        for line in ["inspect", "inspect 1"] {
             look(line).ok().shows("ready").quietly();
         }
         look("logs 1").exits(66).says("job 1 has not been started yet");

@@ -58,7 +58,7 @@ fn a_full_disk_can_be_looked_at() {
     disk.run("enqueue next next").ok();
     disk.fill();
     for line in
-        ["inspect", "inspect --json", "inspect jobs", "inspect 1", "inspect queues", "explain 2", "doctor"]
+        ["inspect", "inspect --json", "inspect jobs", "inspect 1", "inspect queues", "inspect 2", "doctor"]
     {
         disk.run(line).exits(0);
     }

@@ -344,7 +344,7 @@ fn a_worker_that_stops_or_is_suspended_takes_no_jobs() {
         wait_until(what, || sandbox.run("inspect workers").ok().stdout.contains(state));
         let waiting = sandbox.add("-- true");
         sandbox.run("doctor --strict").ok().shows(what);
-        sandbox.run(&format!("explain {waiting}")).ok().shows(what);
+        sandbox.run(&format!("inspect {waiting}")).ok().shows(what);
         sandbox.run(&format!("wait {waiting} --wait-timeout 1ms")).exits(75).says(what);
         assert_eq!(sandbox.run("inspect workers --json").ok().json()["alive"], true);
         waiting

@@ -30,7 +30,7 @@ fn errors_name_the_next_command() {
         runner: there is no job 7 in [DIR]/runner.db
         hint: runner inspect jobs lists them
         runner: job 1 has not been started yet: ready, due [AGO]
-        hint: runner explain 1 says why; runner logs -f 1 waits for it
+        hint: runner inspect 1 says why; runner logs -f 1 waits for it
         runner: nothing was enqueued: the unique key "k" is held by job 1
         hint: runner inspect 1 shows it; --on-conflict skip takes it as it is
         runner: nothing was enqueued: lines line 2: unknown key "priorty"; did you mean "priority"?

@@ -20,11 +20,11 @@ fn each_status_has_one_meaning() {
         ("enqueue good bad", 0),
         ("work -j1 --drain", 1),
         ("logs 1", 0),
-        ("explain 1", 0),
+        ("inspect 1", 0),
         ("cancel 1", 0),
         ("retry 1", 1),
         ("wait 2", 1),
-        ("explain 9", 66),
+        ("inspect 9", 66),
         ("inspect dead --fail-if-any", 1),
         ("prune --older-than 0s", 0),
     ] {
@@ -32,7 +32,7 @@ fn each_status_has_one_meaning() {
         assert!(status < 2 || ran.stdout.is_empty(), "{ran}");
     }
     sandbox.write("jobs.toml", "[jobs.x]\n");
-    for line in ["check", "enqueue x", "explain x --exit 1"] {
+    for line in ["check", "enqueue x", "check x --exit 1"] {
         sandbox.run(line).exits(65).prints("");
     }
 }

@@ -256,7 +256,7 @@ fn without_a_database_nothing_is_there_and_none_is_made() {
     sandbox.run("inspect 1").exits(66);
     sandbox.run("inspect 1.1").exits(66);
     sandbox.run("inspect dead --fail-if-any").exits(66);
-    sandbox.run("explain 1").exits(66);
+    sandbox.run("inspect 1").exits(66);
     sandbox.run("retry 1").exits(66);
     assert!(!sandbox.db().exists());
 }

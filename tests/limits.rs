@@ -142,7 +142,7 @@ fn a_full_queue_is_passed_over_and_its_free_place_is_taken() {
     let other = sandbox.add("short --queue other --priority -5");
     sandbox.until_state(other, "succeeded");
     sandbox.run("inspect queues").ok().shows("2 of 2");
-    sandbox.run("explain 4").ok().shows("queue net is at its limit: max_running 2");
+    sandbox.run("inspect 4").ok().shows("queue net is at its limit: max_running 2");
     let ran = sandbox.run("enqueue job --wait --wait-timeout 1ms").exits(75);
     assert!(ran.stderr.contains("has not started: queue net is at its limit: max_running 2"), "{ran}");
     sandbox.write("go", "");
@@ -211,7 +211,7 @@ fn a_job_that_the_rate_holds_back_says_so_and_starts_when_the_rate_goes() {
     let _worker = sandbox.worker("-j4");
     sandbox.until_state(1, "succeeded");
     sandbox.run("inspect queues").ok().shows("rate 1/h");
-    sandbox.run("explain 2").ok().shows("queue net is at its limit: rate 1/h; its next start is in 59m");
+    sandbox.run("inspect 2").ok().shows("queue net is at its limit: rate 1/h; its next start is in 59m");
     sandbox.run("inspect 2").ok().shows("rate 1/h");
     sandbox.run("limit net --none").ok();
     sandbox.until_state(2, "succeeded");

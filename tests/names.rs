@@ -21,7 +21,7 @@ fn a_name_is_the_newest_job_of_that_name() {
     sandbox.run("inspect push.1").ok().shows("job 2 push, attempt 1");
     sandbox.run("logs push").ok().prints("pushed\n");
     sandbox.run("logs -f push.1").ok().prints("pushed\n");
-    sandbox.run("explain push").ok().shows("job 2 push: dead").shows("EXIT_3");
+    sandbox.run("inspect push").ok().shows("job 2 push: dead").shows("EXIT_3");
     sandbox.run("wait push").exits(3).shows("job 2 push: dead");
     sandbox.add("push --in 1h");
     sandbox.run("inspect push").ok().shows("job 3 push: scheduled");
@@ -54,7 +54,8 @@ fn digits_alone_are_an_id_and_a_whole_name_goes_before_an_attempt_of_one() {
     sandbox.run("logs v1.1").ok().prints("first\n");
     sandbox.run("logs v1.3").exits(66);
     sandbox.run("cancel 1.1").exits(66).says("no job named 1.1");
-    sandbox.run("explain 2 --exit 1").ok().shows("v1.2");
+    sandbox.run("check v1.2 --exit 1").ok().shows("v1.2, attempt 1");
+    sandbox.run("check 2 --exit 1").exits(2).prints("").says("2 is an id").says("runner inspect 2");
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn a_name_that_no_job_has_is_not_found_and_the_others_are_done() {
     sandbox.run("cancel push").exits(66);
     sandbox.add("push");
     sandbox.add("v1.2 --in 1h");
-    for verb in ["inspect", "logs", "wait", "cancel", "retry", "resolve", "explain"] {
+    for verb in ["inspect", "logs", "wait", "cancel", "retry", "resolve"] {
         sandbox
             .run(&format!("{verb} pussh"))
             .exits(66)
@@ -72,10 +73,10 @@ fn a_name_that_no_job_has_is_not_found_and_the_others_are_done() {
             .says("mean push?");
         sandbox.run(&format!("{verb} a/b")).exits(2).prints("").says("is not a name");
     }
-    sandbox.run("explain 2.x").exits(66).says("runner inspect jobs lists them");
-    sandbox.run("explain 0").exits(2);
+    sandbox.run("inspect 2.x").exits(66).says("runner inspect jobs lists them");
+    sandbox.run("inspect 0").exits(2);
     sandbox.write("jobs.toml", format!("{JOBS}[jobs.new]\ncommand = 'true'\n"));
-    sandbox.run("explain new").exits(66).says("no job named new");
+    sandbox.run("inspect new").exits(66).says("no job named new");
     sandbox.run("retry push").exits(66).says("no job named push is dead; the newest, job 1, is pending");
     sandbox.run("work --until-idle").exits(1);
     sandbox.run("resolve none push").exits(66).prints("job 1 push: resolved\n");

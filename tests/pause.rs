@@ -35,7 +35,7 @@ fn nothing_is_claimed_from_a_paused_queue_and_a_resume_wakes_a_worker() {
     let sandbox = Sandbox::new("[jobs.job]\ncommand = 'echo $RUNNER_QUEUE >> log'\n");
     sandbox.add("job --queue net");
     sandbox.run("pause net").ok();
-    sandbox.run("explain 1").ok().shows("paused");
+    sandbox.run("inspect 1").ok().shows("paused");
     let _worker = sandbox.worker("-j1");
     sandbox.add("job");
     sandbox.until_logged(1);
@@ -63,7 +63,7 @@ fn inspect_shows_it() {
     sandbox.add("-- true");
     assert_eq!(sandbox.run("pause net --json").ok().json(), json!({"queue": "net", "paused": true}));
     sandbox.run("pause net").ok();
-    let ran = sandbox.run("explain 1").ok();
+    let ran = sandbox.run("inspect 1").ok();
     assert!(!ran.stdout.contains("paused"), "another queue is paused: {ran}");
     let queues = sandbox.run("inspect queues --json").ok().json_lines();
     let paused: Vec<_> = queues.iter().map(|queue| (&queue["name"], &queue["paused"])).collect();

@@ -24,7 +24,7 @@ fn a_database_on_a_read_only_file_system_is_read_and_not_changed() {
     disk.run("inspect 1").ok().shows("job 1 good: succeeded");
     disk.run("inspect dead").ok().shows("bad");
     disk.run("logs 1").ok().prints("fine\n");
-    disk.run("explain 2").ok().shows("EXIT_3, attempts_exhausted");
+    disk.run("inspect 2").ok().shows("EXIT_3, attempts_exhausted");
     disk.run("doctor").ok().shows("nothing is wrong");
     disk.run("inspect --html").ok().shows("bad");
     disk.run("inspect --openmetrics").ok().shows("runner_dead_letters{");
@@ -64,7 +64,7 @@ fn what_only_the_log_holds_is_read_or_missed_and_said() {
     disk.run("inspect 3").ok().shows("job 3 good: ready");
     disk.run("doctor").ok();
     disk.shell("mount -o remount,rw small && rm small/runner.db-shm && mount -o remount,ro small");
-    for line in ["inspect", "inspect 3", "logs 1", "explain 2", "doctor"] {
+    for line in ["inspect", "inspect 3", "logs 1", "inspect 2", "doctor"] {
         disk.run(line).exits(74).prints("").says("runner.db-wal holds changes").says("copy both files");
     }
     disk.shell("mount -o remount,rw small");

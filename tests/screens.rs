@@ -49,6 +49,7 @@ fn screens_of_one_job() {
         job 3 later: scheduled
           due in [DURATION]
           no worker is running for queue files; runner work starts one
+          it dies (expired) unless it is started by then: in [DURATION]
 
           command  touch 'a file'
           cwd  [DIR]
@@ -242,7 +243,7 @@ fn answers_of_cancel_and_retry() {
 #[test]
 fn nothing_is_coloured_unless_it_is_asked_for() {
     let sandbox = many_kinds();
-    for line in ["inspect", "inspect 1", "inspect dead", "inspect jobs", "explain 1"] {
+    for line in ["inspect", "inspect 1", "inspect dead", "inspect jobs"] {
         assert!(!sandbox.run(line).ok().stdout.contains('\u{1b}'), "{line}");
         assert!(!sandbox.run(&format!("{line} --color never")).ok().stdout.contains('\u{1b}'), "{line}");
     }
@@ -256,7 +257,7 @@ fn text_from_jobs_does_not_reach_a_screen_raw() {
     let line = r"printf 'result=\033[31mred\nmessage=\033]0;title\007\n' > $RUNNER_REPORT; : '";
     sandbox.add_line("", &format!("{line}\u{1b}[2J'; exit 1"));
     sandbox.drain();
-    for line in ["inspect 1", "inspect 1.1", "inspect jobs", "inspect dead", "explain 1"] {
+    for line in ["inspect 1", "inspect 1.1", "inspect jobs", "inspect dead"] {
         let ran = sandbox.run(line).ok();
         assert!(!ran.stdout.contains('\u{1b}'), "{ran}");
     }

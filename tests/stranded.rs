@@ -14,14 +14,13 @@ fn a_death_tells_whom_it_holds_back_and_a_wait_for_these_ends() {
         "job 4 waits for job 1 extract, which is dead: runner retry 1 goes on, runner cancel 4 gives up";
     waiting.wait().exits(1).says(stuck);
     sandbox.run("wait 4 --json").exits(1).says(stuck).shows("\"phase\":\"blocked\"");
-    sandbox.run("explain 1").ok().shows("holds back 3 jobs: load, clean, report");
     sandbox.run("inspect 1").ok().shows("holds back 3 jobs: load, clean, report");
     sandbox.run("resolve 1").ok().shows("job 1 extract: resolved; it holds back 3 jobs: load, clean, report");
     sandbox.run("cancel 3").ok().shows("job 3 clean: cancelled; it holds back 1 job: report");
     let both = "waits for job 1 extract, which is dead, and for job 3 clean, which is cancelled: \
                 runner retry 1 3 goes on, runner cancel 4 gives up";
-    sandbox.run("explain 4").ok().shows(both);
-    let waits_for = sandbox.run("explain 4 --json").ok().json()["waits_for"].clone();
+    sandbox.run("inspect 4").ok().shows(both);
+    let waits_for = sandbox.run("inspect 4 --json").ok().json()["waits_for"].clone();
     assert_eq!(
         waits_for,
         json!([
@@ -103,10 +102,9 @@ fn expired_while_blocked() -> Sandbox {
 fn a_job_that_expired_while_it_was_blocked_says_what_it_waited_for() {
     let sandbox = expired_while_blocked();
     let why = "it was blocked until it expired: it waited for job 1 first, which";
-    sandbox.run("explain 2").ok().shows(&format!("{why} is pending\n"));
+    sandbox.run("inspect 2").ok().shows(&format!("{why} is pending\n"));
     sandbox.drain();
     let first = format!("{why} is dead: runner retry 1 comes first");
-    sandbox.run("explain 2").ok().shows(&first);
     sandbox.run("inspect 2").ok().shows(&first);
     let shown = sandbox.run("inspect dead --error-code EXPIRED").ok();
     assert_screen(&sandbox, || {
@@ -161,10 +159,10 @@ fn a_drain_ends_where_jobs_wait_for_a_paused_queue() {
     sandbox.run("work --drain --queue default -q").exits(1).says(left);
     sandbox.run("work --until-idle").ok();
     let why = "waits for job 2 extract, whose queue net is paused: runner resume net opens queue net\n";
-    sandbox.run("explain 5").ok().shows(why);
+    sandbox.run("inspect 5").ok().shows(why);
     // A death is the greater trouble, and is told apart.
     sandbox.run("cancel 3").ok();
-    sandbox.run("explain 5").ok().shows(
+    sandbox.run("inspect 5").ok().shows(
         "waits for job 3 load, which is cancelled, and for job 2 extract, whose queue net is paused: \
          runner retry 3 goes on, runner resume net opens queue net, runner cancel 5 gives up\n",
     );

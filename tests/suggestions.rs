@@ -38,6 +38,10 @@ fn words_of_other_programs_are_told_what_to_type() {
         ("status", "tip: `runner inspect` shows what ran and what waits"),
         ("list", "tip: `runner inspect` shows what ran and what waits"),
         ("kill 7", "tip: `runner cancel NAME` ends a job"),
+        (
+            "explain 7",
+            "tip: `runner inspect ID` says why a job is in its state, `runner check NAME --exit N` what would follow an exit",
+        ),
         ("quiz", ""),
         (
             "wait --name fetch",
@@ -87,7 +91,7 @@ fn errors_show_what_is_required_and_what_may_stand_there() {
         ("inspect --fail-if-any", "hint: runner doctor --strict -q fails if"),
         ("inspect jobs --state failed", "there is no state \"failed\"; did you mean dead or retrying?"),
         ("limit net --max-running 0", "runner pause holds one"),
-        ("explain x --exit 999", "a whole number from 0 to 255"),
+        ("check x --exit 999", "a whole number from 0 to 255"),
         ("enqueue x --timeout 0", "it must be longer than zero"),
         ("enqueue x --after 0", "as enqueue and inspect jobs print it"),
         ("enqueue x --in 14:30", "\"14:30\" is not a duration"),

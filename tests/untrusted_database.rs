@@ -7,11 +7,10 @@ use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 
 use crate::support::{Call, NOBODY, Sandbox, is_root};
 
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 14] = [
     "inspect",
     "inspect 1",
     "logs 1",
-    "explain 1",
     "doctor",
     "enqueue -- true",
     "enqueue --dry-run -- true",

@@ -40,7 +40,7 @@ fn the_database_of_every_version_opens_and_its_jobs_go_on() {
 
 #[test]
 fn the_first_verb_of_a_newer_program_brings_the_file_up_and_loses_nothing() {
-    for line in ["inspect", "logs once", "explain load", "doctor", "enqueue good", "prune --older-than 9d"] {
+    for line in ["inspect", "logs once", "inspect load", "doctor", "enqueue good", "prune --older-than 9d"] {
         let sandbox = today();
         let old = columns(&sandbox.sql());
         let before = rows(&sandbox.sql(), &old);
@@ -144,7 +144,7 @@ fn what_needs_a_newer_program_is_shown_and_left_alone() {
     assert_eq!(sandbox.run("inspect plain --json").ok().json()["state"], "succeeded");
     let text = "SELECT group_concat(name || ' ' || state, ', ') FROM jobs";
     assert_eq!(sandbox.sql().text(text), "plain succeeded, newer pending, newer-expired pending");
-    for line in ["inspect", "inspect jobs", "inspect schedules", "explain newer", "inspect --html", "doctor"]
+    for line in ["inspect", "inspect jobs", "inspect schedules", "inspect newer", "inspect --html", "doctor"]
     {
         sandbox.run(line).ok();
     }

@@ -80,12 +80,9 @@ pub enum Verb {
     /// Mark dead letters as dealt with: they stay in the history
     #[command(after_help = help::RESOLVE, override_usage = help::RESOLVE_USAGE)]
     Resolve(Resolve),
-    /// Check a job file, and show each job's retry policy and delays
-    #[command(after_help = "Examples:\n  runner check\n  runner check deploy/jobs.toml --json")]
+    /// Check a job file, and show each job's retry policy and delays, or what would follow an exit
+    #[command(after_help = help::CHECK, override_usage = help::CHECK_USAGE)]
     Check(Check),
-    /// Explain why a job is in its state, or what a given exit would lead to
-    #[command(after_help = help::EXPLAIN)]
-    Explain(Explain),
     /// Check the database and its workers; exit 1 if something is wrong
     #[command(after_help = help::DOCTOR)]
     Doctor(Doctor),
@@ -358,9 +355,21 @@ pub struct Resolve {
 
 #[derive(Debug, Args)]
 pub struct Check {
-    /// The job file [default: as for every verb]
-    #[arg(value_name = "FILE")]
-    pub path: Option<PathBuf>,
+    /// The job file [default: as for every verb]; with --exit, --signal or --timeout the name of a job in it
+    #[arg(value_name = "FILE|NAME")]
+    pub what: Option<PathBuf>,
+    /// What if an attempt of this job exits with this status?
+    #[arg(long, value_name = "N", group = "ending", value_parser = values::exit_status)]
+    pub exit: Option<u8>,
+    /// What if it is killed by this signal?
+    #[arg(long, value_name = "S", group = "ending", value_parser = values::signal)]
+    pub signal: Option<i32>,
+    /// What if it exceeds its timeout?
+    #[arg(long, group = "ending")]
+    pub timeout: bool,
+    /// As the K-th attempt of the budget
+    #[arg(long, value_name = "K", requires = "ending", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub attempt: u32,
 }
 
 #[derive(Debug, Args)]
@@ -428,25 +437,6 @@ pub struct Limit {
 }
 
 #[derive(Debug, Args)]
-pub struct Explain {
-    /// A job id or name; with --exit, --signal or --timeout a name means the declared job
-    #[arg(value_name = "NAME|ID")]
-    pub what: String,
-    /// It exits with this status
-    #[arg(long, value_name = "N", group = "ending", value_parser = values::exit_status)]
-    pub exit: Option<u8>,
-    /// It is killed by this signal
-    #[arg(long, value_name = "S", group = "ending", value_parser = values::signal)]
-    pub signal: Option<i32>,
-    /// It exceeds its timeout
-    #[arg(long, group = "ending")]
-    pub timeout: bool,
-    /// After this many attempts of the budget
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub attempt: u32,
-}
-
-#[derive(Debug, Args)]
 pub struct Prune {
     /// Finished at least this long ago (30d); required
     #[arg(long, value_name = "DUR", required_unless_present = "dry_run", allow_hyphen_values = true, value_parser = values::age)]
@@ -479,8 +469,8 @@ mod tests {
     use crate::text::mutated;
 
     const WORDS: [&str; 16] = [
-        "enqueue", "inspect", "retry", "explain", "--", "-c", "-q", "--db", "--in", "5m", "--state",
-        "dead,on", "7.2", "A=b", "-j2", "--exit=3",
+        "enqueue", "inspect", "retry", "check", "--", "-c", "-q", "--db", "--in", "5m", "--state", "dead,on",
+        "7.2", "A=b", "-j2", "--exit=3",
     ];
 
     proptest! {

@@ -27,7 +27,6 @@ Jobs:
   wait     wait for jobs, and exit as they did
   cancel   cancel pending or running jobs
 When a job failed:
-  explain  why a job is in its state, or what would follow
   retry    put dead or cancelled jobs back
   resolve  note that a dead job was dealt with
 Setup and upkeep:
@@ -196,13 +195,18 @@ With an idempotency key a doubled cron line enqueues once. With --wait \
 exponential[:INITIAL[:MULTIPLIER[:MAX]]] or constant. An ad hoc job runs once, or \
 up to 3 times if an option says how it is retried.";
 
-pub const EXPLAIN: &str = "\
+pub const CHECK_USAGE: &str = "runner check [OPTIONS] [FILE]
+       runner check [OPTIONS] NAME --exit N
+       runner check [OPTIONS] NAME --signal S
+       runner check [OPTIONS] NAME --timeout";
+
+pub const CHECK: &str = "\
 Examples:
-  runner explain push-metrics --exit 22
-  runner explain push-metrics --signal SIGKILL --attempt 3
-  runner explain push-metrics --timeout
-  runner explain 7          why job 7 is in its state
-  runner explain push-metrics    the same of its newest job";
+  runner check
+  runner check deploy/jobs.toml --json
+  runner check push-metrics --exit 22
+  runner check push-metrics --signal SIGKILL --attempt 3
+  runner check push-metrics --timeout";
 
 pub const COMPLETIONS: &str = "\
 Examples:

@@ -163,7 +163,7 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Resu
                 (Named::Dead, JobState::Cancelled) => format!("runner retry {id} puts it back"),
                 (Named::Started, JobState::Pending) => format!("runner logs -f {id} waits for it"),
                 (Named::Unfinished, _) => format!("runner inspect {id} shows it"),
-                _ => format!("runner explain {id} says why"),
+                _ => format!("runner inspect {id} says why"),
             };
             CliError::new(ExitStatus::NOT_FOUND, what)
                 .hint(format!("{next}; to name another job, give its id"))

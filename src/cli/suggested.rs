@@ -9,9 +9,9 @@ use crate::store::StoreFile;
 use crate::text::option;
 
 /// The verbs that use a database.
-const USE_DATABASE: [&str; 17] = [
-    "enqueue", "work", "inspect", "logs", "wait", "cancel", "retry", "resolve", "explain", "prune", "doctor",
-    "backup", "restore", "pause", "resume", "apply", "limit",
+const USE_DATABASE: [&str; 16] = [
+    "enqueue", "work", "inspect", "logs", "wait", "cancel", "retry", "resolve", "prune", "doctor", "backup",
+    "restore", "pause", "resume", "apply", "limit",
 ];
 
 /// The verbs that a suggested command needs the job file for; `retry` reads it with `--redefine` alone.

@@ -13,7 +13,7 @@ use crate::text::{misspelt, nearest};
 
 /// The words that people who know other tools type for a verb, and the words to type here. These words are looked up before near ones,
 /// because `run` is in `prune`, and `status` has the letters of `pause`.
-const OTHER_VERBS: [(&[&str], &str); 23] = [
+const OTHER_VERBS: [(&[&str], &str); 24] = [
     (
         &["run", "add", "submit", "push", "new", "create", "exec", "trigger", "invoke", "launch", "at"],
         "`runner enqueue NAME` puts a job on disk, and `runner work` runs it",
@@ -37,6 +37,10 @@ const OTHER_VERBS: [(&[&str], &str); 23] = [
     (&["ack", "dismiss"], "`runner resolve NAME` takes a dead job off the list"),
     (&["cron", "crontab", "schedule", "reload"], "`runner apply` takes over the schedules of the job file"),
     (&["validate", "lint", "test"], "`runner check` checks the job file"),
+    (
+        &["explain", "why"],
+        "`runner inspect ID` says why a job is in its state, `runner check NAME --exit N` what would follow an exit",
+    ),
     (&["hold", "stash"], "`runner pause QUEUE` holds a queue"),
     (
         &["enable", "disable", "suspend"],

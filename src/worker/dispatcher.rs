@@ -302,7 +302,7 @@ impl Dispatcher<'_> {
                 let (jobs, wait) = (counted(left, "job"), if left == 1 { "waits" } else { "wait" });
                 self.notice(format!(
                     "{jobs} still {wait} for {what}; runner inspect jobs --state blocked lists them, \
-                     runner explain ID tells what goes on"
+                     runner inspect ID tells what goes on"
                 ));
             }
         }

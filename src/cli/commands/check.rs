@@ -1,4 +1,4 @@
-//! `runner check`: validates a job file, and shows what it declares.
+//! `runner check`: validates a job file, and shows what it declares; or what would follow an end of an attempt.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
-use crate::cli::commands::apply;
+use crate::cli::commands::{apply, ending};
 use crate::cli::definition::{env_file_text, print_command, print_inheritance, print_policy};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
@@ -30,9 +30,17 @@ const NEXT_TIMES: usize = 3;
 /// The most rows of the delay table as JSON.
 const MAX_DELAYS: usize = 1_000;
 
-/// Validates a job file; prints the resolved policy and the delays of each job.
 pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus> {
-    let file = locate::named_job_file(global, args.path.as_deref())?;
+    if let Some(end) = ending::imagined(args) {
+        ending::show(global, args, &end, out)?;
+        return Ok(ExitStatus::SUCCESS);
+    }
+    check_file(global, args.what.as_deref(), out)
+}
+
+/// Validates a job file; prints the resolved policy and the delays of each job.
+fn check_file(global: &Global, path: Option<&Path>, out: &mut Output) -> Result<ExitStatus> {
+    let file = locate::named_job_file(global, path)?;
     let now = clock::now();
     let declared = apply::schedules(&file, now)?;
     if out.json && !out.quiet {

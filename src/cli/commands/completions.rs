@@ -152,13 +152,7 @@ fn candidates(verb: &str, argument: &str) -> Option<Candidates> {
         ("enqueue", "names") | (_, "name") => declared,
         ("enqueue", "on_conflict") => |_| words(["skip", "replace", "error"]),
         ("enqueue", "after" | "after_any") => |typed| jobs(typed, &[]),
-        ("explain", "what") => |typed| {
-            let mut all: Vec<_> = declared(typed).into_iter().chain(jobs(typed, &[])).collect();
-            let mut seen = BTreeSet::new();
-            all.retain(|candidate| seen.insert(candidate.get_value().to_owned()));
-            all
-        },
-        ("explain", "signal") => |_| words((1..=31).map(signal::name)),
+        ("check", "signal") => |_| words((1..=31).map(signal::name)),
         ("inspect", "what") => |typed| {
             let lists = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
             words(lists).into_iter().chain(jobs(typed, &[])).collect()

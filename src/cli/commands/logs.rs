@@ -59,7 +59,7 @@ fn not_started(job: &JobRow) -> CliError {
     let JobRow { id, state, .. } = job;
     if state.is_final() {
         return CliError::new(ExitStatus::NOT_FOUND, format!("job {id} was never started: it is {state}"))
-            .hint(format!("runner explain {id} says why"));
+            .hint(format!("runner inspect {id} says why"));
     }
     let due = relative_time(job.run_at, clock::now());
     let what = format!("job {id} has not been started yet: {}, due {due}", job.status());
@@ -67,7 +67,7 @@ fn not_started(job: &JobRow) -> CliError {
         return CliError::new(ExitStatus::NOT_FOUND, what).hint(format!("it {}", dependency_text(job)));
     }
     CliError::new(ExitStatus::NOT_FOUND, what)
-        .hint(format!("runner explain {id} says why; runner logs -f {id} waits for it"))
+        .hint(format!("runner inspect {id} says why; runner logs -f {id} waits for it"))
 }
 
 /// Follows the job from its last attempt on, or only the named attempt.
@@ -77,7 +77,7 @@ fn follow(out: &mut Output, args: &Logs, which: Which, store: &Store) -> Result<
     let mut poller = Poller::start()?;
     let job = find(store, which)?;
     if job.last_attempt() == 0 && !job.state.is_final() && !quiet {
-        let words = format!("job {id} has not been started yet; runner explain {id} says why");
+        let words = format!("job {id} has not been started yet; runner inspect {id} says why");
         warn(&for_this_call(words));
     }
     let number = attempt.unwrap_or(job.last_attempt().max(1));

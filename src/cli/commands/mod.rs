@@ -6,8 +6,8 @@ mod attention;
 mod check;
 pub mod completions;
 mod doctor;
+mod ending;
 mod enqueue;
-mod explain;
 mod init;
 mod inspect;
 mod logs;
@@ -37,7 +37,6 @@ pub fn run(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
         Verb::Retry(args) => acts::retry(global, args, out),
         Verb::Resolve(args) => acts::resolve(global, args, out),
         Verb::Check(args) => check::run(global, args, out),
-        Verb::Explain(args) => explain::run(global, args, out),
         Verb::Prune(args) => upkeep::prune(global, args, out),
         Verb::Doctor(args) => doctor::run(global, args, out),
         Verb::Backup(args) => upkeep::backup(global, args, out),

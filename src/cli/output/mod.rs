@@ -11,7 +11,7 @@ mod table;
 pub use captured::{StreamCursor, keep_last_lines, print_on_stderr, readable};
 pub use json::{
     attempt_json, dead_letter_json, job_json, job_with_history_json, listed_attempt_json, listed_worker_json,
-    overview_json, queue_fields, queue_json, schedule_json, stats_json, waits_for_json, with_output,
+    overview_json, queue_fields, queue_json, schedule_json, stats_json, with_output,
 };
 pub use screen::Screen;
 pub use stderr::{Bar, can_draw, print_error, print_errors_as_json, warn};

@@ -401,7 +401,7 @@ impl Look<'_> {
             };
             let skipped = counted(row.skipped_in_row, "time");
             let message = format!(
-                "schedule {} was skipped {skipped} in a row: its key is held by job {id} {holder}, which is {state}; runner explain {id} says why",
+                "schedule {} was skipped {skipped} in a row: its key is held by job {id} {holder}, which is {state}; runner inspect {id} says why",
                 row.name()
             );
             let found = entry(AttentionKind::HeldSchedule, true, message, Some(format!("runner cancel {id}")));
@@ -431,7 +431,7 @@ impl Look<'_> {
         let unfinished: Vec<i64> = all(self.tx, sql, params![name, Attention::MAX_JOBS], value)?;
         let (command, waits) = match unfinished.first() {
             None => (Some(format!("runner enqueue --file {} {name}", shell_word(&row.file))), String::new()),
-            Some(id) => (None, format!("; job {id} is unfinished, runner explain {id} says more")),
+            Some(id) => (None, format!("; job {id} is unfinished, runner inspect {id} says more")),
         };
         let message = format!("{name} {last}, and should at least every {}{waits}", human_duration(within));
         Ok(Some(Attention { jobs: unfinished, ..entry(AttentionKind::Stale, true, message, command) }))

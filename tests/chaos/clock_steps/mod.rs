@@ -162,7 +162,7 @@ fn all_is_well(clock: &Clock, corrections: usize) {
             "{attempt}"
         );
     }
-    for line in ["inspect", "inspect jobs", "inspect 1", "explain 1", "inspect 1.1"] {
+    for line in ["inspect", "inspect jobs", "inspect 1", "inspect 1.1"] {
         clock.run(line).ok();
     }
     clock.run("doctor").ok();

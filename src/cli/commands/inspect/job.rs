@@ -1,6 +1,6 @@
 //! Two screens: one job with its definition, state and attempts, and one attempt with its output.
 
-use anyhow::bail;
+use anyhow::{Result, bail};
 
 use super::query::Query;
 use crate::cli::definition::{env_file_text, print_command, print_inheritance, print_policy};
@@ -9,13 +9,16 @@ use crate::cli::locate;
 use crate::cli::output::{
     Output, Style, Written, attempt_json, job_with_history_json, readable, with_output,
 };
-use crate::cli::status::{holds_back_text, status_text, with_liveness, worker_of};
+use crate::cli::status::{
+    expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text, times_text, with_liveness,
+    worker_of, worker_statuses,
+};
 use crate::cli::suggested::for_this_call;
 use crate::model::{
     Attempt, AttemptOutput, JobDefinition, JobState, Outcome, ResourceUsage, Status, StreamBytes,
     decision_text, signal,
 };
-use crate::store::{JobRow, WorkerStatus};
+use crate::store::{JobRow, Store, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
 
 /// At most this many of the newest attempts are read.
@@ -46,7 +49,8 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Written {
     let workers = with_liveness(store, workers);
     let held_back = holds_back_text(store, &job)?;
     let made_good = store.is_made_good(id)?.then(|| "made good by a later run".to_owned());
-    draw_heading(out, &job, &workers, held_back.into_iter().chain(made_good), now)?;
+    let more = expiry_text(&job, now).into_iter().chain(held_back).chain(made_good);
+    draw_heading(out, &job, &workers, more, now)?;
     draw_facts(out, &job, now)?;
     if !history.is_empty() || job.state == JobState::Running {
         out.line("")?;
@@ -214,6 +218,27 @@ fn shell_words(attempt: &Attempt, definition: &JobDefinition) -> Option<String> 
     let name = if number > signal::MAX_NAMED { format!("signal {number}") } else { signal::name(number) };
     let often = if name == "SIGKILL" { ", often for lack of memory" } else { "" };
     Some(format!("{status}: the shell says that {name} ended a command{often}"))
+}
+
+/// The error for the name of a schedule that has enqueued nothing yet: it says when it fires. None if there is no such schedule.
+pub(super) fn not_enqueued_yet(store: &Store, name: &str, now: Timestamp) -> Result<Option<CliError>> {
+    let schedules = store.schedules()?;
+    let Some(row) = schedules.iter().find(|row| row.name() == name) else { return Ok(None) };
+    let schedule = format!("its schedule ({})", times_text(&row.text, row.zone.as_deref(), now));
+    let when = next_firing_text(row, now);
+    let firing = match row.next_at {
+        _ if row.paused => format!("{schedule} is paused"),
+        None if row.boot_id.is_some() => format!("{schedule} fires {when}"),
+        None => format!("{schedule} never fires again"),
+        Some(at) => format!("{schedule} fires first at {} ({when})", local_time(at)),
+    };
+    let error = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} yet: {firing}"));
+    let next = if row.paused {
+        Some(format!("runner resume --schedule {name} lets it go on"))
+    } else {
+        no_firing_text(&worker_statuses(store)?)
+    };
+    Ok(Some(error.hint(next.unwrap_or_else(|| "runner inspect schedules shows all of them".to_owned()))))
 }
 
 /// The commands that make sense for a job in this state.

@@ -9,7 +9,7 @@ mod overview;
 mod query;
 mod watch;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use self::query::{Query, Subject, check_filters, filter, limit};
 use crate::cli::args::{Global, Inspect};
@@ -76,10 +76,16 @@ fn draw(
         Subject::Page => html::show(out, &query)?,
         Subject::Metrics => openmetrics::show(out, &query)?,
         Subject::One => {
-            let what = args.what.as_deref().unwrap_or_default();
-            let what = JobOrAttempt::parse(what).map_err(CliError::usage)?;
-            let found = locate::job_or_attempt(store, &what, Named::Any, now);
-            match found.map_err(|error| query::or_a_list(error, args))? {
+            let name = args.what.as_deref().unwrap_or_default();
+            let what = JobOrAttempt::parse(name).map_err(CliError::usage)?;
+            let found = match locate::job_or_attempt(store, &what, Named::Any, now) {
+                Ok(found) => found,
+                Err(error) => match job::not_enqueued_yet(store, name, now)? {
+                    Some(error) => bail!(error),
+                    None => return Err(query::or_a_list(error, args)),
+                },
+            };
+            match found {
                 (id, None) => job::show(out, &query, id)?,
                 (id, Some(number)) => job::show_attempt(out, &query, id, number)?,
             }

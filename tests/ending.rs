@@ -1,4 +1,4 @@
-//! `runner explain`: what would happen, and why.
+//! `runner check NAME --exit N`: what would follow an end of an attempt, and why. `runner inspect ID` says it of a job.
 
 use crate::support::{Sandbox, Value, assert_fields, json};
 
@@ -18,8 +18,8 @@ retryable = false
 "#;
 
 #[track_caller]
-fn explained(line: &str) -> Value {
-    Sandbox::new(JOBS).run(&format!("explain {line} --json")).ok().json()
+fn foreseen(line: &str) -> Value {
+    Sandbox::new(JOBS).run(&format!("check {line} --json")).ok().json()
 }
 
 #[test]
@@ -39,21 +39,21 @@ fn an_ending_that_might_come() {
         ("push --exit 22 --attempt 3", json!({"dead_reason": "attempts_exhausted"})),
         ("once --exit 1", json!({"dead_reason": "not_retryable"})),
     ] {
-        assert_fields(&explained(line), &expected);
+        assert_fields(&foreseen(line), &expected);
     }
-    Sandbox::new(JOBS).run("explain push --exit 0").ok().shows("succeeded");
+    Sandbox::new(JOBS).run("check push --exit 0").ok().shows("succeeded");
 }
 
 #[test]
 fn in_words() {
     let sandbox = Sandbox::new(JOBS);
-    let ran = sandbox.run("explain push --exit 22").ok().quietly();
+    let ran = sandbox.run("check push --exit 22").ok().quietly();
     insta::assert_snapshot!(ran.stdout, @r"
     push, attempt 1 of 3: exit status 22
       code      HTTP, from the job's exit_codes
       decision  HTTP is retried: attempt 2 of 3 in 1.5 s to 2.5 s
     ");
-    let ran = sandbox.run("explain push --signal KILL --attempt 2").ok();
+    let ran = sandbox.run("check push --signal KILL --attempt 2").ok();
     insta::assert_snapshot!(ran.stdout, @"
     push, attempt 2 of 3: a command of its shell is killed by SIGKILL
       seen as   exit status 137, as the shell reports it
@@ -67,7 +67,7 @@ fn a_signal_is_what_the_shell_makes_of_it() {
     let jobs = "[jobs.line]\ncommand = 'x'\nnever_retry_for = ['SIGNAL_KILL']\nexit_codes = { 143 = 'STOPPED' }\n\
                 [jobs.words]\ncommand = ['x']\nnever_retry_for = ['SIGNAL_KILL']\n";
     let sandbox = Sandbox::new(jobs);
-    let ran = sandbox.run("explain line --signal SIGKILL").ok();
+    let ran = sandbox.run("check line --signal SIGKILL").ok();
     insta::assert_snapshot!(ran.stdout, @"
     line, attempt 1 of 3: a command of its shell is killed by SIGKILL
       seen as   exit status 137, as the shell reports it
@@ -82,7 +82,7 @@ fn a_signal_is_what_the_shell_makes_of_it() {
         ("words --signal KILL", "SIGNAL_KILL", json!("never_retry")),
         ("words --exit 137", "EXIT_137", json!(null)),
     ] {
-        let said = sandbox.run(&format!("explain {line} --json")).ok().json();
+        let said = sandbox.run(&format!("check {line} --json")).ok().json();
         assert_fields(&said, &json!({"error_code": code, "dead_reason": reason}));
     }
 }
@@ -93,7 +93,7 @@ fn the_answer_agrees_with_the_later_attempt() {
     sandbox.add("push");
     sandbox.run("work --until-idle").ok();
     let happened = sandbox.attempts(1).remove(0);
-    let said = explained("push --exit 22");
+    let said = foreseen("push --exit 22");
     assert_eq!(happened["error_code"], said["error_code"]);
     let delay = happened["delay_ms"].as_u64();
     assert!(said["delay_min_ms"].as_u64() <= delay && delay <= said["delay_max_ms"].as_u64(), "{happened}");
@@ -103,46 +103,50 @@ fn the_answer_agrees_with_the_later_attempt() {
 fn why_a_job_is_in_its_state() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("push");
-    sandbox.run("explain 1").ok().shows("ready");
+    sandbox.run("inspect 1").ok().shows("ready");
     sandbox.run("work --until-idle").ok();
-    sandbox.run("explain 1").ok().shows("retrying").shows("HTTP");
+    sandbox.run("inspect 1").ok().shows("retrying").shows("HTTP");
     sandbox.add("once --in 1h");
-    sandbox.run("explain 2").ok().shows("scheduled");
+    sandbox.run("inspect 2").ok().shows("scheduled");
     sandbox.run("cancel 2").ok();
-    sandbox.run("explain 2").ok().shows("cancelled");
+    sandbox.run("inspect 2").ok().shows("cancelled");
     sandbox.add_line("", "exit 3");
     sandbox.run("work --until-idle").exits(1);
-    sandbox.run("explain 3").ok().shows("dead").shows("EXIT_3").shows("attempts_exhausted");
+    sandbox.run("inspect 3").ok().shows("dead").shows("EXIT_3").shows("attempts_exhausted");
 }
 
 #[test]
-fn a_queued_job_has_an_expiry_of_its_own() {
+fn what_happens_when_a_job_expires() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("push --expires-in 10m");
-    sandbox.run("explain 1").ok().shows("it dies (expired) unless it is started by then: in 9m");
-    // Less than two seconds are left of the ten minutes: too little for the first retry.
-    sandbox
-        .sql()
-        .run("UPDATE jobs SET expires_at = (unixepoch('subsec') * 1000) + 1000, run_at = run_at - 599000");
-    let ran = sandbox.run("explain 1 --exit 22 --json").ok().json();
-    assert_eq!(ran["dead_reason"], "expired", "{ran}");
-    assert_eq!(explained("push --exit 22")["dead_reason"], json!(null), "the file says nothing of an expiry");
+    sandbox.run("inspect 1").ok().shows("it dies (expired) unless it is started by then: in 9m");
+    sandbox.run("cancel 1").ok();
     sandbox.add_line("--max-attempts 2 --expires-in 1h", "echo $$ > pid; exec sleep 20");
     let worker = sandbox.worker("-j2");
     sandbox.pid_of("pid");
-    sandbox.run("explain 2").ok().shows("it is not retried from its expiry on: in 59m");
+    sandbox.run("inspect 2").ok().shows("it is not retried from its expiry on: in 59m");
     worker.kill();
     sandbox.add("push --in 1h --expires-in 1m");
-    sandbox.run("explain 3").ok().shows("unless it is started by then: in 1h");
+    sandbox.run("inspect 3").ok().shows("unless it is started by then: in 1h");
 }
 
 #[test]
-fn unknown_jobs_are_not_found() {
+fn a_retry_that_would_come_after_the_expiry_is_none() {
+    let jobs = "[jobs.soon]\ncommand = 'x'\nexpires_in = '1s'\nbackoff = '5s'\n";
+    let ran = Sandbox::new(jobs).run("check soon --exit 22 --json").ok().json();
+    assert_eq!(ran["dead_reason"], "expired", "{ran}");
+}
+
+#[test]
+fn what_cannot_be_looked_up() {
     let sandbox = Sandbox::new(JOBS);
-    sandbox.run("explain pusch --exit 1").exits(66).says("push");
-    sandbox.run("explain 7").exits(66);
-    sandbox.run("explain push --exit 256").exits(2);
-    sandbox.run("explain push --signal HELLO").exits(2);
-    sandbox.run("explain push --exit 1 --timeout").exits(2);
-    sandbox.run("explain push --exit 1 --attempt 0").exits(2);
+    sandbox.run("check pusch --exit 1").exits(66).says("push");
+    sandbox.run("check 7 --exit 1").exits(2).says("7 is an id");
+    sandbox.run("check --exit 1").exits(2).says("of which job?");
+    sandbox.run("check push --attempt 2").exits(2).says("--exit");
+    sandbox.run("check push --exit 1 --attempt 4").exits(2).says("push has no attempt 4: its budget is 3");
+    sandbox.run("check push --exit 256").exits(2);
+    sandbox.run("check push --signal HELLO").exits(2);
+    sandbox.run("check push --exit 1 --timeout").exits(2);
+    sandbox.run("check push --exit 1 --attempt 0").exits(2);
 }

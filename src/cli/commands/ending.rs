@@ -1,0 +1,172 @@
+//! `runner check NAME --exit N`: the decision that would follow if an attempt of a declared job ended in this way.
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+use crate::cli::args::{Check, Global};
+use crate::cli::error::CliError;
+use crate::cli::locate;
+use crate::cli::output::{Output, Style};
+use crate::cli::values::JobRef;
+use crate::model::{
+    AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
+    JobDefinition, Status, classify, decide, final_because, signal,
+};
+use crate::text::{Millis, Timestamp, human_duration};
+
+/// The imagined end of an attempt; none if the command line has none.
+pub fn imagined(args: &Check) -> Option<AttemptEnd> {
+    if args.timeout {
+        return Some(AttemptEnd::unseen(EndCause::TimedOut, Timestamp(0)));
+    }
+    let exit = args.exit.map(|exit| Status::Exited(i32::from(exit)));
+    let status = exit.or(args.signal.map(Status::Signaled))?;
+    Some(AttemptEnd::by_itself(status, Timestamp(0)))
+}
+
+#[derive(Debug, Serialize)]
+struct EndingJson {
+    error_code: Option<ErrorCode>,
+    decision: String,
+    dead_reason: Option<DeadReason>,
+    delay_min_ms: Option<Millis>,
+    delay_max_ms: Option<Millis>,
+}
+
+/// Shows what would follow.
+pub fn show(global: &Global, args: &Check, end: &AttemptEnd, out: &mut Output) -> Result<()> {
+    let name = name(args)?;
+    let definition = &locate::declared_job(global, &name)?.definition;
+    let (attempt, max_attempts) = (args.attempt, definition.policy.max_attempts());
+    if attempt > max_attempts {
+        bail!(CliError::usage(format!(
+            "{} has no attempt {attempt}: its budget is {max_attempts}",
+            definition.name
+        )));
+    }
+    // The shell ends by itself, and says with its status that a signal ended its command.
+    let of_shell = match end.status {
+        Some(Status::Signaled(number)) => definition.shell_status(number),
+        _ => None,
+    };
+    let reported = of_shell.map(|status| AttemptEnd { status: Some(Status::Exited(status)), ..end.clone() });
+    let verdict = Foreseen::of(definition, reported.as_ref().unwrap_or(end), attempt);
+    if out.json {
+        return out.object(&EndingJson {
+            error_code: verdict.code,
+            decision: verdict.sentence,
+            dead_reason: verdict.decision.dead_reason(),
+            delay_min_ms: verdict.window.map(|(low, _)| low),
+            delay_max_ms: verdict.window.map(|(_, high)| high),
+        });
+    }
+    let name = out.paint(Style::Strong, &definition.name);
+    let whose = if reported.is_some() { "a command of its shell is " } else { "" };
+    out.line(format!("{name}, attempt {attempt} of {max_attempts}: {whose}{}", exit_words(end)))?;
+    if let Some(reported) = &reported {
+        out.fact("seen as", &format!("{}, as the shell reports it", exit_words(reported)))?;
+    }
+    let shown = reported.as_ref().unwrap_or(end);
+    out.fact("code", &code_words(&definition.exit, shown, verdict.code.as_ref()))?;
+    out.fact("decision", &verdict.sentence)?;
+    if reported.is_some() {
+        let own = Foreseen::of(definition, end, attempt);
+        if own.code != verdict.code {
+            out.fact("else", &format!("if the signal ends the shell itself: {}", own.sentence))?;
+        }
+    }
+    Ok(())
+}
+
+/// The name of the job. Ids are refused, because what is queued may have another definition than the job file.
+fn name(args: &Check) -> Result<String> {
+    let Some(what) = &args.what else {
+        bail!(CliError::usage("the end of which job?").hint("runner check NAME --exit N"));
+    };
+    match JobRef::parse(&what.to_string_lossy()).map_err(CliError::usage)? {
+        JobRef::Name(name) => Ok(name),
+        JobRef::Id(id) => bail!(
+            CliError::usage(format!("{id} is an id, and check looks at the jobs of a job file"))
+                .hint(format!("give the name of the job; runner inspect {id} says why job {id} is as it is"))
+        ),
+    }
+}
+
+/// The decision that would follow an end of an attempt.
+struct Foreseen {
+    /// None for a success.
+    code: Option<ErrorCode>,
+    decision: Decision,
+    /// The shortest and the longest delay until the retry.
+    window: Option<(Millis, Millis)>,
+    sentence: String,
+}
+
+impl Foreseen {
+    /// The attempt ends at its due time, so that only the delay counts against the expiry.
+    fn of(definition: &JobDefinition, end: &AttemptEnd, attempt: u32) -> Self {
+        let max_attempts = definition.policy.max_attempts();
+        let verdict = classify(&definition.exit, end);
+        let circumstances = Circumstances {
+            attempt_in_budget: attempt,
+            cancel_requested: false,
+            expires_at: definition.expires_in.map(|span| Timestamp(0).plus(span)),
+            jitter_sample: 0.5,
+        };
+        let decision = decide(&definition.policy, end, &verdict, circumstances);
+        let window = match decision {
+            Decision::Retry { nominal, .. } => Some(definition.policy.backoff.window(nominal)),
+            _ => None,
+        };
+        let code = verdict.code.as_ref().map_or("success", ErrorCode::as_str);
+        let sentence = match (decision, window) {
+            (Decision::Succeeded, _) => "succeeded".to_owned(),
+            (Decision::Dead(reason), _) => {
+                format!("{code} is final: {}", final_because(reason, attempt, max_attempts))
+            }
+            (_, window) => {
+                let (low, high) = window.unwrap_or_default();
+                let span = if low == high { String::new() } else { format!(" to {}", human_duration(high)) };
+                format!(
+                    "{code} is retried: attempt {} of {max_attempts} in {}{span}",
+                    attempt + 1,
+                    human_duration(low)
+                )
+            }
+        };
+        Self { code: verdict.code, decision, window, sentence }
+    }
+}
+
+fn exit_words(end: &AttemptEnd) -> String {
+    match end.status {
+        Some(Status::Exited(status)) => format!("exit status {status}"),
+        Some(Status::Signaled(number)) if number > signal::MAX_NAMED => format!("killed by signal {number}"),
+        Some(Status::Signaled(number)) => format!("killed by {}", signal::name(number)),
+        None => "exceeds its timeout".to_owned(),
+    }
+}
+
+/// The error code, and which rule gave it.
+fn code_words(rules: &ExitRules, end: &AttemptEnd, code: Option<&ErrorCode>) -> String {
+    let Some(code) = code else {
+        return "none: it is one of success_exit_codes".to_owned();
+    };
+    let Some(status) = end.status.filter(|_| end.cause.is_none()) else {
+        return format!("{code}, which runner gives itself");
+    };
+    let from = |codes: &ExitCodes| match status {
+        Status::Exited(status) => codes.for_exit(status).is_some(),
+        Status::Signaled(number) => codes.for_signal(number).is_some(),
+    };
+    let rule = if from(&rules.job) {
+        "from the job's exit_codes"
+    } else if from(&rules.file) {
+        "from the file's exit_codes"
+    } else if rules.default.is_some() {
+        "the default_error_code"
+    } else {
+        "as nothing maps it"
+    };
+    format!("{code}, {rule}")
+}
