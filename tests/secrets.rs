@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use crate::support::{Sandbox, Sql, json, wait_until};
+use crate::support::{Sandbox, Sql, wait_until};
 
 /// Where secrets stand in the tests. Each is a text of its own, so that a failure names the place.
 const PLACES: [&str; 9] = [
@@ -105,49 +105,6 @@ fn nothing_of_a_removed_job_is_left_while_workers_go_on() {
     sandbox.run("doctor").ok();
     assert_eq!(sandbox.run("logs 4").ok().stdout, "other\n");
     drop(worker);
-}
-
-/// When SQLite divides and joins pages it can leave copies of rows between the pointers and the cells of a page. Here every
-/// page has such a copy.
-#[test]
-fn no_copy_of_a_row_stays_in_the_unused_part_of_a_page() {
-    let sandbox = Sandbox::empty();
-    let job = |number: usize| {
-        let args = ["x".repeat(number * 37 % 5_000)];
-        json!({"command": "true", "name": format!("job-{number}"), "args": args}).to_string()
-    };
-    let jobs: Vec<String> = (0..600).map(job).collect();
-    sandbox.call("enqueue -q --batch -").stdin(jobs.join("\n")).run().ok();
-    let sql = sandbox.sql();
-    let mut planted = 0;
-    for (number, page) in sql.all("SELECT pgno, data FROM sqlite_dbpage", |row| {
-        Ok((row.get::<_, usize>("pgno")?, row.get::<_, Vec<u8>>("data")?))
-    }) {
-        let header = if number == 1 { 100 } else { 0 };
-        let value = |at: usize| usize::from(page[at]) << 8 | usize::from(page[at + 1]);
-        let pointers = match page[header] {
-            2 | 5 => header + 12,
-            10 | 13 => header + 8,
-            _ => continue,
-        };
-        let (begin, end) = (pointers + 2 * value(header + 3), value(header + 5));
-        if end - begin < 16 {
-            continue;
-        }
-        planted += 1;
-        sql.run(&format!(
-            "UPDATE sqlite_dbpage SET data = CAST(substr(data, 1, {begin}) || 'residual'
-                 || substr(data, {begin} + 9, {end} - {begin} - 16) || 'residual' || substr(data, {end} + 1) AS BLOB)
-             WHERE pgno = {number}"
-        ));
-    }
-    assert!(planted > 200, "in {planted} pages, which is no more than one transaction clears");
-    let content = || sql.text("SELECT group_concat(id || name || hex(args_nul)) FROM jobs");
-    let before = content();
-    sandbox.run("prune --older-than 0s").ok().prints("removed 0 jobs\n");
-    assert_gone(&sandbox, "residual");
-    assert_eq!(content(), before);
-    sandbox.run("doctor").ok();
 }
 
 #[test]

@@ -19,7 +19,6 @@ mod write;
 mod tests;
 
 pub use audit::Finding;
-pub use file::erase::Traces;
 pub use file::error::{NoRoom, Result, StoreError, Untrusted};
 pub use file::open::Store;
 pub use file::store_file::{StoreFile, locate, open_regular};

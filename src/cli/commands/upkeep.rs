@@ -11,7 +11,7 @@ use crate::cli::output::{Bar, Output, Written, warn};
 use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::JobState;
-use crate::store::{Kept, PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile, Traces};
+use crate::store::{Kept, PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile};
 use crate::text::counted;
 use crate::worker;
 
@@ -52,22 +52,17 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
         return Ok(exit);
     }
     worker::remove_abandoned_files(&store)?;
-    let traces = store.erase_removed(&mut || poller.stopped().is_none())?;
+    let is_erased = store.erase_removed(&mut || poller.stopped().is_none())?;
     if let Some(exit) = poller.stopped() {
         warn(STOPPED);
         return Ok(exit);
     }
-    let shown = locate::display(store.file().path());
-    match traces {
-        Traces::Nowhere => {}
-        Traces::Log => warn(&format!(
-            "what was removed can still be found in {shown} or its log, because another program keeps reading the \
-             database; prune again when it has ended"
-        )),
-        Traces::Pages => warn(&format!(
-            "parts of what was removed may still be found in {shown}, because this runner cannot clear the unused \
-             bytes of its pages: it was built without SQLITE_ENABLE_DBPAGE_VTAB, or the file is over 128 GiB"
-        )),
+    if !is_erased {
+        warn(&format!(
+            "what was removed can still be found in {} or its log, because another program keeps reading the \
+             database; prune again when it has ended",
+            locate::display(store.file().path())
+        ));
     }
     Ok(ExitStatus::SUCCESS)
 }

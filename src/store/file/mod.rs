@@ -1,7 +1,6 @@
 //! The file: how it is found, trusted, opened, copied and checked, and the helpers that run every statement.
 
 pub mod backup;
-pub mod erase;
 pub mod error;
 pub mod immutable;
 pub mod objects;

@@ -1,11 +1,11 @@
-//! Removing finished jobs with their history, and then the definitions and workers that nothing needs any more. What is left
-//! of them on the disk then goes with `erase`.
+//! Removing finished jobs with their history, and then the definitions and workers that nothing needs any more. At its
+//! end nothing of them is left in the log or in an abandoned draft of a copy; in the file `secure_delete` overwrites them.
 //!
 //! Each transaction deletes a chunk, so that workers are never held up for long. A prune that is cut short leaves every job
 //! either gone whole or there whole.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 use serde_json::json;
@@ -13,8 +13,9 @@ use serde_json::json;
 use super::expire;
 use crate::model::JobState;
 use crate::store::file::error::Result;
-use crate::store::file::open::Store;
+use crate::store::file::open::{Store, wait_fairly};
 use crate::store::file::row::{all, maybe, one, run, value};
+use crate::store::file::store_file::Draft;
 use crate::text::Timestamp;
 
 /// Rows that one transaction deletes.
@@ -23,6 +24,9 @@ const CHUNK: usize = 500;
 /// The pause between two transactions. It is longer than a waiting writer pauses between two tries (see `wait_fairly` in
 /// `open`), so that the other writer comes first.
 const GAP: Duration = Duration::from_millis(3);
+
+/// How long to wait for other processes that read what is in the log. Those of runner itself take less than a second.
+const READERS: Duration = Duration::from_secs(3);
 
 /// Which finished jobs to remove; without a name or a queue those of all.
 #[derive(Clone, Debug)]
@@ -121,6 +125,26 @@ impl Store {
         // Also if no job was found, because an earlier prune may have been cut short before this.
         self.remove_unused(filter.until, &mut || go_on(gone))?;
         Ok(gone)
+    }
+
+    /// Removes abandoned drafts, copies the log into the file and cuts it to nothing. `go_on` says whether to go on. False if
+    /// another process reads an older state of the database all the time, so that removed rows can still be found.
+    pub fn erase_removed(&mut self, go_on: &mut dyn FnMut() -> bool) -> Result<bool> {
+        Draft::remove_abandoned(self.file())?;
+        // SQLite would keep writers out for as long as it waits for readers, so the waiting is done here.
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let began = Instant::now();
+        let is_busy: Result<bool> = loop {
+            let is_busy = self.autocommit(|connection| {
+                one(connection, "PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get("busy")?))
+            });
+            if !matches!(is_busy, Ok(true)) || began.elapsed() >= READERS || !go_on() {
+                break is_busy;
+            }
+            thread::sleep(GAP);
+        };
+        wait_fairly(&mut self.connection)?;
+        Ok(!is_busy?)
     }
 
     /// Removes unused definitions, and unused workers that ended at this time or before. `go_on` says whether to go on.
