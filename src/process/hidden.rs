@@ -1,9 +1,5 @@
 //! Processes that `/proc` does not show: a file system that is mounted with `hidepid`, as `ProtectProc` of systemd does it, hides
 //! those of other users, so also what a job runs with the rights of another user. The kernel still tells whether they are there.
-//!
-//! The code is unsafe because rustix does not know that the group and the session of a process may be 0: those of another pid
-//! namespace are.
-#![allow(unsafe_code)]
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,6 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, test_kill_process_group};
 
 use super::control::wait_readable;
+use super::ids::{group_of, session_of};
 use super::procfs::{Leader, Stat};
 
 /// The highest pid there can be (`PID_MAX_LIMIT`), where the kernel's own limit cannot be read.
@@ -37,8 +34,13 @@ pub(super) fn signal_member(pid: i32, leader: &Leader, signal: Signal) {
     }
 }
 
+/// Whether the leader of an attempt lives. A zombie does not.
+pub fn is_leader_alive(leader: &Leader) -> bool {
+    leader.process.is_alive() || is_member(leader.process.pid, leader)
+}
+
 /// Whether this process is a hidden, living member of a leader's group.
-pub(super) fn is_member(pid: i32, leader: &Leader) -> bool {
+fn is_member(pid: i32, leader: &Leader) -> bool {
     open_member(pid, leader).is_some()
 }
 
@@ -56,18 +58,6 @@ fn open_member(pid: i32, leader: &Leader) -> Option<OwnedFd> {
     // The pid may have been reused before it was opened. A process that has ended makes its descriptor readable.
     let [has_ended] = wait_readable([Some(pidfd.as_fd())], Some(Duration::ZERO));
     (!has_ended && is_member()).then_some(pidfd)
-}
-
-/// The process group of a process; 0: one of another pid namespace.
-fn group_of(pid: i32) -> Option<i32> {
-    // SAFETY: the call takes and gives a number.
-    Some(unsafe { libc::getpgid(pid) }).filter(|group| *group >= 0)
-}
-
-/// The session of a process; 0: one of another pid namespace.
-pub(super) fn session_of(pid: i32) -> Option<i32> {
-    // SAFETY: the call takes and gives a number.
-    Some(unsafe { libc::getsid(pid) }).filter(|session| *session >= 0)
 }
 
 /// Whether the kernel knows of a process in this group, be it a zombie.

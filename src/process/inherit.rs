@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Mode, OFlags, open};
 
-use super::hidden::session_of;
+use super::ids::session_of;
 use crate::model::signal;
 
 /// The ignored signals that the worker itself had inherited.

@@ -8,6 +8,7 @@ mod attempt;
 mod control;
 mod environ;
 mod hidden;
+mod ids;
 mod inherit;
 mod job_files;
 mod leftover;
@@ -26,6 +27,7 @@ mod testing;
 
 pub use attempt::{Progress, run};
 pub use control::Control;
+pub use hidden::is_leader_alive;
 pub use inherit::{Inherited, is_stdout_closed, reset_inherited_state, suspend};
 pub use leftover::{Leftover, find_leftovers};
 pub use obstacles::obstacles;

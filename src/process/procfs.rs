@@ -9,7 +9,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, pidfd_open, pidfd_send_signal, waitid,
 };
 
-use super::hidden;
+use super::ids::session_of;
 
 /// A process, told apart from all others of this boot. A pid alone would not do, because it may be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,18 +60,13 @@ impl Leader {
         let raw = pid.as_raw_nonzero().get();
         // `/proc` may hide a child that runs with the rights of another user. Then nobody knows its start time.
         let process = Identity::of(raw).unwrap_or(Identity { pid: raw, start_ticks: 0 });
-        Self { process, session: hidden::session_of(raw) }
+        Self { process, session: session_of(raw) }
     }
 
     /// Whether a member of the leader's group is in a session in which the group can be. A group never leaves its session.
     pub(super) fn may_be_in(&self, session: i32) -> bool {
         // The leader of a group cannot become the leader of a session, so this is no session of the attempt.
         self.session.map_or(session != self.process.pid, |recorded| session == recorded)
-    }
-
-    /// Whether the process lives. A zombie does not.
-    pub fn is_alive(&self) -> bool {
-        self.process.is_alive() || hidden::is_member(self.process.pid, self)
     }
 }
 

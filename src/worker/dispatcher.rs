@@ -9,12 +9,12 @@ use anyhow::{Context as _, Result, bail};
 
 use super::changes::Changes;
 use super::inbox::{Inbox, Message, Timer, is_end_by_stop_signal};
-use super::options::{Options, Standing, Summary, Until};
+use super::options::{ExitConditions, Options, Summary, Until};
 use super::recovery::{Findings, Recovery};
 use super::registration::Registration;
+use super::retry_throttle::RetryThrottle;
 use super::shutdown::{Shutdown, Step};
 use super::slots::{Context, Slots};
-use super::trouble::Trouble;
 use crate::clock;
 use crate::model::{EndCause, Event, JobLabel, signal};
 use crate::process::{self, Inherited, Progress};
@@ -61,7 +61,7 @@ pub(super) async fn run(
         definitions: DefinitionCache::default(),
         reporter,
         shutdown: Shutdown::NotAsked,
-        trouble: Trouble::default(),
+        throttle: RetryThrottle::default(),
         unsaved: Unsaved::default(),
         turn_needed: true,
         backlog: Backlog::default(),
@@ -85,7 +85,7 @@ pub(super) async fn run(
     }
     dispatcher.serve(&mut inbox).await?;
     dispatcher.summary.stopped_by =
-        dispatcher.summary.stopped_by.filter(|_| !dispatcher.standing().has_reached_its_end());
+        dispatcher.summary.stopped_by.filter(|_| !dispatcher.exit_conditions().has_reached_its_end());
     dispatcher.close(registration)?;
     dispatcher.note_stuck();
     let Summary { attempts, succeeded, dead, .. } = dispatcher.summary;
@@ -102,7 +102,7 @@ struct Dispatcher<'a> {
     slots: Slots,
     recovery: Recovery,
     shutdown: Shutdown,
-    trouble: Trouble,
+    throttle: RetryThrottle,
     unsaved: Unsaved,
     /// Something may have changed since the last turn.
     turn_needed: bool,
@@ -139,11 +139,11 @@ impl Dispatcher<'_> {
             }
             self.save_outputs();
             self.turn()?;
-            if self.standing().is_done() {
+            if self.exit_conditions().is_done() {
                 return Ok(());
             }
             inbox.set_timer(Timer::Due, self.due_at());
-            inbox.set_timer(Timer::Trouble, self.trouble.until());
+            inbox.set_timer(Timer::Retry, self.throttle.until());
             inbox.set_timer(Timer::Shutdown, self.shutdown.deadline());
         }
     }
@@ -157,8 +157,8 @@ impl Dispatcher<'_> {
         self.report(&Event::Notice(text.into()));
     }
 
-    fn standing(&self) -> Standing {
-        Standing {
+    fn exit_conditions(&self) -> ExitConditions {
+        ExitConditions {
             until: self.options.until,
             limit_reached: self.options.max_jobs.is_some_and(|most| self.summary.claimed >= most),
             is_stopping: self.shutdown.is_stopping(),
@@ -174,7 +174,7 @@ impl Dispatcher<'_> {
 
     /// Runs a turn if one is needed, and again as long as a claim cannot be given to its slot.
     fn turn(&mut self) -> Result<()> {
-        while (self.turn_needed || !self.unsaved.is_empty()) && self.trouble.allows_turn(Instant::now()) {
+        while (self.turn_needed || !self.unsaved.is_empty()) && self.throttle.allows_turn(Instant::now()) {
             let request = TurnRequest {
                 worker: self.worker.id,
                 queues: self.options.queues.as_deref(),
@@ -198,8 +198,8 @@ impl Dispatcher<'_> {
 
     /// Whether it only waits for what it runs, because it is stopping or has claimed as much as it may.
     fn claims_no_more(&self) -> bool {
-        let standing = self.standing();
-        standing.is_stopping || standing.limit_reached
+        let exit_conditions = self.exit_conditions();
+        exit_conditions.is_stopping || exit_conditions.limit_reached
     }
 
     /// The number of attempts that can start once the ended ones are on disk.
@@ -208,7 +208,7 @@ impl Dispatcher<'_> {
             return 0;
         }
         let left = self.options.max_jobs.map_or(u64::MAX, |most| most.saturating_sub(self.summary.claimed));
-        let idle = self.trouble.cap(self.slots.count()).saturating_sub(self.slots.busy());
+        let idle = self.throttle.cap(self.slots.count()).saturating_sub(self.slots.busy());
         idle.min(usize::try_from(left).unwrap_or(usize::MAX))
     }
 
@@ -219,7 +219,7 @@ impl Dispatcher<'_> {
         self.unsaved.ended.clear();
         let released = !std::mem::take(&mut self.unsaved.released).is_empty();
         self.slots.committed();
-        if self.trouble.store_works() {
+        if self.throttle.store_works() {
             self.notice("the database can be written again");
         }
         self.backlog = turn.backlog;
@@ -269,8 +269,8 @@ impl Dispatcher<'_> {
             return Err(error.into());
         }
         self.turn_needed = true;
-        let is_first = self.trouble.store_failed(Instant::now(), may_wait_long);
-        if only_results_left && self.trouble.gives_up() {
+        let is_first = self.throttle.store_failed(Instant::now(), may_wait_long);
+        if only_results_left && self.throttle.gives_up() {
             return Err(error.into());
         }
         if is_first {
@@ -318,8 +318,8 @@ impl Dispatcher<'_> {
             Message::Suspend => process::suspend(),
             Message::Woken | Message::TimeOver(Timer::Due) => self.turn_needed = true,
             Message::Tick => self.tick()?,
-            Message::TimeOver(Timer::Trouble) => {
-                self.trouble.pass(Instant::now(), self.slots.count());
+            Message::TimeOver(Timer::Retry) => {
+                self.throttle.pass(Instant::now(), self.slots.count());
                 self.turn_needed = true;
             }
             Message::TimeOver(Timer::Shutdown) => {
@@ -351,7 +351,7 @@ impl Dispatcher<'_> {
                 self.notice(format!("job {job_id}: {text}"));
             }
             Message::Ended { slot, mut ended } => {
-                self.trouble.retry_soon(Instant::now());
+                self.throttle.retry_soon(Instant::now());
                 self.slots.end(slot);
                 self.unsaved.outputs.retain(|live| live.job_id != ended.job_id);
                 // A machine or service that stops may signal the jobs as well as the worker.
@@ -361,7 +361,7 @@ impl Dispatcher<'_> {
                 self.unsaved.ended.push(*ended);
             }
             Message::NotStarted { slot, shortage } => {
-                self.trouble.retry_soon(Instant::now());
+                self.throttle.retry_soon(Instant::now());
                 if let Some(running) = self.slots.end(slot) {
                     let job_id = running.claim.job_id;
                     self.release(job_id);
@@ -385,7 +385,7 @@ impl Dispatcher<'_> {
 
     fn handle_shortage(&mut self, job_id: i64, why: &str) {
         let running = self.slots.busy();
-        if self.trouble.shortage(Instant::now(), running) {
+        if self.throttle.shortage(Instant::now(), running) {
             self.notice(format!(
                 "job {job_id} could not be started now and goes back to its queue: {why}; {running} running"
             ));
@@ -397,7 +397,7 @@ impl Dispatcher<'_> {
         self.slots.stop_unstarted();
         let timeout = self.options.shutdown_timeout;
         let step = self.shutdown.signal(Instant::now(), timeout.into());
-        self.trouble.retry_soon(Instant::now());
+        self.throttle.retry_soon(Instant::now());
         let name = signal::name(number);
         let reason = match step {
             Step::Wait => {
@@ -475,7 +475,7 @@ impl Dispatcher<'_> {
 
     fn poll_store(&mut self) -> Result<(), StoreError> {
         if let Some(error) = self.recovery.begin_for_dead(&self.store)?
-            && self.trouble.shortage(Instant::now(), self.slots.busy())
+            && self.throttle.shortage(Instant::now(), self.slots.busy())
         {
             self.notice(format!("a dead worker cannot be recovered now: {error}"));
         }
@@ -507,7 +507,7 @@ impl Dispatcher<'_> {
 
     /// The moment of the next turn if nothing else happens.
     fn due_at(&self) -> Option<Instant> {
-        let may_turn = self.trouble.allows_turn(Instant::now());
+        let may_turn = self.throttle.allows_turn(Instant::now());
         let due = self.next_due().filter(|_| may_turn)?;
         Some(Instant::now() + Duration::from(due.since(clock::now())))
     }

@@ -69,7 +69,7 @@ pub(super) enum Timer {
     /// A job, a schedule or an expiry is due.
     Due,
     /// A shortage or trouble with the store may have passed.
-    Trouble,
+    Retry,
     /// The shutdown timeout is over.
     Shutdown,
 }
@@ -78,7 +78,7 @@ pub(super) struct Inbox {
     messages: UnboundedReceiver<Message>,
     sender: UnboundedSender<Message>,
     due: watch::Sender<Option<Instant>>,
-    trouble: watch::Sender<Option<Instant>>,
+    retry: watch::Sender<Option<Instant>>,
     shutdown: watch::Sender<Option<Instant>>,
 }
 
@@ -95,7 +95,7 @@ impl Inbox {
         let timer = |timer| start_timer(timer, sender.clone());
         Ok(Self {
             due: timer(Timer::Due),
-            trouble: timer(Timer::Trouble),
+            retry: timer(Timer::Retry),
             shutdown: timer(Timer::Shutdown),
             messages,
             sender,
@@ -126,7 +126,7 @@ impl Inbox {
     pub(super) fn set_timer(&self, timer: Timer, at: Option<Instant>) {
         let moment = match timer {
             Timer::Due => &self.due,
-            Timer::Trouble => &self.trouble,
+            Timer::Retry => &self.retry,
             Timer::Shutdown => &self.shutdown,
         };
         moment.send_if_modified(|set| std::mem::replace(set, at) != at);

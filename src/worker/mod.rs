@@ -9,10 +9,10 @@ mod inbox;
 mod options;
 mod recovery;
 mod registration;
+mod retry_throttle;
 mod shutdown;
 mod slots;
 mod start_log;
-mod trouble;
 
 use anyhow::{Context, Result};
 

@@ -46,7 +46,7 @@ impl Options {
 /// The facts that decide whether a worker is done.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct Standing {
+pub(super) struct ExitConditions {
     pub until: Until,
     /// The worker has claimed as many jobs as its options allow.
     pub limit_reached: bool,
@@ -63,7 +63,7 @@ pub(super) struct Standing {
     pub may_unblock: bool,
 }
 
-impl Standing {
+impl ExitConditions {
     /// Whether the worker may end now.
     pub(super) fn is_done(&self) -> bool {
         if self.is_busy {
@@ -129,8 +129,8 @@ mod tests {
     use super::*;
 
     /// An idle worker that nothing keeps, except what a test changes.
-    fn standing(until: Until) -> Standing {
-        Standing {
+    fn exit_conditions(until: Until) -> ExitConditions {
+        ExitConditions {
             until,
             limit_reached: false,
             is_stopping: false,
@@ -142,15 +142,15 @@ mod tests {
         }
     }
 
-    fn with(until: Until, change: impl Fn(&mut Standing)) -> Standing {
-        let mut standing = standing(until);
-        change(&mut standing);
-        standing
+    fn with(until: Until, change: impl Fn(&mut ExitConditions)) -> ExitConditions {
+        let mut exit_conditions = exit_conditions(until);
+        change(&mut exit_conditions);
+        exit_conditions
     }
 
     #[test]
     fn when_nothing_is_left_depends_on_the_options() {
-        type Change = fn(&mut Standing);
+        type Change = fn(&mut ExitConditions);
         // The work that is left, and whether a worker is done that runs until it is stopped, drained, idle.
         let table: [(&str, Change, [bool; 3]); 8] = [
             ("nothing", |_| (), [false, true, true]),
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_worker_is_not_done_before_it_knows_and_has_recorded_everything() {
-        type Change = fn(&mut Standing);
+        type Change = fn(&mut ExitConditions);
         // The reason to go on, and whether a worker is done whose drain is complete, and one that is stopping.
         let table: [(&str, Change, [bool; 2]); 4] = [
             ("nothing", |_| (), [true, true]),

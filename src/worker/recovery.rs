@@ -213,7 +213,7 @@ fn examine(worker: Worker, dead: DeadWorker, held: Vec<OrphanedClaim>) -> Findin
                 continue;
             }
             ClaimFate::Started(leader, at) => {
-                let message = if leader.is_alive() {
+                let message = if process::is_leader_alive(&leader) {
                     "its worker died while it was running; the command was still there, and was ended"
                 } else {
                     "its worker died while it was running; the command is gone, nobody saw how it ended"

@@ -19,10 +19,7 @@ use super::Options;
 use super::start_log::{StartLog, StartRecord, allocate_log, read_log};
 use crate::clock;
 use crate::process::{self, AttemptTag, Identity, Leader};
-use crate::store::{
-    Liveness, OrphanedClaim, Store, StoreFile, Worker, open_regular,
-    version::{self, Version},
-};
+use crate::store::{Liveness, OrphanedClaim, Store, StoreFile, Version, Worker, open_regular, schema};
 use crate::text::Timestamp;
 use crate::wake;
 
@@ -53,7 +50,7 @@ impl Registration {
             started_at: clock::now(),
             slots: options.slots,
             queues: options.queues.clone(),
-            version: version::known().version(),
+            version: schema::known().version(),
             leftover_since: None,
             is_stopping: false,
             running: 0,
@@ -336,7 +333,7 @@ mod tests {
             started_at: Timestamp(0),
             slots: 1,
             queues: None,
-            version: version::known().version(),
+            version: schema::known().version(),
             leftover_since: None,
             is_stopping: false,
             running: 0,

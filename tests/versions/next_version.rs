@@ -2,7 +2,8 @@
 //! The tests of upgrades run it beside the program of today.
 
 use runner::cli::error::ExitStatus;
-use runner::store::version::{Schema, Step, Version, known, pretend};
+use runner::store::Version;
+use runner::store::schema::{Schema, Step, known, pretend};
 
 const STEP: &str = "
     ALTER TABLE jobs ADD COLUMN made_up INTEGER;

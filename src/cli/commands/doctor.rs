@@ -16,7 +16,7 @@ use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::model::Attention;
-use crate::store::{Filter, Finding, Liveness, Store, StoreError, WorkerStatus, version};
+use crate::store::{Filter, Finding, Liveness, Store, StoreError, WorkerStatus, schema};
 use crate::text::{counted, human_size, safe_line};
 
 /// The result of all checks.
@@ -250,7 +250,7 @@ fn show_facts(out: &mut Output, report: &Report) -> Written {
     fact("database", format!("{db} (from {})", report.db_from))?;
     fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)))?;
     if let Some(found) = &report.schema_version {
-        let known = version::known().version().to_string();
+        let known = schema::known().version().to_string();
         let is_newer = if *found == known {
             String::new()
         } else {

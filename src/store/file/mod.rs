@@ -6,6 +6,7 @@ pub mod immutable;
 pub mod objects;
 pub mod open;
 pub mod row;
+pub mod schema;
 pub mod store_file;
 pub mod trust;
 pub mod version;

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row};
 
 use super::error::{Result, StoreError};
 use super::row::{all, value};
-use super::version::{self, tokens, version_of};
+use super::schema::{self, tokens, version_of};
 
 /// The statements that SQLite stores begin with one of these, however they were typed. The last one is that of a table whose
 /// rows come from a module.
@@ -30,7 +30,7 @@ const OF_SQLITE: [&str; 2] =
 
 /// The statements of our triggers by name, and the names of our tables.
 static OURS: LazyLock<(HashMap<&str, &str>, BTreeSet<&str>)> = LazyLock::new(|| {
-    let sql = version::known().sql;
+    let sql = schema::known().sql;
     let statements = |start: &'static str| {
         sql.match_indices(start).filter_map(move |(at, _)| {
             let name = sql[at + start.len()..].split([' ', '(', '\n']).next()?;
@@ -141,7 +141,7 @@ fn objects(connection: &Connection) -> Result<Vec<Object>> {
 /// Finds the objects of the schema that are gone or were changed, and those that somebody added. A plain index more does no
 /// harm. A newer minor version may have more tables, indexes and columns than this program knows.
 pub fn differences(connection: &Connection) -> Result<Vec<String>> {
-    let known = version::known();
+    let known = schema::known();
     let new = Connection::open_in_memory()?;
     new.execute_batch(known.sql)?;
     let is_newer = version_of(connection)? > known.version();

@@ -21,8 +21,9 @@ use super::immutable::{
 };
 use super::objects::check_triggers;
 use super::row::{one, value};
+use super::schema::{self, version_of};
 use super::store_file::{BESIDE, Draft, StoreFile};
-use super::version::{self, Version, version_of};
+use super::version::Version;
 use crate::clock::Clock;
 use crate::text::Timestamp;
 use crate::wake;
@@ -132,7 +133,7 @@ impl Store {
     }
 
     fn upgrade(&mut self) -> Result<()> {
-        let known = version::known();
+        let known = schema::known();
         let found = self.version()?;
         if found >= known.version() {
             return Ok(());
@@ -168,7 +169,7 @@ impl Store {
         match Self::open(file.clone()) {
             Err(StoreError::Missing(_)) => {
                 let connection = Connection::open_in_memory()?;
-                connection.execute_batch(version::known().sql)?;
+                connection.execute_batch(schema::known().sql)?;
                 let clock = Clock::Wall;
                 Ok(Self {
                     connection,
@@ -323,7 +324,7 @@ fn fill(draft: &Path) -> Result<()> {
     let connection = Connection::open(draft)?;
     // WAL comes last, so that the header of the file itself, and not only the log, says that the file is ours.
     connection.execute_batch(SYNC_COMMITS)?;
-    connection.execute_batch(&format!("BEGIN IMMEDIATE; {}", version::known().sql))?;
+    connection.execute_batch(&format!("BEGIN IMMEDIATE; {}", schema::known().sql))?;
     connection.execute_batch("COMMIT; PRAGMA journal_mode = WAL;")?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(())
@@ -402,7 +403,7 @@ fn check_version(connection: &Connection, path: &Path) -> Result<()> {
 
 /// Refuses every other major version.
 fn check_user_version(found: Version, path: &Path) -> Result<()> {
-    let known = version::known().version();
+    let known = schema::known().version();
     if found == Version(0) {
         return Err(damaged(path, "it has no version".to_owned()));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use crate::model::JobState;
-use crate::store::file::version::known;
+use crate::store::file::schema::known;
 
 /// A guard, and statements that it refuses. A guard is the name of a trigger, the expression of a CHECK, or a piece of the
 /// schema with UNIQUE in it. `JOB …` and `ATTEMPT …` stand for an INSERT with these values in place of the usual ones.

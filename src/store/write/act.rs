@@ -89,7 +89,7 @@ impl Store {
 
 pub fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
     use JobState::{Cancelled, Dead, Pending, Running};
-    let Some(state) = expire::state_at(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
+    let Some(state) = expire::expire_and_get_state(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
     match (act, state) {
         (Act::Cancel, Pending) => {
             cancel_pending(tx, id)?;
@@ -173,7 +173,7 @@ fn stored(tx: &Tx, id: i64) -> Result<(JobDefinition, Option<String>, Option<i64
 /// The unfinished job that holds this key.
 fn key_taken(tx: &Tx, key: Option<&str>) -> Result<Option<i64>> {
     let Some(key) = key else { return Ok(None) };
-    Ok(expire::key_owner(tx, key)?.map(|owner| owner.id))
+    Ok(expire::expire_and_get_key_owner(tx, key)?.map(|owner| owner.id))
 }
 
 /// Enqueues the new job with the dependencies and the dependents of the old one. Gives its id.

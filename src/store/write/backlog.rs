@@ -8,7 +8,7 @@ use super::schedules;
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Store;
 use crate::store::file::row::{each, one, value};
-use crate::store::file::version;
+use crate::store::file::schema;
 use crate::text::Timestamp;
 
 /// The blocked jobs of some queues.
@@ -120,7 +120,7 @@ pub fn backlog(
     let priorities = open_priorities(tx, selected, capacity)?;
     let sql = "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
                AND needs_version <= ?1";
-    let expiry: Option<Timestamp> = one(tx, sql, [version::known().version()], value)?;
+    let expiry: Option<Timestamp> = one(tx, sql, [schema::known().version()], value)?;
     let mut backlog = Backlog {
         running: any_running(tx, selected)?,
         next_due: earlier(expiry, schedules::next_due(tx)?),
@@ -156,7 +156,7 @@ fn any_running(tx: &Connection, selected: Option<&[String]>) -> Result<bool> {
                FROM jobs AS j WHERE j.state = 'running' AND j.needs_version <= ?1
                AND NOT EXISTS (SELECT 1 FROM queues WHERE name = j.queue AND paused)";
     let mut statement = tx.prepare_cached(sql)?;
-    let mut rows = statement.query([version::known().version()])?;
+    let mut rows = statement.query([schema::known().version()])?;
     while let Some(row) = rows.next()? {
         if !row.get::<_, bool>("has_worker")? {
             // Nobody would ever end this job, and a wait for its end would never end.

@@ -15,7 +15,8 @@ use super::limits::QueueCapacity;
 use crate::model::{Bytes, ErrorCode, JobDefinition};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::row::{all, from_row, maybe, one, run, value};
-use crate::store::file::version::{self, Version};
+use crate::store::file::schema;
+use crate::store::file::version::Version;
 use crate::text::Timestamp;
 
 /// A job that a worker holds, with all that its next attempt needs.
@@ -102,7 +103,7 @@ fn due_jobs(
                WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
                  AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?5
                ORDER BY run_at, id LIMIT ?4";
-    all(tx, sql, params![queue, priority, now, limit, version::known().version()], |row| {
+    all(tx, sql, params![queue, priority, now, limit, schema::known().version()], |row| {
         Ok(from_row!(row, Candidate { id, run_at }))
     })
 }
@@ -226,7 +227,7 @@ pub fn due_times(
                        WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
                          AND run_at > ?3 AND needs_version <= ?4 ORDER BY run_at LIMIT 1) AS later";
     let (mut due, mut later) = (None, None);
-    let known = version::known().version();
+    let known = schema::known().version();
     for (queue, priority) in priorities {
         let found = one(tx, sql, params![queue, priority, now, known], |row| {
             Ok((row.get("due")?, row.get("later")?))

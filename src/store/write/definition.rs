@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use crate::model::{Bytes, JobDefinition, JobLabel, PendingJob};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::row::{self, each, from_row, maybe, one, run, value};
-use crate::store::file::version::{self, Version};
+use crate::store::file::schema;
+use crate::store::file::version::Version;
 
 /// Gives the id of the row with this definition, without what the row of a job has as columns. Adds the row if there is
 /// none.
@@ -32,7 +33,7 @@ pub fn intern(tx: &Connection, definition: &JobDefinition) -> Result<i64> {
 /// a definition is only shown: nothing is started by it.
 pub fn read<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T> {
     let text: String = row.get(column)?;
-    let known = version::known().version();
+    let known = schema::known().version();
     let needs = Version(row.get("needs_version")?);
     let mut unknown = None;
     let mut json = serde_json::Deserializer::from_str(&text);
@@ -51,7 +52,7 @@ pub fn read<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T> {
 /// Jobs whose definition is damaged, and damaged definitions that no job has. Each definition is read once, however many jobs
 /// have it.
 pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
-    let known = version::known().version();
+    let known = schema::known().version();
     let mut unreadable = Vec::new();
     // Those that a newer program wrote are among them.
     each(tx, "SELECT id, definition, ?1 AS needs_version FROM job_definitions", [known], |row| {
@@ -114,7 +115,7 @@ impl DefinitionCache {
         // Only jobs that this program knows whole are claimed.
         let sql = "SELECT definition, ?2 AS needs_version, length(definition) AS chars FROM job_definitions
                    WHERE id = ?1";
-        let known = version::known().version();
+        let known = schema::known().version();
         let (definition, chars): (JobDefinition, usize) =
             one(tx, sql, params![id, known], |row| Ok((read(row, "definition")?, row.get("chars")?)))?;
         let definition = Arc::new(definition);

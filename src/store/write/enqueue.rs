@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::dependencies::Edge;
-use super::expire::{self, key_owner};
+use super::expire::{self, expire_and_get_key_owner};
 use super::insert::{Dependency, NewJob, OnConflict, insert};
 use super::{act, definition, dependencies};
 use crate::model::{Bytes, DependencyKind, JobDefinition};
@@ -90,7 +90,7 @@ fn is_known(tx: &Tx, job: &NewJob, index: usize) -> Result<bool> {
         return Ok(true);
     }
     Ok(match (&job.definition.unique_key, job.on_conflict) {
-        (Some(key), OnConflict::Skip) => key_owner(tx, key)?.is_some(),
+        (Some(key), OnConflict::Skip) => expire_and_get_key_owner(tx, key)?.is_some(),
         _ => false,
     })
 }
@@ -101,7 +101,7 @@ fn dependency_edges(tx: &Tx, job: &NewJob, ids: &[Option<i64>]) -> Result<Vec<Ed
     for (dependency, kind) in &job.dependencies {
         let id = match *dependency {
             // The edge is met from the start if the job has expired.
-            Dependency::Job(id) if expire::state_at(tx, id)?.is_none() => {
+            Dependency::Job(id) if expire::expire_and_get_state(tx, id)?.is_none() => {
                 return Err(StoreError::NoDependency(id));
             }
             Dependency::Job(id) => id,
@@ -159,7 +159,7 @@ fn job_of_keys(tx: &Tx, job: &NewJob, index: usize) -> Result<Option<i64>> {
         return Ok(Some(earlier));
     }
     let Some(key) = &job.definition.unique_key else { return Ok(None) };
-    let Some(holder) = key_owner(tx, key)? else { return Ok(None) };
+    let Some(holder) = expire_and_get_key_owner(tx, key)? else { return Ok(None) };
     match job.on_conflict {
         OnConflict::Skip => Ok(Some(holder.id)),
         OnConflict::Replace if holder.never_started => {

@@ -14,7 +14,7 @@ use crate::model::{AttemptOutput, Bytes, Event, JobDefinition, JobState, StreamB
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, from_row, maybe, one, value};
-use crate::store::file::version;
+use crate::store::file::schema;
 use crate::text::Timestamp;
 
 /// Marks a pending job as dead of its expiry. It died at its expiry, even if nobody noticed until now.
@@ -29,18 +29,18 @@ impl Store {
             "SELECT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 AND state = 'pending' AND expires_at <= ?2)";
         // Usually a worker has recorded it already, and then there is nothing to write.
         if self.read(|tx| one(tx, due, params![id, tx.now], value))? {
-            self.write_work(|tx| state_at(tx, id))?;
+            self.write_work(|tx| expire_and_get_state(tx, id))?;
         }
         Ok(())
     }
 }
 
 /// The state of this job, after its expiry is recorded if it has passed.
-pub fn state_at(tx: &Tx, id: i64) -> Result<Option<JobState>> {
+pub fn expire_and_get_state(tx: &Tx, id: i64) -> Result<Option<JobState>> {
     let sql = "SELECT state, state = 'pending' AND coalesce(expires_at <= ?2, 0) AND needs_version <= ?3 AS has_expired
                FROM jobs WHERE id = ?1";
     let read = |row: &Row<'_>| Ok((row.get("state")?, row.get("has_expired")?));
-    match maybe(tx, sql, params![id, tx.now, version::known().version()], read)? {
+    match maybe(tx, sql, params![id, tx.now, schema::known().version()], read)? {
         Some((_, true)) => {
             expire_one(tx, id)?;
             Ok(Some(JobState::Dead))
@@ -63,7 +63,7 @@ pub fn expire_due(tx: &Tx, until: Timestamp, limit: usize) -> Result<Vec<Event>>
     // Usually there is none, and to find that out costs less than a statement that changes rows.
     let any = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= ?1
                                       AND needs_version <= ?2)";
-    let known = version::known().version();
+    let known = schema::known().version();
     if !one(tx, any, params![until, known], value::<bool>)? {
         return Ok(Vec::new());
     }
@@ -107,7 +107,7 @@ pub fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
     let Some(alert) = definition.on_dead else { return Ok(()) };
     let mut alert = *alert;
     if let Some(key) = &alert.unique_key
-        && key_owner(tx, key)?.is_some()
+        && expire_and_get_key_owner(tx, key)?.is_some()
     {
         return Ok(());
     }
@@ -155,17 +155,17 @@ pub struct KeyOwner {
 
 /// Finds the unfinished job that holds this key. If that job has expired, this records its expiry, and then only the alert
 /// of that job can hold the key.
-pub fn key_owner(tx: &Tx, key: &str) -> Result<Option<KeyOwner>> {
+pub fn expire_and_get_key_owner(tx: &Tx, key: &str) -> Result<Option<KeyOwner>> {
     let sql = "SELECT id, state = 'pending' AND attempts = 0 AS never_started,
                       state = 'pending' AND coalesce(expires_at <= ?2, 0) AND needs_version <= ?3 AS has_expired
                FROM jobs WHERE unique_key = ?1 AND state IN ('pending', 'running')";
-    let found = maybe(tx, sql, params![key, tx.now, version::known().version()], |row| {
+    let found = maybe(tx, sql, params![key, tx.now, schema::known().version()], |row| {
         Ok((from_row!(row, KeyOwner { id, never_started }), row.get("has_expired")?))
     })?;
     match found {
         Some((holder, true)) => {
             expire_one(tx, holder.id)?;
-            key_owner(tx, key)
+            expire_and_get_key_owner(tx, key)
         }
         other => Ok(other.map(|(holder, _)| holder)),
     }

@@ -6,7 +6,7 @@ use crate::model::Schedule;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, run};
-use crate::store::file::version;
+use crate::store::file::schema;
 use crate::text::{Millis, Timestamp, time_zone};
 
 /// A last time that is further ahead than this is that of a clock which was wrong.
@@ -50,7 +50,7 @@ impl Store {
 fn far_times(tx: &Tx) -> Result<Vec<FarTime>> {
     let sql = "SELECT name, schedule, timezone, next_at, last_fired_at FROM schedules
                WHERE next_at > ?1 AND needs_version <= ?2 ORDER BY name";
-    let rows = all(tx, sql, params![tx.now, version::known().version()], |row| {
+    let rows = all(tx, sql, params![tx.now, schema::known().version()], |row| {
         let (text, zone): (String, Option<String>) = (row.get("schedule")?, row.get("timezone")?);
         let from: Timestamp = row.get("next_at")?;
         let begins = begins(row.get("last_fired_at")?, tx.now);

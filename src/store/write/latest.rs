@@ -46,7 +46,7 @@ fn act_on_one(
     act: Act,
     newest: &mut HashMap<Task, Newest>,
 ) -> Result<std::result::Result<Done, Refusal>> {
-    let Some(state) = expire::state_at(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
+    let Some(state) = expire::expire_and_get_state(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
     let sql = "SELECT name, label, args_nul, task_hash IS NOT NULL AS is_repeated, resolved_at IS NOT NULL AS is_resolved
                FROM jobs WHERE id = ?1";
     let (task, is_repeated, is_resolved) = one(tx, sql, [id], |row| {

@@ -11,7 +11,8 @@ use crate::model::Event;
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, from_row, one, run, value};
-use crate::store::file::version::{self, Version, version_of};
+use crate::store::file::schema::{self, version_of};
+use crate::store::file::version::Version;
 use crate::text::Timestamp;
 
 /// A stored time that is further in the future than this shows that the clock was set back. A smaller difference may come
@@ -34,7 +35,7 @@ pub struct OrphanedClaim {
 impl Store {
     /// The jobs that this worker holds, without those that only a newer runner knows.
     pub fn held_by(&self, worker: i64) -> Result<Vec<OrphanedClaim>> {
-        self.read(|tx| held_by(tx, worker, version::known().version()))
+        self.read(|tx| held_by(tx, worker, schema::known().version()))
     }
 
     /// Records the lost attempts of a dead worker, releases its claims that were never started, and closes its row.

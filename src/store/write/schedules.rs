@@ -18,7 +18,8 @@ use crate::model::{Chain, Event, Limits, Schedule, ScheduleText};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{self, all, from_row, maybe, one, run, value};
-use crate::store::file::version::{self, Version};
+use crate::store::file::schema;
+use crate::store::file::version::Version;
 use crate::text::{Millis, Timestamp, are_same_clocks, time_zone};
 
 /// At most this number of schedules fires in one turn; the rest waits for the next turn.
@@ -264,7 +265,7 @@ pub fn record_success(tx: &Connection, name: &str, at: Timestamp) -> Result<()> 
 pub fn next_due(tx: &Connection) -> Result<Option<Timestamp>> {
     let sql = "SELECT min(next_at) FROM schedules
                WHERE NOT paused AND next_at IS NOT NULL AND needs_version <= ?1";
-    one(tx, sql, [version::known().version()], value)
+    one(tx, sql, [schema::known().version()], value)
 }
 
 /// Enqueues the jobs of the schedules that are due, and sets the next time of each.
@@ -277,7 +278,7 @@ pub fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
          ORDER BY next_at, name LIMIT ?2"
     );
     let mut events = Vec::new();
-    for schedule in all(tx, &sql, params![tx.now, MAX_SCHEDULES, version::known().version()], read)? {
+    for schedule in all(tx, &sql, params![tx.now, MAX_SCHEDULES, schema::known().version()], read)? {
         fire(tx, &schedule, &mut events)?;
     }
     Ok(events)
@@ -293,7 +294,7 @@ impl Store {
         let sql = format!(
             "{SELECT} WHERE NOT paused AND next_at IS NULL AND boot_id <> ?1 AND ?1 <> '' AND needs_version <= ?2 ORDER BY name"
         );
-        let waiting = |tx: &Tx| all(tx, &sql, params![boot_id, version::known().version()], read);
+        let waiting = |tx: &Tx| all(tx, &sql, params![boot_id, schema::known().version()], read);
         if self.read(waiting)?.is_empty() {
             return Ok(Vec::new());
         }

@@ -10,7 +10,8 @@ use crate::model::check_name;
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{self, all, from_row, json, run};
-use crate::store::file::version::{Version, version_of};
+use crate::store::file::schema::version_of;
+use crate::store::file::version::Version;
 use crate::text::Timestamp;
 
 /// A worker that has started, and has neither stopped nor been recovered.

@@ -18,7 +18,7 @@ const FULL_DISK_PROBE: Duration = Duration::from_mins(1);
 const LAST_TRIES: u32 = 3;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Trouble {
+pub(super) struct RetryThrottle {
     state: State,
     shortage_reported_at: Option<Instant>,
 }
@@ -33,7 +33,7 @@ enum State {
     Store { retry_at: Instant, last_tries: u32 },
 }
 
-impl Trouble {
+impl RetryThrottle {
     /// The machine had no room for more than `running` attempts. True if that is to be reported.
     pub(super) fn shortage(&mut self, now: Instant, running: usize) -> bool {
         if !matches!(self.state, State::Store { .. }) {
@@ -130,46 +130,46 @@ mod tests {
     #[test]
     fn a_shortage_caps_for_a_while_and_is_reported_once_a_minute() {
         let now = Instant::now();
-        let mut trouble = Trouble::default();
-        assert_eq!(trouble.cap(4), 4);
-        assert!(trouble.shortage(now, 2));
-        assert!(!trouble.shortage(now, 1));
-        assert!(trouble.allows_turn(now));
-        trouble.pass(now, 4);
-        assert_eq!((trouble.cap(4), trouble.until()), (1, Some(now + CAP_TIME)));
-        trouble.pass(now + CAP_TIME, 4);
-        assert_eq!((trouble.cap(4), trouble.until()), (2, Some(now + 2 * CAP_TIME)));
-        trouble.pass(now + 2 * CAP_TIME, 4);
-        assert_eq!((trouble.cap(4), trouble.until()), (4, None));
-        assert!(trouble.shortage(now + SHORTAGE_REPORT_INTERVAL, 1));
+        let mut throttle = RetryThrottle::default();
+        assert_eq!(throttle.cap(4), 4);
+        assert!(throttle.shortage(now, 2));
+        assert!(!throttle.shortage(now, 1));
+        assert!(throttle.allows_turn(now));
+        throttle.pass(now, 4);
+        assert_eq!((throttle.cap(4), throttle.until()), (1, Some(now + CAP_TIME)));
+        throttle.pass(now + CAP_TIME, 4);
+        assert_eq!((throttle.cap(4), throttle.until()), (2, Some(now + 2 * CAP_TIME)));
+        throttle.pass(now + 2 * CAP_TIME, 4);
+        assert_eq!((throttle.cap(4), throttle.until()), (4, None));
+        assert!(throttle.shortage(now + SHORTAGE_REPORT_INTERVAL, 1));
     }
 
     #[test]
     fn store_trouble_is_reported_once_and_a_result_is_tried_every_second() {
         let now = Instant::now();
-        let mut trouble = Trouble::default();
-        assert!(!trouble.store_works());
-        assert!(trouble.store_failed(now, true));
-        assert!(!trouble.allows_turn(now) && trouble.until() == Some(now + FULL_DISK_PROBE));
-        trouble.retry_soon(now);
-        assert_eq!(trouble.until(), Some(now + RETRY_PAUSE));
-        assert!(trouble.allows_turn(now + RETRY_PAUSE));
-        assert!(!trouble.store_failed(now, false));
-        assert_eq!([0; 4].map(|_| trouble.gives_up()), [false, false, false, true]);
-        assert!(trouble.store_works());
-        assert!(trouble.allows_turn(now));
+        let mut throttle = RetryThrottle::default();
+        assert!(!throttle.store_works());
+        assert!(throttle.store_failed(now, true));
+        assert!(!throttle.allows_turn(now) && throttle.until() == Some(now + FULL_DISK_PROBE));
+        throttle.retry_soon(now);
+        assert_eq!(throttle.until(), Some(now + RETRY_PAUSE));
+        assert!(throttle.allows_turn(now + RETRY_PAUSE));
+        assert!(!throttle.store_failed(now, false));
+        assert_eq!([0; 4].map(|_| throttle.gives_up()), [false, false, false, true]);
+        assert!(throttle.store_works());
+        assert!(throttle.allows_turn(now));
     }
 
     #[test]
     fn a_shortage_does_not_hide_that_the_database_cannot_be_written() {
         let now = Instant::now();
-        let mut trouble = Trouble::default();
-        trouble.shortage(now, 2);
-        assert!(trouble.store_failed(now, false));
-        trouble.shortage(now, 1);
-        trouble.pass(now + CAP_TIME, 4);
-        assert!(!trouble.allows_turn(now));
-        assert!(trouble.store_works());
-        assert_eq!(trouble.cap(4), 4);
+        let mut throttle = RetryThrottle::default();
+        throttle.shortage(now, 2);
+        assert!(throttle.store_failed(now, false));
+        throttle.shortage(now, 1);
+        throttle.pass(now + CAP_TIME, 4);
+        assert!(!throttle.allows_turn(now));
+        assert!(throttle.store_works());
+        assert_eq!(throttle.cap(4), 4);
     }
 }
