@@ -32,7 +32,7 @@ pub use read::job::JobRow;
 pub use read::leftover::Leftovers;
 pub use read::metrics::NameTotals;
 pub use read::overview::{JobCounts, Overview, QueueRow, RecentName};
-pub use read::page::{DayCounts, Death, Link, LinkedJob, UnfinishedJobs};
+pub use read::page::{DayCounts, Death, UnfinishedJobs};
 pub use read::stranded::{HeldBack, StrandedRoot};
 pub use restore::{EndedBefore, OldAttempts, Restored, RunAgain};
 pub use write::act::{Act, ActResult, Done, Refusal};

@@ -1,16 +1,16 @@
 //! Reads for the page of `inspect --html` what is no attempt: deaths with their last words, the jobs that have not ended,
-//! the links of chains, and how the jobs of each name ended day by day.
+//! and how the jobs of each name ended day by day.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rusqlite::{params, params_from_iter};
 
 use super::dead_letters::last_words;
 use super::filter::{Filter, StateFilter};
-use crate::model::{DependencyKind, JobState, Phase};
+use crate::model::{JobState, Phase};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
-use crate::store::file::row::{all, each, from_row, maybe, one, value};
+use crate::store::file::row::{all, each, maybe, one, value};
 use crate::store::write::definition;
 use crate::text::Timestamp;
 
@@ -44,65 +44,7 @@ pub struct DayCounts {
     pub dead: usize,
 }
 
-/// A link of a chain: a job, and a job that it depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
-    pub job_id: i64,
-    pub dependency_id: i64,
-    pub kind: DependencyKind,
-    /// Once it is met it stays met, whatever happens to the dependency.
-    pub met: bool,
-}
-
-/// A job at an end of a link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LinkedJob {
-    pub id: i64,
-    pub name: String,
-    pub state: JobState,
-    pub is_blocked: bool,
-    pub run_at: Timestamp,
-    pub changed_at: Timestamp,
-}
-
-/// At most this number of links is read, because a million jobs may wait for one.
-const MAX_LINKS: usize = 100_000;
-
 impl Store {
-    /// The links to what these jobs depend on, and to what the blocked jobs behind them depend on that the filter selects.
-    pub fn links(&self, ids: &[i64], filter: &Filter, now: Timestamp) -> Result<Vec<Link>> {
-        let mut wanted = filter.narrowed(now);
-        wanted.values.push(serde_json::json!(ids).to_string().into());
-        let sql = format!(
-            "WITH RECURSIVE chained (id) AS
-                 (SELECT value FROM json_each(?{}) UNION
-                  SELECT d.job_id FROM chained JOIN dependencies AS d ON d.dependency_id = chained.id
-                  JOIN jobs AS j ON j.id = d.job_id AND j.state = 'pending' AND j.unmet_dependencies > 0 WHERE {})
-             SELECT d.job_id, d.dependency_id, d.kind, d.met
-             FROM chained CROSS JOIN dependencies AS d ON d.job_id = chained.id LIMIT {MAX_LINKS}",
-            wanted.values.len(),
-            wanted.sql
-        );
-        self.autocommit(|tx| {
-            all(tx, &sql, params_from_iter(&wanted.values), |row| {
-                Ok(from_row!(row, Link { job_id, dependency_id, kind, met }))
-            })
-        })
-    }
-
-    /// The jobs at the ends of these links that have not been removed.
-    pub fn linked(&self, links: &[Link], now: Timestamp) -> Result<Vec<LinkedJob>> {
-        let ids: BTreeSet<i64> = links.iter().flat_map(|link| [link.job_id, link.dependency_id]).collect();
-        let sql = "SELECT j.id, j.name, iif(j.state = 'pending' AND j.expires_at <= ?1, 'dead', j.state) AS state,
-                          j.state = 'pending' AND j.unmet_dependencies > 0 AS is_blocked, j.run_at, j.changed_at
-                   FROM json_each(?2) AS wanted CROSS JOIN jobs AS j ON j.id = wanted.value";
-        self.autocommit(|tx| {
-            all(tx, sql, params![now, serde_json::json!(ids).to_string()], |row| {
-                Ok(from_row!(row, LinkedJob { id, name, state, is_blocked, run_at, changed_at }))
-            })
-        })
-    }
-
     /// How these jobs died, in the order of the ids. One that is gone is left out.
     pub fn deaths(&self, ids: &[i64]) -> Result<Vec<Death>> {
         let sql = "SELECT j.id, j.attempts, j.label, j.args_nul, j.needs_version, d.definition,

@@ -129,10 +129,10 @@ pub(super) fn count(kinds: impl Iterator<Item = Kind>) -> [usize; 4] {
 pub(super) struct Paths([String; 4]);
 
 impl Paths {
-    /// Adds a bar of this height that stands on the bottom of the drawing, split in proportion to these numbers.
-    pub(super) fn add(&mut self, from: i64, to: i64, height: i64, numbers: [usize; 4]) {
-        let (mut top, width) = (HEIGHT - height, (to - from - GAP).max(1));
-        for (path, part) in self.0.iter_mut().zip(split(height, numbers)) {
+    /// Adds a bar that is split in proportion to these numbers.
+    pub(super) fn add(&mut self, from: i64, to: i64, numbers: [usize; 4]) {
+        let (mut top, width) = (0, (to - from - GAP).max(1));
+        for (path, part) in self.0.iter_mut().zip(split(HEIGHT, numbers)) {
             if part > 0 {
                 let _ = write!(path, "M{from} {top}h{width}v{part}h-{width}");
             }
@@ -177,7 +177,7 @@ mod tests {
         let [bar] = bars(&spans, 50).try_into().unwrap();
         assert_eq!(bar, Bar { from: 1_000, to: 1_050, attempts: vec![0, 1] });
         let mut paths = Paths::default();
-        paths.add(bar.from, bar.to, HEIGHT, count([Kind::Failed, Kind::Succeeded].into_iter()));
+        paths.add(bar.from, bar.to, count([Kind::Failed, Kind::Succeeded].into_iter()));
         let paths: Vec<_> = paths.drawn().collect();
         assert_eq!(paths, [("f", "M1000 0h42v50h-42"), ("o", "M1000 50h42v50h-42")]);
     }

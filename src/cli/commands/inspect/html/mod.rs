@@ -1,5 +1,5 @@
-//! `--html`: a page about a period, with what needs attention, what runs and waits, chains, a timeline, schedules, and the
-//! numbers of each name.
+//! `--html`: a page about a period, with what needs attention, what runs and waits, a timeline, schedules, and the numbers of
+//! each name.
 //!
 //! It has no script and fetches nothing. Because it shows text from jobs, a policy in its head makes the browser refuse
 //! both.
@@ -13,7 +13,6 @@ mod names;
 mod schedules;
 mod timeline;
 mod waiting;
-mod waterfall;
 mod words;
 
 use std::collections::BTreeMap;
@@ -25,7 +24,6 @@ use self::attention::Card;
 use self::axis::Axis;
 use self::schedules::Schedules;
 use self::waiting::Waiting;
-use self::waterfall::Chains;
 use self::words::{command, job_text, when, zone};
 use super::query::Query;
 use crate::cli::commands::attention::{Look, headline, look};
@@ -59,7 +57,6 @@ struct Page {
     worst: Worst,
     cards: Vec<Card>,
     waiting: Vec<Waiting>,
-    chains: Chains,
     attempts: Vec<TimelineAttempt>,
     schedules: Schedules,
     stats: Stats,
@@ -124,7 +121,6 @@ fn read(query: &Query) -> Result<Page> {
         cards: attention::cards(store, attention, &worst, &schedules, now)?,
         worst,
         waiting: waiting::read(store, &filter, &workers, now)?,
-        chains: waterfall::read(store, &filter, &attempts, now)?,
         attempts,
         schedules: schedules::read(store, schedules, now)?,
         stats,
@@ -173,7 +169,6 @@ fn draw(page: &Page) -> Markup {
                         section { h2 { "Needs attention" } (attention::draw(&page.cards, now)) }
                     }
                     @if !page.waiting.is_empty() { section { h2 { "Now" } (waiting::draw(&page.waiting, now)) } }
-                    @if !page.chains.is_empty() { section { h2 { "Chains" } (page.chains.draw(now)) } }
                     section {
                         h2 { "Timeline" }
                         (timeline::draw(&page.attempts, axis, now, &page.worst))

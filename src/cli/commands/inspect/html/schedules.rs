@@ -96,7 +96,7 @@ impl Schedules {
             if succeeded + dead == 0 {
                 let _ = write!(empty, "M{} 90h60", x + 16);
             } else {
-                paths.add(x, x + CELL, HEIGHT, [dead, 0, 0, succeeded]);
+                paths.add(x, x + CELL, [dead, 0, 0, succeeded]);
             }
         }
         let words = words.join("; ");

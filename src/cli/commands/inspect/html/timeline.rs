@@ -11,7 +11,7 @@ use super::axis::{Axis, UNITS};
 use super::bars::{self, Bar, HEIGHT, Kind, Paths, Span};
 use super::words::{MAX_NAMES, command, job_text, span};
 use crate::store::{Stage, TimelineAttempt};
-use crate::text::{Timestamp, counted, human_duration, local_time};
+use crate::text::{Timestamp, counted, local_time};
 
 /// The widths that a cell of the axis may have. The first one with so few bars is taken, else the last one, because that limits
 /// the size of the page.
@@ -21,8 +21,7 @@ const MAX_BARS: usize = 2_000;
 /// Above this number of jobs, the page says that bars stand for several, and the table has only failures.
 const MAX_JOBS: usize = 5_000;
 
-/// The most bars that tell under the pointer what they stand for, and the most rows of the table.
-const MAX_TITLES: usize = 600;
+/// The most rows of the table.
 const MAX_FACTS: usize = 150;
 
 /// Waits begin and end at multiples of this, which limits the size of the page.
@@ -55,7 +54,6 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
             break;
         }
     }
-    let with_titles = count(&bars) <= MAX_TITLES;
     let ticks = axis.ticks();
     let now_x = now_x(axis, now);
     html! {
@@ -65,12 +63,12 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
             "A bar that stands for several attempts is split in proportion to how they went."
         }
         table.lines role="table" {
-            (head("name", &ticks, now_x))
+            (head(&ticks, now_x))
             tbody role="rowgroup" {
                 @for ((name, row), bars) in rows.iter().zip(&bars) {
                     tr role="row" {
                         th role="rowheader" scope="row" { (job_text(name)) " " small .bad[row.failures > 0] { (row.summary()) } }
-                        td role="cell" { (row.picture(name, bars, axis, &ticks, now_x, with_titles)) }
+                        td role="cell" { (row.picture(name, bars, axis, &ticks, now_x)) }
                     }
                 }
             }
@@ -83,7 +81,7 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
 }
 
 /// Explains the colours.
-pub(super) fn legend() -> Markup {
+fn legend() -> Markup {
     html! {
         p.legend {
             @for kind in Kind::ALL { (key(kind.class(), kind.word())) }
@@ -93,16 +91,16 @@ pub(super) fn legend() -> Markup {
 }
 
 /// Where this time stands on the axis, if it does.
-pub(super) fn now_x(axis: Axis, now: Timestamp) -> Option<i64> {
+fn now_x(axis: Axis, now: Timestamp) -> Option<i64> {
     axis.holds(now).then(|| axis.x(now).min(UNITS - 10))
 }
 
-/// The head of a table of pictures, with the labels of the axis.
-pub(super) fn head(first: &str, ticks: &[(i64, String)], now_x: Option<i64>) -> Markup {
+/// The head of the table of pictures, with the labels of the axis.
+fn head(ticks: &[(i64, String)], now_x: Option<i64>) -> Markup {
     let is_free = |x: i64| (300..9_700).contains(&x) && now_x.is_none_or(|now| (x - now).abs() > 1_400);
     html! {
         thead role="rowgroup" { tr role="row" {
-            th role="columnheader" scope="col" { span.quiet { (first) } }
+            th role="columnheader" scope="col" { span.quiet { "name" } }
             th role="columnheader" scope="col" aria-label="time" { div.axis {
                 @for (x, label) in ticks.iter().filter(|(x, _)| is_free(*x)) { span style=(left(*x)) { (label) } }
                 @if let Some(x) = now_x { b style=(left(x.clamp(300, 9_700))) { "now" } }
@@ -127,9 +125,8 @@ fn key(class: &str, word: &str) -> Markup {
     }
 }
 
-/// The row of one name, or of one job of a chain.
 #[derive(Default)]
-pub(super) struct NameRow<'a> {
+struct NameRow<'a> {
     attempts: Vec<&'a TimelineAttempt>,
     failures: usize,
     waiting: usize,
@@ -138,12 +135,12 @@ pub(super) struct NameRow<'a> {
 }
 
 impl<'a> NameRow<'a> {
-    pub(super) fn add(&mut self, attempt: &'a TimelineAttempt) {
+    fn add(&mut self, attempt: &'a TimelineAttempt) {
         self.failures += usize::from(Kind::of(attempt.stage) == Some(Kind::Failed));
         self.attempts.push(attempt);
     }
 
-    pub(super) fn add_waiting(&mut self, due: Timestamp) {
+    fn add_waiting(&mut self, due: Timestamp) {
         self.waiting += 1;
         self.waits_since = self.waits_since.into_iter().chain([due]).min();
     }
@@ -157,7 +154,7 @@ impl<'a> NameRow<'a> {
         of(Kind::Failed).intersection(&of(Kind::Succeeded)).count()
     }
 
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         let parts = [
             (self.attempts.len(), counted(self.attempts.len(), "attempt")),
             (self.failures, format!("{} failed", self.failures)),
@@ -168,7 +165,7 @@ impl<'a> NameRow<'a> {
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    pub(super) fn spans(&self, axis: Axis) -> Vec<Span> {
+    fn spans(&self, axis: Axis) -> Vec<Span> {
         let span = |attempt: &&TimelineAttempt| {
             let (start, end) = times(attempt, axis);
             Span { from: axis.x(start), to: axis.x(end) }
@@ -176,55 +173,27 @@ impl<'a> NameRow<'a> {
         self.attempts.iter().map(span).collect()
     }
 
-    pub(super) fn picture(
+    fn picture(
         &self,
         name: &str,
         bars: &[Bar],
         axis: Axis,
         ticks: &[(i64, String)],
         now: Option<i64>,
-        with_titles: bool,
     ) -> Markup {
         let grid: Vec<_> = ticks.iter().map(|(x, _)| format!("M{x} 0v{HEIGHT}")).collect();
-        let numbers = |bar: &Bar| bars::count(self.of(bar).map(kind));
-        let mut all = Paths::default();
-        if !with_titles {
-            for bar in bars {
-                all.add(bar.from, bar.to, HEIGHT, numbers(bar));
-            }
+        let mut paths = Paths::default();
+        for bar in bars {
+            let attempts = bar.attempts.iter().filter_map(|index| self.attempts.get(*index));
+            paths.add(bar.from, bar.to, bars::count(attempts.map(|attempt| kind(attempt))));
         }
         html! {
             svg viewBox={ "0 0 " (UNITS) " " (HEIGHT) } preserveAspectRatio="none" role="img"
                 aria-label={ (job_text(name)) ": " (self.summary()) } {
                 path.g d=(grid.concat()) {}
                 @for (class, path) in self.waits(axis, now) { path class=(class) d=(path) {} }
-                @for (class, path) in all.drawn() { path class=(class) d=(path) {} }
-                @for bar in bars.iter().filter(|_| with_titles) {
-                    g {
-                        title { (self.title(bar)) }
-                        @let paths = { let mut paths = Paths::default(); paths.add(bar.from, bar.to, HEIGHT, numbers(bar)); paths };
-                        @for (class, path) in paths.drawn() { path class=(class) d=(path) {} }
-                    }
-                }
+                @for (class, path) in paths.drawn() { path class=(class) d=(path) {} }
                 @if let Some(x) = now { path.now d={ "M" (x) " 0v" (HEIGHT) } {} }
-            }
-        }
-    }
-
-    fn of(&self, bar: &Bar) -> impl Iterator<Item = &'a TimelineAttempt> {
-        bar.attempts.iter().filter_map(|index| self.attempts.get(*index).copied())
-    }
-
-    /// The attempts of a bar in words, shown under the pointer.
-    fn title(&self, bar: &Bar) -> String {
-        let shown: Vec<_> = self.of(bar).take(3).map(sentence).collect();
-        match bar.attempts.len() {
-            0..=3 => shown.join("; "),
-            number => {
-                let numbers = bars::count(self.of(bar).map(kind));
-                let parts = Kind::ALL.iter().zip(numbers).filter(|(_, number)| *number > 0);
-                let parts: Vec<_> = parts.map(|(kind, number)| format!("{number} {}", kind.word())).collect();
-                format!("{}: {}", counted(number, "attempt"), parts.join(", "))
             }
         }
     }
@@ -292,13 +261,7 @@ fn began(attempt: &TimelineAttempt) -> Option<Timestamp> {
     attempt.started_at.or(attempt.finished_at)
 }
 
-fn sentence(attempt: &TimelineAttempt) -> String {
-    let ran = attempt.duration.map(|span| format!(" after {}", human_duration(span))).unwrap_or_default();
-    let at = began(attempt).map(|at| format!(", {}", local_time(at))).unwrap_or_default();
-    format!("{}.{} {}{ran}{at}", attempt.job_id, attempt.number, outcome(attempt))
-}
-
-/// The facts of the picture as a table, which needs no pointer: failures before others, the newest first, as many as there is
+/// The facts of the picture as a table: failures before others, the newest first, as many as there is
 /// room for.
 fn facts(rows: &[(&str, NameRow)], is_folded: bool) -> Markup {
     let all = rows.iter().flat_map(|(_, row)| row.attempts.iter().copied());
