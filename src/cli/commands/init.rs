@@ -1,6 +1,5 @@
 //! `runner init`: writes a small job file, or one with the jobs of a crontab.
 
-use std::env;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -243,67 +242,25 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
     if taken.jobs.is_empty() {
         return Ok(());
     }
-    let edit = commenting_out(taken);
-    let (words, command) = match source {
+    let words = match source {
         Source::File(path) if source.is_system() => {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            let (path, copy) =
-                (shell_word(&locate::display(path)), shell_word(&format!("{name}.before-runner")));
-            (SAVES, format!("cp -p {path} ~/{copy} && sed -i '{edit}' {path}"))
-        }
-        Source::Own => {
-            let copy = free_copy("crontab");
-            (SAVES, format!("crontab -l > {copy} && sed '{edit}' {copy} | crontab -"))
+            format!("Comment them out in {}.", locate::display(path))
         }
         // A copy of a system crontab, which may be that of any of these files.
         _ if has_users => {
-            let words = "Save it, and comment them out where cron reads them: in /etc/crontab or a file of /etc/cron.d";
-            return out.prose("", &format!("{BOTH_RUN} {words}"));
+            "Comment them out where cron reads them: in /etc/crontab or a file of /etc/cron.d.".to_owned()
         }
         _ => {
             let user = source.owner().map(|owner| format!(" -u {}", shell_word(owner))).unwrap_or_default();
-            let edit = format!("crontab{user} -l > {} && crontab{user} -e", free_copy("crontab"));
-            ("This saves the crontab; comment them out in the editor that it opens:", edit)
+            format!(
+                "crontab{user} -l > crontab.saved keeps a copy, and crontab{user} -e opens it to comment them out."
+            )
         }
     };
-    out.prose("", &format!("{BOTH_RUN} {words}"))?;
-    out.line(format!("  {command}"))
-}
-
-/// A path in the home directory where nothing is yet, so that a second import does not overwrite what the first one saved.
-fn free_copy(name: &str) -> String {
-    let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
-    let mut copy = format!("{name}.before-runner");
-    let mut number = 1;
-    while home.join(&copy).exists() {
-        number += 1;
-        copy = format!("{name}.before-runner-{number}");
-    }
-    format!("~/{}", shell_word(&copy))
-}
-
-const BOTH_RUN: &str = "cron goes on: until they are out of the crontab, both would run these jobs.";
-
-/// The sentence before the command that comments out the jobs.
-const SAVES: &str = "This saves the crontab, and comments them out:";
-
-/// The script for `sed` that comments out the lines that were taken over. Lines that were not stay as they are, and with
-/// them the variables.
-fn commenting_out(taken: &TakenOver) -> String {
-    if taken.left.is_empty() {
-        return "s/^[^#]/#&/".to_owned();
-    }
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for (number, _) in &taken.jobs {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
-            _ => ranges.push((*number, *number)),
-        }
-    }
-    let one = |(first, last): &(usize, usize)| {
-        if first == last { format!("{first}s/^/#/") } else { format!("{first},{last}s/^/#/") }
-    };
-    ranges.iter().map(one).collect::<Vec<_>>().join("; ")
+    out.prose(
+        "",
+        &format!("cron goes on: until they are out of the crontab, both would run these jobs. {words}"),
+    )
 }
 
 #[cfg(test)]
