@@ -273,6 +273,9 @@ fn processes_of_a_dead_worker_that_nobody_could_end() {
     });
     run("inspect 1").ok().shows("its worker died, and what is left of the attempt could not be ended");
     assert_eq!(entries(run, "leftover"), [] as [Value; 0]);
+    let noted = "SELECT count(leftover_since) FROM workers";
+    wait_until("the other worker could not end it", || sandbox.sql().number(noted) == 1);
+    wait_until("it says so", || other.stderr().contains("could not be ended yet"));
     sandbox
         .sql()
         .run("UPDATE workers SET leftover_since = leftover_since - 61000 WHERE leftover_since IS NOT NULL");
@@ -286,7 +289,7 @@ fn processes_of_a_dead_worker_that_nobody_could_end() {
     left.wait().expect("it has ended");
     wait_until("the job runs again", || run("inspect 1 --json").ok().json()["state"] == "succeeded");
     assert_eq!(entries(run, "leftover"), [] as [Value; 0]);
-    assert_eq!(sandbox.sql().number("SELECT count(leftover_since) FROM workers"), 0);
+    assert_eq!(sandbox.sql().number(noted), 0);
 }
 
 #[test]
