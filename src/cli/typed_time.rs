@@ -2,9 +2,9 @@
 
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
-use time::{Date, Duration, OffsetDateTime, PrimitiveDateTime, Time, UtcOffset};
+use time::{Date, Duration, OffsetDateTime, PrimitiveDateTime, Time};
 
-use crate::text::{Millis, Timestamp};
+use crate::text::{Millis, Timestamp, machine_offset};
 
 /// A point in time as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,11 +60,7 @@ fn timestamp(instant: OffsetDateTime) -> Timestamp {
 fn local(at: Timestamp) -> OffsetDateTime {
     let utc = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000)
         .unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    utc.checked_to_offset(offset_at(utc)).unwrap_or(utc)
-}
-
-fn offset_at(instant: OffsetDateTime) -> UtcOffset {
-    UtcOffset::local_offset_at(instant).unwrap_or(UtcOffset::UTC)
+    utc.checked_to_offset(machine_offset(utc)).unwrap_or(utc)
 }
 
 /// The instants of this local time, the earliest first: two when the clocks go back. A time that the clocks skip
@@ -73,10 +69,10 @@ fn at_local(local: PrimitiveDateTime) -> Vec<OffsetDateTime> {
     let about = local.assume_utc();
     // If the clocks change near this time, the offset a day before is the old one, and that a day after the new one.
     let around = [about.checked_sub(Duration::DAY), about.checked_add(Duration::DAY)];
-    let guesses = around.into_iter().flatten().map(|day| local.assume_offset(offset_at(day)));
+    let guesses = around.into_iter().flatten().map(|day| local.assume_offset(machine_offset(day)));
     let mut instants: Vec<_> = guesses.collect();
     let skipped = instants.first().copied().unwrap_or(about);
-    instants.retain(|instant| offset_at(*instant) == instant.offset());
+    instants.retain(|instant| machine_offset(*instant) == instant.offset());
     instants.sort();
     instants.dedup();
     if instants.is_empty() { vec![skipped] } else { instants }

@@ -92,13 +92,20 @@ pub fn local_offset(at: Timestamp) -> i32 {
     local(at).map_or(0, |at| at.offset().whole_seconds())
 }
 
+/// How far the clocks of this machine are ahead of UTC at this moment, by the zone data that schedules follow, too.
+pub fn machine_offset(at: OffsetDateTime) -> UtcOffset {
+    let seconds = jiff::Timestamp::from_second(at.unix_timestamp())
+        .map_or(0, |at| jiff::tz::TimeZone::system().to_offset(at).seconds());
+    UtcOffset::from_whole_seconds(seconds).unwrap_or(UtcOffset::UTC)
+}
+
 /// The time by local clocks, or in UTC after [`show_utc`]; none if the calendar has no such time.
 fn local(at: Timestamp) -> Option<OffsetDateTime> {
     let utc = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000_000).ok()?;
     if is_shown_in_utc() {
         return Some(utc);
     }
-    let offset = UtcOffset::local_offset_at(utc).unwrap_or(UtcOffset::UTC);
+    let offset = machine_offset(utc);
     // The last hours of the year 9999 are in the year 10000 elsewhere, which cannot be written.
     Some(utc.checked_to_offset(offset).unwrap_or(utc))
 }
