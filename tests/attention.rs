@@ -140,7 +140,7 @@ fn many_dead_letters_of_a_name_are_selected_by_it() {
 }
 
 #[test]
-fn dead_letters_that_a_later_success_has_made_good() {
+fn dead_letters_of_which_a_later_run_succeeded() {
     let sandbox = Sandbox::new(
         "[jobs.backup]\ncommand = 'test -e there'\nmax_attempts = 1\n[jobs.fetch]\ncommand = 'test -e there #'
          max_attempts = 1\n",
@@ -152,23 +152,23 @@ fn dead_letters_that_a_later_success_has_made_good() {
     sandbox.finish("fetch -- one");
     let dead = shown(&sandbox, "dead", true);
     assert_eq!(dead["jobs"], serde_json::json!([2]), "without a label no other job does the same");
-    let entry = shown(&sandbox, "superseded", false);
+    let entry = shown(&sandbox, "recovered", false);
     assert_eq!(entry["jobs"], serde_json::json!([1]));
     for screen in ["inspect 1", "inspect dead"] {
-        sandbox.run(screen).ok().shows("made good by a later run");
+        sandbox.run(screen).ok().shows("a later run succeeded");
     }
-    assert!(!sandbox.run("inspect 2").ok().stdout.contains("made good"));
+    assert!(!sandbox.run("inspect 2").ok().stdout.contains("later run"));
     settled(&sandbox, &entry);
     sandbox.run("resolve 2").ok();
     sandbox.run("doctor --strict -q").ok().prints("");
     fs::remove_file(sandbox.path("there")).expect("it is there");
     sandbox.finish("backup");
-    gone(&sandbox, "superseded");
+    gone(&sandbox, "recovered");
     shown(&sandbox, "dead", true);
 }
 
 #[test]
-fn no_number_of_jobs_that_were_made_good_hides_one_that_was_not() {
+fn no_number_of_recovered_jobs_hides_a_dead_one() {
     let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'test -e there'\nmax_attempts = 1\n");
     sandbox.add("fetch --label z-last");
     sandbox.drain();
@@ -186,14 +186,14 @@ fn no_number_of_jobs_that_were_made_good_hides_one_that_was_not() {
     insert("succeeded", "NULL", "NULL", 1);
     let entry = shown(&sandbox, "dead", true);
     assert_eq!((&entry["command"], &entry["jobs"]), (&"runner retry 1".into(), &serde_json::json!([1])));
-    let list = entries(&|line| sandbox.run(line), "superseded");
+    let list = entries(&|line| sandbox.run(line), "recovered");
     assert_eq!(list.len(), 1_000);
     says(&list[999], "besides these, 2 jobs died");
     sandbox.write("there", "");
     settled(&sandbox, &entry);
     settled(&sandbox, &list[999]);
     sandbox.drain();
-    // As many that nobody made good: some have no entry of their own.
+    // As many more that need attention: some have no entry of their own.
     insert("dead", "'EXIT_1'", "'attempts_exhausted'", 60_000);
     let list = entries(&|line| sandbox.run(line), "dead");
     assert_eq!(list.len(), 1_001);
@@ -299,20 +299,20 @@ fn jobs_behind_a_job_that_will_not_succeed() {
     );
     sandbox.run("enqueue report").ok();
     sandbox.drain();
-    let entry = shown(&sandbox, "stranded", true);
+    let entry = shown(&sandbox, "stuck", true);
     says(&entry, "job 1 load, which is dead, holds back 1 job: 2 report");
     settled(&sandbox, &entry);
     sandbox.drain();
     sandbox.run("resolve 1").ok();
     gone(&sandbox, "dead");
-    let entry = shown(&sandbox, "stranded", true);
+    let entry = shown(&sandbox, "stuck", true);
     says(&entry, "which is resolved");
     sandbox.run("cancel 2").ok();
-    gone(&sandbox, "stranded");
+    gone(&sandbox, "stuck");
     // Somebody may have removed it by hand.
     sandbox.add("--after 1 -- true");
     sandbox.sql().run("DROP TRIGGER jobs_stay_while_others_wait; DELETE FROM jobs WHERE id = 1");
-    let entry = entries(&|line| sandbox.run(line), "stranded").remove(0);
+    let entry = entries(&|line| sandbox.run(line), "stuck").remove(0);
     assert_eq!(entry["command"], "runner cancel 3");
     settled(&sandbox, &entry);
 }
@@ -324,7 +324,7 @@ fn more_jobs_than_one_command_cancels_behind_a_job_that_needs_force() {
     sandbox.write("batch", "{\"command\":\"true\"}\n".repeat(21));
     sandbox.run("enqueue --batch batch --after 1").ok();
     sandbox.drain();
-    let entry = entries(&|line| sandbox.run(line), "stranded").remove(0);
+    let entry = entries(&|line| sandbox.run(line), "stuck").remove(0);
     assert_eq!(entry["command"], "runner retry 1 --force");
     settled(&sandbox, &entry);
 }
@@ -341,10 +341,10 @@ fn a_schedule_whose_key_is_held() {
         sandbox.run("work --until-idle").ok();
     };
     skip(2);
-    gone(&sandbox, "held_schedule");
+    gone(&sandbox, "skipping");
     assert_eq!(sandbox.run("inspect schedules --json").ok().json()["skipped_in_row"], 2);
     skip(1);
-    let entry = shown(&sandbox, "held_schedule", true);
+    let entry = shown(&sandbox, "skipping", true);
     says(&entry, "was skipped 3 times in a row: its key is held by job 1 sync, which is not due");
     settled(&sandbox, &entry);
     skip(1);
@@ -356,7 +356,7 @@ fn a_schedule_without_a_next_time() {
     let sandbox = Sandbox::new("[jobs.sync]\ncommand = 'true'\nschedule = 'every 1h'\n");
     sandbox.run("apply -q").ok();
     sandbox.sql().run("UPDATE schedules SET next_at = NULL");
-    let entry = shown(&sandbox, "held_schedule", true);
+    let entry = shown(&sandbox, "skipping", true);
     settled(&sandbox, &entry);
 }
 
@@ -392,23 +392,23 @@ fn settle_later(sandbox: &Sandbox, entry: &Value) {
 fn work_that_no_worker_takes() {
     let sandbox = Sandbox::new("[jobs.hourly]\ncommand = 'true'\nschedule = 'every 1h'\nqueue = 'net'\n");
     sandbox.add("--in 1h -- true");
-    gone(&sandbox, "unserved");
+    gone(&sandbox, "no_worker");
     sandbox.add("-- true");
     let worker = sandbox.worker("--queue other");
-    let entry = shown(&sandbox, "unserved", false);
+    let entry = shown(&sandbox, "no_worker", false);
     assert_eq!((&entry["command"], &entry["jobs"]), (&"runner work".into(), &serde_json::json!([2])));
     sandbox.run("doctor --strict -q").ok();
     sandbox.sql().run("UPDATE jobs SET run_at = run_at - 121000 WHERE id = 2");
-    shown(&sandbox, "unserved", true);
+    shown(&sandbox, "no_worker", true);
     let other = sandbox.worker("");
-    wait_until("the entry goes", || entries(&|line| sandbox.run(line), "unserved").is_empty());
+    wait_until("the entry goes", || entries(&|line| sandbox.run(line), "no_worker").is_empty());
     worker.kill();
     other.kill();
     // A schedule needs any worker.
     sandbox.run("apply -q").ok();
-    gone(&sandbox, "unserved");
+    gone(&sandbox, "no_worker");
     sandbox.sql().run("UPDATE schedules SET next_at = next_at - 3590000 - 600000");
-    let entry = shown(&sandbox, "unserved", true);
+    let entry = shown(&sandbox, "no_worker", true);
     says(&entry, "the time of schedule hourly passed");
     let _worker = sandbox.worker("--queue other");
     wait_until("it has fired", || sandbox.run("inspect schedules --json").ok().json()["last_job_id"] == 3);
@@ -420,26 +420,26 @@ fn a_worker_that_is_suspended_or_dead_or_older() {
     let worker = sandbox.worker("");
     let running = sandbox.add("-- sleep 60");
     sandbox.until_state(running, "running");
-    gone(&sandbox, "unserved");
+    gone(&sandbox, "no_worker");
     worker.signal(Signal::STOP);
     wait_until("it is suspended", || sandbox.run("inspect workers").ok().stdout.contains("suspended"));
-    let entry = entries(&|line| sandbox.run(line), "unserved").remove(0);
+    let entry = entries(&|line| sandbox.run(line), "no_worker").remove(0);
     assert!(entry["command"].as_str().is_some_and(|line| line.starts_with("kill -CONT ")), "{entry}");
     settle_later(&sandbox, &entry);
     worker.kill();
     sandbox.sql().run("UPDATE jobs SET changed_at = changed_at - 121000");
-    let entry = shown(&sandbox, "unserved", true);
+    let entry = shown(&sandbox, "no_worker", true);
     says(&entry, "died, and no other worker");
     let _worker = sandbox.worker("");
     wait_until("it is recovered", || sandbox.job(running)["attempts"] == 1);
-    gone(&sandbox, "unserved");
+    gone(&sandbox, "no_worker");
     // A job that uses what a later program brought.
     let due = sandbox.add("--in 1h -- true");
     sandbox.sql().run(&format!(
         "DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET needs_version = 1002, run_at = run_at - 3600000 WHERE id = {due};
          PRAGMA user_version = 1002"
     ));
-    let entry = shown(&sandbox, "unserved", false);
+    let entry = shown(&sandbox, "no_worker", false);
     says(&entry, "has to be restarted");
 }
 
@@ -507,13 +507,13 @@ fn a_disk_that_is_full() {
     let Some(disk) = SmallDisk::mount("", "600k") else { return };
     disk.run("enqueue -- true").ok();
     let run: Run<'_> = &|line| disk.run(line);
-    assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
+    assert_eq!(entries(run, "disk_full"), [] as [Value; 0]);
     disk.fill();
-    let entry = shown_of(run, "no_room", true);
+    let entry = shown_of(run, "disk_full", true);
     says(&entry, "is full");
     assert_eq!(entry["command"], Value::Null);
     disk.make_room();
-    assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
+    assert_eq!(entries(run, "disk_full"), [] as [Value; 0]);
 }
 
 #[test]
@@ -522,20 +522,20 @@ fn a_file_system_that_is_read_only() {
     disk.run("enqueue -- true").ok();
     disk.run("work -q --drain").ok();
     let run: Run<'_> = &|line| disk.run(line);
-    assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
+    assert_eq!(entries(run, "disk_full"), [] as [Value; 0]);
     disk.shell("mount -o remount,ro small");
-    let entry = shown_of(run, "no_room", true);
+    let entry = shown_of(run, "disk_full", true);
     says(&entry, "is read-only");
     assert_eq!((&entry["command"], &entry["jobs"]), (&Value::Null, &serde_json::json!([])));
     disk.run("doctor --strict -q").exits(1);
     // The file itself is sound.
     disk.run("doctor").ok().shows("nothing is wrong");
     disk.shell("mount -o remount,rw small");
-    assert_eq!(entries(run, "no_room"), [] as [Value; 0]);
+    assert_eq!(entries(run, "disk_full"), [] as [Value; 0]);
     disk.run("doctor --strict -q").ok();
     // It is a matter of the mount through which somebody looks.
     disk.shell("mkdir view && mount --bind small view && mount -o remount,ro,bind view");
-    let entry = shown_of(&|line| disk.run(&format!("--db view/runner.db {line}")), "no_room", true);
+    let entry = shown_of(&|line| disk.run(&format!("--db view/runner.db {line}")), "disk_full", true);
     says(&entry, "view/runner.db is read-only");
     disk.run("doctor --strict -q").ok();
 }
@@ -567,7 +567,7 @@ fn the_label_narrows_every_kind_that_is_about_jobs() {
     );
     sandbox.run("apply -q").ok();
     for label in ["eu", "us"] {
-        // Dead, made good, and dead again, with jobs behind it.
+        // Dead, recovered, and dead again, with jobs behind it.
         sandbox.finish(&format!("load --label {label}"));
         sandbox.write("there", "");
         sandbox.finish(&format!("load --label {label}"));
@@ -599,19 +599,19 @@ fn the_label_narrows_every_kind_that_is_about_jobs() {
         let list = of_page(&sandbox, &["--label", label]);
         assert_eq!(
             kinds(&["--label", label]),
-            ["dead", "dead", "made good", "paused", "stranded", "unserved"],
+            ["dead", "dead", "no worker", "paused", "recovered", "stuck"],
             "{list:?}"
         );
         let is_of_other =
             |entry: &String| entry.contains(&format!("[{other}]")) || entry.contains(&format!("-{other}"));
         assert!(!list.iter().any(is_of_other), "{list:?}");
         // A job behind the dead one has a label of its own.
-        assert_eq!(kinds(&["--label", &format!("report-{label}")]), ["stranded"]);
+        assert_eq!(kinds(&["--label", &format!("report-{label}")]), ["stuck"]);
     }
-    assert_eq!(kinds(&["--label", ""]), ["unserved"], "the schedule");
+    assert_eq!(kinds(&["--label", ""]), ["no worker"], "the schedule");
     assert_eq!(kinds(&["--label", "other"]), [""; 0]);
-    assert_eq!(kinds(&["--name", "due"]), ["unserved", "unserved"]);
-    assert_eq!(kinds(&["--name", "load", "--label", "us"]), ["dead", "made good", "stranded"]);
+    assert_eq!(kinds(&["--name", "due"]), ["no worker", "no worker"]);
+    assert_eq!(kinds(&["--name", "load", "--label", "us"]), ["dead", "recovered", "stuck"]);
 }
 
 #[test]

@@ -437,15 +437,15 @@ fn any_end_of_a_job_that_exists_will_do_and_counts_once() {
     sandbox.run(&format!("cancel {other}")).ok();
     sandbox.run("work --until-idle").ok();
     assert_eq!(sandbox.job(waits)["state"], "succeeded");
-    // A dependency that has ended before is met at once: by a death, a cancel, an expiry, or because it is stranded.
-    let stranded = sandbox.run(&format!("enqueue --after {other} -- true")).ok().id();
-    for dependency in [fails, other, expired, stranded] {
+    // A dependency that has ended before is met at once: by a death, a cancel, an expiry, or because it is stuck.
+    let stuck = sandbox.run(&format!("enqueue --after {other} -- true")).ok().id();
+    for dependency in [fails, other, expired, stuck] {
         let id = sandbox.run(&format!("enqueue --after-any {dependency} -- true")).ok().id();
         sandbox.run(&format!("inspect {id}")).ok().shows(": ready");
     }
-    let line = format!("{{\"command\":\"true\",\"after\":[{other}],\"after_any\":[{stranded}]}}\n");
+    let line = format!("{{\"command\":\"true\",\"after\":[{other}],\"after_any\":[{stuck}]}}\n");
     let both = sandbox.call("enqueue --batch -").stdin(line.as_str()).run().ok().id();
-    assert_eq!(sandbox.job(both)["after_any"], json!([stranded]));
+    assert_eq!(sandbox.job(both)["after_any"], json!([stuck]));
     sandbox
         .run("enqueue --after 1,2 --after-any 2 -- true")
         .exits(2)

@@ -274,7 +274,7 @@ fn a_redefined_job_takes_its_label_along() {
 }
 
 #[test]
-fn superseded_dead_letters_are_those_that_a_later_success_of_the_same_job_made_good() {
+fn recovered_dead_letters_are_those_of_which_a_later_run_succeeded() {
     let sandbox = Sandbox::new("[jobs.job]\ncommand = 'test -e mended'\nmax_attempts = 1\n");
     for line in [
         "job",
@@ -288,22 +288,26 @@ fn superseded_dead_letters_are_those_that_a_later_success_of_the_same_job_made_g
     }
     sandbox.drain();
     sandbox
-        .run("resolve --dead --superseded")
+        .run("resolve --dead --recovered")
         .ok()
         .prints("")
-        .says("there is no unresolved dead letter that a later run made good");
+        .says("there is no unresolved dead letter of which a later run succeeded");
     sandbox.write("mended", "");
     for line in ["job", "job --label a", "job --label a -- y", "job -- x", "--name job -- test -e mended"] {
         sandbox.add(line);
     }
     sandbox.drain();
-    let made_good = sandbox.run("resolve --dead --superseded --note later --json").ok().json_lines();
-    let made_good: Vec<_> = made_good.into_iter().map(|job| job["id"].clone()).collect();
-    assert_eq!(made_good, [1, 2], "of the same name, label and arguments, and not ad hoc");
+    let recovered = sandbox.run("resolve --dead --recovered --note later --json").ok().json_lines();
+    let recovered: Vec<_> = recovered.into_iter().map(|job| job["id"].clone()).collect();
+    assert_eq!(recovered, [1, 2], "of the same name, label and arguments, and not ad hoc");
     assert_eq!(ids(&sandbox, "inspect dead"), [6, 5, 4, 3]);
-    sandbox.run("resolve --superseded").exits(2);
-    sandbox.run("resolve 3 --superseded").exits(2);
-    sandbox.run("retry --dead --superseded").exits(2);
+    sandbox.run("resolve --recovered").exits(2);
+    sandbox
+        .run("resolve --dead --superseded")
+        .exits(2)
+        .says("`runner resolve --dead --recovered` is its name now");
+    sandbox.run("resolve 3 --recovered").exits(2);
+    sandbox.run("retry --dead --recovered").exits(2);
 }
 
 #[test]

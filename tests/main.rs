@@ -68,7 +68,7 @@ mod shutdown;
 mod sqlite_shell;
 mod stats;
 mod stdin;
-mod stranded;
+mod stuck;
 mod suggestions;
 mod systemd;
 mod terminal;

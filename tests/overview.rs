@@ -124,7 +124,7 @@ fn what_needs_attention_comes_first() {
     sandbox.run(&format!("resolve {dead}")).ok();
     assert_eq!(words(), ["paused", "runner", "jobs", "workers", "waiting"]);
     sandbox.run("resume img").ok();
-    assert_eq!(words(), ["unserved", "runner", "jobs", "workers", "waiting"]);
+    assert_eq!(words(), ["no", "runner", "jobs", "workers", "waiting"]);
     sandbox.drain();
     assert_eq!(words(), ["jobs", "workers"]);
 }

@@ -345,9 +345,9 @@ pub struct HowToRetry {
 pub struct Resolve {
     #[command(flatten)]
     pub which: Selection,
-    /// With --dead: only those that a later run made good
+    /// With --dead: only those of which a later run succeeded
     #[arg(long, requires = "dead", conflicts_with = "jobs")]
-    pub superseded: bool,
+    pub recovered: bool,
     /// A note on how it was dealt with
     #[arg(long, value_name = "TEXT", value_parser = values::nonempty)]
     pub note: Option<String>,

@@ -148,7 +148,7 @@ pub const RESOLVE: &str = "\
 Examples:
   runner resolve 7 8 --note 'the server was replaced'
   runner resolve --dead --error-code CURL_TIMEOUT
-  runner resolve --dead --superseded   a later run succeeded
+  runner resolve --dead --recovered   a later run succeeded
   runner inspect dead --resolved   lists them";
 
 pub const LIMIT: &str = "\

@@ -258,7 +258,7 @@ pub fn declared_values(global: &Global, column: FilterColumn) -> Vec<String> {
 
 /// Says that there is no such thing in what this filter selects, and warns of values that no job has.
 pub fn warn_of_nothing(global: &Global, store: &Store, what: &str, filter: &Filter) -> Result<()> {
-    let Filter { name, error_code, label, queue, superseded, .. } = filter;
+    let Filter { name, error_code, label, queue, recovered, .. } = filter;
     let label = match label.as_deref() {
         Some("") => Some(" without a label".to_owned()),
         label => label.map(|label| format!(" with the label {label}")),
@@ -268,7 +268,7 @@ pub fn warn_of_nothing(global: &Global, store: &Store, what: &str, filter: &Filt
         error_code.as_ref().map(|code| format!(" with the code {code}")),
         label,
         queue.as_ref().map(|queue| format!(" in the queue {queue}")),
-        superseded.then(|| " that a later run made good".to_owned()),
+        recovered.then(|| " of which a later run succeeded".to_owned()),
     ];
     let parts: String = parts.into_iter().flatten().collect();
     warn(&safe_line(&format!("there is no {what}{parts}")));

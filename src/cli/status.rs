@@ -6,7 +6,7 @@ use super::suggested::for_this_call;
 use crate::model::{DeadReason, ErrorCode, JobState, Phase, ScheduleText};
 use crate::process::boot_id;
 use crate::store::{
-    BlockReason, DependencyState, HeldBack, JobRow, Liveness, NoWorker, Store, StoredSchedule, StrandedRoot,
+    BlockReason, DependencyState, HeldBack, JobRow, Liveness, NoWorker, Store, StoredSchedule, StuckRoot,
     UnmetDependency, Worker, WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, counted, human_duration, is_zone_of_screen, relative_time, safe_line};
@@ -132,7 +132,7 @@ pub fn dependency_text(job: &JobRow) -> String {
             .iter()
             .map(|queue| for_this_call(format!("runner resume {queue} opens queue {queue}"))),
     );
-    ways.extend(job.is_stranded().then(|| for_this_call(format!("runner cancel {id} gives up"))));
+    ways.extend(job.is_stuck().then(|| for_this_call(format!("runner cancel {id} gives up"))));
     let colon = if ways.is_empty() { "" } else { ": " };
     format!("waits for {named}{colon}{}", ways.join(", "))
 }
@@ -193,10 +193,10 @@ pub fn held_back_text(held_back: &HeldBack) -> Option<String> {
     let HeldBack { count, names } = held_back;
     let jobs = match *count {
         0 => return None,
-        count if count > StrandedRoot::MAX_COUNT => format!("more than {} jobs", StrandedRoot::MAX_COUNT),
+        count if count > StuckRoot::MAX_COUNT => format!("more than {} jobs", StuckRoot::MAX_COUNT),
         count => counted(count, "job"),
     };
-    let more = if *count > StrandedRoot::MAX_JOBS { ", …" } else { "" };
+    let more = if *count > StuckRoot::MAX_JOBS { ", …" } else { "" };
     Some(format!("{jobs}: {}{more}", names.join(", ")))
 }
 
@@ -210,7 +210,7 @@ fn due_text(job: &JobRow, now: Timestamp) -> String {
     format!("{last} is retried: attempt {next} of {max_attempts} {when}")
 }
 
-/// Says why a job may wait for ever although it is not stranded, with the queue that this is about, and whether that queue is
+/// Says why a job may wait for ever although it is not stuck, with the queue that this is about, and whether that queue is
 /// paused. If it is not, no worker serves it.
 pub fn long_wait_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<((String, bool), String)> {
     let queue = &job.definition.queue;

@@ -59,7 +59,7 @@ const OTHER_VERBS: [(&[&str], &str); 24] = [
 ];
 
 /// Options that people who know other tools give to a verb, several in a word list, and what to type instead.
-const OTHER_OPTIONS: [(&str, &str, &str); 46] = [
+const OTHER_OPTIONS: [(&str, &str, &str); 47] = [
     (
         "enqueue",
         "--retries --retry --max-retries --attempts",
@@ -180,6 +180,7 @@ const OTHER_OPTIONS: [(&str, &str, &str); 46] = [
     ("logs", "-u --unit --job --name", "`runner logs NAME` prints what the newest job of that name wrote"),
     ("retry", "--all --failed --all-failed", "`runner retry --dead` puts all dead jobs back"),
     ("resolve", "--all", "`runner resolve --dead` resolves all dead jobs"),
+    ("resolve", "--superseded", "`runner resolve --dead --recovered` is its name now"),
     ("cancel", "--all", "`--queue`, `--name` or `--label` cancels all unfinished jobs that match"),
     (
         "cancel",

@@ -12,25 +12,25 @@ words! {
     #[derive(PartialOrd, Ord)]
     AttentionKind {
         /// Nothing can be recorded, because the file system is full or read-only.
-        NoRoom = "no_room",
-        /// Dead letters that nobody resolved, and that no later success has made good.
+        DiskFull = "disk_full",
+        /// Dead letters that nobody resolved, and of which no later run succeeded.
         Dead = "dead",
         /// Blocked jobs that only a person can get going.
-        Stranded = "stranded",
+        Stuck = "stuck",
         /// Processes of a dead worker's attempts that cannot be ended.
         Leftover = "leftover",
         /// A job whose last attempts were all interrupted.
         Interrupted = "interrupted",
-        /// A schedule that does not fire, because a job that is not running holds its key.
-        HeldSchedule = "held_schedule",
+        /// A schedule that skips its times, because a job that is not running holds its key.
+        Skipping = "skipping",
         /// A schedule whose last success is older than its `fresh_within`.
         Stale = "stale",
         /// Work is due, and no worker takes it.
-        Unserved = "unserved",
+        NoWorker = "no_worker",
         /// Work has been due for long, although a worker takes it.
         Overdue = "overdue",
-        /// Dead letters that a later success has made good.
-        Superseded = "superseded",
+        /// Dead letters of which a later run succeeded.
+        Recovered = "recovered",
         /// A pause holds up what is due.
         Paused = "paused",
         /// The job file differs from what was applied.
@@ -62,7 +62,7 @@ pub struct Attention {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct AttentionSubject {
     pub name: String,
-    /// The number of dead letters that nobody resolved and no success made good.
+    /// The number of dead letters that nobody resolved, and of which no later run succeeded.
     pub deaths: u64,
     /// The last of these deaths.
     pub last_death: Option<Timestamp>,

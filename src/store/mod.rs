@@ -33,7 +33,7 @@ pub use read::leftover::Leftovers;
 pub use read::metrics::NameTotals;
 pub use read::overview::{JobCounts, Overview, QueueRow, RecentName};
 pub use read::page::{DayCounts, Death, UnfinishedJobs};
-pub use read::stranded::{HeldBack, StrandedRoot};
+pub use read::stuck::{HeldBack, StuckRoot};
 pub use restore::{EndedBefore, OldAttempts, Restored, RunAgain};
 pub use write::act::{Act, ActResult, Done, Refusal};
 pub use write::backlog::{Backlog, Blocked, PendingWork};

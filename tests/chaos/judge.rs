@@ -66,7 +66,7 @@ pub fn judge(rows: &Rows, promises: &Promises, moment: Moment) -> Vec<String> {
         let started = started(*id, lines, promises);
         let retries = promises.retries.get(id).copied().unwrap_or_default();
         let found = [
-            (moment == Moment::Drained && !job.is_finished() && !is_stranded(rows, *id))
+            (moment == Moment::Drained && !job.is_finished() && !is_stuck(rows, *id))
                 .then(|| "it is not finished".to_owned()),
             the_budget_is_kept(rows, *id, job, Some(retries)),
             what_began_is_not_forgotten(rows, *id, job, &started),
@@ -92,12 +92,12 @@ pub fn judge(rows: &Rows, promises: &Promises, moment: Moment) -> Vec<String> {
 }
 
 /// Whether a job whose success this one needs has died, was cancelled, or can itself never run.
-fn is_stranded(rows: &Rows, id: u64) -> bool {
+fn is_stuck(rows: &Rows, id: u64) -> bool {
     let needed = rows.dependencies.iter().filter(|(job, _, any)| *job == id && !any);
     needed.filter_map(|(_, dependency, _)| Some((dependency, rows.jobs.get(dependency)?))).any(
         |(dependency, job)| match job.state.as_str() {
             "dead" | "cancelled" => true,
-            "pending" => is_stranded(rows, *dependency),
+            "pending" => is_stuck(rows, *dependency),
             _ => false,
         },
     )

@@ -72,7 +72,7 @@ pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStat
 pub fn resolve(global: &Global, args: &Resolve, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
     let act = Act::Resolve { note: args.note.as_deref() };
-    let selected = Selected::read(global, &store, &args.which, Named::Dead, args.superseded)?;
+    let selected = Selected::read(global, &store, &args.which, Named::Dead, args.recovered)?;
     selected.run(&mut store, act, false, out)
 }
 
@@ -103,7 +103,7 @@ impl Selected {
         store: &Store,
         which: &Selection,
         named: Named,
-        superseded: bool,
+        recovered: bool,
     ) -> Result<Self> {
         if !which.dead {
             return Self::by_id(store, &which.jobs, named);
@@ -112,7 +112,7 @@ impl Selected {
             name: which.name.clone(),
             error_code: which.error_code.as_ref().map(ToString::to_string),
             label: which.label.clone(),
-            superseded,
+            recovered,
             dead_by_time: true,
             resolved: Some(false),
             ..Filter::default()

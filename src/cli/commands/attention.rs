@@ -35,7 +35,7 @@ const ROWS_AFTER: usize = 10;
 const MAX_COMMAND: usize = 60;
 
 /// The overview, and the list of what needs attention, at one moment.
-pub(super) struct Look {
+pub(super) struct Snapshot {
     pub overview: Overview,
     pub workers: Vec<WorkerStatus>,
     pub schedules: Vec<StoredSchedule>,
@@ -43,7 +43,7 @@ pub(super) struct Look {
 }
 
 /// Looks at the database. Name, label and queue of the filter narrow the list of what needs attention, and nothing else.
-pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Look> {
+pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Snapshot> {
     let (overview, schedules) = store.at_one_moment(|| Ok((store.overview(now)?, store.schedules()?)))?;
     let workers = with_liveness(store, overview.workers.clone());
     let files = changed_files(&schedules, now);
@@ -61,7 +61,7 @@ pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Loo
         entry.message += &for_this_call(own);
         entry.command = entry.command.take().map(for_this_call);
     }
-    Ok(Look { overview, workers, schedules, attention })
+    Ok(Snapshot { overview, workers, schedules, attention })
 }
 
 /// The processes of dead workers' attempts that could not be ended at once, as far as the caller can see them.
@@ -176,10 +176,9 @@ pub(super) fn draw(out: &mut Output, list: &[Attention], whole: bool) -> Written
 /// A kind in at most nine characters.
 pub(super) const fn word(kind: AttentionKind) -> &'static str {
     match kind {
-        AttentionKind::NoRoom => "no room",
-        AttentionKind::HeldSchedule => "held",
+        AttentionKind::DiskFull => "disk full",
+        AttentionKind::NoWorker => "no worker",
         AttentionKind::Interrupted => "cut short",
-        AttentionKind::Superseded => "made good",
         kind => kind.as_str(),
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::attention::{self, Look, look};
+use super::attention::{self, Snapshot, look};
 use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
@@ -90,7 +90,7 @@ fn is_damage(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(StoreError::InvalidData(_) | StoreError::Damaged(..)))
 }
 
-fn add_look(Look { workers, attention, .. }: Look, report: &mut Report) {
+fn add_look(Snapshot { workers, attention, .. }: Snapshot, report: &mut Report) {
     let alive = workers.iter().filter(|worker| worker.is_alive()).count();
     report.workers_alive = Some(alive);
     report.workers_dead = Some(workers.len() - alive);

@@ -127,7 +127,7 @@ fn wait(out: &mut Output, store: &mut Store, jobs: &[Enqueued], args: WaitOption
             show_output(out, store, job, last, args)?;
         }
         // Such a job has not run: what went wrong is told by the jobs that it waits for.
-        let stuck = job.waits_for.iter().filter(|unmet| job.is_stranded() && unmet.is_stuck());
+        let stuck = job.waits_for.iter().filter(|unmet| job.is_stuck() && unmet.is_stuck());
         for unmet in stuck.take(MAX_NAMED) {
             if let Some(before) = store.job(unmet.id, clock::now())? {
                 tell(out, &before)?;

@@ -63,7 +63,7 @@ fn not_started(job: &JobRow) -> CliError {
     }
     let due = relative_time(job.run_at, clock::now());
     let what = format!("job {id} has not been started yet: {}, due {due}", job.status());
-    if job.is_stranded() {
+    if job.is_stuck() {
         return CliError::new(ExitStatus::NOT_FOUND, what).hint(format!("it {}", dependency_text(job)));
     }
     CliError::new(ExitStatus::NOT_FOUND, what)

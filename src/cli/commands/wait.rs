@@ -123,7 +123,7 @@ impl Waiter {
         Ok(exit)
     }
 
-    /// Waits for one job, until it is final or stranded. `others` counts the jobs after it, for the message of a wait that ends early.
+    /// Waits for one job, until it is final or stuck. `others` counts the jobs after it, for the message of a wait that ends early.
     fn until_final(&mut self, store: &mut Store, id: i64, others: usize) -> Result<JobRow> {
         loop {
             let now = clock::now();
@@ -139,7 +139,7 @@ impl Waiter {
                 let what = format!("gave up waiting after {}", self.timeout.unwrap_or_default());
                 bail!(unfinished(store, &job, others, ExitStatus::LATER, &what)?);
             }
-            if job.is_stranded() {
+            if job.is_stuck() {
                 warn(&format!("job {id} {}", dependency_text(&job)));
                 return Ok(job);
             }

@@ -1,5 +1,5 @@
 //! Makes the one list of what needs attention that every view shows, from the obstacles of each unfinished job and each
-//! schedule. Dead letters are in `unresolved`, blocked jobs that only a person can get going in `stranded`, jobs that are
+//! schedule. Dead letters are in `unresolved`, blocked jobs that only a person can get going in `stuck`, jobs that are
 //! interrupted time after time in `interrupted`, and processes that cannot be ended in `leftover`.
 //!
 //! The list walks forward from what is wrong, along indexes, because a million jobs may wait or have died.
@@ -14,7 +14,7 @@ use super::filter::Filter;
 use super::interrupted;
 use super::leftover::{self, Leftovers, shortened};
 use super::overview::QueueRow;
-use super::stranded;
+use super::stuck;
 use super::unresolved;
 use crate::model::{Attention, AttentionKind, AttentionSubject, JobState};
 use crate::store::file::error::Result;
@@ -32,7 +32,7 @@ use crate::text::{
 };
 
 /// Work that has been due for longer than this without a worker is an alarm; before, a worker may just be starting.
-const UNSERVED: Millis = Millis::from_secs(2 * 60);
+const NO_WORKER: Millis = Millis::from_secs(2 * 60);
 
 /// Work that has been due for longer than this is overdue, unless something of its queue started within this time.
 const OVERDUE: Millis = Millis::from_secs(60 * 60);
@@ -83,24 +83,24 @@ impl Store {
         filter: &Filter,
         now: Timestamp,
     ) -> Result<Vec<Attention>> {
-        let mut list: Vec<Attention> = no_room(self.file()).into_iter().collect();
+        let mut list: Vec<Attention> = disk_full(self.file()).into_iter().collect();
         self.read(|tx| {
             list.extend(unresolved::attention(tx, filter, now)?);
-            list.extend(stranded::attention(tx, filter)?);
+            list.extend(stuck::attention(tx, filter)?);
             list.extend(interrupted::attention(tx, filter, now)?);
-            let look = Look { tx, seen, filter, now };
-            for queue in seen.queues.iter().filter(|queue| look.wants_queue(&queue.name)) {
-                list.extend(look.queue(queue)?);
+            let query = AttentionQuery { tx, seen, filter, now };
+            for queue in seen.queues.iter().filter(|queue| query.wants_queue(&queue.name)) {
+                list.extend(query.queue(queue)?);
             }
-            list.extend(look.orphaned_jobs()?);
+            list.extend(query.orphaned_jobs()?);
             list.extend(leftover::attention(tx, seen.leftovers, seen.workers, filter, now)?);
-            let schedules = seen.schedules.iter().filter(|row| look.wants_schedule(row));
+            let schedules = seen.schedules.iter().filter(|row| query.wants_schedule(row));
             let schedules: Vec<&StoredSchedule> = schedules.collect();
-            list.extend(look.unfired(&schedules));
+            list.extend(query.unfired(&schedules));
             for schedule in &schedules {
-                list.extend(look.schedule(schedule)?);
+                list.extend(query.schedule(schedule)?);
             }
-            list.extend(seen.files.iter().filter_map(|file| look.file(file, &schedules)));
+            list.extend(seen.files.iter().filter_map(|file| query.file(file, &schedules)));
             Ok(())
         })?;
         for entry in &mut list {
@@ -116,7 +116,7 @@ fn entry(kind: AttentionKind, alarm: bool, message: String, command: Option<Stri
 }
 
 /// An alarm if the file system of the database takes no more data of the file's owner.
-fn no_room(file: &StoreFile) -> Option<Attention> {
+fn disk_full(file: &StoreFile) -> Option<Attention> {
     let found = rustix::fs::statvfs(file.path()).ok()?;
     let is_of_root = fs::metadata(file.path()).is_ok_and(|file| file.uid() == 0);
     let free = if is_of_root { found.f_bfree } else { found.f_bavail };
@@ -129,18 +129,18 @@ fn no_room(file: &StoreFile) -> Option<Attention> {
         return None;
     };
     let message = format!("the file system of {} {why} until that ends", file.path().display());
-    Some(entry(AttentionKind::NoRoom, true, message, None))
+    Some(entry(AttentionKind::DiskFull, true, message, None))
 }
 
-/// One look at the database.
-struct Look<'a> {
+/// What is asked for, at one moment.
+struct AttentionQuery<'a> {
     tx: &'a Connection,
     seen: Surroundings<'a>,
     filter: &'a Filter,
     now: Timestamp,
 }
 
-impl Look<'_> {
+impl AttentionQuery<'_> {
     fn wants_queue(&self, queue: &str) -> bool {
         self.filter.queue.as_ref().is_none_or(|wanted| wanted == queue)
     }
@@ -175,7 +175,7 @@ impl Look<'_> {
         } else if let Some(NoWorker { why, command, .. }) = NoWorker::of(name, self.seen.workers) {
             let has = if queue.counts.ready == 1 { "has" } else { "have" };
             let message = format!("{work} {has} waited since {}: {why}", self.when(oldest));
-            entry(AttentionKind::Unserved, self.is_alarm(oldest), message, Some(command))
+            entry(AttentionKind::NoWorker, self.is_alarm(oldest), message, Some(command))
         } else if let Some(found) = self.needs_newer_worker(name)? {
             return Ok(Some(found));
         } else if self.now.since(oldest) > OVERDUE && !self.has_started_lately(name)? {
@@ -183,7 +183,7 @@ impl Look<'_> {
             let oldest = if queue.counts.ready == 1 { " has" } else { ": the oldest has" };
             let message = format!(
                 "{work}{oldest} waited for {waited}, and nothing of the queue has started for an hour: {}",
-                self.what_keeps(queue)?
+                self.overdue_reason(queue)?
             );
             entry(AttentionKind::Overdue, true, message, None)
         } else {
@@ -194,7 +194,7 @@ impl Look<'_> {
 
     /// Work without a worker is an alarm if it has been due for a while.
     fn is_alarm(&self, due: Timestamp) -> bool {
-        self.now.since(due) > UNSERVED
+        self.now.since(due) > NO_WORKER
     }
 
     /// The oldest due jobs of a queue, oldest first; with a version, only those that need a newer one.
@@ -237,7 +237,7 @@ impl Look<'_> {
             self.when(oldest)
         );
         let found =
-            entry(AttentionKind::Unserved, self.is_alarm(oldest), message, Some("runner work".to_owned()));
+            entry(AttentionKind::NoWorker, self.is_alarm(oldest), message, Some("runner work".to_owned()));
         Ok(Some(Attention { jobs: due.into_iter().map(|(_, id)| id).collect(), ..found }))
     }
 
@@ -255,7 +255,7 @@ impl Look<'_> {
     }
 
     /// Says why the due jobs of a queue do not start although a worker takes them.
-    fn what_keeps(&self, queue: &QueueRow) -> Result<String> {
+    fn overdue_reason(&self, queue: &QueueRow) -> Result<String> {
         let settings = limits::settings(self.tx)?.remove(&queue.name).unwrap_or_default();
         let takers: Vec<&WorkerStatus> =
             self.seen.workers.iter().filter(|worker| worker.takes_from(&queue.name)).collect();
@@ -326,7 +326,7 @@ impl Look<'_> {
                 format!("{jobs}, the oldest since {}: the worker (pid {pid}) {what}", self.when(oldest));
             list.push(Attention {
                 jobs: held.into_iter().map(|(id, _)| id).collect(),
-                ..entry(AttentionKind::Unserved, self.is_alarm(oldest), message, Some(command))
+                ..entry(AttentionKind::NoWorker, self.is_alarm(oldest), message, Some(command))
             });
         }
         Ok(list)
@@ -353,7 +353,7 @@ impl Look<'_> {
             named("the time of schedule", &names),
             self.when(oldest)
         );
-        Some(entry(AttentionKind::Unserved, self.is_alarm(oldest), message, Some("runner work".to_owned())))
+        Some(entry(AttentionKind::NoWorker, self.is_alarm(oldest), message, Some("runner work".to_owned())))
     }
 
     fn schedule(&self, row: &StoredSchedule) -> Result<Vec<Attention>> {
@@ -369,11 +369,11 @@ impl Look<'_> {
         } else if let Err(why) = row.times() {
             let once_more = row.next_at.map(|at| format!(" after {}", self.when(at))).unwrap_or_default();
             let message = format!("schedule {name} has no times{once_more}, and fires no more: {why}");
-            list.push(entry(AttentionKind::HeldSchedule, true, message, None));
+            list.push(entry(AttentionKind::Skipping, true, message, None));
         } else if !row.goes_on() {
             let command = Some(format!("runner apply --file {}", shell_word(&row.file)));
             let message = format!("schedule {name} has no next time, and fires no more");
-            list.push(entry(AttentionKind::HeldSchedule, true, message, command));
+            list.push(entry(AttentionKind::Skipping, true, message, command));
         } else {
             list.extend(self.held(row)?);
         }
@@ -405,7 +405,7 @@ impl Look<'_> {
                 "schedule {} was skipped {skipped} in a row: its key is held by job {id} {holder}, which is {state}; runner inspect {id} says why",
                 row.name()
             );
-            let found = entry(AttentionKind::HeldSchedule, true, message, Some(format!("runner cancel {id}")));
+            let found = entry(AttentionKind::Skipping, true, message, Some(format!("runner cancel {id}")));
             Ok(Some(Attention { jobs: vec![id], ..found }))
         })
         .map(Option::flatten)

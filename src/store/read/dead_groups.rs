@@ -1,9 +1,9 @@
-//! Finds the dead letters that nobody resolved, by name and label: those that need attention, and those that a later success
-//! of a job with the same name, label and arguments has made good.
+//! Finds the dead letters that nobody resolved, by name and label: those that need attention, and those of which a later
+//! run succeeded: a job with the same name, label and arguments.
 //!
 //! A million jobs may have died, each with a label of its own. So only the first groups are read in full. Behind them the
 //! search goes through all others and counts those that need attention, because none of these may be hidden by any number
-//! that was made good.
+//! of which a later run succeeded.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -29,7 +29,7 @@ const MAX_COUNTED_IN_ALL: u64 = 50_000;
 /// more.
 const MAX_GROUPS: usize = if cfg!(test) { 3 } else { 1_000 };
 
-/// Once it counts no more of what was made good, the search reads one in this number of it. If two of those died alike, a
+/// Once it counts no more of what recovered, the search reads one in this number of it. If two of those died alike, a
 /// million more may have done so, and the search goes on behind them by a new statement.
 const SAMPLE: u32 = if cfg!(test) { 2 } else { 64 };
 
@@ -39,7 +39,7 @@ const UNRESOLVED: &str = "state = 'dead' AND resolved_at IS NULL";
 /// What was found.
 #[derive(Debug, Default)]
 pub struct DeadGroups {
-    /// The newest death first, and then those that are made good.
+    /// The newest death first, and then those that recovered.
     pub named: Vec<(Name, Group)>,
     /// The jobs of all other names and labels; none if there are none.
     pub others: Option<Group>,
@@ -71,9 +71,9 @@ pub fn read(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<DeadGrou
     for (_, group) in named.split_off(named.len().min(MAX_GROUPS)) {
         is_cut = true;
         others.dead.take_unnamed(group.dead);
-        others.superseded.take_unnamed(group.superseded);
+        others.recovered.take_unnamed(group.recovered);
     }
-    let has_others = !others.dead.is_empty() || !others.superseded.is_empty();
+    let has_others = !others.dead.is_empty() || !others.recovered.is_empty();
     Ok(DeadGroups { named, others: has_others.then_some(others), is_cut })
 }
 
@@ -122,7 +122,7 @@ struct Reader<'a> {
     countable: u64,
 }
 
-/// Whether no later success makes good the death at this time of the job `j`.
+/// Whether no later run of the job `j`, which died at this time, succeeded.
 fn is_dead(died_at: &str) -> String {
     format!(
         "NOT EXISTS (SELECT 1 FROM jobs AS s INDEXED BY jobs_succeeded WHERE s.state = 'succeeded'
@@ -144,7 +144,7 @@ fn narrowed(filter: &Filter) -> &'static str {
 }
 
 impl Reader<'_> {
-    /// The last success of a job that does the same; none for a job that no other one makes good.
+    /// The last success of a job that does the same; none for a job of which no other one does the work.
     fn last_success(&mut self, task_hash: Option<i64>) -> Result<Option<Timestamp>> {
         let Some(hash) = task_hash else { return Ok(None) };
         if let Some(known) = self.successes.get(&hash) {
@@ -232,15 +232,15 @@ impl Reader<'_> {
         let success = self.last_success(*hash)?;
         let since = success.unwrap_or(Timestamp(i64::MIN));
         let dead = self.letters(name, *hash, since, true)?;
-        let superseded = match success {
+        let recovered = match success {
             Some(success) => self.letters(name, *hash, success, false)?,
             None => Letters::default(),
         };
-        if dead.jobs > 0 || superseded.jobs > 0 {
+        if dead.jobs > 0 || recovered.jobs > 0 {
             let group = self.groups.entry(name.clone()).or_default();
             self.dead += usize::from(group.dead.jobs == 0 && dead.jobs > 0);
             group.dead.take(dead);
-            group.superseded.take(superseded);
+            group.recovered.take(recovered);
         }
         Ok(())
     }
@@ -263,7 +263,7 @@ impl Reader<'_> {
     /// Reads jobs from there on. Returns where the search goes on; none if there is no job left of this name and label, or of
     /// this name, or at all, as `from` says.
     fn search_from(&mut self, from: &From) -> Result<Option<From>> {
-        let only_dead = self.others.superseded.is_more;
+        let only_dead = self.others.recovered.is_more;
         let (name, label, hash, since): (&String, Option<&String>, Option<i64>, Option<Timestamp>);
         let place = match from {
             From::Within(Task(of, task), at) => {
@@ -296,19 +296,19 @@ impl Reader<'_> {
         );
         let values = params![name, label, hash, since, filter.queue, filter.label];
         let mut last: Option<Task> = None;
-        // Of the last task, those that were made good.
-        let mut made_good = Letters::default();
+        // Of the last task, those that recovered.
+        let mut recovered = Letters::default();
         let goes_on = find(self.tx, &sql, values, |row| {
             let task = Task((row.get("name")?, row.get("label")?), row.get("task_hash")?);
             let died: (Timestamp, i64) = (row.get("changed_at")?, row.get("id")?);
             let is_repeated = last.as_ref() == Some(&task);
             if !is_repeated {
-                self.others.superseded.take_unnamed(std::mem::take(&mut made_good));
+                self.others.recovered.take_unnamed(std::mem::take(&mut recovered));
             }
             if row.get("is_dead")? {
                 if self.has_room() {
-                    // That reads those that were made good, too.
-                    made_good = Letters::default();
+                    // That reads those that recovered, too.
+                    recovered = Letters::default();
                     self.read_task(&task)?;
                     return Ok(Some(From::Task(task)));
                 }
@@ -321,15 +321,15 @@ impl Reader<'_> {
                     return Ok(Some(From::Within(task, success)));
                 }
             } else {
-                made_good.take_unnamed(Letters::of(died));
-                if made_good.is_more || made_good.jobs + self.others.superseded.jobs > MAX_BEYOND {
+                recovered.take_unnamed(Letters::of(died));
+                if recovered.is_more || recovered.jobs + self.others.recovered.jobs > MAX_BEYOND {
                     return Ok(Some(From::Within(task, died.0)));
                 }
             }
             last = Some(task);
             Ok(None)
         })?;
-        self.others.superseded.take_unnamed(made_good);
+        self.others.recovered.take_unnamed(recovered);
         Ok(goes_on)
     }
 
@@ -399,7 +399,7 @@ impl Reader<'_> {
             let is_dead = is_dead(died_at);
             let expired = "j.state = 'pending' AND j.expires_at IS NOT NULL AND j.expires_at <= ?1";
             let wanted = self.filter.narrowed(now);
-            // Of those that were made good only the newest are looked at, because there may be none among a million others.
+            // Of those that recovered only the newest are looked at, because there may be none among a million others.
             let (condition, most) =
                 if finds_dead { (is_dead.as_str(), MAX_EXPIRED + 1) } else { ("1", MAX_EXPIRED) };
             let sql = format!(
@@ -420,7 +420,7 @@ impl Reader<'_> {
             is_cut |= is_more;
             for (name, died) in found.into_iter().take(MAX_EXPIRED) {
                 let group = self.groups.entry(name).or_default();
-                let letters = if finds_dead { &mut group.dead } else { &mut group.superseded };
+                let letters = if finds_dead { &mut group.dead } else { &mut group.recovered };
                 letters.is_more |= is_more;
                 letters.add(1, [died]);
             }

@@ -69,13 +69,13 @@ pub struct Filter {
     pub dead_by_time: bool,
     /// True: only resolved jobs; false: only others.
     pub resolved: Option<bool>,
-    /// Only dead jobs that a later success of the same task has made good.
-    pub superseded: bool,
+    /// Only dead jobs of which a later run of the same task succeeded.
+    pub recovered: bool,
 }
 
-/// Whether a later success of the same task has made good the death of `jobs AS j`. The hash finds candidates, and is null
+/// Whether a later run of the same task as the dead `jobs AS j` succeeded. The hash finds candidates, and is null
 /// where no other job does the same.
-const SUPERSEDED: &str = "EXISTS (SELECT 1 FROM jobs AS s INDEXED BY jobs_succeeded
+const RECOVERED: &str = "EXISTS (SELECT 1 FROM jobs AS s INDEXED BY jobs_succeeded
     WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL AND s.task_hash = j.task_hash AND s.changed_at > j.changed_at
       AND s.name = j.name AND s.label IS j.label AND s.args_nul IS j.args_nul)";
 
@@ -88,10 +88,10 @@ pub enum FilterColumn {
 }
 
 impl Store {
-    /// Whether a later success of the same task has made the death of this job good.
-    pub fn is_made_good(&self, id: i64) -> Result<bool> {
+    /// Whether a later run of the same task as this dead job succeeded.
+    pub fn has_recovered(&self, id: i64) -> Result<bool> {
         let sql = format!(
-            "SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = ?1 AND j.state = 'dead' AND {SUPERSEDED})"
+            "SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = ?1 AND j.state = 'dead' AND {RECOVERED})"
         );
         self.read(|tx| one(tx, &sql, [id], value))
     }
@@ -157,8 +157,8 @@ impl Filter {
         if let Some(resolved) = self.resolved {
             wanted.and_sql(if resolved { "j.resolved_at IS NOT NULL" } else { "j.resolved_at IS NULL" });
         }
-        if self.superseded {
-            wanted.and_sql(SUPERSEDED);
+        if self.recovered {
+            wanted.and_sql(RECOVERED);
         }
         let changed_at =
             "iif(j.state = 'pending' AND j.expires_at <= ?1, max(j.expires_at, j.changed_at), j.changed_at)";

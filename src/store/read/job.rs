@@ -350,7 +350,7 @@ impl JobRow {
     }
 
     /// Whether the job is blocked for good, unless a person does something.
-    pub fn is_stranded(&self) -> bool {
+    pub fn is_stuck(&self) -> bool {
         self.phase == Some(Phase::Blocked) && self.waits_for.iter().any(UnmetDependency::is_stuck)
     }
 

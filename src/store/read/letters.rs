@@ -64,5 +64,5 @@ impl Letters {
 #[derive(Debug, Default)]
 pub struct Group {
     pub dead: Letters,
-    pub superseded: Letters,
+    pub recovered: Letters,
 }

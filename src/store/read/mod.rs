@@ -12,5 +12,5 @@ pub mod letters;
 pub mod metrics;
 pub mod overview;
 pub mod page;
-pub mod stranded;
+pub mod stuck;
 pub mod unresolved;

@@ -1,5 +1,5 @@
-//! Dead letters that nobody resolved, by name and label: those that need attention, and those that a later success of a job
-//! with the same name, label and arguments has made good.
+//! Dead letters that nobody resolved, by name and label: those that need attention, and those of which a later run succeeded: a
+//! job with the same name, label and arguments.
 
 use std::collections::HashMap;
 
@@ -37,15 +37,15 @@ pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec
                 (index < MAX_LAST_WORDS, is_one_task(tx, filter, name, is_alone, group)?);
             list.push(dead(tx, (name, &which, is_one_task), group, tells, now)?);
         }
-        if !group.superseded.newest.is_empty() {
-            list.push(superseded((name, &which), &group.superseded, now));
+        if !group.recovered.newest.is_empty() {
+            list.push(recovered((name, &which), &group.recovered, now));
         }
     }
-    if let Some(Group { dead, superseded }) = others {
+    if let Some(Group { dead, recovered }) = others {
         let dead = Some(dead).filter(|letters| !letters.is_empty());
         list.extend(dead.map(|letters| other_dead(&letters, now)));
-        let superseded = Some(superseded).filter(|letters| !letters.is_empty());
-        list.extend(superseded.map(|letters| other_superseded(&letters, filter, now)));
+        let recovered = Some(recovered).filter(|letters| !letters.is_empty());
+        list.extend(recovered.map(|letters| other_recovered(&letters, filter, now)));
     }
     Ok(list)
 }
@@ -63,8 +63,8 @@ fn other_dead(letters: &Letters, now: Timestamp) -> Attention {
     Attention { kind, alarm: true, message, own_from: 0, command: None, jobs: letters.ids(), subject: None }
 }
 
-/// The entry about dead letters that were made good, and that no other entry is about.
-fn other_superseded(letters: &Letters, filter: &Filter, now: Timestamp) -> Attention {
+/// The entry about dead letters of which a later run succeeded, and that no other entry is about.
+fn other_recovered(letters: &Letters, filter: &Filter, now: Timestamp) -> Attention {
     let last = letters.newest.first().map(|(at, _)| clock_time(*at, now)).unwrap_or_default();
     let message = format!(
         "besides these, {} died, the last {last}, and one that does the same has succeeded since",
@@ -73,12 +73,12 @@ fn other_superseded(letters: &Letters, filter: &Filter, now: Timestamp) -> Atten
     // With a filter, that would resolve more than this entry is about.
     let is_about_all = filter.name.is_none() && filter.label.is_none() && filter.queue.is_none();
     Attention {
-        kind: AttentionKind::Superseded,
+        kind: AttentionKind::Recovered,
         alarm: false,
         // It may name a label, and names no command.
         own_from: message.len(),
         message,
-        command: is_about_all.then(|| "runner resolve --dead --superseded".to_owned()),
+        command: is_about_all.then(|| "runner resolve --dead --recovered".to_owned()),
         jobs: letters.ids(),
         subject: None,
     }
@@ -104,7 +104,7 @@ fn joined(ids: &[i64]) -> String {
     ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn superseded((name, which): (&Name, &str), letters: &Letters, now: Timestamp) -> Attention {
+fn recovered((name, which): (&Name, &str), letters: &Letters, now: Timestamp) -> Attention {
     let (jobs, who) = (letters.counted(), shown(name));
     let last = letters.newest.first().map(|(at, _)| clock_time(*at, now)).unwrap_or_default();
     let message =
@@ -112,10 +112,10 @@ fn superseded((name, which): (&Name, &str), letters: &Letters, now: Timestamp) -
     let command = if letters.are_all_named() {
         format!("runner resolve {}", joined(&letters.ids()))
     } else {
-        format!("runner resolve --dead --superseded {which}")
+        format!("runner resolve --dead --recovered {which}")
     };
     Attention {
-        kind: AttentionKind::Superseded,
+        kind: AttentionKind::Recovered,
         alarm: false,
         // It may name a label, and names no command.
         own_from: message.len(),
@@ -174,7 +174,7 @@ fn dead(
     let latest = format!("runner retry --dead {selection} --latest");
     // Of those that do the same only the newest is to run again.
     let to_run = if is_one_task { ids.iter().copied().max().into_iter().collect() } else { ids.clone() };
-    // `retry --dead` would take the ones that were made good, too.
+    // `retry --dead` would take the ones that recovered, too.
     let (command, other) = match retry_obstacle(tx, &to_run)? {
         None if is_one_task => (
             latest,
@@ -183,7 +183,7 @@ fn dead(
         Some(RetryObstacle::NeedsForce) if is_one_task => {
             (resolve, format!("{latest} --force runs the newest again and resolves the others"))
         }
-        None if letters.are_all_named() || group.superseded.jobs == 0 => {
+        None if letters.are_all_named() || group.recovered.jobs == 0 => {
             // A sentence with many ids is hard to read, and the command below it has them, too.
             let instead = if ids.len() > Attention::MAX_NAMED {
                 "runner resolve in place of retry,"

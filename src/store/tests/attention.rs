@@ -126,11 +126,11 @@ impl Database {
         Self(jobs)
     }
 
-    /// The dead letters that the filter selects: those that need attention, or those that were made good.
-    fn dead(&self, filter: &Filter, is_made_good: bool) -> BTreeSet<i64> {
+    /// The dead letters that the filter selects: those that need attention, or those of which a later run succeeded.
+    fn dead(&self, filter: &Filter, has_recovered: bool) -> BTreeSet<i64> {
         let jobs = self.0.values().filter(|job| job.is_wanted(filter));
         let found =
-            jobs.filter(|job| job.died_at().is_some_and(|at| self.has_succeeded(job, at) == is_made_good));
+            jobs.filter(|job| job.died_at().is_some_and(|at| self.has_succeeded(job, at) == has_recovered));
         found.map(|job| job.id).collect()
     }
 
@@ -142,7 +142,7 @@ impl Database {
     }
 
     /// Whether it is a note and no alarm that jobs are stuck behind this one.
-    fn is_root_made_good(&self, root: i64) -> bool {
+    fn has_root_recovered(&self, root: i64) -> bool {
         self.0.get(&root).is_some_and(|job| self.has_succeeded(job, job.died_at().unwrap_or(job.changed_at)))
     }
 
@@ -225,19 +225,19 @@ fn no_cap_hides_a_job_that_needs_attention() {
             let list = store.attention(nothing, filter, Timestamp(NOW)).unwrap();
             let what = format!("seed {seed}, {filter:?}: {list:#?}");
             Entries::of(AttentionKind::Dead, &list).are(&database.dead(filter, false), &what);
-            let (stranded, roots) = (Entries::of(AttentionKind::Stranded, &list), database.all_roots(filter));
-            assert!(!stranded.named.is_empty() || roots.is_empty(), "{what}");
+            let (stuck, roots) = (Entries::of(AttentionKind::Stuck, &list), database.all_roots(filter));
+            assert!(!stuck.named.is_empty() || roots.is_empty(), "{what}");
             // With a filter, those that were not looked at are counted.
-            assert!(stranded.named.is_empty() || !roots.is_empty() || !is_empty(filter), "{what}");
-            let good = Entries::of(AttentionKind::Superseded, &list);
+            assert!(stuck.named.is_empty() || !roots.is_empty() || !is_empty(filter), "{what}");
+            let good = Entries::of(AttentionKind::Recovered, &list);
             assert!(good.named.is_subset(&database.dead(filter, true)), "{what}");
             for entry in &list {
                 let is_besides = entry.message.starts_with("besides");
                 let is_note = match entry.kind {
-                    AttentionKind::Superseded => true,
-                    AttentionKind::Stranded if !is_besides => {
+                    AttentionKind::Recovered => true,
+                    AttentionKind::Stuck if !is_besides => {
                         let root = entry.message.split(' ').nth(1).and_then(|id| id.parse().ok());
-                        database.is_root_made_good(root.unwrap())
+                        database.has_root_recovered(root.unwrap())
                     }
                     _ => false,
                 };

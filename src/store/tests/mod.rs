@@ -13,4 +13,4 @@ mod prune;
 mod random;
 mod schema;
 mod stats;
-mod stranded;
+mod stuck;

@@ -167,7 +167,7 @@ fn screens(store: &mut Store) {
     store.stats(&filter, now).unwrap();
     store.timeline(&filter, now).unwrap();
     store.count_unfinished(None).unwrap();
-    store.stranded().unwrap();
+    store.stuck().unwrap();
     let code = Some("EXIT_1".to_owned());
     let filters = [
         Filter::default(),
@@ -176,7 +176,7 @@ fn screens(store: &mut Store) {
         Filter { error_code: code.clone(), dead_by_time: true, ..Filter::default() },
         Filter { name: Some("a".to_owned()), ..Filter::default() },
         Filter { label: Some("l".to_owned()), ..Filter::default() },
-        Filter { label: Some("l".to_owned()), superseded: true, dead_by_time: true, ..Filter::default() },
+        Filter { label: Some("l".to_owned()), recovered: true, dead_by_time: true, ..Filter::default() },
     ];
     store.knows_label("l").unwrap();
     let [name, label, queue] = [0, 1, 2].map(|of| move |at| (of == at).then(|| "p".to_owned()));

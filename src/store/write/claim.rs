@@ -148,7 +148,7 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
                 None => None,
             },
             scheduled: Firing::read(row)?,
-            dependencies: dependencies::told(tx, id)?,
+            dependencies: dependencies::env_rows(tx, id)?,
         })
     })
 }

@@ -119,16 +119,16 @@ pub fn edge(tx: &Connection, id: i64, kind: DependencyKind) -> Result<Edge> {
     let met = match kind {
         DependencyKind::Success => state == Some(JobState::Succeeded),
         DependencyKind::Any => match state {
-            Some(JobState::Pending) => is_stranded(tx, id)?,
+            Some(JobState::Pending) => is_stuck(tx, id)?,
             state => state.is_some_and(JobState::is_final),
         },
     };
     Ok(Edge { id, kind, met })
 }
 
-/// Whether only a person can get this pending job going. `read/stranded.rs` finds all such jobs. An expiry counts from when
+/// Whether only a person can get this pending job going. `read/stuck.rs` finds all such jobs. An expiry counts from when
 /// it is recorded, because that meets the edges.
-fn is_stranded(tx: &Connection, id: i64) -> Result<bool> {
+fn is_stuck(tx: &Connection, id: i64) -> Result<bool> {
     let sql = "WITH RECURSIVE before (id) AS
                    (VALUES (?1) UNION
                     SELECT d.dependency_id FROM before
@@ -163,10 +163,10 @@ pub fn succeeded(tx: &Connection, job: i64) -> Result<bool> {
     count_down(tx, &all(tx, sql, [job], value)?)
 }
 
-/// Meets the edges that any end meets, to this job, which has just died or was cancelled, and to the jobs that are stranded
+/// Meets the edges that any end meets, to this job, which has just died or was cancelled, and to the jobs that are stuck
 /// because of that. True if a dependent now has no unmet dependency left.
 pub fn failed(tx: &Connection, job: i64) -> Result<bool> {
-    // Usually nobody waits for any end, and then the search for stranded jobs, of which there may be many, is needless.
+    // Usually nobody waits for any end, and then the search for stuck jobs, of which there may be many, is needless.
     let sql = "SELECT EXISTS (SELECT 1 FROM dependencies WHERE kind = 'any' AND met = 0)";
     if !one(tx, sql, [], value::<bool>)? {
         return Ok(false);
@@ -199,8 +199,8 @@ pub fn replace(tx: &Connection, old: i64, new: i64) -> Result<()> {
     Ok(())
 }
 
-/// Id, state and name of each dependency of this job, as its command is told. One that is stranded is `blocked`.
-pub fn told(tx: &Connection, job: i64) -> Result<Vec<(i64, &'static str, String)>> {
+/// Id, state and name of each dependency of this job, as its command gets them in a variable. One that is stuck is `blocked`.
+pub fn env_rows(tx: &Connection, job: i64) -> Result<Vec<(i64, &'static str, String)>> {
     let sql = "SELECT j.id, j.state, j.state = 'pending' AND j.unmet_dependencies > 0 AS is_blocked, j.name
                FROM dependencies AS d JOIN jobs AS j ON j.id = d.dependency_id WHERE d.job_id = ?1 ORDER BY d.dependency_id";
     all(tx, sql, [job], |row| {

@@ -93,7 +93,7 @@ fn draw(
     out.line(out.paint(Style::Strong, &heading))?;
     let left_out = draw_rows(out, query, group, share)?;
     for row in group.rows.iter().take(share) {
-        for line in [held_back_line(query, row)?, made_good_line(query, row)?].into_iter().flatten() {
+        for line in [held_back_line(query, row)?, recovered_line(query, row)?].into_iter().flatten() {
             out.prose("  ", &line)?;
         }
     }
@@ -128,11 +128,11 @@ fn held_back_line(query: &Query, row: &DeadRow) -> Result<Option<String>> {
     Ok(held_back.map(|jobs| format!("{who} back {jobs}")))
 }
 
-/// Says which of the newest jobs of this row need no replay: `job 1 was made good by a later run`; none if all may need one.
-fn made_good_line(query: &Query, row: &DeadRow) -> Result<Option<String>> {
+/// Says which of the newest jobs of this row need no replay: `job 1: a later run succeeded`; none if all may need one.
+fn recovered_line(query: &Query, row: &DeadRow) -> Result<Option<String>> {
     let mut ids = Vec::new();
     for id in &row.ids {
-        if query.store.is_made_good(*id)? {
+        if query.store.has_recovered(*id)? {
             ids.push(*id);
         }
     }
@@ -140,8 +140,8 @@ fn made_good_line(query: &Query, row: &DeadRow) -> Result<Option<String>> {
     let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
     Ok(match ids.as_slice() {
         [] => None,
-        [id] => Some(format!("job {id} was made good by a later run")),
-        ids => Some(format!("jobs {} were made good by later runs", ids.join(", "))),
+        [id] => Some(format!("job {id}: a later run succeeded")),
+        ids => Some(format!("jobs {}: later runs succeeded", ids.join(", "))),
     })
 }
 

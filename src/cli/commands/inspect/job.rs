@@ -48,8 +48,8 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Written {
     }
     let workers = with_liveness(store, workers);
     let held_back = holds_back_text(store, &job)?;
-    let made_good = store.is_made_good(id)?.then(|| "made good by a later run".to_owned());
-    let more = expiry_text(&job, now).into_iter().chain(held_back).chain(made_good);
+    let recovered = store.has_recovered(id)?.then(|| "a later run succeeded".to_owned());
+    let more = expiry_text(&job, now).into_iter().chain(held_back).chain(recovered);
     draw_heading(out, &job, &workers, more, now)?;
     draw_facts(out, &job, now)?;
     if !history.is_empty() || job.state == JobState::Running {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{Display, Write};
 
 use super::query::Query;
-use crate::cli::commands::attention::{Look, look};
+use crate::cli::commands::attention::{Snapshot, look};
 use crate::cli::output::{Output, Written};
 use crate::model::{AttentionKind, Limits};
 use crate::store::{Filter, JobCounts, Store, StoreFile, StoredSchedule};
@@ -30,7 +30,7 @@ impl Queue {
 
 pub(super) fn show(out: &mut Output, query: &Query) -> Written {
     let Query { store, now, .. } = *query;
-    let Look { overview, workers, schedules, attention } = look(store, &Filter::default(), now)?;
+    let Snapshot { overview, workers, schedules, attention } = look(store, &Filter::default(), now)?;
     let mut queues: BTreeMap<String, Queue> = BTreeMap::new();
     for row in overview.queues {
         queues.insert(row.name, Queue { paused: row.paused, limits: row.limits, counts: row.counts });

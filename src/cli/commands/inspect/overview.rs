@@ -2,7 +2,7 @@
 
 use super::lists::{attempts_text, draw_queues};
 use super::query::Query;
-use crate::cli::commands::attention::{self, Look};
+use crate::cli::commands::attention::{self, Snapshot};
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written, mark, overview_json};
 use crate::cli::status::next_firing_text;
@@ -23,7 +23,8 @@ const MAX_RUNNING: usize = 8;
 /// Draws the overview, below the path of the database unless that stands above it already.
 pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Written {
     let Query { store, now, .. } = *query;
-    let Look { overview, workers, schedules, attention } = attention::look(store, &Filter::default(), now)?;
+    let Snapshot { overview, workers, schedules, attention } =
+        attention::look(store, &Filter::default(), now)?;
     if out.json {
         return out.object(&overview_json(store.file(), &overview, &workers, &attention, now));
     }

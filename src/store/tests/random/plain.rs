@@ -171,13 +171,13 @@ impl Plain {
     }
 
     /// Whether only a person can get this job going. An expiry counts if it is recorded, or if it has come by `now`.
-    pub fn is_stranded(&self, id: i64, now: Option<Timestamp>) -> bool {
+    pub fn is_stuck(&self, id: i64, now: Option<Timestamp>) -> bool {
         let has_ended = |job: &Job| !job.is_unfinished() || now.is_some_and(|now| job.has_expired(now));
         let Some(job) = self.jobs.get(&id).filter(|job| !has_ended(job)) else { return false };
         job.after.iter().any(|(before, kind)| {
             *kind == DependencyKind::Success
                 && !self.is_met(job, *before, *kind)
-                && (self.jobs.get(before).is_none_or(has_ended) || self.is_stranded(*before, now))
+                && (self.jobs.get(before).is_none_or(has_ended) || self.is_stuck(*before, now))
         })
     }
 
@@ -185,8 +185,7 @@ impl Plain {
     pub fn settle(&mut self) {
         for id in self.jobs.keys().copied().collect::<Vec<_>>() {
             let ended = |before: &i64| {
-                self.jobs.get(before).is_some_and(|job| !job.is_unfinished())
-                    || self.is_stranded(*before, None)
+                self.jobs.get(before).is_some_and(|job| !job.is_unfinished()) || self.is_stuck(*before, None)
             };
             let any = self.jobs[&id].after.iter().filter(|(_, kind)| **kind == DependencyKind::Any);
             let ended: Vec<i64> = any.map(|(id, _)| *id).filter(ended).collect();

@@ -281,20 +281,20 @@ impl History {
         let last = store.history(id, 1).unwrap().pop();
         let number = last.as_ref().map_or(1, |attempt| attempt.number);
         let mut job = store.job(id, now).unwrap();
-        let is_stranded = job.as_ref().is_some_and(JobRow::is_stranded);
+        let is_stuck = job.as_ref().is_some_and(JobRow::is_stuck);
         if let Some(job) = &mut job {
             if job.dead_reason != Some(DeadReason::Expired) {
                 assert_eq!(!job.waits_for.is_empty(), job.phase == Some(Phase::Blocked));
             }
             job.waits_for.clear();
         }
-        let answer = (job, store.attempt(id, number).unwrap(), last, is_stranded);
+        let answer = (job, store.attempt(id, number).unwrap(), last, is_stuck);
         let _ = self.plain.at(id, now);
         let job = self.plain.jobs.get(&id);
         let last = job.and_then(|job| job.attempts.last().cloned());
-        let is_stranded = self.plain.is_stranded(id, Some(now));
+        let is_stuck = self.plain.is_stuck(id, Some(now));
         let shown = job.map(|job| whole::shown(&self.plain, job, now));
-        let expected = (shown, last.clone(), last, is_stranded);
+        let expected = (shown, last.clone(), last, is_stuck);
         self.agree(&answer, &expected);
     }
 

@@ -192,10 +192,10 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
     };
     assert_eq!(overview.next_run_at, waiting().filter(|at| *at > now).min());
     assert_eq!(overview.oldest_due_at, waiting().filter(|at| *at <= now).min());
-    let stranded = store.at(now).stranded().unwrap();
-    let stranded: BTreeSet<i64> = stranded.into_iter().flat_map(|root| root.jobs).collect();
-    let expected = plain.jobs.keys().copied().filter(|id| plain.is_stranded(*id, Some(now)));
-    assert_eq!(stranded, expected.collect());
+    let stuck = store.at(now).stuck().unwrap();
+    let stuck: BTreeSet<i64> = stuck.into_iter().flat_map(|root| root.jobs).collect();
+    let expected = plain.jobs.keys().copied().filter(|id| plain.is_stuck(*id, Some(now)));
+    assert_eq!(stuck, expected.collect());
     let unfinished = plain.jobs.values().filter(|job| job.is_unfinished()).count() as u64;
     assert_eq!(store.count_unfinished(None).unwrap(), unfinished);
 }

@@ -89,7 +89,7 @@ pub(super) fn cards(
     }
     // The sort is stable: what has the same rank remains in the order of the list.
     cards.sort_by_key(|card| {
-        let is_about_all = card.entries.iter().any(|entry| entry.kind == AttentionKind::NoRoom);
+        let is_about_all = card.entries.iter().any(|entry| entry.kind == AttentionKind::DiskFull);
         let rank = card.name.as_deref().map(|name| worst.rank(name)).unwrap_or_default();
         (!card.is_alarm(), !is_about_all, Reverse(rank))
     });
@@ -111,8 +111,8 @@ fn read(store: &Store, card: &mut Card, with_output: bool, now: Timestamp) -> Re
     if let Some(name) = card.name.as_ref().filter(|_| !ids.is_empty()) {
         let first = store.first_unresolved_death(name)?;
         card.is_new = first.is_some_and(|at| now.since(at) <= NEW);
-        // The first death may be one that a later success has made good, which is not what the card is about.
-        let is_mixed = card.entries.iter().any(|entry| entry.kind == AttentionKind::Superseded);
+        // A later run of the first one may have succeeded, which is not what the card is about.
+        let is_mixed = card.entries.iter().any(|entry| entry.kind == AttentionKind::Recovered);
         card.first_death = first.filter(|_| ids.len() > 1 && !is_mixed);
     }
     if let Some(Death { job_id, number, .. }) = deaths.first().filter(|death| with_output && death.number > 0)

@@ -26,7 +26,7 @@ use self::schedules::Schedules;
 use self::waiting::Waiting;
 use self::words::{command, job_text, when, zone};
 use super::query::Query;
-use crate::cli::commands::attention::{Look, headline, look};
+use crate::cli::commands::attention::{Snapshot, headline, look};
 use crate::cli::locate;
 use crate::cli::output::{Output, Written};
 use crate::cli::status::no_firing_text;
@@ -93,7 +93,7 @@ fn read(query: &Query) -> Result<Page> {
     let until = query.filter.until.unwrap_or(now);
     let period = Axis { since: query.filter.since.unwrap_or(until.minus(PERIOD)).min(until), until };
     let filter = Filter { since: Some(period.since), ..query.filter.clone() };
-    let Look { mut schedules, attention, workers, .. } = look(store, &filter, now)?;
+    let Snapshot { mut schedules, attention, workers, .. } = look(store, &filter, now)?;
     schedules.retain(|row| {
         filter.name.as_ref().is_none_or(|name| name == row.name())
             && filter.queue.as_ref().is_none_or(|queue| *queue == row.chain.root.definition.queue)

@@ -1,8 +1,8 @@
-//! Stranded jobs: which are found, and behind which job.
+//! Stuck jobs: which are found, and behind which job.
 
 use super::fixture::{Place, Scene, definition, exited, failed, new_job, unsynced};
 use crate::model::{DependencyKind, JobState};
-use crate::store::{Act, Dependency, NewJob, StrandedRoot};
+use crate::store::{Act, Dependency, NewJob, StuckRoot};
 use crate::text::{Millis, Timestamp};
 
 fn after(name: &str, dependencies: &[i64]) -> NewJob {
@@ -13,10 +13,10 @@ fn after(name: &str, dependencies: &[i64]) -> NewJob {
 
 /// Id and state of each root, with the jobs behind it.
 fn found(scene: &mut Scene, at: i64) -> Vec<(i64, Option<JobState>, Vec<i64>)> {
-    let roots = scene.store.at(Timestamp(at)).stranded().unwrap();
+    let roots = scene.store.at(Timestamp(at)).stuck().unwrap();
     roots
         .into_iter()
-        .map(|StrandedRoot { id, job, count, jobs }| {
+        .map(|StuckRoot { id, job, count, jobs }| {
             assert_eq!(count, jobs.len() as u64);
             (id, job.map(|job| job.state), jobs)
         })
@@ -24,7 +24,7 @@ fn found(scene: &mut Scene, at: i64) -> Vec<(i64, Option<JobState>, Vec<i64>)> {
 }
 
 #[test]
-fn jobs_behind_a_dead_a_cancelled_and_a_removed_job_are_stranded_until_somebody_deals_with_it() {
+fn jobs_behind_a_dead_a_cancelled_and_a_removed_job_are_stuck_until_somebody_deals_with_it() {
     let mut scene = Scene::new();
     let extract = scene.add(new_job(definition("extract")), 1);
     let live = scene.add(new_job(definition("live")), 1);
@@ -49,7 +49,7 @@ fn jobs_behind_a_dead_a_cancelled_and_a_removed_job_are_stranded_until_somebody_
 }
 
 #[test]
-fn a_resolved_and_an_expired_job_strand_the_jobs_behind_them() {
+fn a_resolved_and_an_expired_job_keep_the_jobs_behind_them() {
     let mut scene = Scene::new();
     let mut short = definition("short");
     short.expires_in = Some(Millis(10));
@@ -65,8 +65,8 @@ fn a_resolved_and_an_expired_job_strand_the_jobs_behind_them() {
     scene.run(2, 2, &failed(dead, 1, 3));
     scene.store.at(Timestamp(4)).act(&[dead], Act::Resolve { note: None }).unwrap();
     assert_eq!(found(&mut scene, 5), [(dead, Some(JobState::Dead), vec![behind])]);
-    assert!(scene.store.at(Timestamp(5)).stranded().unwrap()[0].job.as_ref().is_some_and(|job| job.resolved));
-    // Both have expired by now, and a job that has expired is not stranded.
+    assert!(scene.store.at(Timestamp(5)).stuck().unwrap()[0].job.as_ref().is_some_and(|job| job.resolved));
+    // Both have expired by now, and a job that has expired is not stuck.
     let recorded = found(&mut scene, 20);
     assert_eq!(recorded[1..], [(waiting, Some(JobState::Dead), vec![other])]);
     scene.turn(&[], 0, 20);
@@ -78,16 +78,16 @@ fn many_jobs_behind_one_are_counted_up_to_a_limit_and_passed_over_if_it_is_well(
     let place = Place::empty();
     let mut store = unsynced(place.open());
     let well = store.add(&[new_job(definition("well"))]).unwrap()[0].id;
-    let many = StrandedRoot::MAX_COUNT + 10;
+    let many = StuckRoot::MAX_COUNT + 10;
     let dependents = |id| vec![after("dependent", &[id]); many];
     store.add(&dependents(well)).unwrap();
     let dead = store.add(&[new_job(definition("dead"))]).unwrap()[0].id;
     store.add(&dependents(dead)).unwrap();
     store.act(&[dead], Act::Cancel).unwrap();
 
-    let roots = store.stranded().unwrap();
+    let roots = store.stuck().unwrap();
     assert_eq!(roots.len(), 1);
-    assert_eq!((roots[0].id, roots[0].count), (dead, StrandedRoot::MAX_COUNT as u64 + 1));
+    assert_eq!((roots[0].id, roots[0].count), (dead, StuckRoot::MAX_COUNT as u64 + 1));
     assert_eq!(roots[0].jobs, (dead + 1..=dead + 20).collect::<Vec<_>>());
 }
 

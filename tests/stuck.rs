@@ -46,7 +46,7 @@ fn what_is_stuck_is_a_note_once_a_later_night_of_the_chain_went_well() {
     assert_eq!(
         listed[0],
         json!({
-            "kind": "stranded",
+            "kind": "stuck",
             "alarm": false,
             "message": "job 1 extract holds back 3 jobs: 2 load, 3 clean, 4 report, though job 5, which does the same, \
                         has succeeded since; runner retry 1 goes on",

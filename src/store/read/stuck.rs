@@ -1,4 +1,4 @@
-//! Stranded jobs: blocked jobs that only a person can get going, because a job that they depend on, directly or through other
+//! Stuck jobs: blocked jobs that only a person can get going, because a job that they depend on, directly or through other
 //! blocked jobs, is dead, was cancelled or was removed.
 //!
 //! The search goes forward, from the jobs that somebody waits for to the jobs that wait, because a million jobs may wait
@@ -17,31 +17,31 @@ use crate::store::file::row::{all, maybe, one, value};
 use crate::store::write::dependencies::{self, DependencyState};
 use crate::text::counted;
 
-/// A job that is dead, cancelled or removed, and the jobs that are stranded behind it.
+/// A job that is dead, cancelled or removed, and the jobs that are stuck behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StrandedRoot {
+pub struct StuckRoot {
     pub id: i64,
     /// None if the job was removed.
     pub job: Option<DependencyState>,
-    /// The number of stranded jobs. [`StrandedRoot::MAX_COUNT`] + 1 stands for any number above that.
+    /// The number of stuck jobs. [`StuckRoot::MAX_COUNT`] + 1 stands for any number above that.
     pub count: u64,
-    /// The lowest ids of them, at most [`StrandedRoot::MAX_JOBS`].
+    /// The lowest ids of them, at most [`StuckRoot::MAX_JOBS`].
     pub jobs: Vec<i64>,
 }
 
-impl StrandedRoot {
+impl StuckRoot {
     /// Counting stops here, so that it stays quick whatever waits.
     pub const MAX_COUNT: usize = 10_000;
     /// The number of jobs that are named.
     pub const MAX_JOBS: usize = 20;
 }
 
-/// The jobs that are stranded behind some dead or cancelled jobs.
+/// The jobs that are stuck behind some dead or cancelled jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldBack {
-    /// Counted as in [`StrandedRoot::count`].
+    /// Counted as in [`StuckRoot::count`].
     pub count: usize,
-    /// The names of the first [`StrandedRoot::MAX_JOBS`] of them, each once.
+    /// The names of the first [`StuckRoot::MAX_JOBS`] of them, each once.
     pub names: Vec<String>,
 }
 
@@ -56,9 +56,9 @@ const MAX_SEARCHED: usize = if cfg!(test) { 5 } else { 10_000 };
 const SAMPLE: u32 = if cfg!(test) { 2 } else { 64 };
 
 impl Store {
-    /// All jobs with stranded jobs behind them, by id. A job that has expired counts as dead, even if nobody has recorded that
+    /// All jobs with stuck jobs behind them, by id. A job that has expired counts as dead, even if nobody has recorded that
     /// yet.
-    pub fn stranded(&self) -> Result<Vec<StrandedRoot>> {
+    pub fn stuck(&self) -> Result<Vec<StuckRoot>> {
         self.read(|tx| {
             let mut found = Vec::new();
             each_root(tx, |id| {
@@ -69,12 +69,12 @@ impl Store {
         })
     }
 
-    /// The jobs that are stranded behind these dead or cancelled jobs.
+    /// The jobs that are stuck behind these dead or cancelled jobs.
     pub fn held_back(&self, ids: &[i64]) -> Result<HeldBack> {
         self.read(|tx| {
             let jobs = held_back(tx, ids, false)?;
             let mut names = Vec::new();
-            for id in jobs.iter().take(StrandedRoot::MAX_JOBS) {
+            for id in jobs.iter().take(StuckRoot::MAX_JOBS) {
                 let name: String = one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value)?;
                 if !names.contains(&name) {
                     names.push(name);
@@ -85,17 +85,17 @@ impl Store {
     }
 }
 
-/// The stranded jobs behind this one.
-fn root(tx: &Tx, id: i64) -> Result<StrandedRoot> {
+/// The stuck jobs behind this one.
+fn root(tx: &Tx, id: i64) -> Result<StuckRoot> {
     let job = dependencies::state(tx, id)?;
     let mut jobs = held_back(tx, &[id], job.is_none())?;
     let count = jobs.len() as u64;
     jobs.sort_unstable();
-    jobs.truncate(StrandedRoot::MAX_JOBS);
-    Ok(StrandedRoot { id, job, count, jobs })
+    jobs.truncate(StuckRoot::MAX_JOBS);
+    Ok(StuckRoot { id, job, count, jobs })
 }
 
-/// Hands the id of each job with stranded jobs behind it to `take`, by id, until that gives false.
+/// Hands the id of each job with stuck jobs behind it to `take`, by id, until that gives false.
 fn each_root(tx: &Tx, mut take: impl FnMut(i64) -> Result<bool>) -> Result<()> {
     // Any end of a root lets a dependent of the other kind go on, unless there will be none.
     let sql = format!(
@@ -129,13 +129,13 @@ const HAS_ENDED: &str = "(j.id IS NULL OR j.state = 'dead' OR j.state = 'cancell
                           OR (j.state = 'pending' AND coalesce(j.expires_at <= ?2, 0)))";
 
 /// The blocked jobs that depend on these jobs, directly or through others, the direct ones first: at most one more than
-/// [`StrandedRoot::MAX_COUNT`].
+/// [`StuckRoot::MAX_COUNT`].
 fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
     // Any end of a root lets a dependent of the other kind go on, unless there will be none.
     let sql = "SELECT j.id FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
                WHERE d.dependency_id = ?1 AND NOT d.met AND (d.kind = 'success' OR ?2)
                      AND j.state = 'pending' AND coalesce(j.expires_at > ?3, 1) LIMIT ?4";
-    let most = StrandedRoot::MAX_COUNT + 1;
+    let most = StuckRoot::MAX_COUNT + 1;
     let dependents = |id: i64, is_removed: bool| -> Result<Vec<i64>> {
         all(tx, sql, params![id, is_removed, tx.now, most], value)
     };
@@ -178,7 +178,7 @@ pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
         let message =
             format!("besides these, {counted} back others; runner inspect jobs --state blocked lists those");
         others.truncate(Attention::MAX_JOBS);
-        let kind = AttentionKind::Stranded;
+        let kind = AttentionKind::Stuck;
         list.push(Attention {
             kind,
             alarm: true,
@@ -192,13 +192,13 @@ pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
     Ok(list)
 }
 
-fn entry(tx: &Tx, StrandedRoot { id, job, count, jobs }: StrandedRoot) -> Result<Attention> {
+fn entry(tx: &Tx, StuckRoot { id, job, count, jobs }: StuckRoot) -> Result<Attention> {
     let name = |id: &i64| one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value);
     let names: Vec<String> = jobs.iter().take(Attention::MAX_NAMED).map(name).collect::<Result<_>>()?;
     let shown: Vec<String> = jobs.iter().zip(&names).map(|(id, name)| format!("{id} {name}")).collect();
     let more = if jobs.len() > shown.len() { ", …" } else { "" };
-    let counted = if count > StrandedRoot::MAX_COUNT as u64 {
-        format!("more than {} jobs", StrandedRoot::MAX_COUNT)
+    let counted = if count > StuckRoot::MAX_COUNT as u64 {
+        format!("more than {} jobs", StuckRoot::MAX_COUNT)
     } else {
         counted(count, "job")
     };
@@ -232,7 +232,7 @@ fn entry(tx: &Tx, StrandedRoot { id, job, count, jobs }: StrandedRoot) -> Result
             }
         }
     };
-    let kind = AttentionKind::Stranded;
+    let kind = AttentionKind::Stuck;
     Ok(Attention { kind, alarm: since.is_none(), message, own_from: 0, command, jobs, subject })
 }
 
@@ -248,13 +248,13 @@ fn succeeded_since(tx: &Tx, root: i64) -> Result<Option<i64>> {
     maybe(tx, &sql, [root], value)
 }
 
-/// Whether the filter selects the root, or one of the jobs that are stranded behind it.
+/// Whether the filter selects the root, or one of the jobs that are stuck behind it.
 fn concerns(tx: &Tx, filter: &Filter, root: i64) -> Result<bool> {
     if filter.name.is_none() && filter.queue.is_none() && filter.label.is_none() {
         return Ok(true);
     }
     let mut ids = held_back(tx, &[root], dependencies::state(tx, root)?.is_none())?;
-    if ids.len() > StrandedRoot::MAX_COUNT {
+    if ids.len() > StuckRoot::MAX_COUNT {
         // One of those that were not counted may be selected.
         return Ok(true);
     }
