@@ -28,38 +28,56 @@ const KINDS: [(&str, &str); 5] = [
 const OF_SQLITE: [&str; 2] =
     ["CREATE TABLE sqlite_stat1(tbl,idx,stat)", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"];
 
-/// The statements of our triggers by name, and the names of our tables.
-static OURS: LazyLock<(HashMap<&str, &str>, BTreeSet<&str>)> = LazyLock::new(|| {
+/// The triggers and the tables of the schema that this program knows.
+struct Ours {
+    /// The statements of the triggers by name.
+    triggers: HashMap<&'static str, &'static str>,
+    tables: BTreeSet<&'static str>,
+}
+
+/// Every call opens a database, so the text is read once, line by line: a statement begins with a line, and a trigger ends with
+/// one.
+static OURS: LazyLock<Ours> = LazyLock::new(|| {
     let sql = schema::known().sql;
-    let statements = |start: &'static str| {
-        sql.match_indices(start).filter_map(move |(at, _)| {
-            let name = sql[at + start.len()..].split([' ', '(', '\n']).next()?;
-            Some((name, &sql[at..]))
-        })
-    };
-    let trigger = |(name, rest): (_, &'static str)| Some((name, &rest[..rest.find("END;")? + "END".len()]));
-    let tables = statements("CREATE TABLE ").map(|(name, _)| name);
-    (statements("CREATE TRIGGER ").filter_map(trigger).collect(), tables.collect())
+    let mut ours = Ours { triggers: HashMap::new(), tables: BTreeSet::new() };
+    let (mut end, mut trigger) = (0, None);
+    for line in sql.split_inclusive('\n') {
+        let start = end;
+        end += line.len();
+        let name_after = |words| line.strip_prefix(words)?.split([' ', '(', '\n']).next();
+        if let Some(name) = name_after("CREATE TRIGGER ") {
+            trigger = Some((name, start));
+        } else if let Some(name) = name_after("CREATE TABLE ") {
+            ours.tables.insert(name);
+        }
+        if line.ends_with("END;\n")
+            && let Some((name, start)) = trigger.take()
+        {
+            ours.triggers.insert(name, &sql[start..end - ";\n".len()]);
+        }
+    }
+    ours
 });
 
 /// Refuses a trigger that is not one of the schema, word for word: it would run with every statement that touches its table,
 /// and could insert a job. Refuses what stands in the place of a table, too, because every statement would read from it.
 pub fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
-    let (triggers, tables) = &*OURS;
+    let Ours { triggers, tables } = &*OURS;
     let damaged = |what| StoreError::Damaged(Some(path.to_owned()), what);
     let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (name, sql) = (text(row, "name")?, text(row, "sql")?);
-        match kind(&sql) {
+        let (name, sql) = (name(row, "name")?, bytes(row, "sql")?);
+        match kind(sql) {
             Some("table") => {}
             Some(kind) if tables.contains(name.as_str()) => {
                 return Err(damaged(format!("somebody has put a {kind} in the place of the table {name}")));
             }
             Some(_) => {}
+            // Mostly it is ours to the byte.
             None if triggers
                 .get(name.as_str())
-                .is_some_and(|ours| sql == *ours || tokens(&sql) == tokens(ours)) => {}
+                .is_some_and(|ours| sql == ours.as_bytes() || tokens(&text(sql)) == tokens(ours)) => {}
             None => {
                 let what = "which would run with our statements";
                 return Err(damaged(format!("somebody has added or changed the trigger {name:?}, {what}")));
@@ -70,20 +88,27 @@ pub fn check_triggers(connection: &Connection, path: &Path) -> Result<()> {
 }
 
 /// The kind of object that a statement makes; none for a trigger, and for whatever else SQLite does not store.
-fn kind(sql: &str) -> Option<&'static str> {
-    KINDS.iter().find(|(start, _)| sql.starts_with(start)).map(|(_, kind)| *kind)
+fn kind(sql: &[u8]) -> Option<&'static str> {
+    KINDS.iter().find(|(start, _)| sql.starts_with(start.as_bytes())).map(|(_, kind)| *kind)
 }
 
-/// A text as SQLite takes it: up to the first NUL. Names are in lower case; bytes that are not UTF-8 are replaced.
-fn text(row: &Row<'_>, column: &str) -> Result<String> {
-    let bytes = match row.get_ref(column)? {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
-        ValueRef::Null => b"",
-        other => return Err(StoreError::contradiction(format!("its schema holds {:?}", other.data_type()))),
-    };
+/// A name or a word for a kind, in lower case.
+fn name(row: &Row<'_>, column: &str) -> Result<String> {
+    Ok(text(bytes(row, column)?).to_ascii_lowercase())
+}
+
+fn bytes<'r>(row: &'r Row<'_>, column: &str) -> Result<&'r [u8]> {
+    match row.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Ok(bytes),
+        ValueRef::Null => Ok(b""),
+        other => Err(StoreError::contradiction(format!("its schema holds {:?}", other.data_type()))),
+    }
+}
+
+/// A text as SQLite takes it: up to the first NUL. Bytes that are not UTF-8 are replaced.
+fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    Ok(if column == "sql" { text } else { text.to_ascii_lowercase() })
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 /// A row of `sqlite_schema`.
@@ -112,7 +137,7 @@ impl Object {
 
     /// Whether an object that is not of the schema does no harm.
     fn may_be_added(&self, is_newer: bool) -> bool {
-        match kind(&self.sql) {
+        match kind(self.sql.as_bytes()) {
             Some("index") if self.kind == "index" => is_newer || is_plain_index(&self.sql),
             Some("table") if self.kind == "table" && self.has_pages => {
                 let sql = tokens(&self.sql);
@@ -129,11 +154,11 @@ fn objects(connection: &Connection) -> Result<Vec<Object>> {
     let sql = "SELECT type AS kind, name AS object, tbl_name, coalesce(rootpage, 0) <> 0 AS has_pages, sql FROM sqlite_schema";
     all(connection, sql, [], |row| {
         Ok(Object {
-            kind: text(row, "kind")?,
-            name: text(row, "object")?,
-            table: text(row, "tbl_name")?,
+            kind: name(row, "kind")?,
+            name: name(row, "object")?,
+            table: name(row, "tbl_name")?,
             has_pages: row.get("has_pages")?,
-            sql: text(row, "sql")?,
+            sql: text(bytes(row, "sql")?),
         })
     })
 }
