@@ -396,7 +396,7 @@ fn the_advice_fits_the_job() {
     );
     sandbox.write("jobs.toml", sandbox.read("jobs.toml").replace("10ms", "20ms"));
     assert!(
-        seen().contains("runner retry 2 --redefine   with its definition of today, which has changed"),
+        seen().contains("runner retry 2 --redefine   with the definition of the job file, which differs"),
         "{}",
         seen()
     );

@@ -18,14 +18,13 @@ retryable = false
 "#;
 
 #[test]
-fn a_definition_that_has_changed_since_is_told_first_and_kept() {
+fn a_definition_that_differs_is_told_first_and_kept() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.run("enqueue bad worse worse").ok();
     sandbox.add("worse --priority 7");
     sandbox.add("worse --in 1h");
     sandbox.run("work --until-idle").exits(1);
-    // Options of its own make a job differ from the file, but are no change of the file.
-    sandbox.run("retry 4").ok().quietly();
+    sandbox.run("retry 4").ok().says("worse in ").says(" differs (priority)");
     sandbox.run("work --until-idle").exits(1);
     sandbox.write("jobs.toml", MENDED);
     sandbox.run("retry 1").ok().quietly();
@@ -34,10 +33,10 @@ fn a_definition_that_has_changed_since_is_told_first_and_kept() {
         [told("retry 2 --dry-run"), told("retry 2"), told("retry 5 --now"), told("retry --dead")].concat();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(said, @"
-        runner: job 2 keeps the definition of its enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout, unique_key); to take the present one: runner retry 2 --redefine
-        runner: job 2 keeps the definition of its enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout, unique_key); to take the present one: runner cancel 2, then runner retry 2 --redefine
-        runner: job 5 keeps the definition of its enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, timeout, unique_key); to take the present one: runner cancel 5, then runner retry 5 --redefine
-        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml has changed since (command, max_attempts, priority, timeout, unique_key); to take the present one: runner cancel ID, then runner retry ID --redefine, which loses their priority
+        runner: job 2 keeps the definition of its enqueue; worse in [DIR]/jobs.toml differs (command, max_attempts, timeout, unique_key); to take the present one: runner retry 2 --redefine
+        runner: job 2 keeps the definition of its enqueue; worse in [DIR]/jobs.toml differs (command, max_attempts, timeout, unique_key); to take the present one: runner cancel 2, then runner retry 2 --redefine
+        runner: job 5 keeps the definition of its enqueue; worse in [DIR]/jobs.toml differs (command, max_attempts, timeout, unique_key); to take the present one: runner cancel 5, then runner retry 5 --redefine
+        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml differs (command, max_attempts, priority, timeout, unique_key); to take the present one: runner cancel ID, then runner retry ID --redefine, which loses their priority
         ");
     });
     sandbox.drain();
@@ -49,16 +48,13 @@ fn a_definition_that_has_changed_since_is_told_first_and_kept() {
 }
 
 #[test]
-fn a_changed_directory_is_told_and_the_file_of_another_job_is_not_compared() {
+fn a_changed_directory_is_told_and_an_ad_hoc_job_is_not_compared() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("worse");
     sandbox.call("enqueue --name worse -- false").run().ok();
     sandbox.drain();
-    sandbox.write("other/jobs.toml", MENDED);
-    sandbox.run("retry 1 --file other/jobs.toml").ok().quietly();
-    sandbox.drain();
     sandbox.write("jobs.toml", JOBS.replace("\"exit 4\"", "\"exit 4\"\ncwd = \"other\""));
-    sandbox.run("retry 1").ok().says("has changed since (cwd)");
+    sandbox.run("retry 1").ok().says("differs (cwd)");
     sandbox.run("retry 2").ok().quietly();
 }
 

@@ -1,8 +1,6 @@
 //! Describes the definition that a job was enqueued with, and compares it with the present job file.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 
 use serde_json::{Map, Value};
 
@@ -104,13 +102,13 @@ fn backoff_text(backoff: &Backoff) -> String {
     }
 }
 
-/// Warns about jobs that are about to run although the job file has changed their definition since, and says how to get
+/// Warns about jobs that are about to run with another definition than that of the job file, and says how to get
 /// the present one. Silent if the job file cannot be read.
-pub fn warn_of_changed<'a>(global: &Global, jobs: impl Iterator<Item = &'a JobRow>, dry_run: bool) {
+pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a JobRow>, dry_run: bool) {
     let Some(present) = Present::read(global) else { return };
     let mut of_name: BTreeMap<&str, (Vec<&JobRow>, Vec<String>)> = BTreeMap::new();
     for job in jobs {
-        let keys = present.changed_keys(job);
+        let keys = present.differing_keys(job);
         if !keys.is_empty() {
             let (stale, all) = of_name.entry(&job.definition.name).or_default();
             stale.push(job);
@@ -136,7 +134,7 @@ pub fn warn_of_changed<'a>(global: &Global, jobs: impl Iterator<Item = &'a JobRo
         let lost = lost.unwrap_or_default();
         let (keys, path) = (keys.join(", "), locate::display(&present.file.path));
         warn(&format!(
-            "{subject}; {name} in {path} has changed since ({keys}); to take the present one: {cancel}runner retry {id} --redefine{lost}"
+            "{subject}; {name} in {path} differs ({keys}); to take the present one: {cancel}runner retry {id} --redefine{lost}"
         ));
     }
 }
@@ -164,26 +162,19 @@ pub fn lost_by_redefine(jobs: &[&JobRow], new: &JobDefinition, due_after: Option
 /// The job file as it is now, to compare the definitions of jobs with.
 pub struct Present {
     file: JobFile,
-    changed_at: Timestamp,
 }
 
 impl Present {
     /// None if the job file cannot be read.
     pub fn read(global: &Global) -> Option<Self> {
         let file = locate::job_file(global).ok()?;
-        Some(Self { changed_at: changed_at(&file)?, file })
+        Some(Self { file })
     }
 
-    /// The keys in which the definition of a job that may run again has changed since its enqueue.
-    pub fn changed_keys(&self, job: &JobRow) -> Vec<String> {
+    /// The keys in which the definition of a job that may run again differs from that of the file.
+    pub fn differing_keys(&self, job: &JobRow) -> Vec<String> {
         match self.file.job(&job.definition.name) {
-            // A job that was enqueued after the last change can differ from the file only by the options of its
-            // `enqueue`.
-            Some(declared)
-                if job.enqueued_at <= self.changed_at
-                    && may_run_again(job)
-                    && belongs_to(&self.file, job, &declared.definition) =>
-            {
+            Some(declared) if !job.definition.ad_hoc && may_run_again(job) => {
                 differences(&job.definition, &declared.definition)
             }
             _ => Vec::new(),
@@ -194,21 +185,6 @@ impl Present {
 /// Whether the job may still be started with the definition of its enqueue.
 const fn may_run_again(job: &JobRow) -> bool {
     matches!(job.state, JobState::Pending | JobState::Dead | JobState::Cancelled)
-}
-
-/// Whether the job most likely comes from this job file. If the file gives the job no `cwd`, a job that ran outside of
-/// the file's directory comes from another file.
-fn belongs_to(file: &JobFile, job: &JobRow, declared: &JobDefinition) -> bool {
-    let of_file = file.path.parent().map(|folder| Bytes::from(folder.as_os_str()));
-    let is_default = |definition: &JobDefinition| of_file.as_ref() == Some(&definition.cwd);
-    !job.definition.ad_hoc
-        && (job.definition.cwd == declared.cwd || is_default(&job.definition) || !is_default(declared))
-}
-
-/// The time of the file's last change. This is the ctime, because `cp -p` keeps the modification time of an older file.
-fn changed_at(file: &JobFile) -> Option<Timestamp> {
-    let found = fs::metadata(&file.path).ok()?;
-    Some(Timestamp(found.ctime().checked_mul(1_000)?.checked_add(found.ctime_nsec() / 1_000_000)?))
 }
 
 /// The job file keys in which two definitions differ.

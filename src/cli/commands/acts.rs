@@ -9,7 +9,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::cli::args::{Cancel, Global, Resolve, Retry, Selection};
-use crate::cli::definition::{lost_by_redefine, warn_of_changed};
+use crate::cli::definition::{lost_by_redefine, warn_of_differing};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, Written, job_json, print_error, warn};
@@ -62,7 +62,7 @@ pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStat
         return selected.run(&mut store, Act::Redefine { jobs, force }, args.dry_run, out);
     }
     if !out.quiet {
-        warn_of_changed(global, selected.will_run().into_iter(), args.dry_run);
+        warn_of_differing(global, selected.will_run().into_iter(), args.dry_run);
     }
     let act = if args.how.now { Act::MakeDue } else { Act::Retry { force } };
     selected.run(&mut store, act, args.dry_run, out)

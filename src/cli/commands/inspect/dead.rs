@@ -104,8 +104,8 @@ fn draw(
     // A job that was just pruned needs no advice.
     let newest = group.rows.first().map(|row| query.store.job(row.newest(), query.now)).transpose()?;
     if let Some(newest) = newest.flatten() {
-        let has_changed = present.is_some_and(|present| !present.changed_keys(&newest).is_empty());
-        for (word, line) in advice(group, &newest, &query.filter, has_changed) {
+        let differs = present.is_some_and(|present| !present.differing_keys(&newest).is_empty());
+        for (word, line) in advice(group, &newest, &query.filter, differs) {
             out.prose(&format!("  {word:<7} "), &line)?;
         }
     }
@@ -178,12 +178,7 @@ fn draw_rows(out: &mut Output, query: &Query, group: &DeadGroup, share: usize) -
 
 /// Says what to do about a group: the log to look at, a fix, and the command that replays its jobs. Each line has a word
 /// before it.
-fn advice(
-    group: &DeadGroup,
-    newest: &JobRow,
-    filter: &Filter,
-    has_changed: bool,
-) -> Vec<(&'static str, String)> {
+fn advice(group: &DeadGroup, newest: &JobRow, filter: &Filter, differs: bool) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if newest.attempts > 0 {
         lines.push(("look", for_this_call(format!("runner logs {}", newest.id))));
@@ -192,7 +187,7 @@ fn advice(
         lines.push(("why", why));
     } else if let Some(fix) = fix(&group.error_code, newest) {
         lines.push(("fix", fix));
-        if !newest.definition.ad_hoc && !has_changed {
+        if !newest.definition.ad_hoc && !differs {
             let kept = "(what is queued keeps its definition: after a change of the file, add --redefine)";
             lines.push(("", kept.to_owned()));
         }
@@ -200,9 +195,9 @@ fn advice(
     let force = if newest.definition.policy.retryable { "" } else { " --force" };
     if let Some(selection) = selection(group, filter) {
         lines.push(("replay", for_this_call(format!("runner retry {selection}{force}"))));
-        if has_changed {
+        if differs {
             let redefine = for_this_call(format!("runner retry {selection}{force} --redefine"));
-            lines.push(("", redefine + "   with its definition of today, which has changed"));
+            lines.push(("", redefine + "   with the definition of the job file, which differs"));
         }
     }
     lines
