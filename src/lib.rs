@@ -35,8 +35,9 @@
 //! still match. A slot is idle again once its last end is on disk.
 //!
 //! **`enqueue nightly-backup`.** `cli/commands/enqueue.rs` takes the options (`cli/options.rs`, the same type for flags and
-//! batch lines), `cli/plan.rs` resolves them with the job file into a [`model::JobDefinition`], and [`store::Store::enqueue`] puts
-//! the jobs on disk and wakes the workers. Then the ids are printed.
+//! batch lines), `cli/plan.rs` lays their [`model::JobLayer`] over those of the job file, which gives a
+//! [`model::JobDefinition`], and [`store::Store::enqueue`] puts the jobs on disk and wakes the workers. Then the ids are
+//! printed.
 //!
 //! **`inspect 7`.** `cli/commands/inspect/job.rs` reads everything in [`store::Store::at_one_moment`], one read transaction,
 //! and draws the result as text or JSON.
@@ -49,8 +50,8 @@
 //! | why a job is dead | `model/state.rs`, `model/decide.rs`, the check in `schema.sql`, `docs/retries.md` |
 //! | a backoff strategy | `model/backoff.rs`, `jobfile/retry.rs`, `cli/values.rs`, `cli/definition.rs`, `cli/commands/check.rs`, `cli/help.rs`, `jobs.schema.json` |
 //! | how a failure is named | `model/classify.rs` |
-//! | a key of a job | `jobfile/mod.rs` lists the places |
-//! | an option of `enqueue` | `cli/options.rs`: flag, key of a batch line and effect |
+//! | a key of a job | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |
+//! | an option of `enqueue` | `cli/options.rs`: flag and key of a batch line; what it changes of the definition goes through `layer` there |
 //! | a column of a list | `cli/commands/inspect/lists.rs`, of dead letters `dead.rs`; of its JSON `cli/output/json.rs` |
 //! | the page of `inspect --html` | `cli/commands/inspect/html/`; its look, `style.css` there |
 //! | the overview | `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |

@@ -69,15 +69,15 @@ fn init_writes_a_file_that_holds_and_never_overwrites() {
 fn all_mistakes_are_told_in_one_run() {
     let sandbox = Sandbox::new(
         r#"
-[jobs.one]
-comand = "true"
+[queues.net]
+max_runing = 3
 [jobs.two]
 command = "true"
 timeout = 30
 max_attempts = 0
 [jobs.three]
 command = "true"
-retries = 3
+env = 3
 "#,
     );
     let ran = sandbox.run("check").exits(65).prints("");
@@ -85,18 +85,14 @@ retries = 3
         insta::assert_snapshot!(ran.stderr, @r##"
         runner: the job file cannot be used
 
-        error: there is no key `comand` in a job
+        error: there is no key `max_runing` in a queue
          --> [DIR]/jobs.toml:3:1
           |
-        3 | comand = "true"
-          | ^^^^^^
+        3 | max_runing = 3
+          | ^^^^^^^^^^
           |
-          = hint: did you mean `command`?
-          = allowed: command, description, unique_key, reports, exit_codes, default_error_code, schedule,
-                     timezone, missed, fresh_within, random_delay, after, after_any, launcher, cwd,
-                     inherit_env, env_file, env, stdin, queue, priority, timeout, grace_period, expires_in,
-                     success_exit_codes, retryable, max_attempts, backoff, auto_retry_for, never_retry_for,
-                     output_limit, on_dead
+          = hint: did you mean `max_running`?
+          = allowed: max_running, rate
 
         error: `timeout` must be a duration with a unit, such as "30s", not 30
          --> [DIR]/jobs.toml:6:11
@@ -114,13 +110,11 @@ retries = 3
           |
           = hint: it counts every attempt, the first included: 1 means no retry
 
-        error: there is no key `retries` in a job
-          --> [DIR]/jobs.toml:10:1
+        error: `env` must be a table of strings, such as { LANG = "C" }, not 3
+          --> [DIR]/jobs.toml:10:7
            |
-        10 | retries = 3
-           | ^^^^^^^
-           |
-           = hint: write `max_attempts = 4`: it counts every attempt, the first included
+        10 | env = 3
+           |       ^
 
         [DIR]/jobs.toml: 4 mistakes
         "##);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use runner::jobfile::JobFile;
+use runner::model::{KEYS, KeyPlace};
 
 /// The definitions of the jobs as they are stored, and what else the file says; or the mistakes as a person sees them.
 fn outcome(path: &Path) -> String {
@@ -14,7 +15,7 @@ fn outcome(path: &Path) -> String {
     let name = path.file_name().expect("a name");
     let file = match JobFile::parse(&Path::new("/srv").join(name), &text) {
         Ok(file) => file,
-        Err(mistakes) => return format!("{mistakes}\n"),
+        Err(mistakes) => return with_short_lists(&format!("{mistakes}\n")),
     };
     let mut found = String::new();
     for job in &file.jobs {
@@ -38,6 +39,29 @@ fn outcome(path: &Path) -> String {
         let _ = writeln!(found, "queue {queue}: {limits}");
     }
     found
+}
+
+/// The message with a word in the place of each list of all keys of a job or of `[defaults]`, so that a new key does not
+/// change what is written here.
+fn with_short_lists(message: &str) -> String {
+    let list = |keys: Vec<&str>| keys.join(", ");
+    let of_job = list(KEYS.iter().map(|key| key.name).collect());
+    let shared = KEYS.iter().filter(|key| key.place == KeyPlace::Shared);
+    let of_defaults = list(shared.map(|key| key.name).collect());
+    let mut parts = message.split("  = allowed: ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        // The lines of a list that go on begin below its first word.
+        let end = part.match_indices('\n').find(|(at, _)| !part[at + 1..].starts_with("             "));
+        let (allowed, rest) = part.split_at(end.map_or(part.len(), |(at, _)| at));
+        let words = match allowed.split_whitespace().collect::<Vec<_>>().join(" ") {
+            words if words == of_job => "<every key of a job>".to_owned(),
+            words if words == of_defaults => "<every key of [defaults]>".to_owned(),
+            _ => allowed.to_owned(),
+        };
+        let _ = write!(text, "  = allowed: {words}{rest}");
+    }
+    text
 }
 
 #[test]

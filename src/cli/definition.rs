@@ -9,8 +9,7 @@ use super::locate;
 use super::output::{Output, Written, warn};
 use crate::jobfile::JobFile;
 use crate::model::{
-    Backoff, Bytes, CodePattern, Command, EnvFile, INHERITED_ALWAYS, Jitter, JobDefinition, JobState,
-    Strategy,
+    Backoff, Bytes, CodePattern, Command, INHERITED_ALWAYS, Jitter, JobDefinition, JobState, Strategy,
 };
 use crate::store::JobRow;
 use crate::text::{Millis, Timestamp, counted, local_time, safe_line, shell_word};
@@ -44,18 +43,18 @@ pub fn print_command(out: &mut Output, definition: &JobDefinition, args: &[Bytes
     Ok(())
 }
 
-/// Prints what the command inherits of the worker's environment, if that is not all of it.
-pub fn print_inheritance(out: &mut Output, definition: &JobDefinition) -> Written {
-    if definition.inherit_env {
-        return Ok(());
+/// Prints what the command starts with, as far as that is not what every command starts with.
+pub fn print_start(out: &mut Output, definition: &JobDefinition) -> Written {
+    if !definition.inherit_env {
+        let inherited = INHERITED_ALWAYS.join(", ");
+        out.fact("inherits", &format!("only {inherited} of the worker's environment"))?;
     }
-    out.fact("inherits", &format!("only {} of the worker's environment", INHERITED_ALWAYS.join(", ")))
-}
-
-/// The path of a file of variables, and whether it may be missing.
-pub fn env_file_text(file: &EnvFile) -> String {
-    let or_none = if file.optional { ", if there is one" } else { "" };
-    format!("{}{or_none}", safe_line(&file.path.to_text()))
+    for (index, file) in definition.env_file.iter().enumerate() {
+        let word = if index == 0 { "env_file" } else { "" };
+        let or_none = if file.optional { ", if there is one" } else { "" };
+        out.fact(word, &format!("{}{or_none}", safe_line(&file.path.to_text())))?;
+    }
+    Ok(())
 }
 
 /// A word as a person would type it in a shell.

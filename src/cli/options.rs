@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::error::CliError;
 use super::typed_time::At;
 use super::values::{self, JobRef};
-use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, JobDefinition, PolicyLayer};
+use crate::model::{Backoff, Bytes, CodePattern, Command, Jitter, JobLayer};
 use crate::store::OnConflict;
 use crate::text::{Millis, Timestamp, near_names};
 
@@ -151,29 +151,9 @@ impl JobOptions {
         flags.get_arguments().map(name).collect()
     }
 
-    pub fn policy(&self) -> PolicyLayer {
-        PolicyLayer {
-            retryable: self.retryable,
-            max_attempts: self.max_attempts,
-            backoff: self.backoff.clone(),
-            auto_retry_for: self.auto_retry_for.clone(),
-            never_retry_for: self.never_retry_for.clone(),
-        }
-    }
-
-    /// Whether an option is given that has an effect only on a job that is retried.
-    pub fn speaks_of_retries(&self) -> bool {
-        self.max_attempts.is_some()
-            || self.retryable == Some(true)
-            || self.backoff.is_some()
-            || self.jitter.is_some()
-            || self.auto_retry_for.is_some()
-            || self.never_retry_for.is_some()
-    }
-
     /// Refuses options that contradict each other, as the job file does.
     pub fn check(&self) -> Result<()> {
-        if let Some(contradiction) = self.policy().contradictions().first() {
+        if let Some(contradiction) = self.layer()?.contradictions().first() {
             return Err(CliError::usage(contradiction.to_string()).into());
         }
         if self.delay.is_some() && self.at.is_some() {
@@ -182,57 +162,31 @@ impl JobOptions {
         Ok(())
     }
 
-    /// Lays these options over a definition whose policy is resolved.
-    pub fn apply(&self, definition: &mut JobDefinition) -> Result<()> {
-        // All fields are named here, so that a new option is not forgotten.
-        let Self {
-            queue,
-            priority,
-            jitter,
-            timeout,
-            grace_period,
-            expires_in,
-            env,
-            cwd,
-            unique_key,
-            // `Planner` has resolved these already, together with the policy of the file.
-            max_attempts: _,
-            retryable: _,
-            backoff: _,
-            auto_retry_for: _,
-            never_retry_for: _,
-            // These belong to the job and not to its definition, or select the definition.
-            name: _,
-            command: _,
-            args: _,
-            label: _,
-            delay: _,
-            at: _,
-            on_conflict: _,
-            idempotency_key: _,
-            after: _,
-            after_any: _,
-            no_deps: _,
-        } = self;
-        if let Some(jitter) = jitter {
-            definition.policy.backoff.jitter = *jitter;
-        }
-        if let Some(queue) = queue {
-            definition.queue.clone_from(queue);
-        }
-        definition.priority = priority.unwrap_or(definition.priority);
-        definition.timeout = timeout.or(definition.timeout);
-        definition.grace_period = grace_period.unwrap_or(definition.grace_period);
-        definition.expires_in = expires_in.or(definition.expires_in);
-        definition.env.extend(env.iter().cloned());
-        if let Some(cwd) = cwd {
+    /// The values that these options give to the definition.
+    pub fn layer(&self) -> Result<JobLayer> {
+        let absolute = |cwd: &PathBuf| -> Result<Bytes> {
             let here = env::current_dir().context("could not find the current directory")?;
-            definition.cwd = Bytes::from(here.join(cwd).as_os_str());
-        }
-        if unique_key.is_some() {
-            definition.unique_key.clone_from(unique_key);
-        }
-        Ok(())
+            Ok(Bytes::from(here.join(cwd).as_os_str()))
+        };
+        let cwd = self.cwd.as_ref().map(absolute).transpose()?;
+        let options = self.clone();
+        Ok(JobLayer {
+            queue: options.queue,
+            priority: options.priority,
+            timeout: options.timeout,
+            grace_period: options.grace_period,
+            expires_in: options.expires_in,
+            env: Some(options.env.into_iter().collect()),
+            cwd,
+            unique_key: options.unique_key,
+            retryable: options.retryable,
+            max_attempts: options.max_attempts,
+            backoff: options.backoff,
+            jitter: options.jitter,
+            auto_retry_for: options.auto_retry_for,
+            never_retry_for: options.never_retry_for,
+            ..JobLayer::default()
+        })
     }
 
     /// These options without those that do not change the definition: lines for which this is equal share one

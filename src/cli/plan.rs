@@ -14,9 +14,7 @@ use super::locate::{self, Named};
 use super::options::JobOptions;
 use super::values::JobRef;
 use crate::jobfile::JobFile;
-use crate::model::{
-    Bytes, Command, DependencyKind, JobDefinition, MAX_ARG_STRLEN, PolicyLayer, RetryPolicy, check_name,
-};
+use crate::model::{Bytes, Command, DependencyKind, JobDefinition, JobLayer, MAX_ARG_STRLEN, check_name};
 use crate::store::{Dependency, JobRow, NewJob, Store};
 use crate::text::Timestamp;
 
@@ -48,14 +46,25 @@ impl<'a> Planner<'a> {
     pub fn definition(&self, options: &[&JobOptions]) -> Result<JobDefinition> {
         let command = options.iter().find_map(|layer| layer.command.as_ref());
         let name = options.iter().find_map(|layer| layer.name.as_deref());
+        let layers = options.iter().map(|options| options.layer()).collect::<Result<Vec<_>>>()?;
+        let speak_of_retries = layers.iter().any(JobLayer::speaks_of_retries);
+        let merge = |inner: JobLayer, outer: JobLayer| inner.over(&outer.insisting_on_retries());
+        let options = layers.into_iter().fold(JobLayer::default(), merge);
         let mut definition = match (command, name) {
-            (Some(command), name) => ad_hoc(command, name, options)?,
-            (None, Some(name)) => self.declared(name, options)?,
+            // It runs once, unless an option speaks of its retries, which would have no effect then: so what is not given of
+            // the policy is as in a job file.
+            (Some(command), name) => {
+                let once = JobLayer { max_attempts: Some(1), ..JobLayer::default() };
+                let options = if speak_of_retries { options } else { options.over(&once) };
+                options.resolve(ad_hoc(command, name)?)
+            }
+            (None, Some(name)) => {
+                let file = self.file().map_err(|error| locate::without_job_file(error, name))?;
+                let job = file.job(name).ok_or_else(|| locate::not_declared(file, name))?;
+                options.over(&job.layer).over(&file.defaults).resolve(job.definition.clone())
+            }
             (None, None) => bail!(CliError::usage("a \"name\" or a \"command\" is needed")),
         };
-        for layer in options.iter().rev() {
-            layer.apply(&mut definition)?;
-        }
         // The lists may come from the options.
         definition.add_shell_statuses_to_code_lists();
         Ok(definition)
@@ -168,14 +177,6 @@ impl<'a> Planner<'a> {
         };
         locate::job_id(store, job, Named::Any, self.now)
     }
-
-    fn declared(&self, name: &str, options: &[&JobOptions]) -> Result<JobDefinition> {
-        let file = self.file().map_err(|error| locate::without_job_file(error, name))?;
-        let job = file.job(name).ok_or_else(|| locate::not_declared(file, name))?;
-        let [own, defaults] = &job.layers;
-        let policy = resolve(options, &[own, defaults], &RetryPolicy::default());
-        Ok(JobDefinition { policy, ..job.definition.clone() })
-    }
 }
 
 /// The jobs that one call enqueues in one transaction.
@@ -209,15 +210,8 @@ impl EnqueueRequest {
     }
 }
 
-/// The policy of these options, laid over the layers of the file.
-fn resolve(options: &[&JobOptions], file: &[&PolicyLayer], fallback: &RetryPolicy) -> RetryPolicy {
-    let options: Vec<PolicyLayer> = options.iter().map(|layer| layer.policy()).collect();
-    RetryPolicy::resolve(&options.iter().collect::<Vec<_>>(), file, fallback)
-}
-
-/// The definition of a job that no file declares, in the caller's directory. It runs once, unless an option speaks of its
-/// retries, which would have no effect then: so what is not given of the policy is as in a job file.
-fn ad_hoc(command: &Command, name: Option<&str>, options: &[&JobOptions]) -> Result<JobDefinition> {
+/// The definition of a job that no file declares, in the caller's directory.
+fn ad_hoc(command: &Command, name: Option<&str>) -> Result<JobDefinition> {
     let is_empty = match command {
         Command::Shell(line) => line.0.iter().all(u8::is_ascii_whitespace),
         Command::Argv(words) => words.first().is_none_or(|program| program.0.is_empty()),
@@ -226,14 +220,8 @@ fn ad_hoc(command: &Command, name: Option<&str>, options: &[&JobOptions]) -> Res
         bail!(CliError::usage("the command is empty"));
     }
     let name = name.map_or_else(|| name_of(command), str::to_owned);
-    let has_policy = options.iter().any(|layer| layer.speaks_of_retries());
-    let max_attempts = if has_policy { RetryPolicy::DEFAULT_ATTEMPTS } else { 1 };
-    let fallback = RetryPolicy { max_attempts, ..RetryPolicy::default() };
-    let mut definition =
-        JobDefinition::new(&name, command.clone(), Bytes::from(locate::current_dir()?.as_os_str()));
-    definition.ad_hoc = true;
-    definition.policy = resolve(options, &[], &fallback);
-    Ok(definition)
+    let here = Bytes::from(locate::current_dir()?.as_os_str());
+    Ok(JobDefinition { ad_hoc: true, ..JobDefinition::new(&name, command.clone(), here) })
 }
 
 /// The name of the command's program if that is a valid name, else `adhoc`.

@@ -8,14 +8,15 @@ use std::rc::Rc;
 
 use super::codes::Codes;
 use super::diagnostics::{Mistakes, Span};
-use super::job::{ConfigLayer, Job};
+use super::job::Job;
+use super::layer::PlacedLayer;
 use crate::model::{
     CodePattern, Contradiction, ErrorCode, ExitKey, ExitRules, LISTABLE_RESERVED, Status, signal,
 };
 use crate::text::nearest;
 
 /// Records the contradictions of the retry keys of each layer, and those of a job with `[defaults]`.
-pub(super) fn check_retries(jobs: &[Job], defaults: &ConfigLayer, mistakes: &mut Mistakes) {
+pub(super) fn check_retries(jobs: &[Job], defaults: &PlacedLayer, mistakes: &mut Mistakes) {
     check_contradictions(defaults, mistakes);
     for job in jobs {
         check_contradictions(&job.layer, mistakes);
@@ -23,9 +24,9 @@ pub(super) fn check_retries(jobs: &[Job], defaults: &ConfigLayer, mistakes: &mut
     }
 }
 
-fn check_contradictions(layer: &ConfigLayer, mistakes: &mut Mistakes) {
+fn check_contradictions(layer: &PlacedLayer, mistakes: &mut Mistakes) {
     let drop_one = || "drop one of the two".to_owned();
-    for contradiction in layer.policy.contradictions() {
+    for contradiction in layer.values.contradictions() {
         let (key, hint, other) = match contradiction {
             Contradiction::AttemptsWithoutRetry { .. } => {
                 ("max_attempts", drop_one(), Some(("forbids retries", "retryable")))
@@ -53,12 +54,12 @@ fn check_contradictions(layer: &ConfigLayer, mistakes: &mut Mistakes) {
 }
 
 /// Records a `max_attempts` that asks for more attempts than the list of delays in `[defaults]` is long enough for.
-fn check_attempts(layer: &ConfigLayer, defaults: &ConfigLayer, mistakes: &mut Mistakes) {
+fn check_attempts(layer: &PlacedLayer, defaults: &PlacedLayer, mistakes: &mut Mistakes) {
     // A job that is not retryable, or has its own `backoff`, does not use the list.
-    if layer.policy.retryable == Some(false) || layer.place("backoff").is_some() {
+    if layer.values.retryable == Some(false) || layer.place("backoff").is_some() {
         return;
     }
-    if let (Some(attempts), Some(most)) = (layer.policy.max_attempts, defaults.policy.list_attempts())
+    if let (Some(attempts), Some(most)) = (layer.values.max_attempts, defaults.values.list_attempts())
         && attempts > most
         && let (Some(at), Some(delays)) = (layer.place("max_attempts"), defaults.place("backoff"))
     {
@@ -72,18 +73,18 @@ fn check_attempts(layer: &ConfigLayer, defaults: &ConfigLayer, mistakes: &mut Mi
 
 /// Records exit statuses that have an error code although their layer counts them as a success: such a code is never
 /// used.
-pub(super) fn check_successes(jobs: &[Job], defaults: &ConfigLayer, file: &Codes, mistakes: &mut Mistakes) {
-    let own = |layer: &ConfigLayer| layer.place("success_exit_codes").is_some();
+pub(super) fn check_successes(jobs: &[Job], defaults: &PlacedLayer, file: &Codes, mistakes: &mut Mistakes) {
+    let own = |layer: &PlacedLayer| layer.place("success_exit_codes").is_some();
     for job in jobs {
         // If only [defaults] calls a status a success, a job may give it a code.
         if own(&job.layer) || !own(defaults) {
-            let success = &job.layer.definition.exit.success;
+            let success = job.success(defaults);
             check_exits(&job.codes, |status| success.contains(&status), mistakes);
         }
     }
-    let for_all = &defaults.definition.exit.success;
+    let for_all = defaults.values.success_exit_codes.clone().unwrap_or(ExitRules::default().success);
     let everywhere = |status: u8| {
-        let mut own = jobs.iter().filter(|job| own(&job.layer)).map(|job| &job.layer.definition.exit.success);
+        let mut own = jobs.iter().filter_map(|job| job.layer.values.success_exit_codes.as_ref());
         for_all.contains(&status) && own.all(|list| list.contains(&status))
     };
     check_exits(file, everywhere, mistakes);
@@ -104,14 +105,14 @@ fn check_exits(codes: &Codes, is_success: impl Fn(u8) -> bool, mistakes: &mut Mi
 /// Records each listed code that cannot occur; one in `[defaults]` is recorded once, not for each job.
 ///
 /// A job is left out if its codes could not be read, because then it is unknown which codes can occur.
-pub(super) fn check_code_lists(jobs: &[Job], defaults: &ConfigLayer, file: &Codes, mistakes: &mut Mistakes) {
+pub(super) fn check_code_lists(jobs: &[Job], defaults: &PlacedLayer, file: &Codes, mistakes: &mut Mistakes) {
     let has_lists = |job: &&Job| !job.layer.listed_codes.is_empty() || !defaults.listed_codes.is_empty();
     let is_known = |job: &&Job| !job.codes.is_incomplete && !file.is_incomplete;
     let mut known: Vec<(&Job, Rc<PossibleCodes>)> = Vec::new();
     for job in jobs.iter().filter(has_lists).filter(is_known) {
         // There are hundreds of codes, and the jobs of a large file are mostly alike.
-        let same = known.last().map(|(_, last)| last).filter(|last| last.are_those_of(job, file));
-        let possible = same.map_or_else(|| Rc::new(PossibleCodes::of(job, file)), Rc::clone);
+        let same = known.last().map(|(_, last)| last).filter(|last| last.are_those_of(job, defaults, file));
+        let possible = same.map_or_else(|| Rc::new(PossibleCodes::of(job, defaults, file)), Rc::clone);
         known.push((job, possible));
     }
     for (job, possible) in &known {
@@ -140,8 +141,8 @@ struct PossibleCodes {
 }
 
 impl PossibleCodes {
-    fn of(job: &Job, file: &Codes) -> Self {
-        let rules = job.exit_rules(file);
+    fn of(job: &Job, defaults: &PlacedLayer, file: &Codes) -> Self {
+        let rules = job.exit_rules(defaults, file);
         let exits = (0..=255).filter(|exit| !rules.is_success(*exit)).map(Status::Exited);
         let signals = (1..=signal::MAX).map(Status::Signaled);
         let mut codes: BTreeSet<ErrorCode> =
@@ -151,8 +152,8 @@ impl PossibleCodes {
         Self { rules, others: job.codes.others.clone(), codes }
     }
 
-    fn are_those_of(&self, job: &Job, file: &Codes) -> bool {
-        self.others == job.codes.others && self.rules == job.exit_rules(file)
+    fn are_those_of(&self, job: &Job, defaults: &PlacedLayer, file: &Codes) -> bool {
+        self.others == job.codes.others && self.rules == job.exit_rules(defaults, file)
     }
 
     fn include(&self, pattern: &CodePattern) -> bool {
@@ -160,8 +161,7 @@ impl PossibleCodes {
     }
 
     fn refuse(&self, pattern: &CodePattern, at: &Span, job: &Job, mistakes: &mut Mistakes) {
-        let mistake =
-            mistakes.add(at, format!("`{pattern}` cannot occur in the job `{}`", job.layer.definition.name));
+        let mistake = mistakes.add(at, format!("`{pattern}` cannot occur in the job `{}`", job.name));
         let text = pattern.to_string();
         if let Some(name) = self.name_of(pattern) {
             mistake.hint(format!("this job calls that ending {name}"));
@@ -189,12 +189,12 @@ impl PossibleCodes {
 /// Records names in `after`, `after_any` and `on_dead` that no job has, and names that stand in both lists. `names` has all jobs, also those that could not be read.
 pub(super) fn check_names(
     jobs: &[Job],
-    defaults: &ConfigLayer,
+    defaults: &PlacedLayer,
     names: &HashSet<&str>,
     mistakes: &mut Mistakes,
 ) {
     for job in jobs {
-        let own = &job.layer.definition.name;
+        let own = &job.name;
         for (name, at) in job.after.iter().chain(&job.after_any) {
             check_is_declared(name, at, names, mistakes);
         }
@@ -207,7 +207,7 @@ pub(super) fn check_names(
                     .see("the other", other);
             }
         }
-        if job.layer.on_dead.as_ref() == Some(own)
+        if job.layer.values.on_dead.as_ref() == Some(own)
             && let Some(at) = job.layer.place("on_dead")
         {
             let what = format!("the job `{own}` cannot be its own alert");
@@ -215,7 +215,7 @@ pub(super) fn check_names(
         }
     }
     for layer in jobs.iter().map(|job| &job.layer).chain([defaults]) {
-        if let (Some(name), Some(at)) = (&layer.on_dead, layer.place("on_dead")) {
+        if let (Some(name), Some(at)) = (&layer.values.on_dead, layer.place("on_dead")) {
             check_is_declared(name, at, names, mistakes);
         }
     }
@@ -237,7 +237,7 @@ const MAX_DEPTH: usize = 1_000;
 
 /// Records jobs that depend on themselves, directly or through others, and chains that are too deep.
 pub(super) fn check_chains(jobs: &[Job], mistakes: &mut Mistakes) {
-    let name = |(index, job): (usize, &'_ Job)| (job.layer.definition.name.clone(), index);
+    let name = |(index, job): (usize, &'_ Job)| (job.name.clone(), index);
     let index: HashMap<String, usize> = jobs.iter().enumerate().map(name).collect();
     let dependencies = |job: usize| jobs[job].after.iter().chain(&jobs[job].after_any);
     let mut depths = vec![Depth::Unknown; jobs.len()];
@@ -298,7 +298,7 @@ enum Depth {
 const MAX_NAMED: usize = 20;
 
 fn named(jobs: &[Job], circle: &[usize]) -> String {
-    let name = |job: &usize| format!("`{}`", jobs[*job].layer.definition.name);
+    let name = |job: &usize| format!("`{}`", jobs[*job].name);
     let (shown, left) = circle.split_at(circle.len().min(MAX_NAMED));
     let mut names: Vec<_> = shown.iter().map(name).collect();
     names.extend(left.last().map(|_| format!("... {} more ...", left.len() - 1)));

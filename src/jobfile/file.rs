@@ -10,10 +10,12 @@ use toml::de::{DeTable, DeValue, Error};
 use super::checks;
 use super::codes::Codes;
 use super::diagnostics::{InvalidFile, JobFileError, MAX_FILE_BYTES, Mistakes, Span};
-use super::job::{ConfigLayer, Declared, Job};
-use super::keys::{Section, unknown};
+use super::job::{Declared, Job};
+use super::keys::Section;
+use super::layer::PlacedLayer;
 use super::read::{Entry, Value, entries};
-use crate::model::{Chain, Limits, Link, Rate, check_name};
+use super::unknown::unknown;
+use crate::model::{Chain, JobLayer, Limits, Link, Rate, check_name};
 use crate::paths;
 
 /// A job file without a mistake.
@@ -27,6 +29,8 @@ pub struct JobFile {
     pub jobs: Vec<Declared>,
     /// The limits of queues by name.
     pub queues: BTreeMap<String, Limits>,
+    /// The values of `[defaults]`, which those of each job come over.
+    pub defaults: JobLayer,
 }
 
 impl JobFile {
@@ -45,16 +49,17 @@ impl JobFile {
     pub fn parse(path: &Path, text: &str) -> Result<Self, InvalidFile> {
         let mut mistakes = Mistakes::default();
         let (table, errors) = DeTable::parse_recoverable(text);
-        let (mut jobs, mut queues) = (Vec::new(), BTreeMap::new());
+        let mut tables = Tables::default();
         if errors.is_empty() {
-            (jobs, queues) = read_tables(table.get_ref(), path.parent().unwrap_or(path), &mut mistakes);
+            tables = read_tables(table.get_ref(), path.parent().unwrap_or(path), &mut mistakes);
         } else {
             record_syntax_errors(&errors, text, &mut mistakes);
         }
         if mistakes.is_empty() {
             let name = |(at, job): (usize, &Declared)| (job.definition.name.clone(), at);
+            let Tables { jobs, queues, defaults } = tables;
             let index = jobs.iter().enumerate().map(name).collect();
-            Ok(Self { index, path: path.to_owned(), jobs, queues })
+            Ok(Self { index, path: path.to_owned(), jobs, queues, defaults })
         } else {
             Err(InvalidFile::new(path, text, mistakes))
         }
@@ -189,14 +194,18 @@ fn record_syntax_errors(errors: &[Error], text: &str, mistakes: &mut Mistakes) {
     }
 }
 
+/// What the tables of a file say.
+#[derive(Default)]
+struct Tables {
+    jobs: Vec<Declared>,
+    queues: BTreeMap<String, Limits>,
+    defaults: JobLayer,
+}
+
 /// Reads all tables. `dir` is the directory of the file.
-fn read_tables<'t>(
-    table: &'t DeTable<'t>,
-    dir: &Path,
-    mistakes: &mut Mistakes,
-) -> (Vec<Declared>, BTreeMap<String, Limits>) {
+fn read_tables<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) -> Tables {
     let mut codes = Codes::default();
-    let mut defaults = ConfigLayer::built_in(dir);
+    let mut defaults = PlacedLayer::default();
     let mut headers: Vec<Entry<'t>> = Vec::new();
     let mut queues = BTreeMap::new();
     for entry in entries(table) {
@@ -220,25 +229,24 @@ fn read_tables<'t>(
         mistakes
             .add(&header.at, format!("this file has {} jobs; a file has at most {MAX_JOBS}", headers.len()))
             .hint("divide it, or let a program enqueue with `runner enqueue --batch`");
-        return (Vec::new(), queues);
+        return Tables { queues, ..Tables::default() };
     }
-    let jobs: Vec<Job> =
-        headers.iter().filter_map(|header| Job::read(header, &defaults, dir, mistakes)).collect();
+    let jobs: Vec<Job> = headers.iter().filter_map(|header| Job::read(header, dir, mistakes)).collect();
     checks::check_retries(&jobs, &defaults, mistakes);
     checks::check_successes(&jobs, &defaults, &codes, mistakes);
     checks::check_code_lists(&jobs, &defaults, &codes, mistakes);
     let names: HashSet<&str> = headers.iter().map(|header| header.key).collect();
     checks::check_names(&jobs, &defaults, &names, mistakes);
     checks::check_chains(&jobs, mistakes);
-    (declare(jobs, &defaults, &codes), queues)
+    Tables { jobs: declare(jobs, &defaults, &codes, dir), queues, defaults: defaults.values }
 }
 
 /// The jobs as they are enqueued, each with the definition of its alert.
-fn declare(jobs: Vec<Job>, defaults: &ConfigLayer, codes: &Codes) -> Vec<Declared> {
+fn declare(jobs: Vec<Job>, defaults: &PlacedLayer, codes: &Codes, dir: &Path) -> Vec<Declared> {
     // A job that [defaults] names as the alert of all jobs gets no alert itself.
-    let alert = |job: &Job| job.layer.on_dead.clone().or_else(|| defaults.on_dead.clone());
+    let alert = |job: &Job| job.layer.values.on_dead.clone().or_else(|| defaults.values.on_dead.clone());
     let alerts: Vec<_> = jobs.iter().map(alert).collect();
-    let mut declared: Vec<_> = jobs.into_iter().map(|job| job.declare(defaults, codes)).collect();
+    let mut declared: Vec<_> = jobs.into_iter().map(|job| job.declare(defaults, codes, dir)).collect();
     let definitions: BTreeMap<_, _> =
         declared.iter().map(|job| (job.definition.name.clone(), job.definition.clone())).collect();
     for (job, alert) in declared.iter_mut().zip(alerts) {

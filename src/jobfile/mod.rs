@@ -1,13 +1,20 @@
 //! Reads `jobs.toml`: its text becomes resolved definitions, or a list of all its mistakes.
 //!
-//! `locate` finds the file, and `file` walks the parsed table; a file that is not TOML gets its syntax errors only.
-//! `job` reads `[jobs.NAME]`, and the keys that jobs share with `[defaults]`, with `retry` for the retry policy and
-//! `codes` for the keys that name error codes. Then `checks` looks for values that contradict each other. All of them
-//! take typed values from `read`, ask `keys` about unknown keys (`hints` knows those
-//! of other programs), and record mistakes in `diagnostics`.
+//! `locate` finds the file, and `file` walks the parsed table; a file that is not TOML gets its syntax errors only. `job`
+//! reads `[jobs.NAME]`. The values of a job and of `[defaults]` are a [`crate::model::JobLayer`], which `layer` reads in the
+//! forms that the table of keys names, with `retry` for the retry policy; `codes` reads the keys that name error codes. Then
+//! `checks` looks for values that contradict each other. All of them take typed values from `read`, ask `unknown` about
+//! unknown keys (`keys` knows ours, `hints` those of other programs), and record mistakes in `diagnostics`.
 //!
-//! A new key of a job needs a line in `keys`, an arm in `job`, a field of [`crate::model::JobDefinition`], and its
-//! place in `jobs.schema.json` and `jobs.example.toml`.
+//! A new key of a job needs
+//!
+//! * a row of the table in `model/keys.rs`: from there it may stand in the file, and has its place in every layer;
+//! * a field of [`crate::model::JobDefinition`] with its default;
+//! * if no other key has such a value, a function of [`crate::model::ReadForm`], which `layer` implements;
+//! * its effect, which for a command is in `process/spawn.rs`, and a line in `cli/definition.rs`, which shows it;
+//! * if `enqueue` has it as a flag, a field of `cli/options.rs`;
+//! * its description in `jobs.schema.json`, a row in `docs/job-file.md` and a line in `jobs.example.toml`; tests insist on
+//!   these, and `UPDATE_SCHEMA=1 cargo test --lib jobfile` writes where in the schema it may stand.
 
 mod checks;
 mod codes;
@@ -16,11 +23,13 @@ mod file;
 mod hints;
 mod job;
 mod keys;
+mod layer;
 mod locate;
 mod read;
 mod retry;
 #[cfg(test)]
 mod tests;
+mod unknown;
 
 pub use self::diagnostics::{InvalidFile, JobFileError, PlacedMistake};
 pub use self::file::JobFile;

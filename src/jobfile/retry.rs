@@ -4,8 +4,9 @@
 use toml::de::DeValue;
 
 use super::diagnostics::{Mistakes, Span};
-use super::keys::{Section, unknown};
+use super::keys::Section;
 use super::read::{Entry, Value, distinct};
+use super::unknown::unknown;
 use crate::model::{Backoff, CodePattern, Jitter, RetryPolicy, Strategy};
 use crate::text::Millis;
 

@@ -1,33 +1,13 @@
-//! A resolved job definition, a job with its dependencies, and the bytes that both keep exactly.
+//! A resolved job definition, and a job with its dependencies.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{DependencyKind, EnvFile, ExitRules, RetryPolicy};
-use crate::text::{Millis, cut_middle, is_invisible, is_safe, safe_line, shell_word};
-
-/// The variables that runner itself sets for every attempt.
-const OWNED_VARIABLES: [&str; 14] = [
-    "RUNNER_JOB_ID",
-    "RUNNER_JOB_NAME",
-    "RUNNER_ATTEMPT",
-    "RUNNER_MAX_ATTEMPTS",
-    "RUNNER_ATTEMPTS_LEFT",
-    "RUNNER_LAST_ERROR_CODE",
-    "RUNNER_QUEUE",
-    "RUNNER_SCHEDULED_FOR",
-    "RUNNER_DEPENDENCIES",
-    "RUNNER_WORKER_ID",
-    "RUNNER_ATTEMPT_MARK",
-    "RUNNER_MARK", // of version 1.0
-    "RUNNER_DB",
-    "RUNNER_REPORT",
-];
+use super::names::MAX_LABEL_CHARS;
+use super::{Bytes, DependencyKind, EnvFile, ExitRules, RetryPolicy, check_key, check_name};
+use crate::text::{Millis, cut_middle, safe_line, shell_word};
 
 /// The variables that every command inherits from the worker, because few programs work without them.
 pub const INHERITED_ALWAYS: [&str; 5] = ["PATH", "HOME", "LOGNAME", "SHELL", "LANG"];
@@ -262,77 +242,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Checks the name of a job or queue: `[A-Za-z0-9._-]{1,128}`, not starting with `-`. The error says what is allowed.
-pub fn check_name(name: &str) -> Result<(), String> {
-    let well_formed = (1..=128).contains(&name.len())
-        && !name.starts_with('-')
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
-    if well_formed {
-        return Ok(());
-    }
-    Err(format!(
-        "{name:?} is not a name: names are 1 to 128 ASCII letters, digits, dots, underscores and dashes, and do not start with a dash"
-    ))
-}
-
-/// Checks a unique or idempotency key: a line of text in which nothing hides. The error says what is wrong.
-pub fn check_key(key: &str) -> Result<(), String> {
-    check_line("key", key)
-}
-
-/// Checks a label: a line of 1 to 200 characters in which nothing hides. The error says what is wrong.
-pub fn check_label(label: &str) -> Result<(), String> {
-    check_line("label", label)?;
-    match label.chars().count() {
-        0..=MAX_LABEL_CHARS => Ok(()),
-        length => Err(format!("a label has at most {MAX_LABEL_CHARS} characters, and this one has {length}")),
-    }
-}
-
-/// The longest label; the schema of the database refuses more.
-const MAX_LABEL_CHARS: usize = 200;
-
-fn check_line(what: &str, text: &str) -> Result<(), String> {
-    if text.trim().is_empty() {
-        return Err(format!("a {what} must not be empty"));
-    }
-    if text.contains(|c: char| !is_safe(c) || is_invisible(c)) {
-        return Err(format!(
-            "{text:?} is not a {what}: control characters and invisible ones may not stand in a {what}"
-        ));
-    }
-    Ok(())
-}
-
-/// Checks a key that is read from a database. Version 1.0 let some invisible characters pass, and what it has stored stays
-/// readable.
-pub fn check_stored_key(key: &str) -> Result<(), String> {
-    check_key(&as_1_0_saw(key))
-}
-
-/// The same for a label.
-pub fn check_stored_label(label: &str) -> Result<(), String> {
-    check_label(&as_1_0_saw(label))
-}
-
-/// The text, in which a visible character stands in the place of each invisible one that version 1.0 took for visible.
-fn as_1_0_saw(text: &str) -> String {
-    text.chars().map(|c| if is_invisible(c) && !steers(c) { '?' } else { c }).collect()
-}
-
-/// Whether version 1.0 refused this invisible character.
-const fn steers(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
-/// Checks the id of a worker, which becomes part of paths: 16 hexadecimal digits.
-pub fn check_worker_id(id: &str) -> Result<(), String> {
-    if id.len() == 16 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
-        return Ok(());
-    }
-    Err(format!("{id:?} is not the id of a worker"))
-}
-
 /// Reads a field of a stored definition that has to pass a check.
 fn checked<'de, D: Deserializer<'de>>(
     deserializer: D,
@@ -353,113 +262,10 @@ fn checked_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Stri
     Ok(key)
 }
 
-/// Checks the name of a variable that a definition sets. The error says why it cannot be set.
-pub fn check_variable(name: &str) -> Result<(), String> {
-    if name.is_empty() || name.contains(['=', '\0']) {
-        return Err(format!(
-            "{name:?} cannot be the name of a variable: it is empty, or holds \"=\" or a NUL byte"
-        ));
-    }
-    if OWNED_VARIABLES.contains(&name) {
-        return Err(format!("runner itself sets {name} for every attempt; choose another name"));
-    }
-    Ok(())
-}
-
-/// The longest argument or variable of a command, its closing NUL included: `MAX_ARG_STRLEN` of `execve(2)`.
-pub const MAX_ARG_STRLEN: usize = 128 * 1024;
-
-/// A command, argument, variable or path: any bytes but NUL.
-///
-/// Serialised as a string if it is UTF-8, else as an array of byte values, so that no byte is lost.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize)]
-#[serde(from = "TextOrBytes")]
-pub struct Bytes(pub Vec<u8>);
-
-impl Bytes {
-    pub fn as_os_str(&self) -> &OsStr {
-        OsStr::from_bytes(&self.0)
-    }
-
-    /// For people: bytes that are not UTF-8 are replaced.
-    pub fn to_text(&self) -> String {
-        String::from_utf8_lossy(&self.0).into_owned()
-    }
-}
-
-impl From<&OsStr> for Bytes {
-    fn from(s: &OsStr) -> Self {
-        Self(s.as_bytes().to_vec())
-    }
-}
-
-impl From<&str> for Bytes {
-    fn from(s: &str) -> Self {
-        Self(s.as_bytes().to_vec())
-    }
-}
-
-impl fmt::Debug for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.to_text())
-    }
-}
-
-impl Serialize for Bytes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match std::str::from_utf8(&self.0) {
-            Ok(text) => serializer.serialize_str(text),
-            Err(_) => self.0.serialize(serializer),
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "a string or an array of bytes")]
-enum TextOrBytes {
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-impl From<TextOrBytes> for Bytes {
-    fn from(either: TextOrBytes) -> Self {
-        match either {
-            TextOrBytes::Text(text) => Self(text.into_bytes()),
-            TextOrBytes::Bytes(bytes) => Self(bytes),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::check_label;
     use super::*;
-
-    #[test]
-    fn names() {
-        for good in ["a", "nightly-backup", "v1.2_x", &"n".repeat(128)] {
-            assert!(check_name(good).is_ok(), "{good}");
-        }
-        for bad in ["", "-x", "a b", "é", "a/b", &"n".repeat(129)] {
-            assert!(check_name(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn keys_and_ids_of_workers() {
-        for good in ["k", "nightly 2026-11-22", "schlüssel/鍵"] {
-            assert!(check_key(good).is_ok(), "{good}");
-        }
-        for bad in ["", " ", "a\n", "\u{1b}[2J", "a\u{200d}b", "a\u{200c}b", "a\u{202e}b", "\u{feff}k"] {
-            for why in [check_key(bad), check_label(bad)] {
-                let why = why.unwrap_err();
-                assert!(why.is_ascii(), "{why}");
-            }
-        }
-        assert!(check_worker_id("0123456789abcdef").is_ok());
-        for bad in ["", "../../../../etc/x", "0123456789abcdeF", "0123456789abcde", "0123456789abcdef0"] {
-            assert!(check_worker_id(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn labels_are_short_and_stand_in_for_by_arguments() {
@@ -491,14 +297,6 @@ mod tests {
         {
             let damaged = text.replace(from, to);
             assert!(damaged != text && serde_json::from_str::<JobDefinition>(&damaged).is_err(), "{damaged}");
-        }
-    }
-
-    #[test]
-    fn every_byte_survives_a_round_trip() {
-        for bytes in [b"plain".to_vec(), vec![0xff, 0x80, b'a'], Vec::new()] {
-            let json = serde_json::to_string(&Bytes(bytes.clone())).unwrap();
-            assert_eq!(serde_json::from_str::<Bytes>(&json).unwrap().0, bytes);
         }
     }
 }

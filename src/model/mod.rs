@@ -6,6 +6,7 @@
 mod attempt;
 mod attention;
 mod backoff;
+mod bytes;
 mod classify;
 mod cron;
 mod decide;
@@ -13,7 +14,9 @@ mod env_file;
 mod error_code;
 mod event;
 mod job;
+mod keys;
 mod limits;
+mod names;
 #[cfg(test)]
 mod no_panics;
 mod policy;
@@ -29,6 +32,7 @@ pub use attempt::{
 };
 pub use attention::{Attention, AttentionKind, AttentionSubject};
 pub use backoff::{Backoff, Jitter, Strategy};
+pub use bytes::{Bytes, MAX_ARG_STRLEN};
 pub use classify::{ExitRules, Verdict, classify};
 pub use decide::{Circumstances, Decision, decide, decision_text, final_because};
 pub use env_file::EnvFile;
@@ -37,13 +41,13 @@ pub use error_code::{
     LISTABLE_RESERVED, RESERVED, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED,
 };
 pub use event::{Event, PendingJob, RecordedAttempt, UnseenEnd};
-pub use job::{
-    Bytes, Chain, Command, INHERITED_ALWAYS, JobDefinition, JobLabel, Link, MAX_ARG_STRLEN, check_key,
-    check_label, check_name, check_stored_key, check_stored_label, check_variable, check_worker_id,
-    job_title,
-};
+pub use job::{Chain, Command, INHERITED_ALWAYS, JobDefinition, JobLabel, Link, job_title};
+pub use keys::{JobLayer, KEYS, KeyPlace, ReadForm};
 pub use limits::{Limits, Rate};
-pub use policy::{Contradiction, PolicyLayer, RetryPolicy};
+pub use names::{
+    check_key, check_label, check_name, check_stored_key, check_stored_label, check_variable, check_worker_id,
+};
+pub use policy::{Contradiction, RetryPolicy};
 pub use schedule::{Missed, Schedule, ScheduleText};
 pub use self_report::SelfReport;
 pub use state::{DeadReason, DependencyKind, JobState, Phase};

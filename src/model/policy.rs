@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backoff, CodePattern, Jitter, Strategy};
+use super::{Backoff, CodePattern, Jitter, JobLayer, Strategy};
 
 /// Whether, how often and when a failed job is retried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,16 +29,6 @@ impl RetryPolicy {
     }
 }
 
-/// The keys of the retry policy that one layer gives: the options of `enqueue`, a job, or `[defaults]`.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct PolicyLayer {
-    pub retryable: Option<bool>,
-    pub max_attempts: Option<u32>,
-    pub backoff: Option<Backoff>,
-    pub auto_retry_for: Option<Vec<CodePattern>>,
-    pub never_retry_for: Option<Vec<CodePattern>>,
-}
-
 /// Two keys of one layer that cannot both hold, or a key that can have no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Contradiction {
@@ -54,7 +44,7 @@ pub enum Contradiction {
     NoCodes,
 }
 
-impl PolicyLayer {
+impl JobLayer {
     /// The contradictions within this layer, which the job file and the options of `enqueue` refuse.
     pub fn contradictions(&self) -> Vec<Contradiction> {
         let mut found = Vec::new();
@@ -85,43 +75,45 @@ impl PolicyLayer {
         }
     }
 
-    fn asks_for_retries(&self) -> bool {
-        self.max_attempts.or(self.fixed_attempts()).is_some_and(|attempts| attempts > 1)
-            || self.auto_retry_for.is_some()
+    /// The layer of an option that asks for retries, which wins over `retryable = false` in the file. Within the file
+    /// `retryable` is independent of the other keys.
+    #[must_use]
+    pub fn insisting_on_retries(mut self) -> Self {
+        let attempts = self.max_attempts.or(self.fixed_attempts());
+        if self.retryable.is_none()
+            && (attempts.is_some_and(|attempts| attempts > 1) || self.auto_retry_for.is_some())
+        {
+            self.retryable = Some(true);
+        }
+        self
     }
 
-    fn fixed_attempts(&self) -> Option<u32> {
+    /// Whether a value is given that has an effect only on a job that is retried.
+    pub fn speaks_of_retries(&self) -> bool {
+        self.max_attempts.is_some()
+            || self.retryable == Some(true)
+            || self.backoff.is_some()
+            || self.jitter.is_some()
+            || self.auto_retry_for.is_some()
+            || self.never_retry_for.is_some()
+    }
+
+    /// The number of attempts that a list of delays fixes, unless a nearer `max_attempts` says otherwise.
+    pub(super) fn fixed_attempts(&self) -> Option<u32> {
         self.backoff.as_ref()?.strategy.fixed_attempts()
     }
-}
 
-impl RetryPolicy {
-    /// Lays the options of `enqueue` over the layers of the file, each the innermost first; `fallback` fills the gaps.
-    ///
-    /// A list of delays sets the number of attempts, unless its own layer or an inner one gives `max_attempts`, or an inner
-    /// `backoff` replaces the list. An option that asks for retries wins over `retryable = false` in the file. Within the
-    /// file `retryable` is independent of the other keys.
-    pub fn resolve(options: &[&PolicyLayer], file: &[&PolicyLayer], fallback: &Self) -> Self {
-        let innermost_first = || options.iter().chain(file).copied();
-        let asked = options.iter().find(|layer| layer.retryable.is_some() || layer.asks_for_retries());
-        let declared = || file.iter().find_map(|layer| layer.retryable).unwrap_or(fallback.retryable);
-        let with_backoff = innermost_first().position(|layer| layer.backoff.is_some());
-        let attempts = innermost_first().enumerate().find_map(|(index, layer)| {
-            let list = || layer.fixed_attempts().filter(|_| with_backoff == Some(index));
-            layer.max_attempts.or_else(list)
-        });
-        let first = |get: fn(&PolicyLayer) -> &Option<Vec<CodePattern>>| {
-            innermost_first().find_map(|layer| get(layer).clone())
-        };
-        Self {
-            retryable: asked.map_or_else(declared, |layer| layer.retryable.unwrap_or(true)),
-            max_attempts: attempts.unwrap_or(fallback.max_attempts),
-            backoff: innermost_first()
-                .find_map(|layer| layer.backoff.clone())
-                .unwrap_or_else(|| fallback.backoff.clone()),
-            auto_retry_for: first(|layer| &layer.auto_retry_for).or_else(|| fallback.auto_retry_for.clone()),
-            never_retry_for: first(|layer| &layer.never_retry_for)
-                .unwrap_or_else(|| fallback.never_retry_for.clone()),
+    /// The retry policy of these values, which are those of all layers.
+    pub(super) fn policy(&self) -> RetryPolicy {
+        let default = RetryPolicy::default();
+        let mut backoff = self.backoff.clone().unwrap_or(default.backoff);
+        backoff.jitter = self.jitter.unwrap_or(backoff.jitter);
+        RetryPolicy {
+            retryable: self.retryable.unwrap_or(default.retryable),
+            max_attempts: self.max_attempts.or(self.fixed_attempts()).unwrap_or(default.max_attempts),
+            backoff,
+            auto_retry_for: self.auto_retry_for.clone(),
+            never_retry_for: self.never_retry_for.clone().unwrap_or_default(),
         }
     }
 }
@@ -153,48 +145,59 @@ mod tests {
         Backoff { strategy: Strategy::Constant { delay: Millis(1) }, jitter: Jitter::NONE }
     }
 
-    fn layer(max_attempts: Option<u32>, backoff: Option<Backoff>) -> PolicyLayer {
-        PolicyLayer { max_attempts, backoff, ..PolicyLayer::default() }
+    fn layer(max_attempts: Option<u32>, backoff: Option<Backoff>) -> JobLayer {
+        JobLayer { max_attempts, backoff, ..JobLayer::default() }
     }
 
-    fn attempts(inner: &PolicyLayer, outer: &PolicyLayer) -> u32 {
-        RetryPolicy::resolve(&[], &[inner, outer], &RetryPolicy::default()).max_attempts()
+    fn attempts(innermost_first: &[&JobLayer]) -> u32 {
+        let merged = innermost_first.iter().fold(JobLayer::default(), |inner, outer| inner.over(outer));
+        merged.policy().max_attempts()
     }
 
     #[test]
     fn the_innermost_layer_that_gives_it_fixes_the_number_of_attempts() {
-        let nothing = PolicyLayer::default();
+        let nothing = JobLayer::default();
         let three = layer(None, Some(list(&[1, 2, 3])));
+        let one = layer(None, Some(list(&[1])));
+        let same = layer(None, Some(constant()));
         let nine = layer(Some(9), None);
-        assert_eq!(attempts(&nothing, &nothing), 3);
-        assert_eq!(attempts(&nothing, &three), 4);
-        assert_eq!(attempts(&layer(Some(2), None), &three), 2);
-        assert_eq!(attempts(&layer(None, Some(list(&[1]))), &nine), 2);
-        assert_eq!(attempts(&layer(None, Some(constant())), &three), 3);
-        assert_eq!(attempts(&layer(None, Some(constant())), &nine), 9);
+        assert_eq!(attempts(&[&nothing, &nothing]), 3);
+        assert_eq!(attempts(&[&nothing, &three]), 4);
+        assert_eq!(attempts(&[&layer(Some(2), None), &three]), 2);
+        assert_eq!(attempts(&[&one, &nine]), 2);
+        assert_eq!(attempts(&[&same, &three]), 3);
+        assert_eq!(attempts(&[&same, &nine]), 9);
+        assert_eq!(attempts(&[&same, &three, &nine]), 9);
+        assert_eq!(attempts(&[&nothing, &one, &three]), 2);
+        assert_eq!(attempts(&[&one, &nothing, &nine]), 2);
     }
 
     #[test]
     fn an_option_that_asks_for_retries_wins_over_the_file() {
-        let no = PolicyLayer { retryable: Some(false), ..PolicyLayer::default() };
-        let with = |options: &PolicyLayer| {
-            RetryPolicy::resolve(&[options], &[&no], &RetryPolicy::default()).max_attempts()
-        };
-        assert_eq!(with(&layer(Some(5), None)), 5);
-        assert_eq!(with(&layer(None, Some(list(&[1, 2])))), 3);
-        assert_eq!(with(&layer(Some(1), None)), 1);
-        assert_eq!(with(&layer(None, Some(constant()))), 1);
+        let no = JobLayer { retryable: Some(false), ..JobLayer::default() };
+        let with = |options: JobLayer| attempts(&[&options.insisting_on_retries(), &no]);
+        assert_eq!(with(layer(Some(5), None)), 5);
+        assert_eq!(with(layer(None, Some(list(&[1, 2])))), 3);
+        assert_eq!(with(layer(Some(1), None)), 1);
+        assert_eq!(with(layer(None, Some(constant()))), 1);
         let codes = Some(vec![CodePattern::Any]);
-        assert_eq!(with(&PolicyLayer { auto_retry_for: codes, ..PolicyLayer::default() }), 3);
+        assert_eq!(with(JobLayer { auto_retry_for: codes, ..JobLayer::default() }), 3);
     }
 
     #[test]
     fn in_the_file_retryable_stands_for_itself() {
-        let no = PolicyLayer { retryable: Some(false), ..PolicyLayer::default() };
-        let yes = PolicyLayer { retryable: Some(true), ..PolicyLayer::default() };
+        let no = JobLayer { retryable: Some(false), ..JobLayer::default() };
+        let yes = JobLayer { retryable: Some(true), ..JobLayer::default() };
         let five = layer(Some(5), None);
-        assert_eq!(attempts(&five, &no), 1);
-        assert_eq!(attempts(&no, &five), 1);
-        assert_eq!(attempts(&yes, &no), 3);
+        assert_eq!(attempts(&[&five, &no]), 1);
+        assert_eq!(attempts(&[&no, &five]), 1);
+        assert_eq!(attempts(&[&yes, &no]), 3);
+    }
+
+    #[test]
+    fn a_jitter_changes_the_backoff_of_any_layer() {
+        let options = JobLayer { jitter: Some(Jitter::Fraction(0.5)), ..JobLayer::default() };
+        let policy = options.over(&layer(None, Some(constant()))).policy();
+        assert_eq!(policy.backoff, Backoff { jitter: Jitter::Fraction(0.5), ..constant() });
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
 use crate::cli::commands::{apply, ending};
-use crate::cli::definition::{env_file_text, print_command, print_inheritance, print_policy};
+use crate::cli::definition::{print_command, print_policy, print_start};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, Written};
@@ -155,11 +155,7 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path, schedules: &Schedules<
     if definition.cwd != Bytes::from(dir.as_os_str()) {
         out.fact("cwd", &safe_line(&definition.cwd.to_text()))?;
     }
-    print_inheritance(out, definition)?;
-    for (index, file) in definition.env_file.iter().enumerate() {
-        let word = if index == 0 { "env_file" } else { "" };
-        out.fact(word, &env_file_text(file))?;
-    }
+    print_start(out, definition)?;
     if !definition.env.is_empty() {
         out.fact("env", &safe_line(&env_names(definition).join(", ")))?;
     }

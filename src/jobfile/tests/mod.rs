@@ -12,6 +12,7 @@ use proptest::prelude::{any, prop, proptest};
 
 use super::JobFile;
 use super::keys::Section;
+use crate::model::{KEYS, KeyPlace};
 
 const EXAMPLE: &str = include_str!("../../../jobs.example.toml");
 
@@ -79,6 +80,19 @@ fn the_example_shows_every_key() {
     {
         let given = [format!("{key} = "), format!("[{key}]"), format!(".{key}]"), format!("[{key}.")];
         assert!(given.iter().any(|form| code.contains(form)), "{key}");
+    }
+}
+
+#[test]
+fn the_docs_have_every_key() {
+    let page = include_str!("../../../docs/job-file.md");
+    let table: String = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let outside_of_defaults = page.split("`[defaults]` may hold every key of a job but ").nth(1).unwrap();
+    let outside_of_defaults = outside_of_defaults.split(". ").next().unwrap();
+    for key in KEYS {
+        let named = format!("`{}`", key.name);
+        assert!(table.contains(&named), "docs/job-file.md has no row for {named}");
+        assert_eq!(outside_of_defaults.contains(&named), key.place == KeyPlace::Job, "{named} in [defaults]");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The schema for editors says what the parser says, as far as a schema can.
 
 use std::path::Path;
+use std::{env, fs};
 
 use serde_json::{Map, Value, json};
 use toml::de::{DeTable, DeValue};
@@ -10,6 +11,7 @@ use super::validate::Schema;
 use crate::jobfile::keys::Section;
 use crate::jobfile::retry::{STRATEGIES, has_key};
 use crate::jobfile::{JobFile, SCHEMA, STARTER};
+use crate::model::KEYS;
 
 fn schema() -> Value {
     serde_json::from_str(SCHEMA).unwrap()
@@ -66,6 +68,60 @@ fn the_schema_has_the_keys_of_the_parser_and_no_others() {
         let mut keys = place.keys();
         keys.sort_unstable();
         assert_eq!(keys_at(pointer), keys, "{place:?}");
+    }
+}
+
+/// JSON with one entry a line, but for tables and lists that fit into a line.
+fn laid_out(value: &Value, indent: usize) -> String {
+    let entries: Vec<(String, &Value)> = match value {
+        Value::Object(table) => {
+            table.iter().map(|(key, value)| (format!("{}: ", json!(key)), value)).collect()
+        }
+        Value::Array(list) => list.iter().map(|value| (String::new(), value)).collect(),
+        _ => return value.to_string(),
+    };
+    let (open, close) = if value.is_object() { ("{", "}") } else { ("[", "]") };
+    let of_each =
+        |indent: usize| entries.iter().map(move |(key, value)| key.clone() + &laid_out(value, indent));
+    let blank = if value.is_object() { " " } else { "" };
+    let line = format!("{open}{blank}{}{blank}{close}", of_each(indent).collect::<Vec<_>>().join(", "));
+    if entries.is_empty() || indent > 0 && !line.contains('\n') && indent + line.len() < 100 {
+        return line;
+    }
+    let (inner, outer) = (" ".repeat(indent + 2), " ".repeat(indent));
+    let lines = of_each(indent + 2).collect::<Vec<_>>().join(&format!(",\n{inner}"));
+    format!("{open}\n{inner}{lines}\n{outer}{close}")
+}
+
+/// `UPDATE_SCHEMA=1 cargo test --lib jobfile` writes where each key may stand. What a key means is written by hand below
+/// `$defs`.
+#[test]
+fn the_schema_is_that_of_the_table_of_keys() {
+    let mut schema = schema();
+    for (pointer, section) in
+        [("/properties/defaults/properties", Section::Defaults), ("/$defs/job/properties", Section::Job)]
+    {
+        let entry = |key: &str| (key.to_owned(), json!({"$ref": format!("#/$defs/{key}")}));
+        *schema.pointer_mut(pointer).unwrap() =
+            Value::Object(section.keys().into_iter().map(entry).collect());
+    }
+    let found = laid_out(&schema, 0) + "\n";
+    if env::var_os("UPDATE_SCHEMA").is_some() {
+        fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs.schema.json"), &found).unwrap();
+    } else {
+        assert!(found == SCHEMA, "UPDATE_SCHEMA=1 cargo test --lib jobfile writes the schema");
+    }
+}
+
+#[test]
+fn the_schema_describes_each_key_in_the_form_of_the_table() {
+    let schema = schema();
+    for key in KEYS {
+        let about = &schema["$defs"][key.name];
+        assert!(about["description"].is_string(), "{}: {about}", key.name);
+        if let Some(form) = key.form.filter(|form| *form != key.name && !schema["$defs"][*form].is_null()) {
+            assert_eq!(about["$ref"], format!("#/$defs/{form}"), "{}", key.name);
+        }
     }
 }
 

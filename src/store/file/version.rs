@@ -11,8 +11,6 @@ pub struct Version(pub u32);
 impl Version {
     /// The version of the first release.
     pub const FIRST: Self = Self(1_000);
-    /// The version that brought the key `inherit_env`.
-    pub(in crate::store) const OF_INHERIT_ENV: Self = Self(1_001);
 
     pub const fn major(self) -> u32 {
         self.0 / 1_000

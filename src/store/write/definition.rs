@@ -130,10 +130,7 @@ impl DefinitionCache {
 
 /// The version that brought the newest key that this definition uses. Older programs leave its jobs alone.
 pub fn needs_version(definition: &JobDefinition) -> Version {
-    // An older program could not read the alert either.
-    let of_alert = definition.on_dead.as_deref().map_or(Version::FIRST, needs_version);
-    let own = if definition.inherit_env { Version::FIRST } else { Version::OF_INHERIT_ENV };
-    own.max(of_alert)
+    Version(Version::FIRST.0 + definition.needs_minor_version())
 }
 
 /// Packs arguments for storage: each ends with a NUL, which no argument can contain.

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::query::Query;
-use crate::cli::definition::{env_file_text, print_command, print_inheritance, print_policy};
+use crate::cli::definition::{print_command, print_policy, print_start};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::output::{
@@ -97,11 +97,7 @@ fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     }
     print_command(out, definition, &job.args)?;
     out.line(format!("  cwd       {}", safe_line(&definition.cwd.to_text())))?;
-    print_inheritance(out, definition)?;
-    if !definition.env_file.is_empty() {
-        let files: Vec<_> = definition.env_file.iter().map(env_file_text).collect();
-        out.fact("env_file", &files.join("; "))?;
-    }
+    print_start(out, definition)?;
     out.fact("queue", &format!("{}, priority {}", definition.queue, definition.priority))?;
     print_policy(out, definition)?;
     if let Some(timeout) = definition.timeout {

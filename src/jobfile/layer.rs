@@ -1,0 +1,243 @@
+//! The values of `[defaults]` or of a job, each in the form that the table of keys names.
+
+use std::collections::{BTreeMap, HashMap};
+use std::env;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use toml::de::DeValue;
+
+use super::diagnostics::{Mistakes, Span};
+use super::read::{Entry, Value, distinct};
+use super::retry;
+use crate::model::{
+    Backoff, Bytes, CodePattern, EnvFile, JobDefinition, JobLayer, Missed, ReadForm, check_key, check_name,
+    check_variable,
+};
+use crate::text::{Millis, human_size};
+
+/// The values of `[defaults]` or of a job, with what is needed to point at them.
+#[derive(Default)]
+pub(super) struct PlacedLayer {
+    pub values: JobLayer,
+    /// The error codes that this layer lists, with the key of the list and their places.
+    pub listed_codes: Vec<(String, CodePattern, Span)>,
+    /// The place of the value of each key that this layer gives, also of values that could not be read.
+    places: HashMap<String, Span>,
+}
+
+impl PlacedLayer {
+    /// The place of the value of this key, if this layer gives it.
+    pub(super) fn place(&self, key: &str) -> Option<&Span> {
+        self.places.get(key)
+    }
+
+    /// Reads a key. `dir` holds the file. Whether a layer has such a key.
+    pub(super) fn read_key(&mut self, entry: &Entry<'_>, dir: &Path, mistakes: &mut Mistakes) -> bool {
+        self.places.insert(entry.key.to_owned(), entry.value.at());
+        let listed_codes = &mut self.listed_codes;
+        self.values
+            .read(entry.key, &mut Form { key: entry.key, value: entry.value, dir, mistakes, listed_codes })
+    }
+}
+
+/// The value of a key.
+struct Form<'f> {
+    key: &'f str,
+    value: Value<'f>,
+    /// Holds the file.
+    dir: &'f Path,
+    mistakes: &'f mut Mistakes,
+    listed_codes: &'f mut Vec<(String, CodePattern, Span)>,
+}
+
+impl Form<'_> {
+    /// A string that passes this check.
+    fn checked(&mut self, text: Option<&str>, check: fn(&str) -> Result<(), String>) -> Option<String> {
+        let text = text?;
+        self.value.ok_or_refuse(check(text), self.mistakes).map(|()| text.to_owned())
+    }
+}
+
+impl ReadForm for Form<'_> {
+    fn boolean(&mut self) -> Option<bool> {
+        self.value.boolean(self.mistakes)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        self.value.text(self.mistakes).map(str::to_owned)
+    }
+
+    fn name(&mut self) -> Option<String> {
+        let text = self.value.string(self.mistakes);
+        self.checked(text, check_name)
+    }
+
+    fn unique_key(&mut self) -> Option<String> {
+        let text = self.value.text(self.mistakes);
+        self.checked(text, check_key)
+    }
+
+    fn input(&mut self) -> Option<String> {
+        let text = self.value.string(self.mistakes)?;
+        if text.len() > JobDefinition::MAX_STDIN {
+            self.value
+                .refused(self.mistakes, "it has more than 16 MiB")
+                .hint("put it into a file, and let the command read that");
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    fn path(&mut self) -> Option<Bytes> {
+        let path = self.value.text(self.mistakes)?;
+        located(self.value, self.dir, path, self.mistakes)
+    }
+
+    fn argv(&mut self) -> Option<Vec<Bytes>> {
+        argv(self.value, self.mistakes)
+    }
+
+    fn env_files(&mut self) -> Option<Vec<EnvFile>> {
+        env_files(self.value, self.dir, self.mistakes)
+    }
+
+    fn variables(&mut self) -> Option<BTreeMap<Bytes, Bytes>> {
+        Some(variables(self.value, self.mistakes))
+    }
+
+    fn priority(&mut self) -> Option<i32> {
+        let max = JobDefinition::MAX_PRIORITY;
+        self.value.integer(-max..=max, self.mistakes)
+    }
+
+    fn duration(&mut self) -> Option<Millis> {
+        self.value.duration(self.mistakes)
+    }
+
+    fn duration_above_zero(&mut self) -> Option<Millis> {
+        self.value.duration_above_zero(self.mistakes)
+    }
+
+    fn output_limit(&mut self) -> Option<u64> {
+        let bytes = self.value.size(self.mistakes)?;
+        if bytes > JobDefinition::MAX_OUTPUT_LIMIT {
+            let allowed = format!("at most {}", human_size(JobDefinition::MAX_OUTPUT_LIMIT));
+            self.value.wrong(self.mistakes, &allowed);
+            return None;
+        }
+        Some(bytes)
+    }
+
+    fn exit_statuses(&mut self) -> Option<Vec<u8>> {
+        Some(exit_statuses(self.value, self.mistakes))
+    }
+
+    fn attempts(&mut self) -> Option<u32> {
+        retry::max_attempts(self.value, self.mistakes)
+    }
+
+    fn backoff(&mut self) -> Option<Backoff> {
+        retry::backoff(self.value, self.mistakes)
+    }
+
+    fn codes(&mut self) -> Option<Vec<CodePattern>> {
+        let (codes, is_whole) = retry::codes(self.value, self.mistakes)?;
+        let placed = codes.iter().map(|(code, at)| (self.key.to_owned(), code.clone(), at.clone()));
+        self.listed_codes.extend(placed);
+        is_whole.then(|| codes.into_iter().map(|(code, _)| code).collect())
+    }
+
+    fn missed(&mut self) -> Option<Missed> {
+        let words: Vec<_> = Missed::ALL.iter().map(|missed| missed.as_str()).collect();
+        self.value.one_of(&words, self.mistakes).and_then(Missed::parse)
+    }
+}
+
+/// A program and its arguments.
+pub(super) fn argv(value: Value<'_>, mistakes: &mut Mistakes) -> Option<Vec<Bytes>> {
+    let words = value.list("an array of strings", mistakes)?;
+    let Some((program, arguments)) = words.split_first() else {
+        value
+            .refused(mistakes, "an empty array names no program")
+            .hint("write the program and its arguments, such as [\"tar\", \"-xf\", \"a.tar\"]");
+        return None;
+    };
+    let program = program.text(mistakes);
+    let arguments: Vec<_> =
+        arguments.iter().map(|word| word.fits_kernel(word.string(mistakes)?, 0, mistakes)).collect();
+    let words = [program].into_iter().chain(arguments);
+    words.map(|word| word.map(Bytes::from)).collect()
+}
+
+/// The files of variables, each with a dash in front if it may be missing.
+fn env_files(value: Value<'_>, dir: &Path, mistakes: &mut Mistakes) -> Option<Vec<EnvFile>> {
+    let allowed = "a path, or an array of paths, such as [\"common.env\", \"-local.env\"]";
+    let values = match value.data() {
+        DeValue::String(_) => vec![value],
+        _ => value.list(allowed, mistakes)?,
+    };
+    let read = |value: Value<'_>| {
+        let text = value.text(mistakes)?;
+        let path = text.strip_prefix('-').unwrap_or(text);
+        if path.is_empty() {
+            value.refused(mistakes, "there is no path after the dash");
+            return None;
+        }
+        Some(EnvFile { path: located(value, dir, path, mistakes)?, optional: path != text })
+    };
+    // All of them are read, so that all mistakes are recorded.
+    let files: Vec<_> = values.into_iter().map(read).collect();
+    files.into_iter().collect()
+}
+
+/// A path of the job file: relative to `dir`, or to the home directory if it begins with `~/`.
+fn located(value: Value<'_>, dir: &Path, path: &str, mistakes: &mut Mistakes) -> Option<Bytes> {
+    let Some(below_home) = path.strip_prefix('~') else { return Some(joined(dir, path)) };
+    if !below_home.is_empty() && !below_home.starts_with('/') {
+        value
+            .refused(mistakes, "only `~` and `~/…` stand for a home directory, which is your own")
+            .hint(format!("write the path in full, or ./{path} for a name that begins with `~`"));
+        return None;
+    }
+    let Some(home) = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()) else {
+        value.refused(mistakes, "there is no home directory: $HOME is not set to an absolute path");
+        return None;
+    };
+    Some(joined(&home, below_home.trim_start_matches('/')))
+}
+
+/// `path` relative to `dir`, without `.`. A `..` stays, because the directory before it may be a symbolic link.
+pub(super) fn joined(dir: &Path, path: &str) -> Bytes {
+    let joined: PathBuf = dir.join(path).components().collect();
+    Bytes(joined.as_os_str().as_bytes().to_vec())
+}
+
+fn variables(value: Value<'_>, mistakes: &mut Mistakes) -> BTreeMap<Bytes, Bytes> {
+    let entries = value.table("a table of strings, such as { LANG = \"C\" }", mistakes);
+    let mut variables = BTreeMap::new();
+    for entry in entries.unwrap_or_default() {
+        let name = entry.key;
+        if let Err(why) = check_variable(name) {
+            mistakes.add(&entry.at, why);
+        }
+        let text = entry.value.string(mistakes);
+        if let Some(text) = text.and_then(|text| entry.value.fits_kernel(text, name.len() + 1, mistakes)) {
+            variables.insert(Bytes::from(name), Bytes::from(text));
+        }
+    }
+    variables
+}
+
+/// The list is empty if it cannot be read. Then `checks` finds no contradiction with it.
+fn exit_statuses(value: Value<'_>, mistakes: &mut Mistakes) -> Vec<u8> {
+    let list = value.list("an array of exit statuses, such as [0]", mistakes);
+    if list.as_ref().is_some_and(Vec::is_empty) {
+        value
+            .refused(mistakes, "with an empty list no attempt could succeed")
+            .hint("write [0], or leave it out");
+    }
+    let read = |status: Value<'_>, mistakes: &mut Mistakes| status.integer(0..=255_u8, mistakes);
+    let statuses = distinct(&list.unwrap_or_default(), mistakes, read);
+    statuses.into_iter().map(|(status, _)| status).collect()
+}

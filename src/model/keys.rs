@@ -1,0 +1,185 @@
+//! The keys of a job: one table of them, and what follows from it.
+//!
+//! A new key is a row of the table, a field of [`JobDefinition`] with its default, and its effect; the form of its value, if
+//! that is new, is a function of [`ReadForm`].
+
+use std::collections::BTreeMap;
+
+use super::{Backoff, Bytes, CodePattern, EnvFile, Jitter, JobDefinition, Missed};
+use crate::text::Millis;
+
+/// Where a key may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// In `[jobs.NAME]` alone.
+    Job,
+    /// In `[defaults]`, too.
+    Shared,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    pub name: &'static str,
+    pub place: KeyPlace,
+    /// The function of [`ReadForm`] that reads it; none for a key that is not part of a [`JobLayer`].
+    pub form: Option<&'static str>,
+}
+
+/// Makes [`KEYS`], [`JobLayer`] and [`ReadForm`] of the table. The first rows are no part of a layer. Those of the second
+/// kind replace the field of the definition that has their name. The third kind is resolved by hand in [`JobLayer::resolve`],
+/// or does not belong to the definition.
+macro_rules! keys {
+    (
+        read_by_hand { $($alone:ident;)+ }
+        fields_of_the_definition {
+            $($field:ident: $field_type:ty, $field_place:ident, $field_form:ident $(, since_minor $minor:literal)?;)+
+        }
+        resolved_by_hand { $($value:ident: $value_type:ty, $value_place:ident, $value_form:ident;)+ }
+    ) => {
+        /// Every key of a job.
+        pub const KEYS: &[Key] = &[
+            $(Key { name: stringify!($alone), place: KeyPlace::Job, form: None },)+
+            $(Key {
+                name: stringify!($field),
+                place: KeyPlace::$field_place,
+                form: Some(stringify!($field_form)),
+            },)+
+            $(Key {
+                name: stringify!($value),
+                place: KeyPlace::$value_place,
+                form: Some(stringify!($value_form)),
+            },)+
+        ];
+
+        /// The values that one layer gives: `[defaults]`, a job of the file, the options of `enqueue`, or a line of a batch.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct JobLayer {
+            $(pub $field: Option<$field_type>,)+
+            $(pub $value: Option<$value_type>,)+
+            /// An option alone: it changes the `backoff` of whichever layer gives that.
+            pub jitter: Option<Jitter>,
+        }
+
+        impl JobLayer {
+            /// Reads the value of a key. Whether there is such a key in a layer.
+            pub fn read(&mut self, key: &str, reader: &mut impl ReadForm) -> bool {
+                match key {
+                    $(stringify!($field) => self.$field = reader.$field_form(),)+
+                    $(stringify!($value) => self.$value = reader.$value_form(),)+
+                    _ => return false,
+                }
+                true
+            }
+
+            /// Takes from an outer layer what this one does not give. The variables of both are merged. Of three layers the
+            /// two inner ones come first, because their list of delays may fix the number of attempts.
+            #[must_use]
+            pub fn over(mut self, outer: &Self) -> Self {
+                // A list fixes the number of attempts, whatever an outer layer says.
+                self.max_attempts = self.max_attempts.or(self.fixed_attempts());
+                if let (Some(inner), Some(outer)) = (&mut self.env, &outer.env) {
+                    for (name, value) in outer {
+                        inner.entry(name.clone()).or_insert_with(|| value.clone());
+                    }
+                }
+                $(if self.$field.is_none() { self.$field.clone_from(&outer.$field); })+
+                $(if self.$value.is_none() { self.$value.clone_from(&outer.$value); })+
+                self.jitter = self.jitter.or(outer.jitter);
+                self
+            }
+
+            fn replace_fields(&mut self, definition: &mut JobDefinition) {
+                $(if let Some(value) = self.$field.take() { definition.$field = value.into(); })+
+            }
+        }
+
+        impl JobDefinition {
+            /// The minor version that brought the newest key that this definition uses.
+            pub fn needs_minor_version(&self) -> u32 {
+                let plain = JobDefinition::new("", super::Command::Argv(Vec::new()), Bytes::default());
+                // An older program could not read the alert either.
+                let mut needs = self.on_dead.as_deref().map_or(0, Self::needs_minor_version);
+                $($(if self.$field != plain.$field { needs = needs.max($minor); })?)+
+                needs
+            }
+        }
+    };
+}
+
+keys! {
+    read_by_hand {
+        command;
+        description;
+        reports;
+        exit_codes;
+        default_error_code;
+        after;
+        after_any;
+    }
+    fields_of_the_definition {
+        launcher: Vec<Bytes>, Shared, argv;
+        cwd: Bytes, Shared, path;
+        inherit_env: bool, Shared, boolean, since_minor 1;
+        env_file: Vec<EnvFile>, Shared, env_files;
+        stdin: String, Shared, input;
+        queue: String, Shared, name;
+        priority: i32, Shared, priority;
+        timeout: Millis, Shared, duration_above_zero;
+        grace_period: Millis, Shared, duration;
+        expires_in: Millis, Shared, duration_above_zero;
+        output_limit: u64, Shared, output_limit;
+        unique_key: String, Job, unique_key;
+    }
+    resolved_by_hand {
+        env: BTreeMap<Bytes, Bytes>, Shared, variables;
+        success_exit_codes: Vec<u8>, Shared, exit_statuses;
+        retryable: bool, Shared, boolean;
+        max_attempts: u32, Shared, attempts;
+        backoff: Backoff, Shared, backoff;
+        auto_retry_for: Vec<CodePattern>, Shared, codes;
+        never_retry_for: Vec<CodePattern>, Shared, codes;
+        on_dead: String, Shared, text;
+        schedule: String, Job, text;
+        timezone: String, Job, text;
+        missed: Missed, Job, missed;
+        fresh_within: Millis, Job, duration_above_zero;
+        random_delay: Millis, Job, duration_above_zero;
+    }
+}
+
+/// The forms that values have. Each function reads the value that the reader stands at; none if it is not of that form,
+/// which the reader has recorded.
+pub trait ReadForm {
+    fn boolean(&mut self) -> Option<bool>;
+    fn text(&mut self) -> Option<String>;
+    fn name(&mut self) -> Option<String>;
+    fn unique_key(&mut self) -> Option<String>;
+    fn input(&mut self) -> Option<String>;
+    fn path(&mut self) -> Option<Bytes>;
+    fn argv(&mut self) -> Option<Vec<Bytes>>;
+    fn env_files(&mut self) -> Option<Vec<EnvFile>>;
+    fn variables(&mut self) -> Option<BTreeMap<Bytes, Bytes>>;
+    fn priority(&mut self) -> Option<i32>;
+    fn duration(&mut self) -> Option<Millis>;
+    fn duration_above_zero(&mut self) -> Option<Millis>;
+    fn output_limit(&mut self) -> Option<u64>;
+    fn exit_statuses(&mut self) -> Option<Vec<u8>>;
+    fn attempts(&mut self) -> Option<u32>;
+    fn backoff(&mut self) -> Option<Backoff>;
+    fn codes(&mut self) -> Option<Vec<CodePattern>>;
+    fn missed(&mut self) -> Option<Missed>;
+}
+
+impl JobLayer {
+    /// Lays these values, which are those of all layers, over a definition. Of its retry policy nothing is left. The alert
+    /// is left, because only the job file knows the definition of a name.
+    #[must_use]
+    pub fn resolve(mut self, mut definition: JobDefinition) -> JobDefinition {
+        self.replace_fields(&mut definition);
+        definition.policy = self.policy();
+        definition.env.extend(self.env.unwrap_or_default());
+        definition.exit.success = self.success_exit_codes.unwrap_or(definition.exit.success);
+        definition
+    }
+}
