@@ -17,12 +17,12 @@
 //! | [`model`] | the rules: jobs, attempts, error codes, retry policy, the decision table |
 //! | [`text`] | durations, sizes, times, text made safe for a terminal |
 //!
-//! # Three rules that do not bend
+//! # Three rules
 //!
 //! 1. **Imports go down only.** `tests/architecture.rs` checks the modules.
 //! 2. **The rules are pure.** [`model`] does no I/O, reads no clock and draws no random numbers, so every row of the decision table
 //!    is a unit test.
-//! 3. **Commit, then speak.** Runner prints or reports a change only after its transaction has committed. A failing job is a
+//! 3. **Report only after the commit.** Runner prints or reports a change only after its transaction has committed. A failing job is a
 //!    value, never an `Err`: an `Err` means that runner itself has a problem.
 //!
 //! # Three walk-throughs

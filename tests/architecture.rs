@@ -1,10 +1,10 @@
-//! Imports between the rooms of the house go down only, and each direct dependency has a reason.
+//! Imports between the modules go down only, and each direct dependency has a reason.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms, and which of them each may import.
-const ROOMS: [(&str, &[&str]); 12] = [
+/// The modules, and which of them each may import.
+const MODULES: [(&str, &[&str]); 12] = [
     ("text", &[]),
     ("model", &["text"]),
     ("clock", &["text"]),
@@ -42,21 +42,21 @@ fn imports_go_down_only() {
     let mut wrong = Vec::new();
     for path in sources(&src) {
         let name = path.strip_prefix(&src).expect("a path below src").display().to_string();
-        let room = first_word(&name);
-        if ["main", "lib"].contains(&room) {
+        let module = first_word(&name);
+        if ["main", "lib"].contains(&module) {
             continue;
         }
-        let Some((_, may_import)) = ROOMS.iter().find(|(known, _)| *known == room) else {
-            wrong.push(format!("{name}: no such room"));
+        let Some((_, may_import)) = MODULES.iter().find(|(known, _)| *known == module) else {
+            wrong.push(format!("{name}: no such module"));
             continue;
         };
         let text = fs::read_to_string(&path).expect("text");
         for import in text.split("crate::").skip(1).map(first_word) {
             if import.is_empty() {
                 wrong.push(format!(
-                    "{name}: write `use crate::` once for each room, not with a list in braces"
+                    "{name}: write `use crate::` once for each module, not with a list in braces"
                 ));
-            } else if import != room && !may_import.contains(&import) {
+            } else if import != module && !may_import.contains(&import) {
                 wrong.push(format!("{name} imports {import}"));
             }
         }

@@ -37,7 +37,7 @@ impl SelfReport {
             if line.trim().is_empty() {
                 continue;
             }
-            if let Err(why) = report.take(line) {
+            if let Err(why) = report.read_line(line) {
                 bad += 1;
                 if bad <= MAX_NOTES {
                     report.notes.push(format!(
@@ -54,7 +54,7 @@ impl SelfReport {
         report
     }
 
-    fn take(&mut self, line: &str) -> Result<(), String> {
+    fn read_line(&mut self, line: &str) -> Result<(), String> {
         let Some((key, value)) = line.split_once('=') else {
             return Err(format!("{:?} is not key=value", shorten(line, 60)));
         };

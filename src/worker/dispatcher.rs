@@ -13,7 +13,7 @@ use super::options::{ExitConditions, Options, Summary, Until};
 use super::recovery::{Findings, Recovery};
 use super::registration::Registration;
 use super::retry_throttle::RetryThrottle;
-use super::shutdown::{Shutdown, Step};
+use super::shutdown::{Shutdown, ShutdownStep};
 use super::slots::{Context, Slots};
 use crate::clock;
 use crate::model::{EndCause, Event, JobLabel, signal};
@@ -135,7 +135,7 @@ impl Dispatcher<'_> {
     async fn serve(&mut self, inbox: &mut Inbox) -> Result<()> {
         loop {
             for message in inbox.next(self.shutdown.is_stopping()).await {
-                self.take(message)?;
+                self.handle_message(message)?;
             }
             self.save_outputs();
             self.turn()?;
@@ -310,7 +310,7 @@ impl Dispatcher<'_> {
 
     // Messages.
 
-    fn take(&mut self, message: Message) -> Result<()> {
+    fn handle_message(&mut self, message: Message) -> Result<()> {
         match message {
             Message::Stop(number) => self.handle_stop_signal(number),
             // Here and not in a signal handler: a worker that stopped within a transaction would keep every other process
@@ -400,25 +400,25 @@ impl Dispatcher<'_> {
         self.throttle.retry_soon(Instant::now());
         let name = signal::name(number);
         let reason = match step {
-            Step::Wait => {
+            ShutdownStep::Wait => {
                 format!("{name}; running attempts have {timeout} to end, a second signal ends them now")
             }
-            Step::Interrupt => format!("{name} again: ending what is running"),
-            Step::Kill => format!("{name} once more: killing what is running"),
+            ShutdownStep::Interrupt => format!("{name} again: ending what is running"),
+            ShutdownStep::Kill => format!("{name} once more: killing what is running"),
         };
         self.shut_down(step, reason);
-        if step == Step::Wait {
+        if step == ShutdownStep::Wait {
             // Only `inspect` shows this, so a failure does not matter.
             let _ = self.store.worker_stopping(self.worker.id);
         }
     }
 
-    fn shut_down(&mut self, step: Step, message: String) {
+    fn shut_down(&mut self, step: ShutdownStep, message: String) {
         self.report(&Event::WorkerStopping { message, running: self.slots.started_attempts() });
         match step {
-            Step::Wait => {}
-            Step::Interrupt => self.slots.interrupt(),
-            Step::Kill => self.slots.kill(),
+            ShutdownStep::Wait => {}
+            ShutdownStep::Interrupt => self.slots.interrupt(),
+            ShutdownStep::Kill => self.slots.kill(),
         }
     }
 

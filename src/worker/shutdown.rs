@@ -17,7 +17,7 @@ pub(super) enum Shutdown {
 
 /// The next action on all attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ShutdownStep {
     Wait,
     Interrupt,
     Kill,
@@ -25,31 +25,31 @@ pub(super) enum Step {
 
 impl Shutdown {
     /// A signal to stop arrived.
-    pub(super) fn signal(&mut self, now: Instant, timeout: Duration) -> Step {
+    pub(super) fn signal(&mut self, now: Instant, timeout: Duration) -> ShutdownStep {
         match self {
             Self::NotAsked => {
                 // A timeout too long to add never runs out.
                 let century = Duration::from_hours(100 * 365 * 24);
                 *self = Self::Waiting { deadline: now + timeout.min(century) };
-                Step::Wait
+                ShutdownStep::Wait
             }
             Self::Waiting { .. } => {
                 *self = Self::Ending;
-                Step::Interrupt
+                ShutdownStep::Interrupt
             }
             Self::Ending | Self::Killing => {
                 *self = Self::Killing;
-                Step::Kill
+                ShutdownStep::Kill
             }
         }
     }
 
     /// Ends the attempts if the timeout is over.
-    pub(super) fn pass(&mut self, now: Instant) -> Option<Step> {
+    pub(super) fn pass(&mut self, now: Instant) -> Option<ShutdownStep> {
         match self {
             Self::Waiting { deadline } if *deadline <= now => {
                 *self = Self::Ending;
-                Some(Step::Interrupt)
+                Some(ShutdownStep::Interrupt)
             }
             _ => None,
         }

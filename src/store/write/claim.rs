@@ -81,7 +81,7 @@ pub fn claim(
         due.truncate(limit - claims.len());
         for candidate in due {
             let claim = read(tx, definitions, worker, candidate.id)?;
-            if take(tx, worker, candidate.id, now)? {
+            if mark_running(tx, worker, candidate.id, now)? {
                 capacity.record_start(tx, &claim.queue)?;
                 claims.push(claim);
             }
@@ -108,8 +108,8 @@ fn due_jobs(
     })
 }
 
-/// Records the claim. False if the job turns out not to be pending, which only happens in a damaged file.
-fn take(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<bool> {
+/// False if the job turns out not to be pending, which only happens in a damaged file.
+fn mark_running(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<bool> {
     let sql = "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
                WHERE id = ?1 AND state = 'pending' AND unmet_dependencies = 0";
     Ok(run(tx, sql, params![id, worker, now])? > 0)

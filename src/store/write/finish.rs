@@ -27,17 +27,15 @@ pub struct EndedAttempt {
     pub end: AttemptEnd,
 }
 
-/// The job's facts for the decision.
+/// A job whose attempt has ended, as the file has it: a recovery has no claim that could tell.
 struct RunningJob {
     definition_id: i64,
     name: String,
     label: Option<String>,
     args: Vec<Bytes>,
     queue: String,
-    attempts_used: u32,
-    cancel_requested: bool,
-    expires_at: Option<Timestamp>,
     worker_name: String,
+    circumstances: Circumstances,
 }
 
 /// Records one ended attempt of the worker with this row id.
@@ -53,20 +51,10 @@ pub fn finish(
         return Ok(None);
     };
     let definition = definitions.get(tx, held.definition_id)?;
-    let EndedAttempt { job_id, number, jitter_sample, ref end } = *ended;
+    let EndedAttempt { job_id, number, ref end, .. } = *ended;
     let verdict = classify(&definition.exit, end);
-    let attempt_in_budget = held.attempts_used.saturating_add(1);
-    let decision = decide(
-        &definition.policy,
-        end,
-        &verdict,
-        Circumstances {
-            attempt_in_budget,
-            cancel_requested: held.cancel_requested,
-            expires_at: held.expires_at,
-            jitter_sample,
-        },
-    );
+    let Circumstances { attempt_in_budget, expires_at, .. } = held.circumstances;
+    let decision = decide(&definition.policy, end, &verdict, held.circumstances);
     let (nominal_delay, delay, run_at) = match decision {
         Decision::Retry { nominal, delay, at, .. } => (Some(nominal), Some(delay), Some(at)),
         _ => (None, None, None),
@@ -97,7 +85,7 @@ pub fn finish(
     insert(tx, worker, &attempt)?;
     outputs::record(tx, job_id, number, end.output.as_ref())?;
     // Only an interrupted job goes back to its queue at or after its expiry.
-    let expires_at = held.expires_at.map(|expiry| match run_at {
+    let expires_at = expires_at.map(|expiry| match run_at {
         Some(run_at) if run_at >= expiry => run_at.plus(INTERRUPTED_EXPIRY),
         _ => expiry,
     });
@@ -144,10 +132,13 @@ fn running_job(tx: &Connection, worker: i64, ended: &EndedAttempt) -> Result<Opt
                 label,
                 args: definition::args(row)?,
                 queue,
-                attempts_used,
-                cancel_requested,
-                expires_at,
-                worker_name
+                worker_name,
+                circumstances: Circumstances {
+                    attempt_in_budget: row.get::<_, u32>("attempts_used")?.saturating_add(1),
+                    cancel_requested: row.get("cancel_requested")?,
+                    expires_at: row.get("expires_at")?,
+                    jitter_sample: ended.jitter_sample,
+                },
             }
         ))
     })
