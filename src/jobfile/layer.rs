@@ -11,7 +11,7 @@ use super::diagnostics::{Mistakes, Span};
 use super::read::{Entry, Value, distinct};
 use super::retry;
 use crate::model::{
-    Backoff, Bytes, CodePattern, EnvFile, JobDefinition, JobLayer, Missed, ReadForm, check_key, check_name,
+    Backoff, Bytes, CodePattern, EnvFile, JobDefinition, JobLayer, Missed, ReadForm, check_key,
     check_variable,
 };
 use crate::text::{Millis, human_size};
@@ -51,14 +51,6 @@ struct Form<'f> {
     listed_codes: &'f mut Vec<(String, CodePattern, Span)>,
 }
 
-impl Form<'_> {
-    /// A string that passes this check.
-    fn checked(&mut self, text: Option<&str>, check: fn(&str) -> Result<(), String>) -> Option<String> {
-        let text = text?;
-        self.value.ok_or_refuse(check(text), self.mistakes).map(|()| text.to_owned())
-    }
-}
-
 impl ReadForm for Form<'_> {
     fn boolean(&mut self) -> Option<bool> {
         self.value.boolean(self.mistakes)
@@ -68,14 +60,14 @@ impl ReadForm for Form<'_> {
         self.value.text(self.mistakes).map(str::to_owned)
     }
 
-    fn name(&mut self) -> Option<String> {
-        let text = self.value.string(self.mistakes);
-        self.checked(text, check_name)
+    fn parsed<T>(&mut self, parse: fn(&str) -> Result<T, String>) -> Option<T> {
+        let text = self.value.string(self.mistakes)?;
+        self.value.ok_or_refuse(parse(text), self.mistakes)
     }
 
     fn unique_key(&mut self) -> Option<String> {
-        let text = self.value.text(self.mistakes);
-        self.checked(text, check_key)
+        let key = self.value.text(self.mistakes)?;
+        self.value.ok_or_refuse(check_key(key), self.mistakes).map(|()| key.to_owned())
     }
 
     fn input(&mut self) -> Option<String> {

@@ -10,7 +10,8 @@
 //!
 //! * a row of the table in `model/keys.rs`: from there it may stand in the file, and has its place in every layer;
 //! * a field of [`crate::model::JobDefinition`] with its default;
-//! * if no other key has such a value, a function of [`crate::model::ReadForm`], which `layer` implements;
+//! * if no other key has such a value, a function for `parsed` in that row, or one of [`crate::model::ReadForm`], which
+//!   `layer` implements;
 //! * its effect, which for a command is in `process/spawn.rs`, and a line in `cli/definition.rs`, which shows it;
 //! * if `enqueue` has it as a flag, a field of `cli/options.rs`;
 //! * its description in `jobs.schema.json`, a row in `docs/job-file.md` and a line in `jobs.example.toml`; tests insist on

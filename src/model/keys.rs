@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Backoff, Bytes, CodePattern, EnvFile, Jitter, JobDefinition, Missed};
+use super::{Backoff, Bytes, CodePattern, EnvFile, Jitter, JobDefinition, Missed, check_name};
 use crate::text::Millis;
 
 /// Where a key may stand.
@@ -33,7 +33,8 @@ macro_rules! keys {
     (
         read_by_hand { $($alone:ident;)+ }
         fields_of_the_definition {
-            $($field:ident: $field_type:ty, $field_place:ident, $field_form:ident $(, since_minor $minor:literal)?;)+
+            $($field:ident: $field_type:ty, $field_place:ident,
+              $field_form:ident $(($parse:path))? $(, since_minor $minor:literal)?;)+
         }
         resolved_by_hand { $($value:ident: $value_type:ty, $value_place:ident, $value_form:ident;)+ }
     ) => {
@@ -65,7 +66,7 @@ macro_rules! keys {
             /// Reads the value of a key. Whether there is such a key in a layer.
             pub fn read(&mut self, key: &str, reader: &mut impl ReadForm) -> bool {
                 match key {
-                    $(stringify!($field) => self.$field = reader.$field_form(),)+
+                    $(stringify!($field) => self.$field = reader.$field_form($($parse)?),)+
                     $(stringify!($value) => self.$value = reader.$value_form(),)+
                     _ => return false,
                 }
@@ -123,7 +124,7 @@ keys! {
         inherit_env: bool, Shared, boolean, since_minor 1;
         env_file: Vec<EnvFile>, Shared, env_files;
         stdin: String, Shared, input;
-        queue: String, Shared, name;
+        queue: String, Shared, parsed(valid_name);
         priority: i32, Shared, priority;
         timeout: Millis, Shared, duration_above_zero;
         grace_period: Millis, Shared, duration;
@@ -148,12 +149,17 @@ keys! {
     }
 }
 
+fn valid_name(name: &str) -> Result<String, String> {
+    check_name(name).map(|()| name.to_owned())
+}
+
 /// The forms that values have. Each function reads the value that the reader stands at; none if it is not of that form,
 /// which the reader has recorded.
 pub trait ReadForm {
     fn boolean(&mut self) -> Option<bool>;
     fn text(&mut self) -> Option<String>;
-    fn name(&mut self) -> Option<String>;
+    /// A string that this function takes; its error says what is allowed.
+    fn parsed<T>(&mut self, parse: fn(&str) -> Result<T, String>) -> Option<T>;
     fn unique_key(&mut self) -> Option<String>;
     fn input(&mut self) -> Option<String>;
     fn path(&mut self) -> Option<Bytes>;
