@@ -9,6 +9,7 @@
 //! | [`cli`] | the verbs in `commands/`, one file for those that share their body; options, tables and JSON; errors become words and exit statuses |
 //! | [`worker`] | the dispatcher and its slots; the lock that proves a worker alive; recovery; shutdown |
 //! | [`report`] | a worker's events for people, as JSON, for the journal, as progress |
+//! | [`view`] | facts as sentences, and the commands that people are told to type |
 //! | [`store`] | the only SQL, one file for each act; `schema.sql` is the whole schema |
 //! | [`process`] | one attempt from its start until it is reaped; the end of leftover processes; all unsafe code |
 //! | [`jobfile`] | `jobs.toml` to definitions, or to every mistake in it |
@@ -57,7 +58,8 @@
 //! | the overview | `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |
 //! | a verb | `cli/args.rs`, `cli/help.rs`, `cli/commands/` |
 //! | a message or an exit status | `cli/error.rs` |
-//! | a command that people are told to type | where it stands, through `for_this_call` of `cli/suggested.rs` |
+//! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
+//! | another command that people are told to type | where it stands, through `for_this_call` of `cli/suggested.rs` |
 //! | which job is claimed next | `store/write/claim.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
@@ -77,5 +79,6 @@ pub mod process;
 pub mod report;
 pub mod store;
 pub mod text;
+pub mod view;
 pub mod wake;
 pub mod worker;

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules, and which of them each may import.
-const MODULES: [(&str, &[&str]); 12] = [
+const MODULES: [(&str, &[&str]); 13] = [
     ("text", &[]),
     ("model", &["text"]),
     ("clock", &["text"]),
     ("jobfile", &["text", "model", "paths"]),
     ("crontab", &["text", "model", "jobfile"]),
     ("store", &["text", "model", "clock", "wake", "paths"]),
+    ("view", &["text", "model", "store"]),
     ("process", &["text", "model", "clock"]),
     ("wake", &[]),
     ("paths", &[]),
@@ -20,7 +21,7 @@ const MODULES: [(&str, &[&str]); 12] = [
         "cli",
         &[
             "text", "model", "clock", "paths", "jobfile", "crontab", "store", "process", "wake", "report",
-            "worker",
+            "worker", "view",
         ],
     ),
 ];
@@ -84,6 +85,29 @@ fn the_floors_of_the_store_import_down_only() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_store_and_the_model_hold_no_command_to_type() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let others = ["init", "check", "completions", "man", "schema", "run", "service"];
+    let verbs: Vec<&str> = runner::view::USE_DATABASE.into_iter().chain(others).collect();
+    let mut wrong = Vec::new();
+    for path in ["store", "model"].iter().flat_map(|folder| sources(&src.join(folder))) {
+        let name = path.strip_prefix(&src).expect("a path below src").display().to_string();
+        if name.contains("tests") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("text");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let mut calls = line.split("runner ").skip(1).map(first_word);
+            if calls.any(|verb| verbs.contains(&verb)) {
+                wrong.push(format!("{name}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "the words belong in view/advice: {wrong:#?}");
 }
 
 #[test]

@@ -497,7 +497,7 @@ fn a_job_file_that_was_changed_or_removed() {
     assert_eq!(entry["command"], Value::Null);
     fs::remove_file(sandbox.path("jobs.toml")).expect("it is there");
     let entry = shown(&sandbox, "changed", false);
-    says(&entry, "if it was moved, runner apply in its new folder takes it over");
+    says(&entry, "if it was moved, runner apply --file PATH takes it over from its new place");
     settled(&sandbox, &entry);
     sandbox.run("inspect schedules --json").ok().prints("");
 }

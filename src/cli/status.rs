@@ -2,14 +2,15 @@
 
 use anyhow::Result;
 
-use super::suggested::for_this_call;
+use super::suggested::{for_this_call, place};
 use crate::model::{DeadReason, ErrorCode, JobState, Phase, ScheduleText};
 use crate::process::boot_id;
 use crate::store::{
-    BlockReason, DependencyState, HeldBack, JobRow, Liveness, NoWorker, Store, StoredSchedule, StuckRoot,
-    UnmetDependency, Worker, WorkerStatus,
+    BlockReason, DependencyState, HeldBack, JobRow, Liveness, Store, StoredSchedule, StuckRoot,
+    UnmetDependency, Worker, WorkerStatus, no_worker,
 };
 use crate::text::{Millis, Timestamp, counted, human_duration, is_zone_of_screen, relative_time, safe_line};
+use crate::view::advice;
 use crate::worker::liveness;
 
 /// A schedule is overdue if no worker has fired it within this time.
@@ -268,8 +269,7 @@ fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
 
 /// Says why no worker starts the jobs of this queue, and what to do about it; none if one does.
 pub fn no_worker_text(queue: &str, workers: &[WorkerStatus]) -> Option<String> {
-    let text = |NoWorker { why, command, effect }| for_this_call(format!("{why}; {command} {effect}"));
-    NoWorker::of(queue, workers).map(text)
+    no_worker(queue, workers).map(|why| advice::no_worker(queue, why, place()))
 }
 
 /// Says why no worker fires schedules, and what to do about it; none if one does. Any worker fires all of them.

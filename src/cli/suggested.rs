@@ -6,25 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::store::StoreFile;
-use crate::text::option;
-
-/// The verbs that use a database.
-const USE_DATABASE: [&str; 16] = [
-    "enqueue", "work", "inspect", "logs", "wait", "cancel", "retry", "resolve", "prune", "doctor", "backup",
-    "restore", "pause", "resume", "apply", "limit",
-];
-
-/// The verbs that a suggested command needs the job file for; `retry` reads it with `--redefine` alone.
-const USE_JOB_FILE: [&str; 3] = ["enqueue", "apply", "check"];
+use crate::view::Place;
 
 /// The options of this call. It is set once, because suggestions may come from anywhere.
-static CALL: OnceLock<Options> = OnceLock::new();
+static CALL: OnceLock<Place> = OnceLock::new();
 
-/// The options that a suggested command gets, as a shell takes them.
-#[derive(Debug, Default)]
-struct Options {
-    db: Option<String>,
-    file: Option<String>,
+/// Where this call acts.
+pub fn place() -> &'static Place {
+    CALL.get_or_init(Place::default)
 }
 
 /// Notes the database and the job file that these arguments name. They are looked at before they are parsed, because a
@@ -47,25 +36,21 @@ pub fn note_options(args: &[OsString]) {
         Ok(file) => file.path().to_owned(),
         Err(_) => absolute(path),
     };
-    // A path that is no UTF-8 cannot stand in a sentence.
-    let as_option = |name, path: PathBuf| path.to_str().map(|path| option(name, path));
     let given = |path: &PathBuf| path != Path::new("");
-    let _ = CALL.set(Options {
-        db: db.filter(given).map(resolved).and_then(|path| as_option("--db", path)),
-        file: file.filter(given).map(absolute).and_then(|path| as_option("--file", path)),
-    });
+    let (db, file) = (db.filter(given).map(resolved), file.filter(given).map(absolute));
+    // A path that is no UTF-8 cannot stand in a sentence.
+    let text = |path: &Option<PathBuf>| path.as_ref().and_then(|path| path.to_str().map(str::to_owned));
+    let _ = CALL.set(Place::new(text(&db).as_deref(), text(&file).as_deref()));
 }
 
 /// The text with the options of this call behind each `runner VERB` that needs them. The text is one of our own: what stands in
 /// quotes in it may come from elsewhere and stays as it is. A command that has the options already does not get them again.
 pub fn for_this_call(text: impl Into<String>) -> String {
-    match CALL.get() {
-        Some(Options { db: None, file: None }) | None => text.into(),
-        Some(options) => with_options(&text.into(), options),
-    }
+    let text = text.into();
+    if place().is_default() { text } else { with_options(&text, place()) }
 }
 
-fn with_options(text: &str, options: &Options) -> String {
+fn with_options(text: &str, place: &Place) -> String {
     const PROGRAM: &str = "runner ";
     let mut whole = String::new();
     let mut copied = 0;
@@ -79,7 +64,7 @@ fn with_options(text: &str, options: &Options) -> String {
         let end = start + PROGRAM.len() + length;
         whole.push_str(&text[copied..end]);
         copied = end;
-        for option in missing(verb, rest, options) {
+        for option in missing(verb, rest, place) {
             whole.push(' ');
             whole.push_str(option);
         }
@@ -88,16 +73,13 @@ fn with_options(text: &str, options: &Options) -> String {
 }
 
 /// The options that a call of this verb needs and does not have. `rest` is the text behind the verb.
-fn missing<'o>(verb: &str, rest: &str, options: &'o Options) -> Vec<&'o str> {
+fn missing<'p>(verb: &str, rest: &str, place: &'p Place) -> Vec<&'p str> {
     if rest.starts_with(" --db") {
         return Vec::new();
     }
     let clause = rest.split("runner ").next().unwrap_or_default();
     let arguments = clause.split(['`', ';', ',', '\n']).next().unwrap_or_default();
-    let reads_file = USE_JOB_FILE.contains(&verb) || verb == "retry" && arguments.contains(" --redefine");
-    let db = options.db.as_deref().filter(|_| USE_DATABASE.contains(&verb));
-    let file = options.file.as_deref().filter(|_| reads_file && !arguments.contains(" --file"));
-    db.into_iter().chain(file).collect()
+    place.options(verb, arguments).collect()
 }
 
 /// Whether a command can begin behind this text: behind a blank or an opening sign, outside of quotes, and not as the command
@@ -126,9 +108,10 @@ fn is_quoted(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::cli::args;
+    use crate::view::USE_DATABASE;
 
-    fn options() -> Options {
-        Options { db: Some("--db 'a b.db'".to_owned()), file: Some("--file my.toml".to_owned()) }
+    fn options() -> Place {
+        Place::new(Some("a b.db"), Some("my.toml"))
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! One list of things that need a person. The store makes it; every view shows that list and no other.
+//! One list of things that need a person: the store finds them, and `view/advice` has the words. Every view shows that list
+//! and no other.
 
 use std::fmt;
 
@@ -46,9 +47,6 @@ pub struct Attention {
     pub alarm: bool,
     /// One sentence, without control characters.
     pub message: String,
-    /// The message is our own text from this byte on, and has no command before it: what stands there may come from a job.
-    #[serde(skip)]
-    pub own_from: usize,
     /// The command that settles this when it is run as it stands; none where no command does.
     pub command: Option<String>,
     /// The ids of at most [`Attention::MAX_JOBS`] jobs that this is about.

@@ -14,7 +14,7 @@ use crate::cli::accounts;
 use crate::cli::named_file::{self, NoText};
 use crate::cli::output::{Output, Style, Written};
 use crate::cli::status::with_liveness;
-use crate::cli::suggested::for_this_call;
+use crate::cli::suggested::{for_this_call, place};
 use crate::jobfile::JobFile;
 use crate::model::{Attention, AttentionKind};
 use crate::process::Leftover;
@@ -23,6 +23,7 @@ use crate::store::{
     Surroundings, WorkerStatus,
 };
 use crate::text::{Timestamp, counted, machine_zone, safe_line};
+use crate::view::advice;
 use crate::worker;
 
 /// A screen shows at least this number of entries, however low it is.
@@ -55,12 +56,7 @@ pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Sna
         files: &files,
         leftovers: &leftovers,
     };
-    let mut attention = store.attention(seen, filter, now)?;
-    for entry in &mut attention {
-        let own = entry.message.split_off(entry.own_from.min(entry.message.len()));
-        entry.message += &for_this_call(own);
-        entry.command = entry.command.take().map(for_this_call);
-    }
+    let attention = advice::attention(store.attention(seen, filter, now)?, place(), now);
     Ok(Snapshot { overview, workers, schedules, attention })
 }
 

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use rusqlite::{Connection, params, params_from_iter};
 
 use super::filter::Filter;
-use crate::model::{Attention, AttentionKind, AttentionSubject, Outcome};
+use super::problem::{Count, Found, Problem};
+use crate::model::{Attention, Outcome};
 use crate::store::file::error::Result;
 use crate::store::file::row::{each, find, maybe};
-use crate::text::{Timestamp, clock_time};
+use crate::text::Timestamp;
 
 /// This number of interruptions in a row is an alarm.
 const INTERRUPTIONS: usize = 5;
@@ -28,7 +29,7 @@ struct Interrupted {
 }
 
 /// The entries about these jobs, by name.
-pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<Attention>> {
+pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
     let mut names: BTreeMap<String, Vec<Interrupted>> = BTreeMap::new();
     for id in candidates(tx)? {
         let mut wanted = filter.narrowed(now);
@@ -45,7 +46,7 @@ pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec
             names.entry(name).or_default().push(job);
         }
     }
-    Ok(names.into_iter().map(|(name, jobs)| entry(&name, &jobs, now)).collect())
+    Ok(names.into_iter().map(|(name, jobs)| found(name, &jobs, now)).collect())
 }
 
 /// The jobs that were interrupted often enough among the newest attempts, by id.
@@ -80,30 +81,10 @@ fn interruptions(tx: &Connection, id: i64) -> Result<Option<Interrupted>> {
     Ok(last.filter(|_| times >= INTERRUPTIONS).map(|last| Interrupted { id, times, last }))
 }
 
-fn entry(name: &str, found: &[Interrupted], now: Timestamp) -> Attention {
-    let mut jobs: Vec<i64> = found.iter().map(|job| job.id).collect();
-    let all_ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
-    let last = found.iter().map(|job| job.last).max().unwrap_or(now);
-    let what = match found {
-        [Interrupted { id, times, .. }] if *times > MAX_COUNTED => {
-            format!("job {id} {name} was interrupted more than {MAX_COUNTED} times in a row")
-        }
-        [Interrupted { id, times, .. }] => format!("job {id} {name} was interrupted {times} times in a row"),
-        _ => {
-            let count = found.len();
-            format!("{count} jobs of {name} were each interrupted {INTERRUPTIONS} times or more in a row")
-        }
-    };
-    let are = if found.len() == 1 { "is" } else { "are" };
-    let message = format!(
-        "{what}, the last {}, and {are} run again each time; a job that restarts its own worker never ends: let systemd-run \
-         restart that one",
-        clock_time(last, now)
-    );
-    // One command does not cancel more.
-    let command = (jobs.len() <= Attention::MAX_JOBS).then(|| format!("runner cancel {}", all_ids.join(" ")));
-    jobs.truncate(Attention::MAX_JOBS);
-    let subject = Some(AttentionSubject::of(name));
-    let kind = AttentionKind::Interrupted;
-    Attention { kind, alarm: true, message, own_from: 0, command, jobs, subject }
+fn found(name: String, jobs: &[Interrupted], now: Timestamp) -> Found {
+    let last = jobs.iter().map(|job| job.last).max().unwrap_or(now);
+    let most = jobs.iter().map(|job| job.times).max().unwrap_or_default();
+    let times = Count { counted: most.min(MAX_COUNTED) as u64, is_more: most > MAX_COUNTED };
+    let ids = jobs.iter().take(Attention::MAX_JOBS).map(|job| job.id).collect();
+    Problem::Interrupted { name, jobs: jobs.len(), times, least: INTERRUPTIONS, last }.alarm().about(ids)
 }

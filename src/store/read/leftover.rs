@@ -4,11 +4,12 @@
 use rusqlite::{Connection, params_from_iter};
 
 use super::filter::Filter;
-use crate::model::{Attention, AttentionKind};
+use super::problem::{Found, Problem};
+use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::row::{all, value};
 use crate::store::write::workers::WorkerStatus;
-use crate::text::{Millis, Timestamp, clock_time};
+use crate::text::{Millis, Timestamp};
 
 /// Processes that could not be ended for as long as this are an alarm.
 const LEFTOVER: Millis = Millis::from_secs(60);
@@ -33,7 +34,7 @@ pub fn attention(
     workers: &[WorkerStatus],
     filter: &Filter,
     now: Timestamp,
-) -> Result<Vec<Attention>> {
+) -> Result<Vec<Found>> {
     let mut list = Vec::new();
     for left in leftovers {
         let worker = workers.iter().find(|worker| worker.row.id == left.worker);
@@ -50,28 +51,8 @@ pub fn attention(
         if jobs.is_empty() {
             continue;
         }
-        let processes = match left.processes.as_slice() {
-            [] => "its processes cannot be seen from here".to_owned(),
-            processes => shortened(processes),
-        };
-        let message = format!(
-            "a worker (pid {pid}) died, and what it left could not be ended since {}: {processes}; the job goes on when that \
-             has ended",
-            clock_time(since, now)
-        );
-        let (kind, command) = (AttentionKind::Leftover, left.command.clone());
-        // It names the commands of processes, and none of ours.
-        let own_from = message.len();
-        list.push(Attention { kind, alarm: true, message, own_from, command, jobs, subject: None });
+        let (processes, kill) = (left.processes.clone(), left.command.clone());
+        list.push(Problem::Leftover { pid, since, processes, kill }.alarm().about(jobs));
     }
     Ok(list)
-}
-
-/// `a, b and 3 more`.
-pub fn shortened<T: AsRef<str>>(names: &[T]) -> String {
-    let shown = names.iter().take(Attention::MAX_NAMED).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(Attention::MAX_NAMED) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }

@@ -1,7 +1,8 @@
 //! The dead letters of a name and a label, counted, with the newest of them.
 
+use super::problem::Count;
 use crate::model::Attention;
-use crate::text::{Timestamp, counted};
+use crate::text::Timestamp;
 
 /// The jobs that are not named are counted up to this number.
 pub const MAX_BEYOND: u64 = if cfg!(test) { 5 } else { 10_000 };
@@ -56,8 +57,8 @@ impl Letters {
         !self.is_more && self.jobs == self.newest.len() as u64
     }
 
-    pub fn counted(&self) -> String {
-        if self.is_more { format!("more than {} jobs", self.jobs) } else { counted(self.jobs, "job") }
+    pub fn count(&self) -> Count {
+        Count { counted: self.jobs, is_more: self.is_more }
     }
 }
 

@@ -12,5 +12,6 @@ pub mod letters;
 pub mod metrics;
 pub mod overview;
 pub mod page;
+pub mod problem;
 pub mod stuck;
 pub mod unresolved;

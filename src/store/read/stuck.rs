@@ -9,13 +9,13 @@ use std::collections::HashSet;
 use rusqlite::{params, params_from_iter};
 
 use super::filter::Filter;
-use super::unresolved::{self, RetryObstacle};
-use crate::model::{Attention, AttentionKind, AttentionSubject};
+use super::problem::{Count, Found, Problem, Stuck};
+use super::unresolved;
+use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, maybe, one, value};
 use crate::store::write::dependencies::{self, DependencyState};
-use crate::text::counted;
 
 /// A job that is dead, cancelled or removed, and the jobs that are stuck behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
 }
 
 /// The entries about jobs that only a person can get going, by the job at the root of their wait.
-pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
+pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Found>> {
     let mut list = Vec::new();
     let (mut searched, mut others) = (0, Vec::new());
     each_root(tx, |id| {
@@ -163,77 +163,31 @@ pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Attention>> {
         if list.len() >= MAX_ROOTS || searched > MAX_SEARCHED {
             others.push(id);
         } else if concerns(tx, filter, id)? {
-            list.push(entry(tx, root(tx, id)?)?);
+            list.push(found(tx, root(tx, id)?)?);
         }
         Ok(others.len() <= MAX_SEARCHED)
     })?;
     if !others.is_empty() {
-        let counted = match others.len() {
-            1 => "1 job that is dead, cancelled or removed holds".to_owned(),
-            count if count > MAX_SEARCHED => {
-                format!("more than {MAX_SEARCHED} jobs that are dead, cancelled or removed hold")
-            }
-            count => format!("{count} jobs that are dead, cancelled or removed hold"),
-        };
-        let message =
-            format!("besides these, {counted} back others; runner inspect jobs --state blocked lists those");
+        let counted = others.len().min(MAX_SEARCHED) as u64;
+        let count = Count { counted, is_more: others.len() > MAX_SEARCHED };
         others.truncate(Attention::MAX_JOBS);
-        let kind = AttentionKind::Stuck;
-        list.push(Attention {
-            kind,
-            alarm: true,
-            message,
-            own_from: 0,
-            command: None,
-            jobs: others,
-            subject: None,
-        });
+        list.push(Problem::OtherStuck(count).alarm().about(others));
     }
     Ok(list)
 }
 
-fn entry(tx: &Tx, StuckRoot { id, job, count, jobs }: StuckRoot) -> Result<Attention> {
+fn found(tx: &Tx, StuckRoot { id, job, count, jobs }: StuckRoot) -> Result<Found> {
     let name = |id: &i64| one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value);
     let names: Vec<String> = jobs.iter().take(Attention::MAX_NAMED).map(name).collect::<Result<_>>()?;
-    let shown: Vec<String> = jobs.iter().zip(&names).map(|(id, name)| format!("{id} {name}")).collect();
-    let more = if jobs.len() > shown.len() { ", …" } else { "" };
-    let counted = if count > StuckRoot::MAX_COUNT as u64 {
-        format!("more than {} jobs", StuckRoot::MAX_COUNT)
-    } else {
-        counted(count, "job")
+    let most = StuckRoot::MAX_COUNT as u64;
+    let count = Count { counted: count.min(most), is_more: count > most };
+    let succeeded_since = succeeded_since(tx, id)?;
+    let obstacle = match job {
+        Some(_) => unresolved::retry_obstacle(tx, &[id])?,
+        None => None,
     };
-    let held = format!("holds back {counted}: {}{more}", shown.join(", "));
-    let cancel = (count <= jobs.len() as u64).then(|| {
-        let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
-        format!("runner cancel {}", ids.join(" "))
-    });
-    let gives_up = cancel.as_ref().map(|line| format!("; {line} gives up")).unwrap_or_default();
-    let subject = job.as_ref().map(|job| AttentionSubject::of(&job.name));
-    let since = succeeded_since(tx, id)?;
-    let (message, command) = match (job, since) {
-        (None, _) => (format!("job {id} was removed and {held}"), cancel),
-        (Some(DependencyState { name, .. }), Some(success)) => {
-            let message = format!(
-                "job {id} {name} {held}, though job {success}, which does the same, has succeeded since; runner retry {id} goes on"
-            );
-            (message, cancel)
-        }
-        (Some(DependencyState { name, state, resolved, .. }), None) => {
-            let state = if resolved { "resolved" } else { state.as_str() };
-            let what = format!("job {id} {name}, which is {state}, {held}");
-            let forced = format!("runner retry {id} --force");
-            match unresolved::retry_obstacle(tx, &[id])? {
-                None => (what + &gives_up, Some(format!("runner retry {id}"))),
-                // So many jobs are not cancelled by one command.
-                Some(RetryObstacle::NeedsForce) if cancel.is_none() => {
-                    (format!("{what}; {forced} goes on"), Some(forced))
-                }
-                Some(_) => (format!("{what}; {forced} goes on, if its key is free"), cancel),
-            }
-        }
-    };
-    let kind = AttentionKind::Stuck;
-    Ok(Attention { kind, alarm: since.is_none(), message, own_from: 0, command, jobs, subject })
+    let problem = Problem::Stuck(Stuck { root: id, job, count, names, obstacle, succeeded_since });
+    Ok(if succeeded_since.is_none() { problem.alarm() } else { problem.note() }.about(jobs))
 }
 
 /// The newest job that does the same as this root and has succeeded since it ended: a later night of the same chain went well,

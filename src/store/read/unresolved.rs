@@ -8,20 +8,17 @@ use rusqlite::{Connection, params};
 use super::dead_groups::{self, DeadGroups};
 use super::dead_letters::last_words;
 use super::filter::Filter;
-use super::letters::{Group, Letters, Name};
-use crate::model::{Attention, AttentionKind, AttentionSubject};
+use super::letters::{self, Letters, Name};
+use super::problem::{Dead, Found, Group, Problem};
 use crate::store::file::error::Result;
 use crate::store::file::row::{maybe, one, value};
-use crate::text::{Timestamp, clock_time, option};
+use crate::text::Timestamp;
 
 /// For the newest deaths the last words are read; their output may be long.
 const MAX_LAST_WORDS: usize = 100;
 
-/// The last words are cut after this many characters.
-const MAX_WORDS: usize = 160;
-
 /// The entries about dead letters, the newest death first.
-pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<Attention>> {
+pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
     let DeadGroups { named: groups, others, is_cut } = dead_groups::read(tx, filter, now)?;
     let mut list = Vec::new();
     let mut labels: HashMap<&str, usize> = HashMap::new();
@@ -31,99 +28,32 @@ pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec
     for (index, (name, group)) in groups.iter().enumerate() {
         // Others of the name may have labels that the filter leaves out, or that were not read.
         let is_alone = !is_cut && filter.label.is_none() && labels.get(name.0.as_str()) == Some(&1);
-        let which = selection(name, is_alone);
         if !group.dead.newest.is_empty() {
-            let (tells, is_one_task) =
-                (index < MAX_LAST_WORDS, is_one_task(tx, filter, name, is_alone, group)?);
-            list.push(dead(tx, (name, &which, is_one_task), group, tells, now)?);
+            let is_one_task = is_one_task(tx, filter, name, is_alone, group)?;
+            list.push(dead(tx, (name, is_alone, is_one_task), group, index < MAX_LAST_WORDS, now)?);
         }
-        if !group.recovered.newest.is_empty() {
-            list.push(recovered((name, &which), &group.recovered, now));
+        if let Some((last, _)) = group.recovered.newest.first() {
+            let (count, jobs) = (group.recovered.count(), group.recovered.ids());
+            let group = selected(name, is_alone, &group.recovered);
+            list.push(Problem::Recovered { group, count, last: *last }.note().about(jobs));
         }
     }
-    if let Some(Group { dead, recovered }) = others {
-        let dead = Some(dead).filter(|letters| !letters.is_empty());
-        list.extend(dead.map(|letters| other_dead(&letters, now)));
-        let recovered = Some(recovered).filter(|letters| !letters.is_empty());
-        list.extend(recovered.map(|letters| other_recovered(&letters, filter, now)));
+    if let Some(letters::Group { dead, recovered }) = others {
+        if !dead.is_empty() {
+            let newest = dead.newest.first().map(|(at, _)| *at);
+            list.push(Problem::OtherDead { count: dead.count(), last: newest }.alarm().about(dead.ids()));
+        }
+        if let Some((last, _)) = recovered.newest.first() {
+            let is_all = filter.name.is_none() && filter.label.is_none() && filter.queue.is_none();
+            let problem = Problem::OtherRecovered { count: recovered.count(), last: *last, is_all };
+            list.push(problem.note().about(recovered.ids()));
+        }
     }
     Ok(list)
 }
 
-/// The entry about dead letters that no other entry is about.
-fn other_dead(letters: &Letters, now: Timestamp) -> Attention {
-    let look = "runner inspect dead lists all";
-    let message = match letters.newest.first() {
-        Some((at, _)) => {
-            format!("besides these, {} died, the last {}; {look}", letters.counted(), clock_time(*at, now))
-        }
-        None => format!("so many jobs have expired that others may have died, too; {look}"),
-    };
-    let kind = AttentionKind::Dead;
-    Attention { kind, alarm: true, message, own_from: 0, command: None, jobs: letters.ids(), subject: None }
-}
-
-/// The entry about dead letters of which a later run succeeded, and that no other entry is about.
-fn other_recovered(letters: &Letters, filter: &Filter, now: Timestamp) -> Attention {
-    let last = letters.newest.first().map(|(at, _)| clock_time(*at, now)).unwrap_or_default();
-    let message = format!(
-        "besides these, {} died, the last {last}, and one that does the same has succeeded since",
-        letters.counted()
-    );
-    // With a filter, that would resolve more than this entry is about.
-    let is_about_all = filter.name.is_none() && filter.label.is_none() && filter.queue.is_none();
-    Attention {
-        kind: AttentionKind::Recovered,
-        alarm: false,
-        // It may name a label, and names no command.
-        own_from: message.len(),
-        message,
-        command: is_about_all.then(|| "runner resolve --dead --recovered".to_owned()),
-        jobs: letters.ids(),
-        subject: None,
-    }
-}
-
-/// A name with its label, as a sentence has it.
-fn shown((name, label): &Name) -> String {
-    label.as_ref().map_or_else(|| name.clone(), |label| format!("{name} [{label}]"))
-}
-
-/// The options that select a name, and its label if others of the name have another one.
-fn selection((name, label): &Name, is_alone: bool) -> String {
-    if is_alone {
-        return format!("--name {name}");
-    }
-    format!("--name {name} {}", option("--label", label.as_deref().unwrap_or_default()))
-}
-
-/// The ids as a command takes them, in their order.
-fn joined(ids: &[i64]) -> String {
-    let mut ids = ids.to_vec();
-    ids.sort_unstable();
-    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-}
-
-fn recovered((name, which): (&Name, &str), letters: &Letters, now: Timestamp) -> Attention {
-    let (jobs, who) = (letters.counted(), shown(name));
-    let last = letters.newest.first().map(|(at, _)| clock_time(*at, now)).unwrap_or_default();
-    let message =
-        format!("{jobs} of {who} died, the last {last}, and one that does the same has succeeded since");
-    let command = if letters.are_all_named() {
-        format!("runner resolve {}", joined(&letters.ids()))
-    } else {
-        format!("runner resolve --dead --recovered {which}")
-    };
-    Attention {
-        kind: AttentionKind::Recovered,
-        alarm: false,
-        // It may name a label, and names no command.
-        own_from: message.len(),
-        message,
-        command: Some(command),
-        jobs: letters.ids(),
-        subject: Some(AttentionSubject::of(&name.0)),
-    }
+fn selected((name, label): &Name, is_alone: bool, letters: &Letters) -> Group {
+    Group { name: name.clone(), label: label.clone(), is_alone, are_all_named: letters.are_all_named() }
 }
 
 /// Whether the command for this name, or for this name and label, selects several dead letters that all do the same.
@@ -132,7 +62,7 @@ fn is_one_task(
     filter: &Filter,
     (name, label): &Name,
     is_alone: bool,
-    Group { dead, .. }: &Group,
+    letters::Group { dead, .. }: &letters::Group,
 ) -> Result<bool> {
     // The commands know no queue.
     if filter.queue.is_some() || dead.jobs < 2 {
@@ -158,66 +88,30 @@ fn is_one_task(
 
 fn dead(
     tx: &Connection,
-    (name, selection, is_one_task): (&Name, &str, bool),
-    group: &Group,
+    (name, is_alone, is_one_task): (&Name, bool, bool),
+    group: &letters::Group,
     with_words: bool,
     now: Timestamp,
-) -> Result<Attention> {
+) -> Result<Found> {
     let letters = &group.dead;
     let (died_at, newest) = letters.newest.first().copied().unwrap_or((now, 0));
-    let (who, when) = (shown(name), clock_time(died_at, now));
     let Last { code, words, has_run } = last(tx, newest, with_words)?;
-    let words = if words.is_empty() { String::new() } else { format!(": {}", cut(words)) };
     let ids = letters.ids();
-    let which = if letters.are_all_named() { joined(&ids) } else { format!("--dead {selection}") };
-    let resolve = format!("runner resolve {which}");
-    let latest = format!("runner retry --dead {selection} --latest");
     // Of those that do the same only the newest is to run again.
     let to_run = if is_one_task { ids.iter().copied().max().into_iter().collect() } else { ids.clone() };
-    // `retry --dead` would take the ones that recovered, too.
-    let (command, other) = match retry_obstacle(tx, &to_run)? {
-        None if is_one_task => (
-            latest,
-            format!("one run does for all; runner resolve --dead {selection} if that was dealt with"),
-        ),
-        Some(RetryObstacle::NeedsForce) if is_one_task => {
-            (resolve, format!("{latest} --force runs the newest again and resolves the others"))
-        }
-        None if letters.are_all_named() || group.recovered.jobs == 0 => {
-            // A sentence with many ids is hard to read, and the command below it has them, too.
-            let instead = if ids.len() > Attention::MAX_NAMED {
-                "runner resolve in place of retry,"
-            } else {
-                resolve.as_str()
-            };
-            (format!("runner retry {which}"), format!("{instead} if that was dealt with"))
-        }
-        None | Some(RetryObstacle::SharedKey) => {
-            (resolve, format!("runner retry {newest} runs the newest again"))
-        }
-        Some(RetryObstacle::NeedsForce) => (resolve, format!("runner retry {newest} --force runs it again")),
-        Some(RetryObstacle::HeldKey) => (resolve, "an unfinished job holds its key".to_owned()),
-    };
-    let logs = if has_run { format!("; runner logs {newest} shows more") } else { String::new() };
-    let died = if letters.jobs == 1 && !letters.is_more {
-        format!("{who} died {when}, {code}{words}")
-    } else {
-        format!("{} of {who} died, the last {when}, {code}{words}", letters.counted())
-    };
-    let (message, own_from) = (format!("{died}{logs}; {other}"), died.len());
-    let subject = AttentionSubject { name: name.0.clone(), deaths: letters.jobs, last_death: Some(died_at) };
-    let kind = AttentionKind::Dead;
-    let (command, subject) = (Some(command), Some(subject));
-    Ok(Attention { kind, alarm: true, message, own_from, command, jobs: ids, subject })
-}
-
-/// The text, cut if it is long.
-fn cut(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(MAX_WORDS) {
-        text.truncate(end);
-        text.push('…');
-    }
-    text
+    let problem = Problem::Dead(Dead {
+        group: selected(name, is_alone, letters),
+        count: letters.count(),
+        newest,
+        died_at,
+        code,
+        words,
+        has_run,
+        is_one_task,
+        obstacle: retry_obstacle(tx, &to_run)?,
+        has_recovered: group.recovered.jobs > 0,
+    });
+    Ok(problem.alarm().about(ids))
 }
 
 /// How a dead job ended.

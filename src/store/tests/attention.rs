@@ -9,7 +9,8 @@ use rand::{RngExt, SeedableRng};
 use rusqlite::params;
 
 use super::fixture::{Scene, definition, new_job};
-use crate::model::{Attention, AttentionKind};
+use crate::model::AttentionKind;
+use crate::store::problem::{Found, Problem};
 use crate::store::{Filter, Surroundings};
 use crate::text::Timestamp;
 
@@ -179,18 +180,21 @@ struct Entries {
 }
 
 impl Entries {
-    fn of(kind: AttentionKind, list: &[Attention]) -> Self {
+    fn of(kind: AttentionKind, list: &[Found]) -> Self {
         let (mut jobs, mut is_more, mut named) = (0, false, BTreeSet::new());
-        for entry in list.iter().filter(|entry| entry.kind == kind) {
-            is_more |= entry.message.contains("more than ") || entry.message.contains("so many jobs");
-            let mut words = entry.message.split_ascii_whitespace();
-            let counted = words.find_map(|word| word.parse::<u64>().ok());
-            // A sentence about one job begins with its name.
-            let is_counted = ["besides", "more than"].iter().any(|begin| entry.message.starts_with(begin))
-                || entry.message.starts_with(|first: char| first.is_ascii_digit());
-            jobs +=
-                counted.filter(|_| is_counted).unwrap_or(u64::from(!entry.message.contains("so many jobs")));
-            named.extend(&entry.jobs);
+        for Found { problem, jobs: ids, .. } in list.iter().filter(|found| found.problem.kind() == kind) {
+            let count = match problem {
+                Problem::Dead(dead) => dead.count,
+                Problem::OtherDead { count, .. }
+                | Problem::Recovered { count, .. }
+                | Problem::OtherRecovered { count, .. }
+                | Problem::OtherStuck(count) => *count,
+                Problem::Stuck(stuck) => stuck.count,
+                other => panic!("{other:?}"),
+            };
+            jobs += count.counted;
+            is_more |= count.is_more;
+            named.extend(ids);
         }
         Self { jobs, is_more, named }
     }
@@ -231,19 +235,16 @@ fn no_cap_hides_a_job_that_needs_attention() {
             assert!(stuck.named.is_empty() || !roots.is_empty() || !is_empty(filter), "{what}");
             let good = Entries::of(AttentionKind::Recovered, &list);
             assert!(good.named.is_subset(&database.dead(filter, true)), "{what}");
-            for entry in &list {
-                let is_besides = entry.message.starts_with("besides");
-                let is_note = match entry.kind {
-                    AttentionKind::Recovered => true,
-                    AttentionKind::Stuck if !is_besides => {
-                        let root = entry.message.split(' ').nth(1).and_then(|id| id.parse().ok());
-                        database.has_root_recovered(root.unwrap())
-                    }
-                    _ => false,
+            for Found { problem, alarm, .. } in &list {
+                let (is_note, is_besides) = match problem {
+                    Problem::Recovered { .. } => (true, false),
+                    Problem::OtherRecovered { .. } => (true, true),
+                    Problem::Stuck(stuck) => (database.has_root_recovered(stuck.root), false),
+                    Problem::OtherStuck(_) | Problem::OtherDead { .. } => (false, true),
+                    _ => (false, false),
                 };
-                assert_eq!(entry.alarm, !is_note, "{what}");
-                seen.insert((entry.kind, is_besides));
-                assert!(entry.command.is_some() || entry.message.starts_with("besides"), "{what}");
+                assert_eq!(*alarm, !is_note, "{what}");
+                seen.insert((problem.kind(), is_besides));
             }
         }
     }

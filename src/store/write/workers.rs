@@ -89,38 +89,27 @@ impl WorkerStatus {
     }
 }
 
-/// Why no worker starts the jobs of a queue, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoWorker {
-    pub why: String,
-    pub command: String,
-    /// The effect of the command, such as `starts one`.
-    pub effect: &'static str,
+/// Why no worker starts the jobs of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoWorker {
+    NoneRuns,
+    /// The worker with this pid was stopped by a signal.
+    Suspended(i32),
+    Stopping,
 }
 
-impl NoWorker {
-    /// None if a worker starts the jobs of this queue.
-    pub fn of(queue: &str, workers: &[WorkerStatus]) -> Option<Self> {
-        let mut serving = workers.iter().filter(|worker| worker.serves(queue));
-        let runner_work = || "runner work".to_owned();
-        let (what, command, effect) = match serving
-            .clone()
-            .find(|worker| worker.liveness == Liveness::Suspended)
-        {
-            _ if serving.clone().any(|worker| worker.takes_from(queue)) => return None,
-            Some(suspended) => ("suspended", format!("kill -CONT {}", suspended.row.pid), "lets it go on"),
-            None if serving.next().is_some() => ("stopping", runner_work(), "starts another"),
-            None => {
-                let why = format!("no worker is running for queue {queue}");
-                return Some(Self { why, command: runner_work(), effect: "starts one" });
-            }
-        };
-        Some(Self {
-            why: format!("the worker of queue {queue} is {what} and starts nothing"),
-            command,
-            effect,
-        })
+/// None if a worker starts the jobs of this queue.
+pub fn no_worker(queue: &str, workers: &[WorkerStatus]) -> Option<NoWorker> {
+    let mut serving = workers.iter().filter(|worker| worker.serves(queue));
+    if serving.clone().any(WorkerStatus::takes_jobs) {
+        return None;
     }
+    let suspended = serving.clone().find(|worker| worker.liveness == Liveness::Suspended);
+    Some(match suspended {
+        Some(worker) => NoWorker::Suspended(worker.row.pid),
+        None if serving.next().is_some() => NoWorker::Stopping,
+        None => NoWorker::NoneRuns,
+    })
 }
 
 impl Store {

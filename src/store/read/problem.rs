@@ -1,0 +1,249 @@
+//! What needs a person, as facts: ids, names, times and counts. `view/advice` makes the sentences and commands of it.
+
+use std::path::PathBuf;
+
+use super::attention::FileChange;
+pub use super::unresolved::RetryObstacle;
+use crate::model::{AttentionKind, Rate};
+use crate::store::write::dependencies::DependencyState;
+use crate::store::write::workers::NoWorker;
+use crate::text::{Millis, Timestamp};
+
+/// A problem, and the jobs that it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub problem: Problem,
+    pub alarm: bool,
+    /// At most [`crate::model::Attention::MAX_JOBS`].
+    pub jobs: Vec<i64>,
+}
+
+/// How many there are, as far as they were counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    pub counted: u64,
+    pub is_more: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The file system of the database takes no more data.
+    DiskFull {
+        path: PathBuf,
+        is_read_only: bool,
+    },
+    /// Dead letters of a name and label.
+    Dead(Dead),
+    /// Dead letters that no other entry is about; without a time, jobs that expired and were not read.
+    OtherDead {
+        count: Count,
+        last: Option<Timestamp>,
+    },
+    /// Dead letters of a name and label of which a later run succeeded.
+    Recovered {
+        group: Group,
+        count: Count,
+        last: Timestamp,
+    },
+    /// Those that no other entry is about. `is_all`: no filter was given.
+    OtherRecovered {
+        count: Count,
+        last: Timestamp,
+        is_all: bool,
+    },
+    /// Jobs that wait for one that is dead, cancelled or removed.
+    Stuck(Stuck),
+    /// The number of such jobs that no other entry is about.
+    OtherStuck(Count),
+    /// Processes of a dead worker that could not be ended, in words, and what would end them.
+    Leftover {
+        pid: i32,
+        since: Timestamp,
+        processes: Vec<String>,
+        kill: Option<String>,
+    },
+    /// Jobs of a name that are interrupted each time.
+    Interrupted {
+        name: String,
+        jobs: usize,
+        times: Count,
+        least: usize,
+        last: Timestamp,
+    },
+    /// The schedule has no times, and why; or it has a rule but no next time.
+    NoTimes {
+        schedule: String,
+        next_at: Option<Timestamp>,
+        why: String,
+    },
+    NoNextTime {
+        schedule: String,
+        file: String,
+    },
+    /// A job that is not running holds the key of the schedule's job.
+    Skipping {
+        schedule: String,
+        in_row: u64,
+        holder: i64,
+        holder_name: String,
+        state: HolderState,
+    },
+    /// The last success of a schedule's job is too old. `unfinished` is the newest job of the name that has not ended.
+    Stale {
+        name: String,
+        file: String,
+        last_success: Option<Timestamp>,
+        applied_at: Timestamp,
+        within: Millis,
+        unfinished: Option<i64>,
+    },
+    /// No worker starts the due jobs of a queue.
+    NoWorker {
+        queue: String,
+        due: u64,
+        oldest: Timestamp,
+        why: NoWorker,
+    },
+    /// The due jobs of a queue need a newer program than its worker is.
+    OldWorker {
+        queue: String,
+        pid: i32,
+        oldest: Timestamp,
+    },
+    /// The jobs of a worker run without it: it is suspended, or it died and no other one recovers them.
+    Orphaned {
+        pid: i32,
+        is_suspended: bool,
+        jobs: u64,
+        oldest: Timestamp,
+    },
+    /// No worker fires these schedules, or only one that is older than the program that applied them.
+    Unfired {
+        schedules: Vec<String>,
+        oldest: Timestamp,
+        is_worker_old: bool,
+    },
+    Overdue {
+        queue: String,
+        due: u64,
+        oldest: Timestamp,
+        reason: OverdueReason,
+    },
+    PausedQueue {
+        queue: String,
+        due: u64,
+        oldest: Timestamp,
+    },
+    PausedSchedule {
+        schedule: String,
+        passed: Timestamp,
+    },
+    Changed {
+        path: String,
+        change: FileChange,
+        schedules: Vec<String>,
+    },
+}
+
+/// The jobs of a name and label, as a command selects them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    pub name: String,
+    pub label: Option<String>,
+    /// The name alone selects them.
+    pub is_alone: bool,
+    /// All of them are among the jobs of the entry.
+    pub are_all_named: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dead {
+    pub group: Group,
+    pub count: Count,
+    /// The last death, what it died of, and its last words, which may be empty.
+    pub newest: i64,
+    pub died_at: Timestamp,
+    pub code: String,
+    pub words: String,
+    pub has_run: bool,
+    /// All of them do the same, so one run does for all.
+    pub is_one_task: bool,
+    /// Why `retry` would not take the jobs that are to run again.
+    pub obstacle: Option<RetryObstacle>,
+    /// Others of the group recovered.
+    pub has_recovered: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    pub root: i64,
+    /// None if it was removed.
+    pub job: Option<DependencyState>,
+    pub count: Count,
+    /// The names of the first jobs of the entry.
+    pub names: Vec<String>,
+    pub obstacle: Option<RetryObstacle>,
+    /// A later job that does the same as the root has succeeded.
+    pub succeeded_since: Option<i64>,
+}
+
+/// Why a job that holds a key does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HolderState {
+    Blocked,
+    NotDue,
+    Ready,
+}
+
+/// Why the due jobs of a queue do not start although a worker takes them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OverdueReason {
+    Limit { max_running: u32, longest: Option<Running> },
+    Rate(Rate, Timestamp),
+    Busy { slots: u64, longest: Option<Running> },
+    Unknown,
+}
+
+/// The job that has been running for the longest time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    pub id: i64,
+    pub name: String,
+    pub since: Timestamp,
+}
+
+impl Problem {
+    pub const fn kind(&self) -> AttentionKind {
+        match self {
+            Self::DiskFull { .. } => AttentionKind::DiskFull,
+            Self::Dead(_) | Self::OtherDead { .. } => AttentionKind::Dead,
+            Self::Recovered { .. } | Self::OtherRecovered { .. } => AttentionKind::Recovered,
+            Self::Stuck(_) | Self::OtherStuck(_) => AttentionKind::Stuck,
+            Self::Leftover { .. } => AttentionKind::Leftover,
+            Self::Interrupted { .. } => AttentionKind::Interrupted,
+            Self::NoTimes { .. } | Self::NoNextTime { .. } | Self::Skipping { .. } => AttentionKind::Skipping,
+            Self::Stale { .. } => AttentionKind::Stale,
+            Self::NoWorker { .. } | Self::OldWorker { .. } | Self::Orphaned { .. } | Self::Unfired { .. } => {
+                AttentionKind::NoWorker
+            }
+            Self::Overdue { .. } => AttentionKind::Overdue,
+            Self::PausedQueue { .. } | Self::PausedSchedule { .. } => AttentionKind::Paused,
+            Self::Changed { .. } => AttentionKind::Changed,
+        }
+    }
+
+    /// An alarm about no job, or about jobs that are named later.
+    pub(in crate::store) const fn alarm(self) -> Found {
+        Found { problem: self, alarm: true, jobs: Vec::new() }
+    }
+
+    pub(in crate::store) const fn note(self) -> Found {
+        Found { problem: self, alarm: false, jobs: Vec::new() }
+    }
+}
+
+impl Found {
+    pub(in crate::store) fn about(self, jobs: Vec<i64>) -> Self {
+        Self { jobs, ..self }
+    }
+}

@@ -1,0 +1,396 @@
+//! Turns what needs a person into a sentence and the command to type. Pure.
+
+mod deaths;
+#[cfg(test)]
+mod tests;
+
+use self::deaths::{selection, shown};
+use crate::model::{Attention, AttentionSubject};
+use crate::store::problem::{Count, Dead, Found, HolderState, OverdueReason, Problem, Running, Stuck};
+use crate::store::{FileChange, NoWorker};
+use crate::text::{
+    Timestamp, clock_time, counted, human_duration, local_time, option, safe_line, shell_word,
+};
+use crate::view::Place;
+
+/// The list of what needs attention, alarms first.
+pub fn attention(found: Vec<Found>, place: &Place, now: Timestamp) -> Vec<Attention> {
+    let advice = Advice { place, now };
+    let mut list: Vec<Attention> = found.into_iter().map(|found| advice.entry(found)).collect();
+    Attention::sort(&mut list);
+    list
+}
+
+/// Why no worker starts the jobs of a queue, and what to do about it.
+pub fn no_worker(queue: &str, why: NoWorker, place: &Place) -> String {
+    let effect = match why {
+        NoWorker::NoneRuns => "starts one",
+        NoWorker::Suspended(_) => "lets it go on",
+        NoWorker::Stopping => "starts another",
+    };
+    format!("{}; {} {effect}", no_worker_reason(queue, why), no_worker_command(why, place))
+}
+
+fn no_worker_reason(queue: &str, why: NoWorker) -> String {
+    match why {
+        NoWorker::NoneRuns => format!("no worker is running for queue {queue}"),
+        NoWorker::Suspended(_) => format!("the worker of queue {queue} is suspended and starts nothing"),
+        NoWorker::Stopping => format!("the worker of queue {queue} is stopping and starts nothing"),
+    }
+}
+
+fn no_worker_command(why: NoWorker, place: &Place) -> String {
+    match why {
+        NoWorker::Suspended(pid) => continue_command(pid),
+        NoWorker::NoneRuns | NoWorker::Stopping => place.runner("work", ""),
+    }
+}
+
+fn continue_command(pid: i32) -> String {
+    format!("kill -CONT {pid}")
+}
+
+/// A sentence, and the command that settles what it is about.
+type Words = (String, Option<String>);
+
+struct Advice<'a> {
+    place: &'a Place,
+    now: Timestamp,
+}
+
+impl Advice<'_> {
+    fn entry(&self, Found { problem, alarm, jobs }: Found) -> Attention {
+        let (message, command) = self.words(&problem, &jobs);
+        let (kind, subject) = (problem.kind(), subject(problem));
+        Attention { kind, alarm, message: safe_line(&message), command, jobs, subject }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each problem")]
+    fn words(&self, problem: &Problem, jobs: &[i64]) -> Words {
+        match problem {
+            Problem::DiskFull { path, is_read_only } => {
+                // Another mount of it may be writable.
+                let why = if *is_read_only {
+                    "is read-only: nothing can be enqueued, started or recorded through this path"
+                } else {
+                    "is full: nothing is enqueued, started or recorded"
+                };
+                (format!("the file system of {} {why} until that ends", path.display()), None)
+            }
+            Problem::Dead(dead) => self.dead(dead, jobs),
+            Problem::OtherDead { count, last } => {
+                let look = format!("{} lists all", self.runner("inspect", "dead"));
+                let message = match last {
+                    Some(at) => {
+                        format!(
+                            "besides these, {} died, the last {}; {look}",
+                            jobs_text(*count),
+                            self.when(*at)
+                        )
+                    }
+                    None => format!("so many jobs have expired that others may have died, too; {look}"),
+                };
+                (message, None)
+            }
+            Problem::Recovered { group, count, last } => {
+                let message = format!(
+                    "{} of {} died, the last {}, and one that does the same has succeeded since",
+                    jobs_text(*count),
+                    shown(group),
+                    self.when(*last)
+                );
+                let which = if group.are_all_named {
+                    ids(jobs)
+                } else {
+                    format!("--dead --recovered {}", selection(group))
+                };
+                (message, Some(self.runner("resolve", &which)))
+            }
+            Problem::OtherRecovered { count, last, is_all } => {
+                let message = format!(
+                    "besides these, {} died, the last {}, and one that does the same has succeeded since",
+                    jobs_text(*count),
+                    self.when(*last)
+                );
+                // With a filter, that would resolve more than this entry is about.
+                (message, is_all.then(|| self.runner("resolve", "--dead --recovered")))
+            }
+            Problem::Stuck(stuck) => self.stuck(stuck, jobs),
+            Problem::OtherStuck(count) => {
+                let verb = if *count == (Count { counted: 1, is_more: false }) { "holds" } else { "hold" };
+                let lists = format!("{} lists those", self.runner("inspect", "jobs --state blocked"));
+                let message = format!(
+                    "besides these, {} that are dead, cancelled or removed {verb} back others; {lists}",
+                    jobs_text(*count)
+                );
+                (message.replace("1 job that are", "1 job that is"), None)
+            }
+            Problem::Leftover { pid, since, processes, kill } => {
+                let processes = match processes.as_slice() {
+                    [] => "its processes cannot be seen from here".to_owned(),
+                    processes => shortened(processes),
+                };
+                let message = format!(
+                    "a worker (pid {pid}) died, and what it left could not be ended since {}: {processes}; the job goes \
+                     on when that has ended",
+                    self.when(*since)
+                );
+                (message, kill.clone())
+            }
+            Problem::Interrupted { name, jobs: count, times, least, last } => {
+                let what = match (*count, jobs) {
+                    (1, [id, ..]) if times.is_more => {
+                        format!("job {id} {name} was interrupted more than {} times in a row", times.counted)
+                    }
+                    (1, [id, ..]) => {
+                        format!("job {id} {name} was interrupted {} times in a row", times.counted)
+                    }
+                    (count, _) => {
+                        format!("{count} jobs of {name} were each interrupted {least} times or more in a row")
+                    }
+                };
+                let are = if *count == 1 { "is" } else { "are" };
+                let message = format!(
+                    "{what}, the last {}, and {are} run again each time; a job that restarts its own worker never ends: \
+                     let systemd-run restart that one",
+                    self.when(*last)
+                );
+                // One command does not cancel more.
+                (message, (*count == jobs.len()).then(|| self.runner("cancel", &ids(jobs))))
+            }
+            Problem::NoTimes { schedule, next_at, why } => {
+                let once_more = next_at.map(|at| format!(" after {}", self.when(at))).unwrap_or_default();
+                (format!("schedule {schedule} has no times{once_more}, and fires no more: {why}"), None)
+            }
+            Problem::NoNextTime { schedule, file } => {
+                let message = format!("schedule {schedule} has no next time, and fires no more");
+                (message, Some(self.runner("apply", &option("--file", file))))
+            }
+            Problem::Skipping { schedule, in_row, holder, holder_name, state } => {
+                let state = match state {
+                    HolderState::Blocked => "blocked",
+                    HolderState::NotDue => "not due yet",
+                    HolderState::Ready => "ready, but has not started",
+                };
+                let message = format!(
+                    "schedule {schedule} was skipped {} in a row: its key is held by job {holder} {holder_name}, which is \
+                     {state}; {} says why",
+                    counted(*in_row, "time"),
+                    self.runner("inspect", &holder.to_string())
+                );
+                (message, Some(self.runner("cancel", &holder.to_string())))
+            }
+            Problem::Stale { name, file, last_success, applied_at, within, unfinished } => {
+                let last = match last_success {
+                    Some(at) if *at > self.now => {
+                        format!("last succeeded at {}, by a clock that was ahead", local_time(*at))
+                    }
+                    Some(at) => format!("last succeeded {}", self.when(*at)),
+                    None => format!("has not succeeded since it was applied {}", self.when(*applied_at)),
+                };
+                let message = format!("{name} {last}, and should at least every {}", human_duration(*within));
+                match unfinished {
+                    None => {
+                        let which = format!("{} {name}", option("--file", file));
+                        (message, Some(self.runner("enqueue", &which)))
+                    }
+                    Some(id) => {
+                        let more = self.runner("inspect", &id.to_string());
+                        (format!("{message}; job {id} is unfinished, {more} says more"), None)
+                    }
+                }
+            }
+            Problem::NoWorker { queue, due, oldest, why } => {
+                let has = if *due == 1 { "has" } else { "have" };
+                let message = format!(
+                    "{} of queue {queue} {has} waited since {}: {}",
+                    counted(*due, "due job"),
+                    self.when(*oldest),
+                    no_worker_reason(queue, *why)
+                );
+                (message, Some(no_worker_command(*why, self.place)))
+            }
+            Problem::OldWorker { queue, pid, oldest } => {
+                let message = format!(
+                    "due jobs of queue {queue} need a newer runner than its worker (pid {pid}), which has to be restarted; \
+                     the oldest waits since {}",
+                    self.when(*oldest)
+                );
+                (message, Some(self.runner("work", "")))
+            }
+            Problem::Orphaned { pid, is_suspended, jobs, oldest } => {
+                let (what, command) = if *is_suspended {
+                    ("is suspended: nobody records their ends", continue_command(*pid))
+                } else {
+                    ("died, and no other worker recovers them", self.runner("work", ""))
+                };
+                let message = format!(
+                    "{}, the oldest since {}: the worker (pid {pid}) {what}",
+                    counted(*jobs, "running job"),
+                    self.when(*oldest)
+                );
+                (message, Some(command))
+            }
+            Problem::Unfired { schedules, oldest, is_worker_old } => {
+                let why = if *is_worker_old {
+                    "the worker is older than the program that applied it, and has to be restarted"
+                } else {
+                    "no worker is running"
+                };
+                let message = format!(
+                    "{} passed without a run since {}: {why}",
+                    named("the time of schedule", schedules),
+                    self.when(*oldest)
+                );
+                (message, Some(self.runner("work", "")))
+            }
+            Problem::Overdue { queue, due, oldest, reason } => {
+                let waited = human_duration(self.now.since(*oldest));
+                let oldest = if *due == 1 { " has" } else { ": the oldest has" };
+                let message = format!(
+                    "{} of queue {queue}{oldest} waited for {waited}, and nothing of the queue has started for an hour: {}",
+                    counted(*due, "due job"),
+                    self.overdue(reason)
+                );
+                (message, None)
+            }
+            Problem::PausedQueue { queue, due, oldest } => {
+                let message = format!(
+                    "queue {queue} is paused and holds {}, the oldest since {}",
+                    counted(*due, "due job"),
+                    self.when(*oldest)
+                );
+                (message, Some(self.runner("resume", queue)))
+            }
+            Problem::PausedSchedule { schedule, passed } => {
+                let message =
+                    format!("schedule {schedule} is paused, and its time {} has passed", self.when(*passed));
+                (message, Some(self.runner("resume", &format!("--schedule {schedule}"))))
+            }
+            Problem::Changed { path, change, schedules } => self.changed(path, change, schedules),
+        }
+    }
+
+    fn runner(&self, verb: &str, arguments: &str) -> String {
+        self.place.runner(verb, arguments)
+    }
+
+    fn when(&self, at: Timestamp) -> String {
+        clock_time(at, self.now)
+    }
+
+    /// Why the due jobs of a queue do not start although a worker takes them.
+    fn overdue(&self, reason: &OverdueReason) -> String {
+        let longest = |running: &Option<Running>| match running {
+            None => String::new(),
+            Some(Running { id, name, since }) => format!(
+                "; job {id} {name} has been running since {} ({} ends it)",
+                self.when(*since),
+                self.runner("cancel", &id.to_string())
+            ),
+        };
+        match reason {
+            OverdueReason::Limit { max_running, longest: running } => {
+                format!("the queue is at its limit, max_running {max_running}{}", longest(running))
+            }
+            OverdueReason::Rate(rate, next) => {
+                format!("its rate is {rate}, and its next start {}", self.when(*next))
+            }
+            OverdueReason::Busy { slots: 1, longest: running } => {
+                format!("the only slot of its workers is busy{}", longest(running))
+            }
+            OverdueReason::Busy { slots, longest: running } => {
+                format!("all {slots} slots of its workers are busy{}", longest(running))
+            }
+            OverdueReason::Unknown => {
+                format!("its workers do not take it; {} shows them", self.runner("inspect", "workers"))
+            }
+        }
+    }
+
+    fn changed(&self, path: &str, change: &FileChange, schedules: &[String]) -> Words {
+        let what = named("schedule", schedules);
+        let file = option("--file", path);
+        let apply = || Some(self.runner("apply", &file));
+        let none = || Some(self.runner("apply", &format!("--none {file}")));
+        match change {
+            FileChange::Edited => (format!("{path} has changed since it was applied: {what}"), apply()),
+            FileChange::Zone(zone) => (
+                format!(
+                    "the time zone of this machine is {zone} now; {path} was applied in another one, which still holds for \
+                     {what}; applying it again takes the new one"
+                ),
+                apply(),
+            ),
+            FileChange::Gone => (
+                format!(
+                    "{path} is gone; what was applied from it goes on: {what}; if it was moved, {} takes it over \
+                     from its new place, and this ends it",
+                    self.runner("apply", "--file PATH")
+                ),
+                none(),
+            ),
+            FileChange::NotRead(why) => (
+                format!(
+                    "{path} is not read, because {why}; what was applied from it goes on: {what}; this ends it"
+                ),
+                none(),
+            ),
+            FileChange::Unusable => (
+                format!(
+                    "{path} cannot be used now, as {} shows; what was applied from it goes on: {what}",
+                    Place::default().runner("check", &shell_word(path))
+                ),
+                None,
+            ),
+        }
+    }
+}
+
+/// The name that the page groups the entry by.
+fn subject(problem: Problem) -> Option<AttentionSubject> {
+    let name = match problem {
+        Problem::Dead(Dead { group, count, died_at, .. }) => {
+            let last_death = Some(died_at);
+            return Some(AttentionSubject { name: group.name, deaths: count.counted, last_death });
+        }
+        Problem::Recovered { group, .. } => group.name,
+        Problem::Stuck(Stuck { job, .. }) => job?.name,
+        Problem::Interrupted { name, .. } | Problem::Stale { name, .. } => name,
+        Problem::NoTimes { schedule, .. }
+        | Problem::NoNextTime { schedule, .. }
+        | Problem::Skipping { schedule, .. }
+        | Problem::PausedSchedule { schedule, .. } => schedule,
+        _ => return None,
+    };
+    Some(AttentionSubject::of(&name))
+}
+
+fn jobs_text(count: Count) -> String {
+    match count {
+        Count { counted, is_more: true } => format!("more than {counted} jobs"),
+        Count { counted: jobs, .. } => counted(jobs, "job"),
+    }
+}
+
+/// The ids as a command takes them, in their order.
+fn ids(jobs: &[i64]) -> String {
+    let mut jobs = jobs.to_vec();
+    jobs.sort_unstable();
+    jobs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// `schedule a` or `schedules a, b and 3 more`.
+fn named(what: &str, names: &[String]) -> String {
+    let plural = if names.len() == 1 { "" } else { "s" };
+    format!("{what}{plural} {}", shortened(names))
+}
+
+/// `a, b and 3 more`.
+fn shortened(names: &[String]) -> String {
+    let shown: Vec<&str> = names.iter().take(Attention::MAX_NAMED).map(String::as_str).collect();
+    match names.len().saturating_sub(Attention::MAX_NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

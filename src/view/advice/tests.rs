@@ -1,0 +1,303 @@
+//! The words for each problem, one beside the other.
+
+use super::attention;
+use crate::model::{Attention, JobState};
+use crate::store::problem::{
+    Count, Dead, Found, Group, HolderState, OverdueReason, Problem, RetryObstacle, Running, Stuck,
+};
+use crate::store::{DependencyState, FileChange, NoWorker};
+use crate::text::{Millis, Timestamp, clock_time};
+use crate::view::Place;
+
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+fn count(counted: u64) -> Count {
+    Count { counted, is_more: false }
+}
+
+fn group(name: &str, label: Option<&str>, is_alone: bool, are_all_named: bool) -> Group {
+    Group { name: name.to_owned(), label: label.map(str::to_owned), is_alone, are_all_named }
+}
+
+fn dead(jobs: u64, is_one_task: bool, obstacle: Option<RetryObstacle>) -> Dead {
+    Dead {
+        group: group("load", Some("eu"), false, true),
+        count: count(jobs),
+        newest: 9,
+        died_at: NOW,
+        code: "EXIT_1".to_owned(),
+        words: "runner retry 1 is what it said".to_owned(),
+        has_run: true,
+        is_one_task,
+        obstacle,
+        has_recovered: false,
+    }
+}
+
+fn stuck(
+    state: Option<JobState>,
+    obstacle: Option<RetryObstacle>,
+    since: Option<i64>,
+    jobs: Count,
+) -> Problem {
+    let job = state.map(|state| DependencyState {
+        name: "load".to_owned(),
+        label: None,
+        state,
+        resolved: false,
+        retryable: true,
+        paused_queue: None,
+    });
+    let names = vec!["report".to_owned()];
+    Problem::Stuck(Stuck { root: 7, job, count: jobs, names, obstacle, succeeded_since: since })
+}
+
+fn entry(found: Found, place: &Place) -> Attention {
+    attention(vec![found], place, NOW).remove(0)
+}
+
+/// The sentence and the command for each problem, with TIME for the time of day.
+fn table(problems: Vec<(Problem, Vec<i64>)>, place: &Place) -> String {
+    let lines = problems.into_iter().map(|(problem, jobs)| {
+        let Attention { kind, message, command, .. } = entry(Found { problem, alarm: true, jobs }, place);
+        let message = message.replace(&clock_time(NOW, NOW), "TIME");
+        format!("{kind}: {message}\n    {}\n", command.as_deref().unwrap_or("-"))
+    });
+    lines.collect()
+}
+
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn problems() -> Vec<(Problem, Vec<i64>)> {
+    use RetryObstacle::{HeldKey, NeedsForce, SharedKey};
+    let (queue, schedule, file) = ("net".to_owned(), "nightly".to_owned(), "/etc/a b.toml".to_owned());
+    let schedules = vec![schedule.clone()];
+    let changed = |change| Problem::Changed {
+        path: file.clone(),
+        change,
+        schedules: (1..8).map(|n| format!("s{n}")).collect(),
+    };
+    let overdue = |reason| Problem::Overdue {
+        queue: queue.clone(),
+        due: 3,
+        oldest: NOW.minus(Millis::from_secs(7_200)),
+        reason,
+    };
+    let running = Some(Running { id: 4, name: "slow".to_owned(), since: NOW });
+    let unserved = |why| Problem::NoWorker { queue: queue.clone(), due: 1, oldest: NOW, why };
+    let stale = |last_success, unfinished| Problem::Stale {
+        name: "nightly".to_owned(),
+        file: file.clone(),
+        last_success,
+        applied_at: NOW,
+        within: Millis::from_secs(3_600),
+        unfinished,
+    };
+    let many = Dead {
+        group: group("load", None, true, false),
+        count: Count { counted: 10_000, is_more: true },
+        words: "x".repeat(200),
+        has_run: false,
+        ..dead(0, false, None)
+    };
+    vec![
+        (Problem::DiskFull { path: "/db".into(), is_read_only: false }, vec![]),
+        (Problem::DiskFull { path: "/db".into(), is_read_only: true }, vec![]),
+        (Problem::Dead(dead(1, false, None)), vec![9]),
+        (Problem::Dead(dead(2, true, None)), vec![9, 8]),
+        (Problem::Dead(dead(2, true, Some(NeedsForce))), vec![9, 8]),
+        (Problem::Dead(dead(2, false, Some(SharedKey))), vec![9, 8]),
+        (Problem::Dead(dead(1, false, Some(NeedsForce))), vec![9]),
+        (Problem::Dead(dead(1, false, Some(HeldKey))), vec![9]),
+        (Problem::Dead(many.clone()), (1..=20).collect()),
+        (Problem::Dead(Dead { has_recovered: true, ..many }), (1..=20).collect()),
+        (Problem::OtherDead { count: count(1), last: Some(NOW) }, vec![9]),
+        (Problem::OtherDead { count: count(0), last: None }, vec![]),
+        (
+            Problem::Recovered { group: group("load", None, false, false), count: count(40), last: NOW },
+            vec![9],
+        ),
+        (
+            Problem::Recovered { group: group("load", None, true, true), count: count(2), last: NOW },
+            vec![9, 8],
+        ),
+        (Problem::OtherRecovered { count: count(2), last: NOW, is_all: true }, vec![9, 8]),
+        (Problem::OtherRecovered { count: count(2), last: NOW, is_all: false }, vec![9, 8]),
+        (stuck(Some(JobState::Dead), None, None, count(1)), vec![8]),
+        (stuck(Some(JobState::Dead), Some(NeedsForce), None, count(1)), vec![8]),
+        (stuck(Some(JobState::Dead), Some(NeedsForce), None, count(30)), vec![8, 9]),
+        (stuck(Some(JobState::Cancelled), None, Some(12), count(1)), vec![8]),
+        (stuck(None, None, None, Count { counted: 10_000, is_more: true }), vec![8, 9]),
+        (Problem::OtherStuck(count(1)), vec![7]),
+        (Problem::OtherStuck(count(2)), vec![6, 7]),
+        (
+            Problem::Leftover {
+                pid: 5,
+                since: NOW,
+                processes: vec![],
+                kill: Some("kill -KILL 6".to_owned()),
+            },
+            vec![1],
+        ),
+        (
+            Problem::Interrupted { name: "deploy".to_owned(), jobs: 1, times: count(6), least: 5, last: NOW },
+            vec![3],
+        ),
+        (
+            Problem::Interrupted { name: "deploy".to_owned(), jobs: 2, times: count(6), least: 5, last: NOW },
+            vec![3, 4],
+        ),
+        (Problem::NoTimes { schedule: schedule.clone(), next_at: None, why: "no zone".to_owned() }, vec![]),
+        (Problem::NoNextTime { schedule: schedule.clone(), file: file.clone() }, vec![]),
+        (
+            Problem::Skipping {
+                schedule: schedule.clone(),
+                in_row: 3,
+                holder: 2,
+                holder_name: "copy".to_owned(),
+                state: HolderState::Blocked,
+            },
+            vec![2],
+        ),
+        (stale(None, None), vec![]),
+        (stale(Some(NOW), Some(5)), vec![5]),
+        (unserved(NoWorker::NoneRuns), vec![1]),
+        (unserved(NoWorker::Suspended(77)), vec![1]),
+        (unserved(NoWorker::Stopping), vec![1]),
+        (Problem::OldWorker { queue: queue.clone(), pid: 77, oldest: NOW }, vec![1]),
+        (Problem::Orphaned { pid: 77, is_suspended: true, jobs: 2, oldest: NOW }, vec![1, 2]),
+        (Problem::Orphaned { pid: 77, is_suspended: false, jobs: 1, oldest: NOW }, vec![1]),
+        (Problem::Unfired { schedules: schedules.clone(), oldest: NOW, is_worker_old: false }, vec![]),
+        (Problem::Unfired { schedules, oldest: NOW, is_worker_old: true }, vec![]),
+        (overdue(OverdueReason::Limit { max_running: 4, longest: running.clone() }), vec![1]),
+        (overdue(OverdueReason::Busy { slots: 1, longest: running }), vec![1]),
+        (overdue(OverdueReason::Unknown), vec![1]),
+        (Problem::PausedQueue { queue, due: 1, oldest: NOW }, vec![1]),
+        (Problem::PausedSchedule { schedule, passed: NOW }, vec![]),
+        (changed(FileChange::Edited), vec![]),
+        (changed(FileChange::Zone("UTC".to_owned())), vec![]),
+        (changed(FileChange::Gone), vec![]),
+        (changed(FileChange::NotRead("it is a FIFO")), vec![]),
+        (changed(FileChange::Unusable), vec![]),
+    ]
+}
+
+#[test]
+fn each_problem_has_a_sentence_and_the_command_that_settles_it() {
+    insta::assert_snapshot!(table(problems(), &Place::default()), @r#"
+disk_full: the file system of /db is full: nothing is enqueued, started or recorded until that ends
+    -
+disk_full: the file system of /db is read-only: nothing can be enqueued, started or recorded through this path until that ends
+    -
+dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve 9 if that was dealt with
+    runner retry 9
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; one run does for all; runner resolve --dead --name load --label eu if that was dealt with
+    runner retry --dead --name load --label eu --latest
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry --dead --name load --label eu --latest --force runs the newest again and resolves the others
+    runner resolve 8 9
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry 9 runs the newest again
+    runner resolve 8 9
+dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry 9 --force runs it again
+    runner resolve 9
+dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; an unfinished job holds its key
+    runner resolve 9
+dead: more than 10000 jobs of load died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner resolve in place of retry, if that was dealt with
+    runner retry --dead --name load
+dead: more than 10000 jobs of load died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner retry 9 runs the newest again
+    runner resolve --dead --name load
+dead: besides these, 1 job died, the last TIME; runner inspect dead lists all
+    -
+dead: so many jobs have expired that others may have died, too; runner inspect dead lists all
+    -
+recovered: 40 jobs of load died, the last TIME, and one that does the same has succeeded since
+    runner resolve --dead --recovered --name load --label ''
+recovered: 2 jobs of load died, the last TIME, and one that does the same has succeeded since
+    runner resolve 8 9
+recovered: besides these, 2 jobs died, the last TIME, and one that does the same has succeeded since
+    runner resolve --dead --recovered
+recovered: besides these, 2 jobs died, the last TIME, and one that does the same has succeeded since
+    -
+stuck: job 7 load, which is dead, holds back 1 job: 8 report; runner cancel 8 gives up
+    runner retry 7
+stuck: job 7 load, which is dead, holds back 1 job: 8 report; runner retry 7 --force goes on, if its key is free
+    runner cancel 8
+stuck: job 7 load, which is dead, holds back 30 jobs: 8 report, …; runner retry 7 --force goes on
+    runner retry 7 --force
+stuck: job 7 load holds back 1 job: 8 report, though job 12, which does the same, has succeeded since; runner retry 7 goes on
+    runner cancel 8
+stuck: job 7 was removed and holds back more than 10000 jobs: 8 report, …
+    -
+stuck: besides these, 1 job that is dead, cancelled or removed holds back others; runner inspect jobs --state blocked lists those
+    -
+stuck: besides these, 2 jobs that are dead, cancelled or removed hold back others; runner inspect jobs --state blocked lists those
+    -
+leftover: a worker (pid 5) died, and what it left could not be ended since TIME: its processes cannot be seen from here; the job goes on when that has ended
+    kill -KILL 6
+interrupted: job 3 deploy was interrupted 6 times in a row, the last TIME, and is run again each time; a job that restarts its own worker never ends: let systemd-run restart that one
+    runner cancel 3
+interrupted: 2 jobs of deploy were each interrupted 5 times or more in a row, the last TIME, and are run again each time; a job that restarts its own worker never ends: let systemd-run restart that one
+    runner cancel 3 4
+skipping: schedule nightly has no times, and fires no more: no zone
+    -
+skipping: schedule nightly has no next time, and fires no more
+    runner apply --file '/etc/a b.toml'
+skipping: schedule nightly was skipped 3 times in a row: its key is held by job 2 copy, which is blocked; runner inspect 2 says why
+    runner cancel 2
+stale: nightly has not succeeded since it was applied TIME, and should at least every 1h
+    runner enqueue --file '/etc/a b.toml' nightly
+stale: nightly last succeeded TIME, and should at least every 1h; job 5 is unfinished, runner inspect 5 says more
+    -
+no_worker: 1 due job of queue net has waited since TIME: no worker is running for queue net
+    runner work
+no_worker: 1 due job of queue net has waited since TIME: the worker of queue net is suspended and starts nothing
+    kill -CONT 77
+no_worker: 1 due job of queue net has waited since TIME: the worker of queue net is stopping and starts nothing
+    runner work
+no_worker: due jobs of queue net need a newer runner than its worker (pid 77), which has to be restarted; the oldest waits since TIME
+    runner work
+no_worker: 2 running jobs, the oldest since TIME: the worker (pid 77) is suspended: nobody records their ends
+    kill -CONT 77
+no_worker: 1 running job, the oldest since TIME: the worker (pid 77) died, and no other worker recovers them
+    runner work
+no_worker: the time of schedule nightly passed without a run since TIME: no worker is running
+    runner work
+no_worker: the time of schedule nightly passed without a run since TIME: the worker is older than the program that applied it, and has to be restarted
+    runner work
+overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: the queue is at its limit, max_running 4; job 4 slow has been running since TIME (runner cancel 4 ends it)
+    -
+overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: the only slot of its workers is busy; job 4 slow has been running since TIME (runner cancel 4 ends it)
+    -
+overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: its workers do not take it; runner inspect workers shows them
+    -
+paused: queue net is paused and holds 1 due job, the oldest since TIME
+    runner resume net
+paused: schedule nightly is paused, and its time TIME has passed
+    runner resume --schedule nightly
+changed: /etc/a b.toml has changed since it was applied: schedules s1, s2, s3, s4, s5 and 2 more
+    runner apply --file '/etc/a b.toml'
+changed: the time zone of this machine is UTC now; /etc/a b.toml was applied in another one, which still holds for schedules s1, s2, s3, s4, s5 and 2 more; applying it again takes the new one
+    runner apply --file '/etc/a b.toml'
+changed: /etc/a b.toml is gone; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; if it was moved, runner apply --file PATH takes it over from its new place, and this ends it
+    runner apply --none --file '/etc/a b.toml'
+changed: /etc/a b.toml is not read, because it is a FIFO; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; this ends it
+    runner apply --none --file '/etc/a b.toml'
+changed: /etc/a b.toml cannot be used now, as runner check '/etc/a b.toml' shows; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more
+    -
+"#);
+}
+
+#[test]
+fn every_command_names_the_database_and_the_job_file_of_the_call() {
+    let place = Place::new(Some("/a b.db"), Some("my.toml"));
+    for (problem, jobs) in problems() {
+        let (what, said) = (format!("{problem:?}"), "runner retry 1 is what it said");
+        let Attention { message, command, .. } = entry(Found { problem, alarm: true, jobs }, &place);
+        let own = message.replace(said, "").replace("a newer runner than", "");
+        for text in [own, command.unwrap_or_default()] {
+            for call in text.split("runner ").skip(1) {
+                let rest = call.split_once(' ').unwrap_or_default().1;
+                let reads_db = !call.starts_with("check ");
+                assert!(!reads_db || rest.starts_with("--db '/a b.db'"), "{call}: {what}");
+            }
+        }
+    }
+}
