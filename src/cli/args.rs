@@ -345,7 +345,7 @@ pub struct HowToRetry {
 pub struct Resolve {
     #[command(flatten)]
     pub which: Selection,
-    /// With --dead: only those of which a later run succeeded
+    /// With --dead: only if a later run succeeded
     #[arg(long, requires = "dead", conflicts_with = "jobs")]
     pub recovered: bool,
     /// A note on how it was dealt with
