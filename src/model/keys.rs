@@ -26,9 +26,9 @@ pub struct Key {
     pub form: Option<&'static str>,
 }
 
-/// Makes [`KEYS`], [`JobLayer`] and [`ReadForm`] of the table. The first rows are no part of a layer. Those of the second
-/// kind replace the field of the definition that has their name. The third kind is resolved by hand in [`JobLayer::resolve`],
-/// or does not belong to the definition.
+/// Makes [`KEYS`] and [`JobLayer`] of the table. The first rows are no part of a layer. Those of the second kind replace the
+/// field of the definition that has their name. The third kind is resolved by hand in `layer`, or does not belong to the
+/// definition.
 macro_rules! keys {
     (
         read_by_hand { $($alone:ident;)+ }
@@ -90,7 +90,8 @@ macro_rules! keys {
                 self
             }
 
-            fn replace_fields(&mut self, definition: &mut JobDefinition) {
+            /// Puts the values of the second kind into a definition.
+            pub(super) fn replace_fields(&mut self, definition: &mut JobDefinition) {
                 $(if let Some(value) = self.$field.take() { definition.$field = value.into(); })+
             }
         }
@@ -178,14 +179,8 @@ pub trait ReadForm {
 }
 
 impl JobLayer {
-    /// Lays these values, which are those of all layers, over a definition. Of its retry policy nothing is left. The alert
-    /// is left, because only the job file knows the definition of a name.
-    #[must_use]
-    pub fn resolve(mut self, mut definition: JobDefinition) -> JobDefinition {
-        self.replace_fields(&mut definition);
-        definition.policy = self.policy();
-        definition.env.extend(self.env.unwrap_or_default());
-        definition.exit.success = self.success_exit_codes.unwrap_or(definition.exit.success);
-        definition
+    /// The number of attempts that a list of delays fixes, unless a nearer `max_attempts` says otherwise.
+    pub(super) fn fixed_attempts(&self) -> Option<u32> {
+        self.backoff.as_ref()?.strategy.fixed_attempts()
     }
 }

@@ -15,6 +15,7 @@ mod error_code;
 mod event;
 mod job;
 mod keys;
+mod layer;
 mod limits;
 mod names;
 #[cfg(test)]
@@ -43,11 +44,12 @@ pub use error_code::{
 pub use event::{Event, PendingJob, RecordedAttempt, UnseenEnd};
 pub use job::{Chain, Command, INHERITED_ALWAYS, JobDefinition, JobLabel, Link, job_title};
 pub use keys::{JobLayer, KEYS, KeyPlace, ReadForm};
+pub use layer::Contradiction;
 pub use limits::{Limits, Rate};
 pub use names::{
     check_key, check_label, check_name, check_stored_key, check_stored_label, check_variable, check_worker_id,
 };
-pub use policy::{Contradiction, RetryPolicy};
+pub use policy::RetryPolicy;
 pub use schedule::{Missed, Schedule, ScheduleText};
 pub use self_report::SelfReport;
 pub use state::{DeadReason, DependencyKind, JobState, Phase};
