@@ -104,7 +104,7 @@ fn backoff_text(backoff: &Backoff) -> String {
 /// Warns about jobs that are about to run with another definition than that of the job file, and says how to get
 /// the present one. Silent if the job file cannot be read.
 pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a JobRow>, dry_run: bool) {
-    let Some(present) = Present::read(global) else { return };
+    let Some(present) = CurrentJobFile::read(global) else { return };
     let mut of_name: BTreeMap<&str, (Vec<&JobRow>, Vec<String>)> = BTreeMap::new();
     for job in jobs {
         let keys = present.differing_keys(job);
@@ -159,11 +159,11 @@ pub fn lost_by_redefine(jobs: &[&JobRow], new: &JobDefinition, due_after: Option
 }
 
 /// The job file as it is now, to compare the definitions of jobs with.
-pub struct Present {
+pub struct CurrentJobFile {
     file: JobFile,
 }
 
-impl Present {
+impl CurrentJobFile {
     /// None if the job file cannot be read.
     pub fn read(global: &Global) -> Option<Self> {
         let file = locate::job_file(global).ok()?;

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Row, ToSql, params};
 
+use super::dead_jobs::{DeadJobs, Group, MAX_BEYOND, Name};
 use super::filter::Filter;
-use super::letters::{Group, Letters, MAX_BEYOND, Name};
 use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::row::{each, find, maybe, one, value};
@@ -231,10 +231,10 @@ impl Reader<'_> {
         self.read += 1;
         let success = self.last_success(*hash)?;
         let since = success.unwrap_or(Timestamp(i64::MIN));
-        let dead = self.letters(name, *hash, since, true)?;
+        let dead = self.dead_jobs(name, *hash, since, true)?;
         let recovered = match success {
-            Some(success) => self.letters(name, *hash, success, false)?,
-            None => Letters::default(),
+            Some(success) => self.dead_jobs(name, *hash, success, false)?,
+            None => DeadJobs::default(),
         };
         if dead.jobs > 0 || recovered.jobs > 0 {
             let group = self.groups.entry(name.clone()).or_default();
@@ -297,7 +297,7 @@ impl Reader<'_> {
         let values = params![name, label, hash, since, filter.queue, filter.label];
         let mut last: Option<Task> = None;
         // Of the last task, those that recovered.
-        let mut recovered = Letters::default();
+        let mut recovered = DeadJobs::default();
         let goes_on = find(self.tx, &sql, values, |row| {
             let task = Task((row.get("name")?, row.get("label")?), row.get("task_hash")?);
             let died: (Timestamp, i64) = (row.get("changed_at")?, row.get("id")?);
@@ -308,11 +308,11 @@ impl Reader<'_> {
             if row.get("is_dead")? {
                 if self.has_room() {
                     // That reads those that recovered, too.
-                    recovered = Letters::default();
+                    recovered = DeadJobs::default();
                     self.read_task(&task)?;
                     return Ok(Some(From::Task(task)));
                 }
-                self.others.dead.take_unnamed(Letters::of(died));
+                self.others.dead.take_unnamed(DeadJobs::of(died));
                 if self.others.dead.is_more {
                     return Ok(Some(From::Task(task)));
                 }
@@ -321,7 +321,7 @@ impl Reader<'_> {
                     return Ok(Some(From::Within(task, success)));
                 }
             } else {
-                recovered.take_unnamed(Letters::of(died));
+                recovered.take_unnamed(DeadJobs::of(died));
                 if recovered.is_more || recovered.jobs + self.others.recovered.jobs > MAX_BEYOND {
                     return Ok(Some(From::Within(task, died.0)));
                 }
@@ -339,18 +339,18 @@ impl Reader<'_> {
     }
 
     /// The dead letters of a group that died at or after a success, or before it.
-    fn letters(
+    fn dead_jobs(
         &mut self,
         name: &Name,
         hash: Option<i64>,
         success: Timestamp,
         is_after: bool,
-    ) -> Result<Letters> {
+    ) -> Result<DeadJobs> {
         let newest = self.newest(name, hash, success, is_after)?;
-        let mut letters = Letters { jobs: newest.len() as u64, is_more: false, newest };
-        if letters.newest.len() < Attention::MAX_JOBS || self.countable == 0 {
-            letters.is_more = letters.newest.len() == Attention::MAX_JOBS;
-            return Ok(letters);
+        let mut dead_jobs = DeadJobs { jobs: newest.len() as u64, is_more: false, newest };
+        if dead_jobs.newest.len() < Attention::MAX_JOBS || self.countable == 0 {
+            dead_jobs.is_more = dead_jobs.newest.len() == Attention::MAX_JOBS;
+            return Ok(dead_jobs);
         }
         let most = self.countable.min(MAX_COUNTED);
         let sql = format!("SELECT count(*) FROM ({} LIMIT ?6)", self.of_group("1", is_after));
@@ -358,9 +358,9 @@ impl Reader<'_> {
         let values = params![name, label, hash, success, self.filter.queue, most + 1];
         let counted: u64 = one(self.tx, &sql, values, value)?;
         self.countable -= counted.min(most);
-        letters.is_more = counted > most;
-        letters.jobs = counted.min(most).max(letters.jobs);
-        Ok(letters)
+        dead_jobs.is_more = counted > most;
+        dead_jobs.jobs = counted.min(most).max(dead_jobs.jobs);
+        Ok(dead_jobs)
     }
 
     /// Restricts a query to the jobs of a group that died at or after a success, or before it.
@@ -420,9 +420,9 @@ impl Reader<'_> {
             is_cut |= is_more;
             for (name, died) in found.into_iter().take(MAX_EXPIRED) {
                 let group = self.groups.entry(name).or_default();
-                let letters = if finds_dead { &mut group.dead } else { &mut group.recovered };
-                letters.is_more |= is_more;
-                letters.add(1, [died]);
+                let dead_jobs = if finds_dead { &mut group.dead } else { &mut group.recovered };
+                dead_jobs.is_more |= is_more;
+                dead_jobs.add(1, [died]);
             }
             if finds_dead {
                 self.others.dead.is_more |= is_more;

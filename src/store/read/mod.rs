@@ -3,12 +3,12 @@
 pub mod attempts;
 pub mod attention;
 pub mod dead_groups;
+pub mod dead_jobs;
 pub mod dead_letters;
 pub mod filter;
 pub mod interrupted;
 pub mod job;
 pub mod leftover;
-pub mod letters;
 pub mod metrics;
 pub mod overview;
 pub mod page;

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use rusqlite::{Connection, params};
 
 use super::dead_groups::{self, DeadGroups};
+use super::dead_jobs::{self, DeadJobs, Name};
 use super::dead_letters::last_words;
 use super::filter::Filter;
-use super::letters::{self, Letters, Name};
 use super::problem::{Dead, Found, Group, Problem};
 use crate::store::file::error::Result;
 use crate::store::file::row::{maybe, one, value};
@@ -38,7 +38,7 @@ pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec
             list.push(Problem::Recovered { group, count, last: *last }.note().about(jobs));
         }
     }
-    if let Some(letters::Group { dead, recovered }) = others {
+    if let Some(dead_jobs::Group { dead, recovered }) = others {
         if !dead.is_empty() {
             let newest = dead.newest.first().map(|(at, _)| *at);
             list.push(Problem::OtherDead { count: dead.count(), last: newest }.alarm().about(dead.ids()));
@@ -52,8 +52,8 @@ pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec
     Ok(list)
 }
 
-fn selected((name, label): &Name, is_alone: bool, letters: &Letters) -> Group {
-    Group { name: name.clone(), label: label.clone(), is_alone, are_all_named: letters.are_all_named() }
+fn selected((name, label): &Name, is_alone: bool, dead_jobs: &DeadJobs) -> Group {
+    Group { name: name.clone(), label: label.clone(), is_alone, are_all_named: dead_jobs.are_all_named() }
 }
 
 /// Whether the command for this name, or for this name and label, selects several dead letters that all do the same.
@@ -62,7 +62,7 @@ fn is_one_task(
     filter: &Filter,
     (name, label): &Name,
     is_alone: bool,
-    letters::Group { dead, .. }: &letters::Group,
+    dead_jobs::Group { dead, .. }: &dead_jobs::Group,
 ) -> Result<bool> {
     // The commands know no queue.
     if filter.queue.is_some() || dead.jobs < 2 {
@@ -89,19 +89,19 @@ fn is_one_task(
 fn dead(
     tx: &Connection,
     (name, is_alone, is_one_task): (&Name, bool, bool),
-    group: &letters::Group,
+    group: &dead_jobs::Group,
     with_words: bool,
     now: Timestamp,
 ) -> Result<Found> {
-    let letters = &group.dead;
-    let (died_at, newest) = letters.newest.first().copied().unwrap_or((now, 0));
+    let dead_jobs = &group.dead;
+    let (died_at, newest) = dead_jobs.newest.first().copied().unwrap_or((now, 0));
     let Last { code, words, has_run } = last(tx, newest, with_words)?;
-    let ids = letters.ids();
+    let ids = dead_jobs.ids();
     // Of those that do the same only the newest is to run again.
     let to_run = if is_one_task { ids.iter().copied().max().into_iter().collect() } else { ids.clone() };
     let problem = Problem::Dead(Dead {
-        group: selected(name, is_alone, letters),
-        count: letters.count(),
+        group: selected(name, is_alone, dead_jobs),
+        count: dead_jobs.count(),
         newest,
         died_at,
         code,

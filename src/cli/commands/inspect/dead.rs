@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::lists;
 use super::query::Query;
 use crate::cli::args::Global;
-use crate::cli::definition::Present;
+use crate::cli::definition::CurrentJobFile;
 use crate::cli::output::{Column, Output, Style, Table, dead_letter_json, note_left_out};
 use crate::cli::status::{blocked_expiry_text, held_back_text};
 use crate::cli::suggested::for_this_call;
@@ -32,7 +32,7 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<b
     let Query { store, filter, limit, now } = query;
     let groups = store.dead_letters(filter, *limit, *now)?;
     let share = share(&groups, *limit);
-    let present = Present::read(global);
+    let present = CurrentJobFile::read(global);
     if groups.is_empty() {
         out.remark("no dead letters")?;
     }
@@ -81,7 +81,7 @@ pub(super) fn print_json(out: &mut Output, query: &Query) -> Result<bool> {
 fn draw(
     out: &mut Output,
     query: &Query,
-    present: Option<&Present>,
+    present: Option<&CurrentJobFile>,
     group: &DeadGroup,
     share: usize,
 ) -> Result<Vec<&'static str>> {

@@ -12,7 +12,7 @@ pub type Name = (String, Option<String>);
 
 /// The dead letters of one kind, of one name and label.
 #[derive(Debug, Default)]
-pub struct Letters {
+pub struct DeadJobs {
     pub jobs: u64,
     /// There are more than were counted.
     pub is_more: bool,
@@ -20,7 +20,7 @@ pub struct Letters {
     pub newest: Vec<(Timestamp, i64)>,
 }
 
-impl Letters {
+impl DeadJobs {
     pub fn add(&mut self, jobs: u64, newest: impl IntoIterator<Item = (Timestamp, i64)>) {
         self.jobs += jobs;
         self.newest.extend(newest);
@@ -64,6 +64,6 @@ impl Letters {
 
 #[derive(Debug, Default)]
 pub struct Group {
-    pub dead: Letters,
-    pub recovered: Letters,
+    pub dead: DeadJobs,
+    pub recovered: DeadJobs,
 }
