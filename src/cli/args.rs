@@ -80,7 +80,7 @@ pub enum Verb {
     /// Mark dead letters as dealt with: they stay in the history
     #[command(after_help = help::RESOLVE, override_usage = help::RESOLVE_USAGE)]
     Resolve(Resolve),
-    /// Check a job file, and show each job's retry policy and delays, or what would follow an exit
+    /// Check a job file, and show each job's retry policy, or what would follow an exit
     #[command(after_help = help::CHECK, override_usage = help::CHECK_USAGE)]
     Check(Check),
     /// Check the database and its workers; exit 1 if something is wrong

@@ -197,16 +197,14 @@ up to 3 times if an option says how it is retried.";
 
 pub const CHECK_USAGE: &str = "runner check [OPTIONS] [FILE]
        runner check [OPTIONS] NAME --exit N
-       runner check [OPTIONS] NAME --signal S
-       runner check [OPTIONS] NAME --timeout";
+       runner check [OPTIONS] NAME --signal S|--timeout";
 
 pub const CHECK: &str = "\
 Examples:
   runner check
   runner check deploy/jobs.toml --json
   runner check push-metrics --exit 22
-  runner check push-metrics --signal SIGKILL --attempt 3
-  runner check push-metrics --timeout";
+  runner check push-metrics --timeout --attempt 3";
 
 pub const COMPLETIONS: &str = "\
 Examples:
