@@ -1,5 +1,6 @@
 //! Imports between the modules go down only, and each direct dependency has a reason.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -108,6 +109,63 @@ fn the_store_and_the_model_hold_no_command_to_type() {
         }
     }
     assert!(wrong.is_empty(), "the words belong in view/advice: {wrong:#?}");
+}
+
+/// The names right after this start of a path, also those in a list in braces.
+fn names_after<'t>(code: &'t str, start: &str) -> BTreeSet<&'t str> {
+    let lists = code.split(start).skip(1).flat_map(|rest| match rest.strip_prefix('{') {
+        Some(list) => list.split('}').next().unwrap_or_default().split(',').map(str::trim).collect(),
+        None => vec![rest],
+    });
+    lists.map(first_word).collect()
+}
+
+/// A file of a folder: its name, and the code without comments and tests.
+fn code_of(path: &Path) -> (String, String) {
+    let text = fs::read_to_string(path).expect("text");
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines();
+    let code: Vec<&str> = code.filter(|line| !line.trim_start().starts_with("//")).collect();
+    (path.file_stem().expect("a name").display().to_string(), code.join("\n"))
+}
+
+/// The file of the folder itself is left out: it declares the others, and gives out what is in them.
+#[test]
+fn the_files_of_a_folder_do_not_import_in_a_circle() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders: BTreeMap<PathBuf, BTreeMap<String, String>> = BTreeMap::new();
+    for path in sources(&src) {
+        let is_code = path.extension().is_some_and(|end| end == "rs") && !path.ends_with("mod.rs");
+        let (name, code) = if is_code { code_of(&path) } else { continue };
+        let is_test = name.ends_with("tests") || name == "testing" || path.iter().any(|part| part == "tests");
+        if !is_test {
+            folders.entry(path.parent().expect("a folder").to_owned()).or_default().insert(name, code);
+        }
+    }
+    let (mut circles, mut edges) = (Vec::new(), 0);
+    for (folder, files) in folders {
+        let module = folder.strip_prefix(&src).expect("below src").display().to_string().replace('/', "::");
+        let imported = |(name, code): (&String, &String)| {
+            let mut imported = names_after(code, "super::");
+            imported.extend(names_after(code, &format!("crate::{module}::")));
+            imported.retain(|import| files.contains_key(*import) && import != name);
+            (name.clone(), imported.into_iter().map(str::to_owned).collect::<BTreeSet<_>>())
+        };
+        let mut left: BTreeMap<_, _> = files.iter().map(imported).collect();
+        edges += left.values().map(BTreeSet::len).sum::<usize>();
+        // Removes the files that import no other, again and again: what is left is a circle, or imports one.
+        while let Some(lowest) =
+            left.iter().find(|(_, imports)| imports.is_empty()).map(|(name, _)| name.clone())
+        {
+            left.remove(&lowest);
+            left.values_mut().for_each(|imports| {
+                imports.remove(&lowest);
+            });
+        }
+        circles
+            .extend(left.into_iter().map(|(name, imports)| format!("{module}::{name} imports {imports:?}")));
+    }
+    assert!(edges > 100, "{edges} imports were found");
+    assert!(circles.is_empty(), "{circles:#?}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::filter::Filter;
 use super::interrupted;
 use super::leftover::{self, Leftovers};
 use super::overview::QueueRow;
-use super::problem::{Found, HolderState, OverdueReason, Problem, Running};
+use super::problem::{FileChange, Found, HolderState, OverdueReason, Problem, Running};
 use super::stuck;
 use super::unresolved;
 use crate::model::{Attention, JobState};
@@ -60,18 +60,6 @@ pub struct ChangedFile {
     pub change: FileChange,
     /// The schedules that differ, or all schedules of a file that cannot be read.
     pub schedules: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileChange {
-    Edited,
-    /// It is as it was applied, but the machine has another time zone now, of this name.
-    Zone(String),
-    Gone,
-    /// It has a mistake, or cannot be read.
-    Unusable,
-    /// It was not read, and why.
-    NotRead(&'static str),
 }
 
 impl Store {

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::attention::FileChange;
-pub use super::unresolved::RetryObstacle;
 use crate::model::{AttentionKind, Rate};
 use crate::store::write::dependencies::DependencyState;
 use crate::store::write::workers::NoWorker;
@@ -210,6 +208,29 @@ pub struct Running {
     pub id: i64,
     pub name: String,
     pub since: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileChange {
+    Edited,
+    /// It is as it was applied, but the machine has another time zone now, of this name.
+    Zone(String),
+    Gone,
+    /// It has a mistake, or cannot be read.
+    Unusable,
+    /// It was not read, and why.
+    NotRead(&'static str),
+}
+
+/// A reason why `retry` would not take all of some dead jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryObstacle {
+    /// One is not retryable.
+    NeedsForce,
+    /// Two of them need the same key.
+    SharedKey,
+    /// An unfinished job holds the key of one.
+    HeldKey,
 }
 
 impl Problem {

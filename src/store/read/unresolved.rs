@@ -9,7 +9,7 @@ use super::dead_groups::{self, DeadGroups};
 use super::dead_jobs::{self, DeadJobs, Name};
 use super::dead_letters::last_words;
 use super::filter::Filter;
-use super::problem::{Dead, Found, Group, Problem};
+use super::problem::{Dead, Found, Group, Problem, RetryObstacle};
 use crate::store::file::error::Result;
 use crate::store::file::row::{maybe, one, value};
 use crate::text::Timestamp;
@@ -134,17 +134,6 @@ fn last(tx: &Connection, id: i64, with_words: bool) -> Result<Last> {
             has_run: row.get::<_, u32>("attempts")? > 0,
         })
     })
-}
-
-/// A reason why `retry` would not take all of some dead jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RetryObstacle {
-    /// One is not retryable.
-    NeedsForce,
-    /// Two of them need the same key.
-    SharedKey,
-    /// An unfinished job holds the key of one.
-    HeldKey,
 }
 
 /// None if `retry` would take all of these dead jobs.
