@@ -157,9 +157,9 @@ fn the_files_of_a_folder_do_not_import_in_a_circle() {
             left.iter().find(|(_, imports)| imports.is_empty()).map(|(name, _)| name.clone())
         {
             left.remove(&lowest);
-            left.values_mut().for_each(|imports| {
+            for imports in left.values_mut() {
                 imports.remove(&lowest);
-            });
+            }
         }
         circles
             .extend(left.into_iter().map(|(name, imports)| format!("{module}::{name} imports {imports:?}")));
