@@ -13,7 +13,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::parse::{Entry, Line};
+use self::parse::{CrontabEntry, CrontabLine};
 use crate::model::Schedule;
 use crate::text::{cut_end, safe_line};
 
@@ -71,7 +71,7 @@ pub struct LeftLine {
 
 /// A job as it will be written.
 #[derive(Debug, Default)]
-struct Job {
+struct CrontabJob {
     name: String,
     description: Option<String>,
     /// Comments on the job, without their signs.
@@ -94,12 +94,13 @@ enum Part {
     Blank,
     /// Without its sign.
     Comment(String),
-    Job(Box<Job>),
+    CrontabJob(Box<CrontabJob>),
 }
 
 /// Reads a crontab, and writes it as a job file that `runner check` accepts.
 pub fn take_over(crontab: &[u8], around: &CrontabContext<'_>) -> TakenOver {
-    let mut reader = Reader { around, variables: BTreeMap::new(), parts: Vec::new(), comments: Vec::new() };
+    let mut reader =
+        CrontabReader { around, variables: BTreeMap::new(), parts: Vec::new(), comments: Vec::new() };
     let (mut numbers, mut left) = (Vec::new(), Vec::new());
     let crontab = crontab.strip_suffix(b"\n").unwrap_or(crontab);
     for (index, bytes) in crontab.split(|byte| *byte == b'\n').enumerate() {
@@ -123,7 +124,7 @@ pub fn take_over(crontab: &[u8], around: &CrontabContext<'_>) -> TakenOver {
     let named = parts.iter().filter_map(Part::job).map(|job| job.name.clone());
     let jobs = numbers.into_iter().zip(named).collect();
     let (text, lacks_mail) = write::file(&parts, around);
-    let begins_with_user = |job: &Job| {
+    let begins_with_user = |job: &CrontabJob| {
         let word = job.command.split([' ', '\t']).next().unwrap_or_default();
         (around.find_account)(word).is_some()
     };
@@ -133,16 +134,16 @@ pub fn take_over(crontab: &[u8], around: &CrontabContext<'_>) -> TakenOver {
 }
 
 impl Part {
-    fn job(&self) -> Option<&Job> {
+    fn job(&self) -> Option<&CrontabJob> {
         match self {
-            Self::Job(job) => Some(job),
+            Self::CrontabJob(job) => Some(job),
             _ => None,
         }
     }
 }
 
 /// Goes through the lines of a crontab.
-struct Reader<'a> {
+struct CrontabReader<'a> {
     around: &'a CrontabContext<'a>,
     /// As the lines so far have set them.
     variables: BTreeMap<String, String>,
@@ -151,19 +152,19 @@ struct Reader<'a> {
     comments: Vec<String>,
 }
 
-impl Reader<'_> {
+impl CrontabReader<'_> {
     /// Reads a line; true if it is a job. The error says why it cannot be taken over.
     fn read(&mut self, bytes: &[u8]) -> Result<bool, String> {
         match parse::line(bytes, self.around.has_users) {
-            Line::Blank => {
+            CrontabLine::Blank => {
                 self.keep_comments();
                 self.parts.push(Part::Blank);
             }
-            Line::Comment(text) => self.comments.push(text),
-            Line::Variable { name, .. } if name == "LOGNAME" => {
+            CrontabLine::Comment(text) => self.comments.push(text),
+            CrontabLine::Variable { name, .. } if name == "LOGNAME" => {
                 return Err("cron does not let a crontab set LOGNAME".to_owned());
             }
-            Line::Variable { name, value } => {
+            CrontabLine::Variable { name, value } => {
                 self.keep_comments();
                 if name == "MAILTO" && !value.is_empty() && !is_address(&value) {
                     let note = format!(" Cron sends no mail to {value:?}, so there is no alert for it.");
@@ -171,14 +172,14 @@ impl Reader<'_> {
                 }
                 self.variables.insert(name, value);
             }
-            Line::Entry(entry) => {
+            CrontabLine::CrontabEntry(entry) => {
                 let mut job = self.job(entry)?;
                 job.description = self.take_description();
                 self.keep_comments();
-                self.parts.push(Part::Job(Box::new(job)));
+                self.parts.push(Part::CrontabJob(Box::new(job)));
                 return Ok(true);
             }
-            Line::Refused(why) => return Err(why),
+            CrontabLine::Refused(why) => return Err(why),
         }
         Ok(false)
     }
@@ -192,7 +193,8 @@ impl Reader<'_> {
         let is_prose = |text: &&String| {
             let words = text.trim_matches(['#', '-', '=', '*', ' ', '\t', '\r']);
             let is_heading = words.contains("dom mon dow") || words.contains("command to be executed");
-            let is_line = !matches!(parse::line(words.as_bytes(), self.around.has_users), Line::Refused(_));
+            let is_line =
+                !matches!(parse::line(words.as_bytes(), self.around.has_users), CrontabLine::Refused(_));
             words.contains(char::is_alphabetic) && !words.starts_with(['|', '.']) && !is_heading && !is_line
         };
         let lines = self.comments.iter().rev().take_while(is_prose).count();
@@ -205,9 +207,9 @@ impl Reader<'_> {
         Some(cut_end(&prose, MAX_DESCRIPTION)).filter(|text| !text.is_empty())
     }
 
-    fn job(&self, entry: Entry) -> Result<Job, String> {
+    fn job(&self, entry: CrontabEntry) -> Result<CrontabJob, String> {
         let around = self.around;
-        let Entry { schedule, user, command, stdin, notes } = entry;
+        let CrontabEntry { schedule, user, command, stdin, notes } = entry;
         if names::starts_worker(&command) {
             return Err("it starts the worker, and cron has to go on doing so".to_owned());
         }
@@ -228,7 +230,7 @@ impl Reader<'_> {
                 return Err(format!("{name} is {path:?}, which is not an absolute path"));
             }
         }
-        let mut job = Job {
+        let mut job = CrontabJob {
             name: names::name(&command),
             schedule,
             shell: Some(shell).filter(|shell| shell != DEFAULT_SHELL),
@@ -236,7 +238,7 @@ impl Reader<'_> {
             cwd: home.clone(),
             mail_to: env.get("MAILTO").filter(|address| is_address(address)).cloned(),
             notes: notes.into_iter().map(str::to_owned).collect(),
-            ..Job::default()
+            ..CrontabJob::default()
         };
         if user.is_some() {
             // Otherwise `runuser` sets HOME to that of the user.
@@ -293,7 +295,7 @@ fn is_address(text: &str) -> bool {
 fn name_jobs(parts: &mut [Part]) {
     let mut taken = BTreeSet::new();
     for part in parts {
-        if let Part::Job(job) = part {
+        if let Part::CrontabJob(job) = part {
             job.name = free_name(&job.name, &taken);
             taken.insert(job.name.clone());
         }

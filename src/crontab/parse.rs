@@ -9,7 +9,7 @@ const MAX_BYTES: usize = crate::model::MAX_ARG_STRLEN - 1;
 
 /// A line of a crontab.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum CrontabLine {
     Blank,
     /// Without its `#`.
     Comment(String),
@@ -17,14 +17,14 @@ pub(super) enum Line {
         name: String,
         value: String,
     },
-    Entry(Entry),
+    CrontabEntry(CrontabEntry),
     /// Why the line cannot be taken over.
     Refused(String),
 }
 
 /// A line that runs a command.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct CrontabEntry {
     /// Five fields, or a word such as `@daily`.
     pub schedule: String,
     /// Only in system crontabs.
@@ -37,27 +37,27 @@ pub(super) struct Entry {
 }
 
 /// Reads a line without its line break. In a system crontab (`has_users`) the command follows the name of a user.
-pub(super) fn line(bytes: &[u8], has_users: bool) -> Line {
+pub(super) fn line(bytes: &[u8], has_users: bool) -> CrontabLine {
     let Ok(text) = str::from_utf8(bytes) else {
-        return Line::Refused("it is not UTF-8 text, as a job file must be".to_owned());
+        return CrontabLine::Refused("it is not UTF-8 text, as a job file must be".to_owned());
     };
     let text = text.trim_start_matches([' ', '\t']);
     if text.is_empty() {
-        return Line::Blank;
+        return CrontabLine::Blank;
     }
     if let Some(comment) = text.strip_prefix('#') {
-        return Line::Comment(comment.to_owned());
+        return CrontabLine::Comment(comment.to_owned());
     }
     if text.contains('\0') {
-        return Line::Refused("it holds a NUL byte".to_owned());
+        return CrontabLine::Refused("it holds a NUL byte".to_owned());
     }
     match variable(text) {
         Some((name, value)) => match check_variable(&name) {
-            Ok(()) if name.len() + 1 + value.len() <= MAX_BYTES => Line::Variable { name, value },
-            Ok(()) => Line::Refused("the kernel takes no variable as long as this".to_owned()),
-            Err(why) => Line::Refused(why),
+            Ok(()) if name.len() + 1 + value.len() <= MAX_BYTES => CrontabLine::Variable { name, value },
+            Ok(()) => CrontabLine::Refused("the kernel takes no variable as long as this".to_owned()),
+            Err(why) => CrontabLine::Refused(why),
         },
-        None => entry(text, has_users).map_or_else(Line::Refused, Line::Entry),
+        None => entry(text, has_users).map_or_else(CrontabLine::Refused, CrontabLine::CrontabEntry),
     }
 }
 
@@ -88,7 +88,7 @@ fn variable(text: &str) -> Option<(String, String)> {
 }
 
 /// Reads a line that is neither blank nor a comment nor a variable.
-fn entry(text: &str, has_users: bool) -> Result<Entry, String> {
+fn entry(text: &str, has_users: bool) -> Result<CrontabEntry, String> {
     let mut notes = Vec::new();
     // With cronie it may begin with a dash.
     let unmarked =
@@ -127,7 +127,7 @@ fn entry(text: &str, has_users: bool) -> Result<Entry, String> {
     if command.len() > MAX_BYTES {
         return Err("the kernel takes no command as long as this".to_owned());
     }
-    Ok(Entry { schedule, user, command, stdin, notes })
+    Ok(CrontabEntry { schedule, user, command, stdin, notes })
 }
 
 /// Takes the next word and the blanks after it.
@@ -171,21 +171,21 @@ mod tests {
 
     fn variable_of(text: &str) -> Option<(String, String)> {
         match line(text.as_bytes(), false) {
-            Line::Variable { name, value } => Some((name, value)),
+            CrontabLine::Variable { name, value } => Some((name, value)),
             _ => None,
         }
     }
 
-    fn entry_of(text: &str, has_users: bool) -> Entry {
+    fn entry_of(text: &str, has_users: bool) -> CrontabEntry {
         match line(text.as_bytes(), has_users) {
-            Line::Entry(entry) => entry,
+            CrontabLine::CrontabEntry(entry) => entry,
             other => panic!("{text}: {other:?}"),
         }
     }
 
     fn refusal(text: &str) -> String {
         match line(text.as_bytes(), false) {
-            Line::Refused(why) => why,
+            CrontabLine::Refused(why) => why,
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -216,8 +216,8 @@ mod tests {
 
     #[test]
     fn comments_stand_alone() {
-        assert_eq!(line(b" \t# a", false), Line::Comment(" a".to_owned()));
-        assert_eq!(line(b" \t", false), Line::Blank);
+        assert_eq!(line(b" \t# a", false), CrontabLine::Comment(" a".to_owned()));
+        assert_eq!(line(b" \t", false), CrontabLine::Blank);
         assert_eq!(entry_of("0 2 * * * a # b", false).command, "a # b");
     }
 
@@ -283,6 +283,8 @@ mod tests {
         }
         assert!(refusal(&format!("A={}", "a".repeat(MAX_BYTES))).contains("the kernel"));
         assert!(refusal(&format!("@daily {}", "a".repeat(MAX_BYTES + 1))).contains("the kernel"));
-        assert!(matches!(line(b"0 2 * * * a\xff", false), Line::Refused(why) if why.contains("UTF-8")));
+        assert!(
+            matches!(line(b"0 2 * * * a\xff", false), CrontabLine::Refused(why) if why.contains("UTF-8"))
+        );
     }
 }

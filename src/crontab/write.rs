@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use toml_writer::{ToTomlKey, ToTomlValue, TomlKeyBuilder, TomlStringBuilder};
 
-use super::{CrontabContext, DEFAULT_PATH, Job, Part, free_name};
+use super::{CrontabContext, CrontabJob, DEFAULT_PATH, Part, free_name};
 use crate::model::Schedule;
 use crate::text::{hanging_indent, is_safe, safe_block, safe_line, shell_word};
 
@@ -60,7 +60,7 @@ struct Common<'j> {
 impl<'j> Common<'j> {
     /// The user and the home directory of a system crontab stay with its jobs: the alert runs as root, and must not read
     /// settings of `mail` from the home directory of somebody else.
-    fn of(jobs: &[&'j Job], has_users: bool) -> Self {
+    fn of(jobs: &[&'j CrontabJob], has_users: bool) -> Self {
         let names = jobs.first().map(|job| job.env.keys()).into_iter().flatten();
         let names = names.filter(|name| !has_users || !matches!(name.as_str(), "HOME" | "LOGNAME"));
         let entry = |name| Some((name, most_frequent(jobs.iter().map(|job| job.env.get(name)))?));
@@ -83,7 +83,7 @@ fn most_frequent<'v>(values: impl Iterator<Item = Option<&'v String>>) -> Option
 
 /// The file, and whether it needs a program `mail` that is missing.
 pub(super) fn file(parts: &[Part], around: &CrontabContext<'_>) -> (String, bool) {
-    let jobs: Vec<&Job> = parts.iter().filter_map(Part::job).collect();
+    let jobs: Vec<&CrontabJob> = parts.iter().filter_map(Part::job).collect();
     let common = Common::of(&jobs, around.has_users);
     let path =
         common.env.iter().find(|(name, _)| name.as_str() == "PATH").map_or(DEFAULT_PATH, |(_, path)| path);
@@ -104,7 +104,7 @@ pub(super) fn file(parts: &[Part], around: &CrontabContext<'_>) -> (String, bool
         match part {
             Part::Blank => text.blank(),
             Part::Comment(comment) => text.line(format!("#{}", safe_block(comment)).trim_end()),
-            Part::Job(job) => text.job(job, &common, &alerts, has_mail),
+            Part::CrontabJob(job) => text.job(job, &common, &alerts, has_mail),
         }
     }
     for (address, name) in &alerts {
@@ -114,7 +114,7 @@ pub(super) fn file(parts: &[Part], around: &CrontabContext<'_>) -> (String, bool
 }
 
 /// The address and the name of each alert.
-fn alerts<'j>(jobs: &[&'j Job]) -> Vec<(&'j str, String)> {
+fn alerts<'j>(jobs: &[&'j CrontabJob]) -> Vec<(&'j str, String)> {
     let mut taken: BTreeSet<String> = jobs.iter().map(|job| job.name.clone()).collect();
     let mut alerts: Vec<(&str, String)> = Vec::new();
     for address in jobs.iter().filter_map(|job| job.mail_to.as_deref()) {
@@ -176,7 +176,7 @@ impl Text {
         }
     }
 
-    fn job(&mut self, job: &Job, common: &Common<'_>, alerts: &[(&str, String)], has_mail: bool) {
+    fn job(&mut self, job: &CrontabJob, common: &Common<'_>, alerts: &[(&str, String)], has_mail: bool) {
         self.blank_before_header();
         self.line(&format!("[jobs.{}]", key(&job.name)));
         if let Some(description) = &job.description {

@@ -51,7 +51,7 @@ pub(super) struct Recovery {
     own: i64,
     under_way: HashSet<i64>,
     /// The workers with processes that could not be ended.
-    stuck: HashMap<i64, Stuck>,
+    stuck: HashMap<i64, NextTry>,
     /// Called on the thread of each recovery.
     on_findings: Arc<dyn Fn(Findings) + Send + Sync>,
 }
@@ -102,7 +102,7 @@ impl Recovery {
     /// Notes that processes are left, so that the worker is tried again, less and less often. True if people are to be told.
     pub(super) fn try_again_later(&mut self, findings: &Findings, now: Instant) -> bool {
         self.try_again(findings);
-        self.stuck.entry(findings.worker.id).or_insert_with(|| Stuck::new(now)).again(now)
+        self.stuck.entry(findings.worker.id).or_insert_with(|| NextTry::new(now)).again(now)
     }
 
     /// Notes that the findings could not be recorded, so that the next poll finds the worker again.
@@ -117,13 +117,13 @@ impl Recovery {
 
 /// When a dead worker is tried again of which processes could not be ended.
 #[derive(Clone, Copy, Debug)]
-struct Stuck {
+struct NextTry {
     retry_at: Instant,
     pause: Duration,
     told_at: Option<Instant>,
 }
 
-impl Stuck {
+impl NextTry {
     fn new(now: Instant) -> Self {
         Self { retry_at: now, pause: MIN_PAUSE, told_at: None }
     }
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn what_cannot_be_ended_is_tried_less_and_less_often_and_told_once_a_minute() {
         let start = Instant::now();
-        let mut stuck = Stuck::new(start);
+        let mut stuck = NextTry::new(start);
         let (mut now, mut tried, mut told) = (start, Vec::new(), Vec::new());
         for _ in 0..9 {
             tried.push((now - start).as_secs());

@@ -58,13 +58,13 @@ struct Slot {
 enum SlotState {
     #[default]
     Idle,
-    Busy(Running),
+    Busy(BusySlot),
     /// The attempt has ended or its claim is released, but that is not on disk yet, so a recovery would still need the
     /// slot's record in the start log.
     Uncommitted,
 }
 
-pub(super) struct Running {
+pub(super) struct BusySlot {
     pub claim: Arc<Claim>,
     control: Control,
     pid: Option<i32>,
@@ -111,7 +111,7 @@ impl Slots {
         let claim = Arc::new(claim);
         let assignment = Assignment { claim: Arc::clone(&claim), stdin, control: control.clone() };
         assignments.send(assignment).map_err(|_| io::Error::other("the slot's thread is gone"))?;
-        slot.state = SlotState::Busy(Running { claim, control, pid: None });
+        slot.state = SlotState::Busy(BusySlot { claim, control, pid: None });
         Ok(())
     }
 
@@ -127,7 +127,7 @@ impl Slots {
     }
 
     /// Notes that the attempt of this slot has ended, or that its claim is released.
-    pub(super) fn end(&mut self, index: usize) -> Option<Running> {
+    pub(super) fn end(&mut self, index: usize) -> Option<BusySlot> {
         match std::mem::replace(&mut self.all[index].state, SlotState::Uncommitted) {
             SlotState::Busy(running) => Some(running),
             SlotState::Idle | SlotState::Uncommitted => None,
@@ -174,7 +174,7 @@ impl Slots {
         self.running().for_each(|running| running.control.kill());
     }
 
-    fn running(&self) -> impl Iterator<Item = &Running> {
+    fn running(&self) -> impl Iterator<Item = &BusySlot> {
         self.all.iter().filter_map(|slot| match &slot.state {
             SlotState::Busy(running) => Some(running),
             SlotState::Idle | SlotState::Uncommitted => None,

@@ -14,7 +14,7 @@ use super::filter::Filter;
 use super::interrupted;
 use super::leftover::{self, Leftovers};
 use super::overview::QueueRow;
-use super::problem::{FileChange, Found, HolderState, OverdueReason, Problem, Running};
+use super::problem::{FileChange, Found, HolderState, LongestRunning, OverdueReason, Problem};
 use super::stuck;
 use super::unresolved;
 use crate::model::{Attention, JobState};
@@ -205,13 +205,17 @@ impl AttentionQuery<'_> {
             self.seen.workers.iter().filter(|worker| worker.takes_from(&queue.name)).collect();
         let slots: u64 = takers.iter().map(|worker| worker.row.slots as u64).sum();
         let busy: u64 = takers.iter().map(|worker| worker.row.running).sum();
-        let longest = |condition: &str, values: &dyn ToSql| -> Result<Option<Running>> {
+        let longest = |condition: &str, values: &dyn ToSql| -> Result<Option<LongestRunning>> {
             let sql = format!(
                 "SELECT id, name, changed_at FROM jobs INDEXED BY jobs_running
                  WHERE state = 'running' AND {condition} ORDER BY changed_at LIMIT 1"
             );
             maybe(self.tx, &sql, [values], |row| {
-                Ok(Running { id: row.get("id")?, name: row.get("name")?, since: row.get("changed_at")? })
+                Ok(LongestRunning {
+                    id: row.get("id")?,
+                    name: row.get("name")?,
+                    since: row.get("changed_at")?,
+                })
             })
         };
         Ok(match settings.block_reason(queue.counts.running, self.now) {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Row, ToSql, params};
 
-use super::dead_jobs::{DeadJobs, Group, MAX_BEYOND, Name};
+use super::dead_jobs::{DeadJobs, DeadOfName, MAX_BEYOND, Name};
 use super::filter::Filter;
 use crate::model::Attention;
 use crate::store::file::error::Result;
@@ -40,22 +40,22 @@ const UNRESOLVED: &str = "state = 'dead' AND resolved_at IS NULL";
 #[derive(Debug, Default)]
 pub struct DeadGroups {
     /// The newest death first, and then those that recovered.
-    pub named: Vec<(Name, Group)>,
+    pub named: Vec<(Name, DeadOfName)>,
     /// The jobs of all other names and labels; none if there are none.
-    pub others: Option<Group>,
+    pub others: Option<DeadOfName>,
     /// Not every group was read in full: others of a name may have other labels.
     pub is_cut: bool,
 }
 
 /// Reads the groups of which this filter selects jobs.
 pub fn read(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<DeadGroups> {
-    let mut reader = Reader {
+    let mut reader = DeadCounter {
         tx,
         filter,
         groups: BTreeMap::new(),
         dead: 0,
         read: 0,
-        others: Group::default(),
+        others: DeadOfName::default(),
         successes: HashMap::new(),
         countable: MAX_COUNTED_IN_ALL,
     };
@@ -65,8 +65,8 @@ pub fn read(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<DeadGrou
         reader.search(task)?;
     }
     is_cut |= reader.read_expired(now)?;
-    let Reader { groups, mut others, .. } = reader;
-    let mut named: Vec<(Name, Group)> = groups.into_iter().collect();
+    let DeadCounter { groups, mut others, .. } = reader;
+    let mut named: Vec<(Name, DeadOfName)> = groups.into_iter().collect();
     named.sort_by_key(|(_, group)| Reverse(group.dead.newest.first().copied()));
     for (_, group) in named.split_off(named.len().min(MAX_GROUPS)) {
         is_cut = true;
@@ -106,16 +106,16 @@ impl From {
     }
 }
 
-struct Reader<'a> {
+struct DeadCounter<'a> {
     tx: &'a Connection,
     filter: &'a Filter,
-    groups: BTreeMap<Name, Group>,
+    groups: BTreeMap<Name, DeadOfName>,
     /// The number of these groups that need attention.
     dead: usize,
     /// The number of tasks that were read in full.
     read: usize,
     /// The jobs of groups that are not named.
-    others: Group,
+    others: DeadOfName,
     /// The last success of a job by its `task_hash`.
     successes: HashMap<i64, Option<Timestamp>>,
     /// The number of jobs that may still be counted.
@@ -143,7 +143,7 @@ fn narrowed(filter: &Filter) -> &'static str {
     }
 }
 
-impl Reader<'_> {
+impl DeadCounter<'_> {
     /// The last success of a job that does the same; none for a job of which no other one does the work.
     fn last_success(&mut self, task_hash: Option<i64>) -> Result<Option<Timestamp>> {
         let Some(hash) = task_hash else { return Ok(None) };

@@ -63,7 +63,7 @@ impl DeadJobs {
 }
 
 #[derive(Debug, Default)]
-pub struct Group {
+pub struct DeadOfName {
     pub dead: DeadJobs,
     pub recovered: DeadJobs,
 }

@@ -65,7 +65,7 @@ impl Store {
     /// The dead letters by error code, the code with the most jobs first, with the newest `limit` rows of each. Takes about
     /// a third of a second for 100 000.
     pub fn dead_letters(&self, filter: &Filter, limit: usize, now: Timestamp) -> Result<Vec<DeadGroup>> {
-        let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+        let mut groups: BTreeMap<String, DeadGroupBuilder> = BTreeMap::new();
         let wanted = filter.conditions(now);
         // SQLite reads the length of a stream without the stream, so standard output is only read where it is shown.
         let columns = ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, a.message,
@@ -83,8 +83,12 @@ impl Store {
                 groups.entry(row.get("error_code")?).or_default().add(row, limit)
             })
         })?;
-        let named =
-            |(error_code, Group { jobs, reasons, rows, .. })| DeadGroup { error_code, jobs, reasons, rows };
+        let named = |(error_code, DeadGroupBuilder { jobs, reasons, rows, .. })| DeadGroup {
+            error_code,
+            jobs,
+            reasons,
+            rows,
+        };
         let mut groups: Vec<_> = groups.into_iter().map(named).collect();
         // The sort is stable: groups of the same size remain in the order of their codes.
         groups.sort_by_key(|group| std::cmp::Reverse(group.jobs));
@@ -94,7 +98,7 @@ impl Store {
 
 /// A [`DeadGroup`] while its jobs are read.
 #[derive(Default)]
-struct Group {
+struct DeadGroupBuilder {
     jobs: u64,
     reasons: Vec<DeadReason>,
     rows: Vec<DeadRow>,
@@ -102,7 +106,7 @@ struct Group {
     index: BTreeMap<(String, String), usize>,
 }
 
-impl Group {
+impl DeadGroupBuilder {
     /// Counts a dead job. The newest come first, so once there are `limit` rows, a job that is in none of them is older, and
     /// needs no row.
     fn add(&mut self, row: &Row<'_>, limit: usize) -> Result<()> {

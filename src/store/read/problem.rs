@@ -196,15 +196,15 @@ pub enum HolderState {
 /// Why the due jobs of a queue do not start although a worker takes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OverdueReason {
-    Limit { max_running: u32, longest: Option<Running> },
+    Limit { max_running: u32, longest: Option<LongestRunning> },
     Rate(Rate, Timestamp),
-    Busy { slots: u64, longest: Option<Running> },
+    Busy { slots: u64, longest: Option<LongestRunning> },
     Unknown,
 }
 
 /// The job that has been running for the longest time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Running {
+pub struct LongestRunning {
     pub id: i64,
     pub name: String,
     pub since: Timestamp,

@@ -38,7 +38,7 @@ pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec
             list.push(Problem::Recovered { group, count, last: *last }.note().about(jobs));
         }
     }
-    if let Some(dead_jobs::Group { dead, recovered }) = others {
+    if let Some(dead_jobs::DeadOfName { dead, recovered }) = others {
         if !dead.is_empty() {
             let newest = dead.newest.first().map(|(at, _)| *at);
             list.push(Problem::OtherDead { count: dead.count(), last: newest }.alarm().about(dead.ids()));
@@ -62,7 +62,7 @@ fn is_one_task(
     filter: &Filter,
     (name, label): &Name,
     is_alone: bool,
-    dead_jobs::Group { dead, .. }: &dead_jobs::Group,
+    dead_jobs::DeadOfName { dead, .. }: &dead_jobs::DeadOfName,
 ) -> Result<bool> {
     // The commands know no queue.
     if filter.queue.is_some() || dead.jobs < 2 {
@@ -89,7 +89,7 @@ fn is_one_task(
 fn dead(
     tx: &Connection,
     (name, is_alone, is_one_task): (&Name, bool, bool),
-    group: &dead_jobs::Group,
+    group: &dead_jobs::DeadOfName,
     with_words: bool,
     now: Timestamp,
 ) -> Result<Found> {

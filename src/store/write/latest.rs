@@ -13,7 +13,7 @@ use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{one, run};
 
 /// What a job does, if other jobs do the same: its name, label and arguments.
-type Task = (String, Option<String>, Option<Vec<u8>>);
+type TaskKey = (String, Option<String>, Option<Vec<u8>>);
 
 /// The newest dead letter of a task, and what came of it.
 type Newest = (i64, std::result::Result<Done, Refusal>);
@@ -29,7 +29,7 @@ impl Store {
             let mut ids = ids.to_vec();
             ids.sort_unstable();
             ids.dedup();
-            let mut newest: HashMap<Task, Newest> = HashMap::new();
+            let mut newest: HashMap<TaskKey, Newest> = HashMap::new();
             let mut outcomes = BTreeMap::new();
             for id in ids.into_iter().rev() {
                 outcomes.insert(id, act_on_one(tx, id, act, &mut newest)?);
@@ -44,13 +44,13 @@ fn act_on_one(
     tx: &Tx,
     id: i64,
     act: Act,
-    newest: &mut HashMap<Task, Newest>,
+    newest: &mut HashMap<TaskKey, Newest>,
 ) -> Result<std::result::Result<Done, Refusal>> {
     let Some(state) = expire::expire_and_get_state(tx, id)? else { return Ok(Err(Refusal::Unknown)) };
     let sql = "SELECT name, label, args_nul, task_hash IS NOT NULL AS is_repeated, resolved_at IS NOT NULL AS is_resolved
                FROM jobs WHERE id = ?1";
     let (task, is_repeated, is_resolved) = one(tx, sql, [id], |row| {
-        let task: Task = (row.get("name")?, row.get("label")?, row.get("args_nul")?);
+        let task: TaskKey = (row.get("name")?, row.get("label")?, row.get("args_nul")?);
         Ok((task, row.get::<_, bool>("is_repeated")?, row.get::<_, bool>("is_resolved")?))
     })?;
     if is_resolved {

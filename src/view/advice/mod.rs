@@ -6,7 +6,7 @@ mod tests;
 
 use self::deaths::{selection, shown};
 use crate::model::{Attention, AttentionSubject};
-use crate::store::problem::{Count, Dead, Found, HolderState, OverdueReason, Problem, Running, Stuck};
+use crate::store::problem::{Count, Dead, Found, HolderState, LongestRunning, OverdueReason, Problem, Stuck};
 use crate::store::{FileChange, NoWorker};
 use crate::text::{
     Timestamp, clock_time, counted, human_duration, local_time, option, safe_line, shell_word,
@@ -281,9 +281,9 @@ impl Advice<'_> {
 
     /// Why the due jobs of a queue do not start although a worker takes them.
     fn overdue(&self, reason: &OverdueReason) -> String {
-        let longest = |running: &Option<Running>| match running {
+        let longest = |running: &Option<LongestRunning>| match running {
             None => String::new(),
-            Some(Running { id, name, since }) => format!(
+            Some(LongestRunning { id, name, since }) => format!(
                 "; job {id} {name} has been running since {} ({} ends it)",
                 self.when(*since),
                 self.runner("cancel", &id.to_string())

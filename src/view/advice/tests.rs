@@ -3,7 +3,7 @@
 use super::attention;
 use crate::model::{Attention, JobState};
 use crate::store::problem::{
-    Count, Dead, Found, Group, HolderState, OverdueReason, Problem, RetryObstacle, Running, Stuck,
+    Count, Dead, Found, Group, HolderState, LongestRunning, OverdueReason, Problem, RetryObstacle, Stuck,
 };
 use crate::store::{DependencyState, FileChange, NoWorker};
 use crate::text::{Millis, Timestamp, clock_time};
@@ -82,7 +82,7 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         oldest: NOW.minus(Millis::from_secs(7_200)),
         reason,
     };
-    let running = Some(Running { id: 4, name: "slow".to_owned(), since: NOW });
+    let running = Some(LongestRunning { id: 4, name: "slow".to_owned(), since: NOW });
     let unserved = |why| Problem::NoWorker { queue: queue.clone(), due: 1, oldest: NOW, why };
     let stale = |last_success, unfinished| Problem::Stale {
         name: "nightly".to_owned(),

@@ -87,16 +87,16 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Written {
             Sample::of(attempts).label("name", name).label("outcome", outcome.as_str())
         })
     });
-    family.write(Kind::Counter, "attempts_total", "Ended attempts, of removed jobs too.", attempts)?;
+    family.write(MetricType::Counter, "attempts_total", "Ended attempts, of removed jobs too.", attempts)?;
     let runs = names.iter().flat_map(|(name, of)| {
         let sum = Sample::seconds(of.run_time).suffix("_sum").label("name", name);
         [sum, Sample::of(of.runs()).suffix("_count").label("name", name)]
     });
     let help = "How long attempts ran that ended by themselves or at their timeout.";
-    family.write(Kind::Summary, "run_seconds", help, runs)?;
+    family.write(MetricType::Summary, "run_seconds", help, runs)?;
     let cpu = names.iter().map(|(name, of)| Sample::seconds(of.cpu).label("name", name));
     let help = "CPU time of attempts, user and system, of removed jobs too.";
-    family.write(Kind::Counter, "cpu_seconds_total", help, cpu)?;
+    family.write(MetricType::Counter, "cpu_seconds_total", help, cpu)?;
     let memory = names.iter().filter_map(|(name, of)| Some(Sample::of(of.max_rss?).label("name", name)));
     let help =
         "The most memory that a process of a kept attempt held, where it was more than the worker's own.";
@@ -195,7 +195,7 @@ impl Sample {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum MetricType {
     Gauge,
     Counter,
     Summary,
@@ -226,20 +226,20 @@ impl<'a> Families<'a> {
     }
 
     fn gauge(&mut self, name: &str, help: &str, samples: impl IntoIterator<Item = Sample>) -> Written {
-        self.write(Kind::Gauge, name, help, samples)
+        self.write(MetricType::Gauge, name, help, samples)
     }
 
     fn write(
         &mut self,
-        kind: Kind,
+        kind: MetricType,
         name: &str,
         help: &str,
         samples: impl IntoIterator<Item = Sample>,
     ) -> Written {
         let kind = match kind {
-            Kind::Gauge => "gauge",
-            Kind::Counter => "counter",
-            Kind::Summary => "summary",
+            MetricType::Gauge => "gauge",
+            MetricType::Counter => "counter",
+            MetricType::Summary => "summary",
         };
         self.out.line(format!("# HELP runner_{name} {help}\n# TYPE runner_{name} {kind}"))?;
         samples.into_iter().try_for_each(|Sample { suffix, labels, value }| {

@@ -92,7 +92,7 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
 }
 
 /// A job that runs now.
-struct Running {
+struct RunningRow {
     job: JobRow,
     /// The median run time of its name.
     usual: Option<Millis>,
@@ -104,7 +104,7 @@ fn draw_running(out: &mut Output, store: &Store, now: Timestamp) -> Written {
     let running = Filter { states: vec![StateFilter::State(JobState::Running)], ..Filter::default() };
     let ids = store.ids(&running, now)?;
     let mut table = Table::new()
-        .column(Column::new("id").right(), |Running { job, .. }: &Running| job.id.to_string())
+        .column(Column::new("id").right(), |RunningRow { job, .. }: &RunningRow| job.id.to_string())
         .column(Column::new("runs now").name(), |of| of.job.definition.name.clone())
         .column(Column::label(), |of| of.job.shown_label().unwrap_or_default())
         .column(Column::new("runs").right().dropped(2), |of| attempts_text(&of.job))
@@ -123,7 +123,7 @@ fn draw_running(out: &mut Output, store: &Store, now: Timestamp) -> Written {
         let output = store.output(*id, job.last_attempt())?;
         let lines = [&output.stderr, &output.stdout].map(|stream| last_lines(&stream.bytes, 1));
         let last_line = lines.concat().into_iter().next().unwrap_or_default();
-        table.row(&Running { usual: store.median_run_time(&job.definition.name)?, job, last_line });
+        table.row(&RunningRow { usual: store.median_run_time(&job.definition.name)?, job, last_line });
     }
     out.line("")?;
     table.print(out)?;
