@@ -178,6 +178,28 @@ fn a_worker_that_could_not_find_its_processes_again_does_not_start() {
     assert_eq!(sandbox.job(1)["state"], "succeeded");
 }
 
+/// A filter that refuses pidfd_open, which has one number on all machines, and then the program.
+const WITHOUT_PIDFD: &str = "
+import ctypes, os, struct, sys
+refuse = struct.pack('HBBI' * 4, 0x20, 0, 0, 0, 0x15, 0, 1, 434, 0x06, 0, 0, 0x50026, 0x06, 0, 0, 0x7fff0000)
+code = ctypes.create_string_buffer(refuse)
+program = struct.pack('HxxxxxxP', 4, ctypes.addressof(code))
+prctl = ctypes.CDLL(None, use_errno=True).prctl
+assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, program, 0, 0) == 0, ctypes.get_errno()
+os.execv(sys.argv[1], sys.argv[1:])
+";
+
+#[test]
+fn a_worker_that_could_not_watch_its_jobs_does_not_start() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("-- true");
+    let call = sandbox.program("python3").arg("-c").arg(WITHOUT_PIDFD).arg(env!("CARGO_BIN_EXE_runner"));
+    call.arg("work").arg("--drain").run().exits(74).says("pidfd_open is refused here");
+    assert_eq!(sandbox.job(1)["attempts"], 0);
+    sandbox.drain();
+    assert_eq!(sandbox.job(1)["state"], "succeeded");
+}
+
 #[test]
 fn a_limit_on_the_size_of_files_is_an_error_and_no_end() {
     let sandbox = Sandbox::empty();

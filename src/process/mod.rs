@@ -32,7 +32,7 @@ pub use inherit::{Inherited, is_stdout_closed, reset_inherited_state, suspend};
 pub use leftover::{Leftover, find_leftovers};
 pub use obstacles::obstacles;
 pub use procfs::{Identity, Leader, ZombieReaper, boot_id, is_stopped};
-pub use room::{check_proc, room_for};
+pub use room::{check_pidfd, check_proc, room_for};
 pub use spawn::{Launch, is_disk_error, is_shortage};
 pub use tag::AttemptTag;
 pub use terminate::{end_attempts, end_previous_attempt};

@@ -5,7 +5,8 @@ use std::io;
 use std::sync::Mutex;
 use std::thread;
 
-use rustix::process::{Resource, getpid, getrlimit, getuid};
+use rustix::io::Errno;
+use rustix::process::{PidfdFlags, Resource, getpid, getrlimit, getuid, pidfd_open};
 
 use crate::text::counted;
 
@@ -33,6 +34,19 @@ pub fn check_proc() -> io::Result<()> {
     Err(io::Error::other(format!(
         "{problem}, so the processes of jobs could not be found again; `mount -t proc proc /proc` helps"
     )))
+}
+
+/// Fails if the kernel may not open a process by its pid: a filter of system calls can forbid it, and the slot of each job
+/// would wait for that for ever.
+pub fn check_pidfd() -> io::Result<()> {
+    match pidfd_open(getpid(), PidfdFlags::empty()) {
+        Err(Errno::NOSYS | Errno::PERM) => Err(io::Error::other(
+            "the system call pidfd_open is refused here, so no job could be watched; an old container runtime does that by its \
+             seccomp profile",
+        )),
+        // A shortage passes.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// How many of so many slots the limits of this process leave room for.

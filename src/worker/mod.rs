@@ -31,6 +31,7 @@ pub use registration::{is_any_alive, liveness, started_at};
 pub fn work(store: Store, options: Options, reporter: &mut dyn Reporter) -> Result<Option<Summary>> {
     let inherited = process::reset_inherited_state();
     process::check_proc()?;
+    process::check_pidfd()?;
     // Before the runtime opens descriptors, which are counted among those of the worker.
     let room = process::room_for(options.slots)?;
     let options = Options { slots: room.slots, ..options };
