@@ -57,7 +57,8 @@
 //! | the page of `inspect --html` | `cli/commands/inspect/html/`; its look, `style.css` there |
 //! | the overview | `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |
 //! | a verb | `cli/args.rs`, `cli/help.rs`, `cli/commands/` |
-//! | a message or an exit status | `cli/error.rs` |
+//! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
+//! | a metric | `cli/commands/inspect/openmetrics.rs`, `store/read/metrics.rs`, the table in `docs/operating.md` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
 //! | another command that people are told to type | where it stands, through `for_this_call` of `cli/suggested.rs` |
 //! | which job is claimed next | `store/write/claim.rs` |

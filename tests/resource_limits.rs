@@ -178,7 +178,7 @@ fn a_worker_that_could_not_find_its_processes_again_does_not_start() {
     assert_eq!(sandbox.job(1)["state"], "succeeded");
 }
 
-/// A filter that refuses pidfd_open, which has one number on all machines, and then the program.
+/// A filter that refuses `pidfd_open`, which has one number on all machines, and then the program.
 const WITHOUT_PIDFD: &str = "
 import ctypes, os, struct, sys
 refuse = struct.pack('HBBI' * 4, 0x20, 0, 0, 0, 0x15, 0, 1, 434, 0x06, 0, 0, 0x50026, 0x06, 0, 0, 0x7fff0000)

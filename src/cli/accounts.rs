@@ -36,13 +36,11 @@ pub fn name_of(id: u32) -> String {
     listed().find(|it| it.id == id).map_or_else(|| id.to_string(), |it| it.account.name)
 }
 
-/// The user with this id.
 pub fn with_id(id: u32) -> Option<Listed> {
     let account = find(&id.to_string())?;
     Some(Listed { id, account })
 }
 
-/// The user of this name.
 pub fn named(name: &str) -> Option<Account> {
     find(name).filter(|account| account.name == name)
 }

@@ -8,7 +8,8 @@
 //!
 //! A new key of a job needs
 //!
-//! * a row of the table in `model/keys.rs`: from there it may stand in the file, and has its place in every layer;
+//! * a row of the table in `model/keys.rs`: from there it may stand in the file, and has its place in every layer; `since_minor N` there keeps
+//!   older workers from jobs that use it;
 //! * a field of [`crate::model::JobDefinition`] with its default;
 //! * if no other key has such a value, a function for `parsed` in that row, or one of [`crate::model::ReadForm`], which
 //!   `layer` implements;

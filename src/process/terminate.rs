@@ -22,7 +22,7 @@ const MAX_SCAN_PAUSE: Duration = Duration::from_millis(250);
 const EXEC_TIME: Duration = Duration::from_millis(100);
 /// A process that is still there this long after SIGKILL is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(5);
-/// A process of which runner knows no more than that it is in the attempt's group is waited for until this long after SIGKILL.
+/// How long after SIGKILL to wait for a process that is known by its group alone.
 const JOINED_WAIT: Duration = Duration::from_secs(1);
 /// A recovery gives up this long after SIGKILL; the next poll tries again.
 const RECOVERY_KILL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -195,12 +195,12 @@ impl Termination {
         matches!(self.phase, TerminationPhase::Killing { since, .. } if since.elapsed() >= span)
     }
 
-    /// Whether the last scan found no process that has to end. Whoever joined the group of an attempt of somebody else, and
-    /// cannot be ended, must not hold that one's job up.
+    /// Whether the last scan found no process that has to end. A process of another user that has joined
+    /// the group, and cannot be ended, holds the job up only for [`JOINED_WAIT`].
     fn has_found_none(&self) -> bool {
-        let is_waited_for =
+        let wait_is_over =
             matches!(self.phase, TerminationPhase::Killing { start, .. } if start.elapsed() >= JOINED_WAIT);
-        let has_to_end = |each: &Traced| each.evidence != Evidence::GroupAlone || !is_waited_for;
+        let has_to_end = |each: &Traced| each.evidence != Evidence::GroupAlone || !wait_is_over;
         !self.last_scan.failed && !self.last_scan.traced.iter().any(has_to_end)
     }
 

@@ -29,7 +29,7 @@ const START_TIME: Duration = Duration::from_millis(100);
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 /// … to this.
 const MAX_PAUSE: Duration = Duration::from_mins(1);
-/// How often people are told of them.
+/// How often people are told of processes that cannot be ended.
 const TELL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The result of the recovery of a dead worker: the attempts that are to be recorded.

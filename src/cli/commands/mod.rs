@@ -23,7 +23,6 @@ use super::args::{Cli, Verb};
 use super::error::ExitStatus;
 use super::output::Output;
 
-/// Runs the verb of this command line.
 pub fn run(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
     let global = &cli.global;
     match &cli.verb {

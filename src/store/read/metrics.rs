@@ -11,7 +11,8 @@ use crate::store::file::open::Store;
 use crate::store::file::row::{self, all, each};
 use crate::text::{Millis, Timestamp};
 
-/// The sums over the attempts of all jobs of one name, removed jobs included, so that no total ever falls.
+/// The sums over the attempts of all jobs of one name, removed jobs included, so that no total ever falls. The last three fields
+/// are about the jobs that are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct NameTotals {
     /// Ended attempts, in the order of [`Outcome::ALL`].

@@ -1,4 +1,4 @@
-//! Reads for the page of `inspect --html` what is no attempt: deaths with their last words, the jobs that have not ended,
+//! What the page of `inspect --html` shows beside attempts: deaths with their last words, the jobs that have not ended,
 //! and how the jobs of each name ended day by day.
 
 use std::collections::BTreeMap;
