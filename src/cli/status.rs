@@ -57,13 +57,23 @@ pub fn worker_of<'a>(job: &JobRow, workers: &'a [WorkerStatus]) -> Option<&'a Wo
 
 /// Every worker that runs, or that died and was not recovered yet.
 pub fn worker_statuses(store: &Store) -> Result<Vec<WorkerStatus>> {
-    Ok(with_liveness(store, store.open_workers()?))
+    with_liveness(store, store.open_workers()?)
 }
 
-/// Looks at the lock of each worker to tell whether it is alive.
-pub fn with_liveness(store: &Store, workers: Vec<Worker>) -> Vec<WorkerStatus> {
+/// Looks at the lock of each worker to tell whether it is alive. One that has ended since its row was read was alive then.
+pub fn with_liveness(store: &Store, workers: Vec<Worker>) -> Result<Vec<WorkerStatus>> {
     let status = |row| WorkerStatus { liveness: liveness(store.file(), &row), row };
-    workers.into_iter().map(status).collect()
+    let mut statuses: Vec<_> = workers.into_iter().map(status).collect();
+    if statuses.iter().any(|worker| worker.liveness == Liveness::Dead) {
+        let open = store.open_workers()?;
+        let has_ended = |row: &Worker| open.iter().all(|still| still.id != row.id);
+        for worker in &mut statuses {
+            if worker.liveness == Liveness::Dead && has_ended(&worker.row) {
+                worker.liveness = Liveness::Alive;
+            }
+        }
+    }
+    Ok(statuses)
 }
 
 /// Says why a job is in its state, and what happens next.

@@ -46,7 +46,7 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Written {
     if out.json {
         return out.object(&job_with_history_json(&job, &history));
     }
-    let workers = with_liveness(store, workers);
+    let workers = with_liveness(store, workers)?;
     let held_back = holds_back_text(store, &job)?;
     let recovered = store.has_recovered(id)?.then(|| "a later run succeeded".to_owned());
     let more = expiry_text(&job, now).into_iter().chain(held_back).chain(recovered);
