@@ -1,5 +1,7 @@
 //! Exit statuses: one meaning each.
 
+use std::fs::File;
+
 use crate::support::Sandbox;
 
 const JOBS: &str = "[jobs.good]\ncommand = 'true'\n[jobs.bad]\ncommand = 'false'\nmax_attempts = 1\n";
@@ -74,4 +76,34 @@ fn the_status_is_right_also_where_the_reader_has_gone() {
         let ran = sandbox.call(line).run_into(std::os::fd::OwnedFd::from(writer).into()).exits(status);
         assert!(status == 66 || ran.stderr.is_empty(), "{ran}");
     }
+}
+
+/// The act is done all the same.
+#[test]
+fn what_could_not_be_written_is_said_once_at_the_end() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("good --in 1h");
+    sandbox.add("good --in 1h");
+    for line in [
+        "inspect",
+        "inspect jobs",
+        "inspect jobs --json",
+        "inspect --html",
+        "inspect --openmetrics",
+        "check",
+        "doctor",
+        "pause default",
+        "cancel --name good",
+        "wait 1 2",
+        "wait 1 2 --json",
+        "prune --older-than 0s",
+        "man",
+        "schema",
+    ] {
+        let full = File::options().write(true).open("/dev/full").expect("a full device");
+        let ran = sandbox.call(line).run_into(full).exits(74).says("could not write to standard output: ");
+        assert_eq!(ran.stderr.matches("standard output").count(), 1, "{ran}");
+    }
+    assert_eq!(sandbox.count_jobs(), 0);
+    sandbox.run("inspect queues").ok().shows("paused");
 }

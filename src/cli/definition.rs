@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::args::Global;
 use super::locate;
-use super::output::{Output, Written, warn};
+use super::output::{Output, warn};
 use crate::jobfile::JobFile;
 use crate::model::{
     Backoff, Bytes, CodePattern, Command, INHERITED_ALWAYS, Jitter, JobDefinition, JobState, Strategy,
@@ -25,36 +25,34 @@ pub fn command_line(command: &Command, args: &[Bytes]) -> String {
 }
 
 /// Prints the launcher and the first lines of the command, without wrapping them, so that a reader can copy them.
-pub fn print_command(out: &mut Output, definition: &JobDefinition, args: &[Bytes]) -> Written {
+pub fn print_command(out: &mut Output, definition: &JobDefinition, args: &[Bytes]) {
     const MAX_LINES: usize = 8;
     if !definition.launcher.is_empty() {
         let launcher: Vec<String> = definition.launcher.iter().map(quoted).collect();
-        out.fact("launcher", &safe_line(&launcher.join(" ")))?;
+        out.fact("launcher", &safe_line(&launcher.join(" ")));
     }
     let text = command_line(&definition.command, args);
     let lines: Vec<&str> = text.trim().lines().collect();
     for (index, line) in lines.iter().take(MAX_LINES).enumerate() {
         let word = if index == 0 { "command" } else { "" };
-        out.line(format!("  {word:<9} {}", safe_line(line)))?;
+        out.line(format!("  {word:<9} {}", safe_line(line)));
     }
     if lines.len() > MAX_LINES {
-        out.fact("", &format!("… {}", counted(lines.len() - MAX_LINES, "more line")))?;
+        out.fact("", &format!("… {}", counted(lines.len() - MAX_LINES, "more line")));
     }
-    Ok(())
 }
 
 /// Prints what the command starts with, as far as that is not what every command starts with.
-pub fn print_start(out: &mut Output, definition: &JobDefinition) -> Written {
+pub fn print_start(out: &mut Output, definition: &JobDefinition) {
     if !definition.inherit_env {
         let inherited = INHERITED_ALWAYS.join(", ");
-        out.fact("inherits", &format!("only {inherited} of the worker's environment"))?;
+        out.fact("inherits", &format!("only {inherited} of the worker's environment"));
     }
     for (index, file) in definition.env_file.iter().enumerate() {
         let word = if index == 0 { "env_file" } else { "" };
         let or_none = if file.optional { ", if there is one" } else { "" };
-        out.fact(word, &format!("{}{or_none}", safe_line(&file.path.to_text())))?;
+        out.fact(word, &format!("{}{or_none}", safe_line(&file.path.to_text())));
     }
-    Ok(())
 }
 
 /// A word as a person would type it in a shell.
@@ -63,23 +61,22 @@ pub fn quoted(word: &Bytes) -> String {
 }
 
 /// Prints a retry policy in a few lines.
-pub fn print_policy(out: &mut Output, definition: &JobDefinition) -> Written {
+pub fn print_policy(out: &mut Output, definition: &JobDefinition) {
     let policy = definition.written_policy();
     if !policy.retryable {
         return out.fact("retries", "none: retryable = false, exactly one attempt");
     }
     match policy.max_attempts() {
-        1 => out.fact("retries", "none: one attempt")?,
-        max => out.fact("retries", &format!("{max} attempts, {}", backoff_text(&policy.backoff)))?,
+        1 => out.fact("retries", "none: one attempt"),
+        max => out.fact("retries", &format!("{max} attempts, {}", backoff_text(&policy.backoff))),
     }
     let list = |codes: &[CodePattern]| codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if let Some(codes) = &policy.auto_retry_for {
-        out.fact("", &format!("only for {}", list(codes)))?;
+        out.fact("", &format!("only for {}", list(codes)));
     }
     if !policy.never_retry_for.is_empty() {
-        out.fact("", &format!("never for {}", list(&policy.never_retry_for)))?;
+        out.fact("", &format!("never for {}", list(&policy.never_retry_for)));
     }
-    Ok(())
 }
 
 fn backoff_text(backoff: &Backoff) -> String {

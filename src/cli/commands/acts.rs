@@ -12,7 +12,7 @@ use crate::cli::args::{Cancel, Global, Resolve, Retry, Selection};
 use crate::cli::definition::{lost_by_redefine, warn_of_differing};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, Written, job_json, print_error, warn};
+use crate::cli::output::{Output, job_json, print_error, warn};
 use crate::cli::plan::Planner;
 use crate::cli::status::{holds_back_text, worker_statuses, worker_trouble_text};
 use crate::cli::suggested::for_this_call;
@@ -166,7 +166,7 @@ impl Selected {
                     changed += 1;
                     if dry_run {
                         // Nothing was done, so the job is shown as it is.
-                        show_planned(out, act, *done, self.jobs.get(id).unwrap_or(job), job)?;
+                        show_planned(out, act, *done, self.jobs.get(id).unwrap_or(job), job);
                     } else if let (Act::Redefine { .. }, Done::ResolvedFor(_), false) = (act, done, out.json)
                     {
                         // Nothing but new ids is printed.
@@ -180,7 +180,7 @@ impl Selected {
                     out.done(
                         &job_json(job),
                         format!("job {id} {}: {state} before, left as it is", job.title()),
-                    )?;
+                    );
                 }
                 (Err(refusal), _) => refused.push((*id, *refusal)),
                 (Ok(_), None) => {}
@@ -259,7 +259,7 @@ impl Selected {
 }
 
 /// Prints what was done to the job with this id. `job` is that job after the act, or the job that has replaced it.
-fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done, job: &JobRow) -> Written {
+fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done, job: &JobRow) -> Result<()> {
     let title = job.title();
     let words = match (act, done) {
         (_, Done::ReplacedBy(new)) => new.to_string(),
@@ -282,11 +282,12 @@ fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done,
         (Act::Cancel | Act::Resolve { .. }, _) | (_, Done::ResolvedFor(_)) => holds_back_text(store, job)?,
         _ => None,
     };
-    out.done(&job_json(job), held_back.map_or(words.clone(), |held| format!("{words}; it {held}")))
+    out.done(&job_json(job), held_back.map_or(words.clone(), |held| format!("{words}; it {held}")));
+    Ok(())
 }
 
 /// Prints what would be done to `job`. `new` is the job as it would be then.
-fn show_planned(out: &mut Output, act: Act<'_>, done: Done, job: &JobRow, new: &JobRow) -> Written {
+fn show_planned(out: &mut Output, act: Act<'_>, done: Done, job: &JobRow, new: &JobRow) {
     let (id, title) = (job.id, job.title());
     match act {
         _ if matches!(done, Done::ResolvedFor(_)) => out.done(
@@ -296,7 +297,7 @@ fn show_planned(out: &mut Output, act: Act<'_>, done: Done, job: &JobRow, new: &
         Act::Redefine { .. } => {
             let mut new = job_json(new);
             new["id"] = json!(null);
-            out.done(&new, format!("would replace job {id} {title}"))
+            out.done(&new, format!("would replace job {id} {title}"));
         }
         Act::MakeDue => out.done(&job_json(job), format!("would make job {id} {title} due now")),
         _ => out.done(&job_json(job), format!("would put job {id} {title} back")),

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::cli::args::{Apply, Global};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{Output, Written, warn};
+use crate::cli::output::{Output, warn};
 use crate::cli::plan::check_limits;
 use crate::cli::status::{boot_text, times_text, worker_statuses};
 use crate::cli::suggested::for_this_call;
@@ -74,11 +74,11 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
     }
     for change in &applied {
         let declared = wanted.iter().find(|schedule| schedule.name() == change.name);
-        show(out, change, declared, args.dry_run, now)?;
+        show(out, change, declared, args.dry_run, now);
     }
-    show_machine_zone(out, &applied, &wanted)?;
+    show_machine_zone(out, &applied, &wanted);
     if applied.iter().all(|applied| applied.change == Change::Unchanged) && !args.none && !out.json {
-        out.line("nothing changes: the database has what the file declares")?;
+        out.line("nothing changes: the database has what the file declares");
     }
     out.flush()?;
     for (Applied { name, .. }, owner) in applied.iter().filter_map(|it| Some((it, it.taken_from.as_ref()?))) {
@@ -211,15 +211,15 @@ pub fn moved<'r>(rows: &[&'r StoredSchedule], machine: &str, now: Timestamp) -> 
 }
 
 /// Says which zone of the machine was written down.
-fn show_machine_zone(out: &mut Output, applied: &[Applied], wanted: &[DeclaredSchedule]) -> Written {
+fn show_machine_zone(out: &mut Output, applied: &[Applied], wanted: &[DeclaredSchedule]) {
     let is_new = |name: &str| applied.iter().any(|it| it.name == name && it.change != Change::Unchanged);
     let is_shown =
         |it: &&DeclaredSchedule| it.text.timezone.is_none() && it.text.needs_zone() && is_new(it.name());
     match wanted.iter().find(is_shown).and_then(|schedule| schedule.zone.as_ref()) {
         Some(zone) if !out.json => {
-            out.line(format!("schedules without a timezone go by the clocks of this machine: {zone}"))
+            out.line(format!("schedules without a timezone go by the clocks of this machine: {zone}"));
         }
-        _ => Ok(()),
+        _ => {}
     }
 }
 
@@ -229,7 +229,7 @@ fn show(
     declared: Option<&DeclaredSchedule>,
     dry_run: bool,
     now: Timestamp,
-) -> Written {
+) {
     let (word, told) = match kind {
         AppliedKind::Schedule { next_at, boot_id } => {
             // The next time is one of the screen's clocks.
@@ -254,11 +254,11 @@ fn show(
     let done = if dry_run { "would be " } else { "" };
     match change {
         Change::Changed if let Some(owner) = taken_from => {
-            out.line(format!("~ {word} {name} {done}taken over from {owner}{told}"))
+            out.line(format!("~ {word} {name} {done}taken over from {owner}{told}"));
         }
         Change::Added => out.line(format!("+ {word} {name} {done}added{told}")),
         Change::Changed => out.line(format!("~ {word} {name} {done}changed{told}")),
         Change::Removed => out.line(format!("- {word} {name} {done}removed{told}")),
-        Change::Unchanged => Ok(()),
+        Change::Unchanged => {}
     }
 }

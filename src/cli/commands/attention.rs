@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 use super::apply;
 use crate::cli::accounts;
 use crate::cli::named_file::{self, NoText};
-use crate::cli::output::{Output, Style, Written};
+use crate::cli::output::{Output, Style};
 use crate::cli::status::with_liveness;
 use crate::cli::suggested::{for_this_call, place};
 use crate::jobfile::JobFile;
@@ -148,7 +148,7 @@ fn differing(file: &JobFile, rows: &[&StoredSchedule], schedules: &[StoredSchedu
 
 /// Draws the list: a word and a sentence for each entry, and below them what to type. Unless the `whole` list is wanted, a low
 /// screen shows a part, alarms first.
-pub(super) fn draw(out: &mut Output, list: &[Attention], whole: bool) -> Written {
+pub(super) fn draw(out: &mut Output, list: &[Attention], whole: bool) {
     for (index, entry) in list.iter().enumerate() {
         if !whole && index >= MIN_SHOWN && out.rows_left() < ROWS_AFTER {
             let left = list.len() - index;
@@ -161,12 +161,11 @@ pub(super) fn draw(out: &mut Output, list: &[Attention], whole: bool) -> Written
         }
         let style = if entry.alarm { Style::Bad } else { Style::Warn };
         let word = format!("{:<9}", word(entry.kind));
-        out.prose(&format!("{} ", out.paint(style, &word)), &entry.message)?;
+        out.prose(&format!("{} ", out.paint(style, &word)), &entry.message);
         if let Some(command) = &entry.command {
-            out.line(format!("          {}", out.paint(Style::Strong, &safe_line(command))))?;
+            out.line(format!("          {}", out.paint(Style::Strong, &safe_line(command))));
         }
     }
-    Ok(())
 }
 
 /// A kind in at most nine characters.

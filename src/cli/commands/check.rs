@@ -12,7 +12,7 @@ use crate::cli::commands::{apply, ending};
 use crate::cli::definition::{print_command, print_policy, print_start};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::{Column, Output, Style, Table, Written};
+use crate::cli::output::{Column, Output, Style, Table};
 use crate::cli::status::{random_delay_text, times_text};
 use crate::cli::suggested::for_this_call;
 use crate::clock;
@@ -45,14 +45,14 @@ fn check_file(global: &Global, path: Option<&Path>, out: &mut Output) -> Result<
     let declared = apply::schedules(&file, now)?;
     if out.json && !out.quiet {
         for job in &file.jobs {
-            out.object(&job_json(&job.definition))?;
+            out.object(&job_json(&job.definition));
         }
     } else if !out.quiet {
         let store = locate::open_if_there(global).ok().flatten();
         let mut applied = store.as_ref().and_then(|store| store.schedules().ok()).unwrap_or_default();
         let path = apply::canonical(&file.path)?;
         applied.retain(|row| row.file == path);
-        show(out, &file, &Schedules { declared, applied: &applied, now })?;
+        show(out, &file, &Schedules { declared, applied: &applied, now });
         show_unapplied(store, out, &file, &applied, now)?;
     }
     out.flush()?;
@@ -87,20 +87,19 @@ impl Schedules<'_> {
     }
 }
 
-fn show(out: &mut Output, file: &JobFile, schedules: &Schedules<'_>) -> Written {
+fn show(out: &mut Output, file: &JobFile, schedules: &Schedules<'_>) {
     let jobs = counted(file.jobs.len(), "job");
-    out.line(format!("{}: {jobs}, no mistakes", locate::display(&file.path)))?;
+    out.line(format!("{}: {jobs}, no mistakes", locate::display(&file.path)));
     for job in &file.jobs {
-        out.line("")?;
-        show_job(out, job, file.path.parent().unwrap_or(&file.path), schedules)?;
+        out.line("");
+        show_job(out, job, file.path.parent().unwrap_or(&file.path), schedules);
     }
     if !file.queues.is_empty() {
-        out.line("")?;
+        out.line("");
     }
     for (name, limits) in &file.queues {
-        out.line(format!("queue {}: {limits}", out.paint(Style::Strong, name)))?;
+        out.line(format!("queue {}: {limits}", out.paint(Style::Strong, name)));
     }
-    Ok(())
 }
 
 /// Names the schedules and queue limits that differ from those of the database, if there is one.
@@ -110,7 +109,7 @@ fn show_unapplied(
     file: &JobFile,
     applied: &[StoredSchedule],
     now: Timestamp,
-) -> Written {
+) -> Result<()> {
     let path = apply::canonical(&file.path)?;
     let applied: Vec<&StoredSchedule> = applied.iter().collect();
     let mut stale: Vec<_> = apply::stale(&applied, file).into_iter().map(str::to_owned).collect();
@@ -127,8 +126,8 @@ fn show_unapplied(
             "applied in another time zone than this machine has now, {zone}: {}; runner apply takes the new one",
             moved.join(", ")
         );
-        out.line("")?;
-        out.prose("", &out.paint(Style::Warn, &words))?;
+        out.line("");
+        out.prose("", &out.paint(Style::Warn, &words));
     }
     if !stale.is_empty() {
         let words = format!(
@@ -136,60 +135,60 @@ fn show_unapplied(
             stale.join(", "),
             for_this_call("runner apply")
         );
-        out.line("")?;
-        out.prose("", &out.paint(Style::Warn, &words))?;
+        out.line("");
+        out.prose("", &out.paint(Style::Warn, &words));
     }
     Ok(())
 }
 
-fn show_job(out: &mut Output, job: &Declared, dir: &Path, schedules: &Schedules<'_>) -> Written {
+fn show_job(out: &mut Output, job: &Declared, dir: &Path, schedules: &Schedules<'_>) {
     let definition = &job.definition;
     let mut heading = out.paint(Style::Strong, &definition.name);
     if let Some(description) = &job.description {
         let _ = write!(heading, " - {}", safe_line(description));
     }
-    out.line(heading)?;
-    print_command(out, definition, &[])?;
-    out.fact("queue", &format!("{}, priority {}", definition.queue, definition.priority))?;
-    out.fact("limits", &limits(definition))?;
+    out.line(heading);
+    print_command(out, definition, &[]);
+    out.fact("queue", &format!("{}, priority {}", definition.queue, definition.priority));
+    out.fact("limits", &limits(definition));
     if definition.cwd != Bytes::from(dir.as_os_str()) {
-        out.fact("cwd", &safe_line(&definition.cwd.to_text()))?;
+        out.fact("cwd", &safe_line(&definition.cwd.to_text()));
     }
-    print_start(out, definition)?;
+    print_start(out, definition);
     if !definition.env.is_empty() {
-        out.fact("env", &safe_line(&env_names(definition).join(", ")))?;
+        out.fact("env", &safe_line(&env_names(definition).join(", ")));
     }
     if let Some(stdin) = &definition.stdin {
-        out.fact("stdin", &human_size(stdin.len() as u64))?;
+        out.fact("stdin", &human_size(stdin.len() as u64));
     }
     if let Some(key) = &definition.unique_key {
-        out.fact("unique", key)?;
+        out.fact("unique", key);
     }
     let ExitRules { success, job: codes, file: codes_of_all, default } = definition.written_exit_rules();
     if success != ExitRules::default().success {
-        out.fact("success", &format!("exit status {}", list(&success)))?;
+        out.fact("success", &format!("exit status {}", list(&success)));
     }
     let codes = codes.0.iter().chain(&codes_of_all.0).map(|entry| format!("{} {}", entry.key, entry.code));
     let codes: Vec<_> = codes.chain(default.iter().map(|code| format!("else {code}"))).collect();
     if !codes.is_empty() {
-        out.fact("codes", &codes.join(", "))?;
+        out.fact("codes", &codes.join(", "));
     }
     if !job.after.is_empty() {
-        out.fact("after", &job.after.join(", "))?;
+        out.fact("after", &job.after.join(", "));
     }
     if !job.after_any.is_empty() {
-        out.fact("after any", &job.after_any.join(", "))?;
+        out.fact("after any", &job.after_any.join(", "));
     }
     if let Some(alert) = &definition.on_dead {
-        out.fact("on_dead", &alert.name)?;
+        out.fact("on_dead", &alert.name);
     }
     if let Some(declared) = schedules.declared.iter().find(|declared| declared.name() == definition.name) {
-        show_schedule(out, declared, schedules)?;
+        show_schedule(out, declared, schedules);
     }
-    print_policy(out, definition)?;
+    print_policy(out, definition);
     let max_attempts = definition.policy.max_attempts();
     if max_attempts < 2 {
-        return Ok(());
+        return;
     }
     let mut table = Table::new()
         .column(Column::new("  after attempt"), |row: &DelayJson| format!("  {}", row.after_attempt))
@@ -197,15 +196,14 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path, schedules: &Schedules<
         .column(Column::new("from").right(), |row| row.min_ms.to_string())
         .column(Column::new("to").right(), |row| row.max_ms.to_string());
     table.rows(&delays(&definition.policy).take(MAX_ROWS as usize).collect::<Vec<_>>());
-    table.print(out)?;
+    table.print(out);
     if max_attempts - 1 > MAX_ROWS {
-        out.line(format!("  … and {} more; --json shows them", max_attempts - 1 - MAX_ROWS))?;
+        out.line(format!("  … and {} more; --json shows them", max_attempts - 1 - MAX_ROWS));
     }
-    Ok(())
 }
 
 /// The schedule and its next times.
-fn show_schedule(out: &mut Output, declared: &DeclaredSchedule, schedules: &Schedules<'_>) -> Written {
+fn show_schedule(out: &mut Output, declared: &DeclaredSchedule, schedules: &Schedules<'_>) {
     let text = &declared.text;
     let times = times_text(text, declared.zone.as_deref(), schedules.now);
     let missed = if text.is_at_boot() {
@@ -214,14 +212,14 @@ fn show_schedule(out: &mut Output, declared: &DeclaredSchedule, schedules: &Sche
         format!(", missed times run: {}", text.missed.as_str())
     };
     let delay = random_delay_text(text);
-    out.fact("schedule", &format!("{times}{delay}{missed}"))?;
+    out.fact("schedule", &format!("{times}{delay}{missed}"));
     if let Some(within) = text.fresh_within {
-        out.fact("fresh", &format!("an alarm if the last success is older than {within}"))?;
+        out.fact("fresh", &format!("an alarm if the last success is older than {within}"));
     }
     if text.is_at_boot() {
         return out.fact("next", "at the next boot after it was applied");
     }
-    out.fact("next", &schedules.next_times(declared).unwrap_or_default())
+    out.fact("next", &schedules.next_times(declared).unwrap_or_default());
 }
 
 fn limits(definition: &JobDefinition) -> String {

@@ -41,10 +41,10 @@ pub fn run(args: &Completions, out: &mut Output) -> Result<ExitStatus> {
         .ok_or(io::ErrorKind::Unsupported.into())
         .and_then(|shell| shell.write_registration(SHELL_VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script))
         .context("could not write the completions")?;
-    out.bytes(&script)?;
+    out.bytes(&script);
     if args.shell == Shell::Zsh {
         // If the script is a file in $fpath, zsh runs it at the first TAB and expects that run to answer.
-        out.line("[[ ${funcstack[1]} == _runner ]] && _clap_dynamic_completer_runner \"$@\"")?;
+        out.line("[[ ${funcstack[1]} == _runner ]] && _clap_dynamic_completer_runner \"$@\"");
     }
     Ok(ExitStatus::SUCCESS)
 }

@@ -11,7 +11,7 @@ use super::attention::{self, Snapshot, look};
 use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::{Output, Style, Written};
+use crate::cli::output::{Output, Style};
 use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
@@ -73,9 +73,9 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
     let needs_attention = report.is_missing || report.attention.as_deref().is_some_and(has_alarms);
     let is_well = report.problems.is_empty() && !(args.strict && needs_attention);
     if out.json {
-        out.object(&report)?;
+        out.object(&report);
     } else if !out.quiet || !is_well {
-        show(out, &report, args.strict)?;
+        show(out, &report, args.strict);
     }
     out.flush()?;
     Ok(if is_well { ExitStatus::SUCCESS } else { ExitStatus::FAILED })
@@ -198,38 +198,38 @@ fn check_held_jobs(workers: &[WorkerStatus], alive: usize, report: &mut Report) 
 
 /// Draws the report. If something failed, or may fail with `--strict`, the last line says what. A mail from cron (`--quiet`)
 /// has only that and the path of the database, because its reader looks for what is wrong.
-fn show(out: &mut Output, report: &Report, strict: bool) -> Written {
+fn show(out: &mut Output, report: &Report, strict: bool) {
     if out.quiet {
-        out.prose("database  ", &safe_line(&report.db))?;
+        out.prose("database  ", &safe_line(&report.db));
     } else {
-        show_facts(out, report)?;
+        show_facts(out, report);
     }
     for note in &report.notes {
-        out.prose("note      ", &safe_line(note))?;
+        out.prose("note      ", &safe_line(note));
     }
     if report.problems.is_empty() && !out.quiet {
         let words = format!("{} rules looked at, nothing is wrong", report.rules);
-        out.line(format!("checks    {}", out.paint(Style::Good, &words)))?;
+        out.line(format!("checks    {}", out.paint(Style::Good, &words)));
     } else if !report.problems.is_empty() {
         let problems = counted(report.problems.len(), "problem");
-        out.line(format!("checks    {} rules looked at, {problems}", report.rules))?;
+        out.line(format!("checks    {} rules looked at, {problems}", report.rules));
     }
     for Finding { rule, what } in &report.problems {
-        out.prose(&format!("  {} ", out.paint(Style::Bad, "wrong:")), &safe_line(what))?;
-        out.prose("         ", &format!("the rule: {rule}"))?;
+        out.prose(&format!("  {} ", out.paint(Style::Bad, "wrong:")), &safe_line(what));
+        out.prose("         ", &format!("the rule: {rule}"));
     }
     let is_sound = report.problems.is_empty();
     let mut well = ", and all is well".to_owned();
     let needs = if strict {
         let list = report.attention.as_deref().unwrap_or_default();
-        attention::draw(out, list, true)?;
+        attention::draw(out, list, true);
         if let Some(notes) = attention::headline(list) {
             well = format!("; {notes}");
         }
         let missing = || report.is_missing.then(|| "there is no database".to_owned());
         attention::alarms_text(list).or_else(missing)
     } else if is_sound {
-        return Ok(());
+        return;
     } else {
         None
     };
@@ -239,16 +239,16 @@ fn show(out: &mut Output, report: &Report, strict: bool) -> Written {
         (false, None) => (Style::Bad, "the file is not sound".to_owned()),
         (false, Some(needs)) => (Style::Bad, format!("the file is not sound, and {needs}")),
     };
-    out.line(format!("verdict   {}", out.paint(style, &words)))
+    out.line(format!("verdict   {}", out.paint(style, &words)));
 }
 
 /// Which files are used, and what works on them.
-fn show_facts(out: &mut Output, report: &Report) -> Written {
+fn show_facts(out: &mut Output, report: &Report) {
     let size = |bytes: Option<u64>| bytes.map_or_else(|| "not there".to_owned(), human_size);
     let db = safe_line(&report.db);
     let mut fact = |word: &str, value: String| out.prose(&format!("{word:<9} "), &value);
-    fact("database", format!("{db} (from {})", report.db_from))?;
-    fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)))?;
+    fact("database", format!("{db} (from {})", report.db_from));
+    fact("", format!("{}, write-ahead log {}", size(report.db_bytes), size(report.wal_bytes)));
     if let Some(found) = &report.schema_version {
         let known = schema::known().version().to_string();
         let is_newer = if *found == known {
@@ -256,18 +256,17 @@ fn show_facts(out: &mut Output, report: &Report) -> Written {
         } else {
             format!(", newer than this runner, which knows {known}")
         };
-        fact("", format!("version {found}{is_newer}"))?;
+        fact("", format!("version {found}{is_newer}"));
     }
     let declared = report.jobs_declared.map(|jobs| format!(", {}", counted(jobs, "job"))).unwrap_or_default();
     match &report.job_file {
         Some(path) => {
-            fact("job file", format!("{} (from {}){declared}", safe_line(path), report.job_file_from))?;
+            fact("job file", format!("{} (from {}){declared}", safe_line(path), report.job_file_from));
         }
-        None => fact("job file", "none found; runner init writes one".to_owned())?,
+        None => fact("job file", "none found; runner init writes one".to_owned()),
     }
     let workers = report.workers_alive.zip(report.workers_dead);
     let unknown = || "not known, because the database is damaged".to_owned();
-    fact("workers", workers.map_or_else(unknown, |(alive, dead)| format!("{alive} alive, {dead} dead")))?;
-    fact("SQLite", report.sqlite.to_owned())?;
-    Ok(())
+    fact("workers", workers.map_or_else(unknown, |(alive, dead)| format!("{alive} alive, {dead} dead")));
+    fact("SQLite", report.sqlite.to_owned());
 }

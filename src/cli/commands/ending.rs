@@ -52,27 +52,28 @@ pub fn show(global: &Global, args: &Check, end: &AttemptEnd, out: &mut Output) -
     let reported = of_shell.map(|status| AttemptEnd { status: Some(Status::Exited(status)), ..end.clone() });
     let verdict = Foreseen::of(definition, reported.as_ref().unwrap_or(end), attempt);
     if out.json {
-        return out.object(&EndingJson {
+        out.object(&EndingJson {
             error_code: verdict.code,
             decision: verdict.sentence,
             dead_reason: verdict.decision.dead_reason(),
             delay_min_ms: verdict.window.map(|(low, _)| low),
             delay_max_ms: verdict.window.map(|(_, high)| high),
         });
+        return Ok(());
     }
     let name = out.paint(Style::Strong, &definition.name);
     let whose = if reported.is_some() { "a command of its shell is " } else { "" };
-    out.line(format!("{name}, attempt {attempt} of {max_attempts}: {whose}{}", exit_words(end)))?;
+    out.line(format!("{name}, attempt {attempt} of {max_attempts}: {whose}{}", exit_words(end)));
     if let Some(reported) = &reported {
-        out.fact("seen as", &format!("{}, as the shell reports it", exit_words(reported)))?;
+        out.fact("seen as", &format!("{}, as the shell reports it", exit_words(reported)));
     }
     let shown = reported.as_ref().unwrap_or(end);
-    out.fact("code", &code_words(&definition.exit, shown, verdict.code.as_ref()))?;
-    out.fact("decision", &verdict.sentence)?;
+    out.fact("code", &code_words(&definition.exit, shown, verdict.code.as_ref()));
+    out.fact("decision", &verdict.sentence);
     if reported.is_some() {
         let own = Foreseen::of(definition, end, attempt);
         if own.code != verdict.code {
-            out.fact("else", &format!("if the signal ends the shell itself: {}", own.sentence))?;
+            out.fact("else", &format!("if the signal ends the shell itself: {}", own.sentence));
         }
     }
     Ok(())

@@ -14,7 +14,7 @@ use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::options::JobOptions;
 use crate::cli::output::{
-    Bar, Output, StreamCursor, Written, attempt_json, job_json, print_on_stderr, warn, with_output,
+    Bar, Output, StreamCursor, attempt_json, job_json, print_on_stderr, warn, with_output,
 };
 use crate::cli::plan::Planner;
 use crate::cli::status::{no_worker_text, worker_statuses};
@@ -114,7 +114,7 @@ fn wait(out: &mut Output, store: &mut Store, jobs: &[Enqueued], args: WaitOption
         if out.json && !(out.quiet && job.state == JobState::Succeeded) {
             printed.push(job.id);
             let created = jobs.iter().any(|it| it.id == job.id && it.created);
-            out.object(&waited_json(store, job, last, created)?)?;
+            out.object(&waited_json(store, job, last, created)?);
             out.flush()?;
         }
         // With --quiet a cancelled job is not reported, because cron would send mail about what somebody did on
@@ -140,7 +140,7 @@ fn wait(out: &mut Output, store: &mut Store, jobs: &[Enqueued], args: WaitOption
         for job in jobs.iter().filter(|job| !printed.contains(&job.id)) {
             if let Some(row) = locate::find_job(store, job.id, clock::now())? {
                 let last = store.attempt(row.id, row.attempts)?;
-                out.object(&waited_json(store, &row, last.as_ref(), job.created)?)?;
+                out.object(&waited_json(store, &row, last.as_ref(), job.created)?);
             }
         }
     }
@@ -159,7 +159,7 @@ fn waited_json(store: &Store, job: &JobRow, last: Option<&Attempt>, created: boo
 }
 
 /// Says that a job did not succeed.
-fn tell(out: &mut Output, job: &JobRow) -> Written {
+fn tell(out: &mut Output, job: &JobRow) -> Result<()> {
     out.flush()?;
     let more = for_this_call(format!("runner inspect {} tells more", job.id));
     warn(&format!("{}; {more}", final_text(job)));
@@ -173,21 +173,22 @@ fn show_output(
     job: &JobRow,
     last: Option<&Attempt>,
     args: WaitOptions,
-) -> Written {
+) -> Result<()> {
     let is_wanted = args.output_on_failure && job.state == JobState::Dead;
     let Some(last) = last.filter(|_| is_wanted) else { return Ok(()) };
     let output = store.output(last.job_id, last.number)?;
     if out.json {
-        out.object(&with_output(attempt_json(job, Some(last)), &output))?;
+        out.object(&with_output(attempt_json(job, Some(last)), &output));
         return out.flush();
     }
     // An attempt that could not be started has a message and no output.
     if let Some(message) = &last.message {
         warn(&format!("attempt {}: {}", last.number, safe_line(message)));
     }
-    StreamCursor::default().print(out, &output.stdout, true)?;
+    StreamCursor::default().print(out, &output.stdout, true);
     out.flush()?;
-    print_on_stderr(&output.stderr)
+    print_on_stderr(&output.stderr);
+    Ok(())
 }
 
 /// Reads all of standard input.
@@ -313,7 +314,7 @@ fn held_key(wanted: &NewJob, job: &JobRow) -> String {
 }
 
 /// Prints the ids. If standard output fails, they go to standard error, because the jobs are on disk all the same.
-fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Written {
+fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Result<()> {
     if out.quiet || enqueued.is_empty() {
         return Ok(());
     }
@@ -350,7 +351,7 @@ fn rehearse(global: &Global, jobs: &[NewJob], lines: &Lines, out: &mut Output) -
         return Ok(ExitStatus::SUCCESS);
     }
     for row in &rows {
-        show_planned(out, row, &rows)?;
+        show_planned(out, row, &rows);
     }
     out.flush()?;
     warn_of_held_keys(&store, jobs, &enqueued)?;
@@ -360,7 +361,7 @@ fn rehearse(global: &Global, jobs: &[NewJob], lines: &Lines, out: &mut Output) -
 
 /// Shows a job that would be enqueued. `planned` has all of them, for the names of its dependencies: ids from a
 /// transaction that is rolled back mean nothing.
-fn show_planned(out: &mut Output, job: &JobRow, planned: &[JobRow]) -> Written {
+fn show_planned(out: &mut Output, job: &JobRow, planned: &[JobRow]) {
     let name_of = |id: i64| planned.iter().find(|other| other.id == id).map(|other| &other.definition.name);
     if out.json {
         let mut json = job_json(job);
@@ -390,5 +391,5 @@ fn show_planned(out: &mut Output, job: &JobRow, planned: &[JobRow]) -> Written {
         safe_line(&command_line(&job.definition.command, &job.args)),
         job.definition.queue,
         job.definition.priority,
-    ))
+    ));
 }

@@ -12,7 +12,7 @@ use rustix::fs::{Access, access};
 use crate::cli::args::{Global, Init};
 use crate::cli::definition::quoted;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::output::{Output, Written, warn};
+use crate::cli::output::{Output, warn};
 use crate::cli::suggested::for_this_call;
 use crate::cli::{accounts, locate};
 use crate::crontab::{CrontabContext, TakenOver, take_over};
@@ -36,13 +36,13 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
     let Some(file) = &args.from_crontab else {
         create(&path, STARTER)?;
         if !out.quiet {
-            out.line(format!("wrote {shown}"))?;
+            out.line(format!("wrote {shown}"));
             let named = file_option(&path);
             out.line(for_this_call(format!(
                 "next: runner check{named}, then runner enqueue --all{named}, then runner work --drain"
-            )))?;
+            )));
             let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
-            out.line(format!("for an editor that completes its keys: runner schema > {schema}"))?;
+            out.line(format!("for an editor that completes its keys: runner schema > {schema}"));
         }
         return Ok(ExitStatus::SUCCESS);
     };
@@ -62,11 +62,11 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
     create(&path, &taken.text)?;
     if !out.quiet {
         let jobs = counted(taken.jobs.len(), "job");
-        out.line(format!("wrote {shown}: {jobs} of {}", source.words()))?;
+        out.line(format!("wrote {shown}: {jobs} of {}", source.words()));
         out.flush()?;
         warn_of(&taken, &source);
         warn_of_applied(global, &path, &taken);
-        tell_next(out, &taken, &source, has_users, &path)?;
+        tell_next(out, &taken, &source, has_users, &path);
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -231,16 +231,16 @@ fn file_option(path: &Path) -> String {
 }
 
 /// Says what to do next.
-fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bool, path: &Path) -> Written {
+fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bool, path: &Path) {
     let named = file_option(path);
     out.prose(
         "next: ",
         &for_this_call(format!(
             "runner check{named}, then runner apply{named}; a worker must run: runner work"
         )),
-    )?;
+    );
     if taken.jobs.is_empty() {
-        return Ok(());
+        return;
     }
     let words = match source {
         Source::File(path) if source.is_system() => {
@@ -260,7 +260,7 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
     out.prose(
         "",
         &format!("cron goes on: until they are out of the crontab, both would run these jobs. {words}"),
-    )
+    );
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::cli::args::{Global, Logs};
 use crate::cli::commands::wait::{Poller, final_text};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, StreamCursor, Written, attempt_json, keep_last_lines, warn, with_output};
+use crate::cli::output::{Output, StreamCursor, attempt_json, keep_last_lines, warn, with_output};
 use crate::cli::status::dependency_text;
 use crate::cli::suggested::for_this_call;
 use crate::clock;
@@ -134,7 +134,7 @@ impl<'a> LogReader<'a> {
         Ok(job.state.is_final() || self.out.is_closed())
     }
 
-    fn finish_attempt(&mut self, job: &JobRow) -> Written {
+    fn finish_attempt(&mut self, job: &JobRow) -> Result<()> {
         self.print(job, true)?;
         // `--lines` is about the first attempt that is shown. The next one is printed from its first byte.
         self.cursors = Some([StreamCursor::default(); 2]);
@@ -159,22 +159,23 @@ impl<'a> LogReader<'a> {
             };
             let cursors = self.cursors.get_or_insert_with(|| [start(&output.stdout), start(&output.stderr)]);
             if !self.args.stderr {
-                cursors[0].print(self.out, &output.stdout, ended)?;
+                cursors[0].print(self.out, &output.stdout, ended);
             }
             if !self.args.stdout {
-                cursors[1].print(self.out, &output.stderr, ended)?;
+                cursors[1].print(self.out, &output.stderr, ended);
             }
         }
         self.out.flush()?;
         Ok(output)
     }
 
-    fn print_json(&mut self, job: &JobRow, mut output: AttemptOutput) -> Written {
+    fn print_json(&mut self, job: &JobRow, mut output: AttemptOutput) -> Result<()> {
         if let Some(lines) = self.args.lines {
             keep_last_lines(&mut output.stdout, lines);
             keep_last_lines(&mut output.stderr, lines);
         }
         let ended = self.store.attempt(job.id, self.number)?;
-        self.out.object(&with_output(attempt_json(job, ended.as_ref()), &output))
+        self.out.object(&with_output(attempt_json(job, ended.as_ref()), &output));
+        Ok(())
     }
 }

@@ -46,6 +46,6 @@ pub fn run(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
         Verb::Limit(args) => queues::limit(global, args, out),
         Verb::Completions(args) => completions::run(args, out),
         Verb::Man => texts::man(out),
-        Verb::Schema => texts::schema(out),
+        Verb::Schema => Ok(texts::schema(out)),
     }
 }

@@ -30,7 +30,7 @@ pub fn set_paused(global: &Global, args: &Paused, paused: bool, out: &mut Output
     };
     let word = if paused { "paused" } else { "open" };
     let already = if changed { "" } else { " already" };
-    out.done(&json!({ kind: name, "paused": paused }), format!("{kind} {name} is {word}{already}"))?;
+    out.done(&json!({ kind: name, "paused": paused }), format!("{kind} {name} is {word}{already}"));
     Ok(ExitStatus::SUCCESS)
 }
 
@@ -93,6 +93,6 @@ pub fn limit(global: &Global, args: &Limit, out: &mut Output) -> Result<ExitStat
     let row = row.unwrap_or_else(|| QueueRow { name: args.queue.clone(), ..QueueRow::default() });
     let QueueRow { name, limits, counts, .. } = &row;
     let words = format!("queue {name}: {limits}; {} running, {} ready", counts.running, counts.ready);
-    out.done(&queue_fields("queue", &row), words)?;
+    out.done(&queue_fields("queue", &row), words);
     Ok(ExitStatus::SUCCESS)
 }

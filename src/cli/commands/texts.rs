@@ -11,9 +11,9 @@ use crate::cli::output::Output;
 use crate::jobfile::SCHEMA;
 
 /// Prints the JSON Schema of the job file.
-pub fn schema(out: &mut Output) -> Result<ExitStatus> {
-    out.bytes(SCHEMA.as_bytes())?;
-    Ok(ExitStatus::SUCCESS)
+pub fn schema(out: &mut Output) -> ExitStatus {
+    out.bytes(SCHEMA.as_bytes());
+    ExitStatus::SUCCESS
 }
 
 const DESCRIPTION: &str = include_str!("man/description.roff");
@@ -29,7 +29,7 @@ const MORE: &str = include_str!("man/more.roff");
 
 /// Prints the manual page: the help of every verb, what needs attention, exit statuses, the environment and files.
 pub fn man(out: &mut Output) -> Result<ExitStatus> {
-    out.bytes(&page()?)?;
+    out.bytes(&page()?);
     Ok(ExitStatus::SUCCESS)
 }
 

@@ -7,7 +7,7 @@ use crate::cli::args::{Backup, Global, Prune, Restore};
 use crate::cli::commands::wait::Poller;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
-use crate::cli::output::{Bar, Output, Written, warn};
+use crate::cli::output::{Bar, Output, warn};
 use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::JobState;
@@ -25,7 +25,7 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
     let Some(mut store) = locate::open_if_there(global)? else {
         let file = locate::store_file(global)?;
         let words = format!("there is no database yet at {}", locate::display(file.path()));
-        out.done(&json!({ "removed": 0 }), words)?;
+        out.done(&json!({ "removed": 0 }), words);
         return Ok(ExitStatus::SUCCESS);
     };
     let filter = filter(args);
@@ -34,7 +34,7 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
     }
     if args.dry_run {
         let jobs = store.count_prunable(&filter)?;
-        report_prune(out, "would remove", jobs, store.kept_for_others(&filter)?.as_ref())?;
+        report_prune(out, "would remove", jobs, store.kept_for_others(&filter)?.as_ref());
         return Ok(ExitStatus::SUCCESS);
     }
     let poller = Poller::start()?;
@@ -46,7 +46,7 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
     })?;
     drop(bar);
     let kept = if poller.stopped().is_none() { store.kept_for_others(&filter)? } else { None };
-    report_prune(out, "removed", jobs, kept.as_ref())?;
+    report_prune(out, "removed", jobs, kept.as_ref());
     if let Some(exit) = poller.stopped() {
         warn(STOPPED);
         return Ok(exit);
@@ -68,7 +68,7 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
 }
 
 /// Says how many jobs were removed, and how many were left because others need them.
-fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<&Kept>) -> Written {
+fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<&Kept>) {
     let removed = format!("{verb} {}", counted(jobs, "job"));
     let Some(Kept { jobs: left, id, dependent, dependent_name }) = kept else {
         return out.done(&json!({ "removed": jobs }), removed);
@@ -80,7 +80,7 @@ fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<&Kept>) ->
          {} says why",
         for_this_call(format!("runner inspect {dependent}"))
     );
-    out.done(&json!({ "removed": jobs, "left": left }), format!("{removed}\n{why}"))
+    out.done(&json!({ "removed": jobs, "left": left }), format!("{removed}\n{why}"));
 }
 
 fn filter(args: &Prune) -> PruneFilter {
@@ -114,7 +114,7 @@ pub fn backup(global: &Global, args: &Backup, out: &mut Output) -> Result<ExitSt
     })?;
     drop(bar);
     let path = args.target.display().to_string();
-    out.done(&json!({ "backup": path }), format!("copied to {shown}"))?;
+    out.done(&json!({ "backup": path }), format!("copied to {shown}"));
     Ok(ExitStatus::SUCCESS)
 }
 
@@ -166,7 +166,7 @@ pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<Exit
     let jobs: Vec<_> = restored.run_again.iter().map(run_again_json).collect();
     let kept = kept.map(|path| path.display().to_string());
     let db = db.path().display().to_string();
-    out.done(&json!({ "db": db, "kept": kept, "run_again": jobs, "unread": unread }), said)?;
+    out.done(&json!({ "db": db, "kept": kept, "run_again": jobs, "unread": unread }), said);
     Ok(ExitStatus::SUCCESS)
 }
 

@@ -15,7 +15,7 @@ use signal_hook::flag;
 use crate::cli::args::{Global, Wait};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, Written, job_json, print_error, warn};
+use crate::cli::output::{Output, job_json, print_error, warn};
 use crate::cli::status::{dependency_text, long_wait_text, unfinished_text, worker_statuses};
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
@@ -43,9 +43,9 @@ pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus>
             return Ok(());
         }
         if out.json {
-            out.object(&job_json(job))?;
+            out.object(&job_json(job));
         } else {
-            out.line(final_line(job, &out.paint_status(job.status())))?;
+            out.line(final_line(job, &out.paint_status(job.status())));
         }
         out.flush()
     })
@@ -88,7 +88,7 @@ pub struct Waiter {
 }
 
 /// Takes a job that has ended, with its last attempt.
-pub type OnFinal<'a> = dyn FnMut(&Store, &JobRow, Option<&Attempt>) -> Written + 'a;
+pub type OnFinal<'a> = dyn FnMut(&Store, &JobRow, Option<&Attempt>) -> Result<()> + 'a;
 
 impl Waiter {
     /// The timeout counts from now.

@@ -5,19 +5,18 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use super::style::{ascii_only, in_ascii};
-use super::{Output, Written, warn};
+use super::{Output, warn};
 use crate::model::StreamBytes;
 use crate::text::{counted, human_size, safe_block};
 
 /// Prints a stream on standard error.
-pub fn print_on_stderr(stream: &StreamBytes) -> Written {
+pub fn print_on_stderr(stream: &StreamBytes) {
     let write = &mut |bytes: &[u8]| {
         // There is no other place to report a failure to.
         let _ = io::stderr().write_all(bytes);
-        Ok(())
     };
     let mut printer = Printer { to_terminal: io::stderr().is_terminal(), ascii_only: ascii_only(), write };
-    StreamCursor::default().advance(&mut printer, stream, true)
+    StreamCursor::default().advance(&mut printer, stream, true);
 }
 
 /// Where a stream is printed.
@@ -25,7 +24,7 @@ struct Printer<'a> {
     to_terminal: bool,
     /// The mark of a gap is in ASCII.
     ascii_only: bool,
-    write: &'a mut dyn FnMut(&[u8]) -> Written,
+    write: &'a mut dyn FnMut(&[u8]),
 }
 
 /// How far a stream has been printed that may still grow.
@@ -47,48 +46,47 @@ impl StreamCursor {
 
     /// Prints on standard output what came since the last call. A character that is not complete yet waits for its other
     /// bytes, unless the stream has ended.
-    pub fn print(&mut self, out: &mut Output, stream: &StreamBytes, ended: bool) -> Written {
+    pub fn print(&mut self, out: &mut Output, stream: &StreamBytes, ended: bool) {
         let (to_terminal, ascii_only) = (out.is_terminal(), out.ascii_only());
         self.advance(
             &mut Printer { to_terminal, ascii_only, write: &mut |bytes| out.bytes(bytes) },
             stream,
             ended,
-        )
+        );
     }
 
-    fn advance(&mut self, printer: &mut Printer<'_>, stream: &StreamBytes, ended: bool) -> Written {
+    fn advance(&mut self, printer: &mut Printer<'_>, stream: &StreamBytes, ended: bool) {
         let (head, tail) = halves(stream);
         let after_gap = head.len() as u64 + stream.omitted;
-        self.print_piece(printer, unread(head, self.at), ended || stream.omitted > 0)?;
+        self.print_piece(printer, unread(head, self.at), ended || stream.omitted > 0);
         if stream.omitted > 0 && self.at < after_gap {
             let left_out = human_size(after_gap - self.at);
             if printer.to_terminal {
                 let gap = gap(&left_out);
                 let gap = if printer.ascii_only { in_ascii(&gap) } else { gap };
-                (printer.write)(gap.as_bytes())?;
+                (printer.write)(gap.as_bytes());
             } else {
                 warn(&format!("{left_out} left out after the first {}", counted(self.at, "byte")));
             }
             self.at = after_gap;
         }
-        self.print_piece(printer, unread(tail, self.at - after_gap.min(self.at)), ended)?;
+        self.print_piece(printer, unread(tail, self.at - after_gap.min(self.at)), ended);
         if ended && printer.to_terminal && std::mem::take(&mut self.in_line) {
-            (printer.write)(b"\n")?;
+            (printer.write)(b"\n");
         }
-        Ok(())
     }
 
-    fn print_piece(&mut self, printer: &mut Printer<'_>, bytes: &[u8], ended: bool) -> Written {
+    fn print_piece(&mut self, printer: &mut Printer<'_>, bytes: &[u8], ended: bool) {
         let bytes = if ended || !printer.to_terminal { bytes } else { whole_characters(bytes) };
         self.at += bytes.len() as u64;
-        let Some(last) = bytes.last() else { return Ok(()) };
+        let Some(last) = bytes.last() else { return };
         self.in_line = *last != b'\n';
         let shown = if printer.to_terminal {
             Cow::Owned(safe_block(&String::from_utf8_lossy(bytes)).into_bytes())
         } else {
             Cow::Borrowed(bytes)
         };
-        (printer.write)(&shown)
+        (printer.write)(&shown);
     }
 }
 
@@ -171,13 +169,10 @@ mod tests {
     ) -> String {
         let mut got = Vec::new();
         for (index, state) in states.iter().enumerate() {
-            let mut write = |bytes: &[u8]| {
-                got.extend_from_slice(bytes);
-                Ok(())
-            };
+            let mut write = |bytes: &[u8]| got.extend_from_slice(bytes);
             let ended = index + 1 == states.len();
             let mut printer = Printer { to_terminal, ascii_only, write: &mut write };
-            cursor.advance(&mut printer, state, ended).unwrap();
+            cursor.advance(&mut printer, state, ended);
         }
         String::from_utf8(got).unwrap()
     }

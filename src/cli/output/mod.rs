@@ -15,6 +15,6 @@ pub use json::{
 };
 pub use screen::Screen;
 pub use stderr::{Bar, can_draw, print_error, print_errors_as_json, warn};
-pub use stdout::{Output, Written};
+pub use stdout::Output;
 pub use style::{Style, ascii_only, can_move_cursor, color_of_help, mark, painter_of_stderr};
 pub use table::{Column, Table, note_left_out};

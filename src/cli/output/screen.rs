@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use super::Written;
 use crate::cli::error::ExitStatus;
 
 /// Switches to the alternate screen, so that the shell's text comes back afterwards, hides the cursor, and turns off line
@@ -69,7 +68,7 @@ impl Screen {
     }
 
     /// Shows these lines, which must not be more than the terminal has rows.
-    pub fn draw(&self, lines: Vec<String>) -> Written {
+    pub fn draw(&self, lines: Vec<String>) -> Result<()> {
         let mut state = self.state();
         let Some(shown) = state.lines.as_mut().filter(|shown| **shown != lines) else { return Ok(()) };
         // There is no line end after the last line, because the terminal would scroll.

@@ -2,19 +2,22 @@
 
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
-use anyhow::{Context, Result};
+use anyhow::{Error, Result};
 use console::Term;
 use serde::Serialize;
 
 use super::style::{self, Style, in_ascii};
 use crate::cli::args::Global;
-use crate::cli::error::{CliError, ExitStatus};
 use crate::process::is_stdout_closed;
 use crate::text::{hanging_indent, safe_json};
 
+/// A verb writes without looking whether it works: the first failure is kept until [`Output::flush`], and what is written
+/// after it is dropped.
 pub struct Output {
-    /// None once the reader has closed the pipe.
+    /// None once a write has failed, or the reader has closed the pipe.
     out: Option<BufWriter<Stdout>>,
+    /// The failure that no flush has told yet.
+    failure: Option<Error>,
     /// Print one JSON object a line instead of words.
     pub json: bool,
     /// Say nothing on success.
@@ -37,9 +40,6 @@ struct Terminal {
     ascii_only: bool,
 }
 
-/// The result of writing. It is no failure if the reader has closed the pipe: what is written then is dropped.
-pub type Written = Result<()>;
-
 impl Terminal {
     /// The terminal behind standard output, with its present size; none if that is a file or a pipe.
     fn find() -> Option<Self> {
@@ -55,6 +55,7 @@ impl Output {
         Self {
             terminal: Terminal::find(),
             out: Some(BufWriter::new(io::stdout())),
+            failure: None,
             json: global.json,
             quiet: global.quiet,
             color: style::is_colored(global.color, &io::stdout()),
@@ -108,22 +109,22 @@ impl Output {
         marks.chars().map(|mark| self.paint(Style::of_mark(mark), &mark.to_string())).collect()
     }
 
-    pub fn line(&mut self, text: impl AsRef<str>) -> Written {
+    pub fn line(&mut self, text: impl AsRef<str>) {
         self.lines += 1;
         // Where text from elsewhere was not made safe, it is here.
         let text = &style::made_safe(text.as_ref(), self.color);
         if self.ascii_only() {
-            self.bytes(in_ascii(text).as_bytes())?;
+            self.bytes(in_ascii(text).as_bytes());
         } else {
-            self.bytes(text.as_bytes())?;
+            self.bytes(text.as_bytes());
         }
-        self.bytes(b"\n")
+        self.bytes(b"\n");
     }
 
     /// Writes the result of a verb: the object with `--json`, else the words; nothing with `-q`.
-    pub fn done(&mut self, object: &impl Serialize, words: impl AsRef<str>) -> Written {
+    pub fn done(&mut self, object: &impl Serialize, words: impl AsRef<str>) {
         match (self.quiet, self.json) {
-            (true, _) => Ok(()),
+            (true, _) => {}
             (false, true) => self.object(object),
             (false, false) => self.line(words),
         }
@@ -131,77 +132,93 @@ impl Output {
 
     /// Writes a text after a prefix. On a terminal a long text is broken between words, and its further lines are indented by
     /// the width of the prefix.
-    pub fn prose(&mut self, prefix: &str, text: &str) -> Written {
-        hanging_indent(prefix, text, self.width()).into_iter().try_for_each(|line| self.line(line))
+    pub fn prose(&mut self, prefix: &str, text: &str) {
+        for line in hanging_indent(prefix, text, self.width()) {
+            self.line(line);
+        }
     }
 
     /// Writes a word and its value, indented so that the values of several facts stand under each other.
-    pub fn fact(&mut self, word: &str, value: &str) -> Written {
-        self.prose(&format!("  {word:<9} "), value)
+    pub fn fact(&mut self, word: &str, value: &str) {
+        self.prose(&format!("  {word:<9} "), value);
     }
 
     /// Like [`Self::prose`], in the faint style.
-    pub fn aside(&mut self, prefix: &str, text: &str) -> Written {
-        let lines = hanging_indent(prefix, text, self.width());
-        lines.into_iter().try_for_each(|line| self.line(self.paint(Style::Faint, &line)))
+    pub fn aside(&mut self, prefix: &str, text: &str) {
+        for line in hanging_indent(prefix, text, self.width()) {
+            self.line(self.paint(Style::Faint, &line));
+        }
     }
 
     /// Writes a line that is no result, such as that a list is empty; nothing with `-q`.
-    pub fn remark(&mut self, text: &str) -> Written {
-        if self.quiet { Ok(()) } else { self.line(text) }
+    pub fn remark(&mut self, text: &str) {
+        if !self.quiet {
+            self.line(text);
+        }
     }
 
     /// Writes bytes as they are.
-    pub fn bytes(&mut self, bytes: &[u8]) -> Written {
+    pub fn bytes(&mut self, bytes: &[u8]) {
         if let Some(captured) = &mut self.captured {
             captured.extend_from_slice(bytes);
-            return Ok(());
+        } else if let Some(out) = &mut self.out {
+            let done = out.write_all(bytes);
+            self.unflushed += bytes.len();
+            self.note(done);
         }
-        self.unflushed += bytes.len();
-        let done = self.out.as_mut().map_or(Ok(()), |out| out.write_all(bytes));
-        self.written(done)
     }
 
     /// The lines that `draw` would write.
-    pub fn lines_of(&mut self, draw: impl FnOnce(&mut Self) -> Written) -> Result<Vec<String>> {
+    pub fn lines_of(&mut self, draw: impl FnOnce(&mut Self)) -> Vec<String> {
         (self.captured, self.lines) = (Some(Vec::new()), 0);
-        let drawn = draw(self);
+        draw(self);
         let captured = self.captured.take().unwrap_or_default();
-        drawn.map(|()| String::from_utf8_lossy(&captured).lines().map(str::to_owned).collect())
+        String::from_utf8_lossy(&captured).lines().map(str::to_owned).collect()
     }
 
     /// Writes a line of JSON.
-    pub fn object(&mut self, value: &impl Serialize) -> Written {
-        let line = serde_json::to_string(value)
-            .map_err(|error| CliError::new(ExitStatus::INTERNAL, format!("could not write JSON: {error}")))?;
-        self.bytes(safe_json(line).as_bytes())?;
-        self.bytes(b"\n")
+    pub fn object(&mut self, value: &impl Serialize) {
+        match serde_json::to_string(value) {
+            Ok(line) => {
+                self.bytes(safe_json(line).as_bytes());
+                self.bytes(b"\n");
+            }
+            Err(error) => self.fail(Error::new(error).context("could not write JSON")),
+        }
     }
 
-    pub fn flush(&mut self) -> Written {
+    /// Sends what was written on its way, and tells the first failure of a write, once. It is no failure if the reader has
+    /// closed the pipe.
+    pub fn flush(&mut self) -> Result<()> {
         // A flush takes the lock of standard output. The log thread of a worker may hold that lock for ever, if nobody reads
         // the log, so a verb that wrote nothing must not ask for it.
-        if std::mem::take(&mut self.unflushed) == 0 {
-            return Ok(());
+        if std::mem::take(&mut self.unflushed) > 0
+            && let Some(out) = &mut self.out
+        {
+            let done = out.flush();
+            self.note(done);
         }
-        let done = self.out.as_mut().map_or(Ok(()), Write::flush);
-        self.written(done)
+        self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Whether the reader has closed the pipe.
+    /// Whether all that is still written is dropped, because the reader has closed the pipe, or a write has failed. A verb
+    /// that has nothing else to do can stop then.
     pub const fn is_closed(&self) -> bool {
         self.out.is_none()
     }
 
-    fn written(&mut self, done: io::Result<()>) -> Written {
+    fn note(&mut self, done: io::Result<()>) {
         match done {
+            Ok(()) => {}
             // The verb goes on although nobody reads, because its exit status still matters.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                self.out = None;
-                Ok(())
-            }
-            done => done.context("could not write to standard output"),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.out = None,
+            Err(error) => self.fail(Error::new(error).context("could not write to standard output")),
         }
+    }
+
+    fn fail(&mut self, failure: Error) {
+        self.out = None;
+        self.failure.get_or_insert(failure);
     }
 
     /// Writes and flushes a line that must arrive, such as an id. Here a closed pipe is an error.

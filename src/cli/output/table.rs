@@ -1,9 +1,8 @@
 //! Tables for the screen. Columns are shortened, and then left out, until a row fits into a line.
 
-use anyhow::Result;
 use console::measure_text_width;
 
-use super::{Output, Style, Written};
+use super::{Output, Style};
 use crate::text::{cut_end, cut_middle};
 
 /// The number of blanks between columns, and between those of a table that is too wide otherwise.
@@ -144,26 +143,26 @@ impl<'a, R> Table<'a, R> {
     }
 
     /// Prints the table, and names the columns that were left out.
-    pub fn print(&self, out: &mut Output) -> Written {
-        let left_out = self.print_rows(out)?;
-        note_left_out(out, &left_out)
+    pub fn print(&self, out: &mut Output) {
+        let left_out = self.print_rows(out);
+        note_left_out(out, &left_out);
     }
 
     /// Prints the table. Returns the titles of the columns that were left out.
-    pub fn print_rows(&self, out: &mut Output) -> Result<Vec<&'static str>> {
+    pub fn print_rows(&self, out: &mut Output) -> Vec<&'static str> {
         let (widths, gap) = self.widths(out.width());
         let titles: Vec<_> = self.columns.iter().map(|column| column.title.to_owned()).collect();
         let titles = self.line(&titles, &widths, gap, |_, text| text.to_owned());
-        out.line(out.paint(Style::Faint, titles.trim_end()))?;
+        out.line(out.paint(Style::Faint, titles.trim_end()));
         for row in &self.rows {
             let paint = |column: &Column, text: &str| {
                 column.paint.map_or_else(|| text.to_owned(), |paint| paint(out, text))
             };
             let line = self.line(row, &widths, gap, paint);
-            out.line(line.trim_end())?;
+            out.line(line.trim_end());
         }
         let missing = (0..self.columns.len()).filter(|at| widths[*at].is_none() && !self.is_hidden(*at));
-        Ok(missing.map(|at| self.columns[at].title).collect())
+        missing.map(|at| self.columns[at].title).collect()
     }
 
     fn is_hidden(&self, at: usize) -> bool {
@@ -257,12 +256,11 @@ impl<'a, R> Table<'a, R> {
 }
 
 /// Names the columns that were left out.
-pub fn note_left_out(out: &mut Output, columns: &[&str]) -> Written {
-    if columns.is_empty() {
-        return Ok(());
+pub fn note_left_out(out: &mut Output, columns: &[&str]) {
+    if !columns.is_empty() {
+        let columns = columns.join(", ");
+        out.aside("", &format!("left out: {columns}; a wider terminal or --json shows them"));
     }
-    let columns = columns.join(", ");
-    out.aside("", &format!("left out: {columns}; a wider terminal or --json shows them"))
 }
 
 #[cfg(test)]

@@ -34,12 +34,12 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<b
     let share = share(&groups, *limit);
     let present = CurrentJobFile::read(global);
     if groups.is_empty() {
-        out.remark("no dead letters")?;
+        out.remark("no dead letters");
     }
     let mut left_out = Vec::new();
     for (index, group) in groups.iter().enumerate() {
         if index > 0 {
-            out.line("")?;
+            out.line("");
         }
         for column in draw(out, query, present.as_ref(), group, share)? {
             if !left_out.contains(&column) {
@@ -48,15 +48,15 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<b
         }
     }
     if !left_out.is_empty() {
-        out.line("")?;
-        note_left_out(out, &left_out)?;
+        out.line("");
+        note_left_out(out, &left_out);
     }
     if !groups.is_empty() {
-        out.line("")?;
-        out.aside("", &for_this_call("runner resolve ID takes off this list what was dealt with"))?;
+        out.line("");
+        out.aside("", &for_this_call("runner resolve ID takes off this list what was dealt with"));
     }
     if groups.iter().any(|group| count_older(group, share) > 0) {
-        out.line(format!("at most {} of each code; --limit 0 shows all", counted(share, "row")))?;
+        out.line(format!("at most {} of each code; --limit 0 shows all", counted(share, "row")));
     }
     Ok(!groups.is_empty())
 }
@@ -68,7 +68,7 @@ pub(super) fn print_json(out: &mut Output, query: &Query) -> Result<bool> {
     for job in store.jobs(filter, *limit, *now)? {
         let job = job?;
         let last_output = store.output(job.id, job.attempts)?.last_line();
-        out.object(&dead_letter_json(&job, last_output.as_deref()))?;
+        out.object(&dead_letter_json(&job, last_output.as_deref()));
         any = true;
         if out.is_closed() {
             break;
@@ -90,23 +90,23 @@ fn draw(
         _ => String::new(),
     };
     let heading = format!("{}: {}{reason}", group.error_code, counted(group.jobs, "job"));
-    out.line(out.paint(Style::Strong, &heading))?;
+    out.line(out.paint(Style::Strong, &heading));
     let left_out = draw_rows(out, query, group, share)?;
     for row in group.rows.iter().take(share) {
         for line in [held_back_line(query, row)?, recovered_line(query, row)?].into_iter().flatten() {
-            out.prose("  ", &line)?;
+            out.prose("  ", &line);
         }
     }
     let older = count_older(group, share);
     if older > 0 {
-        out.aside("  ", &format!("… {} in older rows", counted(older, "job")))?;
+        out.aside("  ", &format!("… {} in older rows", counted(older, "job")));
     }
     // A job that was just pruned needs no advice.
     let newest = group.rows.first().map(|row| query.store.job(row.newest(), query.now)).transpose()?;
     if let Some(newest) = newest.flatten() {
         let differs = present.is_some_and(|present| !present.differing_keys(&newest).is_empty());
         for (word, line) in advice(group, &newest, &query.filter, differs) {
-            out.prose(&format!("  {word:<7} "), &line)?;
+            out.prose(&format!("  {word:<7} "), &line);
         }
     }
     Ok(left_out)
@@ -173,7 +173,7 @@ fn draw_rows(out: &mut Output, query: &Query, group: &DeadGroup, share: usize) -
             table.row(&(row, job));
         }
     }
-    table.print_rows(out)
+    Ok(table.print_rows(out))
 }
 
 /// Says what to do about a group: the log to look at, a fix, and the command that replays its jobs. Each line has a word

@@ -6,9 +6,7 @@ use super::query::Query;
 use crate::cli::definition::{print_command, print_policy, print_start};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{
-    Output, Style, Written, attempt_json, job_with_history_json, readable, with_output,
-};
+use crate::cli::output::{Output, Style, attempt_json, job_with_history_json, readable, with_output};
 use crate::cli::status::{
     expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text, times_text, with_liveness,
     worker_of, worker_statuses,
@@ -34,7 +32,7 @@ const LAST_LINES: usize = 3;
 const INDENT: &str = "       ";
 
 /// Shows one job.
-pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Written {
+pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Result<()> {
     let Query { store, now, .. } = *query;
     let (job, history, last_output, workers) = store.at_one_moment(|| {
         let job = store.job(id, now)?;
@@ -44,20 +42,21 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Written {
     let mut job = job.ok_or_else(|| locate::no_such_job(store, id))?;
     locate::add_start(store, &mut job);
     if out.json {
-        return out.object(&job_with_history_json(&job, &history));
+        out.object(&job_with_history_json(&job, &history));
+        return Ok(());
     }
     let workers = with_liveness(store, workers)?;
     let held_back = holds_back_text(store, &job)?;
     let recovered = store.has_recovered(id)?.then(|| "a later run succeeded".to_owned());
     let more = expiry_text(&job, now).into_iter().chain(held_back).chain(recovered);
-    draw_heading(out, &job, &workers, more, now)?;
-    draw_facts(out, &job, now)?;
+    draw_heading(out, &job, &workers, more, now);
+    draw_facts(out, &job, now);
     if !history.is_empty() || job.state == JobState::Running {
-        out.line("")?;
+        out.line("");
     }
-    draw_history(out, &job, &history)?;
+    draw_history(out, &job, &history);
     if history.last().is_some_and(|last| last.outcome != Outcome::Succeeded) {
-        draw_last_lines(out, &last_output)?;
+        draw_last_lines(out, &last_output);
     }
     if let Some(since) = job.running_since() {
         let state = if worker_of(&job, &workers).is_some_and(WorkerStatus::is_alive) {
@@ -65,12 +64,12 @@ pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Written {
         } else {
             "its worker is dead".to_owned()
         };
-        out.line(format!("  {:>3}  {}  {state}", job.last_attempt(), local_time(since)))?;
+        out.line(format!("  {:>3}  {}  {state}", job.last_attempt(), local_time(since)));
     }
     let next = what_to_type(&job);
     if !next.is_empty() {
-        out.line("")?;
-        out.line(format!("next  {next}"))?;
+        out.line("");
+        out.line(format!("next  {next}"));
     }
     Ok(())
 }
@@ -81,36 +80,36 @@ fn draw_heading(
     workers: &[WorkerStatus],
     more: impl Iterator<Item = String>,
     now: Timestamp,
-) -> Written {
+) {
     let (name, status) = (out.paint(Style::Strong, &job.definition.name), out.paint_status(job.status()));
-    out.line(format!("job {} {name}: {status}", job.id))?;
+    out.line(format!("job {} {name}: {status}", job.id));
     for line in status_text(job, workers, now).into_iter().chain(more) {
-        out.prose("  ", &line)?;
+        out.prose("  ", &line);
     }
-    out.line("")
+    out.line("");
 }
 
-fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
+fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) {
     let definition = &job.definition;
     if let Some(label) = &job.label {
-        out.fact("label", label)?;
+        out.fact("label", label);
     }
-    print_command(out, definition, &job.args)?;
-    out.line(format!("  cwd       {}", safe_line(&definition.cwd.to_text())))?;
-    print_start(out, definition)?;
-    out.fact("queue", &format!("{}, priority {}", definition.queue, definition.priority))?;
-    print_policy(out, definition)?;
+    print_command(out, definition, &job.args);
+    out.line(format!("  cwd       {}", safe_line(&definition.cwd.to_text())));
+    print_start(out, definition);
+    out.fact("queue", &format!("{}, priority {}", definition.queue, definition.priority));
+    print_policy(out, definition);
     if let Some(timeout) = definition.timeout {
-        out.fact("timeout", &format!("{timeout}, then SIGTERM, {} later SIGKILL", definition.grace_period))?;
+        out.fact("timeout", &format!("{timeout}, then SIGTERM, {} later SIGKILL", definition.grace_period));
     }
     for (word, ids) in [("after", &job.after), ("after any", &job.after_any)] {
         if !ids.is_empty() {
             let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
-            out.fact(word, &format!("job {}", ids.join(", job ")))?;
+            out.fact(word, &format!("job {}", ids.join(", job ")));
         }
     }
     if let Some(alert) = &definition.on_dead {
-        out.fact("on_dead", &alert.name)?;
+        out.fact("on_dead", &alert.name);
     }
     let due = job.phase.map(|_| job.run_at);
     let times = [
@@ -121,46 +120,46 @@ fn draw_facts(out: &mut Output, job: &JobRow, now: Timestamp) -> Written {
     ];
     for (word, at) in times {
         if let Some(at) = at {
-            out.fact(word, &format!("{}, {}", local_time(at), relative_time(at, now)))?;
+            out.fact(word, &format!("{}, {}", local_time(at), relative_time(at, now)));
         }
     }
     for (word, text) in
         [("key", &definition.unique_key), ("once", &job.idempotency_key), ("result", &job.result)]
     {
         if let Some(text) = text {
-            out.fact(word, &safe_line(text))?;
+            out.fact(word, &safe_line(text));
         }
     }
-    Ok(())
 }
 
-fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) -> Written {
+fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) {
     let hidden = history.len().saturating_sub(SCREENFUL);
     if hidden > 0 {
         let earlier = counted(hidden, "earlier attempt");
         let list = format!("runner inspect attempts --name {} lists all", job.definition.name);
-        out.line(format!("  … {earlier}; {}", for_this_call(list)))?;
+        out.line(format!("  … {earlier}; {}", for_this_call(list)));
     }
     for (index, attempt) in history.iter().enumerate().skip(hidden) {
         if attempt.attempt_in_budget == 1 && index > 0 && history[index - 1].next_state.is_final() {
-            out.line(out.paint(Style::Faint, &format!("{INDENT}put back, with a fresh budget")))?;
+            out.line(out.paint(Style::Faint, &format!("{INDENT}put back, with a fresh budget")));
         }
-        draw_attempt(out, attempt, &job.definition)?;
+        draw_attempt(out, attempt, &job.definition);
     }
-    Ok(())
 }
 
 /// Draws the last lines of standard error, or of standard output if the job wrote nothing on standard error.
-fn draw_last_lines(out: &mut Output, output: &AttemptOutput) -> Written {
+fn draw_last_lines(out: &mut Output, output: &AttemptOutput) {
     let (mut name, mut lines) = ("stderr", last_lines(&output.stderr.bytes, LAST_LINES));
     if lines.is_empty() {
         (name, lines) = ("stdout", last_lines(&output.stdout.bytes, LAST_LINES));
     }
-    lines.iter().try_for_each(|line| out.line(format!("{INDENT}{name}: {line}")))
+    for line in lines {
+        out.line(format!("{INDENT}{name}: {line}"));
+    }
 }
 
 /// Draws a line for the exit, one for the decision, and one for the message.
-fn draw_attempt(out: &mut Output, attempt: &Attempt, definition: &JobDefinition) -> Written {
+fn draw_attempt(out: &mut Output, attempt: &Attempt, definition: &JobDefinition) {
     let started = match attempt.started_at {
         Some(at) => local_time(at),
         None if attempt.outcome == Outcome::SpawnFailed => local_time(attempt.finished_at),
@@ -176,20 +175,19 @@ fn draw_attempt(out: &mut Output, attempt: &Attempt, definition: &JobDefinition)
     let code = attempt.error_code.as_ref().map(|code| format!(" -> {code}")).unwrap_or_default();
     let leaked = if attempt.output_held_open { ", leaked a process" } else { "" };
     let number = format!("  {:>3}  ", attempt.number);
-    out.prose(&number, &format!("{started}  {took:>7}  {exit}{code}{leaked}"))?;
+    out.prose(&number, &format!("{started}  {took:>7}  {exit}{code}{leaked}"));
     if attempt.next_state != JobState::Succeeded {
-        out.prose(INDENT, &decision_text(attempt, definition.policy.max_attempts()))?;
+        out.prose(INDENT, &decision_text(attempt, definition.policy.max_attempts()));
     }
     if let Some(meaning) = shell_words(attempt, definition) {
-        out.prose(INDENT, &meaning)?;
+        out.prose(INDENT, &meaning);
     }
     if let Some(ResourceUsage { cpu, memory }) = attempt.usage.filter(ResourceUsage::is_notable) {
-        out.aside(INDENT, &format!("cpu {}, memory {memory}", human_duration(cpu)))?;
+        out.aside(INDENT, &format!("cpu {}, memory {memory}", human_duration(cpu)));
     }
     if let Some(message) = &attempt.message {
-        out.aside(INDENT, &safe_line(message))?;
+        out.aside(INDENT, &safe_line(message));
     }
-    Ok(())
 }
 
 /// Why the attempt ended, unless it ended by itself, and how its process exited.
@@ -255,7 +253,7 @@ fn what_to_type(job: &JobRow) -> String {
 }
 
 /// Shows one attempt, with its output.
-pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32) -> Written {
+pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32) -> Result<()> {
     let Query { store, now, .. } = *query;
     let (job, ended, output) = store
         .at_one_moment(|| Ok((store.job(id, now)?, store.attempt(id, number)?, store.output(id, number)?)))?;
@@ -268,62 +266,59 @@ pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32
     }
     locate::add_start(store, &mut job);
     if out.json {
-        return out.object(&with_output(attempt_json(&job, ended.as_ref()), &output));
+        out.object(&with_output(attempt_json(&job, ended.as_ref()), &output));
+        return Ok(());
     }
     let heading = format!("job {id} {}, attempt {number}:", out.paint(Style::Strong, &job.definition.name));
     if let Some(attempt) = &ended {
         let outcome = out.paint_status(attempt.outcome.as_str());
         let code = attempt.error_code.as_ref().map(|code| format!(", {code}")).unwrap_or_default();
-        out.line(format!("{heading} {outcome}{code}"))?;
-        draw_attempt_facts(out, attempt, &job.definition, now)?;
+        out.line(format!("{heading} {outcome}{code}"));
+        draw_attempt_facts(out, attempt, &job.definition, now);
     } else {
         let took = human_duration(now.since(job.running_since().unwrap_or(now)));
-        out.line(format!("{heading} {} for {took}", out.paint_status("running")))?;
+        out.line(format!("{heading} {} for {took}", out.paint_status("running")));
     }
-    draw_stream(out, "stdout", &output.stdout)?;
-    draw_stream(out, "stderr", &output.stderr)
+    draw_stream(out, "stdout", &output.stdout);
+    draw_stream(out, "stderr", &output.stderr);
+    Ok(())
 }
 
-fn draw_attempt_facts(
-    out: &mut Output,
-    attempt: &Attempt,
-    definition: &JobDefinition,
-    now: Timestamp,
-) -> Written {
-    out.fact("decision", &decision_text(attempt, definition.policy.max_attempts()))?;
+fn draw_attempt_facts(out: &mut Output, attempt: &Attempt, definition: &JobDefinition, now: Timestamp) {
+    out.fact("decision", &decision_text(attempt, definition.policy.max_attempts()));
     if let Some(started) = attempt.started_at {
-        out.fact("started", &local_time(started))?;
+        out.fact("started", &local_time(started));
     }
     let how = exit_text(attempt).map(|how| format!(", {how}")).unwrap_or_default();
     let finished = attempt.finished_at;
-    out.fact("ended", &format!("{}, {}{how}", local_time(finished), relative_time(finished, now)))?;
+    out.fact("ended", &format!("{}, {}{how}", local_time(finished), relative_time(finished, now)));
     if let Some(meaning) = shell_words(attempt, definition) {
-        out.fact("", &meaning)?;
+        out.fact("", &meaning);
     }
     if let Some(took) = attempt.duration {
-        out.fact("took", &human_duration(took))?;
+        out.fact("took", &human_duration(took));
     }
     if let Some(ResourceUsage { cpu, memory }) = attempt.usage {
-        out.fact("cpu", &human_duration(cpu))?;
-        out.fact("memory", &memory.to_string())?;
+        out.fact("cpu", &human_duration(cpu));
+        out.fact("memory", &memory.to_string());
     }
     if let Some(message) = &attempt.message {
-        out.fact("message", &safe_line(message))?;
+        out.fact("message", &safe_line(message));
     }
     if attempt.output_held_open {
-        out.fact("leaked", "a process in the background outlived it")?;
+        out.fact("leaked", "a process in the background outlived it");
     }
-    out.fact("worker", attempt.worker_id.as_deref().unwrap_or("unknown"))
+    out.fact("worker", attempt.worker_id.as_deref().unwrap_or("unknown"));
 }
 
-fn draw_stream(out: &mut Output, name: &str, stream: &StreamBytes) -> Written {
-    out.line("")?;
+fn draw_stream(out: &mut Output, name: &str, stream: &StreamBytes) {
+    out.line("");
     if stream.is_empty() {
         return out.line(out.paint(Style::Faint, &format!("--- {name}: nothing")));
     }
-    out.line(out.paint(Style::Faint, &format!("--- {name}")))?;
+    out.line(out.paint(Style::Faint, &format!("--- {name}")));
     let text = readable(stream);
-    out.line(text.strip_suffix('\n').unwrap_or(&text))
+    out.line(text.strip_suffix('\n').unwrap_or(&text));
 }
 
 /// How the process exited: `exit 22` or `SIGKILL`; none if it was never started, or if no worker saw it exit.

@@ -11,7 +11,7 @@ use super::query::Query;
 use crate::cli::commands::attention::{changed_files, leftovers};
 use crate::cli::locate;
 use crate::cli::output::{
-    Column, Output, Style, Table, Written, job_json, listed_attempt_json, listed_worker_json, queue_json,
+    Column, Output, Style, Table, job_json, listed_attempt_json, listed_worker_json, queue_json,
     schedule_json, stats_json,
 };
 use crate::cli::status::{next_firing_text, random_delay_text, times_text, worker_statuses};
@@ -117,7 +117,7 @@ impl<R> List<'_, R> {
             && let Some(row) = rows.next().transpose()?
         {
             if out.json {
-                out.object(&(self.json)(row.borrow()))?;
+                out.object(&(self.json)(row.borrow()));
             } else {
                 self.table.row(row.borrow());
             }
@@ -127,12 +127,12 @@ impl<R> List<'_, R> {
             return Ok(shown > 0);
         }
         if shown == 0 {
-            out.remark(self.nothing)?;
+            out.remark(self.nothing);
         } else {
-            self.table.print(out)?;
+            self.table.print(out);
         }
         if rows.next().is_some() {
-            out.line(format!("the {which} {shown}; --limit 0 shows all"))?;
+            out.line(format!("the {which} {shown}; --limit 0 shows all"));
         }
         Ok(shown > 0)
     }
@@ -196,10 +196,10 @@ fn queue_table(queues: &[QueueRow]) -> Table<'static, QueueRow> {
 }
 
 /// Draws the table of queues for the overview.
-pub(super) fn draw_queues(out: &mut Output, queues: &[QueueRow]) -> Written {
+pub(super) fn draw_queues(out: &mut Output, queues: &[QueueRow]) {
     let mut table = queue_table(queues);
     table.rows(queues);
-    table.print(out)
+    table.print(out);
 }
 
 /// Lists the workers that run, and those that died and were not recovered yet.
@@ -227,11 +227,11 @@ pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
     let nothing = &for_this_call("no worker is running; runner work starts one");
     let found = List { table, json: listed_worker_json, nothing }.show_all(out, &workers)?;
     if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
-        out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it")?;
+        out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it");
     }
     let leftovers = if out.json { Vec::new() } else { leftovers(store, &workers)? };
     for process in leftovers.iter().flat_map(|left| &left.processes) {
-        out.prose("", &format!("could not be ended yet: {process}"))?;
+        out.prose("", &format!("could not be ended yet: {process}"));
     }
     Ok(found)
 }
@@ -274,7 +274,7 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
         None => for_this_call("there is no schedule; runner apply takes them from the job file"),
     };
     let found = List { table, json: schedule_json, nothing: &nothing }.show_all(out, &schedules)?;
-    note_changed_files(out, &changed)?;
+    note_changed_files(out, &changed);
     Ok(found)
 }
 
@@ -288,7 +288,7 @@ pub(super) fn warn_of_unknown_schedule(store: &Store, filter: &Filter) -> Result
 }
 
 /// Names the schedules whose job file has changed since it was applied, or cannot be read now.
-fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) -> Written {
+fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) {
     for ChangedFile { path, change, schedules } in changed {
         let names = schedules.join(", ");
         let words = match change {
@@ -309,9 +309,8 @@ fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) -> Written {
                 format!("{path} cannot be used now; its schedules go on as they were applied")
             }
         };
-        out.prose("", &out.paint(Style::Warn, &safe_line(&words)))?;
+        out.prose("", &out.paint(Style::Warn, &safe_line(&words)));
     }
-    Ok(())
 }
 
 /// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot, the busiest name
@@ -347,7 +346,7 @@ pub(super) fn stats(out: &mut Output, query: &Query) -> Result<bool> {
     // On a narrow screen the table drops columns, and the legend would explain what is not there.
     if found && !out.json && out.width() >= 80 {
         let words = "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started; cpu, memory: of an attempt";
-        out.aside("", words)?;
+        out.aside("", words);
     }
     Ok(found)
 }

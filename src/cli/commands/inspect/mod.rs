@@ -28,7 +28,7 @@ pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStat
     if args.watch {
         let file = locate::store_file(global)?;
         let draw = |out: &mut Output, store: Option<&Store>| {
-            watch::draw_heading(out, &file, clock::now())?;
+            watch::draw_heading(out, &file, clock::now());
             draw(out, store).map(drop)
         };
         let keep = if subject == Subject::One { watch::Keep::Ends } else { watch::Keep::Start };
@@ -102,14 +102,14 @@ fn without_store(out: &mut Output, global: &Global, subject: Subject, args: &Ins
         return Err(missing.into());
     }
     match subject {
-        Subject::Overview if !out.json => overview::show_empty(out, &file)?,
+        Subject::Overview if !out.json => overview::show_empty(out, &file),
         Subject::Overview | Subject::Page => {
             let empty = locate::open_to_rehearse(global)?;
             return draw(out, Some(&empty), global, subject, args);
         }
-        Subject::Metrics => openmetrics::show_none(out, &file)?,
+        Subject::Metrics => openmetrics::show_none(out, &file),
         _ if out.json => {}
-        _ => out.line(missing.to_string())?,
+        _ => out.line(missing.to_string()),
     }
     Ok(false)
 }

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{Display, Write};
 
+use anyhow::Result;
+
 use super::query::Query;
 use crate::cli::commands::attention::{Snapshot, look};
-use crate::cli::output::{Output, Written};
+use crate::cli::output::Output;
 use crate::model::{AttentionKind, Limits};
 use crate::store::{Filter, JobCounts, Store, StoreFile, StoredSchedule};
 use crate::text::{Millis, Timestamp, safe_line};
@@ -28,7 +30,7 @@ impl Queue {
     }
 }
 
-pub(super) fn show(out: &mut Output, query: &Query) -> Written {
+pub(super) fn show(out: &mut Output, query: &Query) -> Result<()> {
     let Query { store, now, .. } = *query;
     let Snapshot { overview, workers, schedules, attention } = look(store, &Filter::default(), now)?;
     let mut queues: BTreeMap<String, Queue> = BTreeMap::new();
@@ -50,86 +52,83 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Written {
     });
 
     let mut family = Families::of(store.file(), out);
-    family.begin(true)?;
+    family.begin(true);
     let jobs = queues.iter().flat_map(|(queue, of)| {
         of.counts.by_state().map(|(state, jobs)| Sample::of(jobs).label("queue", queue).label("state", state))
     });
-    family.gauge("jobs", "Jobs by queue and state; dead ones without those that were resolved.", jobs)?;
+    family.gauge("jobs", "Jobs by queue and state; dead ones without those that were resolved.", jobs);
     let help = "Dead jobs that were not resolved, by name and error code.";
-    family.gauge("dead_letters", help, dead_letters(store, now)?)?;
+    family.gauge("dead_letters", help, dead_letters(store, now)?);
     let attention = AttentionKind::ALL.iter().map(|kind| {
         let entries = attention.iter().filter(|entry| entry.kind == *kind).count();
         Sample::of(entries).label("kind", kind.as_str())
     });
-    family.gauge("attention", "What needs attention, by kind.", attention)?;
+    family.gauge("attention", "What needs attention, by kind.", attention);
 
     let alive = || workers.iter().filter(|worker| worker.is_alive());
-    family.gauge("workers_alive", "Workers that are alive.", [Sample::of(alive().count())])?;
+    family.gauge("workers_alive", "Workers that are alive.", [Sample::of(alive().count())]);
     let slots: usize = alive().map(|worker| worker.row.slots).sum();
-    family.gauge("slots", "Attempts that the workers alive can run at once.", [Sample::of(slots)])?;
+    family.gauge("slots", "Attempts that the workers alive can run at once.", [Sample::of(slots)]);
     let busy: u64 = alive().map(|worker| worker.row.running).sum();
-    family.gauge("slots_busy", "Slots of the workers alive that run an attempt.", [Sample::of(busy)])?;
+    family.gauge("slots_busy", "Slots of the workers alive that run an attempt.", [Sample::of(busy)]);
 
     let of_queue = |queue: &String, value: &dyn Display| Sample::of(value).label("queue", queue);
     let paused = queues.iter().map(|(queue, of)| of_queue(queue, &u8::from(of.paused)));
-    family.gauge("queue_paused", "1 for a queue that is paused.", paused)?;
+    family.gauge("queue_paused", "1 for a queue that is paused.", paused);
     let most = queues.iter().filter_map(|(queue, of)| Some(of_queue(queue, &of.limits.max_running?)));
-    family.gauge("queue_max_running", "The most attempts of a queue at once, if it has a limit.", most)?;
+    family.gauge("queue_max_running", "The most attempts of a queue at once, if it has a limit.", most);
     let rates = queues.iter().filter_map(|(queue, of)| Some(of_queue(queue, &of.limits.rate?.per_second())));
-    family.gauge("queue_rate_per_second", "Starts of a queue in a second, if it has a rate.", rates)?;
+    family.gauge("queue_rate_per_second", "Starts of a queue in a second, if it has a rate.", rates);
     let oldest = store.oldest_due_by_queue(now)?;
     let oldest = oldest.iter().filter(|(queue, _)| queues.contains_key(queue));
     let ages = oldest.map(|(queue, due)| Sample::seconds(now.since(*due)).label("queue", queue));
-    family.gauge("oldest_due_age_seconds", "How long the oldest due job of a queue has been due.", ages)?;
+    family.gauge("oldest_due_age_seconds", "How long the oldest due job of a queue has been due.", ages);
 
     let attempts = names.iter().flat_map(|(name, of)| {
         of.by_outcome().map(|(outcome, attempts)| {
             Sample::of(attempts).label("name", name).label("outcome", outcome.as_str())
         })
     });
-    family.write(MetricType::Counter, "attempts_total", "Ended attempts, of removed jobs too.", attempts)?;
+    family.write(MetricType::Counter, "attempts_total", "Ended attempts, of removed jobs too.", attempts);
     let runs = names.iter().flat_map(|(name, of)| {
         let sum = Sample::seconds(of.run_time).suffix("_sum").label("name", name);
         [sum, Sample::of(of.runs()).suffix("_count").label("name", name)]
     });
     let help = "How long attempts ran that ended by themselves or at their timeout.";
-    family.write(MetricType::Summary, "run_seconds", help, runs)?;
+    family.write(MetricType::Summary, "run_seconds", help, runs);
     let cpu = names.iter().map(|(name, of)| Sample::seconds(of.cpu).label("name", name));
     let help = "CPU time of attempts, user and system, of removed jobs too.";
-    family.write(MetricType::Counter, "cpu_seconds_total", help, cpu)?;
+    family.write(MetricType::Counter, "cpu_seconds_total", help, cpu);
     let memory = names.iter().filter_map(|(name, of)| Some(Sample::of(of.max_rss?).label("name", name)));
     let help =
         "The most memory that a process of a kept attempt held, where it was more than the worker's own.";
-    family.gauge("max_rss_bytes", help, memory)?;
+    family.gauge("max_rss_bytes", help, memory);
     let of_name = |name: &String, at: Timestamp| Sample::time(at).label("name", name);
     let successes = names.iter().filter_map(|(name, of)| Some(of_name(name, of.last_success?)));
     let help = "When a job of this name last succeeded.";
-    family.gauge("last_success_timestamp_seconds", help, successes)?;
+    family.gauge("last_success_timestamp_seconds", help, successes);
     let failures = names.iter().filter_map(|(name, of)| Some(of_name(name, of.last_failure?)));
     let help = "When an attempt of this name last failed, or a job of it expired.";
-    family.gauge("last_failure_timestamp_seconds", help, failures)?;
+    family.gauge("last_failure_timestamp_seconds", help, failures);
 
     let paused = schedules.iter().map(|row| Sample::of(u8::from(row.paused)).label("name", row.name()));
-    family.gauge("schedule_paused", "1 for a schedule that is paused.", paused)?;
+    family.gauge("schedule_paused", "1 for a schedule that is paused.", paused);
     let fires = schedules.iter().filter(|row| !row.paused);
     let next = fires.filter_map(|row| Some(Sample::time(row.next_at?).label("name", row.name())));
     let help = "When a schedule that is not paused comes next.";
-    family.gauge("schedule_next_timestamp_seconds", help, next)?;
+    family.gauge("schedule_next_timestamp_seconds", help, next);
     let left_out = [("name", names_left_out), ("queue", queues_left_out)];
     let left_out = left_out.map(|(label, number)| Sample::of(number).label("label", label));
-    family.gauge(
-        "left_out",
-        "Names and queues that have no series, because there are too many.",
-        left_out,
-    )?;
-    family.end()
+    family.gauge("left_out", "Names and queues that have no series, because there are too many.", left_out);
+    family.end();
+    Ok(())
 }
 
 /// Shows that there is no database yet.
-pub(super) fn show_none(out: &mut Output, file: &StoreFile) -> Written {
+pub(super) fn show_none(out: &mut Output, file: &StoreFile) {
     let mut family = Families::of(file, out);
-    family.begin(false)?;
-    family.end()
+    family.begin(false);
+    family.end();
 }
 
 /// The [`MAX_SERIES`] entries with the highest ranks, by name, and the number of the others.
@@ -214,37 +213,31 @@ impl<'a> Families<'a> {
     }
 
     /// Writes what is there without a database, too.
-    fn begin(&mut self, is_up: bool) -> Written {
-        self.gauge("up", "1 if there is a database.", [Sample::of(u8::from(is_up))])?;
+    fn begin(&mut self, is_up: bool) {
+        self.gauge("up", "1 if there is a database.", [Sample::of(u8::from(is_up))]);
         let version = Sample::of(1).label("version", env!("CARGO_PKG_VERSION"));
-        self.gauge("build_info", "The version of the program that wrote this.", [version])
+        self.gauge("build_info", "The version of the program that wrote this.", [version]);
     }
 
     /// The last line shows that the text is whole.
-    fn end(&mut self) -> Written {
-        self.out.line("# EOF")
+    fn end(&mut self) {
+        self.out.line("# EOF");
     }
 
-    fn gauge(&mut self, name: &str, help: &str, samples: impl IntoIterator<Item = Sample>) -> Written {
-        self.write(MetricType::Gauge, name, help, samples)
+    fn gauge(&mut self, name: &str, help: &str, samples: impl IntoIterator<Item = Sample>) {
+        self.write(MetricType::Gauge, name, help, samples);
     }
 
-    fn write(
-        &mut self,
-        kind: MetricType,
-        name: &str,
-        help: &str,
-        samples: impl IntoIterator<Item = Sample>,
-    ) -> Written {
+    fn write(&mut self, kind: MetricType, name: &str, help: &str, samples: impl IntoIterator<Item = Sample>) {
         let kind = match kind {
             MetricType::Gauge => "gauge",
             MetricType::Counter => "counter",
             MetricType::Summary => "summary",
         };
-        self.out.line(format!("# HELP runner_{name} {help}\n# TYPE runner_{name} {kind}"))?;
-        samples.into_iter().try_for_each(|Sample { suffix, labels, value }| {
-            self.out.line(format!("runner_{name}{suffix}{{db=\"{}\"{labels}}} {value}", self.db))
-        })
+        self.out.line(format!("# HELP runner_{name} {help}\n# TYPE runner_{name} {kind}"));
+        for Sample { suffix, labels, value } in samples {
+            self.out.line(format!("runner_{name}{suffix}{{db=\"{}\"{labels}}} {value}", self.db));
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! The overview: what needs attention, counts, queues, and how the jobs of each name went lately.
 
+use anyhow::Result;
+
 use super::lists::{attempts_text, draw_queues};
 use super::query::Query;
 use crate::cli::commands::attention::{self, Snapshot};
 use crate::cli::locate;
-use crate::cli::output::{Column, Output, Style, Table, Written, mark, overview_json};
+use crate::cli::output::{Column, Output, Style, Table, mark, overview_json};
 use crate::cli::status::next_firing_text;
 use crate::cli::suggested::for_this_call;
 use crate::model::JobState;
@@ -21,58 +23,59 @@ const MAX_NAMES: usize = 50;
 const MAX_RUNNING: usize = 8;
 
 /// Draws the overview, below the path of the database unless that stands above it already.
-pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Written {
+pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Result<()> {
     let Query { store, now, .. } = *query;
     let Snapshot { overview, workers, schedules, attention } =
         attention::look(store, &Filter::default(), now)?;
     if out.json {
-        return out.object(&overview_json(store.file(), &overview, &workers, &attention, now));
+        out.object(&overview_json(store.file(), &overview, &workers, &attention, now));
+        return Ok(());
     }
     if with_path {
-        out.line(out.paint(Style::Faint, &locate::display(store.file().path())))?;
+        out.line(out.paint(Style::Faint, &locate::display(store.file().path())));
     }
-    attention::draw(out, &attention, false)?;
-    draw_counts(out, overview.counts)?;
+    attention::draw(out, &attention, false);
+    draw_counts(out, overview.counts);
     let is_needed = overview.counts.unfinished() > 0 || schedules.iter().any(|schedule| !schedule.paused);
-    draw_number_of_workers(out, &workers, is_needed)?;
+    draw_number_of_workers(out, &workers, is_needed);
     if let Some(due) = overview.oldest_due_at {
         let verb = if now.since(due) < Millis::from_secs(1) { "is" } else { "was" };
-        draw_line(out, "waiting", &format!("the oldest {verb} due {}", relative_time(due, now)))?;
+        draw_line(out, "waiting", &format!("the oldest {verb} due {}", relative_time(due, now)));
     }
     if let Some(next) = overview.next_run_at {
-        draw_line(out, "next", &relative_time(next, now))?;
+        draw_line(out, "next", &relative_time(next, now));
     }
     if overview.counts.running > 0 {
         draw_running(out, store, now)?;
     }
     if !overview.queues.is_empty() {
-        out.line("")?;
-        draw_queues(out, &overview.queues)?;
+        out.line("");
+        draw_queues(out, &overview.queues);
     }
     draw_names(out, store, &schedules, now)
 }
 
 /// Shows the overview where there is no database yet.
-pub(super) fn show_empty(out: &mut Output, file: &StoreFile) -> Written {
-    out.line(format!("there is no database yet at {}", locate::display(file.path())))?;
+pub(super) fn show_empty(out: &mut Output, file: &StoreFile) {
+    out.line(format!("there is no database yet at {}", locate::display(file.path())));
     let words = "runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain";
-    out.prose("", &for_this_call(words))
+    out.prose("", &for_this_call(words));
 }
 
 /// Draws a word, in its colour if it is a state, and a text beside it.
-fn draw_line(out: &mut Output, word: &str, text: &str) -> Written {
+fn draw_line(out: &mut Output, word: &str, text: &str) {
     let blanks = " ".repeat(10 - word.len());
-    out.prose(&(out.paint_status(word) + &blanks), text)
+    out.prose(&(out.paint_status(word) + &blanks), text);
 }
 
-fn draw_counts(out: &mut Output, counts: JobCounts) -> Written {
+fn draw_counts(out: &mut Output, counts: JobCounts) {
     let shown = counts.by_state().into_iter().filter(|(_, number)| *number > 0);
     let shown: Vec<_> =
         shown.map(|(status, number)| format!("{number} {}", out.paint_status(status))).collect();
-    draw_line(out, "jobs", &if shown.is_empty() { "none".to_owned() } else { shown.join(", ") })
+    draw_line(out, "jobs", &if shown.is_empty() { "none".to_owned() } else { shown.join(", ") });
 }
 
-fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed: bool) -> Written {
+fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed: bool) {
     let alive = workers.iter().filter(|worker| worker.is_alive()).count();
     let words = match (alive, is_needed) {
         (0, false) => "none".to_owned(),
@@ -82,13 +85,12 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
         }
         (alive, _) => alive.to_string(),
     };
-    draw_line(out, "workers", &words)?;
+    draw_line(out, "workers", &words);
     let dead = workers.len() - alive;
     if dead > 0 {
         let words = for_this_call(format!("{dead} died; the next runner work deals with what it ran"));
-        draw_line(out, "", &out.paint(Style::Warn, &words))?;
+        draw_line(out, "", &out.paint(Style::Warn, &words));
     }
-    Ok(())
 }
 
 /// A job that runs now.
@@ -100,7 +102,7 @@ struct RunningRow {
 }
 
 /// Draws a line for each job that runs now, with the last line that it wrote.
-fn draw_running(out: &mut Output, store: &Store, now: Timestamp) -> Written {
+fn draw_running(out: &mut Output, store: &Store, now: Timestamp) -> Result<()> {
     let running = Filter { states: vec![StateFilter::State(JobState::Running)], ..Filter::default() };
     let ids = store.ids(&running, now)?;
     let mut table = Table::new()
@@ -125,17 +127,17 @@ fn draw_running(out: &mut Output, store: &Store, now: Timestamp) -> Written {
         let last_line = lines.concat().into_iter().next().unwrap_or_default();
         table.row(&RunningRow { usual: store.median_run_time(&job.definition.name)?, job, last_line });
     }
-    out.line("")?;
-    table.print(out)?;
+    out.line("");
+    table.print(out);
     if ids.len() > MAX_RUNNING {
         let more = format!("… {} more; runner inspect jobs --state running", ids.len() - MAX_RUNNING);
-        out.line(out.paint(Style::Faint, &for_this_call(more)))?;
+        out.line(out.paint(Style::Faint, &for_this_call(more)));
     }
     Ok(())
 }
 
 /// Draws a line for each name that ran lately, as many as fit on the screen.
-fn draw_names(out: &mut Output, store: &Store, schedules: &[StoredSchedule], now: Timestamp) -> Written {
+fn draw_names(out: &mut Output, store: &Store, schedules: &[StoredSchedule], now: Timestamp) -> Result<()> {
     // Four lines are for a blank, the heading, the number of further names, and the prompt of the shell.
     let room = out.rows_left().saturating_sub(4).clamp(MIN_NAMES, MAX_NAMES);
     let with_schedule = schedules.iter().map(StoredSchedule::name);
@@ -160,11 +162,11 @@ fn draw_names(out: &mut Output, store: &Store, schedules: &[StoredSchedule], now
             }
         });
     table.rows(&names);
-    out.line("")?;
-    table.print(out)?;
+    out.line("");
+    table.print(out);
     if all > names.len() {
         let more = format!("… {}; runner inspect stats", counted(all - names.len(), "more name"));
-        out.line(out.paint(Style::Faint, &for_this_call(more)))?;
+        out.line(out.paint(Style::Faint, &for_this_call(more)));
     }
     Ok(())
 }

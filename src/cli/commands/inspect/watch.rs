@@ -15,7 +15,7 @@ use signal_hook::low_level::raise;
 use crate::cli::commands::wait::{LONGEST_WAIT, Poller};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{Output, Screen, Style, Written, can_move_cursor};
+use crate::cli::output::{Output, Screen, Style, can_move_cursor};
 use crate::store::{Store, StoreError, StoreFile};
 use crate::text::{Timestamp, cut_middle, local_time, safe_line};
 
@@ -40,19 +40,19 @@ pub(super) enum Keep {
 }
 
 /// Writes the line above all others: time, database and host.
-pub(super) fn draw_heading(out: &mut Output, file: &StoreFile, now: Timestamp) -> Written {
+pub(super) fn draw_heading(out: &mut Output, file: &StoreFile, now: Timestamp) {
     let time = local_time(now);
     let host = safe_line(&rustix::system::uname().nodename().to_string_lossy());
     let room = out.width().saturating_sub(time.len() + host.chars().count() + 4).max(MIN_PATH);
     let path = cut_middle(&locate::display(file.path()), room);
-    out.line(out.paint(Style::Faint, &format!("{time}  {path}  {host}")))
+    out.line(out.paint(Style::Faint, &format!("{time}  {path}  {host}")));
 }
 
 /// Draws frame after frame until an error, or until the program ends.
 pub(super) fn watch(
     out: &mut Output,
     open: impl Fn() -> Result<Option<Store>>,
-    draw: impl Fn(&mut Output, Option<&Store>) -> Written,
+    draw: impl Fn(&mut Output, Option<&Store>) -> Result<()>,
     keep: Keep,
 ) -> Result<ExitStatus> {
     if !out.is_terminal() || !can_move_cursor() {
@@ -79,20 +79,21 @@ fn draw_frame(
     screen: &Screen,
     poller: &mut Poller,
     open: impl Fn() -> Result<Option<Store>>,
-    draw: impl Fn(&mut Output, Option<&Store>) -> Written,
+    draw: impl Fn(&mut Output, Option<&Store>) -> Result<()>,
     keep: Keep,
-) -> Written {
+) -> Result<()> {
     out.resize();
     let began = Instant::now();
     let drawn = open().and_then(|store| {
         // The version is read before the data, so that any later change ends the wait below.
         store.as_ref().map_or(Ok(None), |store| poller.wait(store, None))?;
-        let lines = out.lines_of(|out| draw(out, store.as_ref()))?;
-        Ok((store, lines))
+        let mut drawn = Ok(());
+        let lines = out.lines_of(|out| drawn = draw(out, store.as_ref()));
+        drawn.map(|()| (store, lines))
     });
     match drawn {
         Ok((store, lines)) => {
-            screen.draw(cut(out, lines, keep)?)?;
+            screen.draw(cut(out, lines, keep))?;
             poller.rest(MIN_PAUSE.max(began.elapsed() * PAUSE_PER_READING));
             match store {
                 // A failure comes again in the next frame, or has passed.
@@ -101,7 +102,7 @@ fn draw_frame(
             }
         }
         Err(error) if error.downcast_ref().is_some_and(StoreError::is_passing) => {
-            screen.draw(out.lines_of(|out| out.prose("", &out.paint(Style::Warn, &error.to_string())))?)?;
+            screen.draw(out.lines_of(|out| out.prose("", &out.paint(Style::Warn, &error.to_string()))))?;
             poller.rest(LONGEST_WAIT);
         }
         Err(error) => return Err(error),
@@ -111,7 +112,7 @@ fn draw_frame(
 }
 
 /// Cuts the lines to the height and the width of the screen. If some are left out, a line in their place says how many.
-fn cut(out: &mut Output, mut lines: Vec<String>, keep: Keep) -> Result<Vec<String>> {
+fn cut(out: &mut Output, mut lines: Vec<String>, keep: Keep) -> Vec<String> {
     if lines.len() > out.height() {
         let shown = out.height().saturating_sub(1);
         let (start, words) = match keep {
@@ -120,12 +121,12 @@ fn cut(out: &mut Output, mut lines: Vec<String>, keep: Keep) -> Result<Vec<Strin
         };
         let left_out = lines.len() - shown;
         let words = out.paint(Style::Faint, &format!("… {left_out} {words}"));
-        let words = out.lines_of(|out| out.line(words))?;
+        let words = out.lines_of(|out| out.line(words));
         lines.splice(start..start + left_out, words);
     }
     // Otherwise the terminal would move the last character of a longer line into its last column.
     let end = if out.ascii_only() { "..." } else { "…" };
-    Ok(lines.iter().map(|line| truncate_str(line, out.width(), end).into_owned()).collect())
+    lines.iter().map(|line| truncate_str(line, out.width(), end).into_owned()).collect()
 }
 
 /// Starts threads that end the program at `q` or a signal, even while the database does not answer, and that hurry the

@@ -28,7 +28,7 @@ use self::words::{command, job_text, when, zone};
 use super::query::Query;
 use crate::cli::commands::attention::{Snapshot, headline, look};
 use crate::cli::locate;
-use crate::cli::output::{Output, Written};
+use crate::cli::output::Output;
 use crate::cli::status::no_firing_text;
 use crate::model::{Attention, Outcome};
 use crate::store::{Filter, NameStats, Stage, Stats, TimelineAttempt};
@@ -83,9 +83,10 @@ impl Worst {
 }
 
 /// Writes the page about the period of the filter.
-pub(super) fn show(out: &mut Output, query: &Query) -> Written {
+pub(super) fn show(out: &mut Output, query: &Query) -> Result<()> {
     let page = read(query)?;
-    out.line(draw(&page).into_string())
+    out.line(draw(&page).into_string());
+    Ok(())
 }
 
 fn read(query: &Query) -> Result<Page> {
