@@ -135,6 +135,17 @@ fn ctrl_c_ends_it_and_the_job_goes_on() {
 }
 
 #[test]
+fn a_reader_that_goes_ends_it_also_while_the_job_is_silent() {
+    let sandbox = Sandbox::new(JOBS);
+    let _worker = sandbox.worker("");
+    sandbox.add("slow");
+    let follow = sandbox.program("sh").with_runner_on_path().arg("-c").arg("runner logs -f 1 | head -n 1");
+    Background::start(&sandbox, follow).wait().ok().prints("one\n").quietly();
+    sandbox.write("go", "");
+    sandbox.until_state(1, "succeeded");
+}
+
+#[test]
 fn a_job_that_is_called_off_ends_it() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.add("slow --in 1h");

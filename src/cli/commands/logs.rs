@@ -131,7 +131,7 @@ impl<'a> LogReader<'a> {
                 self.lengths = lengths;
             }
         }
-        Ok(job.state.is_final() || self.out.is_closed())
+        Ok(job.state.is_final() || self.out.is_unread())
     }
 
     fn finish_attempt(&mut self, job: &JobRow) -> Result<()> {

@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
 use anyhow::{Error, Result};
 use console::Term;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
 use super::style::{self, Style, in_ascii};
@@ -205,6 +206,15 @@ impl Output {
     /// that has nothing else to do can stop then.
     pub const fn is_closed(&self) -> bool {
         self.out.is_none()
+    }
+
+    /// Whether the reader has closed the pipe, also where nothing was written since.
+    pub fn is_unread(&self) -> bool {
+        let stdout = io::stdout();
+        let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+        // The kernel tells of this error without being asked for anything.
+        let is_told = poll(&mut polled, Some(&Timespec::default())).is_ok_and(|found| found > 0);
+        self.is_closed() || is_told && polled[0].revents().contains(PollFlags::ERR)
     }
 
     fn note(&mut self, done: io::Result<()>) {
