@@ -164,27 +164,53 @@ impl JobOptions {
 
     /// The values that these options give to the definition.
     pub fn layer(&self) -> Result<JobLayer> {
-        let absolute = |cwd: &PathBuf| -> Result<Bytes> {
+        // Every option is named here, so that none is forgotten.
+        let Self {
+            queue,
+            priority,
+            timeout,
+            grace_period,
+            expires_in,
+            env,
+            cwd,
+            unique_key,
+            retryable,
+            max_attempts,
+            backoff,
+            jitter,
+            auto_retry_for,
+            never_retry_for,
+            name: _,
+            command: _,
+            args: _,
+            label: _,
+            delay: _,
+            at: _,
+            on_conflict: _,
+            idempotency_key: _,
+            after: _,
+            after_any: _,
+            no_deps: _,
+        } = self.clone();
+        let absolute = |cwd: PathBuf| -> Result<Bytes> {
             let here = env::current_dir().context("could not find the current directory")?;
             Ok(Bytes::from(here.join(cwd).as_os_str()))
         };
-        let cwd = self.cwd.as_ref().map(absolute).transpose()?;
-        let options = self.clone();
         Ok(JobLayer {
-            queue: options.queue,
-            priority: options.priority,
-            timeout: options.timeout,
-            grace_period: options.grace_period,
-            expires_in: options.expires_in,
-            env: Some(options.env.into_iter().collect()),
-            cwd,
-            unique_key: options.unique_key,
-            retryable: options.retryable,
-            max_attempts: options.max_attempts,
-            backoff: options.backoff,
-            jitter: options.jitter,
-            auto_retry_for: options.auto_retry_for,
-            never_retry_for: options.never_retry_for,
+            queue,
+            priority,
+            timeout,
+            grace_period,
+            expires_in,
+            env: Some(env.into_iter().collect()),
+            cwd: cwd.map(absolute).transpose()?,
+            unique_key,
+            retryable,
+            max_attempts,
+            backoff,
+            jitter,
+            auto_retry_for,
+            never_retry_for,
             ..JobLayer::default()
         })
     }

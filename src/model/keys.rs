@@ -26,38 +26,26 @@ pub struct Key {
     pub form: Option<&'static str>,
 }
 
-/// Makes [`KEYS`] and [`JobLayer`] of the table. The first rows are no part of a layer. Those of the second kind replace the
-/// field of the definition that has their name. The third kind is resolved by hand in `layer`, or does not belong to the
-/// definition.
+/// Makes [`KEYS`] and [`JobLayer`] of the table. The first rows are no part of a layer. Of the others, `=> field` replaces that
+/// field of the definition; what has none is resolved by hand in `layer`, or does not belong to the definition.
 macro_rules! keys {
     (
         read_by_hand { $($alone:ident;)+ }
-        fields_of_the_definition {
-            $($field:ident: $field_type:ty, $field_place:ident,
-              $field_form:ident $(($parse:path))? $(, since_minor $minor:literal)?;)+
+        in_layers {
+            $($key:ident: $type:ty, $place:ident, $form:ident $(($parse:path))?
+              $(=> $field:ident $(since_minor $minor:literal)?)?;)+
         }
-        resolved_by_hand { $($value:ident: $value_type:ty, $value_place:ident, $value_form:ident;)+ }
     ) => {
         /// Every key of a job.
         pub const KEYS: &[Key] = &[
             $(Key { name: stringify!($alone), place: KeyPlace::Job, form: None },)+
-            $(Key {
-                name: stringify!($field),
-                place: KeyPlace::$field_place,
-                form: Some(stringify!($field_form)),
-            },)+
-            $(Key {
-                name: stringify!($value),
-                place: KeyPlace::$value_place,
-                form: Some(stringify!($value_form)),
-            },)+
+            $(Key { name: stringify!($key), place: KeyPlace::$place, form: Some(stringify!($form)) },)+
         ];
 
         /// The values that one layer gives: `[defaults]`, a job of the file, the options of `enqueue`, or a line of a batch.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct JobLayer {
-            $(pub $field: Option<$field_type>,)+
-            $(pub $value: Option<$value_type>,)+
+            $(pub $key: Option<$type>,)+
             /// An option alone: it changes the `backoff` of whichever layer gives that.
             pub jitter: Option<Jitter>,
         }
@@ -66,8 +54,7 @@ macro_rules! keys {
             /// Reads the value of a key. Whether there is such a key in a layer.
             pub fn read(&mut self, key: &str, reader: &mut impl ReadForm) -> bool {
                 match key {
-                    $(stringify!($field) => self.$field = reader.$field_form($($parse)?),)+
-                    $(stringify!($value) => self.$value = reader.$value_form(),)+
+                    $(stringify!($key) => self.$key = reader.$form($($parse)?),)+
                     _ => return false,
                 }
                 true
@@ -84,15 +71,14 @@ macro_rules! keys {
                         inner.entry(name.clone()).or_insert_with(|| value.clone());
                     }
                 }
-                $(if self.$field.is_none() { self.$field.clone_from(&outer.$field); })+
-                $(if self.$value.is_none() { self.$value.clone_from(&outer.$value); })+
+                $(if self.$key.is_none() { self.$key.clone_from(&outer.$key); })+
                 self.jitter = self.jitter.or(outer.jitter);
                 self
             }
 
-            /// Puts the values of the second kind into a definition.
+            /// Puts the values that have a field of their own into a definition.
             pub(super) fn replace_fields(&mut self, definition: &mut JobDefinition) {
-                $(if let Some(value) = self.$field.take() { definition.$field = value.into(); })+
+                $($(if let Some(value) = self.$key.take() { definition.$field = value.into(); })?)+
             }
         }
 
@@ -102,7 +88,7 @@ macro_rules! keys {
                 let plain = JobDefinition::new("", super::Command::Argv(Vec::new()), Bytes::default());
                 // An older program could not read the alert either.
                 let mut needs = self.on_dead.as_deref().map_or(0, Self::needs_minor_version);
-                $($(if self.$field != plain.$field { needs = needs.max($minor); })?)+
+                $($($(if self.$field != plain.$field { needs = needs.max($minor); })?)?)+
                 needs
             }
         }
@@ -119,21 +105,19 @@ keys! {
         after;
         after_any;
     }
-    fields_of_the_definition {
-        launcher: Vec<Bytes>, Shared, argv;
-        cwd: Bytes, Shared, path;
-        inherit_env: bool, Shared, boolean, since_minor 1;
-        env_file: Vec<EnvFile>, Shared, env_files;
-        stdin: String, Shared, input;
-        queue: String, Shared, parsed(valid_name);
-        priority: i32, Shared, priority;
-        timeout: Millis, Shared, duration_above_zero;
-        grace_period: Millis, Shared, duration;
-        expires_in: Millis, Shared, duration_above_zero;
-        output_limit: u64, Shared, output_limit;
-        unique_key: String, Job, unique_key;
-    }
-    resolved_by_hand {
+    in_layers {
+        launcher: Vec<Bytes>, Shared, argv => launcher;
+        cwd: Bytes, Shared, path => cwd;
+        inherit_env: bool, Shared, boolean => inherit_env since_minor 1;
+        env_file: Vec<EnvFile>, Shared, env_files => env_file;
+        stdin: String, Shared, input => stdin;
+        queue: String, Shared, parsed(valid_name) => queue;
+        priority: i32, Shared, priority => priority;
+        timeout: Millis, Shared, duration_above_zero => timeout;
+        grace_period: Millis, Shared, duration => grace_period;
+        expires_in: Millis, Shared, duration_above_zero => expires_in;
+        output_limit: u64, Shared, output_limit => output_limit;
+        unique_key: String, Job, unique_key => unique_key;
         env: BTreeMap<Bytes, Bytes>, Shared, variables;
         success_exit_codes: Vec<u8>, Shared, exit_statuses;
         retryable: bool, Shared, boolean;
