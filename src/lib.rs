@@ -51,11 +51,12 @@
 //! | why a job is dead | `model/state.rs`, `model/decide.rs`, the check in `schema.sql`, `docs/retries.md` |
 //! | a backoff strategy | `model/backoff.rs`, `jobfile/retry.rs`, `cli/values.rs`, `cli/definition.rs`, `cli/commands/check.rs`, `cli/help.rs`, `jobs.schema.json` |
 //! | how a failure is named | `model/classify.rs` |
-//! | a key of a job | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |
+//! | a key of a job, or of a schedule | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |
 //! | an option of `enqueue` | `cli/options.rs`: flag and key of a batch line; what it changes of the definition goes through `layer` there |
 //! | a column of a list | `cli/commands/inspect/lists.rs`, of dead letters `dead.rs`; of its JSON `cli/output/json.rs` |
 //! | the page of `inspect --html` | `cli/commands/inspect/html/`; its look, `style.css` there |
 //! | the overview | `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |
+//! | an option of another verb | `cli/args.rs`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |
 //! | a verb | `cli/args.rs`, `cli/help.rs`, `cli/commands/` |
 //! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
 //! | a metric | `cli/commands/inspect/openmetrics.rs`, `store/read/metrics.rs`, the table in `docs/operating.md` |
@@ -66,6 +67,7 @@
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/compare.py`; what follows, `store/write/schedules.rs` |
+//! | a column of jobs | `schema.sql` with its guards, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/job.rs`; shown by `cli/output/json.rs`, `cli/commands/inspect/job.rs`, `docs/looking.md` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
 //! | an event | `model/event.rs`, the step of `store/` that makes it, then each reporter |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |

@@ -1,5 +1,7 @@
 //! The job file: where it is found, what it means, and how its mistakes are told.
 
+use serde_json::Value;
+
 use crate::support::{Sandbox, assert_fields, assert_screen, json};
 
 const ONE: &str = "[jobs.one]\ncommand = 'echo one >> log'\n";
@@ -263,6 +265,36 @@ retryable = false
         &checked,
         &json!({"cwd": "/srv", "env": ["TOKEN", "URL"], "unique_key": "push", "success_exit_codes": [0, 3]}),
     );
+}
+
+#[test]
+fn check_shows_every_key() {
+    let sandbox = Sandbox::new("");
+    let schema: Value = serde_json::from_str(&sandbox.run("schema").ok().stdout).unwrap();
+    let keys = schema["$defs"]["job"]["properties"].as_object().expect("keys").keys();
+    let job = |name: &str, lines: &str| {
+        let command = if name == "command" { "" } else { "command = 'true'\n" };
+        let is_of_schedule =
+            ["timezone", "missed", "fresh_within", "random_delay", "scheduled"].contains(&name);
+        let schedule = if is_of_schedule { "schedule = '0 2 * * *'\n" } else { "" };
+        (is_of_schedule, format!("[jobs.{name}]\n{command}{schedule}{lines}\n"))
+    };
+    let mut file = ["alert", "extract", "load", "plain", "scheduled"].map(|name| job(name, "").1).concat();
+    for key in keys.clone() {
+        let example = schema["$defs"][key]["examples"][0].to_string().replace("\":", "\" = ");
+        file += &job(key, &format!("{key} = {example}")).1;
+    }
+    sandbox.write("jobs.toml", file);
+    let checked = sandbox.run("check").ok().stdout;
+    let shown = |name: &str| {
+        let of_job = |shown: &&str| shown.split([' ', '\n']).next() == Some(name);
+        let shown = checked.split("\n\n").find(of_job).unwrap_or_else(|| panic!("{name}: {checked}"));
+        shown.trim_end()[name.len()..].to_owned()
+    };
+    for key in keys {
+        let without = if job(key, "").0 { "scheduled" } else { "plain" };
+        assert_ne!(shown(key), shown(without), "check does not show {key}");
+    }
 }
 
 #[test]

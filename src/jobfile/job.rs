@@ -13,7 +13,8 @@ use super::layer::{PlacedLayer, argv, joined};
 use super::read::{Entry, Value, distinct};
 use super::unknown::unknown;
 use crate::model::{
-    Bytes, Command, DependencyKind, ExitRules, JobDefinition, JobLayer, Schedule, ScheduleText, check_name,
+    Bytes, Command, DependencyKind, ErrorCode, ExitRules, JobDefinition, JobLayer, Schedule, ScheduleText,
+    check_name,
 };
 use crate::text::time_zone;
 
@@ -26,6 +27,8 @@ pub struct Declared {
     /// The values that the job itself gives: the options of `enqueue` come over it, and it over those of `[defaults]`.
     pub layer: JobLayer,
     pub schedule: Option<ScheduleText>,
+    /// The error codes that it may report itself.
+    pub reports: Vec<ErrorCode>,
     /// The names of its direct dependencies that must succeed.
     pub after: Vec<String>,
     /// The names of its direct dependencies of which any end will do.
@@ -182,6 +185,7 @@ impl Job {
             description: self.description,
             layer,
             schedule,
+            reports: self.codes.others,
             after: self.after.into_iter().map(|(name, _)| name).collect(),
             after_any: self.after_any.into_iter().map(|(name, _)| name).collect(),
         }

@@ -13,10 +13,16 @@
 //! * a field of [`crate::model::JobDefinition`] with its default;
 //! * if no other key has such a value, a function for `parsed` in that row, or one of [`crate::model::ReadForm`], which
 //!   `layer` implements;
-//! * its effect, which for a command is in `process/spawn.rs`, and a line in `cli/definition.rs`, which shows it;
-//! * if `enqueue` has it as a flag, a field of `cli/options.rs`;
-//! * its description in `jobs.schema.json`, a row in `docs/job-file.md` and a line in `jobs.example.toml`; tests insist on
-//!   these, and `UPDATE_SCHEMA=1 cargo test --lib jobfile` writes where in the schema it may stand.
+//! * its effect, which for a command is in `process/spawn.rs`;
+//! * a line of `print_start` in `cli/definition.rs`, which `check` and `inspect ID` show;
+//! * if `enqueue` has it as a flag, a field of `cli/options.rs`, which the compiler then asks for in `layer` there;
+//! * its description and examples in `jobs.schema.json`, which tests try, and a row in `docs/job-file.md`; `UPDATE_SCHEMA=1
+//!   cargo test --lib jobfile` writes where in the schema it may stand;
+//! * a test of its effect, and a line in `CHANGELOG.md`.
+//!
+//! A key of a schedule needs the row, the schema and the docs as well. Its field is one of [`crate::model::ScheduleText`]:
+//! `declare` in `job` fills it, `check_schedule` there knows without what it has no effect, `store/write/schedules.rs` keeps
+//! it in a column of `schema.sql`, `cli/status.rs` and `cli/output/json.rs` show it.
 
 mod checks;
 mod codes;

@@ -173,6 +173,10 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path, schedules: &Schedules<
     if !codes.is_empty() {
         out.fact("codes", &codes.join(", "));
     }
+    if !job.reports.is_empty() {
+        let reports: Vec<_> = job.reports.iter().map(ToString::to_string).collect();
+        out.fact("reports", &reports.join(", "));
+    }
     if !job.after.is_empty() {
         out.fact("after", &job.after.join(", "));
     }

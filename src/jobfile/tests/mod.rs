@@ -73,17 +73,6 @@ fn files_that_cannot_be_read() {
 }
 
 #[test]
-fn the_example_shows_every_key() {
-    let code = EXAMPLE.lines().map(|line| line.split('#').next().unwrap_or_default());
-    let code = code.collect::<Vec<_>>().join("\n");
-    for key in [Section::File, Section::Defaults, Section::Job, Section::Backoff].map(Section::keys).concat()
-    {
-        let given = [format!("{key} = "), format!("[{key}]"), format!(".{key}]"), format!("[{key}.")];
-        assert!(given.iter().any(|form| code.contains(form)), "{key}");
-    }
-}
-
-#[test]
 fn the_docs_have_every_key() {
     let page = include_str!("../../../docs/job-file.md");
     let table: String = page.lines().filter(|line| line.starts_with("| `")).collect();

@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 /// Keywords that say something to people.
-const ANNOTATIONS: [&str; 5] = ["$schema", "$defs", "title", "description", "default"];
+const ANNOTATIONS: [&str; 6] = ["$schema", "$defs", "title", "description", "default", "examples"];
 
 /// A schema, and the whole that its references are looked up in.
 #[derive(Clone, Copy)]
@@ -52,7 +52,6 @@ impl<'s> Schema<'s> {
             "pattern" => value.as_str().is_none_or(|text| {
                 Regex::new(rule.as_str().expect("a pattern")).expect("a pattern").is_match(text)
             }),
-            "minLength" => value.as_str().is_none_or(|text| text.chars().count() as u64 >= number(rule)),
             "minimum" => value.as_f64().is_none_or(|value| value >= rule.as_f64().expect("a number")),
             "maximum" => value.as_f64().is_none_or(|value| value <= rule.as_f64().expect("a number")),
             "items" => {
