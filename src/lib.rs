@@ -15,6 +15,7 @@
 //! | [`jobfile`] | `jobs.toml` to definitions, or to every mistake in it |
 //! | [`crontab`] | the lines of a crontab, written as a job file |
 //! | [`wake`], [`clock`], [`paths`] | the datagrams that wake workers; the wall clock; what a path leads to |
+//! | [`place`] | the database and the job file that the caller named, in each command that people are told to type |
 //! | [`model`] | the rules: jobs, attempts, error codes, retry policy, the decision table |
 //! | [`text`] | durations, sizes, times, text made safe for a terminal |
 //!
@@ -61,7 +62,7 @@
 //! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
 //! | a metric | `cli/commands/inspect/openmetrics.rs`, `store/read/metrics.rs`, the table in `docs/operating.md` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
-//! | another command that people are told to type | where it stands, through `for_this_call` of `cli/suggested.rs` |
+//! | another command that people are told to type | where it stands, through [`place::runner()`] |
 //! | which job is claimed next | `store/write/claim.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
@@ -78,6 +79,7 @@ pub mod crontab;
 pub mod jobfile;
 pub mod model;
 pub mod paths;
+pub mod place;
 pub mod process;
 pub mod report;
 pub mod store;

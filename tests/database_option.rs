@@ -1,4 +1,6 @@
-//! What people are told to type acts on the database that they named.
+//! What people are told to type acts on the database and with the job file that they named.
+
+use std::collections::BTreeSet;
 
 use regex::Regex;
 
@@ -88,37 +90,73 @@ fn own_words(sandbox: &Sandbox, database: &[&str], line: &str) -> String {
         .join("\n")
 }
 
-const VERBS: &str = r"\brunner (?:enqueue|work|inspect|logs|wait|cancel|retry|resolve|prune|doctor|backup|restore|pause|resume|apply|limit)\b";
+/// A command to type.
+const COMMAND: &str = r"\brunner (?:init|enqueue|work|inspect|logs|wait|cancel|retry|resolve|check|prune|doctor|backup|restore|pause|resume|apply|limit)\b";
 
 #[test]
-fn every_command_to_type_names_the_database_that_was_named() {
+fn every_command_to_type_has_the_options_that_were_given() {
+    let commands = Regex::new(COMMAND).expect("a pattern");
     let database = ["--db", "a b.db"];
     let sandbox = states(&database);
-    let option = format!(" --db '{}/a b.db'", sandbox.dir().display());
-    let commands = Regex::new(VERBS).expect("a pattern");
-    for line in CALLS {
-        let said = own_words(&sandbox, &database, line);
-        let found: Vec<_> = commands.find_iter(&said).collect();
-        assert!(!found.is_empty(), "{line} names no command: {said}");
-        for command in found {
-            let rest = &said[command.end()..];
-            let named = rest.strip_prefix(option.as_str());
-            let once = named.is_some_and(|rest| !rest.starts_with(" --db"));
-            assert!(once, "{line}: {}{:.60}", command.as_str(), rest);
+    let (db, file) = (sandbox.path("a b.db"), sandbox.path("jobs.toml"));
+    let db_option = format!(" --db '{}'", db.display());
+    let both = [database.as_slice(), &["--file", "jobs.toml"]].concat();
+    let both_options = format!("{db_option} --file {}", file.display());
+    for (options, wanted) in [(database.as_slice(), &db_option), (&both, &both_options)] {
+        for line in CALLS {
+            let said = own_words(&sandbox, options, line);
+            let found: Vec<_> = commands.find_iter(&said).collect();
+            assert!(!found.is_empty(), "{line} names no command: {said}");
+            for command in found {
+                let rest = &said[command.end()..];
+                let named = rest.strip_prefix(wanted.as_str());
+                let once = named.is_some_and(|rest| !rest.starts_with(" --db"));
+                assert!(once, "{line}: {}{:.60}", command.as_str(), rest);
+            }
         }
     }
     let noted = call(&sandbox, &database, "enqueue -- true").at_terminal(500).ok();
-    assert!(noted.stdout.contains(&format!("runner work{option} starts one")), "{noted}");
-    let file = ["--db", "a b.db", "--file", "jobs.toml"];
-    let said = own_words(&sandbox, &file, "inspect schedules");
-    let path = sandbox.path("jobs.toml");
-    assert!(said.contains(&format!("runner apply{option} --file {} takes", path.display())), "{said}");
+    assert!(noted.stdout.contains(&format!("runner work{db_option} starts one")), "{noted}");
+}
+
+/// A command that names a job file of its own has no other.
+#[test]
+fn a_command_names_one_job_file() {
+    let database = ["--db", "a b.db", "--file", "other.toml"];
+    let sandbox = states(&["--db", "a b.db"]);
+    call(&sandbox, &["--db", "a b.db"], "apply").run().ok();
+    sandbox.write("other.toml", "[jobs.a]\ncommand = 'true'\n");
+    sandbox.write("jobs.toml", JOBS.replace("5m", "7m"));
+    let (db, jobs) = (sandbox.path("a b.db"), sandbox.path("jobs.toml"));
+    let apply = format!("runner apply --db '{}' --file {}", db.display(), jobs.display());
+    let said = own_words(&sandbox, &database, "inspect schedules");
+    assert!(said.contains(&format!("{apply} takes")), "{said}");
+    assert!(own_words(&sandbox, &database, "check jobs.toml").contains(&apply));
+    let said = own_words(&sandbox, &database, "inspect");
+    assert!(said.contains(&format!("{apply}\n")), "{said}");
+}
+
+/// The options may be given for every verb, so that each command to type can be run as it stands.
+#[test]
+fn commands_to_type_run_as_they_stand() {
+    let options = ["--db", "a b.db", "--file", "jobs.toml"];
+    let sandbox = states(&options);
+    let shown = call(&sandbox, &options, "inspect --json").run().ok();
+    let overview = shown.json();
+    let entries = overview["attention"].as_array().expect("a list");
+    // A worker would not end.
+    let ending = entries.iter().filter(|entry| entry["kind"] != "no_worker");
+    let lines: BTreeSet<&str> = ending.filter_map(|entry| entry["command"].as_str()).collect();
+    assert!(lines.len() >= 2, "{shown}");
+    for line in lines {
+        sandbox.program("sh").arg("-c").arg(line).with_runner_on_path().run().ok();
+    }
 }
 
 #[test]
-fn a_command_to_type_names_no_database_where_none_was_named() {
+fn a_command_to_type_has_no_options_where_none_were_given() {
     let sandbox = states(&[]);
-    let with_option = Regex::new(&format!("{VERBS} --db")).expect("a pattern");
+    let with_option = Regex::new(&format!("{COMMAND} --(?:db|file)")).expect("a pattern");
     for line in CALLS {
         let said = own_words(&sandbox, &[], line);
         assert!(!with_option.is_match(&said), "{line}: {said}");

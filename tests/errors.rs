@@ -22,7 +22,7 @@ fn errors_name_the_next_command() {
         runner: there is no job "bakcup" in [DIR]/jobs.toml
         hint: did you mean backup?
         runner: there is no job file [DIR]/nothing.toml
-        hint: check the path, or write a job file with `runner init`
+        hint: check the path, or write a job file with `runner init --file [DIR]/nothing.toml`
         runner: there is no database yet at [DIR]/runner.db
         hint: runner enqueue creates it; --db or $RUNNER_DB names another one
         runner: there is nothing to enqueue: no name, no command

@@ -11,6 +11,7 @@ use crate::jobfile::JobFile;
 use crate::model::{
     Backoff, Bytes, CodePattern, Command, INHERITED_ALWAYS, Jitter, JobDefinition, JobState, Strategy,
 };
+use crate::place::runner;
 use crate::store::JobRow;
 use crate::text::{Millis, Timestamp, counted, local_time, safe_line, shell_word};
 
@@ -124,13 +125,14 @@ pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a Job
         // `retry --redefine` takes no pending job. After a real `retry` these jobs are pending, so they must be
         // cancelled first.
         let waits = !dry_run || stale.iter().any(|job| !job.state.is_final());
-        let cancel = if waits { format!("runner cancel {id}, then ") } else { String::new() };
+        let cancel = if waits { runner("cancel", &id) + ", then " } else { String::new() };
+        let retry = runner("retry", format_args!("{id} --redefine"));
         let lost =
             present.file.job(name).map(|declared| lost_by_redefine(&stale, &declared.definition, None));
         let lost = lost.unwrap_or_default();
         let (keys, path) = (keys.join(", "), locate::display(&present.file.path));
         warn(&format!(
-            "{subject}; {name} in {path} differs ({keys}); to take the present one: {cancel}runner retry {id} --redefine{lost}"
+            "{subject}; {name} in {path} differs ({keys}); to take the present one: {cancel}{retry}{lost}"
         ));
     }
 }

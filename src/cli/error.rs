@@ -1,11 +1,13 @@
 //! Turns every error into a message (what was tried, what was found), a hint (what to do next) and an exit status.
 
+use std::borrow::Cow;
 use std::io;
 use std::process::{ExitCode, Termination};
 
 use super::accounts;
 use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::paths::ForeignLink;
+use crate::place::runner;
 use crate::store::{NoRoom, StoreError, Untrusted};
 use crate::text::shell_word;
 
@@ -105,48 +107,56 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
 }
 
 fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>) {
-    let (status, hint) = match error {
-        JobFileError::NotFound { .. } => {
-            (ExitStatus::NOT_FOUND, "check the path, or write a job file with `runner init`")
-        }
+    let (status, hint): (_, Cow<'_, str>) = match error {
+        JobFileError::NotFound { .. } => (
+            ExitStatus::NOT_FOUND,
+            format!("check the path, or write a job file with `{}`", runner("init", "")).into(),
+        ),
         JobFileError::Nowhere { .. } => (
             ExitStatus::NOT_FOUND,
-            "`runner init` writes one here; `--file PATH` or $RUNNER_FILE names another",
+            format!("`{}` writes one here; `--file PATH` or $RUNNER_FILE names another", runner("init", ""))
+                .into(),
         ),
         JobFileError::Untrusted { path, .. } => {
             let word = shell_word(&path.to_string_lossy());
             let hint = format!("if you trust what it says: export RUNNER_FILE={word}");
-            return (ExitStatus::PERMISSION, Some(hint));
+            (ExitStatus::PERMISSION, hint.into())
         }
-        JobFileError::ForeignLink { link, .. } => return (ExitStatus::PERMISSION, Some(name_target(link))),
+        JobFileError::ForeignLink { link, .. } => (ExitStatus::PERMISSION, name_target(link).into()),
         JobFileError::Unreadable { error, .. } => {
-            (io_status(error), "make it a file that you may read, or name another with `--file PATH`")
+            (io_status(error), "make it a file that you may read, or name another with `--file PATH`".into())
         }
-        JobFileError::TooLarge { .. } => {
-            (ExitStatus::DATA, "divide it, or let a program enqueue with `runner enqueue --batch`")
-        }
+        JobFileError::TooLarge { .. } => (
+            ExitStatus::DATA,
+            format!("divide it, or let a program enqueue with `{}`", runner("enqueue", "--batch")).into(),
+        ),
         JobFileError::Mistakes(_) => return (ExitStatus::DATA, None),
     };
-    (status, Some(hint.to_owned()))
+    (status, Some(hint.into_owned()))
 }
 
 fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
-    let (status, hint) = match error {
+    let (status, hint): (_, Cow<'_, str>) = match error {
         StoreError::KeyHeld { holder, .. } => {
-            let hint = format!("runner inspect {holder} shows it; --on-conflict skip takes it as it is");
-            return (ExitStatus::LATER, Some(hint));
+            let inspect = runner("inspect", holder);
+            (ExitStatus::LATER, format!("{inspect} shows it; --on-conflict skip takes it as it is").into())
         }
         StoreError::KeyOfOtherWork { first, .. } => {
-            let hint = format!("runner inspect {first} shows it; give other work a key of its own");
-            return (ExitStatus::DATA, Some(hint));
+            let inspect = runner("inspect", first);
+            (ExitStatus::DATA, format!("{inspect} shows it; give other work a key of its own").into())
         }
         StoreError::Missing(_) => {
-            (ExitStatus::NOT_FOUND, "runner enqueue creates it; --db or $RUNNER_DB names another one")
+            let enqueue = runner("enqueue", "");
+            (ExitStatus::NOT_FOUND, format!("{enqueue} creates it; --db or $RUNNER_DB names another one").into())
         }
-        StoreError::Foreign(..) => (ExitStatus::IO, "name another file with --db or $RUNNER_DB"),
+        StoreError::Foreign(..) => (ExitStatus::IO, "name another file with --db or $RUNNER_DB".into()),
         StoreError::Damaged(..) | StoreError::InvalidData(_) => (
             ExitStatus::IO,
-            "runner restore FILE puts a backup in the database's place and keeps the damaged one; --db names another",
+            format!(
+                "{} puts a backup in the database's place and keeps the damaged one; --db names another",
+                runner("restore", "FILE")
+            )
+            .into(),
         ),
         StoreError::OtherMajor { found, known, .. } => {
             let hint = match found.major() {
@@ -157,55 +167,70 @@ fn describe_store_error(error: &StoreError) -> (ExitStatus, Option<String>) {
                     older + 1
                 ),
             };
-            return (ExitStatus::OTHER_VERSION, Some(hint));
+            (ExitStatus::OTHER_VERSION, hint.into())
         }
         StoreError::NotUpgraded { .. } => (
             ExitStatus::IO,
-            "run `runner doctor` once where the file can be written, or read it with the runner that wrote it",
+            format!(
+                "run `{}` once where the file can be written, or read it with the runner that wrote it",
+                runner("doctor", "")
+            )
+            .into(),
         ),
-        StoreError::NeedsNewer { .. } => (ExitStatus::OTHER_VERSION, "use the runner that enqueued it"),
-        StoreError::Network(..) => (ExitStatus::IO, "name a file on a local disk with --db or $RUNNER_DB"),
+        StoreError::NeedsNewer { .. } => (ExitStatus::OTHER_VERSION, "use the runner that enqueued it".into()),
+        StoreError::Network(..) => (ExitStatus::IO, "name a file on a local disk with --db or $RUNNER_DB".into()),
         StoreError::Mounted(path) => {
             let folder = path.parent().unwrap_or(path).display();
             let hint = format!(
                 "mount the folder of the database instead, for example: docker run -v /srv/runner:{folder}"
             );
-            return (ExitStatus::IO, Some(hint));
+            (ExitStatus::IO, hint.into())
         }
-        StoreError::ForeignLink { link, .. } => return (ExitStatus::PERMISSION, Some(name_target(link))),
-        StoreError::HardLinked(..) => (ExitStatus::IO, "remove the other names of the file"),
-        StoreError::Moved(_) => (ExitStatus::IO, "stop what uses a database before you move it"),
+        StoreError::ForeignLink { link, .. } => (ExitStatus::PERMISSION, name_target(link).into()),
+        StoreError::HardLinked(..) => (ExitStatus::IO, "remove the other names of the file".into()),
+        StoreError::Moved(_) => (ExitStatus::IO, "stop what uses a database before you move it".into()),
         StoreError::InUse(_) => (
             ExitStatus::LATER,
-            "end what waits for its jobs, follows them or has it open in sqlite3, and try again; fuser shows the processes",
+            "end what waits for its jobs, follows them or has it open in sqlite3, and try again; fuser shows the processes".into(),
         ),
         StoreError::Leftovers(..) => (
             ExitStatus::LATER,
-            "end it with kill -KILL and its number, as root if it is another user's, and try again",
+            "end it with kill -KILL and its number, as root if it is another user's, and try again".into(),
         ),
-        StoreError::ChangedWhileRead(_) => (ExitStatus::LATER, "try again"),
+        StoreError::ChangedWhileRead(_) => (ExitStatus::LATER, "try again".into()),
         StoreError::UnreadableLog(..) => (
             ExitStatus::IO,
-            "copy both files to a directory of your own, and name the copy of the first with --db",
+            "copy both files to a directory of your own, and name the copy of the first with --db".into(),
         ),
         StoreError::NotWritable(_) => (
             ExitStatus::PERMISSION,
-            "copy it, with what lies beside it, to a directory of your own, and name the copy with --db",
+            "copy it, with what lies beside it, to a directory of your own, and name the copy with --db".into(),
         ),
-        StoreError::Untrusted(untrusted) => return (ExitStatus::PERMISSION, Some(advice(untrusted))),
-        StoreError::Io(_, error) => (io_status(error), "see --db and $RUNNER_DB for another place"),
-        StoreError::Busy => (ExitStatus::LATER, "try again; runner inspect workers shows who works on it"),
+        StoreError::Untrusted(untrusted) => (ExitStatus::PERMISSION, advice(untrusted).into()),
+        StoreError::Io(_, error) => (io_status(error), "see --db and $RUNNER_DB for another place".into()),
+        StoreError::Busy => (
+            ExitStatus::LATER,
+            format!("try again; {} shows who works on it", runner("inspect", "workers")).into(),
+        ),
         StoreError::Full(why) => (ExitStatus::IO, way_to_room(*why)),
-        StoreError::CommitUnknown(_) => (ExitStatus::IO, "look with runner inspect before you do it again"),
+        StoreError::CommitUnknown(_) => {
+            (ExitStatus::IO, format!("look with {} before you do it again", runner("inspect", "")).into())
+        }
         StoreError::NoDependency(_) => {
-            (ExitStatus::NOT_FOUND, "runner inspect jobs lists the jobs that there are")
+            (
+                ExitStatus::NOT_FOUND,
+                format!("{} lists the jobs that there are", runner("inspect", "jobs")).into(),
+            )
         }
         StoreError::AppliedElsewhere { .. } => {
-            (ExitStatus::DATA, "runner apply --take-over takes it over; or rename the job")
+            (
+                ExitStatus::DATA,
+                format!("{} takes it over; or rename the job", runner("apply", "--take-over")).into(),
+            )
         }
-        StoreError::Sqlite(error) => (sqlite_status(error), "see --db and $RUNNER_DB for another place"),
+        StoreError::Sqlite(error) => (sqlite_status(error), "see --db and $RUNNER_DB for another place".into()),
     };
-    (status, Some(hint.to_owned()))
+    (status, Some(hint.into_owned()))
 }
 
 /// The way around a link that is not followed.
@@ -214,15 +239,18 @@ fn name_target(link: &ForeignLink) -> String {
 }
 
 /// What to do where a file may not be written now.
-const fn way_to_room(why: NoRoom) -> &'static str {
+fn way_to_room(why: NoRoom) -> Cow<'static, str> {
     match why {
-        NoRoom::Disk => "make room on the disk of the database, which runner doctor names, and try again",
-        NoRoom::Quota => {
-            "remove files of yours on the disk of the database, or ask for a larger quota, and try again"
+        NoRoom::Disk => {
+            let doctor = runner("doctor", "");
+            format!("make room on the disk of the database, which {doctor} names, and try again").into()
         }
-        NoRoom::FileSize => "raise the limit (`ulimit -f`, LimitFSIZE= of a service), and try again",
+        NoRoom::Quota => {
+            "remove files of yours on the disk of the database, or ask for a larger quota, and try again".into()
+        }
+        NoRoom::FileSize => "raise the limit (`ulimit -f`, LimitFSIZE= of a service), and try again".into(),
         NoRoom::ReadOnly => {
-            "look in the kernel's log (dmesg) for the reason, mount the file system for writing, and try again"
+            "look in the kernel's log (dmesg) for the reason, mount the file system for writing, and try again".into()
         }
     }
 }

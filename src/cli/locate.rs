@@ -1,6 +1,7 @@
 //! Finds the database, the job file, and the jobs that an id or a name stands for.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -14,6 +15,7 @@ use crate::crontab::Account;
 use crate::jobfile::{self, Declared, JobFile, JobFileError};
 use crate::model::{JobState, check_name};
 use crate::paths;
+use crate::place::{Place, runner};
 use crate::store::{self, Filter, FilterColumn, JobRow, StateFilter, Store, StoreError, StoreFile};
 use crate::text::{Timestamp, near_names, safe_line, shell_word};
 use crate::worker;
@@ -160,10 +162,12 @@ pub fn job_id(store: &Store, job: &JobRef, named: Named, now: Timestamp) -> Resu
         Some(JobRow { id, state, .. }) => {
             let what = format!("no job named {name} {missing}; the newest, job {id}, is {state}");
             let next = match (named, state) {
-                (Named::Dead, JobState::Cancelled) => format!("runner retry {id} puts it back"),
-                (Named::Started, JobState::Pending) => format!("runner logs -f {id} waits for it"),
-                (Named::Unfinished, _) => format!("runner inspect {id} shows it"),
-                _ => format!("runner inspect {id} says why"),
+                (Named::Dead, JobState::Cancelled) => format!("{} puts it back", runner("retry", id)),
+                (Named::Started, JobState::Pending) => {
+                    format!("{} waits for it", runner("logs", format_args!("-f {id}")))
+                }
+                (Named::Unfinished, _) => format!("{} shows it", runner("inspect", id)),
+                _ => format!("{} says why", runner("inspect", id)),
             };
             CliError::new(ExitStatus::NOT_FOUND, what)
                 .hint(format!("{next}; to name another job, give its id"))
@@ -228,7 +232,9 @@ pub fn job_or_attempt(
 }
 
 /// The hint for a name that is like none that a job has.
-pub const LISTS_JOBS: &str = "runner inspect jobs lists them";
+pub fn lists_jobs() -> String {
+    format!("{} lists them", runner("inspect", "jobs"))
+}
 
 fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
     let db = display(store.file().path());
@@ -238,7 +244,7 @@ fn no_job_named(store: &Store, name: &str) -> Result<CliError> {
     }
     let known = store.distinct_values(FilterColumn::Name)?;
     Ok(match near_names(name, known.iter().map(String::as_str)).as_slice() {
-        [] => failure.hint(LISTS_JOBS),
+        [] => failure.hint(lists_jobs()),
         near => failure.hint(format!("did you mean {}?", near.join(" or "))),
     })
 }
@@ -328,8 +334,7 @@ pub fn find_job(store: &Store, id: i64, now: Timestamp) -> Result<Option<JobRow>
 /// The error for an id that no job has.
 pub fn no_such_job(store: &Store, id: i64) -> CliError {
     let db = display(store.file().path());
-    CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {id} in {db}"))
-        .hint("runner inspect jobs lists them")
+    CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {id} in {db}")).hint(lists_jobs())
 }
 
 /// Adds the start of the running attempt. It comes from the start log of the worker, because the worker writes it to the
@@ -368,6 +373,17 @@ pub fn find_job_file(named: Option<&Path>) -> Result<PathBuf> {
     Ok(jobfile::locate(named, &|name| std::env::var_os(name), &current_dir()?)?)
 }
 
+/// The place of this call with this job file, which is not named where the other verbs find it without that.
+pub fn place_of(path: &Path) -> Place {
+    let place = Place::of_this_call();
+    let found = find_job_file(None).ok().and_then(|found| fs::canonicalize(found).ok());
+    if !place.names_file() && found.is_some() && found == fs::canonicalize(path).ok() {
+        place.clone()
+    } else {
+        place.with_file(&display(path))
+    }
+}
+
 pub fn job_file(global: &Global) -> Result<JobFile> {
     Ok(JobFile::read(&job_file_path(global)?)?)
 }
@@ -386,9 +402,9 @@ pub fn current_dir() -> Result<PathBuf> {
 fn call_of_command(text: &str) -> Option<String> {
     let needs_shell = text.contains(|c: char| "|&;<>()$`\\\"'*?[]#~={}!\n".contains(c));
     if needs_shell {
-        Some(format!("runner enqueue -c {}", shell_word(text)))
+        Some(runner("enqueue", format_args!("-c {}", shell_word(text))))
     } else if text.contains(char::is_whitespace) || text.contains('/') {
-        Some(format!("runner enqueue -- {}", text.trim()))
+        Some(runner("enqueue", format_args!("-- {}", text.trim())))
     } else {
         None
     }
@@ -401,12 +417,15 @@ pub fn without_job_file(error: anyhow::Error, name: &str) -> anyhow::Error {
     }
     let hint = match call_of_command(name) {
         Some(call) => {
-            format!("to enqueue it as a command, type: {call}; `runner init` writes a job file here")
+            format!(
+                "to enqueue it as a command, type: {call}; `{}` writes a job file here",
+                runner("init", "")
+            )
         }
         None => format!(
-            "`runner init` writes one here, and `--file PATH` or $RUNNER_FILE names another; a command needs none: \
-             runner enqueue -- {}",
-            shell_word(name)
+            "`{}` writes one here, and `--file PATH` or $RUNNER_FILE names another; a command needs none: {}",
+            runner("init", ""),
+            runner("enqueue", format_args!("-- {}", shell_word(name)))
         ),
     };
     describe(&error).hint(hint).into()
@@ -424,7 +443,11 @@ pub fn not_declared(file: &JobFile, name: &str) -> CliError {
         [] if file.jobs.is_empty() => failure.hint("the file declares no job"),
         [] => match check_name(name) {
             Err(why) => failure.hint(why),
-            Ok(()) => failure.hint("runner check lists its jobs; runner enqueue -- CMD takes any command"),
+            Ok(()) => failure.hint(format!(
+                "{} lists its jobs; {} takes any command",
+                runner("check", ""),
+                runner("enqueue", "-- CMD")
+            )),
         },
         near => failure.hint(format!("did you mean {}?", near.join(" or "))),
     }

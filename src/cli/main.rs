@@ -1,8 +1,10 @@
 //! Parses the command line, runs its verb, and turns the result into an exit status.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::panic::{self, AssertUnwindSafe};
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -14,7 +16,9 @@ use super::args::{self, Cli};
 use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe};
 use super::output::{self, Output};
-use super::{suggested, usage};
+use super::usage;
+use crate::place::Place;
+use crate::store::StoreFile;
 use crate::text::{self, show_utc};
 
 /// Runs the command line of this process.
@@ -23,7 +27,7 @@ pub fn main() -> ExitStatus {
         return answered;
     }
     turn_size_limits_into_errors();
-    suggested::note_options(&env::args_os().collect::<Vec<_>>());
+    place_named_by(&env::args_os().collect::<Vec<_>>()).set_for_this_call();
     let cli = match parse() {
         Ok(cli) => cli,
         Err(answer) => return print_answer(answer),
@@ -34,6 +38,33 @@ pub fn main() -> ExitStatus {
         // The panic has already printed its message.
         Err(_) => ExitStatus::INTERNAL,
     }
+}
+
+/// The place that these arguments name. They are looked at before they are parsed, because a command line that cannot be used
+/// gets commands to type, too.
+fn place_named_by(args: &[OsString]) -> Place {
+    let (mut db, mut file) = (None, None);
+    let mut args = args.iter().take_while(|arg| *arg != "--");
+    while let Some(arg) = args.next() {
+        let text = arg.to_string_lossy();
+        let (name, value) = text.split_once('=').unwrap_or((&*text, ""));
+        let place = match name {
+            "--db" => &mut db,
+            "--file" => &mut file,
+            _ => continue,
+        };
+        *place = if text.contains('=') { Some(PathBuf::from(value)) } else { args.next().map(PathBuf::from) };
+    }
+    let absolute = |path: PathBuf| path::absolute(&path).unwrap_or(path);
+    let resolved = |path: PathBuf| match StoreFile::new(&path) {
+        Ok(file) => file.path().to_owned(),
+        Err(_) => absolute(path),
+    };
+    let given = |path: &PathBuf| path != Path::new("");
+    let (db, file) = (db.filter(given).map(resolved), file.filter(given).map(absolute));
+    // A path that is no UTF-8 cannot stand in a sentence.
+    let text = |path: &Option<PathBuf>| path.as_ref().and_then(|path| path.to_str().map(str::to_owned));
+    Place::new(text(&db).as_deref(), text(&file).as_deref())
 }
 
 /// Makes a write beyond `ulimit -f` fail with EFBIG: SIGXFSZ would end the program. The signal gets a handler and is

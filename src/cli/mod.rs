@@ -16,7 +16,6 @@ mod options;
 mod output;
 mod plan;
 mod status;
-mod suggested;
 mod typed_time;
 mod usage;
 mod values;

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::suggested::{for_this_call, place};
 use crate::model::{DeadReason, ErrorCode, JobState, Phase, ScheduleText};
+use crate::place::{Place, runner};
 use crate::process::boot_id;
 use crate::store::{
     BlockReason, DependencyState, HeldBack, JobRow, Liveness, Store, StoredSchedule, StuckRoot,
@@ -139,11 +139,9 @@ pub fn dependency_text(job: &JobRow) -> String {
     let id = job.id;
     let mut ways: Vec<_> = retry_text(job).map(|retry| format!("{retry} goes on")).into_iter().collect();
     ways.extend(
-        job.paused_queues()
-            .iter()
-            .map(|queue| for_this_call(format!("runner resume {queue} opens queue {queue}"))),
+        job.paused_queues().iter().map(|queue| format!("{} opens queue {queue}", runner("resume", queue))),
     );
-    ways.extend(job.is_stuck().then(|| for_this_call(format!("runner cancel {id} gives up"))));
+    ways.extend(job.is_stuck().then(|| format!("{} gives up", runner("cancel", id))));
     let colon = if ways.is_empty() { "" } else { ": " };
     format!("waits for {named}{colon}{}", ways.join(", "))
 }
@@ -187,7 +185,7 @@ fn retry_text(job: &JobRow) -> Option<String> {
     }
     let force = if states.iter().all(|state| state.retryable) { "" } else { " --force" };
     let ids: Vec<_> = stuck.iter().map(|unmet| unmet.id.to_string()).collect();
-    Some(for_this_call(format!("runner retry {}{force}", ids.join(" "))))
+    Some(runner("retry", ids.join(" ") + force))
 }
 
 /// Names the jobs that a dead or cancelled job keeps from going on; none if it keeps none.
@@ -235,7 +233,7 @@ pub fn long_wait_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<((String
 }
 
 fn paused_text(queue: &str) -> String {
-    for_this_call(format!("queue {queue} is paused; runner resume {queue} opens it"))
+    format!("queue {queue} is paused; {} opens it", runner("resume", queue))
 }
 
 /// Says why a pending job would not start even if it were due, and why a job that is due has not started.
@@ -253,7 +251,7 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
         let running: u64 = takers().map(|worker| worker.row.running).sum();
         let busy = if running >= slots {
             let busy = if slots == 1 { "the only one is".to_owned() } else { format!("all {slots} are") };
-            for_this_call(format!("; {busy} busy, runner inspect jobs --state running shows with what"))
+            format!("; {busy} busy, {} shows with what", runner("inspect", "jobs --state running"))
         } else {
             String::new()
         };
@@ -279,7 +277,7 @@ fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
 
 /// Says why no worker starts the jobs of this queue, and what to do about it; none if one does.
 pub fn no_worker_text(queue: &str, workers: &[WorkerStatus]) -> Option<String> {
-    no_worker(queue, workers).map(|why| advice::no_worker(queue, why, place()))
+    no_worker(queue, workers).map(|why| advice::no_worker(queue, why, Place::of_this_call()))
 }
 
 /// Says why no worker fires schedules, and what to do about it; none if one does. Any worker fires all of them.
@@ -291,9 +289,9 @@ pub fn no_firing_text(workers: &[WorkerStatus]) -> Option<String> {
     Some(match suspended {
         Some(worker) => format!("the only worker is suspended; kill -CONT {} lets it go on", worker.row.pid),
         None if workers.iter().any(WorkerStatus::is_alive) => {
-            for_this_call("the only worker is stopping; runner work starts another")
+            format!("the only worker is stopping; {} starts another", runner("work", ""))
         }
-        None => for_this_call("no worker is running; runner work starts one"),
+        None => format!("no worker is running; {} starts one", runner("work", "")),
     })
 }
 
@@ -328,15 +326,16 @@ pub fn worker_trouble_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<Str
             "its worker works on {}, of which this database is a copy; the next {} records the attempt here as lost and \
              leaves its processes alone",
             safe_line(&original.display().to_string()),
-            for_this_call("runner work"),
+            runner("work", ""),
         )),
         Some((Liveness::Dead, _)) if worker.is_some_and(|worker| worker.row.leftover_since.is_some()) => {
-            Some(for_this_call(
-                "its worker died, and what is left of the attempt could not be ended; runner inspect workers shows it",
+            Some(format!(
+                "its worker died, and what is left of the attempt could not be ended; {} shows it",
+                runner("inspect", "workers")
             ))
         }
         Some((Liveness::Dead, _)) | None => {
-            Some(for_this_call("its worker died; the next runner work ends what is left of the attempt"))
+            Some(format!("its worker died; the next {} ends what is left of the attempt", runner("work", "")))
         }
     }
 }

@@ -8,194 +8,211 @@ use clap::{Command, CommandFactory};
 
 use super::args::Cli;
 use super::error::CliError;
-use super::suggested::for_this_call;
+use crate::place::runner;
 use crate::text::{misspelt, nearest};
 
-/// The words that people who know other tools type for a verb, and the words to type here. These words are looked up before near ones,
-/// because `run` is in `prune`, and `status` has the letters of `pause`.
-const OTHER_VERBS: [(&[&str], &str); 24] = [
-    (
-        &["run", "add", "submit", "push", "new", "create", "exec", "trigger", "invoke", "launch", "at"],
-        "`runner enqueue NAME` puts a job on disk, and `runner work` runs it",
-    ),
-    (&["start", "worker", "daemon", "serve", "up"], "`runner work` runs what was enqueued"),
-    (
-        &["status", "list", "ls", "ps", "show", "info", "top", "history", "atq"],
-        "`runner inspect` shows what ran and what waits",
-    ),
-    (
-        &["jobs", "queues", "schedules", "workers", "attempts", "dead", "stats"],
-        "it is a list of `runner inspect`",
-    ),
-    (&["output", "tail", "cat", "log"], "`runner logs NAME` prints the output of a job"),
-    (&["stop", "kill", "abort", "atrm"], "`runner cancel NAME` ends a job"),
-    (
-        &["rm", "remove", "delete", "del", "clean", "clear", "purge"],
-        "`runner cancel` ends a job, and `runner prune` removes finished ones",
-    ),
-    (&["restart", "rerun", "replay", "redo", "requeue"], "`runner retry NAME` puts a dead job back"),
-    (&["ack", "dismiss"], "`runner resolve NAME` takes a dead job off the list"),
-    (&["cron", "crontab", "schedule", "reload"], "`runner apply` takes over the schedules of the job file"),
-    (&["validate", "lint", "test"], "`runner check` checks the job file"),
-    (
-        &["explain", "why"],
-        "`runner inspect ID` says why a job is in its state, `runner check NAME --exit N` what would follow an exit",
-    ),
-    (&["hold", "stash"], "`runner pause QUEUE` holds a queue"),
-    (
-        &["enable", "disable", "suspend"],
-        "`runner pause --schedule NAME` holds a schedule, and `runner resume --schedule NAME` lets it go on",
-    ),
-    (&["list-timers", "timers", "next"], "`runner inspect schedules` shows when each fires"),
-    (&["follow"], "`runner logs -f NAME` follows the output of a job"),
-    (&["watch", "monitor"], "`runner inspect --watch` shows what changes"),
-    (&["report", "html"], "`runner inspect --html` writes a page"),
-    (&["metrics"], "`runner inspect --openmetrics` prints numbers for Prometheus"),
-    (&["batch"], "`runner enqueue --batch FILE` takes many jobs"),
-    (&["down", "quit"], "Ctrl-C or SIGTERM stops a worker"),
-    (&["upgrade", "migrate"], "the first command of a new version brings the database up to it"),
-    (&["version"], "`runner --version` prints it"),
-    (&["continue", "unpause"], "`runner resume QUEUE` lets a queue go on"),
-];
+/// What to type in place of this word, which people who know other tools type for a verb. These words are looked up before near
+/// ones, because `run` is in `prune`, and `status` has the letters of `pause`.
+fn tip_for_verb(typed: &str) -> Option<String> {
+    Some(match typed {
+        "run" | "add" | "submit" | "push" | "new" | "create" | "exec" | "trigger" | "invoke" | "launch"
+        | "at" => format!(
+            "`{}` puts a job on disk, and `{}` runs it",
+            runner("enqueue", "NAME"),
+            runner("work", "")
+        ),
+        "start" | "worker" | "daemon" | "serve" | "up" => {
+            format!("`{}` runs what was enqueued", runner("work", ""))
+        }
+        "status" | "list" | "ls" | "ps" | "show" | "info" | "top" | "history" | "atq" => {
+            format!("`{}` shows what ran and what waits", runner("inspect", ""))
+        }
+        "jobs" | "queues" | "schedules" | "workers" | "attempts" | "dead" | "stats" => {
+            format!("it is a list of `{}`", runner("inspect", ""))
+        }
+        "output" | "tail" | "cat" | "log" => {
+            format!("`{}` prints the output of a job", runner("logs", "NAME"))
+        }
+        "stop" | "kill" | "abort" | "atrm" => format!("`{}` ends a job", runner("cancel", "NAME")),
+        "rm" | "remove" | "delete" | "del" | "clean" | "clear" | "purge" => format!(
+            "`{}` ends a job, and `{}` removes finished ones",
+            runner("cancel", ""),
+            runner("prune", "")
+        ),
+        "restart" | "rerun" | "replay" | "redo" | "requeue" => {
+            format!("`{}` puts a dead job back", runner("retry", "NAME"))
+        }
+        "ack" | "dismiss" => format!("`{}` takes a dead job off the list", runner("resolve", "NAME")),
+        "cron" | "crontab" | "schedule" | "reload" => {
+            format!("`{}` takes over the schedules of the job file", runner("apply", ""))
+        }
+        "validate" | "lint" | "test" => format!("`{}` checks the job file", runner("check", "")),
+        "explain" | "why" => format!(
+            "`{}` says why a job is in its state, `{}` what would follow an exit",
+            runner("inspect", "ID"),
+            runner("check", "NAME --exit N")
+        ),
+        "hold" | "stash" => format!("`{}` holds a queue", runner("pause", "QUEUE")),
+        "enable" | "disable" | "suspend" => format!(
+            "`{}` holds a schedule, and `{}` lets it go on",
+            runner("pause", "--schedule NAME"),
+            runner("resume", "--schedule NAME")
+        ),
+        "list-timers" | "timers" | "next" => {
+            format!("`{}` shows when each fires", runner("inspect", "schedules"))
+        }
+        "follow" => format!("`{}` follows the output of a job", runner("logs", "-f NAME")),
+        "watch" | "monitor" => format!("`{}` shows what changes", runner("inspect", "--watch")),
+        "report" | "html" => format!("`{}` writes a page", runner("inspect", "--html")),
+        "metrics" => format!("`{}` prints numbers for Prometheus", runner("inspect", "--openmetrics")),
+        "batch" => format!("`{}` takes many jobs", runner("enqueue", "--batch FILE")),
+        "down" | "quit" => "Ctrl-C or SIGTERM stops a worker".to_owned(),
+        "upgrade" | "migrate" => "the first command of a new version brings the database up to it".to_owned(),
+        "version" => "`runner --version` prints it".to_owned(),
+        "continue" | "unpause" => format!("`{}` lets a queue go on", runner("resume", "QUEUE")),
+        _ => return None,
+    })
+}
 
-/// Options that people who know other tools give to a verb, several in a word list, and what to type instead.
-const OTHER_OPTIONS: [(&str, &str, &str); 47] = [
-    (
-        "enqueue",
-        "--retries --retry --max-retries --attempts",
-        "`--max-attempts 4` makes 3 retries: it counts the first attempt, too",
-    ),
-    (
-        "enqueue",
-        "--retry-delay --retry-interval --interval --sleep",
-        "`--backoff 30s` waits so long between attempts",
-    ),
-    (
-        "enqueue",
-        "--every --cron --schedule --repeat --on-calendar",
-        "a schedule stands in the job file, schedule = \"every 5m\", and `runner apply` takes it over",
-    ),
-    ("enqueue", "--delay --countdown --eta --run-at --start --when", "`--in 10m` or `--at 18:00` says when"),
-    (
-        "enqueue",
-        "--depends-on --depends --dependency --needs --after-ok --afterok",
-        "`--after ID` waits for the success of a job, `--after-any ID` for any end",
-    ),
-    ("enqueue", "--group --pool -g", "`--queue NAME` names its queue"),
-    (
-        "enqueue",
-        "--user --uid -u",
-        "a job runs as its worker's user; a `launcher` in the job file changes that",
-    ),
-    (
-        "enqueue",
-        "--now --detach --daemon --background -d -b",
-        "leave it out: the job is on disk at once, and a worker runs it in the background",
-    ),
-    ("enqueue", "-e", "`--env K=V` sets a variable"),
-    (
-        "enqueue",
-        "-w -C --workdir --working-directory --working-dir --dir --chdir",
-        "`--cwd DIR` names its folder",
-    ),
-    ("enqueue", "--tag --tags --title --comment -l", "`--label TEXT` tells it from other jobs of its name"),
-    (
-        "enqueue",
-        "--follow --stream -f",
-        "`--wait` waits for its end, and `runner logs -f ID` follows its output",
-    ),
-    (
-        "enqueue",
-        "--nice --ionice",
-        "write it before the command: `-- nice -n 10 COMMAND`; in a job file it is a `launcher`",
-    ),
-    (
-        "enqueue",
-        "--command --cmd --exec --shell",
-        "a command stands after `--`, or is a line for the shell: `-c 'LINE'`",
-    ),
-    (
-        "enqueue",
-        "--lock --singleton --unique --no-overlap --exclusive --mutex",
-        "`--unique-key K` is held by one unfinished job at a time",
-    ),
-    ("enqueue", "--time-limit --max-time --deadline --runtime-max", "`--timeout DUR` limits each attempt"),
-    ("enqueue", "--image", "write it before the command: `-- docker run --rm IMAGE COMMAND`"),
-    (
-        "enqueue",
-        "--jobs -j --parallel --concurrency",
-        "`runner work -j N` runs N jobs at once; `runner limit QUEUE --max-running N` limits a queue",
-    ),
-    (
-        "work",
-        "-d --daemon --detach --background --daemonize",
-        "a worker stays in the foreground; a unit of systemd, or the line `* * * * * runner work --single -q` in a crontab, keeps one running",
-    ),
-    ("work", "-f --foreground --no-daemon", "leave it out: a worker stays in the foreground"),
-    (
-        "work",
-        "--concurrency --workers --parallel --slots --threads --num-workers --max-workers -p -P -c -n -w",
-        "`-j N` is the number of jobs at once",
-    ),
-    (
-        "work",
-        "--once --burst --exit-when-empty --idle-exit",
-        "`--until-idle` ends when nothing is due or running",
-    ),
-    ("work", "--poll --interval --sleep --poll-interval", "leave it out: each enqueue wakes the workers"),
-    (
-        "work",
-        "--group --queues --pool",
-        "`--queue NAME` takes the jobs of one queue; it may be given several times",
-    ),
-    ("work", "--max-tasks --max-requests", "`--max-jobs N` ends after so many attempts"),
-    (
-        "work",
-        "--verbose -v --log-level --loglevel --debug",
-        "leave it out: a worker tells every start and end; `--log json` writes objects",
-    ),
-    ("inspect", "-a --all", "`runner inspect jobs --limit 0` lists all jobs"),
-    ("inspect", "-n --last --lines --tail --head", "`--limit N` shows so many rows"),
-    ("inspect", "-w -f --follow", "`--watch` shows what changes"),
-    (
-        "inspect",
-        "--status --running --failed --pending --dead --filter",
-        "`runner inspect jobs --state running` lists the jobs of a state",
-    ),
-    ("inspect", "-o --output --format", "`--json` prints an object a line"),
-    ("inspect", "--group", "`--queue NAME` selects a queue"),
-    (
-        "wait",
-        "--name",
-        "`runner wait NAME` waits for the newest job of that name, `--label TEXT` for all with a label",
-    ),
-    (
-        "wait",
-        "--all --queue",
-        "`runner wait 7 8 9` waits for several jobs, `--label TEXT` for all with a label",
-    ),
-    ("wait", "--timeout", "`--wait-timeout DUR` gives up after so long"),
-    ("logs", "--tail --last", "`-n 20` prints the last 20 lines"),
-    ("logs", "--since --until", "`runner inspect attempts --since 1h` lists the attempts of a time"),
-    ("logs", "-u --unit --job --name", "`runner logs NAME` prints what the newest job of that name wrote"),
-    ("retry", "--all --failed --all-failed", "`runner retry --dead` puts all dead jobs back"),
-    ("resolve", "--all", "`runner resolve --dead` resolves all dead jobs"),
-    ("resolve", "--superseded", "`runner resolve --dead --recovered` is its name now"),
-    ("cancel", "--all", "`--queue`, `--name` or `--label` cancels all unfinished jobs that match"),
-    (
-        "cancel",
-        "--force -f -9 --signal -s --kill",
-        "a running job gets SIGTERM, and SIGKILL after its `grace_period`",
-    ),
-    ("prune", "--all --force --days --keep", "`--older-than 30d` says how long finished jobs stay"),
-    ("pause", "--queue --group -g", "`runner pause QUEUE` holds a queue, `--schedule NAME` a schedule"),
-    (
-        "resume",
-        "--queue --group -g",
-        "`runner resume QUEUE` lets a queue go on, `--schedule NAME` a schedule",
-    ),
-    ("apply", "-f --filename", "`runner apply --file PATH` applies another job file"),
-];
+/// What to type in place of this option, which people who know other tools give to this verb.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn tip_for_option(verb: &str, typed: &str) -> Option<String> {
+    Some(match (verb, typed) {
+        ("enqueue", "--retries" | "--retry" | "--max-retries" | "--attempts") => {
+            "`--max-attempts 4` makes 3 retries: it counts the first attempt, too".to_owned()
+        }
+        ("enqueue", "--retry-delay" | "--retry-interval" | "--interval" | "--sleep") => {
+            "`--backoff 30s` waits so long between attempts".to_owned()
+        }
+        ("enqueue", "--every" | "--cron" | "--schedule" | "--repeat" | "--on-calendar") => format!(
+            "a schedule stands in the job file, schedule = \"every 5m\", and `{}` takes it over",
+            runner("apply", "")
+        ),
+        ("enqueue", "--delay" | "--countdown" | "--eta" | "--run-at" | "--start" | "--when") => {
+            "`--in 10m` or `--at 18:00` says when".to_owned()
+        }
+        (
+            "enqueue",
+            "--depends-on" | "--depends" | "--dependency" | "--needs" | "--after-ok" | "--afterok",
+        ) => "`--after ID` waits for the success of a job, `--after-any ID` for any end".to_owned(),
+        ("enqueue", "--group" | "--pool" | "-g") => "`--queue NAME` names its queue".to_owned(),
+        ("enqueue", "--user" | "--uid" | "-u") => {
+            "a job runs as its worker's user; a `launcher` in the job file changes that".to_owned()
+        }
+        ("enqueue", "--now" | "--detach" | "--daemon" | "--background" | "-d" | "-b") => {
+            "leave it out: the job is on disk at once, and a worker runs it in the background".to_owned()
+        }
+        ("enqueue", "-e") => "`--env K=V` sets a variable".to_owned(),
+        (
+            "enqueue",
+            "-w" | "-C" | "--workdir" | "--working-directory" | "--working-dir" | "--dir" | "--chdir",
+        ) => "`--cwd DIR` names its folder".to_owned(),
+        ("enqueue", "--tag" | "--tags" | "--title" | "--comment" | "-l") => {
+            "`--label TEXT` tells it from other jobs of its name".to_owned()
+        }
+        ("enqueue", "--follow" | "--stream" | "-f") => {
+            format!("`--wait` waits for its end, and `{}` follows its output", runner("logs", "-f ID"))
+        }
+        ("enqueue", "--nice" | "--ionice") => {
+            "write it before the command: `-- nice -n 10 COMMAND`; in a job file it is a `launcher`"
+                .to_owned()
+        }
+        ("enqueue", "--command" | "--cmd" | "--exec" | "--shell") => {
+            "a command stands after `--`, or is a line for the shell: `-c 'LINE'`".to_owned()
+        }
+        ("enqueue", "--lock" | "--singleton" | "--unique" | "--no-overlap" | "--exclusive" | "--mutex") => {
+            "`--unique-key K` is held by one unfinished job at a time".to_owned()
+        }
+        ("enqueue", "--time-limit" | "--max-time" | "--deadline" | "--runtime-max") => {
+            "`--timeout DUR` limits each attempt".to_owned()
+        }
+        ("enqueue", "--image") => {
+            "write it before the command: `-- docker run --rm IMAGE COMMAND`".to_owned()
+        }
+        ("enqueue", "--jobs" | "-j" | "--parallel" | "--concurrency") => format!(
+            "`{}` runs N jobs at once; `{}` limits a queue",
+            runner("work", "-j N"),
+            runner("limit", "QUEUE --max-running N")
+        ),
+        ("work", "-d" | "--daemon" | "--detach" | "--background" | "--daemonize") => format!(
+            "a worker stays in the foreground; a unit of systemd, or the line `* * * * * {}` in a crontab, keeps one running",
+            runner("work", "--single -q")
+        ),
+        ("work", "-f" | "--foreground" | "--no-daemon") => {
+            "leave it out: a worker stays in the foreground".to_owned()
+        }
+        (
+            "work",
+            "--concurrency" | "--workers" | "--parallel" | "--slots" | "--threads" | "--num-workers"
+            | "--max-workers" | "-p" | "-P" | "-c" | "-n" | "-w",
+        ) => "`-j N` is the number of jobs at once".to_owned(),
+        ("work", "--once" | "--burst" | "--exit-when-empty" | "--idle-exit") => {
+            "`--until-idle` ends when nothing is due or running".to_owned()
+        }
+        ("work", "--poll" | "--interval" | "--sleep" | "--poll-interval") => {
+            "leave it out: each enqueue wakes the workers".to_owned()
+        }
+        ("work", "--group" | "--queues" | "--pool") => {
+            "`--queue NAME` takes the jobs of one queue; it may be given several times".to_owned()
+        }
+        ("work", "--max-tasks" | "--max-requests") => "`--max-jobs N` ends after so many attempts".to_owned(),
+        ("work", "--verbose" | "-v" | "--log-level" | "--loglevel" | "--debug") => {
+            "leave it out: a worker tells every start and end; `--log json` writes objects".to_owned()
+        }
+        ("inspect", "-a" | "--all") => format!("`{}` lists all jobs", runner("inspect", "jobs --limit 0")),
+        ("inspect", "-n" | "--last" | "--lines" | "--tail" | "--head") => {
+            "`--limit N` shows so many rows".to_owned()
+        }
+        ("inspect", "-w" | "-f" | "--follow") => "`--watch` shows what changes".to_owned(),
+        ("inspect", "--status" | "--running" | "--failed" | "--pending" | "--dead" | "--filter") => {
+            format!("`{}` lists the jobs of a state", runner("inspect", "jobs --state running"))
+        }
+        ("inspect", "-o" | "--output" | "--format") => "`--json` prints an object a line".to_owned(),
+        ("inspect", "--group") => "`--queue NAME` selects a queue".to_owned(),
+        ("wait", "--name") => format!(
+            "`{}` waits for the newest job of that name, `--label TEXT` for all with a label",
+            runner("wait", "NAME")
+        ),
+        ("wait", "--all" | "--queue") => format!(
+            "`{}` waits for several jobs, `--label TEXT` for all with a label",
+            runner("wait", "7 8 9")
+        ),
+        ("wait", "--timeout") => "`--wait-timeout DUR` gives up after so long".to_owned(),
+        ("logs", "--tail" | "--last") => "`-n 20` prints the last 20 lines".to_owned(),
+        ("logs", "--since" | "--until") => {
+            format!("`{}` lists the attempts of a time", runner("inspect", "attempts --since 1h"))
+        }
+        ("logs", "-u" | "--unit" | "--job" | "--name") => {
+            format!("`{}` prints what the newest job of that name wrote", runner("logs", "NAME"))
+        }
+        ("retry", "--all" | "--failed" | "--all-failed") => {
+            format!("`{}` puts all dead jobs back", runner("retry", "--dead"))
+        }
+        ("resolve", "--all") => format!("`{}` resolves all dead jobs", runner("resolve", "--dead")),
+        ("resolve", "--superseded") => {
+            format!("`{}` is its name now", runner("resolve", "--dead --recovered"))
+        }
+        ("cancel", "--all") => {
+            "`--queue`, `--name` or `--label` cancels all unfinished jobs that match".to_owned()
+        }
+        ("cancel", "--force" | "-f" | "-9" | "--signal" | "-s" | "--kill") => {
+            "a running job gets SIGTERM, and SIGKILL after its `grace_period`".to_owned()
+        }
+        ("prune", "--all" | "--force" | "--days" | "--keep") => {
+            "`--older-than 30d` says how long finished jobs stay".to_owned()
+        }
+        ("pause", "--queue" | "--group" | "-g") => {
+            format!("`{}` holds a queue, `--schedule NAME` a schedule", runner("pause", "QUEUE"))
+        }
+        ("resume", "--queue" | "--group" | "-g") => {
+            format!("`{}` lets a queue go on, `--schedule NAME` a schedule", runner("resume", "QUEUE"))
+        }
+        ("apply", "-f" | "--filename") => {
+            format!("`{}` applies another job file", runner("apply", "--file PATH"))
+        }
+        _ => return None,
+    })
+}
 
 /// Replaces tips of clap that lead nowhere. It would offer each unknown option behind `--`, where verbs take ids and names,
 /// which never begin with a dash; only for `enqueue` that is right, as the job gets the argument then.
@@ -206,7 +223,7 @@ pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
             error.remove(ContextKind::SuggestedSubcommand);
             let program = Cli::command();
             let verbs = program.get_subcommands().map(Command::get_name);
-            if let Some((_, tip)) = OTHER_VERBS.iter().find(|(words, _)| words.contains(&typed.as_str())) {
+            if let Some(tip) = tip_for_verb(&typed) {
                 error.insert(ContextKind::Suggested, tips(tip));
             } else if let Some(near) = nearest(&typed, verbs) {
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(near.to_owned()));
@@ -215,21 +232,19 @@ pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
         ErrorKind::UnknownArgument => {
             let Some(typed) = text_of(&error, ContextKind::InvalidArg) else { return error };
             let typed = typed.split('=').next().unwrap_or_default();
-            let is_verb = |verb: &str| args.iter().any(|arg| arg == verb);
-            let known = OTHER_OPTIONS
-                .iter()
-                .find(|(verb, options, _)| is_verb(verb) && options.split(' ').any(|option| option == typed));
+            let known =
+                args.iter().filter_map(|arg| arg.to_str()).find_map(|verb| tip_for_option(verb, typed));
             error.remove(ContextKind::Suggested);
             let near = text_of(&error, ContextKind::SuggestedArg);
             // An option that only has similar letters mostly does something else.
             if known.is_some() || near.is_some_and(|near| misspelt(typed, [near.as_str()]).is_none()) {
                 error.remove(ContextKind::SuggestedArg);
             }
-            if let Some((.., tip)) = known {
+            if let Some(tip) = known {
                 error.insert(ContextKind::Suggested, tips(tip));
-            } else if is_verb("enqueue") {
+            } else if args.iter().any(|arg| arg == "enqueue") {
                 let tip = format!("arguments for the job go after `--`: `-- {typed}`");
-                error.insert(ContextKind::Suggested, tips(&tip));
+                error.insert(ContextKind::Suggested, tips(tip));
             }
         }
         _ => {}
@@ -244,8 +259,8 @@ fn text_of(error: &clap::Error, kind: ContextKind) -> Option<String> {
     }
 }
 
-fn tips(text: &str) -> ContextValue {
-    ContextValue::StyledStrs(vec![StyledStr::from(for_this_call(text))])
+fn tips(text: String) -> ContextValue {
+    ContextValue::StyledStrs(vec![StyledStr::from(text)])
 }
 
 /// The message of an unusable command line, without its markup: what is wrong, and a tip or the usage.

@@ -4,8 +4,8 @@ use std::env;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use super::suggested::for_this_call;
 use crate::model::{self, Backoff, Bytes, Jitter, JobDefinition, JobState, Limits, RetryPolicy, Strategy};
+use crate::place::runner;
 use crate::store::OnConflict;
 use crate::text::Millis;
 
@@ -71,7 +71,9 @@ pub fn slots(text: &str) -> Result<usize, String> {
 pub fn max_running(text: &str) -> Result<u32, String> {
     let max = Limits::MAX_RUNNING;
     match text.parse() {
-        Ok(0) => Err(for_this_call("0 would be a queue that never starts a job; runner pause holds one")),
+        Ok(0) => {
+            Err(format!("0 would be a queue that never starts a job; {} holds one", runner("pause", "")))
+        }
         Ok(most) if most <= max => Ok(most),
         _ => Err(format!("it is the number of attempts at once, a whole number from 1 to {max}")),
     }

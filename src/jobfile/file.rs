@@ -17,6 +17,7 @@ use super::read::{Entry, Value, entries};
 use super::unknown::unknown;
 use crate::model::{Chain, JobLayer, Limits, Link, Rate, check_name};
 use crate::paths;
+use crate::place::runner;
 
 /// A job file without a mistake.
 #[derive(Clone, Debug, PartialEq)]
@@ -228,7 +229,7 @@ fn read_tables<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) 
     if let Some(header) = headers.get(MAX_JOBS) {
         mistakes
             .add(&header.at, format!("this file has {} jobs; a file has at most {MAX_JOBS}", headers.len()))
-            .hint("divide it, or let a program enqueue with `runner enqueue --batch`");
+            .hint(format!("divide it, or let a program enqueue with `{}`", runner("enqueue", "--batch")));
         return Tables { queues, ..Tables::default() };
     }
     let jobs: Vec<Job> = headers.iter().filter_map(|header| Job::read(header, dir, mistakes)).collect();

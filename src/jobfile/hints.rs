@@ -7,6 +7,7 @@ use toml::de::DeValue;
 use super::keys::Section;
 use super::read::{Entry, Value};
 use crate::model::{RetryPolicy, Schedule, check_name};
+use crate::place::runner;
 use crate::text::{Millis, misspelt, snake_case};
 
 /// What stands here in the place of another program's key.
@@ -23,33 +24,39 @@ pub(super) enum Meant {
     /// The user that the command runs as.
     User,
     Words(&'static str),
+    /// Words, a command of this verb with these arguments, and words.
+    Typed(&'static str, (&'static str, &'static str), &'static str),
 }
 
-use Meant::{Key, Pace, Retries, Span, User, Words};
+use Meant::{Key, Pace, Retries, Span, Typed, User, Words};
 
-const SWITCH: Meant = Words(
-    "to stop a schedule leave `schedule` out, or type: runner pause --schedule NAME; a job without a schedule runs only when it is enqueued",
+const SWITCH: Meant = Typed(
+    "to stop a schedule leave `schedule` out, or type: ",
+    ("pause", "--schedule NAME"),
+    "; a job without a schedule runs only when it is enqueued",
 );
 const NO_OVERLAP: Meant =
     Words("write unique_key = \"NAME\": at most one unfinished job holds a key, so its runs do not overlap");
 const ALERT: Meant = Words("write on_dead = \"NAME\": that job of this file is enqueued when this one dies");
-const LATER: Meant = Words("say when as you enqueue it: runner enqueue NAME --in 10m, or --at 18:00");
-const LOGS: Meant = Words(
-    "leave it out: runner keeps what a job writes, `output_limit` says how much, and runner logs NAME prints it",
+const LATER: Meant = Typed("say when as you enqueue it: ", ("enqueue", "NAME --in 10m"), ", or --at 18:00");
+const LOGS: Meant = Typed(
+    "leave it out: runner keeps what a job writes, `output_limit` says how much, and ",
+    ("logs", "NAME"),
+    " prints it",
 );
 const CONTAINER: Meant =
     Words("a `launcher` puts it into a container: launcher = [\"docker\", \"run\", \"--rm\", \"IMAGE\"]");
 const RESOURCES: Meant = Words(
     "a `launcher` limits it: launcher = [\"systemd-run\", \"--scope\", \"-q\", \"-p\", \"MemoryMax=2G\"]",
 );
-const RETENTION: Meant = Words("leave it out: runner prune --older-than 30d removes finished jobs");
+const RETENTION: Meant = Typed("leave it out: ", ("prune", "--older-than 30d"), " removes finished jobs");
 const MISSED: Meant = Words("write `missed`: \"once\" (the default), \"all\" or \"skip\"");
 const STEPS: Meant = Words(
     "write one command, with && between its parts, or one job for each step and `after` in those that follow",
 );
 const CONDITION: Meant = Words("let the command decide: command = \"test -e FILE || exit 0; …\"");
 const VARIABLE: Meant = Words("a variable stands in `env`: env = { NAME = \"value\" }");
-const TAGS: Meant = Words("a label belongs to one enqueued job: runner enqueue NAME --label TEXT");
+const TAGS: Meant = Typed("a label belongs to one enqueued job: ", ("enqueue", "NAME --label TEXT"), "");
 const POLICY: Meant =
     Words("write `max_attempts` for the number of runs, and `backoff` for the time between them");
 
@@ -59,8 +66,10 @@ const OF_JOBS: &[(&str, Meant)] = &[
     ("cmd run script exec exec_start entrypoint command_line shell_command", Key("command")),
     (
         "args arguments argv params parameters with",
-        Words(
-            "write command = [\"PROGRAM\", \"ARGUMENT\"], or append arguments to one job: runner enqueue NAME -- ARGUMENT",
+        Typed(
+            "write command = [\"PROGRAM\", \"ARGUMENT\"], or append arguments to one job: ",
+            ("enqueue", "NAME -- ARGUMENT"),
+            "",
         ),
     ),
     (
@@ -247,6 +256,7 @@ impl Meant {
         Some(match self {
             Key(_) => return None,
             Words(words) => words.to_owned(),
+            Typed(before, (verb, arguments), after) => format!("{before}{}{after}", runner(verb, arguments)),
             Span(ours, unit) => match span(entry.value, unit) {
                 Some(span) => format!("write {ours} = \"{span}\""),
                 None => format!("write {ours} = \"30s\", or another duration"),

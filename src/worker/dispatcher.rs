@@ -17,6 +17,7 @@ use super::shutdown::{Shutdown, ShutdownStep};
 use super::slots::{Context, Slots};
 use crate::clock;
 use crate::model::{EndCause, Event, JobLabel, signal};
+use crate::place::runner;
 use crate::process::{self, Inherited, Progress};
 use crate::report::Reporter;
 use crate::store::{
@@ -301,8 +302,9 @@ impl Dispatcher<'_> {
             if left > 0 {
                 let (jobs, wait) = (counted(left, "job"), if left == 1 { "waits" } else { "wait" });
                 self.notice(format!(
-                    "{jobs} still {wait} for {what}; runner inspect jobs --state blocked lists them, \
-                     runner inspect ID tells what goes on"
+                    "{jobs} still {wait} for {what}; {} lists them, {} tells what goes on",
+                    runner("inspect", "jobs --state blocked"),
+                    runner("inspect", "ID")
                 ));
             }
         }

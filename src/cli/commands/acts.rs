@@ -15,10 +15,10 @@ use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, job_json, print_error, warn};
 use crate::cli::plan::Planner;
 use crate::cli::status::{holds_back_text, worker_statuses, worker_trouble_text};
-use crate::cli::suggested::for_this_call;
 use crate::cli::values::JobRef;
 use crate::clock;
 use crate::model::JobState;
+use crate::place::runner;
 use crate::store::{self, Act, ActResult, Done, Filter, JobRow, NewJob, Refusal, Store};
 use crate::text::counted;
 
@@ -227,19 +227,22 @@ impl Selected {
                 let lost =
                     both.map(|(old, new)| lost_by_redefine(&[old], &new.definition, Some(clock::now())));
                 let lost = lost.unwrap_or_default();
-                let both = for_this_call(format!("runner cancel {id}, then runner retry {id} --redefine"));
-                format!("job {id} is pending; {both}{lost}")
+                let (cancel, retry) =
+                    (runner("cancel", id), runner("retry", format_args!("{id} --redefine")));
+                format!("job {id} is pending; {cancel}, then {retry}{lost}")
             }
             (Refusal::State(JobState::Pending), _) if !redefine => {
-                for_this_call(format!("job {id} is pending; runner retry {id} --now makes it due"))
+                let now = runner("retry", format_args!("{id} --now"));
+                format!("job {id} is pending; {now} makes it due")
             }
             (Refusal::State(state), _) => {
                 let done = if redefine { "replaced" } else { "put back" };
                 format!("job {id} is {state}; only dead and cancelled jobs are {done}")
             }
-            (Refusal::NotRetryable, _) => for_this_call(format!(
-                "job {id} is declared retryable = false; runner retry {id}{option} --force runs it again"
-            )),
+            (Refusal::NotRetryable, _) => {
+                let forced = runner("retry", format_args!("{id}{option} --force"));
+                format!("job {id} is declared retryable = false; {forced} runs it again")
+            }
             (Refusal::AdHoc, _) => {
                 format!("job {id} was left: it is ad hoc, and no job file has a definition of it")
             }
@@ -266,8 +269,8 @@ fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done,
         (_, Done::ResolvedFor(by)) => format!("job {id} {title}: resolved, because job {by} does its work"),
         (_, Done::AskedToEnd) => match worker_trouble_text(job, &worker_statuses(store)?) {
             None => {
-                let shows = for_this_call(format!("runner inspect {id} shows when it has"));
-                format!("job {id} {title}: running, asked to end; {shows}")
+                let inspect = runner("inspect", id);
+                format!("job {id} {title}: running, asked to end; {inspect} shows when it has")
             }
             Some(trouble) => format!("job {id} {title}: running, asked to end, but {trouble}"),
         },

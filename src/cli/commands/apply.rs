@@ -14,10 +14,10 @@ use crate::cli::locate;
 use crate::cli::output::{Output, warn};
 use crate::cli::plan::check_limits;
 use crate::cli::status::{boot_text, times_text, worker_statuses};
-use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Command, JobDefinition, ScheduleText};
+use crate::place::runner;
 use crate::process::{boot_id, obstacles};
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoredSchedule, WorkerStatus,
@@ -87,7 +87,7 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
         }
     }
     if !has_worker && !wanted.is_empty() {
-        warn(&for_this_call("no worker is running: nothing fires until runner work does"));
+        warn(&format!("no worker is running: nothing fires until {} does", runner("work", "")));
     }
     Ok(ExitStatus::SUCCESS)
 }

@@ -14,9 +14,9 @@ use crate::cli::accounts;
 use crate::cli::named_file::{self, NoText};
 use crate::cli::output::{Output, Style};
 use crate::cli::status::with_liveness;
-use crate::cli::suggested::{for_this_call, place};
 use crate::jobfile::JobFile;
 use crate::model::{Attention, AttentionKind};
+use crate::place::{Place, runner};
 use crate::process::Leftover;
 use crate::store::{
     ChangedFile, DeclaredSchedule, FileChange, Filter, Leftovers, Liveness, Overview, Store, StoredSchedule,
@@ -56,7 +56,7 @@ pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Sna
         files: &files,
         leftovers: &leftovers,
     };
-    let attention = advice::attention(store.attention(seen, filter, now)?, place(), now);
+    let attention = advice::attention(store.attention(seen, filter, now)?, Place::of_this_call(), now);
     Ok(Snapshot { overview, workers, schedules, attention })
 }
 
@@ -156,8 +156,9 @@ pub(super) fn draw(out: &mut Output, list: &[Attention], whole: bool) {
                 0 => String::new(),
                 alarms => format!(" ({})", counted(alarms, "alarm")),
             };
-            let words = format!("… {left} more{alarms}: runner doctor --strict shows them");
-            return out.prose("          ", &out.paint(Style::Faint, &for_this_call(words)));
+            let all = runner("doctor", "--strict");
+            let words = format!("… {left} more{alarms}: {all} shows them");
+            return out.prose("          ", &out.paint(Style::Faint, &words));
         }
         let style = if entry.alarm { Style::Bad } else { Style::Warn };
         let word = format!("{:<9}", word(entry.kind));

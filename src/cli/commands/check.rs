@@ -14,7 +14,6 @@ use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table};
 use crate::cli::status::{random_delay_text, times_text};
-use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy};
@@ -121,20 +120,18 @@ fn show_unapplied(
     stale.extend(queues.map(|queue| format!("queue {}", queue.name)));
     let machine = machine_zone(now).ok();
     let moved = machine.as_ref().map(|zone| apply::moved(&applied, zone, now)).unwrap_or_default();
+    let apply = locate::place_of(&file.path).runner("apply", "");
     if let (Some(zone), false) = (machine, moved.is_empty()) {
         let words = format!(
-            "applied in another time zone than this machine has now, {zone}: {}; runner apply takes the new one",
+            "applied in another time zone than this machine has now, {zone}: {}; {apply} takes the new one",
             moved.join(", ")
         );
         out.line("");
         out.prose("", &out.paint(Style::Warn, &words));
     }
     if !stale.is_empty() {
-        let words = format!(
-            "changed since it was applied: {}; {} takes the file as it is",
-            stale.join(", "),
-            for_this_call("runner apply")
-        );
+        let words =
+            format!("changed since it was applied: {}; {apply} takes the file as it is", stale.join(", "));
         out.line("");
         out.prose("", &out.paint(Style::Warn, &words));
     }

@@ -12,10 +12,10 @@ use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output::{Output, Style};
-use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::model::Attention;
+use crate::place::runner;
 use crate::store::{Filter, Finding, Liveness, Store, StoreError, WorkerStatus, schema};
 use crate::text::{counted, human_size, safe_line};
 
@@ -138,10 +138,7 @@ fn check_job_file(global: &Global, report: &mut Report) {
         Ok(file) => report.jobs_declared = Some(file.jobs.len()),
         Err(error) => {
             let last = error.to_string().lines().last().unwrap_or_default().to_owned();
-            report.problem(
-                "the job file can be used",
-                format!("{last}; {}", for_this_call("runner check shows more")),
-            );
+            report.problem("the job file can be used", format!("{last}; {} shows more", runner("check", "")));
         }
     }
 }
@@ -184,12 +181,13 @@ fn check_held_jobs(workers: &[WorkerStatus], alive: usize, report: &mut Report) 
                 report.notes.push(format!(
                     "this database was copied from {original}, which was running {jobs}; {} records the attempts here as \
                      lost",
-                    for_this_call("runner work")
+                    runner("work", "")
                 ));
             }
             Liveness::Dead if alive == 0 => {
-                let what = format!("a worker died holding {jobs}; runner work recovers what it held");
-                report.problem("running jobs have a worker", for_this_call(what));
+                let work = runner("work", "");
+                let what = format!("a worker died holding {jobs}; {work} recovers what it held");
+                report.problem("running jobs have a worker", what);
             }
             _ => {}
         }
@@ -263,7 +261,7 @@ fn show_facts(out: &mut Output, report: &Report) {
         Some(path) => {
             fact("job file", format!("{} (from {}){declared}", safe_line(path), report.job_file_from));
         }
-        None => fact("job file", "none found; runner init writes one".to_owned()),
+        None => fact("job file", format!("none found; {} writes one", runner("init", ""))),
     }
     let workers = report.workers_alive.zip(report.workers_dead);
     let unknown = || "not known, because the database is damaged".to_owned();

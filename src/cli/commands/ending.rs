@@ -12,6 +12,7 @@ use crate::model::{
     AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
     JobDefinition, Status, classify, decide, final_because, signal,
 };
+use crate::place::runner;
 use crate::text::{Millis, Timestamp, human_duration};
 
 /// The imagined end of an attempt; none if the command line has none.
@@ -82,14 +83,15 @@ pub fn show(global: &Global, args: &Check, end: &AttemptEnd, out: &mut Output) -
 /// The name of the job. Ids are refused, because what is queued may have another definition than the job file.
 fn name(args: &Check) -> Result<String> {
     let Some(what) = &args.what else {
-        bail!(CliError::usage("the end of which job?").hint("runner check NAME --exit N"));
+        bail!(CliError::usage("the end of which job?").hint(runner("check", "NAME --exit N")));
     };
     match JobRef::parse(&what.to_string_lossy()).map_err(CliError::usage)? {
         JobRef::Name(name) => Ok(name),
-        JobRef::Id(id) => bail!(
-            CliError::usage(format!("{id} is an id, and check looks at the jobs of a job file"))
-                .hint(format!("give the name of the job; runner inspect {id} says why job {id} is as it is"))
-        ),
+        JobRef::Id(id) => {
+            bail!(CliError::usage(format!("{id} is an id, and check looks at the jobs of a job file")).hint(
+                format!("give the name of the job; {} says why job {id} is as it is", runner("inspect", id))
+            ))
+        }
     }
 }
 

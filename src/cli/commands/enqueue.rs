@@ -18,9 +18,9 @@ use crate::cli::output::{
 };
 use crate::cli::plan::Planner;
 use crate::cli::status::{no_worker_text, worker_statuses};
-use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState};
+use crate::place::runner;
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
 use crate::text::{counted, local_time, safe_line};
 
@@ -161,8 +161,7 @@ fn waited_json(store: &Store, job: &JobRow, last: Option<&Attempt>, created: boo
 /// Says that a job did not succeed.
 fn tell(out: &mut Output, job: &JobRow) -> Result<()> {
     out.flush()?;
-    let more = for_this_call(format!("runner inspect {} tells more", job.id));
-    warn(&format!("{}; {more}", final_text(job)));
+    warn(&format!("{}; {} tells more", final_text(job), runner("inspect", job.id)));
     Ok(())
 }
 
@@ -242,10 +241,12 @@ fn plan(global: &Global, args: &Enqueue) -> Result<(Vec<NewJob>, Lines)> {
         ));
     }
     if names.is_empty() {
-        bail!(
-            CliError::usage("there is nothing to enqueue: no name, no command")
-                .hint("runner enqueue NAME, runner enqueue -- CMD, or runner enqueue --help")
-        );
+        bail!(CliError::usage("there is nothing to enqueue: no name, no command").hint(format!(
+            "{}, {}, or {}",
+            runner("enqueue", "NAME"),
+            runner("enqueue", "-- CMD"),
+            runner("enqueue", "--help")
+        )));
     }
     if names.len() > 1 && !options.args.is_empty() {
         bail!(CliError::usage("arguments after -- go to a single job, and several are named"));
@@ -307,8 +308,8 @@ fn held_key(wanted: &NewJob, job: &JobRow) -> String {
     let since = if job.state.is_final() { "at" } else { "since" };
     let (id, state, at) = (job.id, job.state, local_time(job.changed_at));
     if matches!(state, JobState::Dead | JobState::Cancelled) {
-        let back = format!("runner retry {id} puts it back");
-        return format!("nothing new: job {id} has this key and is {state}; {}", for_this_call(back));
+        let retry = runner("retry", id);
+        return format!("nothing new: job {id} has this key and is {state}; {retry} puts it back");
     }
     format!("nothing new: job {id} already holds the {kind} key {key:?}, {state} {since} {at}")
 }

@@ -13,12 +13,12 @@ use crate::cli::args::{Global, Init};
 use crate::cli::definition::quoted;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::output::{Output, warn};
-use crate::cli::suggested::for_this_call;
 use crate::cli::{accounts, locate};
 use crate::crontab::{CrontabContext, TakenOver, take_over};
 use crate::jobfile::{FILE_NAME, STARTER};
 use crate::model::Bytes;
-use crate::text::{counted, option, shell_word};
+use crate::place::runner;
+use crate::text::{counted, shell_word};
 
 /// The schema file that the first line of the starter refers to.
 const SCHEMA_NAME: &str = "jobs.schema.json";
@@ -37,10 +37,13 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
         create(&path, STARTER)?;
         if !out.quiet {
             out.line(format!("wrote {shown}"));
-            let named = file_option(&path);
-            out.line(for_this_call(format!(
-                "next: runner check{named}, then runner enqueue --all{named}, then runner work --drain"
-            )));
+            let there = locate::place_of(&path);
+            out.line(format!(
+                "next: {}, then {}, then {}",
+                there.runner("check", ""),
+                there.runner("enqueue", "--all"),
+                there.runner("work", "--drain")
+            ));
             let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
             out.line(format!("for an editor that completes its keys: runner schema > {schema}"));
         }
@@ -77,10 +80,12 @@ fn create(path: &Path, text: &str) -> Result<()> {
     // Others may not write to it, whatever the umask says: its commands run as the caller.
     let mut file = match File::options().create_new(true).write(true).mode(0o644).open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            bail!(
-                CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is"))
-                    .hint("runner check looks at it; --file PATH writes another one")
-            )
+            bail!(CliError::new(ExitStatus::EXISTS, format!("{shown} exists and was left as it is")).hint(
+                format!(
+                    "{} looks at it; --file PATH writes another one",
+                    locate::place_of(path).runner("check", "")
+                )
+            ))
         }
         created => created.with_context(|| format!("could not create {shown}"))?,
     };
@@ -159,14 +164,14 @@ impl Source {
 
 /// Runs `crontab -l`, and returns its output.
 fn own_crontab() -> Result<Vec<u8>> {
-    let hint = "runner init --from-crontab FILE reads a file, and - standard input";
+    let hint = || format!("{} reads a file, and - standard input", runner("init", "--from-crontab FILE"));
     let listed = Command::new("crontab").arg("-l").stdin(Stdio::null()).output().map_err(|error| {
-        CliError::new(ExitStatus::NOT_FOUND, format!("could not run crontab -l: {error}")).hint(hint)
+        CliError::new(ExitStatus::NOT_FOUND, format!("could not run crontab -l: {error}")).hint(hint())
     })?;
     if !listed.status.success() {
         let said = String::from_utf8_lossy(&listed.stderr);
         let message = format!("crontab -l failed: {}", said.trim());
-        bail!(CliError::new(ExitStatus::NOT_FOUND, message).hint(hint));
+        bail!(CliError::new(ExitStatus::NOT_FOUND, message).hint(hint()));
     }
     Ok(listed.stdout)
 }
@@ -212,32 +217,26 @@ fn warn_of_applied(global: &Global, path: &Path, taken: &TakenOver) {
     for row in applied.iter().filter(|row| Path::new(&row.file) != own) {
         if taken.jobs.iter().any(|(_, name)| name == row.name()) {
             warn(&format!(
-                "{} has applied a schedule of the name {}, so runner apply will refuse this one: rename it, or leave it out",
+                "{} has applied a schedule of the name {}, so {} will refuse this one: rename it, or leave it out",
                 row.file,
-                row.name()
+                row.name(),
+                locate::place_of(path).runner("apply", "")
             ));
         }
     }
 }
 
-/// The option that names this job file, with a blank before it; empty where the other verbs find the file without it.
-fn file_option(path: &Path) -> String {
-    let found = locate::find_job_file(None).ok().and_then(|found| fs::canonicalize(found).ok());
-    if found.is_some() && found == fs::canonicalize(path).ok() {
-        String::new()
-    } else {
-        format!(" {}", option("--file", &locate::display(path)))
-    }
-}
-
 /// Says what to do next.
 fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bool, path: &Path) {
-    let named = file_option(path);
+    let there = locate::place_of(path);
     out.prose(
         "next: ",
-        &for_this_call(format!(
-            "runner check{named}, then runner apply{named}; a worker must run: runner work"
-        )),
+        &format!(
+            "{}, then {}; a worker must run: {}",
+            there.runner("check", ""),
+            there.runner("apply", ""),
+            there.runner("work", "")
+        ),
     );
     if taken.jobs.is_empty() {
         return;

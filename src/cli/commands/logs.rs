@@ -10,9 +10,9 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
 use crate::cli::output::{Output, StreamCursor, attempt_json, keep_last_lines, warn, with_output};
 use crate::cli::status::dependency_text;
-use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::{AttemptOutput, decision_text};
+use crate::place::runner;
 use crate::store::{JobRow, Store};
 use crate::text::relative_time;
 
@@ -35,9 +35,10 @@ pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus>
     let nothing = (args.stderr || output.stdout.is_empty()) && (args.stdout || output.stderr.is_empty());
     if nothing && !out.json && !out.quiet && io::stderr().is_terminal() {
         let id = job.id;
-        warn(&for_this_call(format!(
-            "nothing was written here yet; runner inspect {id}.{number} tells more about the attempt"
-        )));
+        warn(&format!(
+            "nothing was written here yet; {} tells more about the attempt",
+            runner("inspect", format_args!("{id}.{number}"))
+        ));
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -59,15 +60,18 @@ fn not_started(job: &JobRow) -> CliError {
     let JobRow { id, state, .. } = job;
     if state.is_final() {
         return CliError::new(ExitStatus::NOT_FOUND, format!("job {id} was never started: it is {state}"))
-            .hint(format!("runner inspect {id} says why"));
+            .hint(format!("{} says why", runner("inspect", id)));
     }
     let due = relative_time(job.run_at, clock::now());
     let what = format!("job {id} has not been started yet: {}, due {due}", job.status());
     if job.is_stuck() {
         return CliError::new(ExitStatus::NOT_FOUND, what).hint(format!("it {}", dependency_text(job)));
     }
-    CliError::new(ExitStatus::NOT_FOUND, what)
-        .hint(format!("runner inspect {id} says why; runner logs -f {id} waits for it"))
+    CliError::new(ExitStatus::NOT_FOUND, what).hint(format!(
+        "{} says why; {} waits for it",
+        runner("inspect", id),
+        runner("logs", format_args!("-f {id}"))
+    ))
 }
 
 /// Follows the job from its last attempt on, or only the named attempt.
@@ -77,8 +81,7 @@ fn follow(out: &mut Output, args: &Logs, which: Which, store: &Store) -> Result<
     let mut poller = Poller::start()?;
     let job = find(store, which)?;
     if job.last_attempt() == 0 && !job.state.is_final() && !quiet {
-        let words = format!("job {id} has not been started yet; runner inspect {id} says why");
-        warn(&for_this_call(words));
+        warn(&format!("job {id} has not been started yet; {} says why", runner("inspect", id)));
     }
     let number = attempt.unwrap_or(job.last_attempt().max(1));
     let mut reader = LogReader::new(out, args, store, which, number);

@@ -10,6 +10,7 @@ use crate::cli::locate;
 use crate::cli::output::{Output, queue_fields, warn};
 use crate::clock;
 use crate::model::Limits;
+use crate::place::runner;
 use crate::process::boot_id;
 use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule};
 use crate::text::near_names;
@@ -43,7 +44,11 @@ fn no_schedule(global: &Global, store: &Store, name: &str, paused: bool) -> CliE
     }
     let schedules = store.schedules().unwrap_or_default();
     match near_names(name, schedules.iter().map(StoredSchedule::name)).as_slice() {
-        [] => error.hint("runner inspect schedules lists them; runner apply takes them from the job file"),
+        [] => error.hint(format!(
+            "{} lists them; {} takes them from the job file",
+            runner("inspect", "schedules"),
+            runner("apply", "")
+        )),
         near => error.hint(format!("did you mean {}?", near.join(" or "))),
     }
 }

@@ -8,9 +8,9 @@ use crate::cli::commands::wait::Poller;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::output::{Bar, Output, warn};
-use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::JobState;
+use crate::place::runner;
 use crate::store::{Kept, PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile};
 use crate::text::counted;
 use crate::worker;
@@ -78,7 +78,7 @@ fn report_prune(out: &mut Output, verb: &str, jobs: u64, kept: Option<&Kept>) {
     let why = format!(
         "left job {id}, because job {dependent} {dependent_name}, which is after it, has not ended{others}; \
          {} says why",
-        for_this_call(format!("runner inspect {dependent}"))
+        runner("inspect", dependent)
     );
     out.done(&json!({ "removed": jobs, "left": left }), format!("{removed}\n{why}"));
 }
@@ -119,7 +119,9 @@ pub fn backup(global: &Global, args: &Backup, out: &mut Output) -> Result<ExitSt
 }
 
 /// The hint for a file that cannot be restored.
-const OTHER_COPY: &str = "name another file, one that `runner backup` made";
+fn other_copy() -> String {
+    format!("name another file, one that `{}` made", runner("backup", ""))
+}
 
 /// Puts a checked copy in the place of the database, and keeps the old one beside it.
 pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<ExitStatus> {
@@ -128,7 +130,7 @@ pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<Exit
     if source == db {
         bail!(
             CliError::usage(format!("{shown_source} is the database itself, not a copy of it"))
-                .hint(OTHER_COPY)
+                .hint(other_copy())
         );
     }
     let copy = Store::open_as_it_is(source).map_err(no_copy)?;
@@ -138,7 +140,7 @@ pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<Exit
                 ExitStatus::LATER,
                 format!("nothing was restored: a worker is running on {shown_db}")
             )
-            .hint("stop it and try again; `runner inspect workers` shows its pid")
+            .hint(format!("stop it and try again; `{}` shows its pid", runner("inspect", "workers")))
         );
     }
     let mut bar = Bar::new(global, "{percent}% copied");
@@ -188,13 +190,14 @@ fn run_again(jobs: &[RunAgain]) -> String {
         ""
     };
     let what_to_do = if jobs.len() > MAX_IDS {
-        "before you start a worker, look with runner inspect jobs --state ready, and cancel what should not run"
-            .to_owned()
+        format!(
+            "before you start a worker, look with {}, and cancel what should not run",
+            runner("inspect", "jobs --state ready")
+        )
     } else {
         let ids: Vec<String> = jobs.iter().map(|job| job.id.to_string()).collect();
-        format!("to prevent that, type before you start a worker: runner cancel {}", ids.join(" "))
+        format!("to prevent that, type before you start a worker: {}", runner("cancel", ids.join(" ")))
     };
-    let what_to_do = for_this_call(what_to_do);
     format!(
         "\n{} that started or ended since the copy was made will run again: {}{more}{lost}\n{what_to_do}",
         counted(jobs.len(), "job"),
@@ -212,11 +215,12 @@ fn unread(restored: &Restored) -> Option<String> {
         format!("not all ids that it gave out could be read, so ids above {last} may be given out again")
     });
     let jobs = (restored.uncertain_jobs > 0).then(|| {
-        for_this_call(format!(
-            "whether {} ended since the copy was made could not be read: look with runner inspect jobs, and cancel \
-             what should not run, before you start a worker",
-            counted(restored.uncertain_jobs, "unfinished job")
-        ))
+        format!(
+            "whether {} ended since the copy was made could not be read: look with {}, and cancel what should not run, \
+             before you start a worker",
+            counted(restored.uncertain_jobs, "unfinished job"),
+            runner("inspect", "jobs")
+        )
     });
     let all: Vec<String> = id.into_iter().chain(jobs).collect();
     (!all.is_empty()).then(|| format!("the old database is damaged: {}", all.join("; ")))
@@ -227,9 +231,9 @@ fn no_copy(error: StoreError) -> anyhow::Error {
     let hint = match error {
         StoreError::OtherMajor { .. } => None,
         StoreError::Untrusted(_) => {
-            Some("if you trust what it says, copy it into a folder of your own and restore that")
+            Some("if you trust what it says, copy it into a folder of your own and restore that".to_owned())
         }
-        _ => Some(OTHER_COPY),
+        _ => Some(other_copy()),
     };
     let failure = describe(&error.into());
     match hint {

@@ -19,6 +19,7 @@ use crate::cli::output::{Output, job_json, print_error, warn};
 use crate::cli::status::{dependency_text, long_wait_text, unfinished_text, worker_statuses};
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
+use crate::place::runner;
 use crate::store::{Filter, JobRow, Store, StoreError};
 use crate::text::{Millis, counted};
 
@@ -194,7 +195,7 @@ fn unfinished(
         format!("; {} not waited for", counted(others, "further job"))
     };
     Ok(CliError::new(status, format!("{what}; {why}{others}"))
-        .hint(format!("the waiting has ended, not the work; runner cancel {} ends the job", job.id)))
+        .hint(format!("the waiting has ended, not the work; {} ends the job", runner("cancel", job.id))))
 }
 
 /// The exit status of `wait` for a single job: that of its command, as `timeout` and a shell would give it.

@@ -12,9 +12,9 @@ use crate::cli::args::{Global, LogFormat, Work};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::cli::output;
-use crate::cli::suggested::for_this_call;
 use crate::clock;
 use crate::model::Event;
+use crate::place::runner;
 use crate::report::{HumanLog, JsonLog, LogWriter, Reporter, SystemdNotifier, TerminalLog, is_journal};
 use crate::store::QueueRow;
 use crate::text::counted;
@@ -42,8 +42,9 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let mut reporter = SystemdNotifier::around(reporter(global, args), &env);
     let Some(summary) = worker::work(store, options, reporter.as_mut())? else {
         if !global.quiet {
-            output::warn(&for_this_call(
-                "a worker of this database is alive already; runner inspect workers shows it",
+            output::warn(&format!(
+                "a worker of this database is alive already; {} shows it",
+                runner("inspect", "workers")
             ));
         }
         return Ok(ExitStatus::SUCCESS);
@@ -73,10 +74,11 @@ fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, 
         }
         let wait = if left == 1 { "waits" } else { "wait" };
         let text = format!(
-            "{} still {wait} in queue {name}, which is paused; runner resume {name} opens it",
-            counted(left, "job")
+            "{} still {wait} in queue {name}, which is paused; {} opens it",
+            counted(left, "job"),
+            runner("resume", &name)
         );
-        reporter.report(clock::now(), &Event::Notice(for_this_call(text)));
+        reporter.report(clock::now(), &Event::Notice(text));
     }
 }
 

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::style::{ascii_only, can_move_cursor, in_ascii};
 use crate::cli::args::Global;
 use crate::cli::error::CliError;
-use crate::cli::suggested::for_this_call;
 use crate::text::{hanging_indent, safe_block, safe_json};
 
 /// Whether errors and notes are printed as JSON. It is set once, because they may come from anywhere.
@@ -25,8 +24,6 @@ pub fn print_errors_as_json() {
 /// Prints an error: in words, or with `--json` as one object.
 pub fn print_error(error: &CliError) {
     let CliError { status, message, hint, mistakes } = error;
-    // The usage of a verb is no command to type.
-    let hint = hint.clone().map(|hint| if hint.starts_with("Usage: ") { hint } else { for_this_call(hint) });
     if !AS_JSON.load(Ordering::Relaxed) {
         return print(message, hint.as_deref());
     }

@@ -14,10 +14,10 @@ impl Advice<'_> {
         let selection = selection(group);
         let which = if group.are_all_named { ids(jobs) } else { format!("--dead {selection}") };
         let resolve = self.runner("resolve", &which);
-        let latest = |force: &str| self.runner("retry", &format!("--dead {selection} --latest{force}"));
+        let latest = |force: &str| self.runner("retry", format_args!("--dead {selection} --latest{force}"));
         let (command, other) = match obstacle {
             None if *is_one_task => {
-                let resolve = self.runner("resolve", &format!("--dead {selection}"));
+                let resolve = self.runner("resolve", format_args!("--dead {selection}"));
                 (latest(""), format!("one run does for all; {resolve} if that was dealt with"))
             }
             Some(RetryObstacle::NeedsForce) if *is_one_task => {
@@ -34,15 +34,15 @@ impl Advice<'_> {
                 (self.runner("retry", &which), format!("{instead} if that was dealt with"))
             }
             None | Some(RetryObstacle::SharedKey) => {
-                (resolve, format!("{} runs the newest again", self.runner("retry", &newest.to_string())))
+                (resolve, format!("{} runs the newest again", self.runner("retry", newest)))
             }
             Some(RetryObstacle::NeedsForce) => {
-                (resolve, format!("{} runs it again", self.runner("retry", &format!("{newest} --force"))))
+                (resolve, format!("{} runs it again", self.runner("retry", format_args!("{newest} --force"))))
             }
             Some(RetryObstacle::HeldKey) => (resolve, "an unfinished job holds its key".to_owned()),
         };
         let logs = if dead.has_run {
-            format!("; {} shows more", self.runner("logs", &newest.to_string()))
+            format!("; {} shows more", self.runner("logs", newest))
         } else {
             String::new()
         };
@@ -63,11 +63,11 @@ impl Advice<'_> {
         let held = format!("holds back {}: {}{more}", jobs_text(*count), shown.join(", "));
         // So many jobs are not cancelled by one command.
         let cancel =
-            (!count.is_more && count.counted <= jobs.len() as u64).then(|| self.runner("cancel", &ids(jobs)));
+            (!count.is_more && count.counted <= jobs.len() as u64).then(|| self.runner("cancel", ids(jobs)));
         let Some(job) = job else { return (format!("job {id} was removed and {held}"), cancel) };
         let name = &job.name;
         if let Some(success) = succeeded_since {
-            let retry = self.runner("retry", &id.to_string());
+            let retry = self.runner("retry", id);
             let message = format!(
                 "job {id} {name} {held}, though job {success}, which does the same, has succeeded since; {retry} goes on"
             );
@@ -75,11 +75,11 @@ impl Advice<'_> {
         }
         let state = if job.resolved { "resolved" } else { job.state.as_str() };
         let what = format!("job {id} {name}, which is {state}, {held}");
-        let forced = self.runner("retry", &format!("{id} --force"));
+        let forced = self.runner("retry", format_args!("{id} --force"));
         match obstacle {
             None => {
                 let gives_up = cancel.map(|line| format!("; {line} gives up")).unwrap_or_default();
-                (what + &gives_up, Some(self.runner("retry", &id.to_string())))
+                (what + &gives_up, Some(self.runner("retry", id)))
             }
             Some(RetryObstacle::NeedsForce) if cancel.is_none() => {
                 (format!("{what}; {forced} goes on"), Some(forced))

@@ -4,14 +4,14 @@ mod deaths;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Display;
+
 use self::deaths::{selection, shown};
 use crate::model::{Attention, AttentionSubject};
+use crate::place::Place;
 use crate::store::problem::{Count, Dead, Found, HolderState, LongestRunning, OverdueReason, Problem, Stuck};
 use crate::store::{FileChange, NoWorker};
-use crate::text::{
-    Timestamp, clock_time, counted, human_duration, local_time, option, safe_line, shell_word,
-};
-use crate::view::Place;
+use crate::text::{Timestamp, clock_time, counted, human_duration, local_time, safe_line};
 
 /// The list of what needs attention, alarms first.
 pub fn attention(found: Vec<Found>, place: &Place, now: Timestamp) -> Vec<Attention> {
@@ -156,7 +156,7 @@ impl Advice<'_> {
                     self.when(*last)
                 );
                 // One command does not cancel more.
-                (message, (*count == jobs.len()).then(|| self.runner("cancel", &ids(jobs))))
+                (message, (*count == jobs.len()).then(|| self.runner("cancel", ids(jobs))))
             }
             Problem::NoTimes { schedule, next_at, why } => {
                 let once_more = next_at.map(|at| format!(" after {}", self.when(at))).unwrap_or_default();
@@ -164,7 +164,7 @@ impl Advice<'_> {
             }
             Problem::NoNextTime { schedule, file } => {
                 let message = format!("schedule {schedule} has no next time, and fires no more");
-                (message, Some(self.runner("apply", &option("--file", file))))
+                (message, Some(self.place.with_file(file).runner("apply", "")))
             }
             Problem::Skipping { schedule, in_row, holder, holder_name, state } => {
                 let state = match state {
@@ -176,9 +176,9 @@ impl Advice<'_> {
                     "schedule {schedule} was skipped {} in a row: its key is held by job {holder} {holder_name}, which is \
                      {state}; {} says why",
                     counted(*in_row, "time"),
-                    self.runner("inspect", &holder.to_string())
+                    self.runner("inspect", holder)
                 );
-                (message, Some(self.runner("cancel", &holder.to_string())))
+                (message, Some(self.runner("cancel", holder)))
             }
             Problem::Stale { name, file, last_success, applied_at, within, unfinished } => {
                 let last = match last_success {
@@ -191,11 +191,11 @@ impl Advice<'_> {
                 let message = format!("{name} {last}, and should at least every {}", human_duration(*within));
                 match unfinished {
                     None => {
-                        let which = format!("{} {name}", option("--file", file));
-                        (message, Some(self.runner("enqueue", &which)))
+                        let enqueue = self.place.with_file(file).runner("enqueue", name);
+                        (message, Some(enqueue))
                     }
                     Some(id) => {
-                        let more = self.runner("inspect", &id.to_string());
+                        let more = self.runner("inspect", id);
                         (format!("{message}; job {id} is unfinished, {more} says more"), None)
                     }
                 }
@@ -265,13 +265,13 @@ impl Advice<'_> {
             Problem::PausedSchedule { schedule, passed } => {
                 let message =
                     format!("schedule {schedule} is paused, and its time {} has passed", self.when(*passed));
-                (message, Some(self.runner("resume", &format!("--schedule {schedule}"))))
+                (message, Some(self.runner("resume", format_args!("--schedule {schedule}"))))
             }
             Problem::Changed { path, change, schedules } => self.changed(path, change, schedules),
         }
     }
 
-    fn runner(&self, verb: &str, arguments: &str) -> String {
+    fn runner(&self, verb: &str, arguments: impl Display) -> String {
         self.place.runner(verb, arguments)
     }
 
@@ -286,7 +286,7 @@ impl Advice<'_> {
             Some(LongestRunning { id, name, since }) => format!(
                 "; job {id} {name} has been running since {} ({} ends it)",
                 self.when(*since),
-                self.runner("cancel", &id.to_string())
+                self.runner("cancel", id)
             ),
         };
         match reason {
@@ -310,9 +310,9 @@ impl Advice<'_> {
 
     fn changed(&self, path: &str, change: &FileChange, schedules: &[String]) -> Words {
         let what = named("schedule", schedules);
-        let file = option("--file", path);
-        let apply = || Some(self.runner("apply", &file));
-        let none = || Some(self.runner("apply", &format!("--none {file}")));
+        let there = self.place.with_file(path);
+        let apply = || Some(there.runner("apply", ""));
+        let none = || Some(there.runner("apply", "--none"));
         match change {
             FileChange::Edited => (format!("{path} has changed since it was applied: {what}"), apply()),
             FileChange::Zone(zone) => (
@@ -326,7 +326,7 @@ impl Advice<'_> {
                 format!(
                     "{path} is gone; what was applied from it goes on: {what}; if it was moved, {} takes it over \
                      from its new place, and this ends it",
-                    self.runner("apply", "--file PATH")
+                    self.place.with_file("PATH").runner("apply", "")
                 ),
                 none(),
             ),
@@ -339,7 +339,7 @@ impl Advice<'_> {
             FileChange::Unusable => (
                 format!(
                     "{path} cannot be used now, as {} shows; what was applied from it goes on: {what}",
-                    Place::default().runner("check", &shell_word(path))
+                    there.runner("check", "")
                 ),
                 None,
             ),

@@ -2,12 +2,12 @@
 
 use super::attention;
 use crate::model::{Attention, JobState};
+use crate::place::Place;
 use crate::store::problem::{
     Count, Dead, Found, Group, HolderState, LongestRunning, OverdueReason, Problem, RetryObstacle, Stuck,
 };
 use crate::store::{DependencyState, FileChange, NoWorker};
 use crate::text::{Millis, Timestamp, clock_time};
-use crate::view::Place;
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
@@ -277,10 +277,10 @@ changed: /etc/a b.toml has changed since it was applied: schedules s1, s2, s3, s
 changed: the time zone of this machine is UTC now; /etc/a b.toml was applied in another one, which still holds for schedules s1, s2, s3, s4, s5 and 2 more; applying it again takes the new one
     runner apply --file '/etc/a b.toml'
 changed: /etc/a b.toml is gone; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; if it was moved, runner apply --file PATH takes it over from its new place, and this ends it
-    runner apply --none --file '/etc/a b.toml'
+    runner apply --file '/etc/a b.toml' --none
 changed: /etc/a b.toml is not read, because it is a FIFO; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; this ends it
-    runner apply --none --file '/etc/a b.toml'
-changed: /etc/a b.toml cannot be used now, as runner check '/etc/a b.toml' shows; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more
+    runner apply --file '/etc/a b.toml' --none
+changed: /etc/a b.toml cannot be used now, as runner check --file '/etc/a b.toml' shows; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more
     -
 "#);
 }
@@ -295,8 +295,8 @@ fn every_command_names_the_database_and_the_job_file_of_the_call() {
         for text in [own, command.unwrap_or_default()] {
             for call in text.split("runner ").skip(1) {
                 let rest = call.split_once(' ').unwrap_or_default().1;
-                let reads_db = !call.starts_with("check ");
-                assert!(!reads_db || rest.starts_with("--db '/a b.db'"), "{call}: {what}");
+                assert!(rest.starts_with("--db '/a b.db' --file "), "{call}: {what}");
+                assert_eq!(rest.matches("--file").count(), 1, "{call}: {what}");
             }
         }
     }

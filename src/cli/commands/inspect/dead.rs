@@ -8,8 +8,8 @@ use crate::cli::args::Global;
 use crate::cli::definition::CurrentJobFile;
 use crate::cli::output::{Column, Output, Style, Table, dead_letter_json, note_left_out};
 use crate::cli::status::{blocked_expiry_text, held_back_text};
-use crate::cli::suggested::for_this_call;
 use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
+use crate::place::runner;
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow};
 use crate::text::{clock_time, counted, option, relative_time};
 
@@ -53,7 +53,8 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<b
     }
     if !groups.is_empty() {
         out.line("");
-        out.aside("", &for_this_call("runner resolve ID takes off this list what was dealt with"));
+        let resolve = runner("resolve", "ID");
+        out.aside("", &format!("{resolve} takes off this list what was dealt with"));
     }
     if groups.iter().any(|group| count_older(group, share) > 0) {
         out.line(format!("at most {} of each code; --limit 0 shows all", counted(share, "row")));
@@ -181,7 +182,7 @@ fn draw_rows(out: &mut Output, query: &Query, group: &DeadGroup, share: usize) -
 fn advice(group: &DeadGroup, newest: &JobRow, filter: &Filter, differs: bool) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if newest.attempts > 0 {
-        lines.push(("look", for_this_call(format!("runner logs {}", newest.id))));
+        lines.push(("look", runner("logs", newest.id)));
     }
     if let Some(why) = blocked_expiry_text(newest) {
         lines.push(("why", why));
@@ -194,9 +195,9 @@ fn advice(group: &DeadGroup, newest: &JobRow, filter: &Filter, differs: bool) ->
     }
     let force = if newest.definition.policy.retryable { "" } else { " --force" };
     if let Some(selection) = selection(group, filter) {
-        lines.push(("replay", for_this_call(format!("runner retry {selection}{force}"))));
+        lines.push(("replay", runner("retry", format_args!("{selection}{force}"))));
         if differs {
-            let redefine = for_this_call(format!("runner retry {selection}{force} --redefine"));
+            let redefine = runner("retry", format_args!("{selection}{force} --redefine"));
             lines.push(("", redefine + "   with the definition of the job file, which differs"));
         }
     }

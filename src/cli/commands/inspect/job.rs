@@ -11,11 +11,11 @@ use crate::cli::status::{
     expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text, times_text, with_liveness,
     worker_of, worker_statuses,
 };
-use crate::cli::suggested::for_this_call;
 use crate::model::{
     Attempt, AttemptOutput, JobDefinition, JobState, Outcome, ResourceUsage, Status, StreamBytes,
     decision_text, signal,
 };
+use crate::place::runner;
 use crate::store::{JobRow, Store, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
 
@@ -136,8 +136,8 @@ fn draw_history(out: &mut Output, job: &JobRow, history: &[Attempt]) {
     let hidden = history.len().saturating_sub(SCREENFUL);
     if hidden > 0 {
         let earlier = counted(hidden, "earlier attempt");
-        let list = format!("runner inspect attempts --name {} lists all", job.definition.name);
-        out.line(format!("  … {earlier}; {}", for_this_call(list)));
+        let all = runner("inspect", format_args!("attempts --name {}", job.definition.name));
+        out.line(format!("  … {earlier}; {all} lists all"));
     }
     for (index, attempt) in history.iter().enumerate().skip(hidden) {
         if attempt.attempt_in_budget == 1 && index > 0 && history[index - 1].next_state.is_final() {
@@ -228,28 +228,29 @@ pub(super) fn not_enqueued_yet(store: &Store, name: &str, now: Timestamp) -> Res
     };
     let error = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} yet: {firing}"));
     let next = if row.paused {
-        Some(format!("runner resume --schedule {name} lets it go on"))
+        Some(format!("{} lets it go on", runner("resume", format_args!("--schedule {name}"))))
     } else {
         no_firing_text(&worker_statuses(store)?)
     };
-    Ok(Some(error.hint(next.unwrap_or_else(|| "runner inspect schedules shows all of them".to_owned()))))
+    let all = || format!("{} shows all of them", runner("inspect", "schedules"));
+    Ok(Some(error.hint(next.unwrap_or_else(all))))
 }
 
 /// The commands that make sense for a job in this state.
 fn what_to_type(job: &JobRow) -> String {
     let id = job.id;
     let follow = if job.state == JobState::Running { " -f" } else { "" };
-    let logs = (job.last_attempt() > 0).then(|| format!("runner logs {id}{follow}"));
+    let logs = (job.last_attempt() > 0).then(|| runner("logs", format_args!("{id}{follow}")));
     let change = match job.state {
-        JobState::Dead | JobState::Cancelled if job.definition.policy.retryable => {
-            Some(format!("runner retry {id}"))
+        JobState::Dead | JobState::Cancelled if job.definition.policy.retryable => Some(runner("retry", id)),
+        JobState::Dead | JobState::Cancelled => Some(runner("retry", format_args!("{id} --force"))),
+        JobState::Pending if job.next_retry_at().is_some() => {
+            Some(runner("retry", format_args!("{id} --now")))
         }
-        JobState::Dead | JobState::Cancelled => Some(format!("runner retry {id} --force")),
-        JobState::Pending if job.next_retry_at().is_some() => Some(format!("runner retry {id} --now")),
-        JobState::Running => Some(format!("runner cancel {id}")),
+        JobState::Running => Some(runner("cancel", id)),
         JobState::Pending | JobState::Succeeded => None,
     };
-    for_this_call(logs.into_iter().chain(change).collect::<Vec<_>>().join("   "))
+    logs.into_iter().chain(change).collect::<Vec<_>>().join("   ")
 }
 
 /// Shows one attempt, with its output.
@@ -261,7 +262,7 @@ pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32
     if ended.is_none() && (number == 0 || number != job.last_attempt()) {
         bail!(
             CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
-                .hint(format!("runner inspect {id} shows those that it has"))
+                .hint(format!("{} shows those that it has", runner("inspect", id)))
         );
     }
     locate::add_start(store, &mut job);

@@ -15,13 +15,13 @@ use crate::cli::output::{
     schedule_json, stats_json,
 };
 use crate::cli::status::{next_firing_text, random_delay_text, times_text, worker_statuses};
-use crate::cli::suggested::for_this_call;
 use crate::model::{ErrorCode, decision_text};
+use crate::place::{Place, runner};
 use crate::store::{
     self, AttemptRow, ChangedFile, FileChange, Filter, JobRow, Liveness, NameStats, QueueRow, Store,
     StoredSchedule, WorkerStatus,
 };
-use crate::text::{Millis, Timestamp, human_duration, local_time, option, relative_time, safe_line};
+use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line};
 
 pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
     let now = query.now;
@@ -224,7 +224,7 @@ pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
         .column(Column::new("queues").text(), |worker| {
             worker.row.queues.as_ref().map_or_else(|| "all".to_owned(), |queues| queues.join(", "))
         });
-    let nothing = &for_this_call("no worker is running; runner work starts one");
+    let nothing = &format!("no worker is running; {} starts one", runner("work", ""));
     let found = List { table, json: listed_worker_json, nothing }.show_all(out, &workers)?;
     if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
         out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it");
@@ -271,7 +271,7 @@ pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
         .column(Column::new("skipped").right().dropped(2), |row| row.skipped.to_string());
     let nothing = match query.filter.name {
         Some(_) => "no schedules".to_owned(),
-        None => for_this_call("there is no schedule; runner apply takes them from the job file"),
+        None => format!("there is no schedule; {} takes them from the job file", runner("apply", "")),
     };
     let found = List { table, json: schedule_json, nothing: &nothing }.show_all(out, &schedules)?;
     note_changed_files(out, &changed);
@@ -289,21 +289,18 @@ pub(super) fn warn_of_unknown_schedule(store: &Store, filter: &Filter) -> Result
 
 /// Names the schedules whose job file has changed since it was applied, or cannot be read now.
 fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) {
+    let apply = |path: &str| Place::of_this_call().with_file(path).runner("apply", "");
     for ChangedFile { path, change, schedules } in changed {
         let names = schedules.join(", ");
         let words = match change {
             FileChange::Edited => {
-                let apply =
-                    for_this_call(format!("runner apply {} takes it as it is", option("--file", path)));
-                format!("{names}: {path} has changed since; {apply}")
+                format!("{names}: {path} has changed since; {} takes it as it is", apply(path))
             }
             FileChange::NotRead(why) => {
                 format!("{path} is not read, because {why}; its schedules go on as they were applied")
             }
             FileChange::Zone(zone) => {
-                format!(
-                    "{names}: the time zone of this machine is {zone} now; runner apply --file {path} takes it"
-                )
+                format!("{names}: the time zone of this machine is {zone} now; {} takes it", apply(path))
             }
             FileChange::Gone | FileChange::Unusable => {
                 format!("{path} cannot be used now; its schedules go on as they were applied")

@@ -8,8 +8,8 @@ use crate::cli::commands::attention::{self, Snapshot};
 use crate::cli::locate;
 use crate::cli::output::{Column, Output, Style, Table, mark, overview_json};
 use crate::cli::status::next_firing_text;
-use crate::cli::suggested::for_this_call;
 use crate::model::JobState;
+use crate::place::runner;
 use crate::store::{
     Filter, JobCounts, JobRow, RecentName, StateFilter, Store, StoreFile, StoredSchedule, WorkerStatus,
 };
@@ -58,8 +58,8 @@ pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Result<(
 /// Shows the overview where there is no database yet.
 pub(super) fn show_empty(out: &mut Output, file: &StoreFile) {
     out.line(format!("there is no database yet at {}", locate::display(file.path())));
-    let words = "runner enqueue creates it: runner enqueue -- echo hello, then runner work --drain";
-    out.prose("", &for_this_call(words));
+    let (enqueue, hello) = (runner("enqueue", ""), runner("enqueue", "-- echo hello"));
+    out.prose("", &format!("{enqueue} creates it: {hello}, then {}", runner("work", "--drain")));
 }
 
 /// Draws a word, in its colour if it is a state, and a text beside it.
@@ -80,7 +80,7 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
     let words = match (alive, is_needed) {
         (0, false) => "none".to_owned(),
         (0, true) => {
-            let words = for_this_call("no worker is running: nothing starts until runner work does");
+            let words = format!("no worker is running: nothing starts until {} does", runner("work", ""));
             out.paint(Style::Warn, &words)
         }
         (alive, _) => alive.to_string(),
@@ -88,7 +88,7 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
     draw_line(out, "workers", &words);
     let dead = workers.len() - alive;
     if dead > 0 {
-        let words = for_this_call(format!("{dead} died; the next runner work deals with what it ran"));
+        let words = format!("{dead} died; the next {} deals with what it ran", runner("work", ""));
         draw_line(out, "", &out.paint(Style::Warn, &words));
     }
 }
@@ -130,8 +130,9 @@ fn draw_running(out: &mut Output, store: &Store, now: Timestamp) -> Result<()> {
     out.line("");
     table.print(out);
     if ids.len() > MAX_RUNNING {
-        let more = format!("… {} more; runner inspect jobs --state running", ids.len() - MAX_RUNNING);
-        out.line(out.paint(Style::Faint, &for_this_call(more)));
+        let all = runner("inspect", "jobs --state running");
+        let more = format!("… {} more; {all}", ids.len() - MAX_RUNNING);
+        out.line(out.paint(Style::Faint, &more));
     }
     Ok(())
 }
@@ -165,8 +166,8 @@ fn draw_names(out: &mut Output, store: &Store, schedules: &[StoredSchedule], now
     out.line("");
     table.print(out);
     if all > names.len() {
-        let more = format!("… {}; runner inspect stats", counted(all - names.len(), "more name"));
-        out.line(out.paint(Style::Faint, &for_this_call(more)));
+        let more = format!("… {}; {}", counted(all - names.len(), "more name"), runner("inspect", "stats"));
+        out.line(out.paint(Style::Faint, &more));
     }
     Ok(())
 }

@@ -4,9 +4,10 @@ use anyhow::{Result, bail};
 
 use crate::cli::args::Inspect;
 use crate::cli::error::CliError;
-use crate::cli::locate::LISTS_JOBS;
+use crate::cli::locate::lists_jobs;
 use crate::cli::output::Output;
 use crate::model::Outcome;
+use crate::place::runner;
 use crate::store::{Filter, StateFilter, Store};
 use crate::text::{Timestamp, near_names, nearest};
 
@@ -64,8 +65,8 @@ pub(super) fn or_a_list(error: anyhow::Error, args: &Inspect) -> anyhow::Error {
         (None, None) => return error,
     };
     match error.downcast::<CliError>() {
-        Ok(error) if error.hint.as_deref() == Some(LISTS_JOBS) => {
-            error.hint(format!("did you mean runner inspect {meant}?")).into()
+        Ok(error) if error.hint.as_ref() == Some(&lists_jobs()) => {
+            error.hint(format!("did you mean {}?", runner("inspect", meant))).into()
         }
         Ok(error) => error.into(),
         Err(error) => error,
@@ -124,11 +125,19 @@ pub(super) fn check_filters(subject: Subject, args: &Inspect) -> Result<()> {
     match given.iter().find(|(_, given, allowed)| *given && !allowed) {
         Some(("--fail-if-any", ..)) => bail!(
             CliError::usage("--fail-if-any has no effect here: it asks whether a list has a row")
-                .hint("runner doctor --strict -q fails if anything needs attention; runner inspect dead --fail-if-any if a job is dead")
+                .hint(format!(
+                    "{} fails if anything needs attention; {} if a job is dead",
+                    runner("doctor", "--strict -q"),
+                    runner("inspect", "dead --fail-if-any")
+                ))
         ),
         Some((option, ..)) => bail!(
             CliError::usage(format!("{option} has no effect here"))
-                .hint("it narrows the lists, as in runner inspect jobs --state running: jobs, attempts, dead, stats; --name, --queue, --label, --since and --until also the page of --html")
+                .hint(format!(
+                    "it narrows the lists, as in {}: jobs, attempts, dead, stats; --name, --queue, --label, --since and \
+                     --until also the page of --html",
+                    runner("inspect", "jobs --state running")
+                ))
         ),
         None => Ok(()),
     }

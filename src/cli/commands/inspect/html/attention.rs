@@ -9,8 +9,8 @@ use maud::{Markup, html};
 use super::Worst;
 use super::words::{MAX_NAMES, bytes_on_page, command, job_text, when};
 use crate::cli::commands::attention::word;
-use crate::cli::suggested::for_this_call;
 use crate::model::{Attention, AttentionKind};
+use crate::place::runner;
 use crate::store::{Death, Store, StoredSchedule};
 use crate::text::{Millis, Timestamp, counted, last_lines};
 
@@ -171,7 +171,7 @@ pub(super) fn draw(cards: &[Card], now: Timestamp) -> Markup {
         ul.notices {
             @for card in cards.iter().take(MAX_NAMES) { (draw_one(card)) }
         }
-        @if more > 0 { p.note { (more) " more: " code { (for_this_call("runner doctor --strict")) } } }
+        @if more > 0 { p.note { (more) " more: " code { (runner("doctor", "--strict")) } } }
     }
 }
 
@@ -208,7 +208,7 @@ fn draw_card(card: &Card, max_entries: usize, details: &Markup) -> Markup {
                     (command(line))
                 }
             }
-            @if more > 0 { p.note { (more) " more: " code { (for_this_call("runner doctor --strict")) } } }
+            @if more > 0 { p.note { (more) " more: " code { (runner("doctor", "--strict")) } } }
             (details)
         }
     }

@@ -31,6 +31,7 @@ use crate::cli::locate;
 use crate::cli::output::Output;
 use crate::cli::status::no_firing_text;
 use crate::model::{Attention, Outcome};
+use crate::place::runner;
 use crate::store::{Filter, NameStats, Stage, Stats, TimelineAttempt};
 use crate::text::{Millis, Timestamp, counted, day_name};
 
@@ -211,7 +212,7 @@ fn workers(page: &Page) -> Markup {
     let alive = page.workers_alive;
     html! {
         @match &page.no_worker {
-            _ if !page.has_database => { p { "Nothing was enqueued yet. This makes the database:" } (command("runner enqueue -- echo hello")) }
+            _ if !page.has_database => { p { "Nothing was enqueued yet. This makes the database:" } (command(&runner("enqueue", "-- echo hello"))) }
             Some(why) => p { (job_text(&(why[..1].to_uppercase() + &why[1..]))) },
             None if alive == 1 => p { "A worker is running" },
             None => p { (counted(alive, "worker")) " are running" },

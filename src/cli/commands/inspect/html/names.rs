@@ -7,8 +7,8 @@ use maud::{Markup, html};
 
 use super::words::{MAX_NAMES, job_text, span, table, when};
 use super::{Page, Worst};
-use crate::cli::suggested::for_this_call;
 use crate::model::{MemoryPeak, Outcome};
+use crate::place::runner;
 use crate::store::{NameStats, Stage};
 use crate::text::{Millis, counted};
 
@@ -57,7 +57,7 @@ pub(super) fn draw(page: &Page, worst: &Worst) -> Markup {
     ];
     html! {
         (table(&heads, &rows))
-        @if more > 0 { p.note { (counted(more, "more name")) ": " code { (for_this_call("runner inspect stats")) } } }
+        @if more > 0 { p.note { (counted(more, "more name")) ": " code { (runner("inspect", "stats")) } } }
     }
 }
 

@@ -10,7 +10,7 @@ use super::axis::days;
 use super::bars::{HEIGHT, Paths};
 use super::words::{MAX_NAMES, job_text, table, when};
 use crate::cli::status::{next_firing_text, random_delay_text, shown_zone};
-use crate::cli::suggested::for_this_call;
+use crate::place::runner;
 use crate::store::{DayCounts, Store, StoredSchedule};
 use crate::text::{Timestamp, counted, day_time};
 
@@ -72,7 +72,7 @@ impl Schedules {
         let rows: Vec<_> = self.rows.iter().map(row).collect();
         html! {
             (table(&heads, &rows))
-            @if self.more > 0 { p.note { (counted(self.more, "more schedule")) ": " code { (for_this_call("runner inspect schedules")) } } }
+            @if self.more > 0 { p.note { (counted(self.more, "more schedule")) ": " code { (runner("inspect", "schedules")) } } }
         }
     }
 

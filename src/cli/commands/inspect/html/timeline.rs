@@ -10,6 +10,7 @@ use super::Worst;
 use super::axis::{Axis, UNITS};
 use super::bars::{self, Bar, HEIGHT, Kind, Paths, Span};
 use super::words::{MAX_NAMES, command, job_text, span};
+use crate::place::runner;
 use crate::store::{Stage, TimelineAttempt};
 use crate::text::{Timestamp, counted, local_time};
 
@@ -289,7 +290,7 @@ fn facts(rows: &[(&str, NameRow)], is_folded: bool) -> Markup {
                     }
                 }
             }
-            @if more > 0 { p.note { (counted(more, "more attempt")) " left out:" } (command("runner inspect attempts")) }
+            @if more > 0 { p.note { (counted(more, "more attempt")) " left out:" } (command(&runner("inspect", "attempts"))) }
         }
     }
 }

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::words::{command, job_text, table, when};
 use crate::cli::status::{dependency_text, status_text};
 use crate::model::{ErrorCode, JobState, Phase};
+use crate::place::runner;
 use crate::store::{Filter, JobRow, Store, UnfinishedJobs, WorkerStatus};
 use crate::text::{Timestamp, counted};
 
@@ -88,7 +89,7 @@ pub(super) fn draw(all: &[Waiting], now: Timestamp) -> Markup {
         (table(&heads, &rows))
         @for of in all.iter().filter(|of| of.count > of.rows.len() as u64) {
             p.note { (counted(of.count - of.rows.len() as u64, "more job")) " " (of.status) ":" }
-            (command(&format!("runner inspect jobs --state {}", of.status)))
+            (command(&runner("inspect", format_args!("jobs --state {}", of.status))))
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use crate::cli::suggested::for_this_call;
 use crate::text::{
     Millis, Timestamp, day_time, human_duration, is_safe, local_offset, rfc3339_with_offset, safe_line,
 };
@@ -63,7 +62,6 @@ pub(super) fn span(span: Option<Millis>) -> String {
 
 /// A command to type. Because people paste it, it is left out if a path in it has characters that do not show themselves.
 pub(super) fn command(line: &str) -> Markup {
-    let line = for_this_call(line);
     html! { @if line.chars().all(is_safe) { pre.type { code { (line) } } } }
 }
 

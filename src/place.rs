@@ -1,0 +1,58 @@
+//! The database and the job file that a call names. Commands that people are told to type name them, too, because without these
+//! options they would act on others.
+
+use std::fmt::Display;
+use std::sync::OnceLock;
+
+use crate::text::option;
+
+/// The options of a call that say where it acts, as a shell takes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    db: Option<String>,
+    file: Option<String>,
+}
+
+/// The place of this call. It is set once, because commands to type are named everywhere.
+static THIS_CALL: OnceLock<Place> = OnceLock::new();
+
+impl Place {
+    /// None stands for an option that was not given.
+    pub fn new(db: Option<&str>, file: Option<&str>) -> Self {
+        Self { db: db.map(|path| option("--db", path)), file: file.map(|path| option("--file", path)) }
+    }
+
+    /// The place that this call acts on.
+    pub fn of_this_call() -> &'static Self {
+        THIS_CALL.get_or_init(Self::default)
+    }
+
+    /// Makes this the place that this call acts on, unless there is one.
+    pub fn set_for_this_call(self) {
+        let _ = THIS_CALL.set(self);
+    }
+
+    /// Whether the caller named the job file.
+    pub const fn names_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// The same database with another job file.
+    #[must_use]
+    pub fn with_file(&self, path: &str) -> Self {
+        Self { db: self.db.clone(), file: Some(option("--file", path)) }
+    }
+
+    /// The command of this verb with these arguments, which may be empty.
+    pub fn runner(&self, verb: &str, arguments: impl Display) -> String {
+        let arguments = arguments.to_string();
+        let options = self.db.iter().chain(&self.file).map(String::as_str);
+        let words = ["runner", verb].into_iter().chain(options).chain([&*arguments]);
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The command to type for this verb with these arguments, which may be empty, so that it acts where this call does.
+pub fn runner(verb: &str, arguments: impl Display) -> String {
+    Place::of_this_call().runner(verb, arguments)
+}
