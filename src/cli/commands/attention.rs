@@ -18,6 +18,7 @@ use crate::jobfile::JobFile;
 use crate::model::{Attention, AttentionKind};
 use crate::place::{Place, runner};
 use crate::process::Leftover;
+use crate::store::problem::LeftProcess;
 use crate::store::{
     ChangedFile, DeclaredSchedule, FileChange, Filter, Leftovers, Liveness, Overview, Store, StoredSchedule,
     Surroundings, WorkerStatus,
@@ -31,9 +32,6 @@ const MIN_SHOWN: usize = 3;
 
 /// A screen keeps this number of rows for what comes after the list.
 const ROWS_AFTER: usize = 10;
-
-/// The command of a process is cut after this many characters.
-const MAX_COMMAND: usize = 60;
 
 /// The overview, and the list of what needs attention, at one moment.
 pub(super) struct Snapshot {
@@ -63,6 +61,7 @@ pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Sna
 /// The processes of dead workers' attempts that could not be ended at once, as far as the caller can see them.
 pub(super) fn leftovers(store: &Store, workers: &[WorkerStatus]) -> Result<Vec<Leftovers>> {
     let mut list = Vec::new();
+    let owner = fs::metadata(store.file().path()).ok().map(|file| file.uid());
     for worker in workers {
         if worker.liveness != Liveness::Dead || worker.row.leftover_since.is_none() {
             continue;
@@ -80,30 +79,25 @@ pub(super) fn leftovers(store: &Store, workers: &[WorkerStatus]) -> Result<Vec<L
         list.push(Leftovers {
             worker: worker.row.id,
             jobs: jobs.into_iter().collect(),
-            processes: found.iter().map(leftover_text).collect(),
-            command: kill_command(store, &found),
+            processes: found.into_iter().map(|each| left_process(each, owner)).collect(),
         });
     }
     Ok(list)
 }
 
-fn leftover_text(left: &Leftover) -> String {
-    let Leftover { job_id, attempt, pid, command, user } = left;
-    let user = user.map_or_else(|| "an unknown user".to_owned(), accounts::name_of);
-    let command: String = safe_line(command).chars().take(MAX_COMMAND).collect();
-    let command = if command.is_empty() { command } else { format!(" ({command})") };
-    format!("process {pid} of {user}{command} of job {job_id}, attempt {attempt}")
-}
-
-/// The command that ends them. Processes of the owner of the database are left out, because they got SIGKILL already.
-fn kill_command(store: &Store, found: &[Leftover]) -> Option<String> {
-    let owner = fs::metadata(store.file().path()).ok()?.uid();
-    let others: Vec<&Leftover> = found.iter().filter(|each| each.user != Some(owner)).collect();
-    let pids: Vec<String> = others.iter().map(|each| each.pid.to_string()).collect();
-    let me = geteuid().as_raw();
-    let may_kill = me == 0 || others.iter().all(|each| each.user == Some(me));
-    let sudo = if may_kill { "" } else { "sudo " };
-    (!pids.is_empty()).then(|| format!("{sudo}kill -KILL {}", pids.join(" ")))
+/// `owner` is the user whom the database belongs to.
+fn left_process(left: Leftover, owner: Option<u32>) -> LeftProcess {
+    let Leftover { job_id: job, attempt, pid, command, user } = left;
+    let me = geteuid();
+    LeftProcess {
+        pid,
+        job,
+        attempt,
+        command,
+        user: user.map(accounts::name_of),
+        is_of_owner: user.is_some() && user == owner,
+        may_be_ended: me.is_root() || user == Some(me.as_raw()),
+    }
 }
 
 /// The job files that differ from what was applied from them, or would now be applied in another time zone.

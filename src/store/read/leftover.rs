@@ -4,7 +4,7 @@
 use rusqlite::{Connection, params_from_iter};
 
 use super::filter::Filter;
-use super::problem::{Found, Problem};
+use super::problem::{Found, LeftProcess, Problem};
 use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::row::{all, value};
@@ -21,10 +21,7 @@ pub struct Leftovers {
     pub worker: i64,
     /// Its jobs of which processes are left.
     pub jobs: Vec<i64>,
-    /// Each process in words.
-    pub processes: Vec<String>,
-    /// What ends them.
-    pub command: Option<String>,
+    pub processes: Vec<LeftProcess>,
 }
 
 /// An entry for each dead worker of which processes could not be ended for a while.
@@ -51,8 +48,8 @@ pub fn attention(
         if jobs.is_empty() {
             continue;
         }
-        let (processes, kill) = (left.processes.clone(), left.command.clone());
-        list.push(Problem::Leftover { pid, since, processes, kill }.alarm().about(jobs));
+        let processes = left.processes.clone();
+        list.push(Problem::Leftover { pid, since, processes }.alarm().about(jobs));
     }
     Ok(list)
 }

@@ -53,12 +53,11 @@ pub enum Problem {
     Stuck(Stuck),
     /// The number of such jobs that no other entry is about.
     OtherStuck(Count),
-    /// Processes of a dead worker that could not be ended, in words, and what would end them.
+    /// Processes of the dead worker with this pid that could not be ended; none if they cannot be seen.
     Leftover {
         pid: i32,
         since: Timestamp,
-        processes: Vec<String>,
-        kill: Option<String>,
+        processes: Vec<LeftProcess>,
     },
     /// Jobs of a name that are interrupted each time.
     Interrupted {
@@ -183,6 +182,22 @@ pub struct Stuck {
     pub obstacle: Option<RetryObstacle>,
     /// A later job that does the same as the root has succeeded.
     pub succeeded_since: Option<i64>,
+}
+
+/// A living process of a dead worker's attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftProcess {
+    pub pid: i32,
+    pub job: i64,
+    pub attempt: u32,
+    /// Its program and arguments; empty if they cannot be seen.
+    pub command: String,
+    /// The name of its user; none if that cannot be seen.
+    pub user: Option<String>,
+    /// Whether it belongs to the owner of the database, so that it got SIGKILL already.
+    pub is_of_owner: bool,
+    /// Whether the caller may end it.
+    pub may_be_ended: bool,
 }
 
 /// Why a job that holds a key does not run.

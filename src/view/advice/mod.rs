@@ -9,9 +9,14 @@ use std::fmt::Display;
 use self::deaths::{selection, shown};
 use crate::model::{Attention, AttentionSubject};
 use crate::place::Place;
-use crate::store::problem::{Count, Dead, Found, HolderState, LongestRunning, OverdueReason, Problem, Stuck};
+use crate::store::problem::{
+    Count, Dead, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem, Stuck,
+};
 use crate::store::{FileChange, NoWorker};
 use crate::text::{Timestamp, clock_time, counted, human_duration, local_time, safe_line};
+
+/// The command of a process is cut after this many characters.
+const MAX_COMMAND: usize = 60;
 
 /// The list of what needs attention, alarms first.
 pub fn attention(found: Vec<Found>, place: &Place, now: Timestamp) -> Vec<Attention> {
@@ -48,6 +53,23 @@ fn no_worker_command(why: NoWorker, place: &Place) -> String {
 
 fn continue_command(pid: i32) -> String {
     format!("kill -CONT {pid}")
+}
+
+/// A process that could not be ended: whose it is, and of which attempt.
+pub fn left_process(process: &LeftProcess) -> String {
+    let LeftProcess { pid, job, attempt, command, user, .. } = process;
+    let user = user.as_deref().unwrap_or("an unknown user");
+    let command: String = safe_line(command).chars().take(MAX_COMMAND).collect();
+    let command = if command.is_empty() { command } else { format!(" ({command})") };
+    format!("process {pid} of {user}{command} of job {job}, attempt {attempt}")
+}
+
+/// The command that ends the processes which a worker of the database's owner could not end.
+fn kill_command(processes: &[LeftProcess]) -> Option<String> {
+    let others: Vec<&LeftProcess> = processes.iter().filter(|process| !process.is_of_owner).collect();
+    let pids: Vec<String> = others.iter().map(|process| process.pid.to_string()).collect();
+    let sudo = if others.iter().all(|process| process.may_be_ended) { "" } else { "sudo " };
+    (!pids.is_empty()).then(|| format!("{sudo}kill -KILL {}", pids.join(" ")))
 }
 
 /// A sentence, and the command that settles what it is about.
@@ -125,17 +147,17 @@ impl Advice<'_> {
                 );
                 (message.replace("1 job that are", "1 job that is"), None)
             }
-            Problem::Leftover { pid, since, processes, kill } => {
-                let processes = match processes.as_slice() {
+            Problem::Leftover { pid, since, processes } => {
+                let shown = match processes.iter().map(left_process).collect::<Vec<_>>().as_slice() {
                     [] => "its processes cannot be seen from here".to_owned(),
-                    processes => shortened(processes),
+                    shown => shortened(shown),
                 };
                 let message = format!(
-                    "a worker (pid {pid}) died, and what it left could not be ended since {}: {processes}; the job goes \
+                    "a worker (pid {pid}) died, and what it left could not be ended since {}: {shown}; the job goes \
                      on when that has ended",
                     self.when(*since)
                 );
-                (message, kill.clone())
+                (message, kill_command(processes))
             }
             Problem::Interrupted { name, jobs: count, times, least, last } => {
                 let what = match (*count, jobs) {

@@ -4,7 +4,8 @@ use super::attention;
 use crate::model::{Attention, JobState};
 use crate::place::Place;
 use crate::store::problem::{
-    Count, Dead, Found, Group, HolderState, LongestRunning, OverdueReason, Problem, RetryObstacle, Stuck,
+    Count, Dead, Found, Group, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem,
+    RetryObstacle, Stuck,
 };
 use crate::store::{DependencyState, FileChange, NoWorker};
 use crate::text::{Millis, Timestamp, clock_time};
@@ -50,6 +51,11 @@ fn stuck(
     });
     let names = vec!["report".to_owned()];
     Problem::Stuck(Stuck { root: 7, job, count: jobs, names, obstacle, succeeded_since: since })
+}
+
+fn left(pid: i32, is_of_owner: bool, may_be_ended: bool) -> LeftProcess {
+    let (command, user) = ("sleep 9".to_owned(), Some("eve".to_owned()));
+    LeftProcess { pid, job: 1, attempt: 2, command, user, is_of_owner, may_be_ended }
 }
 
 fn entry(found: Found, place: &Place) -> Attention {
@@ -129,15 +135,17 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (stuck(None, None, None, Count { counted: 10_000, is_more: true }), vec![8, 9]),
         (Problem::OtherStuck(count(1)), vec![7]),
         (Problem::OtherStuck(count(2)), vec![6, 7]),
+        (Problem::Leftover { pid: 5, since: NOW, processes: vec![] }, vec![1]),
         (
             Problem::Leftover {
                 pid: 5,
                 since: NOW,
-                processes: vec![],
-                kill: Some("kill -KILL 6".to_owned()),
+                processes: vec![left(6, true, true), left(7, false, true)],
             },
             vec![1],
         ),
+        (Problem::Leftover { pid: 5, since: NOW, processes: vec![left(6, true, false)] }, vec![1]),
+        (Problem::Leftover { pid: 5, since: NOW, processes: vec![left(7, false, false)] }, vec![1]),
         (
             Problem::Interrupted { name: "deploy".to_owned(), jobs: 1, times: count(6), least: 5, last: NOW },
             vec![3],
@@ -182,6 +190,7 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn each_problem_has_a_sentence_and_the_command_that_settles_it() {
     insta::assert_snapshot!(table(problems(), &Place::default()), @r#"
 disk_full: the file system of /db is full: nothing is enqueued, started or recorded until that ends
@@ -231,7 +240,13 @@ stuck: besides these, 1 job that is dead, cancelled or removed holds back others
 stuck: besides these, 2 jobs that are dead, cancelled or removed hold back others; runner inspect jobs --state blocked lists those
     -
 leftover: a worker (pid 5) died, and what it left could not be ended since TIME: its processes cannot be seen from here; the job goes on when that has ended
-    kill -KILL 6
+    -
+leftover: a worker (pid 5) died, and what it left could not be ended since TIME: process 6 of eve (sleep 9) of job 1, attempt 2, process 7 of eve (sleep 9) of job 1, attempt 2; the job goes on when that has ended
+    kill -KILL 7
+leftover: a worker (pid 5) died, and what it left could not be ended since TIME: process 6 of eve (sleep 9) of job 1, attempt 2; the job goes on when that has ended
+    -
+leftover: a worker (pid 5) died, and what it left could not be ended since TIME: process 7 of eve (sleep 9) of job 1, attempt 2; the job goes on when that has ended
+    sudo kill -KILL 7
 interrupted: job 3 deploy was interrupted 6 times in a row, the last TIME, and is run again each time; a job that restarts its own worker never ends: let systemd-run restart that one
     runner cancel 3
 interrupted: 2 jobs of deploy were each interrupted 5 times or more in a row, the last TIME, and are run again each time; a job that restarts its own worker never ends: let systemd-run restart that one

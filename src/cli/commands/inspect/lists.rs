@@ -22,6 +22,7 @@ use crate::store::{
     StoredSchedule, WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line};
+use crate::view::advice::left_process;
 
 pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
     let now = query.now;
@@ -231,7 +232,7 @@ pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
     }
     let leftovers = if out.json { Vec::new() } else { leftovers(store, &workers)? };
     for process in leftovers.iter().flat_map(|left| &left.processes) {
-        out.prose("", &format!("could not be ended yet: {process}"));
+        out.prose("", &format!("could not be ended yet: {}", left_process(process)));
     }
     Ok(found)
 }
