@@ -121,7 +121,7 @@ impl AttentionQuery<'_> {
     }
 
     /// A problem that is an alarm once work has been due for a while.
-    fn since(&self, due: Timestamp, problem: Problem) -> Found {
+    fn alarm_if_late(&self, due: Timestamp, problem: Problem) -> Found {
         if self.now.since(due) > NO_WORKER { problem.alarm() } else { problem.note() }
     }
 
@@ -136,7 +136,7 @@ impl AttentionQuery<'_> {
         let found = if queue.paused {
             Problem::PausedQueue { queue: name, due, oldest }.note()
         } else if let Some(why) = no_worker(&name, self.seen.workers) {
-            self.since(oldest, Problem::NoWorker { queue: name, due, oldest, why })
+            self.alarm_if_late(oldest, Problem::NoWorker { queue: name, due, oldest, why })
         } else if let Some(found) = self.needs_newer_worker(&name)? {
             return Ok(Some(found));
         } else if self.now.since(oldest) > OVERDUE && !self.has_started_lately(&name)? {
@@ -182,7 +182,7 @@ impl AttentionQuery<'_> {
         let due = self.due(queue, Some(newest.row.version))?;
         let Some((oldest, _)) = due.first().copied() else { return Ok(None) };
         let problem = Problem::OldWorker { queue: queue.to_owned(), pid: newest.row.pid, oldest };
-        Ok(Some(self.since(oldest, problem).about(due.into_iter().map(|(_, id)| id).collect())))
+        Ok(Some(self.alarm_if_late(oldest, problem).about(due.into_iter().map(|(_, id)| id).collect())))
     }
 
     /// Whether a job of this queue started within [`OVERDUE`].
@@ -254,7 +254,9 @@ impl AttentionQuery<'_> {
             let Some(oldest) = held.iter().map(|(_, at)| *at).min() else { continue };
             let (pid, jobs) = (worker.row.pid, worker.row.running);
             let problem = Problem::Orphaned { pid, is_suspended, jobs, oldest };
-            list.push(self.since(oldest, problem).about(held.into_iter().map(|(id, _)| id).collect()));
+            list.push(
+                self.alarm_if_late(oldest, problem).about(held.into_iter().map(|(id, _)| id).collect()),
+            );
         }
         Ok(list)
     }
@@ -270,7 +272,12 @@ impl AttentionQuery<'_> {
         due.sort_unstable();
         let (oldest, _) = *due.first()?;
         let schedules = due.iter().map(|(_, name)| (*name).to_owned()).collect();
-        Some(self.since(oldest, Problem::Unfired { schedules, oldest, is_worker_old: newest.is_some() }))
+        Some(
+            self.alarm_if_late(
+                oldest,
+                Problem::Unfired { schedules, oldest, is_worker_old: newest.is_some() },
+            ),
+        )
     }
 
     fn schedule(&self, row: &StoredSchedule) -> Result<Vec<Found>> {
