@@ -178,7 +178,7 @@ fn free_text_of_a_hostile_database_is_escaped() {
     for statement in [
         "UPDATE attempts SET message = 'HOSTILE'",
         "UPDATE jobs SET result = 'HOSTILE'; UPDATE jobs SET resolved_at = 1, resolution = 'HOSTILE' WHERE id = 1",
-        "UPDATE outputs SET stderr = CAST('HOSTILE' AS BLOB), stderr_head = 0 WHERE job_id = 1",
+        "UPDATE outputs SET stderr = CAST('HOSTILE' AS BLOB), stderr_head = 0, marks = NULL WHERE job_id = 1",
         "UPDATE workers SET db_path = CAST('/HOSTILE' AS BLOB), boot_id = 'HOSTILE', ended_at = NULL",
         "UPDATE job_definitions SET definition = json_set(definition, '$.cwd', 'HOSTILE', '$.command.shell', 'HOSTILE')",
     ] {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::output_order::{OutputMark, OutputStream};
 use super::state::words;
 use super::{DeadReason, ErrorCode, JobState, SelfReport};
 use crate::text::{Millis, Timestamp, human_size, last_lines};
@@ -168,15 +169,75 @@ impl fmt::Display for MemoryPeak {
 pub struct AttemptOutput {
     pub stdout: StreamBytes,
     pub stderr: StreamBytes,
+    /// In which order and when both were read; empty if that is not known, because a program of version 1.0 wrote it.
+    pub marks: Vec<OutputMark>,
 }
 
 impl AttemptOutput {
+    pub const fn stream(&self, stream: OutputStream) -> &StreamBytes {
+        match stream {
+            OutputStream::Stdout => &self.stdout,
+            OutputStream::Stderr => &self.stderr,
+        }
+    }
+
+    /// The lengths of both streams, what was left out included.
+    pub fn lengths(&self) -> [u64; 2] {
+        OutputStream::BOTH.map(|stream| self.stream(stream).length())
+    }
+
+    /// What comes after so many bytes of each stream, in the order in which it was read; stream by stream, if that is not known.
+    /// What was left out of a stream is a single piece, where it begins.
+    pub fn pieces_after(&self, mut read: [u64; 2]) -> Vec<OutputPiece<'_>> {
+        let mut pieces = Vec::new();
+        let mut ends = [0; 2];
+        let known = self.marks.iter().map(|mark| (mark.stream, mark.bytes, Some(mark.at)));
+        let unknown = OutputStream::BOTH.map(|stream| (stream, self.stream(stream).length(), None));
+        let unknown = unknown.into_iter().filter(|_| self.marks.is_empty());
+        for (stream, bytes, at) in known.chain(unknown) {
+            let end = &mut ends[stream as usize];
+            *end += bytes;
+            for (start, part) in self.stream(stream).parts_between(read[stream as usize], *end) {
+                read[stream as usize] = start + part.length();
+                pieces.push(OutputPiece { stream, at, start, part });
+            }
+        }
+        pieces
+    }
+
     /// The last line that is not blank, made safe: of standard error if that has any, else of standard output. Of a very long
     /// line the end.
     pub fn last_line(&self) -> Option<String> {
         const MAX_BYTES: usize = 16 << 10;
         let of = |stream: &StreamBytes| last_lines(stream.tail(MAX_BYTES), 1).pop();
         of(&self.stderr).or_else(|| of(&self.stdout))
+    }
+}
+
+/// A part of what an attempt wrote, of one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputPiece<'a> {
+    pub stream: OutputStream,
+    /// When it was read, if that is known.
+    pub at: Option<Timestamp>,
+    /// How many bytes of the stream come before it.
+    pub start: u64,
+    pub part: OutputPart<'a>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputPart<'a> {
+    Kept(&'a [u8]),
+    /// So many bytes were left out.
+    LeftOut(u64),
+}
+
+impl OutputPart<'_> {
+    pub const fn length(&self) -> u64 {
+        match self {
+            Self::Kept(bytes) => bytes.len() as u64,
+            Self::LeftOut(bytes) => *bytes,
+        }
     }
 }
 
@@ -197,12 +258,49 @@ impl StreamBytes {
         self.bytes.is_empty() && self.omitted == 0
     }
 
+    /// The number of bytes that were written.
+    pub const fn length(&self) -> u64 {
+        self.omitted.saturating_add(self.bytes.len() as u64)
+    }
+
+    /// The bytes before those that were left out, and the bytes after them. All come before, if none were.
+    pub fn halves(&self) -> (&[u8], &[u8]) {
+        let head = if self.omitted == 0 { self.bytes.len() } else { self.head };
+        self.bytes.split_at(head.min(self.bytes.len()))
+    }
+
     /// The last bytes that were written, at most `max`, from the start of a character on. Bytes before those that were left out
     /// do not count, because they do not belong to the same end.
     pub fn tail(&self, max: usize) -> &[u8] {
         let head = if self.omitted == 0 { 0 } else { self.head };
         last_bytes(self.bytes.get(head..).unwrap_or_default(), max)
     }
+
+    /// What lies between these offsets, each part with its own. Of what was left out, all that comes after the first one.
+    fn parts_between(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, OutputPart<'_>)> {
+        let (head, tail) = self.halves();
+        let gap = head.len() as u64;
+        let parts = [
+            (0, OutputPart::Kept(head)),
+            (gap, OutputPart::LeftOut(self.omitted)),
+            (gap + self.omitted, OutputPart::Kept(tail)),
+        ];
+        parts.into_iter().filter_map(move |(start, part)| {
+            let from = from.max(start);
+            let end = start + part.length();
+            let part = match part {
+                OutputPart::Kept(bytes) => {
+                    OutputPart::Kept(bytes.get(index(from - start)..index(to.min(end).checked_sub(start)?))?)
+                }
+                OutputPart::LeftOut(_) => OutputPart::LeftOut(end.checked_sub(from)?),
+            };
+            (from < to && part.length() > 0).then_some((from, part))
+        })
+    }
+}
+
+fn index(offset: u64) -> usize {
+    usize::try_from(offset).unwrap_or(usize::MAX)
 }
 
 /// The last `max` bytes of a text, without the rest of a character that begins before them. Of bytes that are no UTF-8 text up
@@ -267,6 +365,62 @@ impl Attempt {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pieces_come_in_the_order_of_the_marks_and_what_was_left_out_once() {
+        use OutputPart::{Kept, LeftOut};
+        use OutputStream::{Stderr, Stdout};
+        let mark = |stream, bytes, at| OutputMark { stream, bytes, at: Timestamp(at) };
+        let output = AttemptOutput {
+            stdout: StreamBytes { bytes: b"abxyz".to_vec(), head: 2, omitted: 10 },
+            stderr: StreamBytes { bytes: b"12".to_vec(), head: 0, omitted: 0 },
+            marks: vec![
+                mark(Stdout, 5, 1),
+                mark(Stderr, 1, 2),
+                mark(Stdout, 8, 3),
+                mark(Stderr, 1, 4),
+                mark(Stdout, 2, 5),
+            ],
+        };
+        let pieces = |output: &AttemptOutput, read| -> Vec<_> {
+            let pieces = output.pieces_after(read).into_iter();
+            pieces
+                .map(|piece| {
+                    format!(
+                        "{:?} {:?} {} {:?}",
+                        piece.stream,
+                        piece.at.map(|at| at.0),
+                        piece.start,
+                        piece.part
+                    )
+                })
+                .collect()
+        };
+        let shown = |stream, at, start, part: OutputPart<'_>| format!("{stream:?} {at:?} {start} {part:?}");
+        let expected = [
+            shown(Stdout, Some(1), 0, Kept(b"ab")),
+            shown(Stdout, Some(1), 2, LeftOut(10)),
+            shown(Stderr, Some(2), 0, Kept(b"1")),
+            shown(Stdout, Some(3), 12, Kept(b"x")),
+            shown(Stderr, Some(4), 1, Kept(b"2")),
+            shown(Stdout, Some(5), 13, Kept(b"yz")),
+        ];
+        assert_eq!(pieces(&output, [0, 0]), expected);
+        assert_eq!(pieces(&output, [7, 1])[..1], [shown(Stdout, Some(3), 7, LeftOut(5))]);
+        assert_eq!(
+            pieces(&output, [14, 1]),
+            [shown(Stderr, Some(4), 1, Kept(b"2")), shown(Stdout, Some(5), 14, Kept(b"z"))]
+        );
+        assert_eq!(pieces(&output, [15, 2]), [""; 0]);
+        let unknown = AttemptOutput { marks: Vec::new(), ..output };
+        let expected = [
+            shown(Stdout, None, 0, Kept(b"ab")),
+            shown(Stdout, None, 2, LeftOut(10)),
+            shown(Stdout, None, 12, Kept(b"xyz")),
+            shown(Stderr, None, 0, Kept(b"12")),
+        ];
+        assert_eq!(pieces(&unknown, [0, 0]), expected);
+    }
 
     #[test]
     fn the_last_bytes_begin_with_a_whole_character() {

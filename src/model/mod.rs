@@ -20,6 +20,7 @@ mod limits;
 mod names;
 #[cfg(test)]
 mod no_panics;
+mod output_order;
 mod policy;
 mod schedule;
 mod self_report;
@@ -28,8 +29,8 @@ pub mod signal;
 mod state;
 
 pub use attempt::{
-    Attempt, AttemptEnd, AttemptOutput, EndCause, MemoryPeak, Outcome, ResourceUsage, SpawnFailure, Status,
-    StreamBytes, last_bytes,
+    Attempt, AttemptEnd, AttemptOutput, EndCause, MemoryPeak, Outcome, OutputPart, OutputPiece,
+    ResourceUsage, SpawnFailure, Status, StreamBytes, last_bytes,
 };
 pub use attention::{Attention, AttentionKind, AttentionSubject};
 pub use backoff::{Backoff, Jitter, Strategy};
@@ -49,6 +50,7 @@ pub use limits::{Limits, Rate};
 pub use names::{
     check_key, check_label, check_name, check_stored_key, check_stored_label, check_variable, check_worker_id,
 };
+pub use output_order::{LeftOut, OutputMark, OutputOrder, OutputStream, read_marks, write_marks};
 pub use policy::RetryPolicy;
 pub use schedule::{Missed, Schedule, ScheduleText};
 pub use self_report::SelfReport;

@@ -11,12 +11,12 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::clock;
-use crate::model::{AttemptEnd, AttemptOutput, EndCause, Status};
+use crate::model::{AttemptEnd, AttemptOutput, EndCause, OutputStream, Status};
 use crate::text::{Millis, Timestamp};
 
 use super::control::wait_readable;
 use super::job_files::take_report;
-use super::output::Stream;
+use super::output::Capture;
 use super::reap::reap;
 use super::scan::{ProcessGroup, Target};
 use super::spawn::{Child, Launch, SpawnError, spawn};
@@ -72,9 +72,7 @@ fn supervise(
     let mut attempt = RunningAttempt {
         leader: child.pid,
         pidfd: child.pidfd,
-        stdout: Stream::new(child.stdout, definition.output_limit),
-        stderr: Stream::new(child.stderr, definition.output_limit),
-        scratch: Vec::new(),
+        capture: Capture::new(child.stdout, child.stderr, definition.output_limit),
         // A timeout too long for the clock never runs out.
         deadline: definition.timeout.and_then(|timeout| child.started.checked_add(timeout.into())),
         grace: definition.grace_period.into(),
@@ -94,7 +92,7 @@ fn supervise(
             break end;
         }
     };
-    let held_open = [attempt.stdout.close(&mut attempt.scratch), attempt.stderr.close(&mut attempt.scratch)];
+    let output_held_open = attempt.capture.close();
     // The leader is reaped last, because from here on the ids of leader and group may be reused.
     let usage = reap(attempt.leader);
     let duration = Millis(u64::try_from(child.started.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -111,8 +109,8 @@ fn supervise(
         // If nobody saw the end, nobody knows when it was.
         duration: (cause.is_some() || status.is_some()).then_some(duration),
         usage,
-        output_held_open: held_open.contains(&true),
-        output: Some(attempt.output()),
+        output_held_open,
+        output: Some(attempt.capture.output()),
     }
 }
 
@@ -130,9 +128,7 @@ struct RunningAttempt {
     /// The process that was started. It leads its process group.
     leader: Pid,
     pidfd: OwnedFd,
-    stdout: Stream,
-    stderr: Stream,
-    scratch: Vec<u8>,
+    capture: Capture,
     deadline: Option<Instant>,
     grace: Duration,
     target: Target,
@@ -150,13 +146,13 @@ impl RunningAttempt {
     fn wait_and_read(&mut self, control: &Control) {
         let limit = self.wake_at().map(|at| at.saturating_duration_since(Instant::now()));
         let pidfd = self.leader_runs().then(|| self.pidfd.as_fd());
-        let descriptors = [Some(control.waker()), self.stdout.pipe(), self.stderr.pipe(), pidfd];
-        let [_, stdout, stderr, has_ended] = wait_readable(descriptors, limit);
-        if stdout {
-            self.stdout.read(&mut self.scratch);
-        }
-        if stderr {
-            self.stderr.read(&mut self.scratch);
+        let [stdout, stderr] = OutputStream::BOTH.map(|stream| self.capture.pipe(stream));
+        let [_, stdout, stderr, has_ended] =
+            wait_readable([Some(control.waker()), stdout, stderr, pidfd], limit);
+        for (stream, is_readable) in OutputStream::BOTH.into_iter().zip([stdout, stderr]) {
+            if is_readable {
+                self.capture.read(stream);
+            }
         }
         // Before any order to stop is looked at: a job that ended by itself keeps its exit, even if this thread is late.
         if has_ended {
@@ -254,24 +250,16 @@ impl RunningAttempt {
     fn send_output(&mut self, on_progress: &mut dyn FnMut(Progress)) {
         let now = Instant::now();
         if self.has_new_output() && self.next_output_at <= now {
-            self.sent_bytes = Some(self.written());
+            self.sent_bytes = Some(self.capture.length());
             self.next_output_at = now + OUTPUT_INTERVAL;
-            on_progress(Progress::Output { started_at: self.started_at, output: self.output() });
+            on_progress(Progress::Output { started_at: self.started_at, output: self.capture.output() });
         }
     }
 
     /// Whether there is output that was not sent yet, or none was sent at all. Once the processes have ended, none is sent, because [`AttemptEnd`]
     /// holds all of it.
     fn has_new_output(&self) -> bool {
-        !matches!(self.phase, AttemptPhase::Draining { .. }) && Some(self.written()) > self.sent_bytes
-    }
-
-    fn written(&self) -> u64 {
-        self.stdout.total() + self.stderr.total()
-    }
-
-    fn output(&self) -> AttemptOutput {
-        AttemptOutput { stdout: self.stdout.captured(), stderr: self.stderr.captured() }
+        !matches!(self.phase, AttemptPhase::Draining { .. }) && Some(self.capture.length()) > self.sent_bytes
     }
 
     /// Why runner ended the attempt and how the leader ended, once all output has been read or background processes have
@@ -280,8 +268,7 @@ impl RunningAttempt {
         let AttemptPhase::Draining { cause, status, since } = self.phase else {
             return None;
         };
-        let is_closed = self.stdout.pipe().is_none() && self.stderr.pipe().is_none();
-        (is_closed || since.elapsed() >= BACKGROUND_OUTPUT_WAIT).then_some((cause, status))
+        (self.capture.is_closed() || since.elapsed() >= BACKGROUND_OUTPUT_WAIT).then_some((cause, status))
     }
 }
 

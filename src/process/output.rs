@@ -1,74 +1,115 @@
 //! The output of a job, read as soon as it comes, so that the job never waits for its reader. Of a long output only the
-//! head and the tail are kept, so that memory stays constant.
+//! head and the tail of each stream are kept, so that memory stays constant.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
-use crate::model::StreamBytes;
+use crate::clock;
+use crate::model::{AttemptOutput, OutputMark, OutputOrder, OutputStream, StreamBytes};
+use crate::text::Timestamp;
 
 /// The size of one read, which is the capacity of an ordinary pipe.
 const CHUNK_BYTES: usize = 64 << 10;
 /// The largest pipe of an unprivileged job, in chunks.
 const MAX_PIPE_CHUNKS: usize = 16;
 
-/// The reading end of a job's pipe.
+/// The reading ends of a job's pipes, and what came through them.
 #[derive(Debug)]
-pub(super) struct Stream {
-    pipe: Option<OwnedFd>,
-    buffer: HeadAndTail,
+pub(super) struct Capture {
+    pipes: [Option<OwnedFd>; 2],
+    kept: KeptOutput,
+    chunk: Vec<u8>,
 }
 
-impl Stream {
-    /// Keeps at most `limit` bytes.
-    pub fn new(pipe: OwnedFd, limit: u64) -> Self {
-        // This cannot fail on a pipe.
-        let _ = rustix::io::ioctl_fionbio(&pipe, true);
-        Self { pipe: Some(pipe), buffer: HeadAndTail::new(limit) }
+impl Capture {
+    /// Keeps at most `limit` bytes of each stream.
+    pub fn new(stdout: OwnedFd, stderr: OwnedFd, limit: u64) -> Self {
+        let pipes = [stdout, stderr].map(|pipe| {
+            // This cannot fail on a pipe.
+            let _ = rustix::io::ioctl_fionbio(&pipe, true);
+            Some(pipe)
+        });
+        Self { pipes, kept: KeptOutput::new(limit), chunk: Vec::new() }
     }
 
     /// The pipe, until every process has closed the other end.
-    pub fn pipe(&self) -> Option<BorrowedFd<'_>> {
-        self.pipe.as_ref().map(AsFd::as_fd)
+    pub fn pipe(&self, stream: OutputStream) -> Option<BorrowedFd<'_>> {
+        self.pipes[stream as usize].as_ref().map(AsFd::as_fd)
     }
 
-    /// Reads one chunk by way of `scratch`. True if there may be more to read at once.
-    pub fn read(&mut self, scratch: &mut Vec<u8>) -> bool {
-        let Some(pipe) = &self.pipe else {
+    /// Whether every process has closed the other ends.
+    pub fn is_closed(&self) -> bool {
+        self.pipes.iter().all(Option::is_none)
+    }
+
+    /// Reads one chunk. True if there may be more to read at once.
+    pub fn read(&mut self, stream: OutputStream) -> bool {
+        let Some(pipe) = &self.pipes[stream as usize] else {
             return false;
         };
-        scratch.clear();
-        scratch.reserve(CHUNK_BYTES);
-        match rustix::io::read(pipe, spare_capacity(scratch)) {
+        self.chunk.clear();
+        self.chunk.reserve(CHUNK_BYTES);
+        match rustix::io::read(pipe, spare_capacity(&mut self.chunk)) {
             Ok(1..) => {
-                self.buffer.push(scratch);
+                self.kept.push(stream, &self.chunk, clock::now());
                 true
             }
             Err(Errno::INTR) => true,
             Err(Errno::AGAIN) => false,
             Ok(0) | Err(_) => {
-                self.pipe = None;
+                self.pipes[stream as usize] = None;
                 false
             }
         }
     }
 
-    /// Empties the pipe and closes it. True if a process still held the other end.
-    pub fn close(&mut self, scratch: &mut Vec<u8>) -> bool {
-        // The number of reads is bounded, because a process that holds the other end may go on writing for ever.
-        let _ = (0..MAX_PIPE_CHUNKS).all(|_| self.read(scratch));
-        self.pipe.take().is_some()
+    /// Empties the pipes and closes them. True if a process still held one of the other ends.
+    pub fn close(&mut self) -> bool {
+        for stream in OutputStream::BOTH {
+            // The number of reads is bounded, because a process that holds the other end may go on writing for ever.
+            let _ = (0..MAX_PIPE_CHUNKS).all(|_| self.read(stream));
+        }
+        self.pipes.iter_mut().filter_map(Option::take).count() > 0
     }
 
     /// The number of bytes read so far.
-    pub fn total(&self) -> u64 {
-        self.buffer.total
+    pub fn length(&self) -> u64 {
+        self.kept.streams.iter().map(|stream| stream.total).sum()
     }
 
-    pub fn captured(&self) -> StreamBytes {
-        self.buffer.captured()
+    pub fn output(&self) -> AttemptOutput {
+        self.kept.output()
+    }
+}
+
+/// What is kept of both streams, and in which order it was read.
+#[derive(Debug)]
+struct KeptOutput {
+    streams: [HeadAndTail; 2],
+    order: OutputOrder,
+}
+
+impl KeptOutput {
+    fn new(limit: u64) -> Self {
+        Self { streams: [HeadAndTail::new(limit), HeadAndTail::new(limit)], order: OutputOrder::default() }
+    }
+
+    fn push(&mut self, stream: OutputStream, bytes: &[u8], at: Timestamp) {
+        self.streams[stream as usize].push(bytes);
+        self.order.push(OutputMark { stream, bytes: bytes.len() as u64, at }, &self.left_out());
+    }
+
+    fn left_out(&self) -> [Range<u64>; 2] {
+        self.streams.each_ref().map(HeadAndTail::left_out)
+    }
+
+    fn output(&self) -> AttemptOutput {
+        let [stdout, stderr] = self.streams.each_ref().map(HeadAndTail::captured);
+        AttemptOutput { stdout, stderr, marks: self.order.marks(&self.left_out()) }
     }
 }
 
@@ -102,6 +143,11 @@ impl HeadAndTail {
         self.tail.extend(rest);
     }
 
+    /// The bytes that are not kept.
+    fn left_out(&self) -> Range<u64> {
+        self.head.len() as u64..self.total - self.tail.len() as u64
+    }
+
     fn captured(&self) -> StreamBytes {
         let (older, newer) = self.tail.as_slices();
         let bytes = [&self.head, older, newer].concat();
@@ -114,6 +160,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::OutputPart;
 
     /// The same, by keeping everything first.
     fn naive(all: &[u8], limit: usize) -> StreamBytes {
@@ -141,6 +188,47 @@ mod tests {
                 buffer.push(chunk);
                 all.extend_from_slice(chunk);
                 prop_assert_eq!(buffer.captured(), naive(&all, limit));
+            }
+        }
+
+        /// Whatever order the streams are read in, the pieces bring what was written back: all of it below the limit, and above
+        /// it everything but what was left out.
+        #[test]
+        fn the_pieces_are_what_was_read_in_its_order(
+            limit in 0_usize..70,
+            chunks in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 1..30), 0_i64..3), 0..20),
+            polls in prop::collection::vec(0_usize..20, 0..4),
+        ) {
+            let mut kept = KeptOutput::new(limit as u64);
+            let mut all: [Vec<u8>; 2] = Default::default();
+            let (mut in_order, mut seen) = (Vec::<u8>::new(), Vec::<u8>::new());
+            let mut read = [0, 0];
+            let mut at = 0;
+            for (number, (is_stderr, chunk, later)) in chunks.iter().enumerate() {
+                at += later;
+                let stream = OutputStream::BOTH[usize::from(*is_stderr)];
+                kept.push(stream, chunk, Timestamp(at));
+                all[stream as usize].extend(chunk);
+                in_order.extend(chunk);
+                // Somebody follows it meanwhile.
+                if number + 1 == chunks.len() || polls.contains(&number) {
+                    for piece in kept.output().pieces_after(read) {
+                        let of_stream = piece.stream as usize;
+                        let start = usize::try_from(piece.start).unwrap();
+                        prop_assert_eq!(piece.start, read[of_stream]);
+                        read[of_stream] += piece.part.length();
+                        if let OutputPart::Kept(bytes) = piece.part {
+                            prop_assert_eq!(bytes, &all[of_stream][start..start + bytes.len()]);
+                            seen.extend(bytes);
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(read, all.each_ref().map(|all| all.len() as u64));
+            if all.iter().all(|all| all.len() <= limit) {
+                prop_assert_eq!(seen, in_order);
+            } else if polls.is_empty() {
+                prop_assert_eq!(seen.len(), all.iter().map(|all| all.len().min(limit)).sum::<usize>());
             }
         }
     }

@@ -40,7 +40,7 @@ impl StreamCursor {
     /// A cursor that stands before the last `lines` lines.
     pub fn of_last_lines(stream: &StreamBytes, lines: usize) -> Self {
         let start = start_of_last_lines(&stream.bytes, lines) as u64;
-        let is_head = stream.omitted == 0 || start < halves(stream).0.len() as u64;
+        let is_head = stream.omitted == 0 || start < stream.halves().0.len() as u64;
         Self { at: if is_head { start } else { start + stream.omitted }, in_line: false }
     }
 
@@ -56,7 +56,7 @@ impl StreamCursor {
     }
 
     fn advance(&mut self, printer: &mut Printer<'_>, stream: &StreamBytes, ended: bool) {
-        let (head, tail) = halves(stream);
+        let (head, tail) = stream.halves();
         let after_gap = head.len() as u64 + stream.omitted;
         self.print_piece(printer, unread(head, self.at), ended || stream.omitted > 0);
         if stream.omitted > 0 && self.at < after_gap {
@@ -118,7 +118,7 @@ fn start_of_last_lines(bytes: &[u8], lines: usize) -> usize {
 /// Cuts a stream to its last `lines` lines.
 pub fn keep_last_lines(stream: &mut StreamBytes, lines: usize) {
     let start = start_of_last_lines(&stream.bytes, lines);
-    if start >= halves(stream).0.len() {
+    if start >= stream.halves().0.len() {
         stream.omitted = 0;
     }
     stream.head = stream.head.saturating_sub(start);
@@ -127,7 +127,7 @@ pub fn keep_last_lines(stream: &mut StreamBytes, lines: usize) {
 
 /// The stream as text that is safe on a terminal, with a mark where bytes were left out.
 pub fn readable(stream: &StreamBytes) -> String {
-    let (head, tail) = halves(stream);
+    let (head, tail) = stream.halves();
     let safe = |bytes| safe_block(&String::from_utf8_lossy(bytes));
     if stream.omitted == 0 {
         return safe(head);
@@ -138,14 +138,6 @@ pub fn readable(stream: &StreamBytes) -> String {
 /// The mark that stands for bytes that were left out.
 fn gap(size: &str) -> String {
     format!("\n[… {size} left out …]\n")
-}
-
-/// The bytes before those that were left out, and the bytes after them.
-fn halves(stream: &StreamBytes) -> (&[u8], &[u8]) {
-    if stream.omitted == 0 {
-        return (&stream.bytes, &[]);
-    }
-    stream.bytes.split_at(stream.head.min(stream.bytes.len()))
 }
 
 #[cfg(test)]

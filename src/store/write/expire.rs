@@ -111,7 +111,7 @@ pub fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
     {
         return Ok(());
     }
-    let AttemptOutput { stdout, stderr } = outputs::of(tx, dead, attempts)?;
+    let AttemptOutput { stdout, stderr, .. } = outputs::of(tx, dead, attempts)?;
     let message = message.or_else(|| last_line(&stderr)).or_else(|| last_line(&stdout)).unwrap_or_default();
     // The sign in place of a NUL is longer than a NUL, so texts are cut afterwards.
     let mut message = message.replace('\0', NUL_SIGN);

@@ -2,17 +2,17 @@
 
 use rusqlite::{Connection, Row, named_params, params};
 
-use crate::model::{AttemptOutput, StreamBytes};
-use crate::store::file::error::Result;
+use crate::model::{AttemptOutput, OutputMark, StreamBytes, read_marks, write_marks};
+use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Store;
 use crate::store::file::row::{self, maybe, run};
 use crate::text::Timestamp;
 
 /// The columns of an output, in `outputs` and in `live_outputs`.
-const COLUMNS: &str = "stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted";
+const COLUMNS: &str = "stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted, marks";
 
 /// The parameters for [`COLUMNS`], in the same order.
-const VALUES: &str = ":stdout, :stdout_head, :stdout_omitted, :stderr, :stderr_head, :stderr_omitted";
+const VALUES: &str = ":stdout, :stdout_head, :stdout_omitted, :stderr, :stderr_head, :stderr_omitted, :marks";
 
 /// What a running attempt has written so far, maybe nothing.
 #[derive(Clone, Debug)]
@@ -34,11 +34,12 @@ impl Store {
         );
         self.write(|tx| {
             for LiveOutput { job_id, number, started_at, output } in outputs {
-                let AttemptOutput { stdout, stderr } = output;
+                let AttemptOutput { stdout, stderr, marks } = output;
                 let params = named_params! {
                     ":job": job_id, ":number": number, ":worker": worker, ":started_at": started_at,
                     ":stdout": stdout.bytes, ":stdout_head": stdout.head, ":stdout_omitted": stdout.omitted,
                     ":stderr": stderr.bytes, ":stderr_head": stderr.head, ":stderr_omitted": stderr.omitted,
+                    ":marks": stored_marks(marks),
                 };
                 run(tx, &sql, params)?;
             }
@@ -79,7 +80,7 @@ pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
 }
 
 fn read(row: &Row<'_>) -> Result<AttemptOutput> {
-    Ok(AttemptOutput {
+    let mut output = AttemptOutput {
         stdout: StreamBytes {
             bytes: row.get("stdout")?,
             head: row.get("stdout_head")?,
@@ -90,20 +91,32 @@ fn read(row: &Row<'_>) -> Result<AttemptOutput> {
             head: row.get("stderr_head")?,
             omitted: row.get("stderr_omitted")?,
         },
-    })
+        marks: Vec::new(),
+    };
+    if let Some(marks) = row.get_ref("marks")?.as_blob_or_null()? {
+        output.marks = read_marks(marks, output.lengths())
+            .map_err(|error| StoreError::InvalidData(format!("marks: {error}")))?;
+    }
+    Ok(output)
+}
+
+/// The value of the column `marks`: null, if nothing is known.
+fn stored_marks(marks: &[OutputMark]) -> Option<Vec<u8>> {
+    (!marks.is_empty()).then(|| write_marks(marks).into_bytes())
 }
 
 /// Records the output of an attempt that ends now. If its worker has died, `output` is none, and what was saved while the
 /// attempt ran is kept instead.
 pub fn record(tx: &Connection, job_id: i64, number: u32, output: Option<&AttemptOutput>) -> Result<()> {
     match output {
-        Some(AttemptOutput { stdout, stderr }) if !stdout.is_empty() || !stderr.is_empty() => {
+        Some(AttemptOutput { stdout, stderr, marks }) if !stdout.is_empty() || !stderr.is_empty() => {
             let sql =
                 format!("INSERT INTO outputs (job_id, number, {COLUMNS}) VALUES (:job, :number, {VALUES})");
             let params = named_params! {
                 ":job": job_id, ":number": number,
                 ":stdout": stdout.bytes, ":stdout_head": stdout.head, ":stdout_omitted": stdout.omitted,
                 ":stderr": stderr.bytes, ":stderr_head": stderr.head, ":stderr_omitted": stderr.omitted,
+                ":marks": stored_marks(marks),
             };
             run(tx, &sql, params)?;
         }

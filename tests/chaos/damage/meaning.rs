@@ -33,7 +33,7 @@ const COLUMNS: [(&str, &str, &str); 10] = [
 ];
 
 /// What else can be wrong.
-const STATEMENTS: [&str; 34] = [
+const STATEMENTS: [&str; 36] = [
     "UPDATE job_definitions SET definition = '{}' WHERE id = 1",
     "UPDATE job_definitions SET definition = '[]' WHERE id = 1",
     "UPDATE job_definitions SET definition = 'null' WHERE id = 1",
@@ -51,6 +51,8 @@ const STATEMENTS: [&str; 34] = [
     "UPDATE attempts SET dead_reason = 'bored' WHERE dead_reason IS NOT NULL",
     "UPDATE attempts SET signal = 4294967297, exit_code = NULL WHERE exit_code IS NOT NULL",
     "UPDATE outputs SET stdout_head = -1",
+    "UPDATE outputs SET marks = x'ff'",
+    "UPDATE outputs SET stderr = CAST(stderr || 'x' AS BLOB)",
     "UPDATE workers SET name = ''",
     "UPDATE workers SET name = '0123456789abcdeF'",
     "UPDATE workers SET name = '../../tmp/x'",

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, SliceRandom};
 
 use crate::model::{
     AttemptEnd, AttemptOutput, Backoff, Bytes, CodePattern, DependencyKind, EndCause, ErrorCode, ExitCodes,
-    ExitEntry, ExitKey, Jitter, JobDefinition, Limits, MemoryPeak, Rate, ResourceUsage, RetryPolicy,
-    SelfReport, SpawnFailure, Status, Strategy, StreamBytes,
+    ExitEntry, ExitKey, Jitter, JobDefinition, Limits, MemoryPeak, OutputMark, OutputStream, Rate,
+    ResourceUsage, RetryPolicy, SelfReport, SpawnFailure, Status, Strategy, StreamBytes,
 };
 use crate::store::tests::fixture::definition;
 use crate::store::{Dependency, EndedAttempt, NewJob, OnConflict};
@@ -182,5 +182,14 @@ pub(super) fn output(rng: &mut SmallRng) -> AttemptOutput {
         let omitted = if length > 0 { rng.random_range(0..2) } else { 0 };
         StreamBytes { bytes: vec![b'x'; length], head: length / 2, omitted }
     };
-    AttemptOutput { stdout: stream(rng), stderr: stream(rng) }
+    let mut output = AttemptOutput { stdout: stream(rng), stderr: stream(rng), marks: Vec::new() };
+    // A worker of version 1.0 keeps no marks.
+    if rng.random_bool(0.7) {
+        for (stream, bytes) in OutputStream::BOTH.into_iter().zip(output.lengths()) {
+            let at = Timestamp(rng.random_range(0..1_000_000));
+            output.marks.extend((0..bytes).map(|_| OutputMark { stream, bytes: 1, at }));
+        }
+        output.marks.shuffle(rng);
+    }
+    output
 }
