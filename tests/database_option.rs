@@ -132,6 +132,9 @@ fn a_command_names_one_job_file() {
     let said = own_words(&sandbox, &database, "inspect schedules");
     assert!(said.contains(&format!("{apply} takes")), "{said}");
     assert!(own_words(&sandbox, &database, "check jobs.toml").contains(&apply));
+    let init = format!("runner init --db '{}' --file {}`", db.display(), sandbox.path("none.toml").display());
+    let said = own_words(&sandbox, &database, "check none.toml");
+    assert!(said.contains(&init), "{said}");
     let said = own_words(&sandbox, &database, "inspect");
     assert!(said.contains(&format!("{apply}\n")), "{said}");
 }

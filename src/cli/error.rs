@@ -7,7 +7,7 @@ use std::process::{ExitCode, Termination};
 use super::accounts;
 use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::paths::ForeignLink;
-use crate::place::runner;
+use crate::place::{Place, runner};
 use crate::store::{NoRoom, StoreError, Untrusted};
 use crate::text::shell_word;
 
@@ -108,10 +108,10 @@ fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitSta
 
 fn describe_job_file_error(error: &JobFileError) -> (ExitStatus, Option<String>) {
     let (status, hint): (_, Cow<'_, str>) = match error {
-        JobFileError::NotFound { .. } => (
-            ExitStatus::NOT_FOUND,
-            format!("check the path, or write a job file with `{}`", runner("init", "")).into(),
-        ),
+        JobFileError::NotFound { path } => {
+            let init = Place::of_this_call().with_file(&path.to_string_lossy()).runner("init", "");
+            (ExitStatus::NOT_FOUND, format!("check the path, or write a job file with `{init}`").into())
+        }
         JobFileError::Nowhere { .. } => (
             ExitStatus::NOT_FOUND,
             format!("`{}` writes one here; `--file PATH` or $RUNNER_FILE names another", runner("init", ""))
