@@ -63,7 +63,8 @@
 //! | a metric | `cli/commands/inspect/openmetrics.rs`, `store/read/metrics.rs`, the table in `docs/operating.md` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
 //! | another command that people are told to type | where it stands, through [`place::runner()`] |
-//! | which job is claimed next | `store/write/claim.rs` |
+//! | which job is claimed next | `store/write/claim.rs`; for a `run`, `store/write/runs.rs` |
+//! | what a `run` does besides what a worker does | `worker/run.rs`, `cli/commands/run.rs`, `process/pass_on.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; how an alert is enqueued, `store/write/expire.rs` |

@@ -61,6 +61,7 @@ mod resource_usage;
 mod restore;
 mod retry;
 mod retry_policy;
+mod run;
 mod schedules;
 mod screens;
 mod secrets;

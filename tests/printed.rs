@@ -45,7 +45,7 @@ fn help_fits_the_screen_and_shows_the_options_of_the_verb_first() {
         assert!(options(own).iter().all(|option| option != "db" && option != "json"), "{help}");
         let lines = own.lines().count() + 1;
         let most = match verb.as_str() {
-            "enqueue" => 70,
+            "run" | "enqueue" => 70,
             "inspect" => 40,
             _ => 24,
         };

@@ -34,7 +34,10 @@ fn a_slip_of_the_fingers_is_told_by_its_letters() {
 fn words_of_other_programs_are_told_what_to_type() {
     let sandbox = Sandbox::empty();
     for (line, tip) in [
-        ("run fetch", "tip: `runner enqueue NAME` puts a job on disk, and `runner work` runs it"),
+        (
+            "submit fetch",
+            "tip: `runner run NAME` runs a job here, `runner enqueue NAME` puts it on disk for a worker",
+        ),
         ("status", "tip: `runner inspect` shows what ran and what waits"),
         ("list", "tip: `runner inspect` shows what ran and what waits"),
         ("kill 7", "tip: `runner cancel NAME` ends a job"),
@@ -229,7 +232,7 @@ fn options_of_other_programs_are_told_what_to_type() {
     atrm 1: `runner cancel NAME` ends a job
     disable x: `runner pause --schedule NAME` holds a schedule, and `runner resume --schedule NAME` lets it go on
     list-timers: `runner inspect schedules` shows when each fires
-    trigger x: `runner enqueue NAME` puts a job on disk, and `runner work` runs it
+    trigger x: `runner run NAME` runs a job here, `runner enqueue NAME` puts it on disk for a worker
     upgrade: the first command of a new version brings the database up to it
     "#);
 }

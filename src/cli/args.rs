@@ -56,6 +56,9 @@ pub enum Verb {
     /// Write a small commented jobs.toml in this folder, or one with the jobs of a crontab; never over an existing one
     #[command(after_help = help::INIT)]
     Init(Init),
+    /// Run a job here, to its end, retries included
+    #[command(after_help = help::RUN, override_usage = help::RUN_USAGE)]
+    Run(Box<Run>),
     /// Put jobs on disk, all or none, and print their ids
     #[command(after_help = help::ENQUEUE, override_usage = help::ENQUEUE_USAGE)]
     Enqueue(Box<Enqueue>),
@@ -130,6 +133,22 @@ pub struct Init {
 }
 
 #[derive(Debug, Default, Args)]
+#[expect(clippy::struct_field_names, reason = "dry_run is the name of an option")]
+pub struct Run {
+    /// A job of the job file
+    #[arg(value_name = "NAME", num_args = 0..=1)]
+    pub names: Vec<String>,
+    /// Keep standard input, at most 16 MiB
+    #[arg(long)]
+    pub stdin: bool,
+    /// Only show what would be run
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub options: JobOptions,
+}
+
+#[derive(Debug, Default, Args)]
 pub struct Enqueue {
     /// Jobs of the job file
     #[arg(value_name = "NAME")]
@@ -138,7 +157,7 @@ pub struct Enqueue {
     #[arg(long, conflicts_with_all = ["names", "command", "batch", "args"])]
     pub all: bool,
     /// One JSON object a line, from a file or - (standard input)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "args"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "args", "command"])]
     pub batch: Option<PathBuf>,
     /// Keep standard input, at most 16 MiB
     #[arg(long, conflicts_with = "batch")]

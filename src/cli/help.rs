@@ -11,6 +11,10 @@ pub fn with_help(command: Command) -> Command {
         .after_help(NEXT)
         .after_long_help(COMMON_OPTIONS)
         .mut_subcommands(|verb| verb.help_template(VERB))
+        // A run is due now.
+        .mut_subcommand("run", |run| {
+            run.mut_arg("delay", |arg| arg.hide(true)).mut_arg("at", |arg| arg.hide(true))
+        })
 }
 
 /// With `NEXT` it has at most 23 lines of 60 columns, because the prompt takes the last of a terminal's 24 lines.
@@ -20,6 +24,7 @@ Durable shell jobs with retries: one SQLite file, no daemon.
 {usage-heading} {usage}
 
 Jobs:
+  run      run a job here, to its end, retries included
   enqueue  put jobs on disk, and print their ids
   work     run them, retries included
   inspect  what ran, what failed and why, what happens next
@@ -170,6 +175,22 @@ Examples:
 
 The output of a running job is saved about once a second. Ctrl-C ends the \
 following (130), and the job goes on.";
+
+pub const RUN_USAGE: &str = "runner run [OPTIONS] NAME [-- ARG...]
+       runner run [OPTIONS] -- CMD [ARG...]
+       runner run [OPTIONS] -c 'LINE' [-- ARG...]";
+
+pub const RUN: &str = "\
+Examples:
+  runner run nightly-backup
+  runner run -- echo hello
+  runner run --max-attempts 5 --backoff 30s -- curl -f URL
+  0 2 * * * runner run nightly-backup -q    in a crontab
+
+It needs no worker: it runs the job, what that is after, and the \
+alerts of their deaths. Nobody else starts them while it lives. \
+If it is killed, the next run of the same work goes on with what is left.
+It exits as the job did. Ctrl-C cancels the job.";
 
 pub const ENQUEUE_USAGE: &str = "runner enqueue [OPTIONS] NAME... [-- ARG...]
        runner enqueue [OPTIONS] --all

@@ -29,7 +29,7 @@ pub struct JobOptions {
     #[serde(deserialize_with = "line::name")]
     pub name: Option<String>,
     /// An ad hoc job: a line for /bin/sh
-    #[arg(short = 'c', value_name = "LINE", conflicts_with_all = ["names", "batch"], help_heading = None::<&'static str>)]
+    #[arg(short = 'c', value_name = "LINE", conflicts_with = "names", help_heading = None::<&'static str>)]
     #[arg(value_parser = OsStringValueParser::new().map(|line| Command::Shell(Bytes::from(line.as_os_str()))))]
     #[serde(deserialize_with = "line::command")]
     pub command: Option<Command>,

@@ -229,11 +229,27 @@ pub fn long_wait_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<((String
     if let Some(paused) = job.paused_queues().first() {
         return Some((((*paused).clone(), true), format!("it {}", dependency_text(job))));
     }
-    Some(((queue.clone(), false), no_worker_text(queue, workers)?))
+    Some(((queue.clone(), false), nobody_text(job, workers)?))
 }
 
 fn paused_text(queue: &str) -> String {
     format!("queue {queue} is paused; {} opens it", runner("resume", queue))
+}
+
+/// Says why nobody starts a pending job, and what to do about it; none if a worker does, or the `run` that it is for.
+fn nobody_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
+    let run = workers.iter().find(|worker| Some(worker.row.id) == job.run_worker_id);
+    match run.map(|run| (run.liveness, run.row.pid)) {
+        Some((Liveness::Alive, _)) => None,
+        Some((Liveness::Suspended, pid)) => {
+            Some(format!("the run that it is for is suspended; kill -CONT {pid} lets it go on"))
+        }
+        Some((Liveness::Dead | Liveness::OfOriginal, pid)) => Some(format!(
+            "the run that it is for (pid {pid}) died; {} goes on with it, and so does the next run of it",
+            runner("work", "")
+        )),
+        None => no_worker_text(&job.definition.queue, workers),
+    }
 }
 
 /// Says why a pending job would not start even if it were due, and why a job that is due has not started.
@@ -242,10 +258,13 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
     if job.block_reason == Some(BlockReason::Paused) {
         return Some(paused_text(queue));
     }
-    if let Some(why) = no_worker_text(queue, workers) {
+    if let Some(why) = nobody_text(job, workers) {
         return Some(why);
     }
     let slot = || {
+        if job.run_worker_id.is_some() {
+            return "the run that it is for starts it".to_owned();
+        }
         let takers = || workers.iter().filter(|worker| worker.takes_from(queue));
         let slots: u64 = takers().map(|worker| worker.row.slots as u64).sum();
         let running: u64 = takers().map(|worker| worker.row.running).sum();
@@ -260,11 +279,11 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
     (job.phase == Some(Phase::Ready)).then(|| limit_text(job, now).unwrap_or_else(slot))
 }
 
-/// Says which limit of its queue holds the job back.
-fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
+/// Says which pause or limit of its queue holds the job back.
+pub fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
     let queue = &job.definition.queue;
     match job.block_reason? {
-        BlockReason::Paused => None,
+        BlockReason::Paused => Some(paused_text(queue)),
         BlockReason::Full(most) => Some(format!(
             "queue {queue} is at its limit: max_running {most}; the next job starts when an attempt ends"
         )),
@@ -285,14 +304,29 @@ pub fn no_firing_text(workers: &[WorkerStatus]) -> Option<String> {
     if workers.iter().any(WorkerStatus::takes_jobs) {
         return None;
     }
-    let suspended = workers.iter().find(|worker| worker.liveness == Liveness::Suspended);
+    let mut runs_aside = workers.iter().filter(|worker| !worker.row.is_run());
+    let suspended = runs_aside.find(|worker| worker.liveness == Liveness::Suspended);
     Some(match suspended {
         Some(worker) => format!("the only worker is suspended; kill -CONT {} lets it go on", worker.row.pid),
-        None if workers.iter().any(WorkerStatus::is_alive) => {
+        None if workers.iter().any(WorkerStatus::is_living_worker) => {
             format!("the only worker is stopping; {} starts another", runner("work", ""))
         }
         None => format!("no worker is running; {} starts one", runner("work", "")),
     })
+}
+
+/// Says that a job of somebody else is waited for, and that nobody runs it, if that is so.
+pub fn waits_for_others_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
+    if job.state.is_final() {
+        return None;
+    }
+    let why = if job.state == JobState::Running {
+        worker_trouble_text(job, workers)
+    } else {
+        long_wait_text(job, workers).map(|(_, why)| why)
+    };
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    Some(format!("waiting for job {} {}, which is {}{why}", job.id, job.title(), job.status()))
 }
 
 fn running_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Vec<String> {

@@ -12,15 +12,16 @@ use crate::place::runner;
 use crate::text::{misspelt, nearest};
 
 /// What to type in place of this word, which people who know other tools type for a verb. These words are looked up before near
-/// ones, because `run` is in `prune`, and `status` has the letters of `pause`.
+/// ones, because `status` has the letters of `pause`.
 fn tip_for_verb(typed: &str) -> Option<String> {
     Some(match typed {
-        "run" | "add" | "submit" | "push" | "new" | "create" | "exec" | "trigger" | "invoke" | "launch"
-        | "at" => format!(
-            "`{}` puts a job on disk, and `{}` runs it",
-            runner("enqueue", "NAME"),
-            runner("work", "")
-        ),
+        "add" | "submit" | "push" | "new" | "create" | "exec" | "trigger" | "invoke" | "launch" | "at" => {
+            format!(
+                "`{}` runs a job here, `{}` puts it on disk for a worker",
+                runner("run", "NAME"),
+                runner("enqueue", "NAME")
+            )
+        }
         "start" | "worker" | "daemon" | "serve" | "up" => {
             format!("`{}` runs what was enqueued", runner("work", ""))
         }

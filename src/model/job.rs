@@ -143,6 +143,11 @@ impl JobDefinition {
     /// Priorities lie from minus this to this.
     pub const MAX_PRIORITY: i32 = 1_000;
 
+    /// Whether this is the alert of a job that died: only runner sets such a variable.
+    pub fn is_alert(&self) -> bool {
+        self.env.contains_key(&Bytes::from("RUNNER_DEAD_JOB_ID"))
+    }
+
     /// A definition with everything at its default.
     pub fn new(name: &str, command: Command, cwd: Bytes) -> Self {
         Self {

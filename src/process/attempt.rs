@@ -14,7 +14,7 @@ use crate::clock;
 use crate::model::{AttemptEnd, AttemptOutput, EndCause, OutputStream, Status};
 use crate::text::{Millis, Timestamp};
 
-use super::control::wait_readable;
+use super::control::wait_ready;
 use super::job_files::take_report;
 use super::output::Capture;
 use super::reap::reap;
@@ -72,7 +72,7 @@ fn supervise(
     let mut attempt = RunningAttempt {
         leader: child.pid,
         pidfd: child.pidfd,
-        capture: Capture::new(child.stdout, child.stderr, definition.output_limit),
+        capture: Capture::new(child.stdout, child.stderr, definition.output_limit, launch.pass_on),
         // A timeout too long for the clock never runs out.
         deadline: definition.timeout.and_then(|timeout| child.started.checked_add(timeout.into())),
         grace: definition.grace_period.into(),
@@ -124,11 +124,11 @@ enum AttemptPhase {
     Draining { cause: Option<EndCause>, status: Option<Status>, since: Instant },
 }
 
-struct RunningAttempt {
+struct RunningAttempt<'a> {
     /// The process that was started. It leads its process group.
     leader: Pid,
     pidfd: OwnedFd,
-    capture: Capture,
+    capture: Capture<'a>,
     deadline: Option<Instant>,
     grace: Duration,
     target: Target,
@@ -141,14 +141,16 @@ struct RunningAttempt {
     sent_bytes: Option<u64>,
 }
 
-impl RunningAttempt {
+impl RunningAttempt<'_> {
     /// Waits until a descriptor is readable or it is time to act. Reads output, and looks for the end of the leader.
     fn wait_and_read(&mut self, control: &Control) {
         let limit = self.wake_at().map(|at| at.saturating_duration_since(Instant::now()));
         let pidfd = self.leader_runs().then(|| self.pidfd.as_fd());
-        let [stdout, stderr] = OutputStream::BOTH.map(|stream| self.capture.pipe(stream));
+        let [stdout, stderr] = OutputStream::BOTH.map(|stream| self.capture.pipe_to_read(stream));
+        let behind = OutputStream::BOTH.map(|stream| self.capture.behind(stream));
         let [_, stdout, stderr, has_ended] =
-            wait_readable([Some(control.waker()), stdout, stderr, pidfd], limit);
+            wait_ready([Some(control.waker()), stdout, stderr, pidfd], behind, limit);
+        self.capture.pass_on();
         for (stream, is_readable) in OutputStream::BOTH.into_iter().zip([stdout, stderr]) {
             if is_readable {
                 self.capture.read(stream);

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
+use super::pass_on::PassOn;
 use crate::clock;
 use crate::model::{AttemptOutput, OutputMark, OutputOrder, OutputStream, StreamBytes};
 use crate::text::Timestamp;
@@ -19,26 +20,43 @@ const MAX_PIPE_CHUNKS: usize = 16;
 
 /// The reading ends of a job's pipes, and what came through them.
 #[derive(Debug)]
-pub(super) struct Capture {
+pub(super) struct Capture<'a> {
     pipes: [Option<OwnedFd>; 2],
     kept: KeptOutput,
+    /// Where the output goes as it comes, besides what is kept of it.
+    pass_on: Option<&'a PassOn>,
     chunk: Vec<u8>,
 }
 
-impl Capture {
+impl<'a> Capture<'a> {
     /// Keeps at most `limit` bytes of each stream.
-    pub fn new(stdout: OwnedFd, stderr: OwnedFd, limit: u64) -> Self {
+    pub fn new(stdout: OwnedFd, stderr: OwnedFd, limit: u64, pass_on: Option<&'a PassOn>) -> Self {
         let pipes = [stdout, stderr].map(|pipe| {
             // This cannot fail on a pipe.
             let _ = rustix::io::ioctl_fionbio(&pipe, true);
             Some(pipe)
         });
-        Self { pipes, kept: KeptOutput::new(limit), chunk: Vec::new() }
+        Self { pipes, kept: KeptOutput::new(limit), pass_on, chunk: Vec::new() }
     }
 
-    /// The pipe, until every process has closed the other end.
-    pub fn pipe(&self, stream: OutputStream) -> Option<BorrowedFd<'_>> {
-        self.pipes[stream as usize].as_ref().map(AsFd::as_fd)
+    /// The pipe, until every process has closed the other end. None, too, while whoever the stream is passed on to is behind.
+    pub fn pipe_to_read(&self, stream: OutputStream) -> Option<BorrowedFd<'_>> {
+        let is_behind = self.pass_on.is_some_and(|to| to.outlet(stream).is_full());
+        self.pipes[stream as usize].as_ref().filter(|_| !is_behind).map(AsFd::as_fd)
+    }
+
+    /// The descriptor that bytes of this stream wait to be passed on to.
+    pub fn behind(&self, stream: OutputStream) -> Option<BorrowedFd<'a>> {
+        self.pass_on?.outlet(stream).behind()
+    }
+
+    /// Passes on as much as the readers take now.
+    pub fn pass_on(&self) {
+        for stream in OutputStream::BOTH {
+            if let Some(to) = self.pass_on {
+                to.outlet(stream).write();
+            }
+        }
     }
 
     /// Whether every process has closed the other ends.
@@ -56,6 +74,9 @@ impl Capture {
         match rustix::io::read(pipe, spare_capacity(&mut self.chunk)) {
             Ok(1..) => {
                 self.kept.push(stream, &self.chunk, clock::now());
+                if let Some(to) = self.pass_on {
+                    to.outlet(stream).take(&self.chunk);
+                }
                 true
             }
             Err(Errno::INTR) => true,

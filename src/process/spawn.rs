@@ -21,6 +21,7 @@ use crate::model::{self, Bytes, INHERITED_ALWAYS, JobDefinition, SpawnFailure};
 
 use super::inherit::leave_terminal;
 use super::job_files::read_env_file;
+use super::pass_on::PassOn;
 use super::procfs::Leader;
 use super::tag::{AttemptTag, WORKER_MARK};
 
@@ -40,6 +41,8 @@ pub struct Launch<'a> {
     pub tag: AttemptTag,
     /// The path in `$RUNNER_REPORT`.
     pub report: &'a Path,
+    /// Where the output goes as it comes, besides what is kept of it.
+    pub pass_on: Option<&'a PassOn>,
 }
 
 /// A process that was just started: our child, and the leader of a group of its own.

@@ -74,6 +74,7 @@ impl Sandbox {
             vars: vec![("RUNNER_JOB_NAME".into(), "test".into()), ("RUNNER_JOB_ID".into(), "77".into())],
             tag: self.tag.clone(),
             report: &self.path("report"),
+            pass_on: None,
         };
         run(launch, control, |leader, _| on_start(leader.process), &mut |_| {}).unwrap()
     }

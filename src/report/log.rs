@@ -77,7 +77,7 @@ pub(super) fn prefix(time: Timestamp) -> String {
 }
 
 /// An event in words that are safe on a terminal; none for a heartbeat.
-pub(super) fn words(event: &Event) -> Option<String> {
+pub fn words(event: &Event) -> Option<String> {
     let words = match event {
         Event::WorkerStarted { worker_id, slots, queues, db } => {
             let queues = queues.as_ref().map_or_else(|| "every queue".to_owned(), |names| names.join(", "));

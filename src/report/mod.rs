@@ -11,7 +11,7 @@ mod writer;
 use crate::model::Event;
 use crate::text::Timestamp;
 
-pub use log::{HumanLog, JsonLog};
+pub use log::{HumanLog, JsonLog, words};
 pub use systemd::{SystemdNotifier, is_journal};
 pub use terminal::TerminalLog;
 pub use writer::LogWriter;

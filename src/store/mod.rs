@@ -50,6 +50,7 @@ pub use write::limits::{BlockReason, LimitChange};
 pub use write::outputs::LiveOutput;
 pub use write::prune::{Kept, PruneFilter};
 pub use write::recover::OrphanedClaim;
+pub use write::runs::RunStart;
 pub use write::schedules::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, StoredSchedule};
-pub use write::turn::{Turn, TurnRequest};
+pub use write::turn::{Takes, Turn, TurnRequest};
 pub use write::workers::{Liveness, NoWorker, Worker, WorkerStatus, no_worker};

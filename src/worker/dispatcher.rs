@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use signal_hook::consts::SIGINT;
 
 use super::changes::Changes;
 use super::inbox::{Inbox, Message, Timer, is_end_by_stop_signal};
@@ -13,6 +14,7 @@ use super::options::{ExitConditions, Options, Summary, Until};
 use super::recovery::{Findings, Recovery};
 use super::registration::Registration;
 use super::retry_throttle::RetryThrottle;
+use super::run::Run;
 use super::shutdown::{Shutdown, ShutdownStep};
 use super::slots::{Context, Slots};
 use crate::clock;
@@ -21,16 +23,17 @@ use crate::place::runner;
 use crate::process::{self, Inherited, Progress};
 use crate::report::Reporter;
 use crate::store::{
-    Backlog, Blocked, DefinitionCache, EndedAttempt, FarTime, LiveOutput, PendingWork, Store, StoreError,
-    Turn, TurnRequest, Worker,
+    Act, Backlog, Blocked, DefinitionCache, EndedAttempt, FarTime, LiveOutput, PendingWork, Store,
+    StoreError, Takes, Turn, TurnRequest, Worker,
 };
 use crate::text::{Timestamp, counted, local_time};
 
 /// Works until the options or a signal end the worker; none if it was to be the only one and is not.
-pub(super) async fn run(
+pub(super) async fn run<'a>(
     mut store: Store,
     options: Options,
-    reporter: &mut dyn Reporter,
+    reporter: &'a mut dyn Reporter,
+    run: Option<Run<'a>>,
     inherited: &Inherited,
     lack: Option<String>,
 ) -> Result<Option<Summary>> {
@@ -48,6 +51,7 @@ pub(super) async fn run(
         reports: registration.reports.clone(),
         start_log: registration.start_log.clone(),
         inbox: inbox.sender(),
+        pass_on: run.as_ref().and_then(|run| run.pass_on.clone()),
     };
     let sender = inbox.sender();
     let on_findings = move |findings| {
@@ -69,6 +73,7 @@ pub(super) async fn run(
         blocked: Blocked::default(),
         summary: Summary::default(),
         changes: Changes::default(),
+        run,
     };
     dispatcher.report(&Event::WorkerStarted {
         worker_id: dispatcher.worker.name.clone(),
@@ -80,15 +85,19 @@ pub(super) async fn run(
         dispatcher.notice(lack);
     }
     dispatcher.store.rebase_after_clock_step()?;
-    dispatcher.bring_far_times_nearer()?;
-    for event in dispatcher.store.fire_at_boot(&dispatcher.worker.boot_id)? {
-        dispatcher.report(&event);
+    if dispatcher.run.is_none() {
+        dispatcher.bring_far_times_nearer()?;
+        for event in dispatcher.store.fire_at_boot(&dispatcher.worker.boot_id)? {
+            dispatcher.report(&event);
+        }
     }
     dispatcher.serve(&mut inbox).await?;
     dispatcher.summary.stopped_by =
         dispatcher.summary.stopped_by.filter(|_| !dispatcher.exit_conditions().has_reached_its_end());
     dispatcher.close(registration)?;
-    dispatcher.note_stuck();
+    if dispatcher.run.is_none() {
+        dispatcher.note_stuck();
+    }
     let Summary { attempts, succeeded, dead, .. } = dispatcher.summary;
     dispatcher.report(&Event::WorkerStopped { attempts, succeeded, dead });
     Ok(Some(dispatcher.summary))
@@ -113,6 +122,7 @@ struct Dispatcher<'a> {
     blocked: Blocked,
     summary: Summary,
     changes: Changes,
+    run: Option<Run<'a>>,
 }
 
 /// Results that the worker knows and has not put on disk yet.
@@ -139,7 +149,9 @@ impl Dispatcher<'_> {
                 self.handle_message(message)?;
             }
             self.save_outputs();
+            self.start_run()?;
             self.turn()?;
+            self.look_at_run();
             if self.exit_conditions().is_done() {
                 return Ok(());
             }
@@ -164,11 +176,47 @@ impl Dispatcher<'_> {
             limit_reached: self.options.max_jobs.is_some_and(|most| self.summary.claimed >= most),
             is_stopping: self.shutdown.is_stopping(),
             is_busy: self.slots.busy() > 0 || !self.unsaved.is_empty(),
-            turn_needed: self.turn_needed,
+            turn_needed: self.turn_needed || self.run.as_ref().is_some_and(|run| !run.has_started),
             is_recovering: self.recovery.is_under_way(),
             backlog: self.backlog,
             may_unblock: self.blocked.may_unblock,
         }
+    }
+
+    // A run.
+
+    /// Lets a `run` put its job on disk, once the claims of dead workers are recovered: one of them may have left this job.
+    fn start_run(&mut self) -> Result<()> {
+        let is_recovered = !self.recovery.is_under_way();
+        let Some(run) = self.run.as_mut().filter(|run| !run.has_started && is_recovered) else {
+            return Ok(());
+        };
+        if self.shutdown.is_stopping() || run.waits_for_another_recovery(&self.store)? {
+            return Ok(());
+        }
+        run.job = run.task.start(&mut self.store, self.worker.id);
+        run.has_started = true;
+        self.turn_needed = true;
+        Ok(())
+    }
+
+    fn look_at_run(&mut self) {
+        if let Some(Run { task, job: Some(job), .. }) = &mut self.run {
+            task.look(&self.store, *job);
+        }
+    }
+
+    /// Cancels the job of a `run`, and what it depends on, because whoever started it in the foreground ends it. False if
+    /// there is nothing left to cancel.
+    fn cancel_run(&mut self, number: i32) -> Result<bool, StoreError> {
+        let Some(Run { job: Some(job), .. }) = self.run else { return Ok(false) };
+        let jobs = self.store.with_dependencies_of_run(self.worker.id, job)?;
+        self.store.act(&jobs, Act::Cancel)?;
+        self.turn_needed = true;
+        if !jobs.is_empty() {
+            self.summary.cancelled_by = Some(number);
+        }
+        Ok(!jobs.is_empty())
     }
 
     // Turns.
@@ -178,7 +226,10 @@ impl Dispatcher<'_> {
         while (self.turn_needed || !self.unsaved.is_empty()) && self.throttle.allows_turn(Instant::now()) {
             let request = TurnRequest {
                 worker: self.worker.id,
-                queues: self.options.queues.as_deref(),
+                takes: match self.run {
+                    Some(_) => Takes::OwnJobs,
+                    None => Takes::Queues(self.options.queues.as_deref()),
+                },
                 ended: &self.unsaved.ended,
                 release: &self.unsaved.released,
                 idle_slots: self.idle_slots(),
@@ -245,7 +296,11 @@ impl Dispatcher<'_> {
     fn look_for_blocked(&mut self) -> Result<(), StoreError> {
         let nothing_else = !self.backlog.running && self.backlog.pending == PendingWork::Nothing;
         self.blocked = if self.options.until == Until::Drained && nothing_else {
-            self.store.blocked(self.options.queues.as_deref())?
+            if self.run.is_some() {
+                self.store.blocked_of_run(self.worker.id)?
+            } else {
+                self.store.blocked(self.options.queues.as_deref())?
+            }
         } else {
             Blocked::default()
         };
@@ -395,16 +450,32 @@ impl Dispatcher<'_> {
     }
 
     fn handle_stop_signal(&mut self, number: i32) {
+        if number == SIGINT && self.summary.cancelled_by.is_some() {
+            self.slots.kill();
+            return;
+        }
+        // What could not be cancelled is ended as by any other signal.
+        if number == SIGINT && self.cancel_run(number).unwrap_or(false) {
+            self.report(&Event::WorkerStopping {
+                message: "SIGINT: cancelling the job".to_owned(),
+                running: self.slots.started_attempts(),
+            });
+            return;
+        }
         self.summary.stopped_by.get_or_insert(number);
         self.slots.stop_unstarted();
         let timeout = self.options.shutdown_timeout;
-        let step = self.shutdown.signal(Instant::now(), timeout.into());
+        let mut step = self.shutdown.signal(Instant::now(), timeout.into());
+        if self.run.is_some() {
+            step = self.shutdown.pass(Instant::now()).unwrap_or(step);
+        }
         self.throttle.retry_soon(Instant::now());
         let name = signal::name(number);
         let reason = match step {
             ShutdownStep::Wait => {
                 format!("{name}; running attempts have {timeout} to end, a second signal ends them now")
             }
+            ShutdownStep::Interrupt if self.run.is_some() => format!("{name}: ending what is running"),
             ShutdownStep::Interrupt => format!("{name} again: ending what is running"),
             ShutdownStep::Kill => format!("{name} once more: killing what is running"),
         };

@@ -10,25 +10,61 @@ mod options;
 mod recovery;
 mod registration;
 mod retry_throttle;
+mod run;
 mod shutdown;
 mod slots;
 mod start_log;
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 
-use crate::process;
+use self::run::Run;
+use crate::process::{self, PassOn};
 use crate::report::Reporter;
 use crate::store::Store;
+use crate::text::Millis;
 
 pub use options::{Options, Summary, Until};
 pub use recovery::{end_leftovers, leftovers, remove_abandoned_files};
 pub use registration::{is_any_alive, liveness, started_at};
+pub use run::RunTask;
 
 /// Works until the options or a signal end the worker. Call this before any other thread is started. None if the worker
 /// was to be the only one, and another one is alive.
 ///
 /// A failing job is never an error. A `StoreError` or `io::Error` is the cause of all others.
 pub fn work(store: Store, options: Options, reporter: &mut dyn Reporter) -> Result<Option<Summary>> {
+    start(store, options, reporter, None)
+}
+
+/// Runs the job of this task, with what it depends on, to its end, or until a signal ends it. Call this before any other
+/// thread is started. What the jobs write goes to `pass_on`, too.
+pub fn run(
+    store: Store,
+    slots: usize,
+    reporter: &mut dyn Reporter,
+    task: &mut dyn RunTask,
+    pass_on: Option<Arc<PassOn>>,
+) -> Result<Summary> {
+    let options = Options {
+        slots,
+        single: false,
+        queues: Some(Vec::new()),
+        until: Until::Drained,
+        max_jobs: None,
+        shutdown_timeout: Millis(0),
+    };
+    let summary = start(store, options, reporter, Some(Run::new(task, pass_on)))?;
+    Ok(summary.unwrap_or_default())
+}
+
+fn start<'a>(
+    store: Store,
+    options: Options,
+    reporter: &'a mut dyn Reporter,
+    run: Option<Run<'a>>,
+) -> Result<Option<Summary>> {
     let inherited = process::reset_inherited_state();
     process::check_proc()?;
     process::check_pidfd()?;
@@ -39,5 +75,5 @@ pub fn work(store: Store, options: Options, reporter: &mut dyn Reporter) -> Resu
         .enable_all()
         .build()
         .context("could not start the dispatcher")?;
-    runtime.block_on(dispatcher::run(store, options, reporter, &inherited, room.lack))
+    runtime.block_on(dispatcher::run(store, options, reporter, run, &inherited, room.lack))
 }

@@ -22,7 +22,7 @@ pub struct Options {
     pub slots: usize,
     /// Start only if no worker of this database is alive.
     pub single: bool,
-    /// None: all queues.
+    /// None: all queues. A `run` selects none: its list is empty.
     pub queues: Option<Vec<String>>,
     pub until: Until,
     /// The worker also ends after this many started attempts.
@@ -99,6 +99,8 @@ pub struct Summary {
     pub dead: u64,
     /// Jobs that a drain left, because they wait for jobs that are dead, cancelled or in paused queues.
     pub stuck: u64,
+    /// The signal at which a `run` cancelled its job.
+    pub cancelled_by: Option<i32>,
     /// The first signal to stop, if it came before the end that the options ask for.
     pub stopped_by: Option<i32>,
 }

@@ -52,12 +52,13 @@ impl Registration {
             queues: options.queues.clone(),
             version: schema::known().version(),
             leftover_since: None,
+            run_job_id: None,
             is_stopping: false,
             running: 0,
         };
         let file = {
             let _alone = options.single.then(|| lock_single(&run_dir)).transpose().context(TASK)?;
-            if options.single && (is_any_alive(store.file()) || has_living_row(store)?) {
+            if options.single && is_another_worker_alive(store)? {
                 return Ok(None);
             }
             create_lock(&run_dir, &row.name, options.slots).context(TASK)?
@@ -136,11 +137,16 @@ fn lock_single(run_dir: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether any worker with an open row is alive, even if a cleaner of old files has removed its lock file.
-fn has_living_row(store: &Store) -> Result<bool> {
+/// Whether a worker that is no `run` is alive: one with an open row, even if a cleaner of old files has removed its lock file, or
+/// one that has its lock and is about to add its row.
+fn is_another_worker_alive(store: &Store) -> Result<bool> {
+    let locks = held_locks(store.file());
+    let open = store.open_workers()?;
+    let is_run = |name: &String| open.iter().any(|row| row.name == *name && row.is_run());
     let is_alive =
-        |row: &Worker| matches!(liveness(store.file(), row), Liveness::Alive | Liveness::Suspended);
-    Ok(store.open_workers()?.iter().any(is_alive))
+        |row: &&Worker| matches!(liveness(store.file(), row), Liveness::Alive | Liveness::Suspended);
+    Ok(locks.iter().any(|name| !is_run(name))
+        || open.iter().filter(|row| !row.is_run()).any(|row| is_alive(&row)))
 }
 
 /// A dead worker. While this lives, no other worker recovers it at the same time.
@@ -287,12 +293,18 @@ pub fn liveness(db: &StoreFile, worker: &Worker) -> Liveness {
 
 /// Whether a worker of this database is alive. Looks at the locks alone, because the database may be damaged.
 pub fn is_any_alive(db: &StoreFile) -> bool {
-    let Ok(entries) = fs::read_dir(db.run_dir()) else { return false };
-    let is_worker = |path: &PathBuf| {
-        path.extension().is_some_and(|end| end == "lock")
-            && path.file_stem().is_some_and(|stem| stem != "create" && stem != SINGLE)
+    !held_locks(db).is_empty()
+}
+
+/// The names of the workers whose lock is held.
+fn held_locks(db: &StoreFile) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(db.run_dir()) else { return Vec::new() };
+    let worker_of = |path: &PathBuf| {
+        let name = path.file_stem().filter(|_| path.extension().is_some_and(|end| end == "lock"))?;
+        Some(name.to_string_lossy().into_owned()).filter(|name| name != "create" && name != SINGLE)
     };
-    entries.flatten().map(|entry| entry.path()).filter(is_worker).any(|path| is_held(&path))
+    let held = entries.flatten().map(|entry| entry.path()).filter_map(|path| Some((worker_of(&path)?, path)));
+    held.filter(|(_, path)| is_held(path)).map(|(name, _)| name).collect()
 }
 
 /// Whether a process holds this lock file.
@@ -335,6 +347,7 @@ mod tests {
             queues: None,
             version: schema::known().version(),
             leftover_since: None,
+            run_job_id: None,
             is_stopping: false,
             running: 0,
         }

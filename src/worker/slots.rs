@@ -22,7 +22,7 @@ use super::registration::tag_of;
 use super::start_log::StartLog;
 use crate::clock;
 use crate::model::{AttemptEnd, EndCause, ErrorCode, MAX_ARG_STRLEN, SpawnFailure};
-use crate::process::{self, AttemptTag, Control, Launch, Leader, Progress, ZombieReaper};
+use crate::process::{self, AttemptTag, Control, Launch, Leader, PassOn, Progress, ZombieReaper};
 use crate::store::{Claim, EndedAttempt};
 use crate::text::{Timestamp, rfc3339_with_offset};
 
@@ -45,6 +45,8 @@ pub(super) struct Context {
     pub db: PathBuf,
     pub reports: PathBuf,
     pub start_log: StartLog,
+    /// Where output goes, besides the store.
+    pub pass_on: Option<Arc<PassOn>>,
     pub inbox: UnboundedSender<Message>,
 }
 
@@ -235,6 +237,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
         vars: variables(&claim, context),
         tag: AttemptTag::new(&context.mark, job_id, number),
         report: &context.reports.join(format!("{job_id}.{number}")),
+        pass_on: context.pass_on.as_deref().filter(|_| !claim.definition.is_alert()),
     };
     let send = |message| {
         let _ = context.inbox.send(message);

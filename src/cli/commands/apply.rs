@@ -63,7 +63,7 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
         let mut store =
             if args.none { locate::open_to_write(global)? } else { locate::open_or_create(global)? };
         let applied = apply(&mut store)?;
-        has_worker = worker_statuses(&store)?.iter().any(WorkerStatus::is_alive);
+        has_worker = worker_statuses(&store)?.iter().any(WorkerStatus::is_living_worker);
         if args.none && applied.is_empty() && !out.quiet {
             warn_of_nothing(&path, &store.applied_files()?);
         }

@@ -91,9 +91,9 @@ fn is_damage(error: &anyhow::Error) -> bool {
 }
 
 fn add_look(Snapshot { workers, attention, .. }: Snapshot, report: &mut Report) {
-    let alive = workers.iter().filter(|worker| worker.is_alive()).count();
+    let alive = workers.iter().filter(|worker| worker.is_living_worker()).count();
     report.workers_alive = Some(alive);
-    report.workers_dead = Some(workers.len() - alive);
+    report.workers_dead = Some(workers.iter().filter(|worker| !worker.is_alive()).count());
     report.attention = Some(attention);
     check_held_jobs(&workers, alive, report);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::cli::args::{Enqueue, Global, WaitOptions};
+use crate::cli::args::{Enqueue, Global, Run, WaitOptions};
 use crate::cli::batch::{self, Lines};
 use crate::cli::commands::wait::{Waiter, final_text};
 use crate::cli::definition::command_line;
@@ -28,24 +28,16 @@ use crate::text::{counted, local_time, safe_line};
 const MAX_NAMED: usize = 5;
 
 pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStatus> {
-    let (mut jobs, lines) = plan(global, args)?;
-    if args.stdin {
-        let mut named = jobs.iter_mut().filter(|job| !job.is_dependency);
-        let (Some(job), None) = (named.next(), named.next()) else {
-            bail!(CliError::usage("--stdin is for a single job"));
-        };
-        job.stdin = Some(read_input()?);
-        // `--in` counts from the end of the input, which may take long to arrive.
-        job.run_at = args.options.run_at(clock::now());
-    }
+    let plan = Plan::new(global, args)?;
     if args.dry_run {
-        return rehearse(global, &jobs, &lines, out);
+        return rehearse(global, &plan, out);
     }
+    let Plan { jobs, lines } = plan;
     let mut store = locate::open_or_create(global)?;
     let mut bar = Bar::new(global, "{pos} of {len} written");
     let mut on_progress = |done| bar.set(done as u64, jobs.len() as u64);
     let enqueued = store.enqueue(&jobs, &mut on_progress);
-    let enqueued = enqueued.map_err(|error| enqueue_failure(&store, &lines, error))?;
+    let enqueued = enqueued.map_err(|error| failure(&store, &lines, error))?;
     drop(bar);
     store.check_path()?;
     if !out.quiet {
@@ -80,7 +72,7 @@ fn note_no_worker(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Resu
 
 /// The error of a failed enqueue. If the owner of the key is another job of this call, its id is not shown, because the
 /// whole call was rolled back and no job has that id.
-fn enqueue_failure(store: &Store, lines: &Lines, error: StoreError) -> anyhow::Error {
+pub fn failure(store: &Store, lines: &Lines, error: StoreError) -> anyhow::Error {
     let (StoreError::KeyHeld { holder: owner, index, .. }
     | StoreError::KeyOfOtherWork { first: owner, index, .. }) = &error
     else {
@@ -111,30 +103,15 @@ fn wait(out: &mut Output, store: &mut Store, jobs: &[Enqueued], args: WaitOption
     let ids: Vec<_> = jobs.iter().map(|job| job.id).collect();
     let mut printed: Vec<i64> = Vec::new();
     let waited = Waiter::new(args.wait_timeout, out.quiet)?.wait_for(store, &ids, &mut |store, job, last| {
-        if out.json && !(out.quiet && job.state == JobState::Succeeded) {
-            printed.push(job.id);
-            let created = jobs.iter().any(|it| it.id == job.id && it.created);
-            out.object(&waited_json(store, job, last, created)?);
-            out.flush()?;
-        }
+        printed.push(job.id);
+        let created = jobs.iter().any(|it| it.id == job.id && it.created);
+        let is_cancelled = job.state == JobState::Cancelled;
         // With --quiet a cancelled job is not reported, because cron would send mail about what somebody did on
         // purpose.
-        if job.state == JobState::Succeeded || (job.state == JobState::Cancelled && out.quiet) {
-            return Ok(());
+        if is_cancelled && out.quiet {
+            return print_waited(out, store, job, created);
         }
-        tell(out, job)?;
-        if !out.json {
-            show_output(out, store, job, last, args)?;
-        }
-        // Such a job has not run: what went wrong is told by the jobs that it waits for.
-        let stuck = job.waits_for.iter().filter(|unmet| job.is_stuck() && unmet.is_stuck());
-        for unmet in stuck.take(MAX_NAMED) {
-            if let Some(before) = store.job(unmet.id, clock::now())? {
-                tell(out, &before)?;
-                show_output(out, store, &before, store.attempt(before.id, before.attempts)?.as_ref(), args)?;
-            }
-        }
-        Ok(())
+        report_final(out, store, job, last, created, args.output_on_failure && !is_cancelled)
     });
     if out.json && waited.is_err() {
         for job in jobs.iter().filter(|job| !printed.contains(&job.id)) {
@@ -145,6 +122,50 @@ fn wait(out: &mut Output, store: &mut Store, jobs: &[Enqueued], args: WaitOption
         }
     }
     waited
+}
+
+/// Reports a job that has ended, or that only a person can get going. A success is silent, but with `--json`.
+pub fn report_final(
+    out: &mut Output,
+    store: &Store,
+    job: &JobRow,
+    last: Option<&Attempt>,
+    created: bool,
+    with_its_output: bool,
+) -> Result<()> {
+    if out.json && !(out.quiet && job.state == JobState::Succeeded) {
+        out.object(&waited_json(store, job, last, created)?);
+        out.flush()?;
+    }
+    if job.state == JobState::Succeeded {
+        return Ok(());
+    }
+    // Why such a job cannot go on was told when that was seen.
+    if !job.is_stuck() {
+        tell(out, job)?;
+    }
+    if with_its_output && !out.json {
+        show_output(out, store, job, last)?;
+    }
+    // Such a job has not run: what went wrong is told by the jobs that it waits for.
+    let stuck = job.waits_for.iter().filter(|unmet| job.is_stuck() && unmet.is_stuck());
+    for unmet in stuck.take(MAX_NAMED) {
+        if let Some(before) = store.job(unmet.id, clock::now())? {
+            tell(out, &before)?;
+            if with_its_output {
+                show_output(out, store, &before, store.attempt(before.id, before.attempts)?.as_ref())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Prints a job and nothing else, with `--json`.
+pub fn print_waited(out: &mut Output, store: &Store, job: &JobRow, created: bool) -> Result<()> {
+    if out.json {
+        out.object(&waited_json(store, job, store.attempt(job.id, job.attempts)?.as_ref(), created)?);
+    }
+    Ok(())
 }
 
 /// A job with its last attempt, output included.
@@ -166,15 +187,9 @@ fn tell(out: &mut Output, job: &JobRow) -> Result<()> {
 }
 
 /// Prints what the last attempt of a dead job wrote, if that is asked for, each stream to the same stream of this program.
-fn show_output(
-    out: &mut Output,
-    store: &Store,
-    job: &JobRow,
-    last: Option<&Attempt>,
-    args: WaitOptions,
-) -> Result<()> {
-    let is_wanted = args.output_on_failure && job.state == JobState::Dead;
-    let Some(last) = last.filter(|_| is_wanted) else { return Ok(()) };
+fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: Option<&Attempt>) -> Result<()> {
+    let has_failed = matches!(job.state, JobState::Dead | JobState::Cancelled);
+    let Some(last) = last.filter(|_| has_failed) else { return Ok(()) };
     let output = store.output(last.job_id, last.number)?;
     if out.json {
         out.object(&with_output(attempt_json(job, Some(last)), &output));
@@ -204,7 +219,35 @@ fn read_input() -> Result<Vec<u8>> {
     Ok(input)
 }
 
-/// The jobs of this command line.
+/// The jobs that a command line asks for.
+pub struct Plan {
+    pub jobs: Vec<NewJob>,
+    /// Where each comes from, if that is a batch.
+    pub lines: Lines,
+}
+
+impl Plan {
+    fn new(global: &Global, args: &Enqueue) -> Result<Self> {
+        let (mut jobs, lines) = plan(global, args)?;
+        if args.stdin {
+            let mut named = jobs.iter_mut().filter(|job| !job.is_dependency);
+            let (Some(job), None) = (named.next(), named.next()) else {
+                bail!(CliError::usage("--stdin is for a single job"));
+            };
+            job.stdin = Some(read_input()?);
+            // `--in` counts from the end of the input, which may take long to arrive.
+            job.run_at = args.options.run_at(clock::now());
+        }
+        Ok(Self { jobs, lines })
+    }
+
+    /// The job of a `run`, with its dependencies.
+    pub fn of_run(global: &Global, args: &Run) -> Result<Self> {
+        let (names, options) = (args.names.clone(), args.options.clone());
+        Self::new(global, &Enqueue { names, stdin: args.stdin, options, ..Enqueue::default() })
+    }
+}
+
 fn plan(global: &Global, args: &Enqueue) -> Result<(Vec<NewJob>, Lines)> {
     let mut options = args.options.clone();
     options.check()?;
@@ -285,7 +328,7 @@ fn warn_of_held_keys(store: &Store, wanted: &[NewJob], enqueued: &[Enqueued]) ->
 }
 
 /// Warns of arguments that no one looks at, because their job would seem to succeed without them.
-fn warn_of_unused_arguments(jobs: &[NewJob]) {
+pub fn warn_of_unused_arguments(jobs: &[NewJob]) {
     let mut names: Vec<&str> = Vec::new();
     for job in jobs.iter().filter(|job| !job.args.is_empty()) {
         let name = job.definition.name.as_str();
@@ -300,7 +343,7 @@ fn warn_of_unused_arguments(jobs: &[NewJob]) {
     }
 }
 
-fn held_key(wanted: &NewJob, job: &JobRow) -> String {
+pub fn held_key(wanted: &NewJob, job: &JobRow) -> String {
     let (kind, key) = match (&wanted.idempotency_key, &wanted.definition.unique_key) {
         (Some(key), _) if job.idempotency_key.as_ref() == Some(key) => ("idempotency", key.as_str()),
         (_, key) => ("unique", key.as_deref().unwrap_or_default()),
@@ -339,7 +382,8 @@ fn json_line(store: &Store, enqueued: Enqueued) -> Result<String> {
 }
 
 /// Enqueues the jobs in a transaction that is rolled back, and shows those that would be new.
-fn rehearse(global: &Global, jobs: &[NewJob], lines: &Lines, out: &mut Output) -> Result<ExitStatus> {
+pub fn rehearse(global: &Global, plan: &Plan, out: &mut Output) -> Result<ExitStatus> {
+    let Plan { jobs, lines } = plan;
     let mut store = locate::open_to_rehearse(global)?;
     let planned = store.rehearse(|store| {
         let enqueued = store.enqueue(jobs, &mut |_| {})?;
@@ -347,7 +391,7 @@ fn rehearse(global: &Global, jobs: &[NewJob], lines: &Lines, out: &mut Output) -
         let rows = rows.collect::<store::Result<Vec<_>>>()?;
         Ok((enqueued, rows.into_iter().flatten().collect::<Vec<_>>()))
     })?;
-    let (enqueued, rows) = planned.map_err(|error| enqueue_failure(&store, lines, error))?;
+    let (enqueued, rows) = planned.map_err(|error| failure(&store, lines, error))?;
     if out.quiet {
         return Ok(ExitStatus::SUCCESS);
     }

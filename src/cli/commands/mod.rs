@@ -12,6 +12,7 @@ mod init;
 mod inspect;
 mod logs;
 mod queues;
+mod run;
 mod texts;
 mod upkeep;
 mod wait;
@@ -27,6 +28,7 @@ pub fn run(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
     let global = &cli.global;
     match &cli.verb {
         Verb::Init(args) => init::run(global, args, out),
+        Verb::Run(args) => run::run(global, args, out),
         Verb::Enqueue(args) => enqueue::run(global, args, out),
         Verb::Work(args) => work::run(global, args),
         Verb::Inspect(args) => inspect::run(global, args, out),

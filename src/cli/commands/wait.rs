@@ -199,7 +199,7 @@ fn unfinished(
 }
 
 /// The exit status of `wait` for a single job: that of its command, as `timeout` and a shell would give it.
-fn exit_status_of_job(job: &JobRow, last: Option<&Attempt>) -> ExitStatus {
+pub fn exit_status_of_job(job: &JobRow, last: Option<&Attempt>) -> ExitStatus {
     if job.state == JobState::Succeeded {
         return ExitStatus::SUCCESS;
     }

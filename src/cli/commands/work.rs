@@ -57,7 +57,7 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
 
 /// The number of attempts at once where nobody gives one. A crontab starts everything at once, so a machine with one CPU
 /// gets some slots, too.
-fn default_slots() -> usize {
+pub fn default_slots() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get).max(4)
 }
 

@@ -223,7 +223,9 @@ pub fn worker_json(worker: &WorkerStatus) -> Value {
 
 /// A worker of a list.
 pub fn listed_worker_json(worker: &WorkerStatus) -> Value {
-    worker_fields("worker_id", worker)
+    let mut object = worker_fields("worker_id", worker);
+    object["job_id"] = json!(worker.row.run_job_id); // of a run
+    object
 }
 
 fn worker_fields(key: &str, worker: &WorkerStatus) -> Value {

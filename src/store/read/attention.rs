@@ -156,6 +156,11 @@ impl AttentionQuery<'_> {
             wanted.and("j.queue = {}", queue.to_owned());
             wanted.and("j.priority = {}", priority);
             wanted.and("j.needs_version > {}", over.0);
+            // These wait for their `run`, not for a worker.
+            let runs = self.seen.workers.iter().filter(|worker| worker.is_alive() && worker.row.is_run());
+            for run in runs {
+                wanted.and("j.run_worker_id IS NOT {}", run.row.id);
+            }
             let sql = format!(
                 "SELECT j.run_at, j.id FROM jobs AS j
                  WHERE j.state = 'pending' AND j.unmet_dependencies = 0 AND j.run_at <= ?1

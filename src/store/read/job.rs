@@ -13,9 +13,11 @@ use crate::model::{
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{self, all, from_row, json, maybe, value};
+use crate::store::file::schema::version_of;
 use crate::store::write::definition;
 use crate::store::write::dependencies::{self, UnmetDependency};
 use crate::store::write::insert::Firing;
+use crate::store::write::kept_by_run;
 use crate::store::write::limits::{BlockReason, Settings};
 use crate::text::Timestamp;
 
@@ -74,6 +76,8 @@ pub struct JobRow {
     /// The dependencies that keep a blocked job from going on, direct or not, that are not blocked themselves. If the job has
     /// expired, those that kept it until then. Lists do not read this.
     pub waits_for: Vec<UnmetDependency>,
+    /// The row id of the `run` that keeps the job for itself, unless that is dead and recovered. Lists do not read this.
+    pub run_worker_id: Option<i64>,
 }
 
 impl JobRow {
@@ -100,6 +104,9 @@ impl Store {
                 job.waits_for = dependencies::unmet(tx, id)?;
             } else if job.dead_reason == Some(DeadReason::Expired) {
                 job.waits_for = dependencies::unmet_at_expiry(tx, id)?;
+            }
+            if job.state == JobState::Pending && version_of(tx)? >= kept_by_run::SINCE {
+                job.run_worker_id = kept_by_run::keeper(tx, id)?;
             }
             Ok(Some(job))
         })
@@ -273,6 +280,7 @@ impl JobRow {
                 after_any: json(row, "after_any")?,
                 unmet_dependencies,
                 waits_for: Vec::new(),
+                run_worker_id: None,
             }
         );
         job.apply_time(now);

@@ -120,7 +120,7 @@ impl Store {
                 |row: &QueueRow| row.paused || !row.limits.is_none() || row.counts.unfinished() > 0;
             overview.queues.retain(has_something);
             (overview.oldest_due_at, overview.next_run_at) =
-                claim::due_times(tx, &claim::priorities(tx)?, now)?;
+                claim::due_times(tx, "TRUE", &claim::priorities(tx)?, now)?;
             Ok(overview)
         })
     }

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::fixture::{Place, definition, exited, new_job, worker_row};
 use crate::model::Bytes;
-use crate::store::{DefinitionCache, NewJob, Store, TurnRequest};
+use crate::store::{DefinitionCache, NewJob, Store, Takes, TurnRequest};
 use crate::text::Timestamp;
 
 const WRITERS: usize = 8;
@@ -44,8 +44,14 @@ fn write(file: crate::store::StoreFile, n: usize) -> Vec<i64> {
     for round in 0..ROUNDS / 2 {
         store.add(&[new_job(definition("a"))]).unwrap();
         let idle_slots = usize::from(round + 1 < ROUNDS / 2);
-        let request =
-            TurnRequest { worker, queues: None, ended: &ended, release: &[], idle_slots, is_stopping: false };
+        let request = TurnRequest {
+            worker,
+            takes: Takes::Queues(None),
+            ended: &ended,
+            release: &[],
+            idle_slots,
+            is_stopping: false,
+        };
         let turn = store.turn(&mut definitions, &request).unwrap();
         ran.extend(turn.claims.iter().map(|claim| claim.job_id));
         ended =

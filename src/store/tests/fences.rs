@@ -2,7 +2,7 @@
 
 use super::fixture::{Scene, definition, exited, failed, lost, new_job, worker_row};
 use crate::model::{AttemptOutput, Event, StreamBytes};
-use crate::store::{DefinitionCache, LiveOutput, StoreError, TurnRequest};
+use crate::store::{DefinitionCache, LiveOutput, StoreError, Takes, TurnRequest};
 use crate::text::Timestamp;
 
 /// Job 1 runs in worker 1, and worker 2 has nothing.
@@ -45,7 +45,7 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
     for (worker, status) in [(other, "running"), (holder, "ready")] {
         let request = TurnRequest {
             worker,
-            queues: None,
+            takes: Takes::Queues(None),
             ended: &[],
             release: &[1],
             idle_slots: 0,
@@ -59,8 +59,14 @@ fn only_the_holder_gives_a_claim_back_or_saves_its_output() {
 #[test]
 fn a_claim_that_comes_back_is_due_although_the_clock_was_set_back() {
     let (mut scene, worker, _) = scene();
-    let request =
-        TurnRequest { worker, queues: None, ended: &[], release: &[1], idle_slots: 0, is_stopping: false };
+    let request = TurnRequest {
+        worker,
+        takes: Takes::Queues(None),
+        ended: &[],
+        release: &[1],
+        idle_slots: 0,
+        is_stopping: false,
+    };
     scene.store.at(Timestamp(10)).turn(&mut DefinitionCache::default(), &request).unwrap();
     assert_eq!(scene.turn(&[], 1, 10).claims.len(), 1);
 }
@@ -107,7 +113,7 @@ fn a_turn_that_is_undone_leaves_no_definition_behind() {
     let mut definitions = DefinitionCache::default();
     let request = TurnRequest {
         worker: scene.worker,
-        queues: None,
+        takes: Takes::Queues(None),
         ended: &ended,
         release: &[],
         idle_slots: 1,

@@ -8,7 +8,8 @@ use tempfile::TempDir;
 use crate::model::{AttemptEnd, Bytes, Command, EndCause, JobDefinition, Status};
 use crate::store::file::version::Version;
 use crate::store::{
-    DefinitionCache, EndedAttempt, Enqueued, NewJob, Result, Store, StoreFile, Turn, TurnRequest, Worker,
+    DefinitionCache, EndedAttempt, Enqueued, NewJob, Result, Store, StoreFile, Takes, Turn, TurnRequest,
+    Worker,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -71,7 +72,7 @@ impl Scene {
     pub fn turn(&mut self, ended: &[EndedAttempt], idle_slots: usize, at: i64) -> Turn {
         let request = TurnRequest {
             worker: self.worker,
-            queues: None,
+            takes: Takes::Queues(None),
             ended,
             release: &[],
             idle_slots,
@@ -142,6 +143,7 @@ pub(super) fn worker_row(name: &str) -> Worker {
         version: Version::FIRST,
         queues: None,
         leftover_since: None,
+        run_job_id: None,
         is_stopping: false,
         running: 0,
     }

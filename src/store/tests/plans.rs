@@ -14,7 +14,7 @@ use super::fixture::{Place, definition, exited, lost, new_job, unsynced, worker_
 use crate::model::{AttemptOutput, JobState, Limits, Outcome, Rate};
 use crate::store::{
     Act, DefinitionCache, Filter, LimitChange, LiveOutput, NewJob, OnConflict, PruneFilter, Store,
-    Surroundings, TurnRequest,
+    Surroundings, Takes, TurnRequest,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -102,7 +102,7 @@ fn flow(store: &mut Store) {
     let queues = ["p".to_owned(), "q".to_owned()];
     let request = TurnRequest {
         worker,
-        queues: Some(&queues),
+        takes: Takes::Queues(Some(&queues)),
         ended: &[],
         release: &[],
         idle_slots: 2,
@@ -117,7 +117,7 @@ fn flow(store: &mut Store) {
     let ended = [exited(ids[0], 1, Timestamp(1_000))];
     let request = TurnRequest {
         worker,
-        queues: None,
+        takes: Takes::Queues(None),
         ended: &ended,
         release: &ids[1..],
         idle_slots: 1,
@@ -126,7 +126,7 @@ fn flow(store: &mut Store) {
     store.at(NOW).turn(&mut definitions, &request).unwrap();
     let request = TurnRequest {
         worker: other,
-        queues: None,
+        takes: Takes::Queues(None),
         ended: &[],
         release: &[],
         idle_slots: 1,
@@ -137,8 +137,14 @@ fn flow(store: &mut Store) {
     store.held_by(other).unwrap();
     store.at(NOW).recover(&mut definitions, other, &[lost(id, 1, Timestamp(1_000))], &[]).unwrap();
     let later = Timestamp(8_000);
-    let request =
-        TurnRequest { worker, queues: None, ended: &[], release: &[], idle_slots: 0, is_stopping: false };
+    let request = TurnRequest {
+        worker,
+        takes: Takes::Queues(None),
+        ended: &[],
+        release: &[],
+        idle_slots: 0,
+        is_stopping: false,
+    };
     store.at(later).turn(&mut definitions, &request).unwrap();
     store.at(later).act(&[ids[1]], Act::Retry { force: true }).unwrap();
     store.at(later).act(&[ids[1]], Act::MakeDue).unwrap();

@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::claim::{due_times, earlier, open_priorities};
+use super::kept_by_run::{NOT_OF_A_RUN, is_place_freed};
 use super::limits::{BlockReason, QueueCapacity};
 use super::schedules;
 use crate::store::file::error::{Result, StoreError};
@@ -118,16 +119,14 @@ pub fn backlog(
     full: &[String],
 ) -> Result<Backlog> {
     let priorities = open_priorities(tx, selected, capacity)?;
-    let sql = "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
-               AND needs_version <= ?1";
-    let expiry: Option<Timestamp> = one(tx, sql, [schema::known().version()], value)?;
     let mut backlog = Backlog {
         running: any_running(tx, selected)?,
-        next_due: earlier(expiry, schedules::next_due(tx)?),
+        next_due: earlier(next_expiry(tx)?, schedules::next_due(tx)?),
+        place_freed: is_place_freed(tx, capacity, full)?,
         ..Backlog::default()
     };
     for priority in &priorities {
-        let (due, later) = due_times(tx, std::slice::from_ref(priority), capacity.now)?;
+        let (due, later) = due_times(tx, NOT_OF_A_RUN, std::slice::from_ref(priority), capacity.now)?;
         backlog.next_due = earlier(backlog.next_due, later);
         if later.is_some() {
             backlog.pending = backlog.pending.max(PendingWork::Later);
@@ -146,6 +145,13 @@ pub fn backlog(
         backlog.place_freed |= has_place && full.contains(queue);
     }
     Ok(backlog)
+}
+
+/// When the next pending job expires.
+pub fn next_expiry(tx: &Connection) -> Result<Option<Timestamp>> {
+    let sql = "SELECT min(expires_at) FROM jobs WHERE state = 'pending' AND expires_at IS NOT NULL
+               AND needs_version <= ?1";
+    one(tx, sql, [schema::known().version()], value)
 }
 
 /// Whether a job of these queues is running, here or in another worker. One that only a newer program knows is left to newer

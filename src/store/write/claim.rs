@@ -11,6 +11,7 @@ use rusqlite::{Connection, params};
 use super::definition::{self, DefinitionCache};
 use super::dependencies;
 use super::insert::Firing;
+use super::kept_by_run::NOT_OF_A_RUN;
 use super::limits::QueueCapacity;
 use crate::model::{Bytes, ErrorCode, JobDefinition};
 use crate::store::file::error::{Result, StoreError};
@@ -80,11 +81,7 @@ pub fn claim(
         due.sort_by_key(|candidate| (candidate.run_at, candidate.id));
         due.truncate(limit - claims.len());
         for candidate in due {
-            let claim = read(tx, definitions, worker, candidate.id)?;
-            if mark_running(tx, worker, candidate.id, now)? {
-                capacity.record_start(tx, &claim.queue)?;
-                claims.push(claim);
-            }
+            claims.extend(start(tx, definitions, worker, candidate.id, capacity)?);
         }
         if claims.len() >= limit {
             break;
@@ -93,22 +90,39 @@ pub fn claim(
     Ok(claims)
 }
 
+/// Claims this job, which may start now. None if it turns out not to be pending, which only happens in a damaged file.
+pub fn start(
+    tx: &Connection,
+    definitions: &mut DefinitionCache,
+    worker: i64,
+    id: i64,
+    capacity: &mut QueueCapacity,
+) -> Result<Option<Claim>> {
+    let claim = read(tx, definitions, worker, id)?;
+    let is_claimed = mark_running(tx, worker, id, capacity.now)?;
+    if is_claimed {
+        capacity.record_start(tx, &claim.queue)?;
+    }
+    Ok(is_claimed.then_some(claim))
+}
+
 fn due_jobs(
     tx: &Connection,
     (queue, priority): &QueuePriority,
     now: Timestamp,
     limit: usize,
 ) -> Result<Vec<Candidate>> {
-    let sql = "SELECT id, run_at FROM jobs
-               WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
-                 AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?5
-               ORDER BY run_at, id LIMIT ?4";
-    all(tx, sql, params![queue, priority, now, limit, schema::known().version()], |row| {
+    let sql = format!(
+        "SELECT id, run_at FROM jobs
+         WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2 AND run_at <= ?3
+           AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?5 AND {NOT_OF_A_RUN}
+         ORDER BY run_at, id LIMIT ?4"
+    );
+    all(tx, &sql, params![queue, priority, now, limit, schema::known().version()], |row| {
         Ok(from_row!(row, Candidate { id, run_at }))
     })
 }
 
-/// False if the job turns out not to be pending, which only happens in a damaged file.
 fn mark_running(tx: &Connection, worker: i64, id: i64, now: Timestamp) -> Result<bool> {
     let sql = "UPDATE jobs SET state = 'running', worker_id = ?2, changed_at = ?3
                WHERE id = ?1 AND state = 'pending' AND unmet_dependencies = 0";
@@ -213,23 +227,26 @@ fn out_of_order() -> StoreError {
     StoreError::contradiction("the index of pending jobs is out of order")
 }
 
-/// The earliest due time of a ready job on these priorities, and the earliest one in the future.
+/// The earliest due time of a ready job on these priorities that meets the condition, and the earliest one in the future.
 pub fn due_times(
     tx: &Connection,
+    condition: &str,
     priorities: &[QueuePriority],
     now: Timestamp,
 ) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
-    let sql = "SELECT (SELECT run_at FROM jobs
-                       WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
-                         AND run_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?4
-                       ORDER BY run_at LIMIT 1) AS due,
-                      (SELECT run_at FROM jobs
-                       WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
-                         AND run_at > ?3 AND needs_version <= ?4 ORDER BY run_at LIMIT 1) AS later";
+    let sql = format!(
+        "SELECT (SELECT run_at FROM jobs
+                 WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
+                   AND run_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3) AND needs_version <= ?4 AND {condition}
+                 ORDER BY run_at LIMIT 1) AS due,
+                (SELECT run_at FROM jobs
+                 WHERE state = 'pending' AND unmet_dependencies = 0 AND queue = ?1 AND priority = ?2
+                   AND run_at > ?3 AND needs_version <= ?4 AND {condition} ORDER BY run_at LIMIT 1) AS later"
+    );
     let (mut due, mut later) = (None, None);
     let known = schema::known().version();
     for (queue, priority) in priorities {
-        let found = one(tx, sql, params![queue, priority, now, known], |row| {
+        let found = one(tx, &sql, params![queue, priority, now, known], |row| {
             Ok((row.get("due")?, row.get("later")?))
         })?;
         due = earlier(due, found.0);

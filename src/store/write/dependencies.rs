@@ -128,7 +128,7 @@ pub fn edge(tx: &Connection, id: i64, kind: DependencyKind) -> Result<Edge> {
 
 /// Whether only a person can get this pending job going. `read/stuck.rs` finds all such jobs. An expiry counts from when
 /// it is recorded, because that meets the edges.
-fn is_stuck(tx: &Connection, id: i64) -> Result<bool> {
+pub fn is_stuck(tx: &Connection, id: i64) -> Result<bool> {
     let sql = "WITH RECURSIVE before (id) AS
                    (VALUES (?1) UNION
                     SELECT d.dependency_id FROM before

@@ -139,7 +139,10 @@ fn job_of_idempotency_key(tx: &Connection, job: &NewJob, index: usize) -> Result
 
 /// What makes this other work than that of the first job. Whatever else the definitions say, the work is the same: a job file
 /// may be edited, and options say how the work is done.
-fn difference(wanted: (&JobDefinition, &[Bytes]), first: (&JobDefinition, &[Bytes])) -> Option<&'static str> {
+pub fn difference(
+    wanted: (&JobDefinition, &[Bytes]),
+    first: (&JobDefinition, &[Bytes]),
+) -> Option<&'static str> {
     let ((definition, args), (first, first_args)) = (wanted, first);
     let ad_hoc = definition.ad_hoc;
     [

@@ -9,7 +9,7 @@ use rusqlite::{Params, Row, params};
 
 use super::definition::{PENDING_JOB, pending_job};
 use super::insert::{self, NewJob};
-use super::{definition, dependencies, outputs};
+use super::{definition, dependencies, kept_by_run, outputs};
 use crate::model::{AttemptOutput, Bytes, Event, JobDefinition, JobState, StreamBytes, last_bytes};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
@@ -130,7 +130,9 @@ pub fn enqueue_alert(tx: &Tx, dead: i64) -> Result<()> {
         alert.env.insert(Bytes::from(variable), Bytes(value.to_vec()));
     }
     let definition = definition::intern(tx, &alert)?;
-    insert::insert(tx, &NewJob::new(Arc::new(alert)), definition, &[])?;
+    let run_worker_id = kept_by_run::keeper(tx, dead)?;
+    let alert = NewJob { run_worker_id, ..NewJob::new(Arc::new(alert)) };
+    insert::insert(tx, &alert, definition, &[])?;
     Ok(())
 }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use rusqlite::{Row, params};
 
 use super::dependencies::Edge;
-use super::{definition, dependencies};
+use super::{definition, dependencies, kept_by_run};
 use crate::model::{Bytes, DependencyKind, JobDefinition};
 use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
 use crate::store::file::row::run;
+use crate::store::file::version::Version;
 use crate::text::Timestamp;
 
 /// The way to proceed if an unfinished job holds the unique key.
@@ -45,6 +46,8 @@ pub struct NewJob {
     pub dependencies: Vec<(Dependency, DependencyKind)>,
     /// The job is enqueued only if a new job of the same call depends on it.
     pub is_dependency: bool,
+    /// The row id of the `run` that starts it: while that lives, nobody else does.
+    pub run_worker_id: Option<i64>,
 }
 
 /// A job that another one depends on.
@@ -86,6 +89,7 @@ impl NewJob {
             label: None,
             dependencies: Vec::new(),
             is_dependency: false,
+            run_worker_id: None,
         }
     }
 
@@ -102,13 +106,15 @@ impl NewJob {
 const INSERT: &str = "INSERT OR ROLLBACK INTO jobs (definition_id, name, queue, priority, state, args_nul, unique_key,
                                                     idempotency_key, enqueued_at, run_at, expires_at, changed_at,
                                                     scheduled_for, scheduled_offset, unmet_dependencies, label,
-                                                    task_hash, needs_version)
-                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12, ?13, ?14, ?15, ?16)";
+                                                    task_hash, needs_version, run_worker_id)
+                      VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?8, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
 
 /// Writes a job whose keys nobody holds, with these dependencies, each named once. Gives its id.
 pub fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[Edge]) -> Result<i64> {
     let definition = &job.definition;
     let run_at = job.due_at(tx.now);
+    // Programs of version 1.0 do not know whose job it is, so they must leave it alone.
+    let needs_run = job.run_worker_id.map_or(Version::FIRST, |_| kept_by_run::SINCE);
     let values = params![
         definition_id,
         definition.name,
@@ -125,7 +131,8 @@ pub fn insert(tx: &Tx, job: &NewJob, definition_id: i64, dependencies: &[Edge]) 
         dependencies.iter().filter(|edge| !edge.met).count(),
         job.label,
         task_hash(job),
-        definition::needs_version(definition),
+        definition::needs_version(definition).max(needs_run),
+        job.run_worker_id,
     ];
     run(tx, INSERT, values)?;
     let id = tx.last_insert_rowid();

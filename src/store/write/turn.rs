@@ -9,6 +9,7 @@ use super::dependencies;
 use super::expire;
 use super::finish::{self, EndedAttempt};
 use super::limits::QueueCapacity;
+use super::runs;
 use super::schedules;
 use crate::model::Event;
 use crate::store::file::error::{Result, StoreError};
@@ -18,13 +19,21 @@ use crate::store::file::row::{all, maybe, value};
 /// Expired jobs recorded in one turn; the rest waits for the next.
 const MAX_EXPIRED: usize = 1_000;
 
+/// The jobs that a worker may start.
+#[derive(Clone, Copy, Debug)]
+pub enum Takes<'a> {
+    /// Those of these queues (none: of all), but for the jobs of a living `run`.
+    Queues(Option<&'a [String]>),
+    /// Those that it, as a `run`, was called for. It fires no schedule.
+    OwnJobs,
+}
+
 /// The request of a worker for one turn.
 #[derive(Debug)]
 pub struct TurnRequest<'a> {
     /// The row id of the worker.
     pub worker: i64,
-    /// The selected queues; none: all.
-    pub queues: Option<&'a [String]>,
+    pub takes: Takes<'a>,
     pub ended: &'a [EndedAttempt],
     /// Jobs that this worker has claimed and will not start: they become pending again.
     pub release: &'a [i64],
@@ -50,7 +59,7 @@ pub struct Turn {
 impl Store {
     /// Runs one turn.
     pub fn turn(&mut self, definitions: &mut DefinitionCache, request: &TurnRequest) -> Result<Turn> {
-        let TurnRequest { worker, queues, ended, release, idle_slots, is_stopping } = *request;
+        let TurnRequest { worker, takes, ended, release, idle_slots, is_stopping } = *request;
         let turn = self.write(|tx| {
             let mut events = Vec::new();
             let full = if ended.is_empty() { Vec::new() } else { QueueCapacity::read(tx)?.full() };
@@ -67,7 +76,7 @@ impl Store {
             }
             // 3. Fire the schedules that are due: before the next step, since a job whose time was missed may have expired
             // already.
-            if !is_stopping {
+            if !is_stopping && matches!(takes, Takes::Queues(_)) {
                 events.extend(schedules::fire_due(tx)?);
             }
             // 4. Expire the jobs that were not started in time.
@@ -76,9 +85,17 @@ impl Store {
             events.extend(expired);
             // 5. Claim due jobs for the idle slots.
             let mut capacity = QueueCapacity::read(tx)?;
-            let claims = claim::claim(tx, definitions, worker, queues, idle_slots, &mut capacity)?;
+            let claims = match takes {
+                Takes::Queues(queues) => {
+                    claim::claim(tx, definitions, worker, queues, idle_slots, &mut capacity)?
+                }
+                Takes::OwnJobs => runs::claim(tx, definitions, worker, idle_slots, &mut capacity)?,
+            };
             // 6. Measure what is left.
-            let mut backlog = backlog::backlog(tx, queues, &capacity, &full)?;
+            let mut backlog = match takes {
+                Takes::Queues(queues) => backlog::backlog(tx, queues, &capacity, &full)?,
+                Takes::OwnJobs => runs::backlog(tx, worker, &capacity, &full)?,
+            };
             if backlog.pending == PendingWork::Startable && expired_all && claims.len() < idle_slots {
                 // The index of pending jobs contradicts their rows. The worker would look for this job again and again.
                 return Err(StoreError::contradiction("a pending job is due and cannot be claimed"));

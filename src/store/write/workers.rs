@@ -38,8 +38,10 @@ pub struct Worker {
     pub slots: usize,
     /// The version of the schema that its program knows.
     pub version: Version,
-    /// The selected queues; none: all.
+    /// The selected queues; none: all. A `run` selects none of them: its list is empty.
     pub queues: Option<Vec<String>>,
+    /// The job that a `run` was called for.
+    pub run_job_id: Option<i64>,
     /// It is dead, and since then processes of its attempts are left that could not be ended.
     pub leftover_since: Option<Timestamp>,
     /// A signal has told the worker to stop: it starts nothing more.
@@ -66,15 +68,27 @@ pub struct WorkerStatus {
     pub liveness: Liveness,
 }
 
+impl Worker {
+    /// Whether this is a `run`, which takes only the jobs that it was called for.
+    pub fn is_run(&self) -> bool {
+        self.queues.as_ref().is_some_and(Vec::is_empty)
+    }
+}
+
 impl WorkerStatus {
     /// Whether the worker holds its lock. A suspended worker does.
     pub fn is_alive(&self) -> bool {
         matches!(self.liveness, Liveness::Alive | Liveness::Suspended)
     }
 
+    /// Whether this is a worker that is alive, and no `run`: that takes only the jobs that it was called for.
+    pub fn is_living_worker(&self) -> bool {
+        self.is_alive() && !self.row.is_run()
+    }
+
     /// Whether the worker starts jobs now.
     pub fn takes_jobs(&self) -> bool {
-        self.liveness == Liveness::Alive && !self.row.is_stopping
+        self.liveness == Liveness::Alive && !self.row.is_stopping && !self.row.is_run()
     }
 
     /// Whether the worker starts jobs of this queue now.
@@ -165,9 +179,9 @@ pub fn open(tx: &Connection) -> Result<Vec<Worker>> {
 /// The columns of `workers` that [`read`] takes.
 fn columns(tx: &Connection) -> Result<String> {
     let file = if version_of(tx)? >= Version(1_001) {
-        "db_device, db_inode, leftover_since"
+        "db_device, db_inode, leftover_since, run_job_id"
     } else {
-        "NULL AS db_device, NULL AS db_inode, NULL AS leftover_since"
+        "NULL AS db_device, NULL AS db_inode, NULL AS leftover_since, NULL AS run_job_id"
     };
     Ok(format!(
         "id, name AS worker_name, mark, db_path, {file}, pid, boot_id, start_ticks, started_at, slots, version, queues,
@@ -207,6 +221,7 @@ fn read(row: &Row<'_>) -> Result<Worker> {
             version: Version(row.get("version")?),
             leftover_since,
             queues: queues,
+            run_job_id,
             is_stopping: row.get::<_, Option<Timestamp>>("stopping_at")?.is_some(),
             running,
         }

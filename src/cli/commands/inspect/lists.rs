@@ -222,8 +222,10 @@ pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
         .column(Column::new("running").right(), |worker| worker.row.running.to_string())
         .column(Column::new("slots").right(), |worker| worker.row.slots.to_string())
         .column(Column::new("started").dropped(1), |worker| relative_time(worker.row.started_at, now))
-        .column(Column::new("queues").text(), |worker| {
-            worker.row.queues.as_ref().map_or_else(|| "all".to_owned(), |queues| queues.join(", "))
+        .column(Column::new("queues").text(), |worker| match (&worker.row.queues, worker.row.run_job_id) {
+            (None, _) => "all".to_owned(),
+            (Some(_), Some(job)) => format!("run of job {job}"),
+            (Some(queues), None) => queues.join(", "),
         });
     let nothing = &format!("no worker is running; {} starts one", runner("work", ""));
     let found = List { table, json: listed_worker_json, nothing }.show_all(out, &workers)?;

@@ -65,7 +65,7 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Result<()> {
     });
     family.gauge("attention", "What needs attention, by kind.", attention);
 
-    let alive = || workers.iter().filter(|worker| worker.is_alive());
+    let alive = || workers.iter().filter(|worker| worker.is_living_worker());
     family.gauge("workers_alive", "Workers that are alive.", [Sample::of(alive().count())]);
     let slots: usize = alive().map(|worker| worker.row.slots).sum();
     family.gauge("slots", "Attempts that the workers alive can run at once.", [Sample::of(slots)]);

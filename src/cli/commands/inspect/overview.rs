@@ -76,8 +76,9 @@ fn draw_counts(out: &mut Output, counts: JobCounts) {
 }
 
 fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed: bool) {
-    let alive = workers.iter().filter(|worker| worker.is_alive()).count();
-    let words = match (alive, is_needed) {
+    let alive = workers.iter().filter(|worker| worker.is_living_worker()).count();
+    let runs = workers.iter().filter(|worker| worker.is_alive()).count() - alive;
+    let words = match (alive, is_needed && runs == 0) {
         (0, false) => "none".to_owned(),
         (0, true) => {
             let words = format!("no worker is running: nothing starts until {} does", runner("work", ""));
@@ -85,8 +86,9 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
         }
         (alive, _) => alive.to_string(),
     };
+    let words = if runs > 0 { format!("{words}, and {}", counted(runs, "run")) } else { words };
     draw_line(out, "workers", &words);
-    let dead = workers.len() - alive;
+    let dead = workers.len() - alive - runs;
     if dead > 0 {
         let words = format!("{dead} died; the next {} deals with what it ran", runner("work", ""));
         draw_line(out, "", &out.paint(Style::Warn, &words));

@@ -11,7 +11,7 @@ use crate::store::file::version::Version;
 use crate::store::tests::fixture::mark_of;
 use crate::store::write::finish::INTERRUPTED_EXPIRY;
 use crate::store::{
-    Backlog, BlockReason, Claim, EndedAttempt, OrphanedClaim, PendingWork, Turn, TurnRequest,
+    Backlog, BlockReason, Claim, EndedAttempt, OrphanedClaim, PendingWork, Takes, Turn, TurnRequest,
 };
 use crate::text::Timestamp;
 
@@ -30,6 +30,7 @@ impl Job {
 
 impl Plain {
     pub fn turn(&mut self, request: &TurnRequest, now: Timestamp) -> Turn {
+        let Takes::Queues(queues) = request.takes else { panic!("the model knows no run") };
         let is_full =
             |plain: &Self, queue: &str| matches!(plain.block_reason(queue, now), Some(BlockReason::Full(_)));
         let full: Vec<String> = self
@@ -57,8 +58,8 @@ impl Plain {
         }
         Turn {
             events,
-            claims: self.claim(request, now),
-            backlog: self.backlog(request.queues, &full, now),
+            claims: self.claim(request, queues, now),
+            backlog: self.backlog(queues, &full, now),
             cancels: self
                 .running_job(request.worker)
                 .filter(|job| job.cancel_requested_at.is_some())
@@ -88,12 +89,12 @@ impl Plain {
             && selected.is_none_or(|names| names.contains(&job.definition.queue))
     }
 
-    fn claim(&mut self, request: &TurnRequest, now: Timestamp) -> Vec<Claim> {
+    fn claim(&mut self, request: &TurnRequest, queues: Option<&[String]>, now: Timestamp) -> Vec<Claim> {
         let mut due: Vec<&Job> = self
             .jobs
             .values()
             .filter(|job| job.state == JobState::Pending && job.run_at <= now && !job.has_expired(now))
-            .filter(|job| self.is_open(job, request.queues) && !self.is_blocked(job))
+            .filter(|job| self.is_open(job, queues) && !self.is_blocked(job))
             .collect();
         due.sort_by_key(|job| (-job.definition.priority, job.run_at, job.id));
         let due: Vec<(i64, String)> =

@@ -12,7 +12,7 @@ use super::plain_schedules::{ZONES, scheduled};
 use super::{draw, whole};
 use crate::model::{Chain, DeadReason, Event, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{
-    Act, ActResult, Declarations, EndedAttempt, JobRow, LimitChange, LiveOutput, NewJob, PruneFilter,
+    Act, ActResult, Declarations, EndedAttempt, JobRow, LimitChange, LiveOutput, NewJob, PruneFilter, Takes,
     TurnRequest,
 };
 use crate::text::Timestamp;
@@ -56,8 +56,14 @@ impl History {
         let is_stopping = self.rng.random_bool(0.1);
         let idle_slots = if is_stopping { 0 } else { idle_slots };
         let queues = queues.as_deref();
-        let request =
-            TurnRequest { worker, queues, ended: &ended, release: &release, idle_slots, is_stopping };
+        let request = TurnRequest {
+            worker,
+            takes: Takes::Queues(queues),
+            ended: &ended,
+            release: &release,
+            idle_slots,
+            is_stopping,
+        };
         self.log(format!("turn {request:?}"));
         let (store, definitions) = self.store();
         let mut answer = store.at(now).turn(definitions, &request).unwrap();
@@ -87,7 +93,7 @@ impl History {
         let ended = [ended];
         let request = TurnRequest {
             worker,
-            queues: None,
+            takes: Takes::Queues(None),
             ended: &ended,
             release: &[],
             idle_slots: 0,

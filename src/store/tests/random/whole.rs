@@ -130,6 +130,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         after_any: of_kind(DependencyKind::Any),
         unmet_dependencies: plain.unmet_dependencies(&job),
         waits_for: Vec::new(),
+        run_worker_id: None,
         id: job.id,
         state: job.state,
         phase: waiting.then_some(phase),

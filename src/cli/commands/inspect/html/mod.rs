@@ -117,7 +117,7 @@ fn read(query: &Query) -> Result<Page> {
         scope: scope(query),
         dead: store.count_unresolved(&filter, now)?,
         has_database: locate::is_there(store),
-        workers_alive: workers.iter().filter(|worker| worker.is_alive()).count(),
+        workers_alive: workers.iter().filter(|worker| worker.is_living_worker()).count(),
         no_worker: no_firing_text(&workers),
         verdict: String::new(),
         cards: attention::cards(store, attention, &worst, &schedules, now)?,

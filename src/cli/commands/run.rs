@@ -1,0 +1,236 @@
+//! `runner run`: enqueues a job and is the worker for it and for what it depends on, until it has ended.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use super::enqueue::{self, Plan};
+use super::wait::{Poller, exit_status_of_job};
+use super::work::default_slots;
+use crate::cli::args::{Global, Run};
+use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::locate;
+use crate::cli::output::{Output, warn};
+use crate::cli::status::{dependency_text, limit_text, waits_for_others_text, worker_statuses};
+use crate::clock;
+use crate::model::{Event, JobState, Outcome, decision_text, signal};
+use crate::place::runner;
+use crate::process::PassOn;
+use crate::report::{Reporter, words};
+use crate::store::{JobRow, RunStart, Store};
+use crate::text::Timestamp;
+use crate::worker::{self, RunTask, Summary};
+
+/// What keeps a job for longer than this is told.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often a signal is looked for while a slow reader takes the rest of the output.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+
+pub fn run(global: &Global, args: &Run, out: &mut Output) -> Result<ExitStatus> {
+    if args.options.delay.is_some() || args.options.at.is_some() {
+        bail!(
+            CliError::usage("run runs its job now, so it takes neither --in nor --at")
+                .hint(format!("{} takes them, for a worker", runner("enqueue", "")))
+        );
+    }
+    let plan = Plan::of_run(global, args)?;
+    if args.dry_run {
+        return enqueue::rehearse(global, &plan, out);
+    }
+    let store = locate::open_or_create(global)?;
+    store.check_path()?;
+    let passes_on = !out.quiet && !out.json;
+    let pass_on = if passes_on { Some(Arc::new(PassOn::new()?)) } else { None };
+    if !out.quiet {
+        enqueue::warn_of_unused_arguments(&plan.jobs);
+    }
+    let mut task = Task { plan, quiet: out.quiet, started: None, notes: BTreeMap::new() };
+    let mut reporter = RunReporter { quiet: out.quiet };
+    let summary = worker::run(store, default_slots(), &mut reporter, &mut task, pass_on.clone())?;
+    if let Some(pass_on) = pass_on {
+        finish(&pass_on)?;
+    }
+    let Some(started) = task.started else {
+        let signal = summary.stopped_by.unwrap_or_default();
+        bail!(CliError::new(ExitStatus::of_signal(signal), "stopped before anything was enqueued"));
+    };
+    end(global, args, out, started?, summary)
+}
+
+/// Waits until the reader of the output has taken all of it, unless a signal ends the wait.
+fn finish(pass_on: &PassOn) -> Result<()> {
+    let signals = Poller::start()?;
+    while !pass_on.finish(SIGNAL_INTERVAL) && signals.stopped().is_none() {}
+    Ok(())
+}
+
+/// Tells how the job has ended, and gives the exit status.
+fn end(
+    global: &Global,
+    args: &Run,
+    out: &mut Output,
+    start: RunStart,
+    summary: Summary,
+) -> Result<ExitStatus> {
+    let (RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::Held(id)) = start;
+    let store = locate::open(global)?;
+    let Some(job) = locate::find_job(&store, id, clock::now())? else {
+        bail!(CliError::new(ExitStatus::NOT_FOUND, format!("job {id} was removed while it was run")));
+    };
+    let created = matches!(start, RunStart::Enqueued(_));
+    if !job.state.is_final() {
+        if let RunStart::Held(_) = start {
+            enqueue::print_waited(out, &store, &job, created)?;
+            return Ok(ExitStatus::SUCCESS);
+        }
+        if let Some(number) = summary.stopped_by {
+            enqueue::print_waited(out, &store, &job, created)?;
+            if !out.quiet {
+                warn(&interrupted_text(args, &job, number));
+            }
+            return Ok(ExitStatus::of_signal(number));
+        }
+    }
+    if job.is_stuck() {
+        warn(&format!("job {id} {}", dependency_text(&job)));
+    }
+    let last = store.attempt(id, job.attempts)?;
+    enqueue::report_final(out, &store, &job, last.as_ref(), created, out.quiet)?;
+    Ok(match summary.cancelled_by.or(summary.stopped_by) {
+        Some(number) if job.state != JobState::Succeeded => ExitStatus::of_signal(number),
+        _ => exit_status_of_job(&job, last.as_ref()),
+    })
+}
+
+/// Says that a signal has ended the attempt of a job, which stays pending, and who goes on with it.
+fn interrupted_text(args: &Run, job: &JobRow, number: i32) -> String {
+    let again = match args.names.first() {
+        Some(name) => runner("run", name),
+        None => "the same call".to_owned(),
+    };
+    let (name, id, title) = (signal::name(number), job.id, job.title());
+    format!(
+        "{name}: job {id} {title} is left {}; {again} goes on with it, and so does {}",
+        job.status(),
+        runner("work", "")
+    )
+}
+
+/// Puts the job on disk, and tells what keeps it.
+struct Task {
+    plan: Plan,
+    quiet: bool,
+    started: Option<Result<RunStart>>,
+    /// What keeps the job: since when, and whether that was told.
+    notes: BTreeMap<String, (Instant, bool)>,
+}
+
+impl RunTask for Task {
+    fn start(&mut self, store: &mut Store, worker: i64) -> Option<i64> {
+        let started = self.enqueue(store, worker);
+        let job = match &started {
+            Ok(RunStart::Enqueued(id) | RunStart::TakenOn(id)) => Some(*id),
+            Ok(RunStart::Held(_)) | Err(_) => None,
+        };
+        self.started = Some(started);
+        job
+    }
+
+    fn look(&mut self, store: &Store, job: i64) {
+        // A failure to read is no reason to end the work, and the next turn meets it, too.
+        let keeps = if self.quiet { Ok(Vec::new()) } else { what_keeps(store, job) };
+        let keeps = keeps.unwrap_or_default();
+        self.notes.retain(|note, (_, is_told)| *is_told || keeps.contains(note));
+        for note in keeps {
+            let (since, is_told) = self.notes.entry(note.clone()).or_insert((Instant::now(), false));
+            if !*is_told && since.elapsed() >= PATIENCE {
+                *is_told = true;
+                warn(&note);
+            }
+        }
+    }
+}
+
+impl Task {
+    fn enqueue(&mut self, store: &mut Store, worker: i64) -> Result<RunStart> {
+        let workers = worker_statuses(store)?;
+        let would_start = |queue: &str| workers.iter().any(|worker| worker.takes_from(queue));
+        for job in &mut self.plan.jobs {
+            job.run_worker_id = Some(worker);
+        }
+        let started = store.start_run(worker, &self.plan.jobs, &would_start);
+        let start = started.map_err(|error| enqueue::failure(store, &self.plan.lines, error))?;
+        if self.quiet {
+            return Ok(start);
+        }
+        if let RunStart::TakenOn(id) | RunStart::Held(id) = start
+            && let Some(job) = locate::find_job(store, id, clock::now())?
+        {
+            let is_taken_on = start == RunStart::TakenOn(id);
+            let named = self.plan.jobs.iter().find(|job| !job.is_dependency);
+            warn(&match named {
+                Some(named) if !is_taken_on => enqueue::held_key(named, &job),
+                _ => taken_on_text(store, &job)?,
+            });
+        }
+        Ok(start)
+    }
+}
+
+/// Says that a `run` goes on with an earlier job, and what became of the last attempt of that.
+fn taken_on_text(store: &Store, job: &JobRow) -> Result<String> {
+    let last = store.attempt(job.id, job.attempts)?;
+    let ended = last.map(|last| decision_text(&last, job.definition.policy.max_attempts()));
+    let ended = ended.map(|ended| format!(" ({ended})")).unwrap_or_default();
+    let (id, title) = (job.id, job.title());
+    Ok(format!(
+        "goes on with job {id} {title}, which nobody else would run{ended}; the options of this call are not used"
+    ))
+}
+
+/// What keeps the job of a `run` from starting, apart from its due time: a limit, a pause, or a job that somebody else runs, or
+/// nobody.
+fn what_keeps(store: &Store, id: i64) -> Result<Vec<String>> {
+    let now = clock::now();
+    let Some(job) = store.job(id, now)? else { return Ok(Vec::new()) };
+    let mut keeps: Vec<String> = limit_text(&job, now).into_iter().collect();
+    if job.waits_for.is_empty() {
+        return Ok(keeps);
+    }
+    let workers = worker_statuses(store)?;
+    for unmet in &job.waits_for {
+        let Some(before) = store.job(unmet.id, now)? else { continue };
+        let is_own = store.is_of_same_run(id, unmet.id)?;
+        keeps.extend(if is_own {
+            limit_text(&before, now)
+        } else {
+            waits_for_others_text(&before, &workers)
+        });
+    }
+    Ok(keeps)
+}
+
+/// Tells why an attempt failed and when the next one comes, and of trouble.
+struct RunReporter {
+    quiet: bool,
+}
+
+impl Reporter for RunReporter {
+    fn report(&mut self, _: Timestamp, event: &Event) {
+        let is_told = match event {
+            // An attempt that a dead worker lost is none of this run, and an interrupted one is told at the end.
+            Event::AttemptEnded(ended) => {
+                ended.attempt.next_state == JobState::Pending
+                    && !matches!(ended.attempt.outcome, Outcome::Interrupted | Outcome::WorkerCrashed)
+            }
+            Event::Notice(_) => true,
+            _ => false,
+        };
+        if let Some(words) = words(event).filter(|_| is_told && !self.quiet) {
+            warn(&words);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The jobs of a `run`, which enqueues a job and is the worker for it alone.
+//!
+//! A job knows the `run` that it is for. While that lives nobody else starts the job; after its death, and once the claims of
+//! the dead worker are recovered, any worker does. So does a later `run` of the same work, which takes the job on.
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, params};
+
+use super::backlog::{Backlog, Blocked, PendingWork, next_expiry};
+use super::claim::{Claim, earlier, start};
+use super::definition::{self, DefinitionCache};
+use super::dependencies;
+use super::enqueue::{Enqueued, difference, insert_all};
+use super::expire::{expire_and_get_key_owner, expire_and_get_state};
+use super::insert::{NewJob, OnConflict};
+use super::kept_by_run::{IS_KEPT, is_full, keeper};
+use super::limits::{BlockReason, QueueCapacity};
+use crate::model::JobState;
+use crate::store::file::error::{Result, StoreError};
+use crate::store::file::open::{Store, Tx};
+use crate::store::file::row::{all, each, maybe, one, run, value};
+use crate::store::file::schema;
+use crate::text::Timestamp;
+
+/// What a `run` has found or put on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunStart {
+    /// This new job is to be run.
+    Enqueued(i64),
+    /// This earlier job is to be run, because nobody living would start it.
+    TakenOn(i64),
+    /// This earlier job has the key. It is left to whoever runs it, or it has ended.
+    Held(i64),
+}
+
+impl Store {
+    /// Enqueues the one job that was named, with its dependencies, for the `run` with this row id, or takes on an unfinished
+    /// job of the same work. `would_start` says whether a living worker takes the jobs of a queue.
+    pub fn start_run(
+        &mut self,
+        worker: i64,
+        jobs: &[NewJob],
+        would_start: &dyn Fn(&str) -> bool,
+    ) -> Result<RunStart> {
+        self.write(|tx| {
+            let start = Run { tx, worker, would_start }.start(jobs)?;
+            if let RunStart::Enqueued(id) | RunStart::TakenOn(id) = start {
+                run(tx, "UPDATE workers SET run_job_id = ?2 WHERE id = ?1", [worker, id])?;
+            }
+            Ok(start)
+        })
+    }
+
+    /// Of the jobs of this `run`: whether one may still go on, and how many only a person can get going.
+    pub fn blocked_of_run(&self, worker: i64) -> Result<Blocked> {
+        self.read(|tx| {
+            let sql = "SELECT id FROM jobs WHERE run_worker_id = ?1 AND state = 'pending'";
+            let mut blocked = Blocked::default();
+            for id in all(tx, sql, [worker], value::<i64>)? {
+                if dependencies::is_stuck(tx, id)? {
+                    blocked.stuck += 1;
+                } else {
+                    blocked.may_unblock = true;
+                }
+            }
+            Ok(blocked)
+        })
+    }
+
+    /// Whether both jobs are for the same living `run`.
+    pub fn is_of_same_run(&self, job: i64, other: i64) -> Result<bool> {
+        self.read(|tx| {
+            Ok(keeper(tx, job)?.is_some_and(|run| keeper(tx, other).is_ok_and(|of| of == Some(run))))
+        })
+    }
+
+    /// This job of a `run`, and those unfinished ones of the same `run` that it depends on.
+    pub fn with_dependencies_of_run(&self, worker: i64, job: i64) -> Result<Vec<i64>> {
+        let sql = "WITH RECURSIVE before (id) AS
+                       (VALUES (?2) UNION
+                        SELECT d.dependency_id FROM before JOIN dependencies AS d ON d.job_id = before.id AND NOT d.met)
+                   SELECT j.id FROM before JOIN jobs AS j ON j.id = before.id
+                   WHERE j.run_worker_id = ?1 AND (j.state = 'pending' OR j.state = 'running') ORDER BY j.id";
+        self.read(|tx| all(tx, sql, [worker, job], value))
+    }
+}
+
+/// A `run` that decides what to do, within one transaction.
+struct Run<'a> {
+    tx: &'a Tx<'a>,
+    /// Its row id.
+    worker: i64,
+    would_start: &'a dyn Fn(&str) -> bool,
+}
+
+impl Run<'_> {
+    fn start(&self, jobs: &[NewJob]) -> Result<RunStart> {
+        let Some((index, named)) = jobs.iter().enumerate().find(|(_, job)| !job.is_dependency) else {
+            return Err(StoreError::contradiction("a run without a job"));
+        };
+        if let Some(id) = self.left_by_a_dead_run(named)? {
+            self.take_on(id)?;
+            return Ok(RunStart::TakenOn(id));
+        }
+        if let Some(id) = self.abandoned_holder(named)? {
+            self.take_on(id)?;
+            return Ok(RunStart::TakenOn(id));
+        }
+        let enqueued = insert_all(self.tx, jobs, &mut |_| {})?;
+        let mut start = None;
+        for Enqueued { index: of, id, created } in enqueued {
+            match (of == index, created) {
+                (true, true) => start = Some(RunStart::Enqueued(id)),
+                (true, false) if self.is_left_to_nobody(id)? => {
+                    self.take_on(id)?;
+                    start = Some(RunStart::TakenOn(id));
+                }
+                (true, false) => start = Some(RunStart::Held(id)),
+                (false, false) if self.is_left_to_nobody(id)? => self.take_on(id)?,
+                (false, _) => {}
+            }
+        }
+        start.ok_or_else(|| StoreError::contradiction("a run enqueued nothing"))
+    }
+
+    /// The oldest unfinished job of the same work that a dead `run` has left.
+    fn left_by_a_dead_run(&self, wanted: &NewJob) -> Result<Option<i64>> {
+        let sql = "SELECT j.id, j.args_nul, j.needs_version, d.definition
+                   FROM jobs AS j INDEXED BY jobs_of_runs JOIN job_definitions AS d ON d.id = j.definition_id
+                   WHERE j.run_worker_id IS NOT NULL AND (j.state = 'pending' OR j.state = 'running')
+                     AND j.name = ?1 AND j.label IS ?2 AND j.needs_version <= ?3 ORDER BY j.id";
+        let values = params![wanted.definition.name, wanted.label, schema::known().version()];
+        let same_work = all(self.tx, sql, values, |row| {
+            let (definition, args) = (definition::read(row, "definition")?, definition::args(row)?);
+            let is_same = difference((&wanted.definition, &wanted.args), (&definition, &args)).is_none();
+            Ok(is_same.then_some(row.get::<_, i64>("id")?))
+        })?;
+        for id in same_work.into_iter().flatten() {
+            if self.is_left_to_nobody(id)? && !dependencies::is_stuck(self.tx, id)? {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The holder of the unique key, if nobody living would start it, and the new job is not to replace it.
+    fn abandoned_holder(&self, wanted: &NewJob) -> Result<Option<i64>> {
+        let Some(key) = &wanted.definition.unique_key else { return Ok(None) };
+        let Some(holder) = expire_and_get_key_owner(self.tx, key)? else { return Ok(None) };
+        let is_replaced = wanted.on_conflict == OnConflict::Replace && holder.never_started;
+        Ok((!is_replaced && self.is_left_to_nobody(holder.id)?).then_some(holder.id))
+    }
+
+    /// Whether this job is unfinished, and nobody living runs it or would start it.
+    fn is_left_to_nobody(&self, id: i64) -> Result<bool> {
+        if expire_and_get_state(self.tx, id)?.is_none_or(JobState::is_final) {
+            return Ok(false);
+        }
+        let sql = format!(
+            "SELECT j.queue, j.state = 'pending' OR EXISTS
+                        (SELECT 1 FROM workers AS w WHERE w.id = j.worker_id AND w.leftover_since IS NOT NULL) AS waits,
+                    {IS_KEPT} AS is_kept
+             FROM jobs AS j WHERE j.id = ?1 AND j.needs_version <= ?2"
+        );
+        let found = maybe(self.tx, &sql, params![id, schema::known().version()], |row| {
+            let queue: String = row.get("queue")?;
+            Ok(row.get("waits")? && !row.get::<_, bool>("is_kept")? && !(self.would_start)(&queue))
+        })?;
+        Ok(found.unwrap_or(false))
+    }
+
+    /// Makes this job, and those before it that nobody living would start, jobs of this `run`.
+    fn take_on(&self, job: i64) -> Result<()> {
+        let (mut left, mut seen) = (vec![job], HashSet::from([job]));
+        while let Some(id) = left.pop() {
+            run(self.tx, "UPDATE jobs SET run_worker_id = ?2 WHERE id = ?1", [id, self.worker])?;
+            let sql = "SELECT dependency_id FROM dependencies WHERE job_id = ?1 AND NOT met";
+            for before in all(self.tx, sql, [id], value::<i64>)? {
+                if seen.insert(before) && self.is_left_to_nobody(before)? {
+                    left.push(before);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Claims up to `limit` due jobs of this `run`, as `capacity` allows.
+pub fn claim(
+    tx: &Connection,
+    definitions: &mut DefinitionCache,
+    worker: i64,
+    limit: usize,
+    capacity: &mut QueueCapacity,
+) -> Result<Vec<Claim>> {
+    let sql = "SELECT id, queue FROM jobs
+               WHERE run_worker_id = ?1 AND state = 'pending' AND unmet_dependencies = 0 AND run_at <= ?2
+                 AND (expires_at IS NULL OR expires_at > ?2) AND needs_version <= ?3
+               ORDER BY priority DESC, run_at, id";
+    let due = all(tx, sql, params![worker, capacity.now, schema::known().version()], |row| {
+        Ok((row.get::<_, i64>("id")?, row.get::<_, String>("queue")?))
+    })?;
+    let mut claims = Vec::new();
+    for (id, queue) in due {
+        if claims.len() < limit && capacity.available(&queue) > 0 {
+            claims.extend(start(tx, definitions, worker, id, capacity)?);
+        }
+    }
+    Ok(claims)
+}
+
+/// Finds the work that is left of this `run`. Jobs in paused queues are part of it, because it waits for them.
+pub fn backlog(tx: &Connection, worker: i64, capacity: &QueueCapacity, full: &[String]) -> Result<Backlog> {
+    let running = "SELECT EXISTS (SELECT 1 FROM jobs WHERE run_worker_id = ?1 AND state = 'running')";
+    let mut backlog = Backlog {
+        running: one(tx, running, [worker], value)?,
+        next_due: next_expiry(tx)?,
+        // Whoever waits for a place in one of these queues is another worker.
+        place_freed: full.iter().any(|queue| !is_full(capacity, queue)),
+        ..Backlog::default()
+    };
+    let sql = "SELECT queue, run_at FROM jobs
+               WHERE run_worker_id = ?1 AND state = 'pending' AND unmet_dependencies = 0 AND needs_version <= ?2
+                 AND (expires_at IS NULL OR expires_at > ?3)";
+    each(tx, sql, params![worker, schema::known().version(), capacity.now], |row| {
+        let (queue, run_at): (String, Timestamp) = (row.get("queue")?, row.get("run_at")?);
+        let pending = match capacity.block_reason(&queue) {
+            _ if run_at > capacity.now => {
+                backlog.next_due = earlier(backlog.next_due, Some(run_at));
+                PendingWork::Later
+            }
+            None => PendingWork::Startable,
+            Some(BlockReason::Paced(_, next)) => {
+                backlog.next_due = earlier(backlog.next_due, Some(next));
+                PendingWork::HeldBack
+            }
+            Some(BlockReason::Paused | BlockReason::Full(_)) => PendingWork::HeldBack,
+        };
+        backlog.pending = backlog.pending.max(pending);
+        Ok(())
+    })?;
+    Ok(backlog)
+}

@@ -1,0 +1,290 @@
+//! `runner run`: a job, what it is after, and the alerts of their deaths, run by the call itself.
+
+use crate::support::{Background, Sandbox, Signal, assert_fields, is_alive, json, wait_until};
+
+const JOBS: &str = r#"
+[jobs.night]
+command = "echo begin $RUNNER_ATTEMPT >> log; [ $RUNNER_ATTEMPT -gt 1 ] || exec sleep 20"
+backoff = "1ms"
+[jobs.keyed]
+command = "echo begin $RUNNER_ATTEMPT >> log; [ $RUNNER_ATTEMPT -gt 1 ] || exec sleep 20"
+backoff = "1ms"
+unique_key = "k"
+[jobs.dump]
+command = "echo dump; echo dump >> log"
+[jobs.report]
+command = "echo report; echo report >> log"
+after = ["dump"]
+[jobs.bad]
+command = "echo out; echo err >&2; exit 3"
+max_attempts = 1
+on_dead = "alert"
+[jobs.alert]
+command = "echo alert of $RUNNER_DEAD_JOB_NAME >> log"
+[jobs.behind]
+command = "echo behind >> log"
+after = ["bad"]
+[jobs.retried]
+command = "echo try $RUNNER_ATTEMPT; [ $RUNNER_ATTEMPT -gt 1 ]"
+backoff = "1ms"
+"#;
+
+/// A `run` in the background.
+fn start(sandbox: &Sandbox, line: &str) -> Background {
+    Background::start(sandbox, sandbox.call(line))
+}
+
+#[test]
+fn the_output_comes_as_if_the_command_had_been_typed_and_so_does_the_exit_status() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("run -- echo hello").ok().prints("hello\n");
+    let done = sandbox.call("run -c").arg("printf 'a\\000b'; printf 'c\\033[31m' >&2; exit 3").run().exits(3);
+    done.prints("a\0b").says("c\u{1b}[31m").says("dead, EXIT_3").says("runner inspect 2");
+    sandbox.run("run dump").ok().prints("dump\n").quietly();
+    let kept = sandbox.run("logs 1").ok();
+    assert_eq!(kept.stdout, "hello\n");
+    assert_eq!(sandbox.run("inspect workers --json").ok().stdout, "");
+}
+
+#[test]
+fn a_retry_says_why_and_when() {
+    let sandbox = Sandbox::new(JOBS);
+    let done = sandbox.run("run retried").ok().prints("try 1\ntry 2\n");
+    done.says("EXIT_1 is retried: attempt 2 of 3");
+}
+
+#[test]
+fn quiet_prints_nothing_unless_the_job_does_not_succeed() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("run -q retried").ok().prints("").quietly();
+    sandbox.run("run -q bad").exits(3).prints("out\n").says("err\n").says("job 2 bad: dead, EXIT_3");
+    let stuck = sandbox.run("run -q behind").exits(1).prints("out\n");
+    stuck.says("job 5 waits for job 4 bad, which is dead").says("err\n");
+    sandbox.run("run -q --expires-in 1ms --after 4 -- true").exits(1).says("expired");
+}
+
+#[test]
+fn json_is_the_final_job_with_its_last_attempt() {
+    let sandbox = Sandbox::new(JOBS);
+    let job = sandbox.run("run --json bad").exits(3).json();
+    assert_fields(&job, &json!({"name": "bad", "state": "dead", "created": true}));
+    assert_fields(&job["attempt"], &json!({"exit_code": 3, "stdout": "out\n", "stderr": "err\n"}));
+    let job = sandbox.run("run --json --unique-key x dump").ok().json();
+    assert_fields(&job, &json!({"state": "succeeded", "created": true}));
+}
+
+#[test]
+fn it_runs_what_the_job_is_after_and_the_alert_of_its_death_and_nothing_else() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("dump");
+    sandbox.run("run report").ok().prints("dump\nreport\n").quietly();
+    sandbox.run("run bad").exits(3);
+    assert_eq!(sandbox.log(), ["dump", "report", "alert of bad"]);
+    assert_eq!(sandbox.job(1)["phase"], "ready", "another one's job");
+}
+
+#[test]
+fn while_it_lives_nobody_else_starts_its_jobs() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.write(
+        "jobs.toml",
+        "[jobs.two]\ncommand = 'echo $RUNNER_WORKER_ID >> log; [ -e go ]'\nbackoff = '1h'\n",
+    );
+    let _worker = sandbox.worker("");
+    let mut run = start(&sandbox, "run two");
+    sandbox.until_logged(1);
+    sandbox.until_state(1, "pending");
+    let shown = sandbox.run("inspect workers --json").ok().json_lines();
+    let own = shown.iter().find(|worker| worker["job_id"] == json!(1)).expect("the run");
+    assert_fields(own, &json!({"queues": [], "alive": true}));
+    sandbox.write("go", "");
+    sandbox.run("retry 1 --now").ok();
+    run.wait().ok();
+    assert_eq!(sandbox.log(), [own["worker_id"].as_str().unwrap(); 2], "every attempt is its own");
+}
+
+#[test]
+fn the_next_call_goes_on_after_a_kill_exactly_once_key_or_no_key() {
+    for name in ["night", "keyed"] {
+        let sandbox = Sandbox::new(JOBS);
+        let run = start(&sandbox, &format!("run {name}"));
+        sandbox.until_logged(1);
+        wait_until("the start is on record", || sandbox.job(1)["started_at"] != json!(null));
+        run.kill();
+        sandbox.run(&format!("run {name} --priority 7")).ok().says("goes on with job 1").says("not used");
+        assert_eq!(sandbox.log(), ["begin 1", "begin 2"]);
+        assert_eq!(sandbox.count_jobs(), 1);
+        assert_fields(&sandbox.job(1), &json!({"state": "succeeded", "attempts": 2, "priority": 0}));
+        sandbox.run("doctor").ok();
+    }
+}
+
+#[test]
+fn any_worker_goes_on_after_a_kill() {
+    let sandbox = Sandbox::new(JOBS);
+    let run = start(&sandbox, "run night");
+    sandbox.until_logged(1);
+    run.kill();
+    sandbox.drain();
+    assert_eq!(sandbox.job(1)["state"], "succeeded");
+}
+
+#[test]
+fn work_of_another_kind_is_not_taken_on() {
+    let sandbox = Sandbox::new(JOBS);
+    let run = start(&sandbox, "run night --label a");
+    sandbox.until_logged(1);
+    run.kill();
+    sandbox.run("run dump").ok().quietly();
+    sandbox.run("run -- echo other").ok().prints("other\n").quietly();
+    assert_eq!(sandbox.job(1)["state"], "pending");
+    let own = start(&sandbox, "run night --label b");
+    sandbox.until_logged(3);
+    own.kill();
+    assert_eq!(sandbox.count_jobs(), 4);
+}
+
+#[test]
+fn a_key_that_a_living_run_holds_is_left_to_it() {
+    let sandbox = Sandbox::new(JOBS);
+    let run = start(&sandbox, "run keyed");
+    sandbox.until_logged(1);
+    sandbox.run("run keyed").ok().prints("").says("nothing new: job 1 already holds the unique key");
+    sandbox.run("run keyed -q").ok().quietly();
+    sandbox.run("run keyed --on-conflict error").exits(75);
+    assert_fields(&sandbox.run("run keyed --json").ok().json(), &json!({"id": 1, "created": false}));
+    run.kill();
+}
+
+#[test]
+fn a_key_that_nobody_living_serves_is_taken_on() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("dump --unique-key k");
+    sandbox.run("run dump --unique-key k").ok().prints("dump\n").says("goes on with job 1");
+    sandbox.run("enqueue report --unique-key r").ok();
+    sandbox.run("run report --unique-key r").ok().prints("dump\nreport\n");
+    assert_eq!(sandbox.count_jobs(), 3);
+}
+
+#[test]
+fn a_signal_to_stop_leaves_the_job_for_the_next_call() {
+    let sandbox = Sandbox::new(JOBS);
+    let mut run = start(&sandbox, "run night");
+    sandbox.until_logged(1);
+    run.signal(Signal::TERM);
+    run.wait().exits(143).says("runner run night goes on with it");
+    assert_fields(&sandbox.job(1), &json!({"phase": "ready", "attempts": 1, "budget_used": 0}));
+    sandbox.run("run night").ok().says("goes on with job 1");
+    assert_eq!(sandbox.count_jobs(), 1);
+}
+
+#[test]
+fn ctrl_c_cancels_the_job_and_what_came_with_it() {
+    let sandbox = Sandbox::new(
+        "[jobs.first]\ncommand = 'echo $$ > pid; exec sleep 20'\n[jobs.second]\ncommand = 'true'\nafter = ['first']\n",
+    );
+    let mut run = start(&sandbox, "run second");
+    let pid = sandbox.pid_of("pid");
+    run.signal(Signal::INT);
+    run.wait().exits(130);
+    assert_eq!(
+        [sandbox.job(1)["state"].clone(), sandbox.job(2)["state"].clone()],
+        ["cancelled", "cancelled"]
+    );
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn a_second_ctrl_c_kills() {
+    let sandbox = Sandbox::empty();
+    let line = "trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done";
+    let mut run = Background::start(&sandbox, sandbox.call("run --grace-period 10m -c").arg(line));
+    let pid = sandbox.pid_of("pid");
+    run.signal(Signal::INT);
+    wait_until("the cancel is on record", || sandbox.job(1)["cancel_requested_at"] != json!(null));
+    run.signal(Signal::INT);
+    run.wait().exits(130);
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn a_reader_that_is_gone_or_reads_nothing_changes_nothing() {
+    let sandbox = Sandbox::empty();
+    let line = "i=0; while [ $i -lt 20000 ]; do echo 0123456789; i=$((i+1)); done; echo end >> log";
+    let script = format!("runner run -c '{line}' | head -1");
+    let done = sandbox.program("sh").arg("-c").arg(script).with_runner_on_path().run().ok();
+    assert_eq!(done.stdout, "0123456789\n");
+    assert_eq!(sandbox.log(), ["end"]);
+    assert_eq!(sandbox.job(1)["state"], "succeeded");
+    // Nobody reads, and the timeout holds all the same.
+    let script = "runner run --timeout 300ms -c 'yes' | { until [ -e done ]; do sleep 0.05; done; }";
+    let reader =
+        Background::start(&sandbox, sandbox.program("sh").arg("-c").arg(script).with_runner_on_path());
+    wait_until("the job to be enqueued", || sandbox.count_jobs() == 2);
+    sandbox.until_state(2, "dead");
+    sandbox.write("done", "");
+    drop(reader);
+}
+
+#[test]
+fn a_slow_reader_gets_every_byte() {
+    let sandbox = Sandbox::empty();
+    let script = "runner run -c 'seq 1 100000' | { read first; sleep 0.3; { echo $first; cat; } | cksum; }; seq 1 100000 | cksum";
+    let done = sandbox.program("sh").arg("-c").arg(script).with_runner_on_path().run().ok();
+    let sums: Vec<&str> = done.stdout.lines().collect();
+    assert_eq!(sums[0], sums[1]);
+}
+
+#[test]
+fn it_says_what_it_waits_for() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.add("dump");
+    sandbox.run("pause default").ok();
+    let mut run = start(&sandbox, "run --after 1 -- echo done");
+    run.until_it_says("waiting for job 1 dump, which is ready: queue default is paused");
+    sandbox.run("resume default").ok();
+    run.until_it_says("no worker is running for queue default");
+    sandbox.drain();
+    assert_eq!(run.wait().ok().stdout, "done\n");
+}
+
+#[test]
+fn limits_hold_for_it_and_it_says_so() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("run dump").ok();
+    sandbox.run("limit default --max-running 1").ok();
+    let first = start(&sandbox, "run night");
+    sandbox.until_logged(2);
+    let mut second = start(&sandbox, "run dump");
+    second.until_it_says("queue default is at its limit: max_running 1");
+    assert_eq!(sandbox.job(3)["state"], "pending");
+    assert_eq!(sandbox.run("inspect --json").ok().json()["attention"], json!([]), "no worker is needed");
+    sandbox.run("cancel 2").ok();
+    second.wait().ok();
+    drop(first);
+}
+
+#[test]
+fn it_is_no_worker() {
+    let sandbox = Sandbox::new(JOBS);
+    let run = start(&sandbox, "run night");
+    sandbox.until_logged(1);
+    let worker = sandbox.worker("--single");
+    worker.until_it_says("started");
+    sandbox.run("restore x").exits(66);
+    drop(worker);
+    drop(run);
+}
+
+#[test]
+fn what_starts_later_is_refused() {
+    let sandbox = Sandbox::new(JOBS);
+    for option in ["--in 1h", "--at 12:00"] {
+        sandbox.run(&format!("run dump {option}")).exits(2).says("runner enqueue takes them");
+    }
+    for option in ["--all", "--batch -", "--wait"] {
+        sandbox.run(&format!("run {option}")).exits(2);
+    }
+    sandbox.run("run dump --dry-run").ok().shows("would enqueue dump");
+    assert!(!sandbox.db().exists());
+}
