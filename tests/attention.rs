@@ -256,6 +256,8 @@ fn processes_of_a_dead_worker_that_nobody_could_end() {
         .ok();
     let worker = Background::worker(&sandbox, call("work -j1"));
     wait_until("the job runs", || sandbox.read("pid").ends_with('\n'));
+    // The command may be faster than the note of its start, without which nobody knows its group.
+    worker.until_it_says("started, pid");
     let left = Command::new("sleep").arg("61").process_group(sandbox.pid_of("pid")).spawn();
     let mut left = left.expect("it is in the session of the job");
     worker.kill();
