@@ -7,6 +7,7 @@ mod architecture;
 mod arguments;
 mod at_boot;
 mod attention;
+mod attention_deaths;
 mod background_processes;
 mod backup;
 mod batch;

@@ -339,11 +339,11 @@ fn one_name_has_one_card_with_its_kinds_of_failure_and_its_output() {
     sandbox.run("work -j1 --until-idle").exits(1);
     let shown = page(&sandbox, "").stdout;
     assert_eq!(shown.matches("<h3>bad").count(), 1, "{shown}");
-    assert_eq!(shown.matches("<code>runner retry 1</code>").count(), 1, "{shown}");
+    assert_eq!(shown.matches("<code>runner retry 1 2</code>").count(), 1, "{shown}");
     let order = [
         "<title>4 dead, 0 ok · ",
         "<h3>bad <span class=\"new\">new since yesterday",
-        "bad [one] died",
+        "2 jobs of bad [two, one] died",
         "2 jobs</span> <span class=\"code\">EXIT_1</span> the end",
         "1 job</span> <span class=\"code\">EXIT_2</span> another end",
         "The last lines of 3.1</summary>",

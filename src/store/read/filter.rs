@@ -186,6 +186,14 @@ impl Conditions {
         self.and_sql(&condition.replace("{}", &place));
     }
 
+    /// As [`Conditions::and`], for one place of each value.
+    pub(in crate::store) fn and_pair(&mut self, condition: &str, first: String, second: String) {
+        let place = self.values.len();
+        self.values.extend([first.into(), second.into()]);
+        let condition = condition.replacen("{}", &format!("?{}", place + 1), 1);
+        self.and_sql(&condition.replacen("{}", &format!("?{}", place + 2), 1));
+    }
+
     pub(in crate::store) fn and_sql(&mut self, condition: &str) {
         self.sql.push_str(" AND ");
         self.sql.push_str(condition);

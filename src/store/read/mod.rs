@@ -3,7 +3,6 @@
 pub mod attempts;
 pub mod attention;
 pub mod dead_groups;
-pub mod dead_jobs;
 pub mod dead_letters;
 pub mod filter;
 pub mod interrupted;

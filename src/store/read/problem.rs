@@ -30,20 +30,15 @@ pub enum Problem {
         path: PathBuf,
         is_read_only: bool,
     },
-    /// Dead letters of a name and label.
     Dead(Dead),
-    /// Dead letters that no other entry is about; without a time, jobs that expired and were not read.
+    /// Dead letters of names and codes that have no entry; without a time, jobs that expired and were not read.
     OtherDead {
         count: Count,
         last: Option<Timestamp>,
     },
-    /// Dead letters of a name and label of which a later run succeeded.
-    Recovered {
-        group: Group,
-        count: Count,
-        last: Timestamp,
-    },
-    /// Those that no other entry is about. `is_all`: no filter was given.
+    /// Dead letters of which later runs succeeded.
+    Recovered(DeadLetters),
+    /// Those of names and codes that have no entry. `is_all`: no filter was given.
     OtherRecovered {
         count: Count,
         last: Timestamp,
@@ -142,33 +137,45 @@ pub enum Problem {
     },
 }
 
-/// The jobs of a name and label, as a command selects them.
+/// Dead letters of a name and error code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct DeadLetters {
     pub name: String,
-    pub label: Option<String>,
-    /// The name alone selects them.
-    pub is_alone: bool,
+    pub error_code: String,
+    pub count: Count,
+    pub last: Timestamp,
+    /// The labels, or else arguments, of the newest, and the number of all.
+    pub newest_labels: Vec<String>,
+    pub labels: u64,
+    /// The label that was asked for; an empty one stands for none.
+    pub wanted_label: Option<String>,
     /// All of them are among the jobs of the entry.
     pub are_all_named: bool,
 }
 
+/// Dead letters that need attention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dead {
-    pub group: Group,
-    pub count: Count,
-    /// The last death, what it died of, and its last words, which may be empty.
+    pub letters: DeadLetters,
+    /// The last of them, and its last words, which may be empty.
     pub newest: i64,
-    pub died_at: Timestamp,
-    pub code: String,
     pub words: String,
     pub has_run: bool,
-    /// All of them do the same, so one run does for all.
-    pub is_one_task: bool,
+    pub same_work: SameWork,
     /// Why `retry` would not take the jobs that are to run again.
     pub obstacle: Option<RetryObstacle>,
-    /// Others of the group recovered.
+    /// Others of the name and code recovered.
     pub has_recovered: bool,
+}
+
+/// Which dead letters do the same, so that one run does for several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SameWork {
+    None,
+    /// Some of the entry.
+    Some,
+    /// All of the name, whatever they died of.
+    AllOfName,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,7 +260,7 @@ impl Problem {
         match self {
             Self::DiskFull { .. } => AttentionKind::DiskFull,
             Self::Dead(_) | Self::OtherDead { .. } => AttentionKind::Dead,
-            Self::Recovered { .. } | Self::OtherRecovered { .. } => AttentionKind::Recovered,
+            Self::Recovered(_) | Self::OtherRecovered { .. } => AttentionKind::Recovered,
             Self::Stuck(_) | Self::OtherStuck(_) => AttentionKind::Stuck,
             Self::Leftover { .. } => AttentionKind::Leftover,
             Self::Interrupted { .. } => AttentionKind::Interrupted,

@@ -1,141 +1,164 @@
-//! Dead letters that nobody resolved, by name and label: those that need attention, and those of which a later run succeeded: a
-//! job with the same name, label and arguments.
+//! The entries about dead letters that nobody resolved, by name and error code.
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, params, params_from_iter};
 
-use super::dead_groups::{self, DeadGroups};
-use super::dead_jobs::{self, DeadJobs, Name};
+use super::dead_groups::{self, DeadGroups, DeadJob, DeadJobs, DiedAlike};
 use super::dead_letters::last_words;
 use super::filter::Filter;
-use super::problem::{Dead, Found, Group, Problem, RetryObstacle};
+use super::problem::{Dead, DeadLetters, Found, Problem, RetryObstacle, SameWork};
 use crate::store::file::error::Result;
-use crate::store::file::row::{maybe, one, value};
+use crate::store::file::row::{maybe, one};
+use crate::store::write::definition;
 use crate::text::Timestamp;
 
 /// For the newest deaths the last words are read; their output may be long.
 const MAX_LAST_WORDS: usize = 100;
 
+/// The number of labels that are named.
+const MAX_LABELS: usize = 3;
+
 /// The entries about dead letters, the newest death first.
 pub fn attention(tx: &Connection, filter: &Filter, now: Timestamp) -> Result<Vec<Found>> {
-    let DeadGroups { named: groups, others, is_cut } = dead_groups::read(tx, filter, now)?;
+    let DeadGroups { groups, others, has_more_expired } = dead_groups::read(tx, filter, now)?;
+    let reader = Unresolved { tx, filter, names: tasks_of_names(&groups) };
     let mut list = Vec::new();
-    let mut labels: HashMap<&str, usize> = HashMap::new();
-    for ((name, _), _) in &groups {
-        *labels.entry(name).or_default() += 1;
-    }
-    for (index, (name, group)) in groups.iter().enumerate() {
-        // Others of the name may have labels that the filter leaves out, or that were not read.
-        let is_alone = !is_cut && filter.label.is_none() && labels.get(name.0.as_str()) == Some(&1);
-        if !group.dead.newest.is_empty() {
-            let is_one_task = is_one_task(tx, filter, name, is_alone, group)?;
-            list.push(dead(tx, (name, is_alone, is_one_task), group, index < MAX_LAST_WORDS, now)?);
+    for (index, group) in groups.iter().enumerate() {
+        if let Some(newest) = group.dead.jobs.first() {
+            list.push(reader.dead(group, newest, index < MAX_LAST_WORDS)?);
         }
-        if let Some((last, _)) = group.recovered.newest.first() {
-            let (count, jobs) = (group.recovered.count(), group.recovered.ids());
-            let group = selected(name, is_alone, &group.recovered);
-            list.push(Problem::Recovered { group, count, last: *last }.note().about(jobs));
+        if let Some(newest) = group.recovered.jobs.first() {
+            let letters = reader.letters(group, &group.recovered, newest)?;
+            list.push(Problem::Recovered(letters).note().about(group.recovered.ids()));
         }
     }
-    if let Some(dead_jobs::DeadOfName { dead, recovered }) = others {
-        if !dead.is_empty() {
-            let newest = dead.newest.first().map(|(at, _)| *at);
-            list.push(Problem::OtherDead { count: dead.count(), last: newest }.alarm().about(dead.ids()));
-        }
-        if let Some((last, _)) = recovered.newest.first() {
-            let is_all = filter.name.is_none() && filter.label.is_none() && filter.queue.is_none();
-            let problem = Problem::OtherRecovered { count: recovered.count(), last: *last, is_all };
-            list.push(problem.note().about(recovered.ids()));
-        }
+    if has_more_expired || !others.dead.jobs.is_empty() {
+        let newest = others.dead.jobs.first().map(|job| job.died_at);
+        list.push(
+            Problem::OtherDead { count: others.dead.count(), last: newest }.alarm().about(others.dead.ids()),
+        );
+    }
+    if let Some(newest) = others.recovered.jobs.first() {
+        let is_all = filter.name.is_none() && filter.label.is_none() && filter.queue.is_none();
+        let count = others.recovered.count();
+        let problem = Problem::OtherRecovered { count, last: newest.died_at, is_all };
+        list.push(problem.note().about(others.recovered.ids()));
     }
     Ok(list)
 }
 
-fn selected((name, label): &Name, is_alone: bool, dead_jobs: &DeadJobs) -> Group {
-    Group { name: name.clone(), label: label.clone(), is_alone, are_all_named: dead_jobs.are_all_named() }
-}
-
-/// Whether the command for this name, or for this name and label, selects several dead letters that all do the same.
-fn is_one_task(
-    tx: &Connection,
-    filter: &Filter,
-    (name, label): &Name,
-    is_alone: bool,
-    dead_jobs::DeadOfName { dead, .. }: &dead_jobs::DeadOfName,
-) -> Result<bool> {
-    // The commands know no queue.
-    if filter.queue.is_some() || dead.jobs < 2 {
-        return Ok(false);
+/// The hash of what all dead letters of a name do that were read; none if they differ, or if no other job does the same.
+fn tasks_of_names(groups: &[DiedAlike]) -> HashMap<&str, Option<i64>> {
+    let mut names: HashMap<&str, Option<i64>> = HashMap::new();
+    for group in groups {
+        for job in group.dead.jobs.iter().chain(&group.recovered.jobs) {
+            let known = names.entry(&group.name).or_insert(job.task_hash);
+            *known = known.filter(|hash| job.task_hash == Some(*hash));
+        }
     }
-    // The first and the last one along the index. Jobs of which no other one does the work have no hash, and come first.
-    let of_label = if is_alone { "?2 IS ?2" } else { "label IS ?2" };
-    let end = |order: &str| -> Result<Option<(Option<String>, Option<i64>)>> {
-        let sql = format!(
-            "SELECT label, task_hash FROM jobs INDEXED BY jobs_unresolved
-             WHERE state = 'dead' AND resolved_at IS NULL AND name = ?1 AND {of_label}
-             ORDER BY label {order}, task_hash {order} LIMIT 1"
-        );
-        maybe(tx, &sql, params![name, label], |row| Ok((row.get("label")?, row.get("task_hash")?)))
-    };
-    let (first, last) = (end("ASC")?, end("DESC")?);
-    // Those that have expired, and are not recorded as dead yet, are not in that index.
-    let hash = |id: &i64| one(tx, "SELECT task_hash FROM jobs WHERE id = ?1", [id], value::<Option<i64>>);
-    let mut hashes = dead.ids().iter().map(hash).collect::<Result<Vec<_>>>()?;
-    hashes.extend(first.iter().chain(&last).map(|(_, hash)| *hash));
-    Ok(first == last && hashes.iter().all(|hash| hash.is_some() && *hash == hashes[0]))
+    names
 }
 
-fn dead(
-    tx: &Connection,
-    (name, is_alone, is_one_task): (&Name, bool, bool),
-    group: &dead_jobs::DeadOfName,
-    with_words: bool,
-    now: Timestamp,
-) -> Result<Found> {
-    let dead_jobs = &group.dead;
-    let (died_at, newest) = dead_jobs.newest.first().copied().unwrap_or((now, 0));
-    let Last { code, words, has_run } = last(tx, newest, with_words)?;
-    let ids = dead_jobs.ids();
-    // Of those that do the same only the newest is to run again.
-    let to_run = if is_one_task { ids.iter().copied().max().into_iter().collect() } else { ids.clone() };
-    let problem = Problem::Dead(Dead {
-        group: selected(name, is_alone, dead_jobs),
-        count: dead_jobs.count(),
-        newest,
-        died_at,
-        code,
-        words,
-        has_run,
-        is_one_task,
-        obstacle: retry_obstacle(tx, &to_run)?,
-        has_recovered: group.recovered.jobs > 0,
-    });
-    Ok(problem.alarm().about(ids))
+struct Unresolved<'a> {
+    tx: &'a Connection,
+    filter: &'a Filter,
+    names: HashMap<&'a str, Option<i64>>,
 }
 
-/// How a dead job ended.
-struct Last {
-    code: String,
+impl Unresolved<'_> {
+    fn dead(&self, group: &DiedAlike, newest: &DeadJob, with_words: bool) -> Result<Found> {
+        let dead = &group.dead;
+        let LastRun { words, has_run } = last_run(self.tx, newest.id, with_words)?;
+        let last_of_name = self.last_of_same_work(&group.name)?;
+        let tasks = dead.newest_of_each_task();
+        let same_work = match last_of_name {
+            Some(_) => SameWork::AllOfName,
+            None if tasks.len() < dead.jobs.len() => SameWork::Some,
+            None => SameWork::None,
+        };
+        let to_run: Vec<i64> = match last_of_name {
+            Some(last) => vec![last],
+            None => tasks.iter().take(dead.ids().len()).map(|job| job.id).collect(),
+        };
+        let problem = Problem::Dead(Dead {
+            letters: self.letters(group, dead, newest)?,
+            newest: newest.id,
+            words,
+            has_run,
+            same_work,
+            obstacle: retry_obstacle(self.tx, &to_run)?,
+            has_recovered: !group.recovered.jobs.is_empty(),
+        });
+        Ok(problem.alarm().about(dead.ids()))
+    }
+
+    fn letters(&self, group: &DiedAlike, jobs: &DeadJobs, newest: &DeadJob) -> Result<DeadLetters> {
+        let labelled = jobs.newest_of_each_label();
+        let mut newest_labels = Vec::new();
+        for job in labelled.iter().take(MAX_LABELS) {
+            newest_labels.extend(self.shown_label(job)?);
+        }
+        Ok(DeadLetters {
+            name: group.name.clone(),
+            error_code: group.error_code.clone(),
+            count: jobs.count(),
+            last: newest.died_at,
+            newest_labels,
+            labels: labelled.len() as u64,
+            wanted_label: self.filter.label.clone(),
+            are_all_named: jobs.are_all_named(),
+        })
+    }
+
+    fn shown_label(&self, job: &DeadJob) -> Result<Option<String>> {
+        if job.label.is_some() {
+            return Ok(job.label.clone());
+        }
+        let sql = "SELECT j.label, j.args_nul, j.needs_version, d.definition
+                   FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id WHERE j.id = ?1";
+        one(self.tx, sql, [job.id], |row| definition::shown_label(row, &definition::read(row, "definition")?))
+    }
+
+    /// The last of several dead letters of this name that all do the same; none if they do not. The commands know no queue.
+    fn last_of_same_work(&self, name: &str) -> Result<Option<i64>> {
+        let read = self.names.get(name).copied().flatten();
+        let Some(hash) = read.filter(|_| self.filter.queue.is_none()) else { return Ok(None) };
+        // Jobs of which no other one does the work have no hash, and come first.
+        let mut wanted = self.filter.narrowed(Timestamp(0));
+        wanted.and("j.name = {}", name.to_owned());
+        let end = |order: &str| -> Result<Option<(i64, Option<i64>)>> {
+            let sql = format!(
+                "SELECT j.id, j.task_hash FROM jobs AS j INDEXED BY jobs_unresolved
+                 WHERE j.state = 'dead' AND j.resolved_at IS NULL AND {}
+                 ORDER BY j.name {order}, j.label {order}, j.task_hash {order}, j.changed_at {order} LIMIT 1",
+                wanted.sql
+            );
+            maybe(self.tx, &sql, params_from_iter(&wanted.values), |row| {
+                Ok((row.get("id")?, row.get("task_hash")?))
+            })
+        };
+        let (Some(first), Some(last)) = (end("ASC")?, end("DESC")?) else { return Ok(None) };
+        Ok((first != last && first.1 == Some(hash) && last.1 == Some(hash)).then_some(last.0))
+    }
+}
+
+/// How the last run of a dead job ended.
+struct LastRun {
     words: String,
     has_run: bool,
 }
 
-fn last(tx: &Connection, id: i64, with_words: bool) -> Result<Last> {
-    let sql = "SELECT coalesce(j.error_code, 'EXPIRED') AS error_code, j.attempts, a.message,
+fn last_run(tx: &Connection, id: i64, with_words: bool) -> Result<LastRun> {
+    let sql = "SELECT j.attempts, a.message,
                       iif(?2 AND a.message IS NULL, o.stderr, NULL) AS stderr,
                       iif(?2 AND a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL) AS stdout
                FROM jobs AS j LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
                LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts WHERE j.id = ?1";
     one(tx, sql, params![id, with_words], |row| {
-        Ok(Last {
-            code: row.get("error_code")?,
-            words: last_words(row)?,
-            has_run: row.get::<_, u32>("attempts")? > 0,
-        })
+        Ok(LastRun { words: last_words(row)?, has_run: row.get::<_, u32>("attempts")? > 0 })
     })
 }
-
 /// None if `retry` would take all of these dead jobs.
 pub fn retry_obstacle(tx: &Connection, ids: &[i64]) -> Result<Option<RetryObstacle>> {
     let mut keys = Vec::new();

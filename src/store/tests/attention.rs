@@ -10,7 +10,7 @@ use rusqlite::params;
 
 use super::fixture::{Scene, definition, new_job};
 use crate::model::AttentionKind;
-use crate::store::problem::{Found, Problem};
+use crate::store::problem::{Dead, Found, Problem};
 use crate::store::{Filter, Surroundings};
 use crate::text::Timestamp;
 
@@ -24,6 +24,7 @@ struct Plain {
     label: Option<&'static str>,
     queue: &'static str,
     state: &'static str,
+    code: &'static str,
     resolved: bool,
     changed_at: i64,
     expires_at: Option<i64>,
@@ -57,6 +58,7 @@ impl Plain {
             label,
             queue: ["p", "q"].choose(rng).unwrap(),
             state,
+            code: ["EXIT_1", "EXIT_2"].choose(rng).unwrap(),
             resolved: state == "dead" && rng.random_bool(0.2),
             changed_at: rng.random_range(1..NOW / 2),
             expires_at: (state == "pending" && rng.random_bool(0.3))
@@ -111,7 +113,7 @@ impl Database {
                 job.state,
                 job.changed_at,
                 job.expires_at,
-                is_dead.then_some("EXIT_1"),
+                is_dead.then_some(job.code),
                 is_dead.then_some("attempts_exhausted"),
                 job.resolved.then_some(NOW),
                 job.label,
@@ -184,9 +186,9 @@ impl Entries {
         let (mut jobs, mut is_more, mut named) = (0, false, BTreeSet::new());
         for Found { problem, jobs: ids, .. } in list.iter().filter(|found| found.problem.kind() == kind) {
             let count = match problem {
-                Problem::Dead(dead) => dead.count,
+                Problem::Dead(dead) => dead.letters.count,
+                Problem::Recovered(letters) => letters.count,
                 Problem::OtherDead { count, .. }
-                | Problem::Recovered { count, .. }
                 | Problem::OtherRecovered { count, .. }
                 | Problem::OtherStuck(count) => *count,
                 Problem::Stuck(stuck) => stuck.count,
@@ -235,9 +237,26 @@ fn no_cap_hides_a_job_that_needs_attention() {
             assert!(stuck.named.is_empty() || !roots.is_empty() || !is_empty(filter), "{what}");
             let good = Entries::of(AttentionKind::Recovered, &list);
             assert!(good.named.is_subset(&database.dead(filter, true)), "{what}");
+            let (mut named, mut all_named) = (BTreeSet::new(), BTreeSet::new());
+            for Found { problem, jobs, .. } in &list {
+                let (Problem::Dead(Dead { letters, .. }) | Problem::Recovered(letters)) = problem else {
+                    continue;
+                };
+                let is_new = named.insert((problem.kind(), &letters.name, &letters.error_code));
+                assert!(is_new, "two entries: {what}");
+                if letters.are_all_named && problem.kind() == AttentionKind::Dead {
+                    all_named.extend(jobs.iter().map(|id| (*id, &letters.name, &letters.error_code)));
+                }
+            }
+            let code = |job: &Plain| if job.state == "dead" { job.code } else { "EXPIRED" };
+            let dead = database.dead(filter, false);
+            for (id, name, error_code) in all_named {
+                let job = &database.0[&id];
+                assert!(dead.contains(&id) && job.name == name && code(job) == error_code, "{id}: {what}");
+            }
             for Found { problem, alarm, .. } in &list {
                 let (is_note, is_besides) = match problem {
-                    Problem::Recovered { .. } => (true, false),
+                    Problem::Recovered(_) => (true, false),
                     Problem::OtherRecovered { .. } => (true, true),
                     Problem::Stuck(stuck) => (database.has_root_recovered(stuck.root), false),
                     Problem::OtherStuck(_) | Problem::OtherDead { .. } => (false, true),

@@ -2,7 +2,7 @@
 
 use super::{Advice, Words, ids, jobs_text};
 use crate::model::Attention;
-use crate::store::problem::{Count, Dead, Group, RetryObstacle, Stuck};
+use crate::store::problem::{Count, Dead, DeadLetters, RetryObstacle, SameWork, Stuck};
 use crate::text::option;
 
 /// The last words of a job are cut after this many characters.
@@ -10,28 +10,34 @@ const MAX_WORDS: usize = 160;
 
 impl Advice<'_> {
     pub(super) fn dead(&self, dead: &Dead, jobs: &[i64]) -> Words {
-        let Dead { group, newest, is_one_task, obstacle, .. } = dead;
-        let selection = selection(group);
-        let which = if group.are_all_named { ids(jobs) } else { format!("--dead {selection}") };
+        let Dead { letters, newest, same_work, obstacle, .. } = dead;
+        let (selection, is_one_run, latest) = match same_work {
+            SameWork::None => (selection(letters), false, ""),
+            SameWork::Some => (selection(letters), false, " --latest"),
+            SameWork::AllOfName => (selection_of_name(letters), true, " --latest"),
+        };
+        let by_filter = format!("--dead {selection}");
+        let is_by_id = letters.are_all_named && latest.is_empty();
+        let which = if letters.are_all_named { ids(jobs) } else { by_filter.clone() };
         let resolve = self.runner("resolve", &which);
-        let latest = |force: &str| self.runner("retry", format_args!("--dead {selection} --latest{force}"));
+        let retry = self.runner("retry", &if is_by_id { which } else { format!("{by_filter}{latest}") });
         let (command, other) = match obstacle {
-            None if *is_one_task => {
-                let resolve = self.runner("resolve", format_args!("--dead {selection}"));
-                (latest(""), format!("one run does for all; {resolve} if that was dealt with"))
+            None if is_one_run => {
+                let resolve = self.runner("resolve", &by_filter);
+                (retry, format!("one run does for all; {resolve} if that was dealt with"))
             }
-            Some(RetryObstacle::NeedsForce) if *is_one_task => {
-                (resolve, format!("{} runs the newest again and resolves the others", latest(" --force")))
+            Some(RetryObstacle::NeedsForce) if is_one_run => {
+                (resolve, format!("{retry} --force runs the newest again and resolves the others"))
             }
             // `retry --dead` would take the ones that recovered, too.
-            None if group.are_all_named || !dead.has_recovered => {
+            None if is_by_id || !dead.has_recovered => {
                 // A sentence with many ids is hard to read, and the command below it has them, too.
-                let instead = if jobs.len() > Attention::MAX_NAMED {
-                    format!("{} in place of retry,", self.runner("resolve", ""))
-                } else {
-                    resolve
+                let instead = match jobs.len() > Attention::MAX_NAMED {
+                    true if is_by_id => format!("{} in place of retry,", self.runner("resolve", "")),
+                    true => self.runner("resolve", &by_filter),
+                    false => resolve,
                 };
-                (self.runner("retry", &which), format!("{instead} if that was dealt with"))
+                (retry, format!("{instead} if that was dealt with"))
             }
             None | Some(RetryObstacle::SharedKey) => {
                 (resolve, format!("{} runs the newest again", self.runner("retry", newest)))
@@ -47,13 +53,37 @@ impl Advice<'_> {
             String::new()
         };
         let words = if dead.words.is_empty() { String::new() } else { format!(": {}", cut(&dead.words)) };
-        let (who, when, code) = (shown(group), self.when(dead.died_at), &dead.code);
-        let died = if dead.count == (Count { counted: 1, is_more: false }) {
-            format!("{who} died {when}, {code}{words}")
+        (format!("{}{words}{logs}; {other}", self.died(letters)), Some(command))
+    }
+
+    pub(super) fn recovered(&self, letters: &DeadLetters, jobs: &[i64]) -> Words {
+        let one =
+            if letters.labels > 1 { "one that does the same as each" } else { "one that does the same" };
+        let message = format!("{}, and {one} has succeeded since", self.died(letters));
+        let which = if letters.are_all_named {
+            ids(jobs)
         } else {
-            format!("{} of {who} died, the last {when}, {code}{words}", jobs_text(dead.count))
+            format!("--dead --recovered {}", selection(letters))
         };
-        (format!("{died}{logs}; {other}"), Some(command))
+        (message, Some(self.runner("resolve", &which)))
+    }
+
+    /// `22 jobs of fetch [eu, us, asia and 19 more] died, the last 02:13, EXIT_1`.
+    fn died(&self, letters: &DeadLetters) -> String {
+        let DeadLetters { name, error_code: code, count, last, newest_labels, labels, .. } = letters;
+        let more = match *labels - newest_labels.len() as u64 {
+            _ if count.is_more && !newest_labels.is_empty() => " and more".to_owned(),
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let labels = newest_labels.join(", ");
+        let who = if labels.is_empty() { name.clone() } else { format!("{name} [{labels}{more}]") };
+        let when = self.when(*last);
+        if *count == (Count { counted: 1, is_more: false }) {
+            format!("{who} died {when}, {code}")
+        } else {
+            format!("{} of {who} died, the last {when}, {code}", jobs_text(*count))
+        }
     }
 
     pub(super) fn stuck(&self, stuck: &Stuck, jobs: &[i64]) -> Words {
@@ -89,19 +119,19 @@ impl Advice<'_> {
     }
 }
 
-/// A name with its label, as a sentence has it.
-pub(super) fn shown(group: &Group) -> String {
-    let Group { name, label, .. } = group;
-    label.as_ref().map_or_else(|| name.clone(), |label| format!("{name} [{label}]"))
+/// The options that select dead letters of a name and error code.
+fn selection(letters: &DeadLetters) -> String {
+    let DeadLetters { name, error_code, .. } = letters;
+    format!("--name {name} --error-code {error_code}{}", and_label(letters))
 }
 
-/// The options that select a name, and its label if others of the name have another one.
-pub(super) fn selection(group: &Group) -> String {
-    let name = format!("--name {}", group.name);
-    if group.is_alone {
-        return name;
-    }
-    format!("{name} {}", option("--label", group.label.as_deref().unwrap_or_default()))
+/// The options that select all dead letters of a name.
+fn selection_of_name(letters: &DeadLetters) -> String {
+    format!("--name {}{}", letters.name, and_label(letters))
+}
+
+fn and_label(letters: &DeadLetters) -> String {
+    letters.wanted_label.as_ref().map(|label| format!(" {}", option("--label", label))).unwrap_or_default()
 }
 
 /// The text, cut if it is long.

@@ -6,11 +6,10 @@ mod tests;
 
 use std::fmt::Display;
 
-use self::deaths::{selection, shown};
 use crate::model::{Attention, AttentionSubject};
 use crate::place::Place;
 use crate::store::problem::{
-    Count, Dead, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem, Stuck,
+    Count, Dead, DeadLetters, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem, Stuck,
 };
 use crate::store::{FileChange, NoWorker};
 use crate::text::{Timestamp, clock_time, counted, human_duration, local_time, safe_line};
@@ -114,20 +113,7 @@ impl Advice<'_> {
                 };
                 (message, None)
             }
-            Problem::Recovered { group, count, last } => {
-                let message = format!(
-                    "{} of {} died, the last {}, and one that does the same has succeeded since",
-                    jobs_text(*count),
-                    shown(group),
-                    self.when(*last)
-                );
-                let which = if group.are_all_named {
-                    ids(jobs)
-                } else {
-                    format!("--dead --recovered {}", selection(group))
-                };
-                (message, Some(self.runner("resolve", &which)))
-            }
+            Problem::Recovered(letters) => self.recovered(letters, jobs),
             Problem::OtherRecovered { count, last, is_all } => {
                 let message = format!(
                     "besides these, {} died, the last {}, and one that does the same has succeeded since",
@@ -372,11 +358,11 @@ impl Advice<'_> {
 /// The name that the page groups the entry by.
 fn subject(problem: Problem) -> Option<AttentionSubject> {
     let name = match problem {
-        Problem::Dead(Dead { group, count, died_at, .. }) => {
-            let last_death = Some(died_at);
-            return Some(AttentionSubject { name: group.name, deaths: count.counted, last_death });
+        Problem::Dead(Dead { letters, .. }) => {
+            let DeadLetters { name, count, last, .. } = letters;
+            return Some(AttentionSubject { name, deaths: count.counted, last_death: Some(last) });
         }
-        Problem::Recovered { group, .. } => group.name,
+        Problem::Recovered(letters) => letters.name,
         Problem::Stuck(Stuck { job, .. }) => job?.name,
         Problem::Interrupted { name, .. } | Problem::Stale { name, .. } => name,
         Problem::NoTimes { schedule, .. }

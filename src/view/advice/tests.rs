@@ -4,8 +4,8 @@ use super::attention;
 use crate::model::{Attention, JobState};
 use crate::place::Place;
 use crate::store::problem::{
-    Count, Dead, Found, Group, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem,
-    RetryObstacle, Stuck,
+    Count, Dead, DeadLetters, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem,
+    RetryObstacle, SameWork, Stuck,
 };
 use crate::store::{DependencyState, FileChange, NoWorker};
 use crate::text::{Millis, Timestamp, clock_time};
@@ -16,20 +16,32 @@ fn count(counted: u64) -> Count {
     Count { counted, is_more: false }
 }
 
-fn group(name: &str, label: Option<&str>, is_alone: bool, are_all_named: bool) -> Group {
-    Group { name: name.to_owned(), label: label.map(str::to_owned), is_alone, are_all_named }
+fn letters(jobs: u64) -> DeadLetters {
+    DeadLetters {
+        name: "load".to_owned(),
+        error_code: "EXIT_1".to_owned(),
+        count: count(jobs),
+        last: NOW,
+        newest_labels: vec!["eu".to_owned()],
+        labels: 1,
+        wanted_label: None,
+        are_all_named: true,
+    }
 }
 
-fn dead(jobs: u64, is_one_task: bool, obstacle: Option<RetryObstacle>) -> Dead {
+/// Two jobs or more of 22 labels, of which only some are named.
+fn many_letters(count: Count) -> DeadLetters {
+    let newest_labels = ["eu", "us", "asia"].map(str::to_owned).to_vec();
+    DeadLetters { count, newest_labels, labels: 22, are_all_named: false, ..letters(0) }
+}
+
+fn dead(jobs: u64, same_work: SameWork, obstacle: Option<RetryObstacle>) -> Dead {
     Dead {
-        group: group("load", Some("eu"), false, true),
-        count: count(jobs),
+        letters: letters(jobs),
         newest: 9,
-        died_at: NOW,
-        code: "EXIT_1".to_owned(),
         words: "runner retry 1 is what it said".to_owned(),
         has_run: true,
-        is_one_task,
+        same_work,
         obstacle,
         has_recovered: false,
     }
@@ -99,33 +111,39 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         unfinished,
     };
     let many = Dead {
-        group: group("load", None, true, false),
-        count: Count { counted: 10_000, is_more: true },
+        letters: many_letters(Count { counted: 10_000, is_more: true }),
         words: "x".repeat(200),
         has_run: false,
-        ..dead(0, false, None)
+        ..dead(0, SameWork::None, None)
     };
+    let narrowed = DeadLetters { wanted_label: Some("eu".to_owned()), are_all_named: false, ..letters(40) };
     vec![
         (Problem::DiskFull { path: "/db".into(), is_read_only: false }, vec![]),
         (Problem::DiskFull { path: "/db".into(), is_read_only: true }, vec![]),
-        (Problem::Dead(dead(1, false, None)), vec![9]),
-        (Problem::Dead(dead(2, true, None)), vec![9, 8]),
-        (Problem::Dead(dead(2, true, Some(NeedsForce))), vec![9, 8]),
-        (Problem::Dead(dead(2, false, Some(SharedKey))), vec![9, 8]),
-        (Problem::Dead(dead(1, false, Some(NeedsForce))), vec![9]),
-        (Problem::Dead(dead(1, false, Some(HeldKey))), vec![9]),
+        (Problem::Dead(dead(1, SameWork::None, None)), vec![9]),
+        (Problem::Dead(dead(2, SameWork::AllOfName, None)), vec![9, 8]),
+        (Problem::Dead(dead(2, SameWork::AllOfName, Some(NeedsForce))), vec![9, 8]),
+        (Problem::Dead(dead(2, SameWork::Some, None)), vec![9, 8]),
+        (Problem::Dead(Dead { has_recovered: true, ..dead(2, SameWork::Some, None) }), vec![9, 8]),
+        (Problem::Dead(Dead { has_recovered: true, ..dead(2, SameWork::None, None) }), vec![9, 8]),
+        (Problem::Dead(dead(2, SameWork::None, Some(SharedKey))), vec![9, 8]),
+        (Problem::Dead(dead(1, SameWork::None, Some(NeedsForce))), vec![9]),
+        (Problem::Dead(dead(1, SameWork::None, Some(HeldKey))), vec![9]),
+        (
+            Problem::Dead(Dead { letters: many_letters(count(22)), ..dead(0, SameWork::None, None) }),
+            (1..=20).collect(),
+        ),
+        (
+            Problem::Dead(Dead { letters: narrowed.clone(), ..dead(0, SameWork::AllOfName, None) }),
+            (1..=20).collect(),
+        ),
         (Problem::Dead(many.clone()), (1..=20).collect()),
         (Problem::Dead(Dead { has_recovered: true, ..many }), (1..=20).collect()),
         (Problem::OtherDead { count: count(1), last: Some(NOW) }, vec![9]),
         (Problem::OtherDead { count: count(0), last: None }, vec![]),
-        (
-            Problem::Recovered { group: group("load", None, false, false), count: count(40), last: NOW },
-            vec![9],
-        ),
-        (
-            Problem::Recovered { group: group("load", None, true, true), count: count(2), last: NOW },
-            vec![9, 8],
-        ),
+        (Problem::Recovered(letters(2)), vec![9, 8]),
+        (Problem::Recovered(many_letters(count(40))), vec![9]),
+        (Problem::Recovered(narrowed), vec![9]),
         (Problem::OtherRecovered { count: count(2), last: NOW, is_all: true }, vec![9, 8]),
         (Problem::OtherRecovered { count: count(2), last: NOW, is_all: false }, vec![9, 8]),
         (stuck(Some(JobState::Dead), None, None, count(1)), vec![8]),
@@ -199,28 +217,40 @@ disk_full: the file system of /db is read-only: nothing can be enqueued, started
     -
 dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve 9 if that was dealt with
     runner retry 9
-dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; one run does for all; runner resolve --dead --name load --label eu if that was dealt with
-    runner retry --dead --name load --label eu --latest
-dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry --dead --name load --label eu --latest --force runs the newest again and resolves the others
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; one run does for all; runner resolve --dead --name load if that was dealt with
+    runner retry --dead --name load --latest
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry --dead --name load --latest --force runs the newest again and resolves the others
     runner resolve 8 9
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve 8 9 if that was dealt with
+    runner retry --dead --name load --error-code EXIT_1 --latest
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry 9 runs the newest again
+    runner resolve 8 9
+dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve 8 9 if that was dealt with
+    runner retry 8 9
 dead: 2 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry 9 runs the newest again
     runner resolve 8 9
 dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner retry 9 --force runs it again
     runner resolve 9
 dead: load [eu] died TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; an unfinished job holds its key
     runner resolve 9
-dead: more than 10000 jobs of load died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner resolve in place of retry, if that was dealt with
-    runner retry --dead --name load
-dead: more than 10000 jobs of load died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner retry 9 runs the newest again
-    runner resolve --dead --name load
+dead: 22 jobs of load [eu, us, asia and 19 more] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
+    runner retry --dead --name load --error-code EXIT_1
+dead: 40 jobs of load [eu] died, the last TIME, EXIT_1: runner retry 1 is what it said; runner logs 9 shows more; one run does for all; runner resolve --dead --name load --label eu if that was dealt with
+    runner retry --dead --name load --label eu --latest
+dead: more than 10000 jobs of load [eu, us, asia and more] died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner resolve --dead --name load --error-code EXIT_1 if that was dealt with
+    runner retry --dead --name load --error-code EXIT_1
+dead: more than 10000 jobs of load [eu, us, asia and more] died, the last TIME, EXIT_1: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; runner retry 9 runs the newest again
+    runner resolve --dead --name load --error-code EXIT_1
 dead: besides these, 1 job died, the last TIME; runner inspect dead lists all
     -
 dead: so many jobs have expired that others may have died, too; runner inspect dead lists all
     -
-recovered: 40 jobs of load died, the last TIME, and one that does the same has succeeded since
-    runner resolve --dead --recovered --name load --label ''
-recovered: 2 jobs of load died, the last TIME, and one that does the same has succeeded since
+recovered: 2 jobs of load [eu] died, the last TIME, EXIT_1, and one that does the same has succeeded since
     runner resolve 8 9
+recovered: 40 jobs of load [eu, us, asia and 19 more] died, the last TIME, EXIT_1, and one that does the same as each has succeeded since
+    runner resolve --dead --recovered --name load --error-code EXIT_1
+recovered: 40 jobs of load [eu] died, the last TIME, EXIT_1, and one that does the same has succeeded since
+    runner resolve --dead --recovered --name load --error-code EXIT_1 --label eu
 recovered: besides these, 2 jobs died, the last TIME, and one that does the same has succeeded since
     runner resolve --dead --recovered
 recovered: besides these, 2 jobs died, the last TIME, and one that does the same has succeeded since

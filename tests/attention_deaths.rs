@@ -1,0 +1,278 @@
+//! What needs attention after deaths: dead letters by name and error code, and the jobs that wait behind them.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::attention::{entries, gone, run_command, says, settled, shown};
+use crate::support::{Sandbox, wait_until};
+
+#[test]
+fn dead_letters_of_a_name() {
+    let sandbox = Sandbox::new(
+        "[jobs.backup]\ncommand = 'echo no route to nas >&2; exit 3'\nmax_attempts = 1\nunique_key = 'b'
+         [jobs.fetch]\ncommand = 'exit 1'\nmax_attempts = 1\n[jobs.once]\ncommand = 'exit 1'\nretryable = false\n",
+    );
+    sandbox.finish("backup");
+    let entry = shown(&sandbox, "dead", true);
+    let said = entry["message"].as_str().expect("text");
+    assert!(said.starts_with("backup died ") && said.contains(", EXIT_3: no route to nas;"), "{said}");
+    assert_eq!((&entry["command"], &entry["jobs"]), (&"runner retry 1".into(), &serde_json::json!([1])));
+    sandbox.run("doctor --strict -q").exits(1);
+    settled(&sandbox, &entry);
+    // Two jobs with one key cannot both run again.
+    sandbox.drain();
+    sandbox.finish("backup");
+    let entry = shown(&sandbox, "dead", true);
+    assert_eq!(entry["command"], "runner retry --dead --name backup --latest");
+    says(&entry, "one run does for all; runner resolve --dead --name backup if that was dealt with");
+    settled(&sandbox, &entry);
+    assert_eq!(sandbox.job(1)["resolution"], "job 2 was replayed instead");
+    sandbox.drain();
+    sandbox.run("resolve 2").ok();
+    for (name, command) in [("once", "runner resolve 3"), ("fetch", "runner retry 4")] {
+        sandbox.finish(name);
+        let entry = shown(&sandbox, "dead", true);
+        assert_eq!(entry["command"], command);
+        settled(&sandbox, &entry);
+    }
+    sandbox.drain();
+    sandbox.run("resolve 4").ok();
+    // A job that has expired is dead, even if nobody has recorded that.
+    let expired = sandbox.add("--expires-in 1ms -- true");
+    wait_until("it expires", || sandbox.job(expired)["state"] == "dead");
+    let entry = shown(&sandbox, "dead", true);
+    says(&entry, "EXPIRED");
+    sandbox.drain();
+    sandbox.run(&format!("resolve {expired}")).ok();
+    gone(&sandbox, "dead");
+    // The page narrows the list; a period does not.
+    sandbox.finish("fetch");
+    sandbox.run("inspect --html --since 2099-01-01T00:00:00Z").ok().shows("fetch died");
+    sandbox.run("inspect --html --name fetch --queue default").ok().shows("fetch died");
+    for other in ["--name other", "--queue other"] {
+        let page = sandbox.run(&format!("inspect --html {other}")).ok();
+        assert!(!page.stdout.contains("died"), "{page}");
+    }
+}
+
+#[test]
+fn many_dead_letters_of_a_name_are_selected_by_it() {
+    let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'test -e there'\nmax_attempts = 1\n");
+    sandbox.run(&format!("enqueue -q {}", "fetch ".repeat(25))).ok();
+    sandbox.drain();
+    let entry = shown(&sandbox, "dead", true);
+    assert_eq!(entry["jobs"].as_array().map(Vec::len), Some(20));
+    assert_eq!(entry["command"], "runner retry --dead --name fetch --latest");
+    settled(&sandbox, &entry);
+    sandbox.write("there", "");
+    sandbox.drain();
+    assert_eq!(sandbox.attempts(25).len(), 2);
+    assert_eq!(sandbox.sql().number("SELECT count(*) FROM attempts"), 26, "one run, not 25");
+    // A command with ids has them in their order, whichever died first.
+    let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'exit 1'\nmax_attempts = 1\n");
+    sandbox.add("fetch --priority -1 -- a");
+    sandbox.add("fetch -- b");
+    sandbox.run("work -j1 --drain -q").exits(1);
+    assert_eq!(shown(&sandbox, "dead", true)["command"], "runner retry 1 2");
+}
+
+#[test]
+fn dead_letters_of_which_a_later_run_succeeded() {
+    let sandbox = Sandbox::new(
+        "[jobs.backup]\ncommand = 'test -e there'\nmax_attempts = 1\n[jobs.fetch]\ncommand = 'test -e there #'
+         max_attempts = 1\n",
+    );
+    sandbox.finish("backup");
+    sandbox.finish("fetch -- one");
+    sandbox.write("there", "");
+    sandbox.finish("backup");
+    sandbox.finish("fetch -- one");
+    let dead = shown(&sandbox, "dead", true);
+    assert_eq!(dead["jobs"], serde_json::json!([2]), "without a label no other job does the same");
+    let entry = shown(&sandbox, "recovered", false);
+    assert_eq!(entry["jobs"], serde_json::json!([1]));
+    for screen in ["inspect 1", "inspect dead"] {
+        sandbox.run(screen).ok().shows("a later run succeeded");
+    }
+    assert!(!sandbox.run("inspect 2").ok().stdout.contains("later run"));
+    settled(&sandbox, &entry);
+    sandbox.run("resolve 2").ok();
+    sandbox.run("doctor --strict -q").ok().prints("");
+    fs::remove_file(sandbox.path("there")).expect("it is there");
+    sandbox.finish("backup");
+    gone(&sandbox, "recovered");
+    shown(&sandbox, "dead", true);
+}
+
+#[test]
+fn labels_that_died_alike_are_one_entry() {
+    let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'test -e there || exit $1'\nmax_attempts = 1\n");
+    let enqueue = |status: u32, label: &str| {
+        sandbox.run(&format!("enqueue -q fetch --label {label} -- {status}")).ok();
+    };
+    for n in 1..=22 {
+        enqueue(3, &format!("l{n}"));
+    }
+    sandbox.run("work -j1 --drain -q").exits(1);
+    let entry = shown(&sandbox, "dead", true);
+    says(&entry, "22 jobs of fetch [l22, l21, l20 and 19 more] died, the last ");
+    assert_eq!(entry["command"], "runner retry --dead --name fetch --error-code EXIT_3");
+    // Another night of some of them, and another error.
+    enqueue(3, "l1");
+    enqueue(4, "other");
+    sandbox.run("work -j1 --drain -q").exits(1);
+    let [other, entry] = entries(&|line| sandbox.run(line), "dead").try_into().expect("two entries");
+    says(&other, "fetch [other] died ");
+    assert_eq!(other["command"], "runner retry 24");
+    says(&entry, "23 jobs of fetch [l1, l22, l21 and 19 more] died");
+    assert_eq!(entry["command"], "runner retry --dead --name fetch --error-code EXIT_3 --latest");
+    run_command(&sandbox, &entry);
+    assert_eq!(sandbox.job(1)["resolution"], "job 23 was replayed instead");
+    assert_eq!(sandbox.job(24)["state"], "dead");
+    assert_eq!(shown(&sandbox, "dead", true), other);
+    sandbox.write("there", "");
+    settled(&sandbox, &other);
+    sandbox.drain();
+    assert_eq!(sandbox.sql().number("SELECT count(*) FROM attempts"), 24 + 22 + 1, "each label once more");
+    // Jobs without a label go by their arguments, and a later run of each label has succeeded.
+    fs::remove_file(sandbox.path("there")).expect("it is there");
+    for words in ["-- 5", "-- 5 a", "-- 5 b", "-- 5 a", "--label x -- 6", "--label y -- 6"] {
+        sandbox.add(&format!("fetch {words}"));
+    }
+    sandbox.run("work -j1 --drain -q").exits(1);
+    let list = entries(&|line| sandbox.run(line), "dead");
+    says(&list[1], "4 jobs of fetch [5 a, 5 b, 5] died");
+    sandbox.write("there", "");
+    sandbox.finish("fetch --label x -- 6");
+    sandbox.finish("fetch --label y -- 6");
+    let entry = shown(&sandbox, "recovered", false);
+    says(&entry, "2 jobs of fetch [y, x] died, the last ");
+    says(&entry, "EXIT_6, and one that does the same as each has succeeded since");
+    settled(&sandbox, &entry);
+}
+
+#[test]
+fn one_run_does_for_a_name_that_died_of_several_errors() {
+    let sandbox = Sandbox::new("[jobs.backup]\ncommand = 'exit $(cat status)'\nmax_attempts = 1\n");
+    for status in ["3", "4", "3"] {
+        sandbox.write("status", status);
+        sandbox.finish("backup");
+    }
+    let list = entries(&|line| sandbox.run(line), "dead");
+    assert_eq!(list.len(), 2);
+    says(&list[0], "2 jobs of backup died");
+    says(&list[1], "backup died ");
+    for entry in &list {
+        assert_eq!(entry["command"], "runner retry --dead --name backup --latest", "{entry}");
+    }
+    let page = sandbox.run("inspect --html").ok().stdout;
+    assert_eq!(page.matches("--dead --name backup --latest<").count(), 1, "{page}");
+    settled(&sandbox, &list[1]);
+    assert_eq!(sandbox.job(3)["state"], "pending");
+    assert_eq!(sandbox.job(2)["resolution"], "job 3 was replayed instead");
+}
+
+/// Adds so many copies of job 1 with labels, in this state, that ended later by so many milliseconds.
+fn copies(sandbox: &Sandbox, jobs: u32, state: &str, later: u32) {
+    let (code, reason) =
+        if state == "dead" { ("'EXIT_1'", "'attempts_exhausted'") } else { ("NULL", "NULL") };
+    sandbox.sql().run(&format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {jobs})
+         INSERT INTO jobs (definition_id, name, queue, priority, state, enqueued_at, run_at, changed_at, attempts, error_code,
+             dead_reason, label, task_hash)
+         SELECT definition_id, name, queue, 0, '{state}', run_at, run_at, changed_at + {later}, 1, {code}, {reason}, 'l' || i, i
+         FROM jobs, n WHERE id = 1"
+    ));
+}
+
+#[test]
+fn no_number_of_recovered_jobs_hides_a_dead_one() {
+    let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'test -e there'\nmax_attempts = 1\n");
+    sandbox.add("fetch --label a-first");
+    sandbox.drain();
+    copies(&sandbox, 10_001, "dead", 0);
+    copies(&sandbox, 10_001, "succeeded", 1);
+    let entry = shown(&sandbox, "dead", true);
+    says(&entry, "fetch [a-first] died ");
+    assert_eq!((&entry["command"], &entry["jobs"]), (&"runner retry 1".into(), &serde_json::json!([1])));
+    sandbox.run("doctor --strict -q").exits(1);
+    let recovered = shown(&sandbox, "recovered", false);
+    says(&recovered, "more than 10000 jobs of fetch [");
+    assert_eq!(recovered["command"], "runner resolve --dead --recovered --name fetch --error-code EXIT_1");
+    sandbox.write("there", "");
+    settled(&sandbox, &entry);
+    settled(&sandbox, &recovered);
+    // As many that need attention: the last one is told, whatever its label.
+    copies(&sandbox, 10_002, "dead", 60_000);
+    sandbox
+        .sql()
+        .run("UPDATE jobs SET changed_at = changed_at + 1000 WHERE label = 'l1' AND resolved_at IS NULL");
+    let entry = shown(&sandbox, "dead", true);
+    says(&entry, "more than 10000 jobs of fetch [l1, ");
+    assert_eq!(entry["command"], "runner retry --dead --name fetch --error-code EXIT_1");
+}
+
+#[test]
+fn names_that_have_no_entry_are_counted_in_one_more() {
+    let sandbox = Sandbox::new("[jobs.fetch]\ncommand = 'exit 1'\nmax_attempts = 1\n");
+    sandbox.add("fetch");
+    sandbox.drain();
+    copies(&sandbox, 1_001, "dead", 0);
+    sandbox.sql().run(
+        "DROP TRIGGER jobs_keep_what_they_are; UPDATE jobs SET name = 'n' || label WHERE label IS NOT NULL",
+    );
+    let list = entries(&|line| sandbox.run(line), "dead");
+    assert_eq!(list.len(), 1_001);
+    says(&list[1_000], "besides these, 2 jobs died");
+    assert_eq!((&list[1_000]["alarm"], &list[1_000]["command"]), (&true.into(), &Value::Null));
+    sandbox.run("doctor --strict -q").exits(1);
+}
+
+#[test]
+fn the_command_of_a_narrowed_entry_leaves_the_other_labels_alone() {
+    let sandbox = Sandbox::empty();
+    let line = |label| format!("{{\"command\": [\"false\"], \"name\": \"fetch\", \"label\": \"{label}\"}}\n");
+    let batch = line("eu").repeat(25) + &line("us").repeat(25);
+    sandbox.call("enqueue --batch -").stdin(batch).run().ok();
+    sandbox.drain();
+    let page = sandbox.run("inspect --html --label eu").ok().stdout;
+    assert!(page.contains("--dead --name fetch --error-code EXIT_1 --label eu<"), "{page}");
+}
+
+#[test]
+fn jobs_behind_a_job_that_will_not_succeed() {
+    let sandbox = Sandbox::new(
+        "[jobs.load]\ncommand = 'exit 1'\nmax_attempts = 1\n[jobs.report]\ncommand = 'true'\nafter = ['load']\n",
+    );
+    sandbox.run("enqueue report").ok();
+    sandbox.drain();
+    let entry = shown(&sandbox, "stuck", true);
+    says(&entry, "job 1 load, which is dead, holds back 1 job: 2 report");
+    settled(&sandbox, &entry);
+    sandbox.drain();
+    sandbox.run("resolve 1").ok();
+    gone(&sandbox, "dead");
+    let entry = shown(&sandbox, "stuck", true);
+    says(&entry, "which is resolved");
+    sandbox.run("cancel 2").ok();
+    gone(&sandbox, "stuck");
+    // Somebody may have removed it by hand.
+    sandbox.add("--after 1 -- true");
+    sandbox.sql().run("DROP TRIGGER jobs_stay_while_others_wait; DELETE FROM jobs WHERE id = 1");
+    let entry = entries(&|line| sandbox.run(line), "stuck").remove(0);
+    assert_eq!(entry["command"], "runner cancel 3");
+    settled(&sandbox, &entry);
+}
+
+#[test]
+fn more_jobs_than_one_command_cancels_behind_a_job_that_needs_force() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("--retryable false -- false");
+    sandbox.write("batch", "{\"command\":\"true\"}\n".repeat(21));
+    sandbox.run("enqueue --batch batch --after 1").ok();
+    sandbox.drain();
+    let entry = entries(&|line| sandbox.run(line), "stuck").remove(0);
+    assert_eq!(entry["command"], "runner retry 1 --force");
+    settled(&sandbox, &entry);
+}
