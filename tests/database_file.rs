@@ -35,6 +35,23 @@ fn only_its_owner_may_read_it() {
 }
 
 #[test]
+fn the_umask_of_the_caller_takes_no_rights_from_its_owner() {
+    let sandbox = Sandbox::new("");
+    let runner = env!("CARGO_BIN_EXE_runner");
+    let line = format!("umask 0777; {runner} --db new/folder/runner.db enqueue -- true");
+    let made = std::process::Command::new("sh").args(["-c", &line]).current_dir(sandbox.dir()).output();
+    assert!(made.unwrap().status.success());
+    for folder in ["new", "new/folder", "new/folder/runner.db.run"] {
+        assert_eq!(mode(&sandbox.path(folder)), 0o700, "{folder}");
+    }
+    for entry in std::fs::read_dir(sandbox.path("new/folder")).unwrap() {
+        let path = entry.unwrap().path();
+        let wanted = if path.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode(&path), wanted, "{}", path.display());
+    }
+}
+
+#[test]
 fn the_file_says_which_program_it_belongs_to() {
     let sandbox = Sandbox::empty();
     sandbox.add("-- true");

@@ -22,7 +22,7 @@ pub use audit::Finding;
 pub use file::error::{NoRoom, Result, StoreError, Untrusted};
 pub use file::open::Store;
 pub use file::schema;
-pub use file::store_file::{StoreFile, locate, open_regular};
+pub use file::store_file::{StoreFile, locate, make_dirs, open_lock, open_regular};
 pub use file::version::Version;
 pub use read::attempts::{AttemptRow, NameStats, Stage, Stats, TimelineAttempt};
 pub use read::attention::{ChangedFile, Surroundings};

@@ -7,9 +7,9 @@
 //!
 //! The lock file also holds the start log, see `start_log`.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,9 @@ use super::Options;
 use super::start_log::{StartLog, StartRecord, allocate_log, read_log};
 use crate::clock;
 use crate::process::{self, AttemptTag, Identity, Leader};
-use crate::store::{Liveness, OrphanedClaim, Store, StoreFile, Version, Worker, open_regular, schema};
+use crate::store::{
+    Liveness, OrphanedClaim, Store, StoreFile, Version, Worker, make_dirs, open_lock, open_regular, schema,
+};
 use crate::text::Timestamp;
 use crate::wake;
 
@@ -64,8 +66,7 @@ impl Registration {
             create_lock(&run_dir, &row.name, options.slots).context(TASK)?
         };
         let reports = reports_dir(&run_dir, &row.name);
-        let bound =
-            DirBuilder::new().mode(0o700).create(&reports).and_then(|()| wake::bind(&run_dir, &row.name));
+        let bound = make_dirs(&reports).and_then(|()| wake::bind(&run_dir, &row.name));
         let registered = bound.context(TASK).and_then(|socket| Ok((socket, store.register_worker(&row)?)));
         match registered {
             Ok((socket, id)) => {
@@ -119,6 +120,7 @@ fn recovery_path(run_dir: &Path, worker: &str) -> PathBuf {
 fn create_lock(run_dir: &Path, worker: &str, slots: usize) -> io::Result<File> {
     let draft = run_dir.join(format!("{worker}.lock.new"));
     let file = File::options().create_new(true).read(true).write(true).mode(0o600).open(&draft)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
     file.lock()?;
     allocate_log(&file, slots)?;
     fs::rename(&draft, lock_path(run_dir, worker))?;
@@ -130,9 +132,7 @@ fn create_lock(run_dir: &Path, worker: &str, slots: usize) -> io::Result<File> {
 const SINGLE: &str = "single";
 
 fn lock_single(run_dir: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.create(true).truncate(false).write(true).mode(0o600);
-    let file = open_regular(&lock_path(run_dir, SINGLE), &mut options)?;
+    let file = open_lock(&lock_path(run_dir, SINGLE))?;
     file.lock()?;
     Ok(file)
 }
@@ -212,10 +212,8 @@ pub(super) fn tag_of(mark: &str, version: Version, job_id: i64, number: u32) -> 
 /// Its own lock is only shared: that proves it dead, as the worker held it alone, and whoever looks finds it dead meanwhile.
 pub(super) fn take_dead(db: &StoreFile, worker: &Worker, boot_id: &str) -> Option<DeadWorker> {
     let dead = look_at_dead(db, worker, boot_id)?;
-    let mut options = File::options();
-    options.create(true).truncate(false).write(true).mode(0o600);
     // On a full disk there may be no such file; then two may recover the worker, which does no harm.
-    let recovery = open_regular(&recovery_path(&db.run_dir(), &worker.name), &mut options).ok();
+    let recovery = open_lock(&recovery_path(&db.run_dir(), &worker.name)).ok();
     if recovery.as_ref().is_some_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
         return None;
     }

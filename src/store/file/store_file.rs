@@ -128,7 +128,11 @@ pub fn make_dirs(dir: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(dir) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
         Err(error) => Err(error),
-        Ok(()) => dir.parent().map_or(Ok(()), sync_dir),
+        Ok(()) => {
+            // The umask of the caller took bits away, perhaps the owner's.
+            fs::set_permissions(dir, Permissions::from_mode(0o700))?;
+            dir.parent().map_or(Ok(()), sync_dir)
+        }
     }
 }
 
@@ -142,6 +146,13 @@ pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(refused()) }
+}
+
+/// Opens a file to lock it, and creates it if it is missing, so that its owner may open it again under any umask.
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    let file = open_regular(path, File::options().create(true).truncate(false).write(true).mode(0o600))?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
 }
 
 /// A path with a suffix appended to its last part.
@@ -178,13 +189,13 @@ impl<'a> Draft<'a> {
         file.refuse_network(file.parent())?;
         file.refuse_mount()?;
         let run_dir = file.make_run_dir()?;
-        let mut options = File::options();
-        options.create(true).truncate(false).write(true).mode(0o600);
-        let lock = open_regular(&run_dir.join(LOCK), &mut options).map_err(failed)?;
+        let lock = open_lock(&run_dir.join(LOCK)).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let draft = Self { file, path: run_dir.join(DRAFT), _lock: lock };
         draft.remove().map_err(failed)?;
-        File::options().create_new(true).write(true).mode(0o600).open(&draft.path).map_err(failed)?;
+        let empty = File::options().create_new(true).write(true).mode(0o600).open(&draft.path);
+        // The umask may have taken bits away.
+        empty.and_then(|empty| empty.set_permissions(Permissions::from_mode(0o600))).map_err(failed)?;
         Ok(draft)
     }
 
