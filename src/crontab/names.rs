@@ -15,7 +15,9 @@ pub(super) struct Suggestion {
 
 /// Programs that run another one, which follows their own words: those of their options that take a word, and how many
 /// words are no options.
-const WRAPPERS: [(&str, &str, usize); 4] = [
+const WRAPPERS: [(&str, &str, usize); 6] = [
+    ("env", "-u --unset -C --chdir", 0),
+    ("ionice", "-c -n -p -P -u --class --classdata", 0),
     ("sudo", "-u -g -h -p -C -D -R -T -U", 0),
     ("nice", "-n --adjustment", 0),
     ("flock", "-w -E --timeout --wait --conflict-exit-code", 1),
@@ -23,7 +25,7 @@ const WRAPPERS: [(&str, &str, usize); 4] = [
 ];
 
 /// Commands that only prepare the one that matters.
-const PREPARATIONS: [&str; 3] = ["cd", "test", "["];
+const PREPARATIONS: [&str; 4] = ["cd", "sleep", "test", "["];
 
 /// A name is cut to this length, which leaves room for a number.
 const MAX_NAME: usize = 100;
@@ -245,6 +247,11 @@ mod tests {
             ("$HOME/bin/run", "run"),
             ("A=b", "job"),
             ("nice -n", "job"),
+            ("/usr/bin/env -u X A=b python3 /srv/a.py", "python3"),
+            ("ionice -c 3 nice -n 19 ./backup", "backup"),
+            ("sleep 10; ./fetch", "fetch"),
+            ("sleep $((RANDOM % 60)) && ./fetch", "fetch"),
+            ("nohup ./fetch", "nohup"),
             (";;", "job"),
             ("漢字", "job"),
         ] {
