@@ -103,6 +103,12 @@ fn a_bad_line_is_named_by_number_and_nothing_is_enqueued() {
         ("[1]", "line 3"),
         ("{}", "line 3"),
         (r#"{"name":"job","colour":1}"#, "colour"),
+        (
+            r#"{"name":"job","priority":1,"queue":"a","priority":1}"#,
+            "line 3: the key \"priority\" is given twice",
+        ),
+        (r#"{"name":"job","env":{"A":"1","A":"2"}}"#, "line 3: the key \"A\" is given twice"),
+        (r#"{"name":"job","cwd":""}"#, "line 3: \"cwd\": it is empty"),
         (r#"{"name":"job","prioritty":1}"#, "priority"),
         (r#"{"name":"job","priority":"5"}"#, "priority"),
         (r#"{"name":"job","timeout":5}"#, "timeout"),

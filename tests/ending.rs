@@ -51,7 +51,7 @@ fn in_words() {
     insta::assert_snapshot!(ran.stdout, @r"
     push, attempt 1 of 3: exit status 22
       code      HTTP, from the job's exit_codes
-      decision  HTTP is retried: attempt 2 of 3 in 1.5 s to 2.5 s
+      decision  HTTP is retried: attempt 2 of 3 in 1.5s to 2.5s
     ");
     let ran = sandbox.run("check push --signal KILL --attempt 2").ok();
     insta::assert_snapshot!(ran.stdout, @"
@@ -60,6 +60,21 @@ fn in_words() {
       code      MEMORY, from the job's exit_codes
       decision  MEMORY is final: its error code is not in auto_retry_for
     ");
+}
+
+#[test]
+fn quiet_says_nothing_of_what_would_follow() {
+    let sandbox = Sandbox::new(JOBS);
+    sandbox.run("check push --exit 22 -q").ok().prints("").quietly();
+    sandbox.run("check push --exit 22 -q --json").ok().prints("").quietly();
+    sandbox.run("check pusch --exit 22 -q").exits(66).says("push");
+}
+
+#[test]
+fn the_delay_is_told_as_in_the_table_of_delays() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'x'\nbackoff = { initial = '1.25s', jitter = false }\n");
+    sandbox.run("check").ok().shows(" 1.25s ");
+    sandbox.run("check a --exit 1").ok().shows("attempt 2 of 3 in 1.25s\n");
 }
 
 #[test]
@@ -145,8 +160,20 @@ fn what_cannot_be_looked_up() {
     sandbox.run("check --exit 1").exits(2).says("of which job?");
     sandbox.run("check push --attempt 2").exits(2).says("--exit");
     sandbox.run("check push --exit 1 --attempt 4").exits(2).says("push has no attempt 4: its budget is 3");
-    sandbox.run("check push --exit 256").exits(2);
+    for status in ["256", "-1"] {
+        sandbox
+            .run(&format!("check push --exit {status}"))
+            .exits(2)
+            .says("an exit status is a whole number from 0 to 255");
+    }
     sandbox.run("check push --signal HELLO").exits(2);
+    for signal in ["STOP", "SIGCONT", "17"] {
+        sandbox.run(&format!("check push --signal {signal}")).exits(2).says("ends no process");
+    }
+    sandbox
+        .run("check once --timeout")
+        .exits(2)
+        .says("once has no timeout, so none of its attempts can exceed one");
     sandbox.run("check push --exit 1 --timeout").exits(2);
     sandbox.run("check push --exit 1 --attempt 0").exits(2);
 }

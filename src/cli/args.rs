@@ -378,10 +378,10 @@ pub struct Check {
     #[arg(value_name = "FILE|NAME")]
     pub what: Option<PathBuf>,
     /// What if an attempt of this job exits with this status?
-    #[arg(long, value_name = "N", group = "ending", value_parser = values::exit_status)]
+    #[arg(long, value_name = "N", group = "ending", allow_negative_numbers = true, value_parser = values::exit_status)]
     pub exit: Option<u8>,
     /// What if it is killed by this signal?
-    #[arg(long, value_name = "S", group = "ending", value_parser = values::signal)]
+    #[arg(long, value_name = "S", group = "ending", value_parser = values::fatal_signal)]
     pub signal: Option<i32>,
     /// What if it exceeds its timeout?
     #[arg(long, group = "ending")]

@@ -1,12 +1,15 @@
 //! `enqueue --batch`: one JSON object a line.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::args::Global;
@@ -133,8 +136,11 @@ impl Batch<'_> {
     /// Gives the index of the job.
     fn add(&mut self, line: &[u8]) -> Result<usize> {
         let invalid = |message: String| CliError::new(ExitStatus::DATA, message);
-        let keys: Map<String, Value> = serde_json::from_slice(line)
+        let Line { keys, twice } = serde_json::from_slice(line)
             .map_err(|error| invalid(format!("{error}; a JSON object is expected")))?;
+        if let Some(key) = twice {
+            bail!(invalid(format!("the key {key:?} is given twice")));
+        }
         let line = JobOptions::from_line(keys).map_err(invalid)?;
         line.check()?;
         let part = line.definition_part();
@@ -150,6 +156,53 @@ impl Batch<'_> {
         };
         self.planner.add(&mut self.request, definition, &[&line, self.defaults])
     }
+}
+
+/// A JSON object, and a key that it or an object in it has twice.
+#[derive(Default)]
+struct Line {
+    keys: Map<String, Value>,
+    twice: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Line {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        json.deserialize_map(LineVisitor)
+    }
+}
+
+struct LineVisitor;
+
+impl<'de> Visitor<'de> for LineVisitor {
+    type Value = Line;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Line, A::Error> {
+        let mut line = Line::default();
+        while let Some(key) = entries.next_key::<String>()? {
+            let value = match entries.next_value()? {
+                LineValue::Object(nested) => {
+                    line.twice = line.twice.or(nested.twice);
+                    Value::Object(nested.keys)
+                }
+                LineValue::Other(value) => value,
+            };
+            if line.keys.insert(key.clone(), value).is_some() {
+                line.twice.get_or_insert(key);
+            }
+        }
+        Ok(line)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum LineValue {
+    Object(Line),
+    Other(Value),
 }
 
 #[cfg(test)]

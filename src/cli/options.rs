@@ -97,7 +97,7 @@ pub struct JobOptions {
     #[serde(deserialize_with = "line::env")]
     pub env: Vec<(Bytes, Bytes)>,
     /// The directory it runs in
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(values::folder))]
     #[serde(deserialize_with = "line::cwd")]
     pub cwd: Option<PathBuf>,
     /// At most one unfinished job may hold the key
@@ -289,7 +289,7 @@ mod line {
             _ => Err("expected true, false, a fraction or a duration".to_owned()),
         };
         env(BTreeMap<String, String>) -> Vec<(Bytes, Bytes)>: variables;
-        cwd(String) -> Option<PathBuf>: |path| Ok(PathBuf::from(bytes(path)?.as_os_str()));
+        cwd(String) -> Option<PathBuf>: |path| values::folder(bytes(path)?.as_os_str().to_owned());
         on_conflict(String) -> Option<OnConflict>: |text| values::on_conflict(&text);
         after(Vec<IdOrName>) -> Vec<JobRef>: job_refs;
         after_any(Vec<IdOrName>) -> Vec<JobRef>: job_refs;

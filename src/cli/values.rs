@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 use crate::model::{self, Backoff, Bytes, Jitter, JobDefinition, JobState, Limits, RetryPolicy, Strategy};
 use crate::place::runner;
@@ -108,12 +109,19 @@ pub fn id(text: &str) -> Result<i64, String> {
         .ok_or_else(|| "an id is a whole number, 1 or more, as enqueue and inspect jobs print it".to_owned())
 }
 
-/// A signal by name or number.
-pub fn signal(text: &str) -> Result<i32, String> {
+/// A signal that can end a process, by name or number.
+pub fn fatal_signal(text: &str) -> Result<i32, String> {
     let upper = text.to_ascii_uppercase();
-    model::signal::number(&upper)
+    let number = model::signal::number(&upper)
         .or_else(|| text.parse().ok().filter(|number| (1..=64).contains(number)))
-        .ok_or_else(|| "a signal is a name such as SIGKILL, or a number from 1 to 64".to_owned())
+        .ok_or_else(|| "a signal is a name such as SIGKILL, or a number from 1 to 64".to_owned())?;
+    if !model::signal::is_fatal(number) {
+        return Err(format!(
+            "{} ends no process: it stops or resumes one, or is ignored",
+            model::signal::name(number)
+        ));
+    }
+    Ok(number)
 }
 
 /// A final state.
@@ -161,6 +169,12 @@ pub fn backoff(text: &str) -> Result<Backoff, String> {
             delay: Millis::parse(delay)?,
             max: parts.next().map_or(Ok(Strategy::MAX), Millis::parse)?,
         },
+        (Some("fixed"), delay) => {
+            let delay = delay.filter(|delay| Millis::parse(delay).is_ok()).unwrap_or("30s");
+            return Err(format!(
+                "\"fixed\" is not a strategy; write {delay} for the same delay each time, or 5s,1m,10m for given delays"
+            ));
+        }
         (Some(other), Some(_)) => {
             return Err(format!(
                 "{other:?} is not a strategy; write 30s, 5s,1m,10m, exponential:INITIAL[:MULTIPLIER[:MAX]] or linear:DELAY[:MAX]"
@@ -184,6 +198,11 @@ pub fn backoff(text: &str) -> Result<Backoff, String> {
 fn multiplier(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|factor| Strategy::MULTIPLIERS.contains(factor));
     factor.ok_or_else(|| format!("the multiplier {text:?} is not a number from 1 to 1000"))
+}
+
+/// The directory of a job.
+pub fn folder(path: OsString) -> Result<PathBuf, String> {
+    if path.is_empty() { Err("it is empty; . is the current directory".to_owned()) } else { Ok(path.into()) }
 }
 
 /// A list of delays, each used once.
@@ -364,7 +383,7 @@ mod tests {
             now in any::<i64>(),
             soon in 0..4_102_444_800_000_i64,
         ) {
-            let _ = (priority(&text), max_attempts(&text), slots(&text), signal(&text), id(&text), nonempty(&text));
+            let _ = (priority(&text), max_attempts(&text), slots(&text), fatal_signal(&text), id(&text), nonempty(&text));
             let _ = (name(&text), on_conflict(&text), JobOrAttempt::parse(&text), variable(text.clone().into()));
             let jitter = jitter(&text).unwrap_or(Jitter::DEFAULT);
             if let Ok(Backoff { strategy, .. }) = backoff(&text) {

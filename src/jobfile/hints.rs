@@ -152,11 +152,13 @@ const OF_JOBS: &[(&str, Meant)] = &[
     ),
     (
         "max_retry_delay retry_backoff_max retry_max_delay max_delay max_interval",
-        Words("write backoff = { max = \"5m\" }"),
+        Words("`max` stands in the table `backoff`, beside the `strategy` and its delay"),
     ),
     (
         "jitter retry_jitter",
-        Words("write backoff = { jitter = 0.25 }; to spread the times of a schedule, `random_delay`"),
+        Words(
+            "`jitter` stands in the table `backoff`, where the delay \"10s\" is { strategy = \"constant\", delay = \"10s\" }; to spread the times of a schedule, `random_delay`",
+        ),
     ),
     (
         "concurrency max_concurrency parallelism parallel max_parallel max_active_runs max_workers",

@@ -28,6 +28,11 @@ pub fn name(signal: i32) -> String {
     if short.starts_with(|c: char| c.is_ascii_digit()) { short } else { format!("SIG{short}") }
 }
 
+/// Whether the signal ends a process that does not handle it. Others stop or resume it, or are ignored.
+pub fn is_fatal(signal: i32) -> bool {
+    !["STOP", "TSTP", "TTIN", "TTOU", "CONT", "CHLD", "URG", "WINCH"].contains(&short_name(signal).as_str())
+}
+
 /// The number of `KILL` or `SIGKILL`; none where there is no such name.
 pub fn number(name: &str) -> Option<i32> {
     let short = name.strip_prefix("SIG").unwrap_or(name);

@@ -13,7 +13,7 @@ use crate::model::{
     JobDefinition, Status, classify, decide, final_because, signal,
 };
 use crate::place::runner;
-use crate::text::{Millis, Timestamp, human_duration};
+use crate::text::{Millis, Timestamp};
 
 /// The imagined end of an attempt; none if the command line has none.
 pub fn imagined(args: &Check) -> Option<AttemptEnd> {
@@ -38,6 +38,15 @@ struct EndingJson {
 pub fn show(global: &Global, args: &Check, end: &AttemptEnd, out: &mut Output) -> Result<()> {
     let name = name(args)?;
     let definition = &locate::declared_job(global, &name)?.definition;
+    if args.timeout && definition.timeout.is_none() {
+        bail!(
+            CliError::usage(format!(
+                "{} has no timeout, so none of its attempts can exceed one",
+                definition.name
+            ))
+            .hint("timeout = \"10m\" in the job file would give it one")
+        );
+    }
     let (attempt, max_attempts) = (args.attempt, definition.policy.max_attempts());
     if attempt > max_attempts {
         bail!(CliError::usage(format!(
@@ -52,6 +61,9 @@ pub fn show(global: &Global, args: &Check, end: &AttemptEnd, out: &mut Output) -
     };
     let reported = of_shell.map(|status| AttemptEnd { status: Some(Status::Exited(status)), ..end.clone() });
     let verdict = Foreseen::of(definition, reported.as_ref().unwrap_or(end), attempt);
+    if out.quiet {
+        return Ok(());
+    }
     if out.json {
         out.object(&EndingJson {
             error_code: verdict.code,
@@ -129,12 +141,8 @@ impl Foreseen {
             }
             (_, window) => {
                 let (low, high) = window.unwrap_or_default();
-                let span = if low == high { String::new() } else { format!(" to {}", human_duration(high)) };
-                format!(
-                    "{code} is retried: attempt {} of {max_attempts} in {}{span}",
-                    attempt + 1,
-                    human_duration(low)
-                )
+                let span = if low == high { String::new() } else { format!(" to {high}") };
+                format!("{code} is retried: attempt {} of {max_attempts} in {low}{span}", attempt + 1)
             }
         };
         Self { code: verdict.code, decision, window, sentence }

@@ -47,8 +47,8 @@ retry_delay = 10 -> write backoff = "10s"
 RestartSec = "5s" -> write backoff = "5s"
 default_retry_delay = 180 -> write backoff = "3m"
 autoretry_for = ["TIMEOUT"] -> write `auto_retry_for`
-retry_backoff_max = 600 -> write backoff = { max = "5m" }
-jitter = true -> write backoff = { jitter = 0.25 }; to spread the times of a schedule, `random_delay`
+retry_backoff_max = 600 -> `max` stands in the table `backoff`, beside the `strategy` and its delay
+jitter = true -> `jitter` stands in the table `backoff`, where the delay "10s" is { strategy = "constant", delay = "10s" }; to spread the times of a schedule, `random_delay`
 ok_codes = [0, 3] -> write `success_exit_codes`
 SuccessExitStatus = "0 3" -> write `success_exit_codes`
 continue_on_error = true -> the job that follows says whether it may: `after` needs a success, for `after_any` any end will do
