@@ -1,4 +1,5 @@
-//! `runner logs`: what a job wrote. `-f` follows through retries until the job is final, `-n` gives the last lines.
+//! `runner logs`: what a job wrote, in the order in which it was read. `-f` follows through retries until the job is final,
+//! `-n` gives the last lines, `-t` the times.
 
 use crate::support::{Background, Sandbox, Signal, json, wait_until};
 
@@ -251,4 +252,147 @@ fn long_output_keeps_a_quarter_from_the_start_and_the_rest_from_the_end() {
             );
         }
     }
+}
+
+/// Writes to both streams in turns, and waits for a file before each turn but the first.
+const TURNS: &str = r#"
+[jobs.turns]
+retryable = false
+command = """
+turn() { until [ -e $1 ]; do sleep 0.01; done; }
+echo b1 >&2; turn 1; echo a1; turn 2; printf b2 >&2; turn 3; echo a2; turn 4; echo b3 >&2; turn 5
+"""
+"#;
+
+/// What the job has written before each of its turns, in this order.
+const WRITTEN: [&str; 5] = ["b1\n", "b1\na1\n", "b1\na1\nb2", "b1\na1\nb2a2\n", "b1\na1\nb2a2\nb3\n"];
+
+/// A sandbox in which the job has taken so many turns, each after what it wrote before was seen, and its worker.
+fn after_turns(number: usize) -> (Sandbox, Background, Background) {
+    let sandbox = Sandbox::new(TURNS);
+    sandbox.add("turns");
+    let worker = sandbox.worker("-j1");
+    let follower = Background::start(&sandbox, sandbox.call("logs -f 1 -q"));
+    for (turn, written) in (1..=number).zip(WRITTEN) {
+        follower.until_printed(written);
+        sandbox.write(&turn.to_string(), "");
+    }
+    (sandbox, worker, follower)
+}
+
+/// The times of lines in UTC, as JSON has them, and the lines without them.
+fn timed(printed: &str) -> (Vec<String>, Vec<&str>) {
+    let form = "2026-11-21 14:03:07.250Z ";
+    let is_like = |(c, like): (char, char)| c == like || c.is_ascii_digit() && like.is_ascii_digit();
+    let split = printed.lines().map(|line| {
+        let (time, rest) = line.split_at(form.len());
+        assert!(time.chars().zip(form.chars()).all(is_like), "{line}");
+        (time.trim_end().replace(' ', "T"), rest)
+    });
+    split.unzip()
+}
+
+#[test]
+fn both_streams_come_in_the_order_in_which_they_were_read() {
+    let (sandbox, _worker, mut follower) = after_turns(5);
+    follower.wait().ok().prints(WRITTEN[4]).quietly();
+    sandbox.run("logs 1").ok().prints(WRITTEN[4]).quietly();
+    sandbox.run("logs 1 --stdout").ok().prints("a1\na2\n");
+    sandbox.run("logs 1 --stderr").ok().prints("b1\nb2b3\n");
+    sandbox.run("logs 1 -n 1").ok().prints("b2a2\nb3\n");
+    // A person sees no line in which both streams stand.
+    assert_eq!(sandbox.call("logs 1").at_terminal(80).ok().stdout, "b1\na1\nb2\na2\nb3\n");
+    let attempt = sandbox.run("logs 1 --json").ok().json();
+    assert_eq!((&attempt["stdout"], &attempt["stderr"]), (&json!("a1\na2\n"), &json!("b1\nb2b3\n")));
+}
+
+#[test]
+fn each_line_has_the_time_at_which_it_was_read() {
+    let (sandbox, _worker, mut follower) = after_turns(5);
+    follower.wait().ok();
+    let printed = sandbox.run("logs 1 -t --utc").ok().stdout;
+    let (times, lines) = timed(&printed);
+    assert_eq!(lines, ["b1", "a1", "b2", "a2", "b3"]);
+    // Each turn began when somebody had seen what was written before.
+    assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{printed}");
+    let attempt = sandbox.attempt(1, 1);
+    let of_attempt = |key: &str| attempt[key].as_str().map(str::to_owned);
+    let (first, last) = (times.first().cloned(), times.last().cloned());
+    assert!(of_attempt("started_at") <= first && last <= of_attempt("finished_at"), "{attempt} {printed}");
+    let of_stdout = sandbox.run("logs 1 --timestamps --stdout --utc").ok().stdout;
+    assert_eq!(timed(&of_stdout), (vec![times[1].clone(), times[3].clone()], vec!["a1", "a2"]));
+    assert_eq!(timed(&sandbox.run("logs 1 -t --utc -n 1").ok().stdout).1, ["b2", "a2", "b3"]);
+    sandbox.run("logs 1 -f -q -t --utc").ok().prints(&printed);
+    sandbox.run("logs 1 -t --json").exits(2);
+}
+
+#[test]
+fn the_order_and_the_times_outlive_the_worker() {
+    let (sandbox, worker, follower) = after_turns(2);
+    follower.until_printed(WRITTEN[2]);
+    let before = sandbox.run("logs 1 -t --utc").ok().stdout;
+    assert_eq!(timed(&before).1, ["b1", "a1", "b2"]);
+    worker.kill();
+    sandbox.run("logs 1 -t --utc").ok().prints(&before);
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.attempt(1, 1)["outcome"], "worker_crashed");
+    sandbox.run("logs 1").ok().prints(WRITTEN[2]);
+    sandbox.run("logs 1 -t --utc").ok().prints(&before);
+}
+
+#[test]
+fn what_was_left_out_has_its_place_in_the_order() {
+    let sandbox = Sandbox::new(
+        r#"
+[jobs.cut]
+output_limit = "1KiB"
+command = """
+seq 1000; until [ -e 1 ]; do sleep 0.01; done
+echo warning >&2; until [ -e 2 ]; do sleep 0.01; done
+seq 1001 2000
+"""
+"#,
+    );
+    sandbox.add("cut");
+    let _worker = sandbox.worker("");
+    let follower = Background::start(&sandbox, sandbox.call("logs -f 1 -q"));
+    for (turn, last) in [("1", "\n1000\n"), ("2", "\nwarning\n")] {
+        wait_until(last, || follower.stdout().ends_with(last));
+        sandbox.write(turn, "");
+    }
+    sandbox.until_state(1, "succeeded");
+    let all = (1..=2000).map(|number| number.to_string() + "\n").collect::<String>();
+    let (head, tail) = (&all[..256], &all[all.len() - 768..]);
+    let ran = sandbox.run("logs 1").ok().prints(&format!("{head}warning\n{tail}"));
+    ran.says("7.6 KiB of stdout left out after the first 256 bytes");
+    let gap = "[... 7.6 KiB of stdout left out ...]";
+    let seen = sandbox.call("logs 1").at_terminal(80).ok().stdout;
+    assert_eq!(seen, format!("{head}\n{gap}\nwarning\n{tail}"));
+}
+
+#[test]
+fn what_an_earlier_version_wrote_comes_stream_by_stream_and_without_times() {
+    let sandbox = Sandbox::empty();
+    sandbox.add_line("", "true");
+    sandbox.drain();
+    // As a worker of version 1.0 writes it.
+    sandbox.sql().run(
+        "INSERT INTO outputs (job_id, number, stdout, stdout_head, stdout_omitted, stderr, stderr_head, stderr_omitted)
+         VALUES (1, 1, CAST('a' AS BLOB), 1, 0, CAST('b' || char(10) AS BLOB), 2, 0)",
+    );
+    sandbox.run("logs 1").ok().prints("ab\n").quietly();
+    assert_eq!(sandbox.call("logs 1").at_terminal(80).ok().stdout, "a\nb\n");
+    let note = "nobody knows when attempt 1 of job 1 wrote this";
+    sandbox.run("logs 1 -t").ok().prints("a\nb\n").says(note);
+    sandbox.run("logs 1 -f -t").ok().prints("a\nb\n").says(note);
+    sandbox.run("logs 1 -t -q").ok().prints("a\nb\n").quietly();
+    sandbox.run("doctor").ok();
+}
+
+#[test]
+fn an_order_that_does_not_fit_the_output_is_damage() {
+    let sandbox = sandbox();
+    sandbox.sql().run("DROP TRIGGER outputs_are_immutable; UPDATE outputs SET marks = CAST('1o1' AS BLOB)");
+    sandbox.run("logs 1").exits(74).prints("").says("marks");
+    sandbox.run("doctor").exits(1).shows("the output of attempt 1 of job 1 is damaged: marks");
 }

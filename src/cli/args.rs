@@ -266,6 +266,7 @@ pub struct Inspect {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option")]
 pub struct Logs {
     /// A job (its last attempt), or one attempt of it
     #[arg(value_name = "ID|NAME[.N]", value_parser = values::JobOrAttempt::parse)]
@@ -279,6 +280,9 @@ pub struct Logs {
     /// Follow the output, through retries, until the job has ended
     #[arg(short, long)]
     pub follow: bool,
+    /// Before each line the time at which it was read
+    #[arg(short, long, conflicts_with = "json")]
+    pub timestamps: bool,
     /// Only the last lines of each stream
     #[arg(short = 'n', long, value_name = "N", value_parser = values::count)]
     pub lines: Option<usize>,

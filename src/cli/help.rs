@@ -171,10 +171,13 @@ Examples:
   runner logs 7              the last attempt of job 7
   runner logs 7.2 --stderr   of its second attempt
   runner logs push -f        follow the last push that started
-  runner logs 7 -n 20        the last 20 lines
+  runner logs 7 -n 20        the last 20 lines of each stream
+  runner logs 7 -t           with the time before each line
 
-The output of a running job is saved about once a second. Ctrl-C ends the \
-following (130), and the job goes on.";
+Both streams are printed to standard output, in the order in which \
+runner read them; what was written at nearly the same moment may change \
+places. The output of a running job is saved about once a second. Ctrl-C \
+ends the following (130), and the job goes on.";
 
 pub const RUN_USAGE: &str = "runner run [OPTIONS] NAME [-- ARG...]
        runner run [OPTIONS] -- CMD [ARG...]

@@ -15,8 +15,8 @@ pub use prose::{
     nearest, option, safe_block, safe_json, safe_line, shell_word, snake_case,
 };
 pub use time::{
-    Timestamp, clock_time, day_name, day_time, local_offset, local_time, machine_offset, relative_time,
-    rfc3339, rfc3339_with_offset, show_utc,
+    Timestamp, clock_time, day_name, day_time, local_offset, local_time, local_time_ms, machine_offset,
+    relative_time, rfc3339, rfc3339_with_offset, show_utc,
 };
 pub use units::{Millis, human_duration, human_size, parse_size};
 pub use zone::{are_same_clocks, is_zone_of_screen, machine_zone, time_zone};

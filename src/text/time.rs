@@ -38,6 +38,10 @@ impl Timestamp {
 
 const UTC: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]Z");
 const LOCAL: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
+const UTC_MS: StaticFormatDescription =
+    format_description!("[year]-[month]-[day] [hour]:[minute]:[second].[subsecond digits:3]Z");
+const LOCAL_MS: StaticFormatDescription =
+    format_description!("[year]-[month]-[day] [hour]:[minute]:[second].[subsecond digits:3]");
 const CLOCK: StaticFormatDescription = format_description!("[hour]:[minute]");
 const DAY_CLOCK: StaticFormatDescription = format_description!("[month]-[day] [hour]:[minute]");
 const YEAR_CLOCK: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]");
@@ -70,6 +74,12 @@ pub(super) fn is_shown_in_utc() -> bool {
 /// A point in time in the local time zone: `2026-11-21 14:03:07`; after [`show_utc`] in UTC, with a `Z`.
 pub fn local_time(at: Timestamp) -> String {
     let form = if is_shown_in_utc() { UTC } else { LOCAL };
+    formatted(at, form)
+}
+
+/// Like [`local_time`], to the millisecond: `2026-11-21 14:03:07.250`.
+pub fn local_time_ms(at: Timestamp) -> String {
+    let form = if is_shown_in_utc() { UTC_MS } else { LOCAL_MS };
     formatted(at, form)
 }
 

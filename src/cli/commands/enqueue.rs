@@ -13,13 +13,11 @@ use crate::cli::definition::command_line;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::options::JobOptions;
-use crate::cli::output::{
-    Bar, Output, StreamCursor, attempt_json, job_json, print_on_stderr, warn, with_output,
-};
+use crate::cli::output::{Bar, Output, OutputCursor, OutputForm, attempt_json, job_json, warn, with_output};
 use crate::cli::plan::Planner;
 use crate::cli::status::{no_worker_text, worker_statuses};
 use crate::clock;
-use crate::model::{Attempt, Command, JobDefinition, JobState};
+use crate::model::{Attempt, Command, JobDefinition, JobState, OutputStream};
 use crate::place::runner;
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
 use crate::text::{counted, local_time, safe_line};
@@ -199,9 +197,11 @@ fn show_output(out: &mut Output, store: &Store, job: &JobRow, last: Option<&Atte
     if let Some(message) = &last.message {
         warn(&format!("attempt {}: {}", last.number, safe_line(message)));
     }
-    StreamCursor::default().print(out, &output.stdout, true);
+    let [mut stdout, stderr] = OutputStream::BOTH
+        .map(|stream| OutputCursor::new(OutputForm { only: Some(stream), timestamps: false }));
+    stdout.print(out, &output, true);
     out.flush()?;
-    print_on_stderr(&output.stderr);
+    stderr.print_on_stderr(&output);
     Ok(())
 }
 

@@ -8,10 +8,12 @@ use crate::cli::args::{Global, Logs};
 use crate::cli::commands::wait::{Poller, final_text};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, StreamCursor, attempt_json, keep_last_lines, warn, with_output};
+use crate::cli::output::{
+    Output, OutputCursor, OutputForm, attempt_json, keep_last_lines, warn, with_output,
+};
 use crate::cli::status::dependency_text;
 use crate::clock;
-use crate::model::{AttemptOutput, decision_text};
+use crate::model::{AttemptOutput, OutputStream, decision_text};
 use crate::place::runner;
 use crate::store::{JobRow, Store};
 use crate::text::relative_time;
@@ -31,7 +33,9 @@ pub fn run(global: &Global, args: &Logs, out: &mut Output) -> Result<ExitStatus>
     if number == 0 {
         bail!(not_started(&job));
     }
-    let output = LogReader::new(out, args, &store, which, number).print(&job, true)?;
+    let mut reader = LogReader::new(out, args, &store, which, number);
+    let output = reader.print(&job, true)?;
+    reader.note_unknown_times(&output, &job);
     let nothing = (args.stderr || output.stdout.is_empty()) && (args.stdout || output.stderr.is_empty());
     if nothing && !out.json && !out.quiet && io::stderr().is_terminal() {
         let id = job.id;
@@ -104,15 +108,15 @@ struct LogReader<'a> {
     which: Which,
     /// The number of the attempt that is read.
     number: u32,
-    /// How far standard output and standard error were printed; none before the first read.
-    cursors: Option<[StreamCursor; 2]>,
+    /// How far the output was printed; none before the first read.
+    cursor: Option<OutputCursor>,
     /// How long the streams were at the last poll. If they are as long now, another job has changed the database.
     lengths: Option<(u64, u64)>,
 }
 
 impl<'a> LogReader<'a> {
     const fn new(out: &'a mut Output, args: &'a Logs, store: &'a Store, which: Which, number: u32) -> Self {
-        Self { out, args, store, which, number, cursors: None, lengths: None }
+        Self { out, args, store, which, number, cursor: None, lengths: None }
     }
 
     /// Prints the new output. True if no more can come.
@@ -138,9 +142,10 @@ impl<'a> LogReader<'a> {
     }
 
     fn finish_attempt(&mut self, job: &JobRow) -> Result<()> {
-        self.print(job, true)?;
+        let output = self.print(job, true)?;
+        self.note_unknown_times(&output, job);
         // `--lines` is about the first attempt that is shown. The next one is printed from its first byte.
-        self.cursors = Some([StreamCursor::default(); 2]);
+        self.cursor = Some(OutputCursor::new(self.form()));
         self.lengths = None;
         let attempt = self.store.attempt(job.id, self.number)?;
         if let Some(attempt) = attempt.filter(|attempt| !attempt.next_state.is_final() && !self.out.quiet) {
@@ -156,20 +161,36 @@ impl<'a> LogReader<'a> {
         if self.out.json {
             self.print_json(job, output.clone())?;
         } else {
-            let start = |stream| {
-                let of_last = |lines| StreamCursor::of_last_lines(stream, lines);
-                self.args.lines.map(of_last).unwrap_or_default()
-            };
-            let cursors = self.cursors.get_or_insert_with(|| [start(&output.stdout), start(&output.stderr)]);
-            if !self.args.stderr {
-                cursors[0].print(self.out, &output.stdout, ended);
-            }
-            if !self.args.stdout {
-                cursors[1].print(self.out, &output.stderr, ended);
-            }
+            let (form, lines) = (self.form(), self.args.lines);
+            let cursor = self.cursor.get_or_insert_with(|| {
+                let mut cursor = OutputCursor::new(form);
+                if let Some(lines) = lines {
+                    cursor.skip_to_last_lines(&output, lines);
+                }
+                cursor
+            });
+            cursor.print(self.out, &output, ended);
         }
         self.out.flush()?;
         Ok(output)
+    }
+
+    fn note_unknown_times(&self, output: &AttemptOutput, job: &JobRow) {
+        if self.args.timestamps && !self.out.quiet && output.marks.is_empty() && output.lengths() != [0, 0] {
+            let (id, number) = (job.id, self.number);
+            warn(&format!(
+                "nobody knows when attempt {number} of job {id} wrote this: runner 1.0 kept no times"
+            ));
+        }
+    }
+
+    fn form(&self) -> OutputForm {
+        let only = match (self.args.stdout, self.args.stderr) {
+            (true, _) => Some(OutputStream::Stdout),
+            (_, true) => Some(OutputStream::Stderr),
+            (false, false) => None,
+        };
+        OutputForm { only, timestamps: self.args.timestamps }
     }
 
     fn print_json(&mut self, job: &JobRow, mut output: AttemptOutput) -> Result<()> {

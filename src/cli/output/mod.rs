@@ -8,7 +8,7 @@ mod stdout;
 mod style;
 mod table;
 
-pub use captured::{StreamCursor, keep_last_lines, print_on_stderr, readable};
+pub use captured::{OutputCursor, OutputForm, keep_last_lines, readable};
 pub use json::{
     attempt_json, dead_letter_json, job_json, job_with_history_json, listed_attempt_json, listed_worker_json,
     overview_json, queue_fields, queue_json, schedule_json, stats_json, with_output,
