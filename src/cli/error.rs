@@ -1,10 +1,13 @@
-//! Turns every error into a message (what was tried, what was found), a hint (what to do next) and an exit status.
+//! Turns every error into a message (what was tried, what was found), a hint (what to do next) and an exit status, and prints
+//! it.
 
 use std::borrow::Cow;
 use std::io;
 use std::process::{ExitCode, Termination};
 
-use super::accounts;
+use serde_json::json;
+
+use super::{accounts, output};
 use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::paths::ForeignLink;
 use crate::place::{Place, runner};
@@ -88,6 +91,23 @@ pub fn describe(error: &anyhow::Error) -> CliError {
         _ => None,
     });
     CliError { status, message: format!("{error:#}"), hint, mistakes: invalid.unwrap_or_default() }
+}
+
+/// Prints an error: in words, or with `--json` as one object.
+pub fn print_error(error: &CliError) {
+    let CliError { status, message, hint, mistakes } = error;
+    if !output::are_errors_json() {
+        return output::print_message(message, hint.as_deref());
+    }
+    let mut object = json!({ "error": message, "hint": hint, "status": status.0 });
+    if !mistakes.is_empty() {
+        // The message shows the lines of the file, which no program reads.
+        let headline = message.split("\n\n").next().unwrap_or_default();
+        let told = mistakes.iter().map(|it| format!("{}:{}:{}: {}", it.file, it.line, it.column, it.error));
+        object["error"] = format!("{headline}: {}", told.collect::<Vec<_>>().join("; ")).into();
+        object["mistakes"] = json!(mistakes);
+    }
+    output::print_object(&object);
 }
 
 fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitStatus, Option<String>)> {

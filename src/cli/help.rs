@@ -1,7 +1,9 @@
 //! The texts of help: the page of the whole program, the frame of each verb's page, and the examples of the longer
 //! verbs. The options themselves are in `args`, whose doc comments are their help.
 
-use clap::Command;
+use std::ffi::OsString;
+
+use clap::{ColorChoice, Command};
 
 /// Adds the program's own pages of help to the command line.
 pub fn with_help(command: Command) -> Command {
@@ -15,6 +17,19 @@ pub fn with_help(command: Command) -> Command {
         .mut_subcommand("run", |run| {
             run.mut_arg("delay", |arg| arg.hide(true)).mut_arg("at", |arg| arg.hide(true))
         })
+}
+
+/// The value of `--color` for help and usage errors: clap prints these before it has parsed the options, so it is looked
+/// for by hand.
+pub fn color(args: impl IntoIterator<Item = OsString>) -> ColorChoice {
+    let args = args.into_iter().map(|arg| arg.to_string_lossy().into_owned());
+    let args: Vec<String> = args.take_while(|arg| arg != "--").collect();
+    let values = args.iter().enumerate().filter_map(|(at, arg)| match arg.strip_prefix("--color") {
+        Some("") => args.get(at + 1).map(String::as_str),
+        Some(value) => value.strip_prefix('='),
+        None => None,
+    });
+    values.filter_map(|value| value.parse().ok()).next_back().unwrap_or(ColorChoice::Auto)
 }
 
 /// With `NEXT` it has at most 23 lines of 60 columns, because the prompt takes the last of a terminal's 24 lines.
@@ -279,3 +294,17 @@ Stop the workers first. The copy is checked, and stays.
 Jobs that waited or ran when it was made run again once a
 worker starts, even if they have ended since: those are named.
 Ids that were given out since are not given out again.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_is_coloured_as_it_was_asked() {
+        let choice = |line: &str| color(line.split(' ').map(OsString::from));
+        assert_eq!(choice("runner --color never help"), ColorChoice::Never);
+        assert_eq!(choice("runner enqueue --color=always"), ColorChoice::Always);
+        assert_eq!(choice("runner enqueue -- ls --color=always"), ColorChoice::Auto);
+        assert_eq!(choice("runner enqueue --color"), ColorChoice::Auto);
+    }
+}

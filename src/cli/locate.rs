@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 
 use super::accounts;
 use super::args::Global;
-use super::error::{CliError, ExitStatus, become_user, describe};
-use super::output::{print_error, warn};
+use super::error::{CliError, ExitStatus, become_user, describe, print_error};
+use super::output::warn;
 use super::values::{JobOrAttempt, JobRef};
 use crate::crontab::Account;
 use crate::jobfile::{self, Declared, JobFile, JobFileError};

@@ -14,9 +14,9 @@ use signal_hook::flag;
 
 use super::args::{self, Cli};
 use super::commands::{self, completions};
-use super::error::{CliError, ExitStatus, describe};
+use super::error::{CliError, ExitStatus, describe, print_error};
 use super::output::{self, Output};
-use super::usage;
+use super::{help, usage};
 use crate::place::Place;
 use crate::store::StoreFile;
 use crate::text::{self, show_utc};
@@ -34,7 +34,7 @@ pub fn main() -> ExitStatus {
     };
     match panic::catch_unwind(AssertUnwindSafe(|| run(&cli))) {
         Ok(Ok(status)) => status,
-        Ok(Err(error)) => print_error(&describe(&error)),
+        Ok(Err(error)) => say(&describe(&error)),
         // The panic has already printed its message.
         Err(_) => ExitStatus::INTERNAL,
     }
@@ -74,7 +74,7 @@ fn turn_size_limits_into_errors() {
 }
 
 fn parse() -> clap::error::Result<Cli> {
-    let command = args::command().color(output::color_of_help(env::args_os()));
+    let command = args::command().color(help::color(env::args_os()));
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
@@ -84,7 +84,7 @@ fn print_answer(answer: clap::Error) -> ExitStatus {
     let answer = usage::with_tip(answer, &args);
     if answer.use_stderr() && args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json") {
         output::print_errors_as_json();
-        return print_error(&usage::usage_error(&answer));
+        return say(&usage::usage_error(&answer));
     }
     // clap repeats what was typed as it is. Where nothing in it could harm, its answer keeps its colours.
     let is_safe = args.iter().all(|arg| arg.to_string_lossy().chars().all(text::is_safe));
@@ -116,7 +116,7 @@ fn run(cli: &Cli) -> Result<ExitStatus> {
     if cli.global.json {
         output::print_errors_as_json();
     }
-    let mut out = Output::new(&cli.global);
+    let mut out = Output::new(cli.global.json, cli.global.quiet, cli.global.color);
     let done = commands::run(cli, &mut out);
     // The output is flushed first, so that the error message comes after it.
     let flushed = out.flush();
@@ -124,7 +124,7 @@ fn run(cli: &Cli) -> Result<ExitStatus> {
     flushed.map(|()| status)
 }
 
-fn print_error(error: &CliError) -> ExitStatus {
-    output::print_error(error);
+fn say(error: &CliError) -> ExitStatus {
+    print_error(error);
     error.status
 }

@@ -10,9 +10,9 @@ use serde_json::json;
 
 use crate::cli::args::{Cancel, Global, Resolve, Retry, Selection};
 use crate::cli::definition::{lost_by_redefine, warn_of_differing};
-use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, job_json, print_error, warn};
+use crate::cli::output::{Output, job_json, warn};
 use crate::cli::plan::Planner;
 use crate::cli::status::{holds_back_text, worker_statuses, worker_trouble_text};
 use crate::cli::values::JobRef;

@@ -19,6 +19,7 @@ use crate::cli::status::{no_worker_text, worker_statuses};
 use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState, OutputStream};
 use crate::place::runner;
+use crate::process::is_stdout_closed;
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
 use crate::text::{counted, local_time, safe_line};
 
@@ -32,7 +33,7 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
     }
     let Plan { jobs, lines } = plan;
     let mut store = locate::open_or_create(global)?;
-    let mut bar = Bar::new(global, "{pos} of {len} written");
+    let mut bar = Bar::new(global.quiet, "{pos} of {len} written");
     let mut on_progress = |done| bar.set(done as u64, jobs.len() as u64);
     let enqueued = store.enqueue(&jobs, &mut on_progress);
     let enqueued = enqueued.map_err(|error| failure(&store, &lines, error))?;
@@ -364,7 +365,9 @@ fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Result<(
     }
     let line = |job: &Enqueued| if out.json { json_line(store, *job) } else { Ok(job.id.to_string()) };
     let lines = enqueued.iter().map(line).collect::<Result<Vec<_>>>()?.join("\n");
-    if let Err(error) = out.must_line(&lines) {
+    let printed =
+        if is_stdout_closed() { Err(io::Error::other("it is closed")) } else { out.must_line(&lines) };
+    if let Err(error) = printed {
         let ids: Vec<_> = enqueued.iter().map(|job| job.id.to_string()).collect();
         bail!(
             CliError::new(ExitStatus::IO, format!("could not print to standard output: {error}"))

@@ -38,7 +38,7 @@ pub fn prune(global: &Global, args: &Prune, out: &mut Output) -> Result<ExitStat
         return Ok(ExitStatus::SUCCESS);
     }
     let poller = Poller::start()?;
-    let mut bar = Bar::new(global, "{pos} of {len} removed");
+    let mut bar = Bar::new(global.quiet, "{pos} of {len} removed");
     let all = if bar.is_visible() { store.count_prunable(&filter)? } else { 0 };
     let jobs = store.prune(&filter, &mut |gone| {
         bar.set(gone, all);
@@ -105,7 +105,7 @@ pub fn backup(global: &Global, args: &Backup, out: &mut Output) -> Result<ExitSt
                 .hint("name a file that does not exist")
         );
     }
-    let mut bar = Bar::new(global, "{percent}% copied");
+    let mut bar = Bar::new(global.quiet, "{percent}% copied");
     store.backup(&args.target, &mut |copied, all| bar.set(copied, all)).map_err(|error| match error {
         StoreError::Io(..) => {
             describe(&error.into()).hint("name a file in a folder that you may write").into()
@@ -143,7 +143,7 @@ pub fn restore(global: &Global, args: &Restore, out: &mut Output) -> Result<Exit
             .hint(format!("stop it and try again; `{}` shows its pid", runner("inspect", "workers")))
         );
     }
-    let mut bar = Bar::new(global, "{percent}% copied");
+    let mut bar = Bar::new(global.quiet, "{percent}% copied");
     let end_leftovers = |attempts| worker::end_leftovers(&db, attempts);
     let restored =
         copy.restore_to(&db, &mut |copied, all| bar.set(copied, all), &end_leftovers).map_err(|error| {

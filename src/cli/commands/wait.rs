@@ -13,9 +13,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::cli::args::{Global, Wait};
-use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, job_json, print_error, warn};
+use crate::cli::output::{Output, job_json, warn};
 use crate::cli::status::{dependency_text, long_wait_text, unfinished_text, worker_statuses};
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};

@@ -2,6 +2,7 @@
 
 mod captured;
 mod json;
+mod progress;
 mod screen;
 mod stderr;
 mod stdout;
@@ -13,8 +14,9 @@ pub use json::{
     attempt_json, dead_letter_json, job_json, job_with_history_json, listed_attempt_json, listed_worker_json,
     overview_json, queue_fields, queue_json, schedule_json, stats_json, with_output,
 };
+pub use progress::{Bar, can_draw};
 pub use screen::Screen;
-pub use stderr::{Bar, can_draw, print_error, print_errors_as_json, warn};
+pub use stderr::{are_errors_json, print_errors_as_json, print_message, print_object, warn};
 pub use stdout::Output;
-pub use style::{Style, ascii_only, can_move_cursor, color_of_help, mark, painter_of_stderr};
+pub use style::{Style, ascii_only, can_move_cursor, mark, painter_of_stderr};
 pub use table::{Column, Table, note_left_out};

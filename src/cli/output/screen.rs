@@ -8,8 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::cli::error::ExitStatus;
-
 /// Switches to the alternate screen, so that the shell's text comes back afterwards, hides the cursor, and turns off line
 /// wrapping.
 const ENTER: &str = "\u{1b}[?1049h\u{1b}[?25l\u{1b}[?7l\u{1b}[2J";
@@ -62,9 +60,9 @@ impl Screen {
     }
 
     /// Gives the terminal back and ends the program, whatever its other threads do.
-    pub fn exit(&self, status: ExitStatus) -> ! {
+    pub fn exit(&self, status: u8) -> ! {
         self.leave();
-        process::exit(status.0.into())
+        process::exit(status.into())
     }
 
     /// Shows these lines, which must not be more than the terminal has rows.

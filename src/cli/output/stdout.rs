@@ -3,13 +3,12 @@
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
 use anyhow::{Error, Result};
+use clap::ColorChoice;
 use console::Term;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
 use super::style::{self, Style, in_ascii};
-use crate::cli::args::Global;
-use crate::process::is_stdout_closed;
 use crate::text::{hanging_indent, safe_json};
 
 /// A verb writes without looking whether it works: the first failure is kept until [`Output::flush`], and what is written
@@ -52,14 +51,14 @@ impl Terminal {
 }
 
 impl Output {
-    pub fn new(global: &Global) -> Self {
+    pub fn new(json: bool, quiet: bool, color: ColorChoice) -> Self {
         Self {
             terminal: Terminal::find(),
             out: Some(BufWriter::new(io::stdout())),
             failure: None,
-            json: global.json,
-            quiet: global.quiet,
-            color: style::is_colored(global.color, &io::stdout()),
+            json,
+            quiet,
+            color: style::is_colored(color, &io::stdout()),
             unflushed: 0,
             captured: None,
             lines: 0,
@@ -233,9 +232,6 @@ impl Output {
 
     /// Writes and flushes a line that must arrive, such as an id. Here a closed pipe is an error.
     pub fn must_line(&mut self, text: &str) -> io::Result<()> {
-        if is_stdout_closed() {
-            return Err(io::Error::other("it is closed"));
-        }
         let out = self.out.as_mut().ok_or(ErrorKind::BrokenPipe)?;
         writeln!(out, "{text}")?;
         out.flush()

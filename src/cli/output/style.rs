@@ -112,19 +112,6 @@ pub fn can_move_cursor() -> bool {
     var("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// The value of `--color` for help and usage errors: clap prints these before it has parsed the options, so it is looked
-/// for by hand.
-pub fn color_of_help(args: impl IntoIterator<Item = OsString>) -> ColorChoice {
-    let args = args.into_iter().map(|arg| arg.to_string_lossy().into_owned());
-    let args: Vec<String> = args.take_while(|arg| arg != "--").collect();
-    let values = args.iter().enumerate().filter_map(|(at, arg)| match arg.strip_prefix("--color") {
-        Some("") => args.get(at + 1).map(String::as_str),
-        Some(value) => value.strip_prefix('='),
-        None => None,
-    });
-    values.filter_map(|value| value.parse().ok()).next_back().unwrap_or(ColorChoice::Auto)
-}
-
 /// Whether only ASCII is printed, because a dumb terminal and a locale without UTF-8 may not show other characters.
 pub fn ascii_only() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(var).unwrap_or_default();
@@ -180,15 +167,6 @@ pub(super) fn in_ascii(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn help_is_coloured_as_it_was_asked() {
-        let choice = |line: &str| color_of_help(line.split(' ').map(OsString::from));
-        assert_eq!(choice("runner --color never help"), ColorChoice::Never);
-        assert_eq!(choice("runner enqueue --color=always"), ColorChoice::Always);
-        assert_eq!(choice("runner enqueue -- ls --color=always"), ColorChoice::Auto);
-        assert_eq!(choice("runner enqueue --color"), ColorChoice::Auto);
-    }
 
     #[test]
     fn own_signs_in_ascii() {

@@ -145,8 +145,8 @@ fn listen(screen: &Screen, hurry: &Arc<AtomicBool>) -> Result<()> {
                     of_signals.enter_again();
                 }
                 // Ctrl-C is how people leave `watch` and `top`, too, so it is no failure.
-                SIGINT => of_signals.exit(ExitStatus::SUCCESS),
-                signal => of_signals.exit(ExitStatus::of_signal(signal)),
+                SIGINT => of_signals.exit(ExitStatus::SUCCESS.0),
+                signal => of_signals.exit(ExitStatus::of_signal(signal).0),
             }
             hurry.store(true, Ordering::Relaxed);
         }
@@ -154,7 +154,7 @@ fn listen(screen: &Screen, hurry: &Arc<AtomicBool>) -> Result<()> {
     if io::stdin().is_terminal() {
         thread::spawn(move || {
             if io::stdin().lock().bytes().map_while(Result::ok).any(|key| key == b'q') {
-                of_keys.exit(ExitStatus::SUCCESS);
+                of_keys.exit(ExitStatus::SUCCESS.0);
             }
         });
     }
