@@ -9,7 +9,7 @@
 //! | [`cli`] | the verbs in `commands/`, one file for those that share their body; options, tables and JSON; errors become words and exit statuses |
 //! | [`worker`] | the dispatcher and its slots; the lock that proves a worker alive; recovery; shutdown |
 //! | [`report`] | a worker's events for people, as JSON, for the journal, as progress |
-//! | [`view`] | facts as sentences, and the commands that people are told to type |
+//! | [`view`] | facts as sentences with the commands that people are told to type, as JSON, and on a terminal |
 //! | [`store`] | the only SQL, one file for each act; `schema.sql` is the whole schema |
 //! | [`process`] | one attempt from its start until it is reaped; the end of leftover processes; all unsafe code |
 //! | [`jobfile`] | `jobs.toml` to definitions, or to every mistake in it |
@@ -54,7 +54,7 @@
 //! | how a failure is named | `model/classify.rs` |
 //! | a key of a job, or of a schedule | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |
 //! | an option of `enqueue` | `cli/options.rs`: flag and key of a batch line; what it changes of the definition goes through `layer` there |
-//! | a column of a list | `cli/commands/inspect/lists.rs`, of dead letters `dead.rs`; of its JSON `cli/output/json.rs` |
+//! | a column of a list | `cli/commands/inspect/lists.rs`, of dead letters `dead.rs`; of its JSON `view/json.rs` |
 //! | the page of `inspect --html` | `cli/commands/inspect/html/`; its look, `style.css` there |
 //! | the overview | `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |
 //! | an option of another verb | `cli/args.rs`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |

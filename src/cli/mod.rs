@@ -13,7 +13,10 @@ mod locate;
 mod main;
 mod named_file;
 mod options;
-mod output;
+mod output {
+    pub use crate::view::json::*;
+    pub use crate::view::terminal::*;
+}
 mod plan;
 mod status;
 mod typed_time;

@@ -1,7 +1,6 @@
 //! Everything that a verb prints: data on standard output, as text or JSON; warnings and progress on standard error.
 
 mod captured;
-mod json;
 mod progress;
 mod screen;
 mod stderr;
@@ -10,10 +9,6 @@ mod style;
 mod table;
 
 pub use captured::{OutputCursor, OutputForm, keep_last_lines, readable};
-pub use json::{
-    attempt_json, dead_letter_json, job_json, job_with_history_json, listed_attempt_json, listed_worker_json,
-    overview_json, queue_fields, queue_json, schedule_json, stats_json, with_output,
-};
 pub use progress::{Bar, can_draw};
 pub use screen::Screen;
 pub use stderr::{are_errors_json, print_errors_as_json, print_message, print_object, warn};
