@@ -16,12 +16,12 @@ use super::args::Global;
 use super::error::{CliError, ExitStatus};
 use super::locate;
 use super::options::JobOptions;
-use super::output::Bar;
 use super::plan::{EnqueueRequest, Planner};
 use crate::clock;
 use crate::model::JobDefinition;
 use crate::store::NewJob;
 use crate::text::counted;
+use crate::view::terminal::Bar;
 
 /// The message describes at most this many bad lines and counts the others.
 const MAX_DESCRIBED: usize = 20;

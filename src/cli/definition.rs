@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use super::args::Global;
 use super::locate;
-use super::output::{Output, warn};
 use crate::jobfile::JobFile;
 use crate::model::{
     Backoff, Bytes, CodePattern, Command, INHERITED_ALWAYS, Jitter, JobDefinition, JobState, Strategy,
@@ -14,6 +13,7 @@ use crate::model::{
 use crate::place::runner;
 use crate::store::JobRow;
 use crate::text::{Millis, Timestamp, counted, local_time, safe_line, shell_word};
+use crate::view::terminal::{Output, warn};
 
 /// A command with its arguments, as a person would type it.
 pub fn command_line(command: &Command, args: &[Bytes]) -> String {

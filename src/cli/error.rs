@@ -7,12 +7,13 @@ use std::process::{ExitCode, Termination};
 
 use serde_json::json;
 
-use super::{accounts, output};
+use super::accounts;
 use crate::jobfile::{JobFileError, PlacedMistake};
 use crate::paths::ForeignLink;
 use crate::place::{Place, runner};
 use crate::store::{NoRoom, StoreError, Untrusted};
 use crate::text::shell_word;
+use crate::view::terminal;
 
 /// The exit status of a verb. The numbers above 63 come from `sysexits.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,8 +97,8 @@ pub fn describe(error: &anyhow::Error) -> CliError {
 /// Prints an error: in words, or with `--json` as one object.
 pub fn print_error(error: &CliError) {
     let CliError { status, message, hint, mistakes } = error;
-    if !output::are_errors_json() {
-        return output::print_message(message, hint.as_deref());
+    if !terminal::are_errors_json() {
+        return terminal::print_message(message, hint.as_deref());
     }
     let mut object = json!({ "error": message, "hint": hint, "status": status.0 });
     if !mistakes.is_empty() {
@@ -107,7 +108,7 @@ pub fn print_error(error: &CliError) {
         object["error"] = format!("{headline}: {}", told.collect::<Vec<_>>().join("; ")).into();
         object["mistakes"] = json!(mistakes);
     }
-    output::print_object(&object);
+    terminal::print_object(&object);
 }
 
 fn status_and_hint(error: &(dyn std::error::Error + 'static)) -> Option<(ExitStatus, Option<String>)> {

@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 use super::accounts;
 use super::args::Global;
 use super::error::{CliError, ExitStatus, become_user, describe, print_error};
-use super::output::warn;
 use super::values::{JobOrAttempt, JobRef};
 use crate::crontab::Account;
 use crate::jobfile::{self, Declared, JobFile, JobFileError};
@@ -18,6 +17,7 @@ use crate::paths;
 use crate::place::{Place, runner};
 use crate::store::{self, Filter, FilterColumn, JobRow, StateFilter, Store, StoreError, StoreFile};
 use crate::text::{Timestamp, near_names, safe_line, shell_word};
+use crate::view::terminal::warn;
 use crate::worker;
 
 /// The database file, whether it exists or not.

@@ -15,11 +15,11 @@ use signal_hook::flag;
 use super::args::{self, Cli};
 use super::commands::{self, completions};
 use super::error::{CliError, ExitStatus, describe, print_error};
-use super::output::{self, Output};
 use super::{help, usage};
 use crate::place::Place;
 use crate::store::StoreFile;
 use crate::text::{self, show_utc};
+use crate::view::terminal::{self, Output};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitStatus {
@@ -83,7 +83,7 @@ fn print_answer(answer: clap::Error) -> ExitStatus {
     let args: Vec<_> = env::args_os().collect();
     let answer = usage::with_tip(answer, &args);
     if answer.use_stderr() && args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json") {
-        output::print_errors_as_json();
+        terminal::print_errors_as_json();
         return say(&usage::usage_error(&answer));
     }
     // clap repeats what was typed as it is. Where nothing in it could harm, its answer keeps its colours.
@@ -92,7 +92,7 @@ fn print_answer(answer: clap::Error) -> ExitStatus {
     match printed {
         _ if answer.use_stderr() => ExitStatus::USAGE,
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            output::warn(&format!("could not print to standard output: {error}"));
+            terminal::warn(&format!("could not print to standard output: {error}"));
             ExitStatus::IO
         }
         _ => ExitStatus::SUCCESS,
@@ -114,7 +114,7 @@ fn run(cli: &Cli) -> Result<ExitStatus> {
         show_utc();
     }
     if cli.global.json {
-        output::print_errors_as_json();
+        terminal::print_errors_as_json();
     }
     let mut out = Output::new(cli.global.json, cli.global.quiet, cli.global.color);
     let done = commands::run(cli, &mut out);

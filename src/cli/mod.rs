@@ -13,10 +13,6 @@ mod locate;
 mod main;
 mod named_file;
 mod options;
-mod output {
-    pub use crate::view::json::*;
-    pub use crate::view::terminal::*;
-}
 mod plan;
 mod status;
 mod typed_time;

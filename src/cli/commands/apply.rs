@@ -11,7 +11,6 @@ use serde_json::json;
 use crate::cli::args::{Apply, Global};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{Output, warn};
 use crate::cli::plan::check_limits;
 use crate::cli::status::{boot_text, times_text, worker_statuses};
 use crate::clock;
@@ -23,6 +22,7 @@ use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoredSchedule, WorkerStatus,
 };
 use crate::text::{Timestamp, are_same_clocks, is_zone_of_screen, local_time, machine_zone, relative_time};
+use crate::view::terminal::{Output, warn};
 
 /// Takes the schedules and queue limits of the job file into the database, and removes those that the file no longer
 /// has; with `--none` all of them, whether the file exists or not.

@@ -12,7 +12,6 @@ use rustix::process::geteuid;
 use super::apply;
 use crate::cli::accounts;
 use crate::cli::named_file::{self, NoText};
-use crate::cli::output::{Output, Style};
 use crate::cli::status::with_liveness;
 use crate::jobfile::JobFile;
 use crate::model::{Attention, AttentionKind};
@@ -25,6 +24,7 @@ use crate::store::{
 };
 use crate::text::{Timestamp, counted, machine_zone, safe_line};
 use crate::view::advice;
+use crate::view::terminal::{Output, Style};
 use crate::worker;
 
 /// A screen shows at least this number of entries, however low it is.

@@ -8,17 +8,17 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
-use crate::cli::commands::{apply, ending};
+use crate::cli::commands::{apply, check_exit};
 use crate::cli::definition::{print_command, print_policy, print_start};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::{Column, Output, Style, Table};
 use crate::cli::status::{random_delay_text, times_text};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy};
 use crate::store::{Applied, AppliedKind, Declarations, DeclaredSchedule, Store, StoredSchedule};
 use crate::text::{Millis, Timestamp, counted, human_size, local_time, machine_zone, safe_line, time_zone};
+use crate::view::terminal::{Column, Output, Style, Table};
 
 /// The most rows of the delay table on a screen, because later delays are like the last ones shown.
 const MAX_ROWS: u32 = 12;
@@ -30,8 +30,8 @@ const NEXT_TIMES: usize = 3;
 const MAX_DELAYS: usize = 1_000;
 
 pub fn run(global: &Global, args: &Check, out: &mut Output) -> Result<ExitStatus> {
-    if let Some(end) = ending::imagined(args) {
-        ending::show(global, args, &end, out)?;
+    if let Some(end) = check_exit::imagined(args) {
+        check_exit::show(global, args, &end, out)?;
         return Ok(ExitStatus::SUCCESS);
     }
     check_file(global, args.what.as_deref(), out)

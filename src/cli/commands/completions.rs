@@ -19,11 +19,11 @@ use clap_complete::{ArgValueCandidates, CompletionCandidate, Shell};
 use crate::cli::args::{Cli, Completions, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::Output;
 use crate::clock;
 use crate::model::{JobState, signal};
 use crate::store::{self, Filter, FilterColumn, JobRow, Overview, StateFilter, Store};
 use crate::text::safe_line;
+use crate::view::terminal::Output;
 
 /// The environment variable in which the script passes the name of its shell.
 const SHELL_VARIABLE: &str = "_RUNNER_COMPLETE";

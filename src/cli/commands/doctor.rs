@@ -11,13 +11,13 @@ use super::attention::{self, Snapshot, look};
 use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output::{Output, Style};
 use crate::clock;
 use crate::jobfile::{JobFile, JobFileError};
 use crate::model::Attention;
 use crate::place::runner;
 use crate::store::{Filter, Finding, Liveness, Store, StoreError, WorkerStatus, schema};
 use crate::text::{counted, human_size, safe_line};
+use crate::view::terminal::{Output, Style};
 
 /// The result of all checks.
 #[derive(Debug, Default, Serialize)]

@@ -13,7 +13,6 @@ use crate::cli::definition::command_line;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::options::JobOptions;
-use crate::cli::output::{Bar, Output, OutputCursor, OutputForm, attempt_json, job_json, warn, with_output};
 use crate::cli::plan::Planner;
 use crate::cli::status::{no_worker_text, worker_statuses};
 use crate::clock;
@@ -22,6 +21,8 @@ use crate::place::runner;
 use crate::process::is_stdout_closed;
 use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
 use crate::text::{counted, local_time, safe_line};
+use crate::view::json::{attempt_json, job_json, with_output};
+use crate::view::terminal::{Bar, Output, OutputCursor, OutputForm, warn};
 
 /// Warnings name at most this many earlier jobs that hold a key, and count the others.
 const MAX_NAMED: usize = 5;

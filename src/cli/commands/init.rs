@@ -12,13 +12,13 @@ use rustix::fs::{Access, access};
 use crate::cli::args::{Global, Init};
 use crate::cli::definition::quoted;
 use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::output::{Output, warn};
 use crate::cli::{accounts, locate};
 use crate::crontab::{CrontabContext, TakenOver, take_over};
 use crate::jobfile::{FILE_NAME, STARTER};
 use crate::model::Bytes;
 use crate::place::runner;
 use crate::text::{counted, shell_word};
+use crate::view::terminal::{Output, warn};
 
 /// The schema file that the first line of the starter refers to.
 const SCHEMA_NAME: &str = "jobs.schema.json";

@@ -8,15 +8,14 @@ use crate::cli::args::{Global, Logs};
 use crate::cli::commands::wait::{Poller, final_text};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{
-    Output, OutputCursor, OutputForm, attempt_json, keep_last_lines, warn, with_output,
-};
 use crate::cli::status::dependency_text;
 use crate::clock;
 use crate::model::{AttemptOutput, OutputStream, decision_text};
 use crate::place::runner;
 use crate::store::{JobRow, Store};
 use crate::text::relative_time;
+use crate::view::json::{attempt_json, with_output};
+use crate::view::terminal::{Output, OutputCursor, OutputForm, keep_last_lines, warn};
 
 /// The id of the job, and the number of the attempt if one was named.
 type Which = (i64, Option<u32>);

@@ -7,13 +7,14 @@ use serde_json::json;
 use crate::cli::args::{Global, Limit, Paused};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{Output, queue_fields, warn};
 use crate::clock;
 use crate::model::Limits;
 use crate::place::runner;
 use crate::process::boot_id;
 use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule};
 use crate::text::near_names;
+use crate::view::json::queue_fields;
+use crate::view::terminal::{Output, warn};
 
 /// Pauses a queue or a schedule, or resumes it.
 pub fn set_paused(global: &Global, args: &Paused, paused: bool, out: &mut Output) -> Result<ExitStatus> {

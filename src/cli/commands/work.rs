@@ -11,13 +11,13 @@ use anyhow::Result;
 use crate::cli::args::{Global, LogFormat, Work};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::output;
 use crate::clock;
 use crate::model::Event;
 use crate::place::runner;
 use crate::report::{HumanLog, JsonLog, LogWriter, Reporter, SystemdNotifier, TerminalLog, is_journal};
 use crate::store::QueueRow;
 use crate::text::counted;
+use crate::view::terminal;
 use crate::worker::{self, Options, Summary, Until};
 
 /// Runs a worker until its options or a signal end it.
@@ -42,7 +42,7 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
     let mut reporter = SystemdNotifier::around(reporter(global, args), &env);
     let Some(summary) = worker::work(store, options, reporter.as_mut())? else {
         if !global.quiet {
-            output::warn(&format!(
+            terminal::warn(&format!(
                 "a worker of this database is alive already; {} shows it",
                 runner("inspect", "workers")
             ));
@@ -98,10 +98,10 @@ fn reporter(global: &Global, args: &Work) -> Box<dyn Reporter> {
         LogFormat::Json => Box::new(JsonLog::new(LogWriter::new(io::stdout()), stderr(), global.json)),
         LogFormat::Text if global.quiet && global.json => Box::new(HumanLog::quiet_as_json(stderr())),
         LogFormat::Text if global.quiet => Box::new(HumanLog::quiet(stderr())),
-        LogFormat::Text if output::can_draw() => {
-            let log = TerminalLog::new(output::painter_of_stderr(global.color));
+        LogFormat::Text if terminal::can_draw() => {
+            let log = TerminalLog::new(terminal::painter_of_stderr(global.color));
             let has_end = args.drain || args.until_idle;
-            Box::new(if has_end { log.with_bar(output::ascii_only()) } else { log })
+            Box::new(if has_end { log.with_bar(terminal::ascii_only()) } else { log })
         }
         LogFormat::Text if journal() => Box::new(HumanLog::for_journal(stderr())),
         LogFormat::Text => Box::new(HumanLog::new(stderr())),

@@ -6,12 +6,13 @@ use super::lists;
 use super::query::Query;
 use crate::cli::args::Global;
 use crate::cli::definition::CurrentJobFile;
-use crate::cli::output::{Column, Output, Style, Table, dead_letter_json, note_left_out};
 use crate::cli::status::{blocked_expiry_text, held_back_text};
 use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::place::runner;
 use crate::store::{DeadGroup, DeadRow, Filter, JobRow};
 use crate::text::{clock_time, counted, option, relative_time};
+use crate::view::json::dead_letter_json;
+use crate::view::terminal::{Column, Output, Style, Table, note_left_out};
 
 /// A suggested command names at most this many ids.
 const MAX_IDS: usize = 10;

@@ -6,7 +6,6 @@ use super::query::Query;
 use crate::cli::definition::{print_command, print_policy, print_start};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{Output, Style, attempt_json, job_with_history_json, readable, with_output};
 use crate::cli::status::{
     expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text, times_text, with_liveness,
     worker_of, worker_statuses,
@@ -18,6 +17,8 @@ use crate::model::{
 use crate::place::runner;
 use crate::store::{JobRow, Store, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
+use crate::view::json::{attempt_json, job_with_history_json, with_output};
+use crate::view::terminal::{Output, Style, readable};
 
 /// At most this many of the newest attempts are read.
 const MAX_HISTORY: usize = 1_000;

@@ -10,10 +10,6 @@ use super::job::exit_text;
 use super::query::Query;
 use crate::cli::commands::attention::{changed_files, leftovers};
 use crate::cli::locate;
-use crate::cli::output::{
-    Column, Output, Style, Table, job_json, listed_attempt_json, listed_worker_json, queue_json,
-    schedule_json, stats_json,
-};
 use crate::cli::status::{next_firing_text, random_delay_text, times_text, worker_statuses};
 use crate::model::{ErrorCode, decision_text};
 use crate::place::{Place, runner};
@@ -23,6 +19,10 @@ use crate::store::{
 };
 use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line};
 use crate::view::advice::left_process;
+use crate::view::json::{
+    job_json, listed_attempt_json, listed_worker_json, queue_json, schedule_json, stats_json,
+};
+use crate::view::terminal::{Column, Output, Style, Table};
 
 pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
     let now = query.now;

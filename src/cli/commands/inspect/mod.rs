@@ -15,10 +15,10 @@ use self::query::{Query, Subject, check_filters, filter, limit};
 use crate::cli::args::{Global, Inspect};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::Output;
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
 use crate::store::{Store, StoreError};
+use crate::view::terminal::Output;
 
 pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStatus> {
     let subject = Subject::parse(args);

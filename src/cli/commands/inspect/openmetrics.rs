@@ -7,10 +7,10 @@ use anyhow::Result;
 
 use super::query::Query;
 use crate::cli::commands::attention::{Snapshot, look};
-use crate::cli::output::Output;
 use crate::model::{AttentionKind, Limits};
 use crate::store::{Filter, JobCounts, Store, StoreFile, StoredSchedule};
 use crate::text::{Millis, Timestamp, safe_line};
+use crate::view::terminal::Output;
 
 /// At most this many names, this many queues, and this many pairs of a name and an error code have series of their own,
 /// because each series costs a monitor memory for as long as it keeps it, and a name may be made up for each job.

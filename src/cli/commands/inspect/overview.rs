@@ -6,7 +6,6 @@ use super::lists::{attempts_text, draw_queues};
 use super::query::Query;
 use crate::cli::commands::attention::{self, Snapshot};
 use crate::cli::locate;
-use crate::cli::output::{Column, Output, Style, Table, mark, overview_json};
 use crate::cli::status::next_firing_text;
 use crate::model::JobState;
 use crate::place::runner;
@@ -14,6 +13,8 @@ use crate::store::{
     Filter, JobCounts, JobRow, RecentName, StateFilter, Store, StoreFile, StoredSchedule, WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, counted, human_duration, last_lines, relative_time};
+use crate::view::json::overview_json;
+use crate::view::terminal::{Column, Output, Style, Table, mark};
 
 /// The overview shows at least and at most this many names, whatever the height of the screen.
 const MIN_NAMES: usize = 3;

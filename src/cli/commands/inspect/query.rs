@@ -5,11 +5,11 @@ use anyhow::{Result, bail};
 use crate::cli::args::Inspect;
 use crate::cli::error::CliError;
 use crate::cli::locate::lists_jobs;
-use crate::cli::output::Output;
 use crate::model::Outcome;
 use crate::place::runner;
 use crate::store::{Filter, StateFilter, Store};
 use crate::text::{Timestamp, near_names, nearest};
+use crate::view::terminal::Output;
 
 /// The most rows on a screen without `--limit`.
 const SCREENFUL: usize = 50;

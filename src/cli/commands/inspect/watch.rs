@@ -15,9 +15,9 @@ use signal_hook::low_level::raise;
 use crate::cli::commands::wait::{LONGEST_WAIT, Poller};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::output::{Output, Screen, Style, can_move_cursor};
 use crate::store::{Store, StoreError, StoreFile};
 use crate::text::{Timestamp, cut_middle, local_time, safe_line};
+use crate::view::terminal::{Output, Screen, Style, can_move_cursor};
 
 /// Frames are at least this far apart, because nobody reads faster.
 const MIN_PAUSE: Duration = Duration::from_millis(250);

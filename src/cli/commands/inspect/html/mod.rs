@@ -28,12 +28,12 @@ use self::words::{command, job_text, when, zone};
 use super::query::Query;
 use crate::cli::commands::attention::{Snapshot, headline, look};
 use crate::cli::locate;
-use crate::cli::output::Output;
 use crate::cli::status::no_firing_text;
 use crate::model::{Attention, Outcome};
 use crate::place::runner;
 use crate::store::{Filter, NameStats, Stage, Stats, TimelineAttempt};
 use crate::text::{Millis, Timestamp, counted, day_name};
+use crate::view::terminal::Output;
 
 /// The period without `--since`.
 const PERIOD: Millis = Millis::from_secs(24 * 60 * 60);

@@ -12,7 +12,6 @@ use crate::cli::args::{Cancel, Global, Resolve, Retry, Selection};
 use crate::cli::definition::{lost_by_redefine, warn_of_differing};
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
-use crate::cli::output::{Output, job_json, warn};
 use crate::cli::plan::Planner;
 use crate::cli::status::{holds_back_text, worker_statuses, worker_trouble_text};
 use crate::cli::values::JobRef;
@@ -21,6 +20,8 @@ use crate::model::JobState;
 use crate::place::runner;
 use crate::store::{self, Act, ActResult, Done, Filter, JobRow, NewJob, Refusal, Store};
 use crate::text::counted;
+use crate::view::json::job_json;
+use crate::view::terminal::{Output, warn};
 
 /// Cancels pending jobs, and asks running ones to end.
 pub fn cancel(global: &Global, args: &Cancel, out: &mut Output) -> Result<ExitStatus> {

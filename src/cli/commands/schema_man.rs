@@ -7,8 +7,8 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::cli::args;
 use crate::cli::error::ExitStatus;
-use crate::cli::output::Output;
 use crate::jobfile::SCHEMA;
+use crate::view::terminal::Output;
 
 /// Prints the JSON Schema of the job file.
 pub fn schema(out: &mut Output) -> ExitStatus {

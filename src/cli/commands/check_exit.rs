@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::cli::args::{Check, Global};
 use crate::cli::error::CliError;
 use crate::cli::locate;
-use crate::cli::output::{Output, Style};
 use crate::cli::values::JobRef;
 use crate::model::{
     AttemptEnd, Circumstances, DeadReason, Decision, EndCause, ErrorCode, ExitCodes, ExitRules,
@@ -14,6 +13,7 @@ use crate::model::{
 };
 use crate::place::runner;
 use crate::text::{Millis, Timestamp};
+use crate::view::terminal::{Output, Style};
 
 /// The imagined end of an attempt; none if the command line has none.
 pub fn imagined(args: &Check) -> Option<AttemptEnd> {

@@ -7,12 +7,12 @@ use crate::cli::args::{Backup, Global, Prune, Restore};
 use crate::cli::commands::wait::Poller;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
-use crate::cli::output::{Bar, Output, warn};
 use crate::clock;
 use crate::model::JobState;
 use crate::place::runner;
 use crate::store::{Kept, PruneFilter, Restored, RunAgain, Store, StoreError, StoreFile};
 use crate::text::counted;
+use crate::view::terminal::{Bar, Output, warn};
 use crate::worker;
 
 /// The states that are removed by default. Dead letters are kept until somebody says `--state dead`.
