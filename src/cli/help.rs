@@ -183,16 +183,12 @@ ended. runner apply sets the limits of a job file.";
 
 pub const LOGS: &str = "\
 Examples:
-  runner logs 7              the last attempt of job 7
   runner logs 7.2 --stderr   of its second attempt
   runner logs push -f        follow the last push that started
-  runner logs 7 -n 20        the last 20 lines of each stream
-  runner logs 7 -t           with the time before each line
+  runner logs 7 -t -n 20     the last 20 lines of each stream, with times
 
-Both streams are printed to standard output, in the order in which \
-runner read them; what was written at nearly the same moment may change \
-places. The output of a running job is saved about once a second. Ctrl-C \
-ends the following (130), and the job goes on.";
+Both streams come in the order in which runner read them; a running job's \
+are saved about once a second. Ctrl-C ends the following, not the job.";
 
 pub const RUN_USAGE: &str = "runner run [OPTIONS] NAME [-- ARG...]
        runner run [OPTIONS] -- CMD [ARG...]
