@@ -42,8 +42,8 @@ pub(super) struct History {
     seen: Seen,
     /// No time passes before the next step.
     keep_clock: bool,
-    /// The kinds of steps that were taken.
-    kinds: BTreeSet<&'static str>,
+    /// The kinds of steps that were taken, and what became of the calls of `run`.
+    pub kinds: BTreeSet<&'static str>,
 }
 
 impl History {
@@ -87,12 +87,14 @@ impl History {
     }
 
     fn step(&mut self) {
-        if self.alive.len() < 3 {
-            self.register();
+        if self.alive.iter().filter(|worker| !self.plain.is_run(**worker)).count() < 3 {
+            let queues = self.rng.random_bool(0.3).then(|| vec!["p".to_owned()]);
+            self.register(queues);
         }
         let (kind, step): (&str, fn(&mut Self)) = match self.rng.random_range(0..100) {
-            0..20 => ("enqueue", Self::enqueue),
-            20..49 => ("turn", Self::turn),
+            0..16 => ("enqueue", Self::enqueue),
+            16..21 => ("run", Self::start_run),
+            21..49 => ("turn", Self::turn),
             49..55 => ("stale", Self::stale),
             55..61 => ("cancel", Self::cancel),
             61..67 => ("retry", Self::retry),
@@ -104,7 +106,8 @@ impl History {
             75 => ("pause a schedule", Self::pause_schedule),
             76 => ("apply", Self::apply),
             77..79 => ("die", Self::die),
-            79..82 => ("recover", Self::recover),
+            79..81 => ("recover", Self::recover),
+            81 => ("leftover", Self::find_leftover),
             82..86 => ("live output", Self::save_live),
             86..88 => ("prune", Self::prune),
             88..91 => ("clock", Self::set_clock),
@@ -141,14 +144,17 @@ impl History {
         (0..self.rng.random_range(1..=3)).map(|_| self.rng.random_range(1..=last)).collect()
     }
 
-    fn register(&mut self) {
+    /// A worker starts; one that selects no queue at all is a `run`.
+    pub fn register(&mut self, queues: Option<Vec<String>>) -> i64 {
         let mut row = worker_row(&format!("w{}", self.plain.workers.len()));
-        row.queues = self.rng.random_bool(0.3).then(|| vec!["p".to_owned()]);
+        row.queues = queues;
         row.id = self.store().0.register_worker(&row).unwrap();
         self.log(format!("worker {} starts", row.id));
         assert!(self.plain.workers.iter().all(|(earlier, _)| earlier.id < row.id));
-        self.alive.push(row.id);
+        let id = row.id;
+        self.alive.push(id);
         self.plain.workers.push((row, true));
+        id
     }
 
     /// Sets the clock: by a step of any size, or to the very millisecond that something depends on, or one beside it.

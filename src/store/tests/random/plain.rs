@@ -58,6 +58,8 @@ pub(super) struct Job {
     pub live: Option<(u32, Timestamp, AttemptOutput)>,
     pub scheduled: Option<Firing>,
     pub after: BTreeMap<i64, DependencyKind>,
+    /// The `run` that it is for, dead or alive.
+    pub run: Option<i64>,
     /// The dependencies of kind `Any` that have ended.
     pub ended: BTreeSet<i64>,
 }
@@ -77,23 +79,30 @@ impl Job {
 
     /// The answer to a call with the idempotency key of this job.
     fn stands_for(&self, new: &NewJob, index: usize) -> Result<Enqueued> {
-        let (old, wanted) = (&self.definition, &new.definition);
-        let is_ad_hoc = old.ad_hoc && wanted.ad_hoc;
-        let difference = if old.name != wanted.name {
-            "another name"
-        } else if self.args != new.args {
-            "other arguments"
-        } else if old.ad_hoc != wanted.ad_hoc {
-            "one of the two is ad hoc"
-        } else if is_ad_hoc && old.command != wanted.command {
-            "another command"
-        } else if is_ad_hoc && old.cwd != wanted.cwd {
-            "another directory"
-        } else {
+        let Some(difference) = self.difference(new) else {
             return Ok(Enqueued { index, id: self.id, created: false });
         };
         let key = new.idempotency_key.clone().unwrap();
         Err(StoreError::KeyOfOtherWork { key, first: self.id, difference, index })
+    }
+
+    /// What makes the new job other work than this one.
+    pub fn difference(&self, new: &NewJob) -> Option<&'static str> {
+        let (old, wanted) = (&self.definition, &new.definition);
+        let is_ad_hoc = old.ad_hoc && wanted.ad_hoc;
+        if old.name != wanted.name {
+            Some("another name")
+        } else if self.args != new.args {
+            Some("other arguments")
+        } else if old.ad_hoc != wanted.ad_hoc {
+            Some("one of the two is ad hoc")
+        } else if is_ad_hoc && old.command != wanted.command {
+            Some("another command")
+        } else if is_ad_hoc && old.cwd != wanted.cwd {
+            Some("another directory")
+        } else {
+            None
+        }
     }
 
     pub fn expire(&mut self) {
@@ -155,7 +164,9 @@ impl Plain {
         ] {
             alert.env.insert(Bytes::from(name), Bytes::from(value.as_str()));
         }
-        self.enqueue_one(&NewJob::new(Arc::new(alert)), BTreeMap::new(), 0, now).unwrap();
+        let run_worker_id = self.keeper(&self.jobs[&id]);
+        let alert = NewJob { run_worker_id, ..NewJob::new(Arc::new(alert)) };
+        self.enqueue_one(&alert, BTreeMap::new(), 0, now).unwrap();
     }
 
     /// The number of jobs that this one still waits for.
@@ -163,7 +174,7 @@ impl Plain {
         u32::try_from(job.after.iter().filter(|(id, kind)| !self.is_met(job, **id, **kind)).count()).unwrap()
     }
 
-    fn is_met(&self, job: &Job, id: i64, kind: DependencyKind) -> bool {
+    pub fn is_met(&self, job: &Job, id: i64, kind: DependencyKind) -> bool {
         match kind {
             DependencyKind::Any => job.ended.contains(&id),
             DependencyKind::Success => self.jobs.get(&id).is_some_and(|job| job.state == JobState::Succeeded),
@@ -351,6 +362,7 @@ impl Plain {
             live: None,
             scheduled: new.scheduled,
             after,
+            run: new.run_worker_id,
             ended: BTreeSet::new(),
         };
         let id = job.id;

@@ -30,7 +30,6 @@ impl Job {
 
 impl Plain {
     pub fn turn(&mut self, request: &TurnRequest, now: Timestamp) -> Turn {
-        let Takes::Queues(queues) = request.takes else { panic!("the model knows no run") };
         let is_full =
             |plain: &Self, queue: &str| matches!(plain.block_reason(queue, now), Some(BlockReason::Full(_)));
         let full: Vec<String> = self
@@ -49,7 +48,7 @@ impl Plain {
         for id in request.release {
             events.extend(self.release(request.worker, *id, now));
         }
-        if !request.is_stopping {
+        if !request.is_stopping && matches!(request.takes, Takes::Queues(_)) {
             events.extend(self.fire_due(now));
         }
         for id in self.expire_due(now, now) {
@@ -58,8 +57,11 @@ impl Plain {
         }
         Turn {
             events,
-            claims: self.claim(request, queues, now),
-            backlog: self.backlog(queues, &full, now),
+            claims: self.claim(request, now),
+            backlog: match request.takes {
+                Takes::Queues(queues) => self.backlog(queues, &full, now),
+                Takes::OwnJobs => self.backlog_of_run(request.worker, &full, now),
+            },
             cancels: self
                 .running_job(request.worker)
                 .filter(|job| job.cancel_requested_at.is_some())
@@ -89,12 +91,19 @@ impl Plain {
             && selected.is_none_or(|names| names.contains(&job.definition.queue))
     }
 
-    fn claim(&mut self, request: &TurnRequest, queues: Option<&[String]>, now: Timestamp) -> Vec<Claim> {
+    fn may_take(&self, job: &Job, request: &TurnRequest) -> bool {
+        match request.takes {
+            Takes::Queues(queues) => self.is_open(job, queues) && !self.is_kept(job),
+            Takes::OwnJobs => self.is_open(job, None) && job.run == Some(request.worker),
+        }
+    }
+
+    fn claim(&mut self, request: &TurnRequest, now: Timestamp) -> Vec<Claim> {
         let mut due: Vec<&Job> = self
             .jobs
             .values()
             .filter(|job| job.state == JobState::Pending && job.run_at <= now && !job.has_expired(now))
-            .filter(|job| self.is_open(job, queues) && !self.is_blocked(job))
+            .filter(|job| self.may_take(job, request) && !self.is_blocked(job))
             .collect();
         due.sort_by_key(|job| (-job.definition.priority, job.run_at, job.id));
         let due: Vec<(i64, String)> =
@@ -145,38 +154,67 @@ impl Plain {
     }
 
     fn backlog(&self, selected: Option<&[String]>, full: &[String], now: Timestamp) -> Backlog {
-        let pending = || self.jobs.values().filter(|job| job.state == JobState::Pending);
-        let open = || pending().filter(|job| self.is_open(job, selected) && !self.is_blocked(job));
-        let later = open().map(|job| job.run_at).filter(|at| *at > now);
+        let open = self.waiting().filter(|job| self.is_open(job, selected));
+        let open: Vec<&Job> = open.filter(|job| !self.is_kept(job)).collect();
         let running = self.schedules.values().filter(|schedule| !schedule.row.paused);
         let next_times = running.filter_map(|schedule| schedule.row.next_at);
-        let due = || open().filter(|job| job.run_at <= now);
-        let paced = due().filter_map(|job| match self.block_reason(&job.definition.queue, now) {
-            Some(BlockReason::Paced(_, next)) => Some(next),
-            _ => None,
-        });
-        let has_place =
-            |job: &&Job| !matches!(self.block_reason(&job.definition.queue, now), Some(BlockReason::Full(_)));
+        // A `run` whose queue was full waits to be told, whichever queues this worker serves.
+        let kept: Vec<&Job> = self.waiting().filter(|job| self.is_kept(job)).collect();
         Backlog {
             running: self
                 .jobs
                 .values()
                 .any(|job| job.state == JobState::Running && self.is_open(job, selected)),
-            place_freed: due().filter(has_place).any(|job| full.contains(&job.definition.queue)),
-            pending: match due().next() {
-                Some(_) if due().any(|job| self.block_reason(&job.definition.queue, now).is_none()) => {
-                    PendingWork::Startable
-                }
-                Some(_) => PendingWork::HeldBack,
-                None if open().next().is_some() => PendingWork::Later,
-                None => PendingWork::Nothing,
-            },
-            next_due: later
-                .chain(paced)
-                .chain(next_times)
-                .chain(pending().filter_map(|job| job.expires_at))
-                .min(),
+            place_freed: self.freed(&open, full, now) || self.freed(&kept, full, now),
+            pending: self.pending_work(&open, now),
+            next_due: self.next_due(&open, now).into_iter().chain(next_times).min(),
         }
+    }
+
+    /// What is left of a `run`, which waits for a paused queue as for a full one.
+    fn backlog_of_run(&self, run: i64, full: &[String], now: Timestamp) -> Backlog {
+        let own: Vec<&Job> = self.waiting().filter(|job| job.run == Some(run)).collect();
+        let is_full = |queue: &String| matches!(self.block_reason(queue, now), Some(BlockReason::Full(_)));
+        Backlog {
+            running: self.jobs.values().any(|job| job.state == JobState::Running && job.run == Some(run)),
+            // Whoever waits for the place is another worker.
+            place_freed: full.iter().any(|queue| !is_full(queue)),
+            pending: self.pending_work(&own, now),
+            next_due: self.next_due(&own, now),
+        }
+    }
+
+    /// The pending jobs that are not blocked.
+    fn waiting(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.values().filter(|job| job.state == JobState::Pending && !self.is_blocked(job))
+    }
+
+    /// Whether one of these jobs is due in a queue that was full and has a place.
+    fn freed(&self, jobs: &[&Job], full: &[String], now: Timestamp) -> bool {
+        let due = jobs.iter().filter(|job| job.run_at <= now);
+        due.map(|job| &job.definition.queue).any(|queue| {
+            full.contains(queue) && !matches!(self.block_reason(queue, now), Some(BlockReason::Full(_)))
+        })
+    }
+
+    fn pending_work(&self, jobs: &[&Job], now: Timestamp) -> PendingWork {
+        let work = |job: &&Job| match self.block_reason(&job.definition.queue, now) {
+            _ if job.run_at > now => PendingWork::Later,
+            Some(_) => PendingWork::HeldBack,
+            None => PendingWork::Startable,
+        };
+        jobs.iter().map(work).max().unwrap_or(PendingWork::Nothing)
+    }
+
+    /// When to look again for the sake of these jobs, or because something expires.
+    fn next_due(&self, jobs: &[&Job], now: Timestamp) -> Option<Timestamp> {
+        let of_job = |job: &&Job| match self.block_reason(&job.definition.queue, now) {
+            _ if job.run_at > now => Some(job.run_at),
+            Some(BlockReason::Paced(_, next)) => Some(next),
+            _ => None,
+        };
+        let pending = self.jobs.values().filter(|job| job.state == JobState::Pending);
+        jobs.iter().filter_map(of_job).chain(pending.filter_map(|job| job.expires_at)).min()
     }
 
     /// Nothing but the very attempt that this very worker runs can be finished.
@@ -296,8 +334,9 @@ impl Plain {
     }
 
     pub fn close(&mut self, worker: i64) {
-        for (_, open) in self.workers.iter_mut().filter(|(row, _)| row.id == worker) {
+        for (row, open) in self.workers.iter_mut().filter(|(row, _)| row.id == worker) {
             *open = false;
+            row.leftover_since = None;
         }
     }
 

@@ -12,10 +12,13 @@ use super::plain_schedules::{ZONES, scheduled};
 use super::{draw, whole};
 use crate::model::{Chain, DeadReason, Event, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{
-    Act, ActResult, Declarations, EndedAttempt, JobRow, LimitChange, LiveOutput, NewJob, PruneFilter, Takes,
-    TurnRequest,
+    Act, ActResult, Declarations, EndedAttempt, JobRow, LimitChange, LiveOutput, NewJob, PruneFilter,
+    RunStart, Takes, TurnRequest,
 };
 use crate::text::Timestamp;
+
+/// As many `run`s live at once.
+const MOST_RUNS: usize = 3;
 
 impl History {
     pub fn enqueue(&mut self) {
@@ -24,6 +27,39 @@ impl History {
         self.log(format!("enqueue {jobs:?}"));
         let answer = self.store().0.at(now).add(&jobs);
         let expected = self.plain.enqueue(&jobs, now);
+        self.agree(&answer, &expected);
+    }
+
+    /// A `run` begins, while workers take the jobs of some queues.
+    pub fn start_run(&mut self) {
+        let now = self.now;
+        let living = self.alive.iter().copied().filter(|worker| self.plain.is_run(*worker));
+        let living: Vec<i64> = living.collect();
+        if living.len() == MOST_RUNS {
+            let one = *living.choose(&mut self.rng).unwrap();
+            self.die_or_stop(one);
+        }
+        let run = self.register(Some(Vec::new()));
+        let mut jobs = draw::call(&mut self.rng, &self.definitions, self.plain.last_id.max(1), now);
+        let named = jobs.len() - 1;
+        for (index, job) in jobs.iter_mut().enumerate() {
+            job.is_dependency = index < named;
+            job.run_worker_id = Some(run);
+            job.run_at = None;
+        }
+        let number = self.rng.random_range(0..=2);
+        let served: Vec<&str> = draw::QUEUES.sample(&mut self.rng, number).copied().collect();
+        self.log(format!("run {run} begins where workers take {served:?}: {jobs:?}"));
+        let would_start = |queue: &str| served.contains(&queue);
+        let answer = self.store().0.at(now).start_run(run, &jobs, &would_start);
+        if let Ok(start) = answer {
+            self.kinds.insert(match start {
+                RunStart::Enqueued(_) => "run, enqueued",
+                RunStart::TakenOn(_) => "run, taken on",
+                RunStart::Held(_) => "run, held",
+            });
+        }
+        let expected = self.plain.start_run(run, &jobs, &served, now);
         self.agree(&answer, &expected);
     }
 
@@ -55,10 +91,9 @@ impl History {
         let idle_slots = self.rng.random_range(0..=5);
         let is_stopping = self.rng.random_bool(0.1);
         let idle_slots = if is_stopping { 0 } else { idle_slots };
-        let queues = queues.as_deref();
         let request = TurnRequest {
             worker,
-            takes: Takes::Queues(queues),
+            takes: if self.plain.is_run(worker) { Takes::OwnJobs } else { Takes::Queues(queues.as_deref()) },
             ended: &ended,
             release: &release,
             idle_slots,
@@ -93,7 +128,7 @@ impl History {
         let ended = [ended];
         let request = TurnRequest {
             worker,
-            takes: Takes::Queues(None),
+            takes: if self.plain.is_run(worker) { Takes::OwnJobs } else { Takes::Queues(None) },
             ended: &ended,
             release: &[],
             idle_slots: 0,
@@ -299,16 +334,23 @@ impl History {
         let job = self.plain.jobs.get(&id);
         let last = job.and_then(|job| job.attempts.last().cloned());
         let is_stuck = self.plain.is_stuck(id, Some(now));
-        let shown = job.map(|job| whole::shown(&self.plain, job, now));
+        let shown = job.map(|job| {
+            let keeper = self.plain.keeper(job).filter(|_| job.state == JobState::Pending);
+            JobRow { run_worker_id: keeper, ..whole::shown(&self.plain, job, now) }
+        });
         let expected = (shown, last.clone(), last, is_stuck);
         self.agree(&answer, &expected);
     }
 
     /// A worker dies; or it stops, where it runs nothing.
     pub fn die(&mut self) {
+        let worker = *self.alive.choose(&mut self.rng).unwrap();
+        self.die_or_stop(worker);
+    }
+
+    fn die_or_stop(&mut self, worker: i64) {
         let now = self.now;
-        let index = self.rng.random_range(0..self.alive.len());
-        let worker = self.alive.swap_remove(index);
+        self.alive.retain(|alive| *alive != worker);
         if self.plain.running_job(worker).next().is_none() && self.rng.random_bool(0.5) {
             self.log(format!("worker {worker} stops"));
             self.store().0.at(now).worker_ended(worker).unwrap();
@@ -317,6 +359,16 @@ impl History {
             self.log(format!("worker {worker} dies"));
             self.dead.push(worker);
         }
+    }
+
+    /// A recoverer cannot end what is left of a dead worker.
+    pub fn find_leftover(&mut self) {
+        let now = self.now;
+        let Some(worker) = self.dead.choose(&mut self.rng).copied() else { return };
+        self.log(format!("worker {worker} has left processes that cannot be ended"));
+        self.store().0.at(now).leftover_found(worker).unwrap();
+        let (row, _) = self.plain.workers.iter_mut().find(|(row, _)| row.id == worker).unwrap();
+        row.leftover_since.get_or_insert(now);
     }
 
     /// Two recoverers deal with the same dead worker at once; either may be first. Some attempts may have to wait.
