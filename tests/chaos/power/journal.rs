@@ -130,6 +130,17 @@ impl<'a> Rest<'a> {
     }
 }
 
+/// The end of an attempt as this event or attempt tells it.
+fn end(told: &Value, dead_reason: Option<&str>) -> End {
+    let text = |key: &str| told[key].as_str().map(str::to_owned);
+    End {
+        outcome: text("outcome").expect("an outcome"),
+        error_code: text("error_code"),
+        dead_reason: dead_reason.map(str::to_owned),
+        delay_ms: told["delay_ms"].as_i64(),
+    }
+}
+
 /// Follows the journal, and collects what has been promised so far: a crash from now on may not take it back.
 #[derive(Clone, Default)]
 pub struct Story {
@@ -182,6 +193,7 @@ impl Story {
             match caller.verb.as_str() {
                 "enqueue" => self.acknowledge(line.trim().parse().ok()),
                 "work" => self.event(&serde_json::from_str(&line).expect("an event")),
+                "run" => self.final_job(&serde_json::from_str(&line).expect("a job")),
                 _ => {}
             }
         }
@@ -192,25 +204,28 @@ impl Story {
         self.promises.acknowledged.entry(id.expect("an id")).or_default();
     }
 
+    /// What a `run` prints of its job in the end: after that the job is as it was told.
+    fn final_job(&mut self, job: &Value) {
+        let id = job["id"].as_u64().expect("an id");
+        self.acknowledge(Some(id));
+        let attempt = &job["attempt"];
+        let number = attempt["number"].as_u64().expect("a number");
+        let attempt_id = (id, u32::try_from(number).expect("the number of an attempt"));
+        self.promises.ended.insert(attempt_id, end(attempt, job["dead_reason"].as_str()));
+    }
+
     fn event(&mut self, event: &Value) {
         if event["event"] == "schedule_fired" {
             self.acknowledge(event["job_id"].as_u64());
         }
         let (Some(job), Some(number)) = (event["job_id"].as_u64(), event["attempt"].as_u64()) else { return };
         let attempt = (job, u32::try_from(number).expect("the number of an attempt"));
-        let text = |key: &str| event[key].as_str().map(str::to_owned);
         match event["event"].as_str() {
             Some("job_started") => drop(self.promises.started.insert(attempt)),
             Some("attempt_lost") => drop(self.promises.lost.insert(attempt)),
             _ => {
-                if let Some(outcome) = text("outcome") {
-                    let end = End {
-                        outcome,
-                        error_code: text("error_code"),
-                        dead_reason: text("dead_reason"),
-                        delay_ms: event["delay_ms"].as_i64(),
-                    };
-                    self.promises.ended.insert(attempt, end);
+                if event["outcome"].is_string() {
+                    self.promises.ended.insert(attempt, end(event, event["dead_reason"].as_str()));
                 }
             }
         }

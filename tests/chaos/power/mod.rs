@@ -30,6 +30,11 @@ fn every_promise_outlives_a_power_cut_while_the_file_is_brought_up_to_a_new_vers
     look_at(Plan::of("power_cut_while", "UPGRADE_STATES", 250), scenario::record_upgrade);
 }
 
+#[test]
+fn every_promise_outlives_a_power_cut_over_a_line_of_a_crontab() {
+    look_at(Plan::of("power_cut_over", "NIGHT_STATES", 250), scenario::record_nights);
+}
+
 fn look_at(plan: Plan, record: fn() -> scenario::Recording) {
     let began = Instant::now();
     let recording = record();

@@ -38,6 +38,9 @@ command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; while [ -e "$HO
 retryable = false
 [jobs.held]
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; while [ -e "$HOLD" ]; do sleep 0.01; done'
+[jobs.keyed]
+command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; while [ -e "$HOLD" ]; do sleep 0.01; done'
+unique_key = "keyed"
 [jobs.loud]
 command = 'echo start $RUNNER_JOB_ID $RUNNER_ATTEMPT >> "$SIDE"; yes loud | head -c 550000'
 [jobs.before]
@@ -71,6 +74,8 @@ pub struct Recording {
     pub first: usize,
     /// The program that goes on after the power cut is that of the next version.
     pub by_next_version: bool,
+    /// The names that `runner run` is called for, each no more than once at a time, and by no worker.
+    pub nightly: &'static [&'static str],
 }
 
 impl Recording {
@@ -115,6 +120,21 @@ pub fn record_upgrade() -> Recording {
     Recording { first, by_next_version: true, ..day.ends() }
 }
 
+/// The jobs that nobody enqueues: a line of a crontab runs each, and there is no worker.
+const NIGHTLY: &[&str] = &["held", "keyed", "once-held", "flaky", "finally"];
+
+/// Lives through nights on which the lines of a crontab call `runner run`, which is killed over its jobs.
+pub fn record_nights() -> Recording {
+    let day = Day::begins();
+    day.sandbox.write("side", "");
+    for name in NIGHTLY {
+        day.runs(name);
+        day.loses_a_run(name);
+        day.runs(name);
+    }
+    Recording { nightly: NIGHTLY, ..day.ends() }
+}
+
 impl Day {
     fn begins() -> Self {
         let day = Self { sandbox: Sandbox::new(JOBS) };
@@ -125,7 +145,7 @@ impl Day {
     fn ends(self) -> Recording {
         let records = self.records();
         let last = Rows::read(&self.sandbox.path("disk").join(DB)).expect("the database");
-        Recording { sandbox: self.sandbox, records, last, first: 0, by_next_version: false }
+        Recording { sandbox: self.sandbox, records, last, first: 0, by_next_version: false, nightly: &[] }
     }
 
     fn records(&self) -> Vec<Record> {
@@ -191,22 +211,43 @@ impl Day {
 
     fn loses_a_worker(&self) {
         self.sandbox.write("hold", "");
-        let lines = || self.sandbox.read("side").lines().count();
-        let before = lines();
+        let before = self.lines();
         assert_eq!(self.run("enqueue once-held held").ok().ids().len(), 2);
         let worker = Background::worker(&self.sandbox, self.call("work -j3 --log json"));
-        wait_until("both have begun", || lines() == before + 2);
+        wait_until("both have begun", || self.lines() == before + 2);
         self.add("good");
         self.add("flaky");
         self.run("inspect").ok();
-        wait_until("the others are through", || lines() == before + 6);
-        // A process holds the journal's lock while it acts: so the worker dies between two acts, and leaves no half record.
-        let journal = std::fs::File::open(self.sandbox.path("journal")).expect("the journal");
-        journal.lock().expect("its lock");
-        worker.kill();
-        drop(journal);
+        wait_until("the others are through", || self.lines() == before + 6);
+        self.kill(worker);
         std::fs::remove_file(self.sandbox.path("hold")).expect("it was there");
         self.add("good");
+    }
+
+    /// How many lines there are in the side log.
+    fn lines(&self) -> usize {
+        self.sandbox.read("side").lines().count()
+    }
+
+    fn kill(&self, program: Background) {
+        // A process holds the journal's lock while it acts: so the program dies between two acts, and leaves no half record.
+        let journal = std::fs::File::open(self.sandbox.path("journal")).expect("the journal");
+        journal.lock().expect("its lock");
+        program.kill();
+    }
+
+    fn runs(&self, name: &str) {
+        self.run(&format!("run {name} --json")).ok();
+    }
+
+    /// A `run` is killed once its first job has begun, wherever it is by then.
+    fn loses_a_run(&self, name: &str) {
+        self.sandbox.write("hold", "");
+        let before = self.lines();
+        let run = Background::start(&self.sandbox, self.call(&format!("run {name} --json")));
+        wait_until("its job has begun", || self.lines() > before);
+        self.kill(run);
+        std::fs::remove_file(self.sandbox.path("hold")).expect("it was there");
     }
 
     fn is_drained(&self) {

@@ -17,7 +17,7 @@ use super::journal::{Record, Story};
 use super::scenario::{BATCH, DB, PAUSED, Recording};
 use crate::evidence::{Rows, side_log};
 use crate::judge::{Moment, audited, judge};
-use crate::support::Sql;
+use crate::support::{Finished, Sql};
 use crate::tools::{Plan, Violations, only_told_of_deaths, own_workers};
 
 /// As many states are looked at side by side.
@@ -214,6 +214,9 @@ fn wrong_after_revival(recording: &Recording, folder: &Path, db: &Path, story: &
         wrong.push(format!("the doctor found something: {ran}"));
     }
     run(&format!("resume {PAUSED}")).ok();
+    for name in recording.nightly {
+        wrong.extend(wrong_after_next_night(db, name, &run(&format!("run {name} --json"))));
+    }
     let ran = run("work -j4 --drain -q");
     if !only_told_of_deaths(&ran) || !matches!(ran.status(), Some(0 | 1)) {
         wrong.push(format!("the worker complained: {ran}"));
@@ -227,6 +230,26 @@ fn wrong_after_revival(recording: &Recording, folder: &Path, db: &Path, story: &
     let ran = run("doctor");
     if !ran.ended_well() {
         wrong.push(format!("the doctor found something in the end: {ran}"));
+    }
+    wrong
+}
+
+/// Lists what is wrong when the line of the night after the power cut has run this job: it has to go on with what an earlier
+/// night left, if that can go on, and to leave nothing.
+fn wrong_after_next_night(db: &Path, name: &str, ran: &Finished) -> Vec<String> {
+    if !ran.ended_well() {
+        return vec![format!("the next night failed: {ran}")];
+    }
+    let (job, sql) = (ran.json(), Sql::open(db));
+    let number =
+        |what: &str| sql.number(&format!("SELECT count(*) FROM jobs WHERE name = '{name}' AND {what}"));
+    let mut wrong = Vec::new();
+    if job["state"] != "succeeded" || number("state IN ('pending', 'running')") > 0 {
+        wrong.push(format!("the next night left something of {name}: {ran}"));
+    }
+    // Each of the jobs has ended, so one that the call did not go on with had ended before.
+    if number(&format!("id > {}", job["id"])) > 0 {
+        wrong.push(format!("the next night went on with an old job and enqueued another: {ran}"));
     }
     wrong
 }
