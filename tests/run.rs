@@ -168,14 +168,16 @@ fn a_key_that_nobody_living_serves_is_taken_on() {
 
 #[test]
 fn a_signal_to_stop_leaves_the_job_for_the_next_call() {
-    let sandbox = Sandbox::new(JOBS);
-    let mut run = start(&sandbox, "run night");
-    sandbox.until_logged(1);
-    run.signal(Signal::TERM);
-    run.wait().exits(143).says("runner run night goes on with it");
-    assert_fields(&sandbox.job(1), &json!({"phase": "ready", "attempts": 1, "budget_used": 0}));
-    sandbox.run("run night").ok().says("goes on with job 1");
-    assert_eq!(sandbox.count_jobs(), 1);
+    for options in ["", " -q"] {
+        let sandbox = Sandbox::new(JOBS);
+        let mut run = start(&sandbox, &format!("run night{options}"));
+        sandbox.until_logged(1);
+        run.signal(Signal::TERM);
+        run.wait().exits(143).says("SIGTERM: job 1").says("runner run night goes on with it");
+        assert_fields(&sandbox.job(1), &json!({"phase": "ready", "attempts": 1, "budget_used": 0}));
+        sandbox.run("run night").ok().says("goes on with job 1");
+        assert_eq!(sandbox.count_jobs(), 1);
+    }
 }
 
 #[test]

@@ -88,9 +88,7 @@ fn end(
         }
         if let Some(number) = summary.stopped_by {
             enqueue::print_waited(out, &store, &job, created)?;
-            if !out.quiet {
-                warn(&interrupted_text(args, &job, number));
-            }
+            warn(&interrupted_text(args, &job, number));
             return Ok(ExitStatus::of_signal(number));
         }
     }
