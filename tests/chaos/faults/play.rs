@@ -124,6 +124,9 @@ pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, b
             Err(why) => wrong.push(format!("the copy: {why}")),
         }
     }
+    if scene.is_run() {
+        wrong.extend(wrong_after_next_night(place, scene));
+    }
     let ran = place.call("work -j4 --drain -q").run();
     if !only_told_of_deaths(&ran) || !matches!(ran.status(), Some(0 | 1)) {
         wrong.push(format!("the worker after it complained: {ran}"));
@@ -142,6 +145,15 @@ pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, b
         Err(why) => wrong.push(why),
     }
     wrong
+}
+
+/// Lists what is wrong when the same line has called `run` again: whatever this `run` had begun is finished then.
+fn wrong_after_next_night(place: &Place, scene: &Scene) -> Option<String> {
+    let ran = place.call(scene.line).run();
+    let left =
+        "SELECT count(*) FROM jobs WHERE run_worker_id IS NOT NULL AND state IN ('pending', 'running')";
+    let is_done = ran.ended_well() && Sql::open(&place.db()).number(left) == 0;
+    (!is_done).then(|| format!("the next night did not finish what was begun: {ran}"))
 }
 
 /// The promises that the call made by its output and by ending well.

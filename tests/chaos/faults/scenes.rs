@@ -27,12 +27,19 @@ pub struct Scene {
     start: &'static str,
 }
 
+impl Scene {
+    pub fn is_run(&self) -> bool {
+        self.line.starts_with("run ")
+    }
+}
+
 /// Folders as they may be before a scene: nothing; a few jobs that wait; jobs of all kinds that wait; what a killed worker
-/// has left; jobs that have finished, and one that waits; a schedule with one time that was missed.
+/// has left; what a killed `run` has left; jobs that have finished, and one that waits; a schedule with one time that was missed.
 const NOTHING: &str = "nothing";
 const WAITING: &str = "waiting";
 const WORK: &str = "work";
 const KILLED: &str = "killed";
+const CUT_OFF: &str = "cut off";
 const FINISHED: &str = "finished";
 const SCHEDULED: &str = "scheduled";
 
@@ -54,6 +61,9 @@ pub fn scenes() -> Vec<Scene> {
         work("work of four", "work -j4 --drain --shutdown-timeout 2s", WAITING),
         Scene { adds: 1, ..work("fire", "work -j1 --until-idle --shutdown-timeout 2s", SCHEDULED) },
         work("recover", "work -j2 --drain --shutdown-timeout 2s", KILLED),
+        Scene { adds: 1, ..work("run", "run good", NOTHING) },
+        Scene { adds: 2, ..work("run of a chain", "run after -q", WAITING) },
+        work("run that goes on", "run held --json", CUT_OFF),
         scene("cancel", "cancel 1", WAITING),
         scene("retry", "retry 2", FINISHED),
         scene("pause", "pause later", WAITING),
@@ -92,7 +102,22 @@ impl Starts {
         sql.run("UPDATE schedules SET schedule = 'every 1y', next_at = 1");
         drop(sql);
         starts.is_killed();
+        starts.is_cut_off();
         starts
+    }
+
+    /// A `run` dies over its job, which then goes away too; the files stay as they were.
+    fn is_cut_off(&self) {
+        fs::create_dir_all(self.folder(CUT_OFF)).expect("a folder");
+        let hold = self.folder(CUT_OFF).join("hold");
+        fs::write(&hold, "").expect("a file");
+        let run = Background::start(&self.sandbox, self.call(CUT_OFF, "run held"));
+        let side = self.folder(CUT_OFF).join("side");
+        wait_until("its job has begun", || {
+            fs::read_to_string(&side).unwrap_or_default().lines().count() == 1
+        });
+        run.kill();
+        fs::remove_file(hold).expect("it is there");
     }
 
     /// A worker dies over two jobs, which then go away too; the files stay as they were.
