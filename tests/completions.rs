@@ -106,7 +106,7 @@ fn ids_that_the_verb_can_take() {
         ("cancel ", "3 nightly-backup"),
         ("retry ", "4 1 nightly-backup nightly-report"),
         ("resolve ", "1 nightly-report"),
-        ("retry --now ", "3 nightly-backup"),
+        ("change ", "3 nightly-backup"),
         ("logs ", "4 3 2 1 nightly-backup nightly-report"),
         ("retry --dead --error-code ", "EXIT_3"),
     ] {

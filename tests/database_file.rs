@@ -217,7 +217,7 @@ fn a_database_that_may_only_be_read_is_read_and_named_where_it_would_be_changed(
         }
         look("logs 1").exits(66).says("job 1 has not been started yet");
         look("doctor").exits(1).shows("rules looked at, ").shows("chmod 600 fixes that");
-        for line in ["cancel 1", "enqueue -- true", "retry 1 --now"] {
+        for line in ["cancel 1", "enqueue -- true", "change 1 --now"] {
             look(line).exits(77).prints("").says(name.to_str().unwrap()).says("to a directory of your own");
         }
         mode(&folder, 0o755);

@@ -13,6 +13,7 @@ mod backup;
 mod batch;
 mod cancel;
 mod chains;
+mod change;
 mod check;
 mod completions;
 mod controlling_terminal;

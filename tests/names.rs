@@ -28,7 +28,8 @@ fn a_name_is_the_newest_job_of_that_name() {
     // Only dead jobs are put back and resolved.
     sandbox.run("resolve push --json").ok().shows("\"id\":2");
     sandbox.run("retry push").ok().prints("job 2 push: pending again, due now\n");
-    sandbox.run("retry push --now").ok().prints("job 3 push: due now\n");
+    sandbox.run("change push --now").exits(1).says("2 jobs named push are unfinished: 2, 3; all were left");
+    sandbox.run("change 3 --now").ok().prints("job 3 push: due now\n");
     let ran =
         sandbox.run("cancel push 1").exits(1).says("2 jobs named push are unfinished: 2, 3; all were left");
     ran.says("--name push for all").prints("job 1 push: dead before, left as it is\n");

@@ -46,7 +46,7 @@ fn help_fits_the_screen_and_shows_the_options_of_the_verb_first() {
         let lines = own.lines().count() + 1;
         let most = match verb.as_str() {
             "run" | "enqueue" => 70,
-            "inspect" => 40,
+            "inspect" | "change" => 40,
             _ => 24,
         };
         assert!(lines <= most, "{lines} lines: {help}");
@@ -208,7 +208,7 @@ fn quiet_is_silent_on_success_whatever_form_is_asked_for() {
     for line in [
         "enqueue a",
         "enqueue --dry-run a",
-        "retry 1 --now",
+        "change 1 --now",
         "cancel 1",
         "retry 1",
         "check",

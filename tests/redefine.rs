@@ -29,16 +29,15 @@ fn a_definition_that_differs_is_told_first_and_kept() {
     sandbox.write("jobs.toml", MENDED);
     sandbox.run("retry 1").ok().quietly();
     let told = |line: &str| sandbox.run(line).ok().stderr;
-    let said =
-        [told("retry 2 --dry-run"), told("retry 2"), told("retry 5 --now"), told("retry --dead")].concat();
+    let said = [told("retry 2 --dry-run"), told("retry 2"), told("retry --dead")].concat();
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(said, @"
         runner: job 2 keeps the definition of its enqueue; worse in [DIR]/jobs.toml differs (command, max_attempts, timeout, unique_key); to take the present one: runner retry 2 --redefine
-        runner: job 2 keeps the definition of its enqueue; worse in [DIR]/jobs.toml differs (command, max_attempts, timeout, unique_key); to take the present one: runner cancel 2, then runner retry 2 --redefine
-        runner: job 5 keeps the definition of its enqueue; worse in [DIR]/jobs.toml differs (command, max_attempts, timeout, unique_key); to take the present one: runner cancel 5, then runner retry 5 --redefine
-        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml differs (command, max_attempts, priority, timeout, unique_key); to take the present one: runner cancel ID, then runner retry ID --redefine, which loses their priority
+        runner: job 2 keeps the definition of its enqueue; worse in [DIR]/jobs.toml differs (command, max_attempts, timeout, unique_key); to take the present one: runner change 2 --redefine
+        runner: 2 jobs of worse keep the definition of their enqueue; worse in [DIR]/jobs.toml differs (command, max_attempts, priority, timeout, unique_key); to take the present one: runner change 3 4 --redefine
         ");
     });
+    sandbox.run("change 5 --now").ok();
     sandbox.drain();
     assert_eq!(sandbox.job(2)["error_code"], "EXIT_4", "it is the old one that was run");
     sandbox.run("retry 2 -q").ok().prints("").quietly();
@@ -124,7 +123,7 @@ fn what_cannot_be_redefined_is_left_and_named_and_the_rest_goes_on() {
         runner: job 1 was left: the job file does not declare bad any more
         runner: job 3 is declared retryable = false; runner retry 3 --redefine --force runs it again
         runner: job 4 was left: it is ad hoc, and no job file has a definition of it
-        runner: job 6 is pending; runner cancel 6, then runner retry 6 --redefine, which loses its due time ([TIME])
+        runner: job 6 is pending; runner change 6 --redefine puts a new job in its place
         runner: job 7 was left: job 8 has replaced it before
         ");
     });
@@ -137,24 +136,19 @@ fn what_cannot_be_redefined_is_left_and_named_and_the_rest_goes_on() {
     assert_fields(&sandbox.job(7), &json!({"resolved_at": null, "resolution": null}));
     sandbox.run("cancel 9 8").ok();
     sandbox.run("retry 7 --redefine").ok().prints("11\n");
-    sandbox.run("retry 6 --redefine --now").exits(2);
     sandbox.run("retry 5 --redefine --json").exits(1).prints("");
     sandbox.run("doctor").ok();
 }
 
 #[test]
-fn what_a_pending_job_would_lose_is_said_with_the_way_to_redefine_it() {
+fn a_pending_job_is_left_with_the_way_to_change_it() {
     let sandbox = Sandbox::new(JOBS);
-    sandbox.add("worse --at 2099-01-02T03:04:05Z --priority 7 --queue net");
-    sandbox.add("worse");
+    sandbox.add("worse --in 1h");
     sandbox.add("--name own --in 1h -- true");
     sandbox.write("jobs.toml", MENDED);
-    let way = |id| format!("job {id} is pending; runner cancel {id}, then runner retry {id} --redefine");
-    let lost = ", which loses its due time (2099-01-02 03:04:05), its priority (7), its queue (net)\n";
-    let ran = sandbox.run("retry 1 2 3 --redefine").exits(1).says(&(way(1) + lost)).says(&(way(2) + "\n"));
-    ran.says("job 3 is pending; only dead and cancelled jobs are replaced\n");
-    let ran = sandbox.run("retry 1 --now").ok();
-    ran.says("--redefine, which loses its priority (7), its queue (net)\n");
+    let ran = sandbox.run("retry 1 2 --redefine").exits(1);
+    let ran = ran.says("job 1 is pending; runner change 1 --redefine puts a new job in its place\n");
+    ran.says("job 2 is pending; only dead and cancelled jobs are replaced\n");
 }
 
 #[test]

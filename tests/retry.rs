@@ -106,24 +106,6 @@ fn a_job_whose_key_is_taken_is_left() {
 }
 
 #[test]
-fn now_makes_a_waiting_job_due() {
-    let sandbox = Sandbox::new(
-        "[jobs.job]\ncommand = 'echo $RUNNER_ATTEMPT $RUNNER_ATTEMPTS_LEFT >> log; exit 1'\nmax_attempts = 2\nbackoff = '1h'\n",
-    );
-    sandbox.add("job");
-    sandbox.run("work --until-idle").ok();
-    sandbox.run("retry 1").exits(1).says("--now");
-    sandbox.run("retry 1 --now").ok();
-    sandbox.drain();
-    assert_eq!(sandbox.log(), ["1 1", "2 0"], "budget and numbers stay");
-    sandbox.run("retry 1 --now").exits(1);
-    sandbox.add("job --in 1h");
-    sandbox.run("retry 2 --now").ok();
-    sandbox.run("work --until-idle").ok();
-    assert_eq!(sandbox.job(2)["attempts"], 1);
-}
-
-#[test]
 fn a_dry_run_says_what_would_happen_and_changes_nothing() {
     let sandbox = Sandbox::new(JOBS);
     sandbox.run("enqueue bad worse once").ok();
@@ -142,7 +124,6 @@ fn a_dry_run_says_what_would_happen_and_changes_nothing() {
         ("retry --dead --force --name once", 0, "would put job 3 once back\n"),
         ("retry 3 2", 1, "would put job 2 worse back\n"),
         ("retry 99", 66, ""),
-        ("retry 4 --now", 0, "would make job 4 bad due now\n"),
         ("retry 2 --redefine", 0, "would replace job 2 worse\n"),
         ("retry 2 -q", 0, ""),
     ] {
@@ -268,7 +249,7 @@ fn older_ones_stay_dead_letters_where_the_newest_cannot_be_replayed() {
     let ran = sandbox.run("retry --dead --latest").ok().prints("");
     assert_screen(&sandbox, || {
         insta::assert_snapshot!(ran.stderr, @"
-    runner: job 4 keeps the definition of its enqueue; worse in [DIR]/jobs.toml differs (unique_key); to take the present one: runner cancel 4, then runner retry 4 --redefine
+    runner: job 4 keeps the definition of its enqueue; worse in [DIR]/jobs.toml differs (unique_key); to take the present one: runner change 4 --redefine
     runner: left 2 jobs because a newer one, which does the same, was left
     runner: left 1 job declared retryable = false; see --force
     runner: left 1 job whose unique key is held by an unfinished job

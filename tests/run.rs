@@ -98,7 +98,7 @@ fn while_it_lives_nobody_else_starts_its_jobs() {
     let own = shown.iter().find(|worker| worker["job_id"] == json!(1)).expect("the run");
     assert_fields(own, &json!({"queues": [], "alive": true}));
     sandbox.write("go", "");
-    sandbox.run("retry 1 --now").ok();
+    sandbox.run("change 1 --now").ok();
     run.wait().ok();
     assert_eq!(sandbox.log(), [own["worker_id"].as_str().unwrap(); 2], "every attempt is its own");
 }

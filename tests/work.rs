@@ -47,7 +47,7 @@ fn the_order_is_priority_then_due_time_then_id() {
     sandbox.add("job --priority -5");
     sandbox.add("job --priority 5 --queue other");
     // The first becomes due last.
-    sandbox.run("retry 1 --now").ok();
+    sandbox.run("change 1 --now").ok();
     sandbox.run("work -j1 --drain").ok();
     assert_eq!(sandbox.log(), ["4", "6", "2", "3", "1", "5"]);
 }

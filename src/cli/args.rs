@@ -8,10 +8,10 @@ use clap_complete::Shell;
 
 use super::help;
 use super::options::JobOptions;
-use super::typed_time::PastTime;
+use super::typed_time::{At, PastTime};
 use super::values::{self, JobRef};
 use crate::model::{ErrorCode, JobState, Rate};
-use crate::text::Millis;
+use crate::text::{Millis, Timestamp};
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
 #[derive(Debug, Parser)]
@@ -80,6 +80,9 @@ pub enum Verb {
     /// Put dead or cancelled jobs back, with a fresh budget of attempts
     #[command(after_help = help::RETRY, override_usage = help::RETRY_USAGE)]
     Retry(Retry),
+    /// Change pending jobs: due time, priority, queue, or all to the present job file
+    #[command(after_help = help::CHANGE, override_usage = help::CHANGE_USAGE)]
+    Change(Change),
     /// Mark dead letters as dealt with: they stay in the history
     #[command(after_help = help::RESOLVE, override_usage = help::RESOLVE_USAGE)]
     Resolve(Resolve),
@@ -354,14 +357,63 @@ pub struct Retry {
 #[derive(Debug, Args)]
 pub struct HowToRetry {
     /// Also retry jobs that are declared retryable = false
-    #[arg(long, conflicts_with = "now")]
+    #[arg(long)]
     pub force: bool,
     /// As a new job, with the file's present definition
-    #[arg(long, conflicts_with = "now")]
+    #[arg(long)]
     pub redefine: bool,
-    /// Make pending jobs due now; budget and numbers stay
-    #[arg(long, conflicts_with = "dead")]
+}
+
+#[derive(Debug, Args)]
+pub struct Change {
+    /// Jobs; a name stands for its one unfinished job
+    #[arg(value_name = "ID|NAME", required_unless_present_any = ["name", "label", "queue"], value_parser = JobRef::parse)]
+    pub jobs: Vec<JobRef>,
+    /// All pending jobs of this name
+    #[arg(long, conflicts_with = "jobs")]
+    pub name: Option<String>,
+    /// All pending jobs with this label; '' for those without one
+    #[arg(long, conflicts_with = "jobs", value_name = "TEXT", value_parser = values::selected_label)]
+    pub label: Option<String>,
+    /// All pending jobs of this queue
+    #[arg(long, conflicts_with = "jobs")]
+    pub queue: Option<String>,
+    #[command(flatten)]
+    pub what: WhatToChange,
+    /// Show what would be changed, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub struct WhatToChange {
+    /// Due now
+    #[arg(long, conflicts_with_all = ["delay", "at"])]
     pub now: bool,
+    /// Due after this time
+    #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse, conflicts_with = "at")]
+    pub delay: Option<Millis>,
+    /// Due at this time: HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
+    pub at: Option<At>,
+    /// -1000 to 1000, higher first
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::priority)]
+    pub priority: Option<i32>,
+    /// Into this queue
+    #[arg(long, value_name = "QUEUE", value_parser = values::name)]
+    pub to_queue: Option<String>,
+    /// As new jobs, with the file's present definition; their places are kept
+    #[arg(long, conflicts_with_all = ["now", "delay", "at", "priority", "to_queue"])]
+    pub redefine: bool,
+}
+
+impl WhatToChange {
+    /// The new due time, if there is one.
+    pub fn run_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let now_or_in = if self.now { Some(Millis(0)) } else { self.delay };
+        now_or_in.map(|delay| now.plus(delay)).or(self.at.map(|at| at.resolve(now)))
+    }
 }
 
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::place::runner;
 use crate::store::JobRow;
-use crate::text::{Millis, Timestamp, counted, local_time, safe_line, shell_word};
+use crate::text::{Millis, counted, safe_line, shell_word};
 use crate::view::terminal::{Output, warn};
 
 /// A command with its arguments, as a person would type it.
@@ -102,6 +102,8 @@ fn backoff_text(backoff: &Backoff) -> String {
 /// Warns about jobs that are about to run with another definition than that of the job file, and says how to get
 /// the present one. Silent if the job file cannot be read.
 pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a JobRow>, dry_run: bool) {
+    /// More jobs are named by their common name.
+    const MAX_IDS: usize = 10;
     let Some(present) = CurrentJobFile::read(global) else { return };
     let mut of_name: BTreeMap<&str, (Vec<&JobRow>, Vec<String>)> = BTreeMap::new();
     for job in jobs {
@@ -115,46 +117,21 @@ pub fn warn_of_differing<'a>(global: &Global, jobs: impl Iterator<Item = &'a Job
     for (name, (stale, mut keys)) in of_name {
         keys.sort_unstable();
         keys.dedup();
-        let (subject, id) = match stale.as_slice() {
-            [job] => (format!("job {} keeps the definition of its enqueue", job.id), job.id.to_string()),
-            jobs => (
-                format!("{} of {name} keep the definition of their enqueue", counted(jobs.len(), "job")),
-                "ID".into(),
-            ),
+        let subject = match stale.as_slice() {
+            [job] => format!("job {} keeps the definition of its enqueue", job.id),
+            jobs => format!("{} of {name} keep the definition of their enqueue", counted(jobs.len(), "job")),
         };
-        // `retry --redefine` takes no pending job. After a real `retry` these jobs are pending, so they must be
-        // cancelled first.
-        let waits = !dry_run || stale.iter().any(|job| !job.state.is_final());
-        let cancel = if waits { runner("cancel", &id) + ", then " } else { String::new() };
-        let retry = runner("retry", format_args!("{id} --redefine"));
-        let lost =
-            present.file.job(name).map(|declared| lost_by_redefine(&stale, &declared.definition, None));
-        let lost = lost.unwrap_or_default();
+        // After a real `retry` these jobs are pending.
+        let is_dead = dry_run && stale.iter().all(|job| job.state.is_final());
+        let (verb, all) = if is_dead { ("retry", "--dead --name") } else { ("change", "--name") };
+        let mut ids: Vec<i64> = stale.iter().map(|job| job.id).collect();
+        ids.sort_unstable();
+        let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
+        let which = if ids.len() > MAX_IDS { format!("{all} {name}") } else { ids.join(" ") };
+        let take = runner(verb, format_args!("{which} --redefine"));
         let (keys, path) = (keys.join(", "), locate::display(&present.file.path));
-        warn(&format!(
-            "{subject}; {name} in {path} differs ({keys}); to take the present one: {cancel}{retry}{lost}"
-        ));
+        warn(&format!("{subject}; {name} in {path} differs ({keys}); to take the present one: {take}"));
     }
-}
-
-/// What these jobs lose when new ones of the present definition take their place: `, which loses its priority (7)`. `due_after`
-/// is the time after which a due time counts; none if these jobs become due in any case. Empty if nothing is lost.
-pub fn lost_by_redefine(jobs: &[&JobRow], new: &JobDefinition, due_after: Option<Timestamp>) -> String {
-    let mut lost = Vec::new();
-    for job in jobs {
-        let (old, is_later) = (&job.definition, due_after.is_some_and(|now| job.run_at > now));
-        let due = is_later.then(|| ("due time", local_time(job.run_at)));
-        let priority = (old.priority != new.priority).then(|| ("priority", old.priority.to_string()));
-        let queue = (old.queue != new.queue).then(|| ("queue", old.queue.clone()));
-        for (what, value) in [due, priority, queue].into_iter().flatten() {
-            let words =
-                if jobs.len() == 1 { format!("its {what} ({value})") } else { format!("their {what}") };
-            if !lost.contains(&words) {
-                lost.push(words);
-            }
-        }
-    }
-    if lost.is_empty() { String::new() } else { format!(", which loses {}", lost.join(", ")) }
 }
 
 /// The job file as it is now, to compare the definitions of jobs with.

@@ -46,7 +46,7 @@ Jobs:
   logs     the output of a job; -f follows it
   wait     wait for jobs, and exit as they did
   cancel   cancel pending or running jobs
-When a job failed:
+  change   change when, where or how pending jobs run
   retry    put dead or cancelled jobs back
   resolve  note that a dead job was dealt with
 Setup and upkeep:
@@ -160,6 +160,14 @@ pub const RETRY_USAGE: &str = "runner retry [OPTIONS] <ID|NAME>...
 pub const RETRY: &str = "\
 Examples:
   runner retry --dead --name backup --latest --dry-run";
+
+pub const CHANGE_USAGE: &str = "runner change [OPTIONS] <ID|NAME>...
+       runner change [OPTIONS] --name N --label L --queue Q";
+
+pub const CHANGE: &str = "\
+Examples:
+  runner change 7 --now
+  runner change --name backup --redefine   all that wait";
 
 pub const RESOLVE_USAGE: &str = "runner resolve [OPTIONS] <ID|NAME>...
        runner resolve [OPTIONS] --dead";

@@ -1,4 +1,4 @@
-//! Builds jobs from options and the job file, for `enqueue` and `retry --redefine`.
+//! Builds jobs from options and the job file, for `enqueue`, `run`, `retry --redefine` and `change --redefine`.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -141,6 +141,23 @@ impl<'a> Planner<'a> {
         definition.unique_key = definition.unique_key.or_else(|| old.definition.unique_key.clone());
         let new = self.job(Arc::new(definition), &[&options])?;
         Ok(Some(NewJob { scheduled: old.scheduled, run_at: Some(self.now), ..new }))
+    }
+
+    /// A [`Planner::replacement`] for a pending job. It keeps the place of the old one: its due time, queue and priority, and the
+    /// `run` that it is for.
+    pub fn replacement_in_place(&self, old: &JobRow) -> Result<Option<NewJob>> {
+        let in_place = |new: NewJob| {
+            let mut definition = (*new.definition).clone();
+            definition.queue.clone_from(&old.definition.queue);
+            definition.priority = old.definition.priority;
+            NewJob {
+                definition: Arc::new(definition),
+                run_at: Some(old.run_at.max(self.now)),
+                run_worker_id: old.run_worker_id,
+                ..new
+            }
+        };
+        Ok(self.replacement(old)?.map(in_place))
     }
 
     /// The jobs that the options name: those of the first layer that has a list of the kind.

@@ -43,6 +43,9 @@ fn tip_for_verb(typed: &str) -> Option<String> {
         "restart" | "rerun" | "replay" | "redo" | "requeue" => {
             format!("`{}` puts a dead job back", runner("retry", "NAME"))
         }
+        "edit" | "alter" | "set" | "update" | "reschedule" | "move" | "postpone" => {
+            format!("`{}` changes what waits", runner("change", "ID"))
+        }
         "ack" | "dismiss" => format!("`{}` takes a dead job off the list", runner("resolve", "NAME")),
         "cron" | "crontab" | "schedule" | "reload" => {
             format!("`{}` takes over the schedules of the job file", runner("apply", ""))
@@ -186,6 +189,7 @@ fn tip_for_option(verb: &str, typed: &str) -> Option<String> {
         ("logs", "-u" | "--unit" | "--job" | "--name") => {
             format!("`{}` prints what the newest job of that name wrote", runner("logs", "NAME"))
         }
+        ("retry", "--now") => format!("`{}` makes a pending job due", runner("change", "ID --now")),
         ("retry", "--all" | "--failed" | "--all-failed") => {
             format!("`{}` puts all dead jobs back", runner("retry", "--dead"))
         }

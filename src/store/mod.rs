@@ -37,7 +37,7 @@ pub use read::problem;
 pub use read::problem::FileChange;
 pub use read::stuck::{HeldBack, StuckRoot};
 pub use restore::{EndedBefore, OldAttempts, Restored, RunAgain};
-pub use write::act::{Act, ActResult, Done, Refusal};
+pub use write::act::{Act, ActResult, Done, JobChange, Refusal};
 pub use write::backlog::{Backlog, Blocked, PendingWork};
 pub use write::claim::Claim;
 pub use write::definition::DefinitionCache;

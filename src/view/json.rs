@@ -54,6 +54,7 @@ pub fn job_json(job: &JobRow) -> Value {
         "scheduled_for": job.scheduled.map(|scheduled| rfc3339(scheduled.at)),
         "resolved_at": job.resolved_at.map(rfc3339),
         "resolution": job.resolution,
+        "replaced_by": job.replaced_by,
         "history": null,
     })
 }

@@ -202,6 +202,7 @@ impl Dispatcher<'_> {
 
     fn look_at_run(&mut self) {
         if let Some(Run { task, job: Some(job), .. }) = &mut self.run {
+            *job = self.store.changed_to(*job).unwrap_or(*job);
             task.look(&self.store, *job);
         }
     }
@@ -210,6 +211,7 @@ impl Dispatcher<'_> {
     /// there is nothing left to cancel.
     fn cancel_run(&mut self, number: i32) -> Result<bool, StoreError> {
         let Some(Run { job: Some(job), .. }) = self.run else { return Ok(false) };
+        let job = self.store.changed_to(job)?;
         let jobs = self.store.with_dependencies_of_run(self.worker.id, job)?;
         self.store.act(&jobs, Act::Cancel)?;
         self.turn_needed = true;

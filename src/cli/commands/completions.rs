@@ -165,12 +165,10 @@ fn candidates(verb: &str, argument: &str) -> Option<Candidates> {
         ("resolve", "jobs") => |typed| jobs(typed, &[JobState::Dead]),
         ("resume", "queue") => |typed| words(paused(typed)),
         ("resume", "schedule") => |typed| words(schedules(typed, true)),
-        ("retry", "jobs") => |typed| {
-            let pending: &[JobState] = &[JobState::Pending];
-            jobs(typed, if typed.has("--now") { pending } else { &[JobState::Dead, JobState::Cancelled] })
-        },
+        ("change", "jobs") => |typed| jobs(typed, &[JobState::Pending]),
+        ("retry", "jobs") => |typed| jobs(typed, &[JobState::Dead, JobState::Cancelled]),
         ("wait" | "cancel", "jobs") => |typed| jobs(typed, UNFINISHED),
-        (_, "queue") => |typed| words(queue_names(typed)),
+        (_, "queue" | "to_queue") => |typed| words(queue_names(typed)),
         (_, "error_code") => |typed| words(typed.overview().dead_by_error_code.into_keys()),
         _ => return None,
     })

@@ -1,8 +1,8 @@
 //! The verbs: a file for each, or for those that share their body.
 
+mod act_on_jobs;
 mod apply;
 mod attention;
-mod cancel_retry_resolve;
 mod check;
 mod check_exit;
 pub mod completions;
@@ -34,9 +34,10 @@ pub fn run(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
         Verb::Inspect(args) => inspect::run(global, args, out),
         Verb::Logs(args) => logs::run(global, args, out),
         Verb::Wait(args) => wait::run(global, args, out),
-        Verb::Cancel(args) => cancel_retry_resolve::cancel(global, args, out),
-        Verb::Retry(args) => cancel_retry_resolve::retry(global, args, out),
-        Verb::Resolve(args) => cancel_retry_resolve::resolve(global, args, out),
+        Verb::Cancel(args) => act_on_jobs::cancel(global, args, out),
+        Verb::Retry(args) => act_on_jobs::retry(global, args, out),
+        Verb::Change(args) => act_on_jobs::change(global, args, out),
+        Verb::Resolve(args) => act_on_jobs::resolve(global, args, out),
         Verb::Check(args) => check::run(global, args, out),
         Verb::Prune(args) => prune_backup_restore::prune(global, args, out),
         Verb::Doctor(args) => doctor::run(global, args, out),

@@ -77,6 +77,7 @@ fn end(
 ) -> Result<ExitStatus> {
     let (RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::Held(id)) = start;
     let store = locate::open(global)?;
+    let id = store.changed_to(id)?;
     let Some(job) = locate::find_job(&store, id, clock::now())? else {
         bail!(CliError::new(ExitStatus::NOT_FOUND, format!("job {id} was removed while it was run")));
     };

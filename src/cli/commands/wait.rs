@@ -117,7 +117,7 @@ impl Waiter {
         let ids: Vec<i64> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
         for (index, id) in ids.iter().enumerate() {
             let job = self.until_final(store, *id, ids.len() - index - 1)?;
-            let last = store.attempt(*id, job.attempts)?;
+            let last = store.attempt(job.id, job.attempts)?;
             let own = exit_status_of_job(&job, last.as_ref());
             exit = if ids.len() == 1 { own } else { exit.max(own.min(ExitStatus::FAILED)) };
             on_final(store, &job, last.as_ref())?;
@@ -126,13 +126,24 @@ impl Waiter {
     }
 
     /// Waits for one job, until it is final or stuck. `others` counts the jobs after it, for the message of a wait that ends early.
-    fn until_final(&mut self, store: &mut Store, id: i64, others: usize) -> Result<JobRow> {
+    fn until_final(&mut self, store: &mut Store, mut id: i64, others: usize) -> Result<JobRow> {
         loop {
             let now = clock::now();
             let Some(job) = store.job(id, now)? else {
                 let what = format!("job {id} was removed while it was waited for");
                 bail!(CliError::new(ExitStatus::NOT_FOUND, what));
             };
+            let changed_to = store.changed_to(id)?;
+            if changed_to != id {
+                if !self.quiet {
+                    warn(&format!(
+                        "job {id} {} was replaced by job {changed_to}, which is waited for",
+                        job.title()
+                    ));
+                }
+                id = changed_to;
+                continue;
+            }
             if job.state.is_final() {
                 record_expiry(store, &job)?;
                 return Ok(job);

@@ -144,7 +144,7 @@ impl Gathered {
         }
         self.usages.extend(attempt.usage);
         if let (Some(started), Some(due)) = (attempt.started_at, attempt.due_at) {
-            // If somebody made the retry due at once (`retry --now`), it started before the due time that is known here, and
+            // If somebody made the retry due at once (`change --now`), it started before the due time that is known here, and
             // nobody knows how long it waited.
             self.waits.extend(u64::try_from(started.0 - due.0).ok().map(Millis));
         }

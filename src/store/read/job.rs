@@ -59,6 +59,8 @@ pub struct JobRow {
     pub resolved_at: Option<Timestamp>,
     /// The note that was made then, or else the words `replaced by job N`.
     pub resolution: Option<String>,
+    /// The job that was enqueued in its place.
+    pub replaced_by: Option<i64>,
     /// The code of the last attempt, if that failed.
     pub last_error_code: Option<ErrorCode>,
     /// The message of the last attempt.
@@ -208,7 +210,7 @@ const COLUMNS: &str =
     j.cancel_requested_at, j.error_code, j.dead_reason, j.result,
     (SELECT a.error_code FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_error_code,
     (SELECT a.message FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_message,
-    j.resolved_at, coalesce(j.resolution, 'replaced by job ' || j.replaced_by) AS resolution,
+    j.resolved_at, j.replaced_by, coalesce(j.resolution, 'replaced by job ' || j.replaced_by) AS resolution,
     j.scheduled_for, j.scheduled_offset, j.unmet_dependencies,
     q.paused, q.max_running, q.rate, q.last_start_at,
     CASE WHEN q.max_running IS NOT NULL AND j.state = 'pending'
@@ -274,6 +276,7 @@ impl JobRow {
                 last_message,
                 resolved_at,
                 resolution,
+                replaced_by,
                 block_reason: Settings::read(row)?.block_reason(row.get("running")?, now),
                 scheduled: Firing::read(row)?,
                 after: json(row, "after")?,

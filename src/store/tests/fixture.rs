@@ -8,8 +8,8 @@ use tempfile::TempDir;
 use crate::model::{AttemptEnd, Bytes, Command, EndCause, JobDefinition, Status};
 use crate::store::file::version::Version;
 use crate::store::{
-    DefinitionCache, EndedAttempt, Enqueued, NewJob, Result, Store, StoreFile, Takes, Turn, TurnRequest,
-    Worker,
+    DefinitionCache, EndedAttempt, Enqueued, JobChange, NewJob, Result, Store, StoreFile, Takes, Turn,
+    TurnRequest, Worker,
 };
 use crate::text::{Millis, Timestamp};
 
@@ -180,4 +180,9 @@ pub(super) fn failed(job_id: i64, number: u32, finished_at: i64) -> EndedAttempt
 /// An attempt whose worker died.
 pub(super) fn lost(job_id: i64, number: u32, finished_at: Timestamp) -> EndedAttempt {
     ended(job_id, number, AttemptEnd::unseen(EndCause::WorkerCrashed, finished_at))
+}
+
+/// A change that makes a job due at this time, or now if that has passed.
+pub fn due_at(at: Timestamp) -> JobChange {
+    JobChange { run_at: Some(at), ..JobChange::default() }
 }

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use rusqlite::StatementStatus::{AutoIndex, FullscanStep, Sort};
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
-use super::fixture::{Place, definition, exited, lost, new_job, unsynced, worker_row};
+use super::fixture::{Place, definition, due_at, exited, lost, new_job, unsynced, worker_row};
 use crate::model::{AttemptOutput, JobState, Limits, Outcome, Rate};
 use crate::store::{
     Act, DefinitionCache, Filter, LimitChange, LiveOutput, NewJob, OnConflict, PruneFilter, Store,
@@ -147,7 +147,7 @@ fn flow(store: &mut Store) {
     };
     store.at(later).turn(&mut definitions, &request).unwrap();
     store.at(later).act(&[ids[1]], Act::Retry { force: true }).unwrap();
-    store.at(later).act(&[ids[1]], Act::MakeDue).unwrap();
+    store.at(later).act(&[ids[1]], Act::Change(&due_at(Timestamp(0)))).unwrap();
     store.job(ids[0], Timestamp(1_000)).unwrap();
     store.history(ids[0], 10).unwrap();
     store.attempt(ids[0], 1).unwrap();

@@ -1,6 +1,6 @@
 //! Numbers by name, from a history whose times are known.
 
-use super::fixture::{Scene, definition, exited, failed, lost, new_job};
+use super::fixture::{Scene, definition, due_at, exited, failed, lost, new_job};
 use crate::model::{EndCause, Jitter, Status, Strategy};
 use crate::store::{Act, Filter, NameStats, NewJob};
 use crate::text::{Millis, Timestamp};
@@ -98,7 +98,7 @@ fn a_retry_that_was_made_due_earlier_has_not_waited_less_than_nothing() {
     let mut scene = Scene::new();
     let job = scene.add(twice("a"), 1_000);
     scene.run(1_000, 1_000, &failed(job, 1, 1_100));
-    scene.store.at(Timestamp(1_120)).act(&[job], Act::MakeDue).unwrap();
+    scene.store.at(Timestamp(1_120)).act(&[job], Act::Change(&due_at(Timestamp(0)))).unwrap();
     scene.run(1_120, 1_125, &failed(job, 2, 1_200));
     assert_eq!(scene.of("a", None).waits.max(), Some(Millis(5)), "the last due time is kept");
     scene.store.at(Timestamp(9_000)).act(&[job], Act::Retry { force: false }).unwrap();

@@ -1,4 +1,4 @@
-//! The five acts on jobs that a person names by id: cancel, resolve, retry, make due, redefine.
+//! The acts on jobs that a person names by id: cancel, resolve, retry, redefine, change.
 //!
 //! One call acts on many ids in one transaction. Each id is dealt with by itself: a job that does not fit is left as it
 //! is, and its result says why.
@@ -12,7 +12,8 @@ use super::{definition, dependencies, expire};
 use crate::model::{JobDefinition, JobState};
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
-use crate::store::file::row::{one, run};
+use crate::store::file::row::{one, run, value};
+use crate::text::Timestamp;
 
 /// The change that a person asks for.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +24,14 @@ pub enum Act<'a> {
     Resolve { note: Option<&'a str> },
     /// Puts dead and cancelled jobs back with a fresh budget. Id, definition and history stay.
     Retry { force: bool },
-    /// Makes pending jobs due now. Budget and attempt numbers stay.
-    MakeDue,
+    /// Changes pending jobs where they stand. Budget and attempt numbers stay.
+    Change(&'a JobChange),
+    /// Enqueues a job of the present definition in the place of a pending one, which is cancelled. What waits for the one
+    /// waits for the other.
+    ChangeDefinition {
+        /// The new jobs by the id of the old one, as for [`Act::Redefine`]. Each is due when the old one was.
+        jobs: &'a BTreeMap<i64, NewJob>,
+    },
     /// Enqueues a job of the present definition in the place of a dead or cancelled one, which is resolved.
     Redefine {
         /// The new jobs by the id of the old one, with its arguments and keys; its input is copied. A job that nothing
@@ -32,6 +39,15 @@ pub enum Act<'a> {
         jobs: &'a BTreeMap<i64, NewJob>,
         force: bool,
     },
+}
+
+/// What changes of a pending job. What is none stays as it is.
+#[derive(Clone, Debug, Default)]
+pub struct JobChange {
+    /// A time that has passed means now, which leaves a job alone that is due already.
+    pub run_at: Option<Timestamp>,
+    pub priority: Option<i32>,
+    pub queue: Option<String>,
 }
 
 /// The result of an act for one id.
@@ -73,6 +89,8 @@ pub enum Refusal {
     Replaced(i64),
     /// This newer job, which does the same, was left.
     NewerLeft(i64),
+    /// The new due time is not before this expiry, which stays, because the job has started before.
+    ExpiresBefore(Timestamp),
 }
 
 /// The result of an act on one job; the outer error undoes the whole call.
@@ -84,6 +102,17 @@ impl Store {
         self.write_work(|tx| {
             ids.iter().map(|id| Ok(ActResult { id: *id, outcome: act_on(tx, *id, act)? })).collect()
         })
+    }
+
+    /// The job that a person has put in the place of this one while it was waiting, or of that one in turn; else the job itself.
+    pub fn changed_to(&self, id: i64) -> Result<i64> {
+        // Each id is greater than the one before, so this ends.
+        let sql = "WITH RECURSIVE changed (id) AS
+                       (VALUES (?1) UNION ALL
+                        SELECT j.replaced_by FROM changed JOIN jobs AS j ON j.id = changed.id
+                        WHERE j.state = 'cancelled' AND j.replaced_by IS NOT NULL)
+                   SELECT max(id) FROM changed";
+        self.read(|tx| one(tx, sql, [id], value))
     }
 }
 
@@ -107,11 +136,8 @@ pub fn act_on(tx: &Tx, id: i64, act: Act) -> ActOutcome {
             run(tx, sql, params![id, tx.now, note])?;
             Ok(Ok(Done::Changed))
         }
-        (Act::MakeDue, Pending) => {
-            let sql = "UPDATE jobs SET run_at = min(run_at, ?2) WHERE id = ?1 AND state = 'pending'";
-            run(tx, sql, params![id, tx.now])?;
-            Ok(Ok(Done::Changed))
-        }
+        (Act::Change(change), Pending) => self::change(tx, id, change),
+        (Act::ChangeDefinition { jobs }, Pending) => change_definition(tx, id, jobs.get(&id)),
         (Act::Retry { force }, Dead | Cancelled) => retry(tx, id, force),
         (Act::Redefine { jobs, force }, Dead | Cancelled) => redefine(tx, id, jobs.get(&id), force),
         (_, other) => Ok(Err(Refusal::State(other))),
@@ -141,6 +167,55 @@ fn retry(tx: &Tx, id: i64, force: bool) -> ActOutcome {
                WHERE id = ?1 AND state IN ('dead', 'cancelled')";
     run(tx, sql, params![id, tx.now, definition.expires_in.map(|span| tx.now.plus(span))])?;
     Ok(Ok(Done::Changed))
+}
+
+/// Changes this job, which is pending.
+fn change(tx: &Tx, id: i64, change: &JobChange) -> ActOutcome {
+    let sql = "SELECT run_at, expires_at, attempts > 0 AS has_started FROM jobs WHERE id = ?1";
+    let (old_run_at, mut expires_at, has_started) = one(tx, sql, [id], |row| {
+        let expires_at: Option<Timestamp> = row.get("expires_at")?;
+        Ok((row.get::<_, Timestamp>("run_at")?, expires_at, row.get::<_, bool>("has_started")?))
+    })?;
+    let run_at = match change.run_at {
+        None => old_run_at,
+        Some(at) if at <= tx.now => old_run_at.min(tx.now),
+        Some(at) => at,
+    };
+    if let Some(expiry) = &mut expires_at {
+        if !has_started {
+            *expiry = run_at.plus(expiry.since(old_run_at));
+        } else if *expiry <= run_at {
+            return Ok(Err(Refusal::ExpiresBefore(*expiry)));
+        }
+    }
+    let sql = "UPDATE jobs SET run_at = ?2, expires_at = ?3, priority = coalesce(?4, priority), queue = coalesce(?5, queue)
+               WHERE id = ?1 AND state = 'pending'";
+    run(tx, sql, params![id, run_at, expires_at, change.priority, change.queue])?;
+    Ok(Ok(Done::Changed))
+}
+
+/// Puts a new job in the place of this one, which is pending. No edge that any end meets is met by that, because the new job
+/// is still to end.
+fn change_definition(tx: &Tx, id: i64, new: Option<&NewJob>) -> ActOutcome {
+    let (definition, ..) = stored(tx, id)?;
+    if definition.ad_hoc {
+        return Ok(Err(Refusal::AdHoc));
+    }
+    let Some(new) = new else { return Ok(Err(Refusal::Undeclared)) };
+    if let Some(holder) = key_taken(tx, new.definition.unique_key.as_deref())?.filter(|holder| *holder != id)
+    {
+        return Ok(Err(Refusal::KeyTaken(holder)));
+    }
+    let sql = "UPDATE jobs SET state = 'cancelled', changed_at = ?2 WHERE id = ?1 AND state = 'pending' RETURNING run_at";
+    let run_at: Timestamp = one(tx, sql, params![id, tx.now], value)?;
+    let by = replace(tx, id, new)?;
+    // A new job is due now at the earliest; this one keeps its place among those that are due.
+    run(tx, "UPDATE jobs SET run_at = min(run_at, ?2) WHERE id = ?1", params![by, run_at])?;
+    // The `run` that waits for the old job waits for the new one.
+    if let Some(worker) = new.run_worker_id {
+        run(tx, "UPDATE workers SET run_job_id = ?3 WHERE id = ?1 AND run_job_id = ?2", [worker, id, by])?;
+    }
+    Ok(Ok(Done::ReplacedBy(by)))
 }
 
 fn redefine(tx: &Tx, id: i64, new: Option<&NewJob>, force: bool) -> ActOutcome {

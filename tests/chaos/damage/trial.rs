@@ -43,7 +43,7 @@ const CHANGES: [&str; 12] = [
     "resume other",
     "cancel 12 13",
     "retry 2 --json",
-    "retry 3 --now",
+    "change 3 --now",
     "retry --dead",
     "work -j2 --until-idle",
 ];

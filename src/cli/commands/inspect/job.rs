@@ -246,7 +246,7 @@ fn what_to_type(job: &JobRow) -> String {
         JobState::Dead | JobState::Cancelled if job.definition.policy.retryable => Some(runner("retry", id)),
         JobState::Dead | JobState::Cancelled => Some(runner("retry", format_args!("{id} --force"))),
         JobState::Pending if job.next_retry_at().is_some() => {
-            Some(runner("retry", format_args!("{id} --now")))
+            Some(runner("change", format_args!("{id} --now")))
         }
         JobState::Running => Some(runner("cancel", id)),
         JobState::Pending | JobState::Succeeded => None,

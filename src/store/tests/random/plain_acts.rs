@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::plain::{Job, Plain};
 use crate::model::{DependencyKind, JobState};
-use crate::store::{Act, Done, NewJob, Refusal};
+use crate::store::{Act, Done, JobChange, NewJob, Refusal};
 use crate::text::Timestamp;
 
 /// The job that was changed, or the reason why it was left.
@@ -17,7 +17,8 @@ impl Plain {
             Act::Cancel => self.cancel(id, now),
             Act::Resolve { note } => self.resolve(id, note, now),
             Act::Retry { force } => self.retry(id, force, now),
-            Act::MakeDue => self.make_due(id, now),
+            Act::Change(change) => self.change(id, change, now),
+            Act::ChangeDefinition { jobs } => self.change_definition(id, jobs.get(&id), now),
             Act::Redefine { jobs, force } => self.redefine(id, jobs.get(&id), force, now),
         }
     }
@@ -125,24 +126,34 @@ impl Plain {
         if !old.definition.policy.retryable && !force {
             return Err(Refusal::NotRetryable);
         }
-        let (stdin, after, ended) = (old.stdin.clone(), old.after.clone(), old.ended.clone());
         if let Some(holder) = new.definition.unique_key.as_ref().and_then(|key| self.holder(key, now)) {
             return Err(Refusal::KeyTaken(holder.id));
         }
+        Ok(Done::ReplacedBy(self.take_place(id, new, &[DependencyKind::Success], now)))
+    }
+
+    /// Enqueues the new job in the place of the old one. What waits for the old one in one of these ways waits for the new one.
+    fn take_place(&mut self, id: i64, new: &NewJob, moved: &[DependencyKind], now: Timestamp) -> i64 {
         let old = self.jobs.get_mut(&id).unwrap();
+        let (stdin, after, ended) = (old.stdin.clone(), old.after.clone(), old.ended.clone());
         (old.resolved_at, old.resolution, old.idempotency_key) = (Some(now), None, None);
+        let mut waiting = Vec::new();
+        for job in self.jobs.values_mut().filter(|job| !job.ended.contains(&id)) {
+            let kind = job.after.get(&id).copied().filter(|kind| moved.contains(kind));
+            waiting.extend(kind.map(|kind| (job.id, kind)));
+            if kind.is_some() {
+                job.after.remove(&id);
+            }
+        }
         let new = self.enqueue_one(&NewJob { stdin, ..new.clone() }, BTreeMap::new(), 0, now).unwrap().id;
         let job = self.jobs.get_mut(&new).unwrap();
         (job.after, job.ended) = (after, ended);
-        for job in self.jobs.values_mut() {
-            if job.after.get(&id) == Some(&DependencyKind::Success) {
-                job.after.remove(&id);
-                job.after.insert(new, DependencyKind::Success);
-            }
+        for (job, kind) in waiting {
+            self.jobs.get_mut(&job).unwrap().after.insert(new, kind);
         }
         self.settle();
         self.jobs.get_mut(&id).unwrap().replaced_by = Some(new);
-        Ok(Done::ReplacedBy(new))
+        new
     }
 
     fn resolve(&mut self, id: i64, note: Option<&str>, now: Timestamp) -> Acted {
@@ -155,12 +166,58 @@ impl Plain {
         Ok(Done::Changed)
     }
 
-    fn make_due(&mut self, id: i64, now: Timestamp) -> Acted {
+    fn change(&mut self, id: i64, change: &JobChange, now: Timestamp) -> Acted {
         let job = self.at(id, now)?;
         if job.state != JobState::Pending {
             return Err(Refusal::State(job.state));
         }
-        job.run_at = job.run_at.min(now);
+        let was_due = job.run_at;
+        let due = match change.run_at {
+            Some(at) if at > now => at,
+            Some(_) if was_due > now => now,
+            _ => was_due,
+        };
+        match job.expires_at {
+            Some(expiry) if !job.attempts.is_empty() && expiry <= due => {
+                return Err(Refusal::ExpiresBefore(expiry));
+            }
+            Some(expiry) if job.attempts.is_empty() => job.expires_at = Some(due.plus(expiry.since(was_due))),
+            _ => {}
+        }
+        job.run_at = due;
+        let mut definition = (*job.definition).clone();
+        definition.priority = change.priority.unwrap_or(definition.priority);
+        definition.queue = change.queue.clone().unwrap_or(definition.queue);
+        job.definition = Arc::new(definition);
         Ok(Done::Changed)
+    }
+
+    /// A new job takes the place of one that waits, and nobody takes that for the end of it.
+    fn change_definition(&mut self, id: i64, new: Option<&NewJob>, now: Timestamp) -> Acted {
+        let old = self.at(id, now)?;
+        if old.state != JobState::Pending {
+            return Err(Refusal::State(old.state));
+        }
+        if old.definition.ad_hoc {
+            return Err(Refusal::AdHoc);
+        }
+        let Some(new) = new else { return Err(Refusal::Undeclared) };
+        let was_due = old.run_at;
+        if let Some(holder) = new.definition.unique_key.as_ref().and_then(|key| self.holder(key, now))
+            && holder.id != id
+        {
+            return Err(Refusal::KeyTaken(holder.id));
+        }
+        let old = self.jobs.get_mut(&id).unwrap();
+        old.state = JobState::Cancelled;
+        old.changed_at = now;
+        let by = self.take_place(id, new, &[DependencyKind::Success, DependencyKind::Any], now);
+        let job = self.jobs.get_mut(&by).unwrap();
+        job.run_at = job.run_at.min(was_due);
+        let run = self.workers.iter_mut().find(|(row, _)| Some(row.id) == new.run_worker_id);
+        if let Some((row, _)) = run.filter(|(row, _)| row.run_job_id == Some(id)) {
+            row.run_job_id = Some(by);
+        }
+        Ok(Done::ReplacedBy(by))
     }
 }

@@ -12,8 +12,8 @@ use super::plain_schedules::{ZONES, scheduled};
 use super::{draw, whole};
 use crate::model::{Chain, DeadReason, Event, JobDefinition, JobState, Link, Missed, Phase};
 use crate::store::{
-    Act, ActResult, Declarations, EndedAttempt, JobRow, LimitChange, LiveOutput, NewJob, PruneFilter,
-    RunStart, Takes, TurnRequest,
+    Act, ActResult, Declarations, EndedAttempt, JobChange, JobRow, LimitChange, LiveOutput, NewJob,
+    PruneFilter, RunStart, Takes, TurnRequest,
 };
 use crate::text::Timestamp;
 
@@ -204,9 +204,26 @@ impl History {
         self.act(&ids, Act::Resolve { note });
     }
 
-    pub fn make_due(&mut self) {
+    pub fn change(&mut self) {
         let ids = self.some_ids();
-        self.act(&ids, Act::MakeDue);
+        let now = self.now;
+        let rng = &mut self.rng;
+        let change = JobChange {
+            run_at: rng.random_bool(0.7).then(|| Timestamp(now.0 + rng.random_range(-300..600))),
+            priority: rng.random_bool(0.3).then(|| rng.random_range(-3..3)),
+            queue: draw::QUEUES.choose(rng).filter(|_| rng.random_bool(0.3)).map(|queue| (*queue).to_owned()),
+        };
+        self.act(&ids, Act::Change(&change));
+    }
+
+    pub fn change_definition(&mut self) {
+        let ids = self.some_ids();
+        let mut jobs = self.replacements(&ids);
+        for (id, new) in &mut jobs {
+            let old = &self.plain.jobs[id];
+            (new.run_at, new.run_worker_id) = (Some(old.run_at.max(self.now)), self.plain.keeper(old));
+        }
+        self.act(&ids, Act::ChangeDefinition { jobs: &jobs });
     }
 
     fn act(&mut self, ids: &[i64], act: Act) {

@@ -19,9 +19,6 @@ const NEVER: &[(&str, &str)] = &[
      "SELECT j.id FROM jobs AS j JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
       WHERE j.attempts_used NOT IN (0, a.attempt_in_budget - (a.outcome = 'interrupted'))
          OR j.attempts_used = 0 AND a.outcome <> 'interrupted' AND j.state = 'succeeded'"),
-    ("a retry after its time",
-     "SELECT j.id FROM jobs AS j JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-      WHERE j.state = 'pending' AND j.attempts_used > 0 AND j.run_at > a.finished_at + a.delay_ms"),
     ("live output of a job that does not run",
      "SELECT job_id FROM live_outputs WHERE job_id NOT IN (SELECT id FROM jobs WHERE state = 'running')"),
     ("a definition that is there twice", "SELECT min(id) FROM job_definitions GROUP BY definition HAVING count(*) > 1"),
@@ -37,7 +34,7 @@ const LASTING: [&str; 6] = [
         delay_ms, cpu_ms, max_rss_bytes, max_rss_bound_bytes) FROM attempts",
     "SELECT 'output ' || job_id || '.' || number, json_array(hex(stdout), stdout_head, stdout_omitted, hex(stderr),
         stderr_head, stderr_omitted) FROM outputs",
-    "SELECT 'job ' || id, json_array(definition_id, name, queue, priority, hex(args_nul), label, task_hash, unique_key, enqueued_at, scheduled_for,
+    "SELECT 'job ' || id, json_array(definition_id, name, hex(args_nul), label, task_hash, unique_key, enqueued_at, scheduled_for,
         scheduled_offset) FROM jobs",
     "SELECT 'input ' || job_id, hex(stdin) FROM inputs",
     "SELECT 'definition ' || id, definition FROM job_definitions",
@@ -152,6 +149,7 @@ pub(super) fn shown(plain: &Plain, job: &Job, now: Timestamp) -> JobRow {
         dead_reason: job.dead.as_ref().map(|(reason, _)| *reason),
         result: job.result.clone(),
         resolved_at: job.resolved_at,
+        replaced_by: job.replaced_by,
         resolution: job.resolution.clone().or(job.replaced_by.map(|id| format!("replaced by job {id}"))),
         last_error_code: last.and_then(|attempt| attempt.error_code.clone()),
         last_message: last.and_then(|attempt| attempt.message.clone()),

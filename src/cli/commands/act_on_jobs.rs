@@ -1,4 +1,4 @@
-//! `runner cancel`, `runner retry` and `runner resolve`: each selects jobs, does one thing to each of them in one
+//! `runner cancel`, `retry`, `change` and `resolve`: each selects jobs, does one thing to each of them in one
 //! transaction, prints what changed, and names what was left with the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,18 +8,20 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::json;
 
-use crate::cli::args::{Cancel, Global, Resolve, Retry, Selection};
-use crate::cli::definition::{lost_by_redefine, warn_of_differing};
+use crate::cli::args::{Cancel, Change, Global, Resolve, Retry, Selection};
+use crate::cli::definition::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
 use crate::cli::plan::Planner;
-use crate::cli::status::{holds_back_text, worker_statuses, worker_trouble_text};
+use crate::cli::status::{
+    dependency_text, holds_back_text, limit_text, worker_statuses, worker_trouble_text,
+};
 use crate::cli::values::JobRef;
 use crate::clock;
-use crate::model::JobState;
+use crate::model::{JobState, Phase};
 use crate::place::runner;
-use crate::store::{self, Act, ActResult, Done, Filter, JobRow, NewJob, Refusal, Store};
-use crate::text::counted;
+use crate::store::{self, Act, ActResult, Done, Filter, JobChange, JobRow, NewJob, Refusal, Store};
+use crate::text::{Timestamp, counted, local_time, relative_time};
 use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
 
@@ -51,22 +53,43 @@ pub fn cancel(global: &Global, args: &Cancel, out: &mut Output) -> Result<ExitSt
 const CHUNK: usize = 500;
 const GAP: Duration = Duration::from_millis(3);
 
-/// Puts dead and cancelled jobs back, replaces them, or makes pending ones due.
+/// Puts dead and cancelled jobs back, or replaces them.
 pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
     let force = args.how.force;
-    let named = if args.how.now { Named::Any } else { Named::Dead };
-    let selected = Selected::read(global, &store, &args.which, named, false)?;
+    let selected = Selected::read(global, &store, &args.which, Named::Dead, false)?;
     let selected = Selected { latest: args.latest, ..selected };
     if args.how.redefine {
-        let jobs = &replacements(global, &selected.jobs)?;
+        let planner = Planner::new(global, clock::now());
+        let jobs = &replacements(&selected.jobs, |old| planner.replacement(old))?;
         return selected.run(&mut store, Act::Redefine { jobs, force }, args.dry_run, out);
     }
     if !out.quiet {
         warn_of_differing(global, selected.will_run().into_iter(), args.dry_run);
     }
-    let act = if args.how.now { Act::MakeDue } else { Act::Retry { force } };
-    selected.run(&mut store, act, args.dry_run, out)
+    selected.run(&mut store, Act::Retry { force }, args.dry_run, out)
+}
+
+/// Changes pending jobs where they stand, or puts new ones of the present definition in their places.
+pub fn change(global: &Global, args: &Change, out: &mut Output) -> Result<ExitStatus> {
+    let mut store = locate::open_to_write(global)?;
+    let Change { jobs, name, label, queue, what, dry_run } = args;
+    let selected = if jobs.is_empty() {
+        let filter =
+            Filter { name: name.clone(), label: label.clone(), queue: queue.clone(), ..Filter::default() };
+        Selected::unfinished(global, &store, &filter)?
+    } else {
+        Selected::by_id(&store, jobs, Named::Unfinished)?
+    };
+    let now = clock::now();
+    if what.redefine {
+        let planner = Planner::new(global, now);
+        let jobs = &replacements(&selected.jobs, |old| planner.replacement_in_place(old))?;
+        return selected.run(&mut store, Act::ChangeDefinition { jobs }, *dry_run, out);
+    }
+    let change =
+        JobChange { run_at: what.run_at(now), priority: what.priority, queue: what.to_queue.clone() };
+    selected.run(&mut store, Act::Change(&change), *dry_run, out)
 }
 
 /// Marks dead letters as dealt with.
@@ -78,9 +101,11 @@ pub fn resolve(global: &Global, args: &Resolve, out: &mut Output) -> Result<Exit
 }
 
 /// The jobs that are to replace these, by the id of the old job.
-fn replacements(global: &Global, jobs: &BTreeMap<i64, JobRow>) -> Result<BTreeMap<i64, NewJob>> {
-    let planner = Planner::new(global, clock::now());
-    let replacement = |old: &JobRow| Ok(planner.replacement(old)?.map(|new| (old.id, new)));
+fn replacements(
+    jobs: &BTreeMap<i64, JobRow>,
+    replacement: impl Fn(&JobRow) -> Result<Option<NewJob>>,
+) -> Result<BTreeMap<i64, NewJob>> {
+    let replacement = |old: &JobRow| Ok(replacement(old)?.map(|new| (old.id, new)));
     jobs.values().map(replacement).filter_map(Result::transpose).collect()
 }
 
@@ -129,12 +154,20 @@ impl Selected {
         Ok(Self { ids, jobs, by_filter: true, ..Self::default() })
     }
 
+    /// The unfinished jobs that this filter selects.
+    fn unfinished(global: &Global, store: &Store, filter: &Filter) -> Result<Self> {
+        let now = clock::now();
+        let ids = store.unfinished_ids(filter, now)?;
+        if ids.is_empty() && !global.quiet {
+            locate::warn_of_nothing(global, store, "unfinished job", filter)?;
+        }
+        Ok(Self { jobs: read_jobs(store, &ids, now)?, ids, by_filter: true, ..Self::default() })
+    }
+
     fn by_id(store: &Store, jobs: &[JobRef], named: Named) -> Result<Self> {
         let now = clock::now();
         let (ids, exit) = locate::job_ids(store, jobs, named, now)?;
-        let jobs = ids.iter().map(|id| store.job(*id, now)).collect::<store::Result<Vec<_>>>()?;
-        let jobs = jobs.into_iter().flatten().map(|job| (job.id, job)).collect();
-        Ok(Self { ids, jobs, exit, ..Self::default() })
+        Ok(Self { jobs: read_jobs(store, &ids, now)?, ids, exit, ..Self::default() })
     }
 
     /// The jobs that the act puts back: without those that are resolved because of a newer one.
@@ -217,23 +250,24 @@ impl Selected {
         let option = if redefine { " --redefine" } else { "" };
         match (refusal, act) {
             (Refusal::Unknown, _) => format!("there is no job {id}"),
-            (Refusal::State(state), Act::MakeDue) => {
-                format!("job {id} is {state}; only a pending job can be made due")
+            (Refusal::State(state), Act::Change(_) | Act::ChangeDefinition { .. }) => {
+                let again = match state {
+                    JobState::Dead | JobState::Cancelled => {
+                        format!("; {} puts it back", runner("retry", id))
+                    }
+                    _ => String::new(),
+                };
+                format!("job {id} is {state}; only pending jobs are changed{again}")
             }
             (Refusal::State(state), Act::Resolve { .. }) => {
                 format!("job {id} is {state}; only dead jobs are resolved")
             }
             (Refusal::State(JobState::Pending), Act::Redefine { jobs, .. }) if jobs.contains_key(&id) => {
-                let both = self.jobs.get(&id).zip(jobs.get(&id));
-                let lost =
-                    both.map(|(old, new)| lost_by_redefine(&[old], &new.definition, Some(clock::now())));
-                let lost = lost.unwrap_or_default();
-                let (cancel, retry) =
-                    (runner("cancel", id), runner("retry", format_args!("{id} --redefine")));
-                format!("job {id} is pending; {cancel}, then {retry}{lost}")
+                let change = runner("change", format_args!("{id} --redefine"));
+                format!("job {id} is pending; {change} puts a new job in its place")
             }
             (Refusal::State(JobState::Pending), _) if !redefine => {
-                let now = runner("retry", format_args!("{id} --now"));
+                let now = runner("change", format_args!("{id} --now"));
                 format!("job {id} is pending; {now} makes it due")
             }
             (Refusal::State(state), _) => {
@@ -255,11 +289,21 @@ impl Selected {
                 format!("job {id} was left, because job {newer}, which does the same, was left")
             }
             (Refusal::Replaced(by), _) => format!("job {id} was left: job {by} has replaced it before"),
+            (Refusal::ExpiresBefore(expiry), _) => {
+                let expiry = local_time(expiry);
+                format!("job {id} was left: it has started before, so its expiry stays, which is {expiry}")
+            }
             (Refusal::KeyTaken(owner), _) => {
                 format!("job {id} was left: its unique key is held by job {owner}")
             }
         }
     }
+}
+
+/// Those of these jobs that exist.
+fn read_jobs(store: &Store, ids: &[i64], now: Timestamp) -> Result<BTreeMap<i64, JobRow>> {
+    let jobs = ids.iter().map(|id| store.job(*id, now)).collect::<store::Result<Vec<_>>>()?;
+    Ok(jobs.into_iter().flatten().map(|job| (job.id, job)).collect())
 }
 
 /// Prints what was done to the job with this id. `job` is that job after the act, or the job that has replaced it.
@@ -277,8 +321,10 @@ fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done,
         },
         (Act::Cancel, _) => format!("job {id} {title}: cancelled"),
         (Act::Resolve { .. }, _) => format!("job {id} {title}: resolved"),
-        (Act::MakeDue, _) => format!("job {id} {title}: due now"),
-        (Act::Retry { .. } | Act::Redefine { .. }, _) => {
+        (Act::Change(change), _) => {
+            format!("job {id} {title}: {}{}", changed_text(change, job), waits_on_text(job))
+        }
+        (Act::Retry { .. } | Act::Redefine { .. } | Act::ChangeDefinition { .. }, _) => {
             format!("job {id} {title}: pending again, due now")
         }
     };
@@ -298,14 +344,38 @@ fn show_planned(out: &mut Output, act: Act<'_>, done: Done, job: &JobRow, new: &
             &job_json(job),
             format!("would resolve job {id} {title}, because a newer one does its work"),
         ),
-        Act::Redefine { .. } => {
+        Act::Redefine { .. } | Act::ChangeDefinition { .. } => {
             let mut new = job_json(new);
             new["id"] = json!(null);
             out.done(&new, format!("would replace job {id} {title}"));
         }
-        Act::MakeDue => out.done(&job_json(job), format!("would make job {id} {title} due now")),
+        Act::Change(change) => {
+            out.done(&job_json(new), format!("job {id} {title} would be {}", changed_text(change, new)));
+        }
         _ => out.done(&job_json(job), format!("would put job {id} {title} back")),
     }
+}
+
+/// What has changed of this job, as it is now.
+fn changed_text(change: &JobChange, job: &JobRow) -> String {
+    let now = clock::now();
+    let due = change.run_at.map(|_| match job.run_at {
+        at if at <= now => "due now".to_owned(),
+        at => format!("due {} ({})", local_time(at), relative_time(at, now)),
+    });
+    let priority = change.priority.map(|priority| format!("priority {priority}"));
+    let queue = change.queue.as_ref().map(|queue| format!("in queue {queue}"));
+    [due, priority, queue].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What keeps the changed job from starting, apart from its due time.
+fn waits_on_text(job: &JobRow) -> String {
+    let why = if job.phase == Some(Phase::Blocked) {
+        Some(dependency_text(job))
+    } else {
+        limit_text(job, clock::now())
+    };
+    why.map(|why| format!("; it {why}")).unwrap_or_default()
 }
 
 /// Counts the refused jobs by reason. This is for filters, where nobody has named the jobs one by one.
@@ -318,6 +388,8 @@ fn warn_of_skipped(refused: &[(i64, Refusal)]) {
             Refusal::AdHoc => "that no job file declared",
             Refusal::Undeclared => "whose name the job file does not declare any more",
             Refusal::NewerLeft(_) => "because a newer one, which does the same, was left",
+            Refusal::ExpiresBefore(_) => "that have started before and expire before that time",
+            Refusal::State(JobState::Running) => "that is running",
             // Somebody else changed the job after it was selected.
             Refusal::Unknown | Refusal::State(_) | Refusal::Replaced(_) => continue,
         };
