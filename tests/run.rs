@@ -219,7 +219,8 @@ fn a_reader_that_is_gone_or_reads_nothing_changes_nothing() {
     assert_eq!(sandbox.log(), ["end"]);
     assert_eq!(sandbox.job(1)["state"], "succeeded");
     // Nobody reads, and the timeout holds all the same.
-    let script = "runner run --timeout 300ms -c 'yes' | { while [ -d $PWD ] && [ ! -e done ]; do sleep 0.05; done; }";
+    let script =
+        "runner run --timeout 300ms -c 'yes' | { while [ -d $PWD ] && [ ! -e done ]; do sleep 0.05; done; }";
     let mut reader =
         Background::start(&sandbox, sandbox.program("sh").arg("-c").arg(script).with_runner_on_path());
     wait_until("the job to be enqueued", || sandbox.count_jobs() == 2);

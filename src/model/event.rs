@@ -112,7 +112,7 @@ pub struct RecordedAttempt {
     pub max_attempts: u32,
     /// The last line that the attempt wrote, if the job is dead now.
     pub last_output: Option<String>,
-    /// Because of this end, a dependent has no unmet dependency left.
+    /// Because of this success or cancel, a dependent has no unmet dependency left. A death wakes others in any case.
     pub unblocks: bool,
 }
 

@@ -103,7 +103,11 @@ pub fn finish(
     }
     let unblocks = match attempt.next_state {
         JobState::Succeeded => dependencies::succeeded(tx, attempt.job_id)?,
-        JobState::Dead | JobState::Cancelled => dependencies::failed(tx, attempt.job_id)?,
+        JobState::Cancelled => dependencies::failed(tx, attempt.job_id)?,
+        JobState::Dead => {
+            dependencies::failed(tx, attempt.job_id)?;
+            false
+        }
         JobState::Pending | JobState::Running => false,
     };
     Ok(Some(RecordedAttempt {

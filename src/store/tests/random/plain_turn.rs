@@ -297,9 +297,9 @@ impl Plain {
             schedule.row.last_success_at = Some(attempt.finished_at);
         }
         self.settle();
-        // A blocked job that held the key of the alert may have expired instead.
         let may_start = |job: &Job| job.state == JobState::Pending && !self.is_blocked(job);
-        let unblocks = blocked.iter().any(|id| may_start(&self.jobs[id]));
+        let has_died = attempt.next_state == JobState::Dead;
+        let unblocks = !has_died && blocked.iter().any(|id| may_start(&self.jobs[id]));
         Some(RecordedAttempt { attempt, name, label, queue, max_attempts, last_output, unblocks })
     }
 
