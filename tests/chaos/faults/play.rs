@@ -97,6 +97,9 @@ const STATUSES: [i32; 11] = [0, 1, 2, 65, 66, 70, 73, 74, 75, 76, 77];
 /// The exit status of a worker that was asked to stop before it was done.
 const CUT_SHORT: i32 = 128 + 15;
 
+/// The exit status of a `run` whose command cannot be started, as a shell has it.
+const CANNOT_START: i32 = 126;
+
 /// Lists what is wrong after a scene that began with `before` jobs.
 pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, before: usize) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -104,7 +107,7 @@ pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, b
     if played.hung {
         wrong.push(format!("it hung: {ran}"));
     } else {
-        ended_as_it_may(ran, played.stopped, &mut wrong);
+        ended_as_it_may(scene, played, &mut wrong);
     }
     if played.stopped && ran.stderr.is_empty() {
         wrong.push(format!("it did not go on, and did not say why: {ran}"));
@@ -180,11 +183,12 @@ fn printed(ran: &Finished) -> Vec<u64> {
     whole.lines().map(|line| line.parse().expect("an id")).collect()
 }
 
-fn ended_as_it_may(ran: &Finished, stopped: bool, wrong: &mut Vec<String>) {
+fn ended_as_it_may(scene: &Scene, Played { ran, stopped, .. }: &Played, wrong: &mut Vec<String>) {
     if ran.stderr.contains("panicked at") {
         wrong.push(format!("it panicked: {ran}"));
     } else if !(ran.status().is_some_and(|status| STATUSES.contains(&status))
-        || stopped && ran.status() == Some(CUT_SHORT))
+        || *stopped && ran.status() == Some(CUT_SHORT)
+        || scene.is_run() && ran.status() == Some(CANNOT_START))
     {
         wrong.push(format!("it ended with no documented status: {ran}"));
     } else if !matches!(ran.status(), Some(0 | 1)) && ran.stderr.trim().is_empty() {

@@ -30,6 +30,14 @@ pub const AT_BOOT: &str = "at-boot";
 /// A chain: a job, the one that depends on its success, and the one that depends on any end of that, in the order of their ids.
 pub const CHAIN: [&str; 3] = ["first", "last", "report"];
 
+/// The jobs that lines of a crontab call `runner run` for, each line again when its last call has ended. Two lines share a job and
+/// its key. No worker takes from the queue of the first five, so what a dead call has left is for the next one.
+pub const NIGHTLY: [&str; 6] =
+    ["nightly", "nightly-keyed", "nightly-keyed", "nightly-once", "nightly-last", "nightly-shared"];
+
+/// The queue that only a `run` takes from.
+pub const NIGHTS: &str = "nights";
+
 /// Sourced by each job.
 pub const LINES: &str = r#"
 say() { echo "$1 $RUNNER_JOB_ID $RUNNER_ATTEMPT $RUNNER_WORKER_ID" >> log; }
@@ -105,6 +113,39 @@ after = ["first"]
 [jobs.report]
 command = ". ./lines.sh; say start; say end"
 after_any = ["last"]
+
+[jobs.nightly]
+description = "Fails at first"
+command = '. ./lines.sh; say start; beats 2 beat; [ "$RUNNER_ATTEMPT" -gt 1 ] || exit 1; say end'
+queue = "nights"
+max_attempts = 1000
+
+[jobs.nightly-keyed]
+command = ". ./lines.sh; say start; trap '' TERM; beats 4 beat; say end"
+queue = "nights"
+unique_key = "nightly"
+max_attempts = 1000
+
+[jobs.nightly-once]
+command = ". ./lines.sh; say start; beats 3 beat; say end"
+queue = "nights"
+retryable = false
+
+[jobs.nightly-first]
+command = ". ./lines.sh; say start; setsid sh -c '. ./lines.sh; deaf 8' & beats 2 beat; say end"
+queue = "nights"
+max_attempts = 1000
+
+[jobs.nightly-last]
+command = ". ./lines.sh; say start; beats 2 beat; say end"
+queue = "nights"
+max_attempts = 1000
+after = ["nightly-first"]
+
+[jobs.nightly-shared]
+description = "In a queue that the workers take from, where it waits twice for its next attempt"
+command = '. ./lines.sh; say start; beats 1 beat; [ "$RUNNER_ATTEMPT" -gt 2 ] || exit 1; say end'
+max_attempts = 1000
 
 [jobs.tick-1]
 command = ". ./lines.sh; say start; say end"

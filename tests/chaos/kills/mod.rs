@@ -1,10 +1,12 @@
 //! Workers and enqueuers are killed, suspended and told to stop at random moments, while jobs of many kinds are enqueued,
 //! cancelled and retried. Afterwards every promise is checked against the database, against a side log that the jobs
-//! themselves append to, and against the processes that are still there.
+//! themselves append to, and against the processes that are still there. Besides the workers, lines of a crontab call
+//! `runner run`, which are killed, suspended, stopped and interrupted, too (`nights`).
 //!
 //! The same seed gives the same acts, but not the same history, because the machine decides how long each act takes.
 
 mod jobs;
+mod nights;
 mod traffic;
 mod workers;
 
@@ -57,6 +59,7 @@ fn every_promise_holds_whatever_is_killed_and_when() {
     for (schedule, ..) in jobs::SCHEDULES {
         sandbox.run(&format!("pause --schedule {schedule}")).ok();
     }
+    nights::check_without_worker(&sandbox, &shared);
     let ran = sandbox.run("work -j8 --drain -q");
     // Jobs that wait for a cancelled or dead job are given up below.
     shared.expect(only_told_of_deaths(&ran), || format!("the last worker complained: {ran}"));
@@ -84,6 +87,7 @@ fn check(sandbox: &Sandbox, shared: &Shared, rows: &Rows) {
     for what in wrong {
         shared.violations.add(what);
     }
+    nights::check_ends(rows, shared);
     let ran = sandbox.run("doctor --json");
     shared.expect(ran.ended_well(), || format!("the doctor found something: {ran}"));
     let report = ran.json();

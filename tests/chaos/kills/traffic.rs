@@ -1,6 +1,7 @@
 //! The users of the program while workers are killed: threads that enqueue, cancel and retry, and one that watches the
 //! database.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -11,7 +12,7 @@ use rand::seq::IndexedRandom;
 use super::jobs::{AT_BOOT, CHAIN, KINDS};
 use crate::evidence::{Acknowledged, Promises, Rows};
 use crate::judge;
-use crate::support::Sandbox;
+use crate::support::{Sandbox, Value};
 use crate::tools::{Violations, pause};
 
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub struct Shared {
     pub violations: Violations,
     /// How many jobs are not finished, as far as the watcher knows.
     backlog: AtomicUsize,
+    /// The final states of jobs, as calls of `run` have told them.
+    nights: Mutex<BTreeMap<u64, String>>,
     /// How many boots of the machine were pretended, each after the one before it had fired.
     pub boots: AtomicUsize,
 }
@@ -27,6 +30,19 @@ pub struct Shared {
 impl Shared {
     pub fn promises(&self) -> MutexGuard<'_, Promises> {
         self.promises.lock().expect("no thread panicked while it held the lock")
+    }
+
+    pub fn nights(&self) -> MutexGuard<'_, BTreeMap<u64, String>> {
+        self.nights.lock().expect("no thread panicked while it held the lock")
+    }
+
+    /// Notes the job that a `run` has printed, if it printed a whole one that is final.
+    pub fn note_night(&self, printed: &str) {
+        let Ok(job) = serde_json::from_str::<Value>(printed) else { return };
+        if matches!(job["state"].as_str(), Some("succeeded" | "dead" | "cancelled")) {
+            let state = job["state"].as_str().expect("a state").to_owned();
+            self.nights().insert(job["id"].as_u64().expect("an id"), state);
+        }
     }
 
     /// Notes a violation unless `is_so`.
