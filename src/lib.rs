@@ -6,10 +6,10 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`cli`] | the verbs in `commands/`, one file for those that share their body; options, tables and JSON; errors become words and exit statuses |
+//! | [`cli`] | the verbs in `commands/`, one file for those that share their body, which look up the facts; options; errors become words and exit statuses |
 //! | [`worker`] | the dispatcher and its slots; the lock that proves a worker alive; recovery; shutdown |
 //! | [`report`] | a worker's events for people, as JSON, for the journal, as progress |
-//! | [`view`] | facts as sentences with the commands that people are told to type, as JSON, and on a terminal |
+//! | [`view`] | facts as sentences with the commands that people are told to type, as text, JSON, a page and metrics; it looks up nothing |
 //! | [`store`] | the only SQL, one file for each act; `schema.sql` is the whole schema |
 //! | [`process`] | one attempt from its start until it is reaped; the end of leftover processes; all unsafe code |
 //! | [`jobfile`] | `jobs.toml` to definitions, or to every mistake in it |
@@ -41,8 +41,8 @@
 //! [`model::JobDefinition`], and [`store::Store::enqueue`] puts the jobs on disk and wakes the workers. Then the ids are
 //! printed.
 //!
-//! **`inspect 7`.** `cli/commands/inspect/job.rs` reads everything in [`store::Store::at_one_moment`], one read transaction,
-//! and draws the result as text or JSON.
+//! **`inspect 7`.** `cli/commands/inspect/job.rs` reads everything in [`store::Store::at_one_moment`], one read transaction.
+//! `view/text/job.rs` draws it, or `view/json.rs`.
 //!
 //! # Where to make a change
 //!
@@ -54,13 +54,14 @@
 //! | how a failure is named | `model/classify.rs` |
 //! | a key of a job, or of a schedule | a row of `model/keys.rs`; `jobfile/mod.rs` lists the places |
 //! | an option of `enqueue` | `cli/options.rs`: flag and key of a batch line; what it changes of the definition goes through `layer` there |
-//! | a column of a list | `cli/commands/inspect/lists.rs`, of dead letters `dead.rs`; of its JSON `view/json.rs` |
-//! | the page of `inspect --html` | `cli/commands/inspect/html/`; its look, `style.css` there |
-//! | the overview | `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |
+//! | a column of a list | `view/text/lists.rs`, of dead letters `dead.rs`; of its JSON `view/json.rs`; where it needs a new fact, the file of this name in `cli/commands/inspect/` |
+//! | the page of `inspect --html` | `view/page/`; its look, `style.css` there; what it is given, `cli/commands/inspect/page.rs` |
+//! | the overview | `view/text/overview.rs`; what it is given, `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |
+//! | how the state of a job, or the times of a schedule, are put into words | `view/text/status.rs`, `view/text/schedule.rs` |
 //! | an option of another verb | `cli/args.rs`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |
 //! | a verb | `cli/args.rs`, `cli/help.rs`, `cli/commands/` |
 //! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
-//! | a metric | `cli/commands/inspect/openmetrics.rs`, `store/read/metrics.rs`, the table in `docs/operating.md` |
+//! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs`, the table in `docs/operating.md` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
 //! | another command that people are told to type | where it stands, through [`place::runner()`] |
 //! | which job is claimed next | `store/write/claim.rs`; for a `run`, `store/write/runs.rs` |
@@ -69,7 +70,7 @@
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/compare.py`; what follows, `store/write/schedules.rs` |
-//! | a column of jobs | `schema.sql` with its guards, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/job.rs`; shown by `view/json.rs`, `cli/commands/inspect/job.rs`, `docs/looking.md` |
+//! | a column of jobs | `schema.sql` with its guards, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/job.rs`; shown by `view/json.rs`, `view/text/job.rs`, `docs/looking.md` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
 //! | an event | `model/event.rs`, the step of `store/` that makes it, then each reporter |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |

@@ -14,9 +14,9 @@ mod main;
 mod named_file;
 mod options;
 mod plan;
-mod status;
 mod typed_time;
 mod usage;
 mod values;
+mod workers;
 
 pub use main::main;

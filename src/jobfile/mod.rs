@@ -14,7 +14,7 @@
 //! * if no other key has such a value, a function for `parsed` in that row, or one of [`crate::model::ReadForm`], which
 //!   `layer` implements;
 //! * its effect, which for a command is in `process/spawn.rs`;
-//! * a line of `print_start` in `cli/definition.rs`, which `check` and `inspect ID` show;
+//! * a line of `print_start` in `view/text/definition.rs`, which `check` and `inspect ID` show;
 //! * if `enqueue` has it as a flag, a field of `cli/options.rs`, which the compiler then asks for in `layer` there;
 //! * its description and examples in `jobs.schema.json`, which tests try, and a row in `docs/job-file.md`; `UPDATE_SCHEMA=1
 //!   cargo test --lib jobfile` writes where in the schema it may stand;
@@ -22,7 +22,7 @@
 //!
 //! A key of a schedule needs the row, the schema and the docs as well. Its field is one of [`crate::model::ScheduleText`]:
 //! `declare` in `job` fills it, `check_schedule` there knows without what it has no effect, `store/write/schedules.rs` keeps
-//! it in a column of `schema.sql`, `cli/status.rs` and `cli/output/json.rs` show it.
+//! it in a column of `schema.sql`, `view/text/` and `view/json.rs` show it.
 
 mod checks;
 mod codes;

@@ -5,14 +5,14 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    Attempt, AttemptOutput, Attention, Bytes, Command, JobState, MemoryPeak, Outcome, Phase, Status,
-    decision_text, signal,
+    Attempt, AttemptOutput, Bytes, Command, JobState, MemoryPeak, Outcome, Phase, Status, decision_text,
+    signal,
 };
 use crate::store::{
-    AttemptRow, JobRow, NameStats, Overview, QueueRow, StoreFile, StoredSchedule, UnmetDependency,
-    WorkerStatus,
+    AttemptRow, JobRow, NameStats, QueueRow, StoreFile, StoredSchedule, UnmetDependency, WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, rfc3339};
+use crate::view::snapshot::Snapshot;
 
 /// A job without its history.
 pub fn job_json(job: &JobRow) -> Value {
@@ -178,9 +178,7 @@ pub fn schedule_json(row: &StoredSchedule) -> Value {
 
 pub fn overview_json(
     file: &StoreFile,
-    overview: &Overview,
-    workers: &[WorkerStatus],
-    attention: &[Attention],
+    Snapshot { overview, workers, attention, .. }: &Snapshot,
     now: Timestamp,
 ) -> Value {
     json!({

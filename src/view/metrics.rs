@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{Display, Write};
+use std::path::Path;
 
-use anyhow::Result;
-
-use super::query::Query;
-use crate::cli::commands::attention::{Snapshot, look};
 use crate::model::{AttentionKind, Limits};
-use crate::store::{Filter, JobCounts, Store, StoreFile, StoredSchedule};
+use crate::store::{JobCounts, NameTotals, StoredSchedule};
 use crate::text::{Millis, Timestamp, safe_line};
+use crate::view::snapshot::Snapshot;
 use crate::view::terminal::Output;
 
 /// At most this many names, this many queues, and this many pairs of a name and an error code have series of their own,
@@ -30,14 +28,27 @@ impl Queue {
     }
 }
 
-pub(super) fn show(out: &mut Output, query: &Query) -> Result<()> {
-    let Query { store, now, .. } = *query;
-    let Snapshot { overview, workers, schedules, attention } = look(store, &Filter::default(), now)?;
+/// What the metrics are counted from.
+pub struct MetricsFacts {
+    pub snapshot: Snapshot,
+    /// The jobs of each queue that have ended.
+    pub finished: Vec<(String, JobCounts)>,
+    pub totals: BTreeMap<String, NameTotals>,
+    /// How many jobs are dead of each name and error code.
+    pub dead: Vec<(String, String, u64)>,
+    /// The due time of the oldest due job of each queue.
+    pub oldest_due: Vec<(String, Timestamp)>,
+}
+
+/// Writes the metrics of the database at this path.
+pub fn draw(out: &mut Output, db: &Path, facts: MetricsFacts, now: Timestamp) {
+    let MetricsFacts { snapshot, finished, totals, dead, oldest_due } = facts;
+    let Snapshot { overview, workers, schedules, attention, .. } = snapshot;
     let mut queues: BTreeMap<String, Queue> = BTreeMap::new();
     for row in overview.queues {
         queues.insert(row.name, Queue { paused: row.paused, limits: row.limits, counts: row.counts });
     }
-    for (queue, finished) in store.finished_by_queue()? {
+    for (queue, finished) in finished {
         let counts = &mut queues.entry(queue).or_default().counts;
         counts.succeeded = finished.succeeded;
         counts.dead += finished.dead;
@@ -47,18 +58,17 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Result<()> {
     let (queues, queues_left_out) =
         kept(queues, |queue, of| (of.paused || !of.limits.is_none(), of.jobs(), queue.clone()));
     let scheduled: HashSet<&str> = schedules.iter().map(StoredSchedule::name).collect();
-    let (names, names_left_out) = kept(store.totals_by_name(now)?, |name, of| {
-        (scheduled.contains(name.as_str()), of.attempts(), name.clone())
-    });
+    let (names, names_left_out) =
+        kept(totals, |name, of| (scheduled.contains(name.as_str()), of.attempts(), name.clone()));
 
-    let mut family = Families::of(store.file(), out);
+    let mut family = Families::of(db, out);
     family.begin(true);
     let jobs = queues.iter().flat_map(|(queue, of)| {
         of.counts.by_state().map(|(state, jobs)| Sample::of(jobs).label("queue", queue).label("state", state))
     });
     family.gauge("jobs", "Jobs by queue and state; dead ones without those that were resolved.", jobs);
     let help = "Dead jobs that were not resolved, by name and error code.";
-    family.gauge("dead_letters", help, dead_letters(store, now)?);
+    family.gauge("dead_letters", help, dead_letters(dead));
     let attention = AttentionKind::ALL.iter().map(|kind| {
         let entries = attention.iter().filter(|entry| entry.kind == *kind).count();
         Sample::of(entries).label("kind", kind.as_str())
@@ -79,8 +89,7 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Result<()> {
     family.gauge("queue_max_running", "The most attempts of a queue at once, if it has a limit.", most);
     let rates = queues.iter().filter_map(|(queue, of)| Some(of_queue(queue, &of.limits.rate?.per_second())));
     family.gauge("queue_rate_per_second", "Starts of a queue in a second, if it has a rate.", rates);
-    let oldest = store.oldest_due_by_queue(now)?;
-    let oldest = oldest.iter().filter(|(queue, _)| queues.contains_key(queue));
+    let oldest = oldest_due.iter().filter(|(queue, _)| queues.contains_key(queue));
     let ages = oldest.map(|(queue, due)| Sample::seconds(now.since(*due)).label("queue", queue));
     family.gauge("oldest_due_age_seconds", "How long the oldest due job of a queue has been due.", ages);
 
@@ -121,12 +130,11 @@ pub(super) fn show(out: &mut Output, query: &Query) -> Result<()> {
     let left_out = left_out.map(|(label, number)| Sample::of(number).label("label", label));
     family.gauge("left_out", "Names and queues that have no series, because there are too many.", left_out);
     family.end();
-    Ok(())
 }
 
-/// Shows that there is no database yet.
-pub(super) fn show_none(out: &mut Output, file: &StoreFile) {
-    let mut family = Families::of(file, out);
+/// Writes that there is no database at this path yet.
+pub fn draw_none(out: &mut Output, db: &Path) {
+    let mut family = Families::of(db, out);
     family.begin(false);
     family.end();
 }
@@ -149,8 +157,7 @@ fn kept<T, R: Ord>(
 
 /// The most frequent pairs of a name and an error code. The dead letters of the others are added up by error code, without a
 /// name, so that the sum is that of all.
-fn dead_letters(store: &Store, now: Timestamp) -> anyhow::Result<Vec<Sample>> {
-    let mut dead = store.dead_by_name(now)?;
+fn dead_letters(mut dead: Vec<(String, String, u64)>) -> Vec<Sample> {
     dead.sort_by_key(|(.., jobs)| std::cmp::Reverse(*jobs));
     let others = dead.split_off(dead.len().min(MAX_SERIES));
     let mut rest: BTreeMap<String, u64> = BTreeMap::new();
@@ -160,7 +167,7 @@ fn dead_letters(store: &Store, now: Timestamp) -> anyhow::Result<Vec<Sample>> {
     let named =
         dead.iter().map(|(name, code, jobs)| Sample::of(jobs).label("name", name).label("error_code", code));
     let rest = rest.iter().take(MAX_SERIES).map(|(code, jobs)| Sample::of(jobs).label("error_code", code));
-    Ok(named.chain(rest).collect())
+    named.chain(rest).collect()
 }
 
 /// A value of a metric, and its labels as they are written.
@@ -208,8 +215,8 @@ struct Families<'a> {
 }
 
 impl<'a> Families<'a> {
-    fn of(file: &StoreFile, out: &'a mut Output) -> Self {
-        Self { db: escaped(&file.path().display().to_string()), out }
+    fn of(db: &Path, out: &'a mut Output) -> Self {
+        Self { db: escaped(&db.display().to_string()), out }
     }
 
     /// Writes what is there without a database, too.

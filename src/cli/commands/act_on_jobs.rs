@@ -13,10 +13,8 @@ use crate::cli::definition::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
 use crate::cli::plan::Planner;
-use crate::cli::status::{
-    dependency_text, holds_back_text, limit_text, worker_statuses, worker_trouble_text,
-};
 use crate::cli::values::JobRef;
+use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{JobState, Phase};
 use crate::place::runner;
@@ -24,6 +22,7 @@ use crate::store::{self, Act, ActResult, Done, Filter, JobChange, JobRow, NewJob
 use crate::text::{Timestamp, counted, local_time, relative_time};
 use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
+use crate::view::text::status::{dependency_text, holds_back_text, limit_text, worker_trouble_text};
 
 /// Cancels pending jobs, and asks running ones to end.
 pub fn cancel(global: &Global, args: &Cancel, out: &mut Output) -> Result<ExitStatus> {
@@ -329,7 +328,9 @@ fn show_done(out: &mut Output, store: &Store, act: Act<'_>, id: i64, done: Done,
         }
     };
     let held_back = match (act, done) {
-        (Act::Cancel | Act::Resolve { .. }, _) | (_, Done::ResolvedFor(_)) => holds_back_text(store, job)?,
+        (Act::Cancel | Act::Resolve { .. }, _) | (_, Done::ResolvedFor(_)) => {
+            holds_back_text(job, &store.held_back(&[job.id])?)
+        }
         _ => None,
     };
     out.done(&job_json(job), held_back.map_or(words.clone(), |held| format!("{words}; it {held}")));

@@ -12,7 +12,7 @@ use crate::cli::args::{Apply, Global};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::plan::check_limits;
-use crate::cli::status::{boot_text, times_text, worker_statuses};
+use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Command, JobDefinition, ScheduleText};
@@ -23,6 +23,7 @@ use crate::store::{
 };
 use crate::text::{Timestamp, are_same_clocks, is_zone_of_screen, local_time, machine_zone, relative_time};
 use crate::view::terminal::{Output, warn};
+use crate::view::text::schedule::{boot_text, times_text};
 
 /// Takes the schedules and queue limits of the job file into the database, and removes those that the file no longer
 /// has; with `--none` all of them, whether the file exists or not.
@@ -231,7 +232,7 @@ fn show(
     now: Timestamp,
 ) {
     let (word, told) = match kind {
-        AppliedKind::Schedule { next_at, boot_id } => {
+        AppliedKind::Schedule { next_at, boot_id: seen } => {
             // The next time is one of the screen's clocks.
             let of_zone = |schedule: &&DeclaredSchedule| {
                 schedule.zone.as_ref().is_some_and(|zone| !is_zone_of_screen(zone, now))
@@ -241,7 +242,7 @@ fn show(
                 .map(|schedule| format!(", {}", times_text(&schedule.text, schedule.zone.as_deref(), now)));
             let times = times.unwrap_or_default();
             let told = |at| format!("{times}, next {} ({})", local_time(at), relative_time(at, now));
-            let at_boot = || boot_id.as_deref().map(|seen| format!(", fires {}", boot_text(seen)));
+            let at_boot = || seen.as_deref().map(|seen| format!(", fires {}", boot_text(seen, &boot_id())));
             ("schedule", next_at.map(told).or_else(at_boot).unwrap_or_default())
         }
         AppliedKind::Queue { before, .. } if *change == Change::Removed => ("queue", format!(": {before}")),

@@ -12,34 +12,19 @@ use rustix::process::geteuid;
 use super::apply;
 use crate::cli::accounts;
 use crate::cli::named_file::{self, NoText};
-use crate::cli::status::with_liveness;
+use crate::cli::workers::with_liveness;
 use crate::jobfile::JobFile;
-use crate::model::{Attention, AttentionKind};
-use crate::place::{Place, runner};
-use crate::process::Leftover;
+use crate::place::Place;
+use crate::process::{Leftover, boot_id};
 use crate::store::problem::LeftProcess;
 use crate::store::{
-    ChangedFile, DeclaredSchedule, FileChange, Filter, Leftovers, Liveness, Overview, Store, StoredSchedule,
+    ChangedFile, DeclaredSchedule, FileChange, Filter, Leftovers, Liveness, Store, StoredSchedule,
     Surroundings, WorkerStatus,
 };
-use crate::text::{Timestamp, counted, machine_zone, safe_line};
+use crate::text::{Timestamp, machine_zone};
 use crate::view::advice;
-use crate::view::terminal::{Output, Style};
+use crate::view::snapshot::Snapshot;
 use crate::worker;
-
-/// A screen shows at least this number of entries, however low it is.
-const MIN_SHOWN: usize = 3;
-
-/// A screen keeps this number of rows for what comes after the list.
-const ROWS_AFTER: usize = 10;
-
-/// The overview, and the list of what needs attention, at one moment.
-pub(super) struct Snapshot {
-    pub overview: Overview,
-    pub workers: Vec<WorkerStatus>,
-    pub schedules: Vec<StoredSchedule>,
-    pub attention: Vec<Attention>,
-}
 
 /// Looks at the database. Name, label and queue of the filter narrow the list of what needs attention, and nothing else.
 pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Snapshot> {
@@ -55,7 +40,7 @@ pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Sna
         leftovers: &leftovers,
     };
     let attention = advice::attention(store.attention(seen, filter, now)?, Place::of_this_call(), now);
-    Ok(Snapshot { overview, workers, schedules, attention })
+    Ok(Snapshot { overview, workers, schedules, attention, boot_id: boot_id() })
 }
 
 /// The processes of dead workers' attempts that could not be ended at once, as far as the caller can see them.
@@ -138,52 +123,4 @@ fn differing(file: &JobFile, rows: &[&StoredSchedule], schedules: &[StoredSchedu
         declared.iter().map(DeclaredSchedule::name).filter(|name| !is_applied(name)).map(str::to_owned),
     );
     names
-}
-
-/// Draws the list: a word and a sentence for each entry, and below them what to type. Unless the `whole` list is wanted, a low
-/// screen shows a part, alarms first.
-pub(super) fn draw(out: &mut Output, list: &[Attention], whole: bool) {
-    for (index, entry) in list.iter().enumerate() {
-        if !whole && index >= MIN_SHOWN && out.rows_left() < ROWS_AFTER {
-            let left = list.len() - index;
-            let alarms = match Attention::alarms(&list[index..]) {
-                0 => String::new(),
-                alarms => format!(" ({})", counted(alarms, "alarm")),
-            };
-            let all = runner("doctor", "--strict");
-            let words = format!("… {left} more{alarms}: {all} shows them");
-            return out.prose("          ", &out.paint(Style::Faint, &words));
-        }
-        let style = if entry.alarm { Style::Bad } else { Style::Warn };
-        let word = format!("{:<9}", word(entry.kind));
-        out.prose(&format!("{} ", out.paint(style, &word)), &entry.message);
-        if let Some(command) = &entry.command {
-            out.line(format!("          {}", out.paint(Style::Strong, &safe_line(command))));
-        }
-    }
-}
-
-/// A kind in at most nine characters.
-pub(super) const fn word(kind: AttentionKind) -> &'static str {
-    match kind {
-        AttentionKind::DiskFull => "disk full",
-        AttentionKind::NoWorker => "no worker",
-        AttentionKind::Interrupted => "cut short",
-        kind => kind.as_str(),
-    }
-}
-
-/// A headline: how many alarms the list has, else how many notes; none for an empty list.
-pub(super) fn headline(list: &[Attention]) -> Option<String> {
-    let notes = (!list.is_empty()).then(|| format!("no alarm, {}", counted(list.len(), "note")));
-    alarms_text(list).or(notes)
-}
-
-/// How many alarms the list has; none without any.
-pub(super) fn alarms_text(list: &[Attention]) -> Option<String> {
-    match Attention::alarms(list) {
-        0 => None,
-        1 => Some("one thing needs attention".to_owned()),
-        alarms => Some(format!("{alarms} things need attention")),
-    }
 }

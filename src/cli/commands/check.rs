@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use crate::cli::args::{Check, Global};
 use crate::cli::commands::{apply, check_exit};
-use crate::cli::definition::{print_command, print_policy, print_start};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
-use crate::cli::status::{random_delay_text, times_text};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy};
 use crate::store::{Applied, AppliedKind, Declarations, DeclaredSchedule, Store, StoredSchedule};
 use crate::text::{Millis, Timestamp, counted, human_size, local_time, machine_zone, safe_line, time_zone};
 use crate::view::terminal::{Column, Output, Style, Table};
+use crate::view::text::definition::{print_command, print_policy, print_start};
+use crate::view::text::schedule::{random_delay_text, times_text};
 
 /// The most rows of the delay table on a screen, because later delays are like the last ones shown.
 const MAX_ROWS: u32 = 12;

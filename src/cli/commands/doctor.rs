@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::attention::{self, Snapshot, look};
+use super::attention::look;
 use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
@@ -17,7 +17,9 @@ use crate::model::Attention;
 use crate::place::runner;
 use crate::store::{Filter, Finding, Liveness, Store, StoreError, WorkerStatus, schema};
 use crate::text::{counted, human_size, safe_line};
+use crate::view::snapshot::Snapshot;
 use crate::view::terminal::{Output, Style};
+use crate::view::text::attention;
 
 /// The result of all checks.
 #[derive(Debug, Default, Serialize)]

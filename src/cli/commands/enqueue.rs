@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 use crate::cli::args::{Enqueue, Global, Run, WaitOptions};
 use crate::cli::batch::{self, Lines};
 use crate::cli::commands::wait::{Waiter, final_text};
-use crate::cli::definition::command_line;
 use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::options::JobOptions;
 use crate::cli::plan::Planner;
-use crate::cli::status::{no_worker_text, worker_statuses};
+use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState, OutputStream};
 use crate::place::runner;
@@ -23,6 +22,8 @@ use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
 use crate::text::{counted, local_time, safe_line};
 use crate::view::json::{attempt_json, job_json, with_output};
 use crate::view::terminal::{Bar, Output, OutputCursor, OutputForm, warn};
+use crate::view::text::definition::command_line;
+use crate::view::text::status::no_worker_text;
 
 /// Warnings name at most this many earlier jobs that hold a key, and count the others.
 const MAX_NAMED: usize = 5;

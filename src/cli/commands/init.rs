@@ -10,7 +10,6 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{Access, access};
 
 use crate::cli::args::{Global, Init};
-use crate::cli::definition::quoted;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::{accounts, locate};
 use crate::crontab::{CrontabContext, TakenOver, take_over};
@@ -19,6 +18,7 @@ use crate::model::Bytes;
 use crate::place::runner;
 use crate::text::{counted, shell_word};
 use crate::view::terminal::{Output, warn};
+use crate::view::text::definition::quoted;
 
 /// The schema file that the first line of the starter refers to.
 const SCHEMA_NAME: &str = "jobs.schema.json";

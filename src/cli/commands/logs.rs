@@ -8,7 +8,6 @@ use crate::cli::args::{Global, Logs};
 use crate::cli::commands::wait::{Poller, final_text};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate::{self, Named};
-use crate::cli::status::dependency_text;
 use crate::clock;
 use crate::model::{AttemptOutput, OutputStream, decision_text};
 use crate::place::runner;
@@ -16,6 +15,7 @@ use crate::store::{JobRow, Store};
 use crate::text::relative_time;
 use crate::view::json::{attempt_json, with_output};
 use crate::view::terminal::{Output, OutputCursor, OutputForm, keep_last_lines, warn};
+use crate::view::text::status::dependency_text;
 
 /// The id of the job, and the number of the attempt if one was named.
 type Which = (i64, Option<u32>);

@@ -12,7 +12,7 @@ use super::work::default_slots;
 use crate::cli::args::{Global, Run};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
-use crate::cli::status::{dependency_text, limit_text, waits_for_others_text, worker_statuses};
+use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Event, JobState, Outcome, decision_text, signal};
 use crate::place::runner;
@@ -21,6 +21,7 @@ use crate::report::{Reporter, words};
 use crate::store::{JobRow, RunStart, Store};
 use crate::text::Timestamp;
 use crate::view::terminal::{Output, warn};
+use crate::view::text::status::{dependency_text, limit_text, waits_for_others_text};
 use crate::worker::{self, RunTask, Summary};
 
 /// What keeps a job for longer than this is told.

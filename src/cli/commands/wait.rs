@@ -15,7 +15,7 @@ use signal_hook::flag;
 use crate::cli::args::{Global, Wait};
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
-use crate::cli::status::{dependency_text, long_wait_text, unfinished_text, worker_statuses};
+use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, DeadReason, JobState, Outcome, SpawnFailure, Status};
 use crate::place::runner;
@@ -23,6 +23,7 @@ use crate::store::{Filter, JobRow, Store, StoreError};
 use crate::text::{Millis, counted};
 use crate::view::json::job_json;
 use crate::view::terminal::{Output, warn};
+use crate::view::text::status::{dependency_text, long_wait_text, unfinished_text};
 
 /// Waits for jobs and prints each when it has ended.
 pub fn run(global: &Global, args: &Wait, out: &mut Output) -> Result<ExitStatus> {

@@ -3,23 +3,22 @@
 
 use std::cmp::Reverse;
 
-use anyhow::Result;
 use maud::{Markup, html};
 
-use super::Worst;
 use super::words::{MAX_NAMES, bytes_on_page, command, job_text, when};
-use crate::cli::commands::attention::word;
-use crate::model::{Attention, AttentionKind};
+use super::worst::Worst;
+use crate::model::{AttemptOutput, Attention, AttentionKind};
 use crate::place::runner;
-use crate::store::{Death, Store, StoredSchedule};
+use crate::store::{Death, StoredSchedule};
 use crate::text::{Millis, Timestamp, counted, last_lines};
+use crate::view::text::attention::word;
 
 /// The most entries and kinds of failure of a card.
 const MAX_ENTRIES: usize = 5;
 const MAX_KINDS: usize = 5;
 
 /// This many cards show the last lines of output: so many lines, cut after this many characters, and together at most so many.
-const MAX_OUTPUTS: usize = 20;
+pub const MAX_OUTPUTS: usize = 20;
 const MAX_LINES: usize = 20;
 const MAX_LINE: usize = 160;
 const MAX_OUTPUT: usize = 2_000;
@@ -30,8 +29,8 @@ const MAX_BYTES: usize = 60_000;
 /// Deaths are new if the first of a name is not older than this.
 const NEW: Millis = Millis::from_secs(24 * 60 * 60);
 
-/// The entries about one name, or one entry that is about no name.
-pub(super) struct Card {
+/// The entries about one name, or one entry that is about no name, with what is shown of its deaths.
+pub struct Card {
     name: Option<String>,
     entries: Vec<Attention>,
     kinds: Vec<FailureKind>,
@@ -54,22 +53,77 @@ struct FailureKind {
     labels: Vec<String>,
 }
 
+/// What a card shows of the deaths of its name.
+pub struct CardDeaths {
+    /// The first that nobody resolved, also if the card is not about it.
+    pub first: Option<Timestamp>,
+    /// Those of [`Card::dead_jobs`].
+    pub deaths: Vec<Death>,
+    /// What the last one of them wrote; none on the cards after the first [`MAX_OUTPUTS`].
+    pub output: Option<AttemptOutput>,
+}
+
 impl Card {
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     fn is_alarm(&self) -> bool {
         self.entries.iter().any(|entry| entry.alarm)
     }
+
+    /// The entries about deaths, the last death first.
+    fn dead(&self) -> Vec<&Attention> {
+        let mut dead: Vec<_> =
+            self.entries.iter().filter(|entry| entry.kind == AttentionKind::Dead).collect();
+        dead.sort_by_key(|entry| Reverse(entry.subject.as_ref().and_then(|subject| subject.last_death)));
+        dead
+    }
+
+    /// The ids of the dead jobs that are shown.
+    pub fn dead_jobs(&self) -> Vec<i64> {
+        self.dead().iter().flat_map(|entry| &entry.jobs).copied().take(Attention::MAX_JOBS).collect()
+    }
+
+    /// Adds what is shown of its deaths.
+    pub fn add_deaths(&mut self, CardDeaths { first, deaths, output }: CardDeaths, now: Timestamp) {
+        let (dead, count) = (self.dead(), self.dead_jobs().len());
+        let deaths_of = |entry: &&Attention| entry.subject.as_ref().map(|subject| subject.deaths);
+        self.deaths = dead.iter().filter_map(deaths_of).sum();
+        self.is_new = first.is_some_and(|at| now.since(at) <= NEW);
+        // A later run of the first one may have succeeded, which is not what the card is about.
+        let is_mixed = self.entries.iter().any(|entry| entry.kind == AttentionKind::Recovered);
+        self.first_death = first.filter(|_| count > 1 && !is_mixed);
+        if let Some((output, Death { job_id, number, .. })) = output.zip(deaths.first()) {
+            let stream = if output.stderr.is_empty() { output.stdout } else { output.stderr };
+            let lines = shown_lines(last_lines(&stream.bytes, MAX_LINES));
+            self.output = (!lines.is_empty()).then_some(((*job_id, *number), lines));
+        }
+        for Death { error_code, last_words, label, .. } in deaths {
+            let same =
+                |kind: &&mut FailureKind| kind.error_code == error_code && kind.last_words == last_words;
+            match self.kinds.iter_mut().find(same) {
+                Some(kind) => {
+                    kind.jobs += 1;
+                    kind.labels.extend(label.filter(|label| !kind.labels.contains(label)));
+                }
+                None => self.kinds.push(FailureKind {
+                    error_code,
+                    last_words,
+                    jobs: 1,
+                    labels: label.into_iter().collect(),
+                }),
+            }
+        }
+        self.kinds.sort_by_key(|kind| Reverse(kind.jobs));
+    }
 }
 
-/// Makes the cards, alarms first, then by rank, and reads what the worst ones show of their deaths.
-pub(super) fn cards(
-    store: &Store,
-    list: Vec<Attention>,
-    worst: &Worst,
-    schedules: &[StoredSchedule],
-    now: Timestamp,
-) -> Result<Vec<Card>> {
+/// The cards, alarms first, then by rank, without what is shown of their deaths.
+pub fn cards(list: &[Attention], schedules: &[StoredSchedule], now: Timestamp) -> Vec<Card> {
+    let worst = Worst::of(list);
     let mut cards: Vec<Card> = Vec::new();
-    for entry in list {
+    for entry in list.iter().cloned() {
         let name = entry.subject.as_ref().map(|subject| subject.name.clone());
         if let Some(card) = cards.iter_mut().find(|card| card.name.is_some() && card.name == name) {
             card.entries.push(entry);
@@ -93,52 +147,7 @@ pub(super) fn cards(
         let rank = card.name.as_deref().map(|name| worst.rank(name)).unwrap_or_default();
         (!card.is_alarm(), !is_about_all, Reverse(rank))
     });
-    for (index, card) in cards.iter_mut().take(MAX_NAMES).enumerate() {
-        read(store, card, index < MAX_OUTPUTS, now)?;
-    }
-    Ok(cards)
-}
-
-fn read(store: &Store, card: &mut Card, with_output: bool, now: Timestamp) -> Result<()> {
-    let mut dead: Vec<&Attention> =
-        card.entries.iter().filter(|entry| entry.kind == AttentionKind::Dead).collect();
-    dead.sort_by_key(|entry| Reverse(entry.subject.as_ref().and_then(|subject| subject.last_death)));
-    let deaths_of = |entry: &&Attention| entry.subject.as_ref().map(|subject| subject.deaths);
-    card.deaths = dead.iter().filter_map(deaths_of).sum();
-    let ids: Vec<i64> =
-        dead.iter().flat_map(|entry| &entry.jobs).copied().take(Attention::MAX_JOBS).collect();
-    let deaths = store.deaths(&ids)?;
-    if let Some(name) = card.name.as_ref().filter(|_| !ids.is_empty()) {
-        let first = store.first_unresolved_death(name)?;
-        card.is_new = first.is_some_and(|at| now.since(at) <= NEW);
-        // A later run of the first one may have succeeded, which is not what the card is about.
-        let is_mixed = card.entries.iter().any(|entry| entry.kind == AttentionKind::Recovered);
-        card.first_death = first.filter(|_| ids.len() > 1 && !is_mixed);
-    }
-    if let Some(Death { job_id, number, .. }) = deaths.first().filter(|death| with_output && death.number > 0)
-    {
-        let output = store.output(*job_id, *number)?;
-        let stream = if output.stderr.is_empty() { output.stdout } else { output.stderr };
-        let lines = shown_lines(last_lines(&stream.bytes, MAX_LINES));
-        card.output = (!lines.is_empty()).then_some(((*job_id, *number), lines));
-    }
-    for Death { error_code, last_words, label, .. } in deaths {
-        let same = |kind: &&mut FailureKind| kind.error_code == error_code && kind.last_words == last_words;
-        match card.kinds.iter_mut().find(same) {
-            Some(kind) => {
-                kind.jobs += 1;
-                kind.labels.extend(label.filter(|label| !kind.labels.contains(label)));
-            }
-            None => card.kinds.push(FailureKind {
-                error_code,
-                last_words,
-                jobs: 1,
-                labels: label.into_iter().collect(),
-            }),
-        }
-    }
-    card.kinds.sort_by_key(|kind| Reverse(kind.jobs));
-    Ok(())
+    cards
 }
 
 /// The last lines, of which as many stay as there is room for on the page.

@@ -60,13 +60,13 @@ impl Kind {
 
 /// Where an attempt begins and ends on the axis.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
+pub(super) struct AttemptSpan {
     pub from: i64,
     pub to: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Bar {
+pub(super) struct TimelineBar {
     pub from: i64,
     pub to: i64,
     /// The indexes of the attempts that it stands for.
@@ -74,19 +74,19 @@ pub(super) struct Bar {
 }
 
 /// The bars of attempts, with cells of this width.
-pub(super) fn bars(spans: &[Span], cell: i64) -> Vec<Bar> {
+pub(super) fn bars(spans: &[AttemptSpan], cell: i64) -> Vec<TimelineBar> {
     let index_of = |x: i64| usize::try_from(x.clamp(0, UNITS - 1) / cell).unwrap_or_default();
     let mut cells: Vec<Vec<usize>> = vec![Vec::new(); index_of(UNITS) + 1];
     for (index, span) in spans.iter().enumerate() {
         let (first, last) = (index_of(span.from), index_of((span.to - 1).max(span.from)));
         cells.iter_mut().take(last + 1).skip(first).for_each(|attempts| attempts.push(index));
     }
-    let mut bars: Vec<Bar> = Vec::new();
+    let mut bars: Vec<TimelineBar> = Vec::new();
     for (attempts, from) in cells.into_iter().zip((0..).step_by(usize::try_from(cell).unwrap_or(1))) {
         match bars.last_mut() {
             Some(bar) if bar.to == from && bar.attempts == attempts => bar.to += cell,
             _ if attempts.is_empty() => {}
-            _ => bars.push(Bar { from, to: from + cell, attempts }),
+            _ => bars.push(TimelineBar { from, to: from + cell, attempts }),
         }
     }
     for bar in &mut bars {
@@ -153,11 +153,11 @@ mod tests {
 
     use super::*;
 
-    fn span(from: i64, to: i64) -> Span {
-        Span { from, to }
+    fn span(from: i64, to: i64) -> AttemptSpan {
+        AttemptSpan { from, to }
     }
 
-    fn drawn(spans: &[Span]) -> Vec<(i64, i64, usize)> {
+    fn drawn(spans: &[AttemptSpan]) -> Vec<(i64, i64, usize)> {
         bars(spans, 50).into_iter().map(|bar| (bar.from, bar.to, bar.attempts.len())).collect()
     }
 
@@ -175,7 +175,7 @@ mod tests {
     fn a_job_that_recovered_shows_both_attempts() {
         let spans = [span(1_010, 1_012), span(1_020, 1_030)];
         let [bar] = bars(&spans, 50).try_into().unwrap();
-        assert_eq!(bar, Bar { from: 1_000, to: 1_050, attempts: vec![0, 1] });
+        assert_eq!(bar, TimelineBar { from: 1_000, to: 1_050, attempts: vec![0, 1] });
         let mut paths = Paths::default();
         paths.add(bar.from, bar.to, count([Kind::Failed, Kind::Succeeded].into_iter()));
         let paths: Vec<_> = paths.drawn().collect();

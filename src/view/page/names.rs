@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::words::{MAX_NAMES, job_text, span, table, when};
-use super::{Page, Worst};
+use super::worst::Worst;
 use crate::model::{MemoryPeak, Outcome};
 use crate::place::runner;
-use crate::store::{NameStats, Stage};
-use crate::text::{Millis, counted};
+use crate::store::{NameStats, Stage, Stats, TimelineAttempt};
+use crate::text::{Millis, Timestamp, counted};
 
 /// A run is slow if it took this many times as long as the half of all runs, of at least so many, and at least so long.
 const SLOW: u64 = 2;
@@ -18,12 +18,12 @@ const MIN_RUNS: usize = 5;
 const MIN_SLOW: Millis = Millis::from_secs(1);
 
 /// The numbers of each name, the worst first.
-pub(super) fn draw(page: &Page, worst: &Worst) -> Markup {
+pub(super) fn draw(stats: &Stats, attempts: &[TimelineAttempt], worst: &Worst, now: Timestamp) -> Markup {
     let mut successes: BTreeMap<&str, Vec<Millis>> = BTreeMap::new();
-    for attempt in page.attempts.iter().filter(|it| it.stage == Stage::Ended(Outcome::Succeeded)) {
+    for attempt in attempts.iter().filter(|it| it.stage == Stage::Ended(Outcome::Succeeded)) {
         successes.entry(&attempt.name).or_default().extend(attempt.duration);
     }
-    let mut rows: Vec<_> = page.stats.iter().collect();
+    let mut rows: Vec<_> = stats.iter().collect();
     rows.sort_by_key(|(name, stats)| Reverse((worst.rank(name), stats.dead, stats.jobs(), stats.attempts)));
     let more = rows.len().saturating_sub(MAX_NAMES);
     rows.truncate(MAX_NAMES);
@@ -40,7 +40,7 @@ pub(super) fn draw(page: &Page, worst: &Worst) -> Markup {
             html! { (stats.memory.percentile(95).map(memory).unwrap_or_default()) },
             html! {
                 @if is_slow { span.new { "the last run took twice as long as usual" } " " }
-                @if let Some((at, code)) = &stats.last_failure { (when(*at, page.now)) " " span.code { (job_text(code)) } }
+                @if let Some((at, code)) = &stats.last_failure { (when(*at, now)) " " span.code { (job_text(code)) } }
             },
         ]
     };

@@ -3,54 +3,45 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use anyhow::Result;
 use maud::{Markup, html};
 
 use super::axis::days;
 use super::bars::{HEIGHT, Paths};
-use super::words::{MAX_NAMES, job_text, table, when};
-use crate::cli::status::{next_firing_text, random_delay_text, shown_zone};
+use super::words::{job_text, table, when};
 use crate::place::runner;
-use crate::store::{DayCounts, Store, StoredSchedule};
+use crate::store::DayCounts;
 use crate::text::{Timestamp, counted, day_time};
+use crate::view::text::schedule::{ScheduleRow, next_firing_text, random_delay_text, shown_zone};
 
 const DAYS: usize = 7;
 
 /// The width of a day in the units of the drawing.
 const CELL: i64 = 100;
 
-pub(super) struct Schedules {
-    /// The schedules, each with the state of its last job.
-    rows: Vec<(StoredSchedule, Option<&'static str>)>,
+/// The schedules, and how their last seven days went.
+pub struct WeekOfSchedules {
+    pub rows: Vec<ScheduleRow>,
     /// How many more there are.
-    more: usize,
-    days: Vec<Timestamp>,
-    daily: BTreeMap<String, Vec<DayCounts>>,
+    pub more: usize,
+    /// When each of the days began.
+    pub days: Vec<Timestamp>,
+    pub daily: BTreeMap<String, Vec<DayCounts>>,
 }
 
-pub(super) fn read(store: &Store, mut schedules: Vec<StoredSchedule>, now: Timestamp) -> Result<Schedules> {
-    let more = schedules.len().saturating_sub(MAX_NAMES);
-    schedules.truncate(MAX_NAMES);
-    let days = days(now, DAYS);
-    let names: Vec<&str> = schedules.iter().map(StoredSchedule::name).collect();
-    let daily = store.daily(&names, &days)?;
-    let with_state = |row: StoredSchedule| -> Result<_> {
-        let job = row.last.map(|(_, id)| store.job(id, now)).transpose()?.flatten();
-        Ok((row, job.map(|job| job.status())))
-    };
-    let rows = schedules.into_iter().map(with_state).collect::<Result<_>>()?;
-    Ok(Schedules { rows, more, days, daily })
+/// When each of the last seven days began, today last.
+pub fn last_days(now: Timestamp) -> Vec<Timestamp> {
+    days(now, DAYS)
 }
 
-impl Schedules {
+impl WeekOfSchedules {
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    pub(super) fn draw(&self, now: Timestamp) -> Markup {
+    pub(super) fn draw(&self, boot_id: &str, now: Timestamp) -> Markup {
         let heads =
             [("name", ""), ("times", ""), ("last seven days", "week"), ("last", "wide"), ("next", "wide")];
-        let row = |(row, state): &(StoredSchedule, Option<&'static str>)| {
+        let row = |ScheduleRow { schedule: row, last_status }: &ScheduleRow| {
             vec![
                 html! { (job_text(row.name())) },
                 html! {
@@ -61,11 +52,11 @@ impl Schedules {
                 self.week(row.name()),
                 html! {
                     @if let Some((at, id)) = row.last { (when(at, now)) ", job " (id) }
-                    @if let Some(state) = state { " " span.bad[*state == "dead"] { (state) } }
+                    @if let Some(state) = last_status { " " span.bad[*state == "dead"] { (state) } }
                     @if row.skipped > 0 { @if row.last.is_some() { ", " } (row.skipped) " skipped" }
                 },
                 html! {
-                    @if row.paused { "paused" } @else if let Some(at) = row.next_at { (when(at, now)) } @else { (next_firing_text(row, now)) }
+                    @if row.paused { "paused" } @else if let Some(at) = row.next_at { (when(at, now)) } @else { (next_firing_text(row, boot_id, now)) }
                 },
             ]
         };

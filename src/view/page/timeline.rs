@@ -6,10 +6,10 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
-use super::Worst;
 use super::axis::{Axis, UNITS};
-use super::bars::{self, Bar, HEIGHT, Kind, Paths, Span};
+use super::bars::{self, AttemptSpan, HEIGHT, Kind, Paths, TimelineBar};
 use super::words::{MAX_NAMES, command, job_text, span};
+use super::worst::Worst;
 use crate::place::runner;
 use crate::store::{Stage, TimelineAttempt};
 use crate::text::{Timestamp, counted, local_time};
@@ -47,8 +47,8 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
     rows.sort_by_key(|(name, row)| Reverse((worst.rank(name), row.failures, row.attempts.len())));
     let left_out = rows.len().saturating_sub(MAX_NAMES);
     rows.truncate(MAX_NAMES);
-    let count = |bars: &[Vec<Bar>]| bars.iter().map(Vec::len).sum::<usize>();
-    let mut bars: Vec<Vec<Bar>> = Vec::new();
+    let count = |bars: &[Vec<TimelineBar>]| bars.iter().map(Vec::len).sum::<usize>();
+    let mut bars: Vec<Vec<TimelineBar>> = Vec::new();
     for cell in CELLS {
         bars = rows.iter().map(|(_, row)| bars::bars(&row.spans(axis), cell)).collect();
         if count(&bars) <= MAX_BARS {
@@ -166,10 +166,10 @@ impl<'a> NameRow<'a> {
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    fn spans(&self, axis: Axis) -> Vec<Span> {
+    fn spans(&self, axis: Axis) -> Vec<AttemptSpan> {
         let span = |attempt: &&TimelineAttempt| {
             let (start, end) = times(attempt, axis);
-            Span { from: axis.x(start), to: axis.x(end) }
+            AttemptSpan { from: axis.x(start), to: axis.x(end) }
         };
         self.attempts.iter().map(span).collect()
     }
@@ -177,7 +177,7 @@ impl<'a> NameRow<'a> {
     fn picture(
         &self,
         name: &str,
-        bars: &[Bar],
+        bars: &[TimelineBar],
         axis: Axis,
         ticks: &[(i64, String)],
         now: Option<i64>,

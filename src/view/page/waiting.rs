@@ -1,66 +1,41 @@
 //! The section "Now": the jobs that run, and those that wait, with what they wait for.
 
-use anyhow::Result;
 use maud::{Markup, html};
 
 use super::words::{command, job_text, table, when};
-use crate::cli::status::{dependency_text, status_text};
 use crate::model::{ErrorCode, JobState, Phase};
 use crate::place::runner;
-use crate::store::{Filter, JobRow, Store, UnfinishedJobs, WorkerStatus};
+use crate::store::{Death, JobRow, WorkerStatus};
 use crate::text::{Timestamp, counted};
+use crate::view::text::status::{dependency_text, status_text};
 
 /// The most jobs of a kind that have a row.
-const MAX_ROWS: usize = 10;
+pub const MAX_ROWS: usize = 10;
 
-/// The jobs of one kind: how many there are, and the rows of the first ones.
-pub(super) struct Waiting {
+/// The unfinished jobs of one status.
+pub struct UnfinishedSection {
     pub status: &'static str,
     pub count: u64,
-    rows: Vec<Row>,
+    /// The first [`MAX_ROWS`].
+    pub rows: Vec<UnfinishedRow>,
 }
 
-struct Row {
-    id: i64,
-    title: String,
-    /// The start of what runs, else the due time.
-    at: Timestamp,
-    what: String,
-}
-
-pub(super) fn read(
-    store: &Store,
-    filter: &Filter,
-    workers: &[WorkerStatus],
-    now: Timestamp,
-) -> Result<Vec<Waiting>> {
-    let mut found = Vec::new();
-    for UnfinishedJobs { status, count, ids } in store.unfinished(filter, MAX_ROWS, now)? {
-        let mut rows = Vec::new();
-        for id in ids {
-            if let Some(job) = store.job(id, now)? {
-                let what = what(store, &job, workers, now)?;
-                let at = job.running_since().unwrap_or(job.run_at);
-                rows.push(Row { id, title: job.title(), at, what });
-            }
-        }
-        found.push(Waiting { status, count, rows });
-    }
-    Ok(found)
+pub struct UnfinishedRow {
+    pub job: JobRow,
+    /// How the job died that this one waits for in vain, if it does.
+    pub death: Option<Death>,
 }
 
 /// Says how far a job is, or why it waits.
-fn what(store: &Store, job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Result<String> {
+fn what(UnfinishedRow { job, death }: &UnfinishedRow, workers: &[WorkerStatus], now: Timestamp) -> String {
     let max_attempts = job.definition.policy.max_attempts();
     let next = job.attempts_used.saturating_add(1);
     if job.phase == Some(Phase::Blocked) {
-        let mut text = dependency_text(job);
-        let stuck = job.waits_for.iter().filter(|unmet| unmet.is_stuck());
-        let ids: Vec<i64> = stuck.take(1).map(|unmet| unmet.id).collect();
-        for death in store.deaths(&ids)?.into_iter().filter(|death| !death.last_words.is_empty()) {
-            text = format!("{text}; job {} died because: {}", death.job_id, death.last_words);
-        }
-        return Ok(text);
+        let text = dependency_text(job);
+        return match death.as_ref().filter(|death| !death.last_words.is_empty()) {
+            Some(death) => format!("{text}; job {} died because: {}", death.job_id, death.last_words),
+            None => text,
+        };
     }
     let mut parts = Vec::new();
     if job.state == JobState::Running {
@@ -71,17 +46,18 @@ fn what(store: &Store, job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -
     }
     // The first sentence has times that are told from now, and now is over when somebody reads the page.
     parts.extend(status_text(job, workers, now).into_iter().skip(1));
-    Ok(parts.join("; "))
+    parts.join("; ")
 }
 
-pub(super) fn draw(all: &[Waiting], now: Timestamp) -> Markup {
+pub(super) fn draw(all: &[UnfinishedSection], workers: &[WorkerStatus], now: Timestamp) -> Markup {
     let heads = [("job", ""), ("state", "at"), ("since or due", ""), ("what it does or waits for", "wide")];
-    let row = |status: &'static str, row: &Row| {
+    let row = |status: &'static str, row: &UnfinishedRow| {
+        let job = &row.job;
         vec![
-            html! { span.at { (row.id) } " " (job_text(&row.title)) },
+            html! { span.at { (job.id) } " " (job_text(&job.title())) },
             html! { span.at { (status) } },
-            when(row.at, now),
-            html! { (job_text(&row.what)) },
+            when(job.running_since().unwrap_or(job.run_at), now),
+            html! { (job_text(&what(row, workers, now))) },
         ]
     };
     let rows: Vec<_> = all.iter().flat_map(|of| of.rows.iter().map(|line| row(of.status, line))).collect();

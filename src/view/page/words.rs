@@ -7,7 +7,7 @@ use crate::text::{
 };
 
 /// The most names in a section of the page.
-pub(super) const MAX_NAMES: usize = 50;
+pub const MAX_NAMES: usize = 50;
 
 /// Text from a job is cut after this many characters, or this many bytes as the page has them.
 const MAX_TEXT: usize = 400;

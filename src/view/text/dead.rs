@@ -1,39 +1,45 @@
 //! `inspect dead`: dead letters by error code, with the commands that help. Jobs that died alike share a row.
 
-use anyhow::Result;
-
-use super::lists;
-use super::query::Query;
-use crate::cli::args::Global;
-use crate::cli::definition::CurrentJobFile;
-use crate::cli::status::{blocked_expiry_text, held_back_text};
+use super::lists::attempts_text;
+use super::status::{blocked_expiry_text, held_back_text};
 use crate::model::{DeadReason, SPAWN_FAILED, TIMEOUT, WORKER_CRASHED};
 use crate::place::runner;
-use crate::store::{DeadGroup, DeadRow, Filter, JobRow};
-use crate::text::{clock_time, counted, option, relative_time};
-use crate::view::json::dead_letter_json;
+use crate::store::{DeadGroup, DeadRow, Filter, HeldBack, JobRow};
+use crate::text::{Timestamp, clock_time, counted, option, relative_time};
 use crate::view::terminal::{Column, Output, Style, Table, note_left_out};
 
 /// A suggested command names at most this many ids.
 const MAX_IDS: usize = 10;
 
-/// How many rows each group may show, so that all groups together show at most `limit`. It is at least one.
-fn share(groups: &[DeadGroup], limit: usize) -> usize {
-    let rows = |share: usize| groups.iter().map(|group| group.rows.len().min(share)).sum::<usize>();
-    let longest = groups.iter().map(|group| group.rows.len()).max().unwrap_or_default();
-    (1..=longest).rev().find(|share| rows(*share) <= limit).unwrap_or(1)
+/// The dead letters of one error code, and what is shown of them.
+pub struct DeadGroupFacts {
+    pub group: DeadGroup,
+    /// The first of its rows.
+    pub shown: Vec<DeadRowFacts>,
+    /// The definition of the newest job differs from that of the job file.
+    pub differs: bool,
 }
 
-/// The number of jobs that are in none of the rows that are shown.
-fn count_older(group: &DeadGroup, share: usize) -> u64 {
-    group.jobs - group.rows.iter().take(share).map(|row| row.jobs).sum::<u64>()
+/// A row of jobs that died alike.
+pub struct DeadRowFacts {
+    pub row: DeadRow,
+    /// The newest job of the row; none if it was just pruned.
+    pub newest: Option<JobRow>,
+    /// The jobs that wait for those of the row.
+    pub held_back: HeldBack,
+    /// The newest jobs of the row of which a later run succeeded.
+    pub recovered: Vec<i64>,
 }
 
-pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<bool> {
-    let Query { store, filter, limit, now } = query;
-    let groups = store.dead_letters(filter, *limit, *now)?;
-    let share = share(&groups, *limit);
-    let present = CurrentJobFile::read(global);
+impl DeadGroupFacts {
+    /// The number of jobs that are in none of the rows that are shown.
+    fn count_older(&self) -> u64 {
+        self.group.jobs - self.shown.iter().map(|shown| shown.row.jobs).sum::<u64>()
+    }
+}
+
+/// Draws the groups. Each shows at most `share` rows.
+pub fn draw(out: &mut Output, groups: &[DeadGroupFacts], share: usize, filter: &Filter, now: Timestamp) {
     if groups.is_empty() {
         out.remark("no dead letters");
     }
@@ -42,7 +48,7 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<b
         if index > 0 {
             out.line("");
         }
-        for column in draw(out, query, present.as_ref(), group, share)? {
+        for column in draw_group(out, group, filter, now) {
             if !left_out.contains(&column) {
                 left_out.push(column);
             }
@@ -57,66 +63,47 @@ pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<b
         let resolve = runner("resolve", "ID");
         out.aside("", &format!("{resolve} takes off this list what was dealt with"));
     }
-    if groups.iter().any(|group| count_older(group, share) > 0) {
+    if groups.iter().any(|group| group.count_older() > 0) {
         out.line(format!("at most {} of each code; --limit 0 shows all", counted(share, "row")));
     }
-    Ok(!groups.is_empty())
-}
-
-/// Prints an object a dead letter. True if there is one.
-pub(super) fn print_json(out: &mut Output, query: &Query) -> Result<bool> {
-    let Query { store, filter, limit, now } = query;
-    let mut any = false;
-    for job in store.jobs(filter, *limit, *now)? {
-        let job = job?;
-        let last_output = store.output(job.id, job.attempts)?.last_line();
-        out.object(&dead_letter_json(&job, last_output.as_deref()));
-        any = true;
-        if out.is_closed() {
-            break;
-        }
-    }
-    Ok(any)
 }
 
 /// Draws a group. Returns the columns that were left out.
-fn draw(
+fn draw_group(
     out: &mut Output,
-    query: &Query,
-    present: Option<&CurrentJobFile>,
-    group: &DeadGroup,
-    share: usize,
-) -> Result<Vec<&'static str>> {
+    facts: &DeadGroupFacts,
+    filter: &Filter,
+    now: Timestamp,
+) -> Vec<&'static str> {
+    let DeadGroupFacts { group, shown, differs } = facts;
     let reason = match group.reasons.as_slice() {
         [reason] => format!(", {reason}"),
         _ => String::new(),
     };
     let heading = format!("{}: {}{reason}", group.error_code, counted(group.jobs, "job"));
     out.line(out.paint(Style::Strong, &heading));
-    let left_out = draw_rows(out, query, group, share)?;
-    for row in group.rows.iter().take(share) {
-        for line in [held_back_line(query, row)?, recovered_line(query, row)?].into_iter().flatten() {
+    let left_out = draw_rows(out, facts, now);
+    for shown in shown {
+        for line in [held_back_line(shown), recovered_line(shown)].into_iter().flatten() {
             out.prose("  ", &line);
         }
     }
-    let older = count_older(group, share);
+    let older = facts.count_older();
     if older > 0 {
         out.aside("  ", &format!("… {} in older rows", counted(older, "job")));
     }
     // A job that was just pruned needs no advice.
-    let newest = group.rows.first().map(|row| query.store.job(row.newest(), query.now)).transpose()?;
-    if let Some(newest) = newest.flatten() {
-        let differs = present.is_some_and(|present| !present.differing_keys(&newest).is_empty());
-        for (word, line) in advice(group, &newest, &query.filter, differs) {
+    if let Some(newest) = shown.first().and_then(|shown| shown.newest.as_ref()) {
+        for (word, line) in advice(group, newest, filter, *differs) {
             out.prose(&format!("  {word:<7} "), &line);
         }
     }
-    Ok(left_out)
+    left_out
 }
 
 /// Says which jobs wait for the jobs of this row: `job 1 holds back 2 jobs: load, report`; none if none does.
-fn held_back_line(query: &Query, row: &DeadRow) -> Result<Option<String>> {
-    let held_back = held_back_text(&query.store.held_back(&row.waited_for)?);
+fn held_back_line(DeadRowFacts { row, held_back, .. }: &DeadRowFacts) -> Option<String> {
+    let held_back = held_back_text(held_back)?;
     let mut ids = row.waited_for.clone();
     ids.sort_unstable();
     let who = match ids.as_slice() {
@@ -127,55 +114,48 @@ fn held_back_line(query: &Query, row: &DeadRow) -> Result<Option<String>> {
         }
         ids => format!("{} of {} hold", counted(ids.len(), "job"), row.name),
     };
-    Ok(held_back.map(|jobs| format!("{who} back {jobs}")))
+    Some(format!("{who} back {held_back}"))
 }
 
 /// Says which of the newest jobs of this row need no replay: `job 1: a later run succeeded`; none if all may need one.
-fn recovered_line(query: &Query, row: &DeadRow) -> Result<Option<String>> {
-    let mut ids = Vec::new();
-    for id in &row.ids {
-        if query.store.has_recovered(*id)? {
-            ids.push(*id);
-        }
-    }
+fn recovered_line(DeadRowFacts { recovered, .. }: &DeadRowFacts) -> Option<String> {
+    let mut ids = recovered.clone();
     ids.sort_unstable();
     let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
-    Ok(match ids.as_slice() {
+    match ids.as_slice() {
         [] => None,
         [id] => Some(format!("job {id}: a later run succeeded")),
         ids => Some(format!("jobs {}: later runs succeeded", ids.join(", "))),
-    })
+    }
 }
 
-fn draw_rows(out: &mut Output, query: &Query, group: &DeadGroup, share: usize) -> Result<Vec<&'static str>> {
-    let Query { store, now, .. } = query;
-    let rows = group.rows.iter().take(share);
-    let any_fold = rows.clone().any(|row| row.jobs > 1);
+fn draw_rows(out: &mut Output, facts: &DeadGroupFacts, now: Timestamp) -> Vec<&'static str> {
+    let any_fold = facts.shown.iter().any(|shown| shown.row.jobs > 1);
     let mut table = Table::new()
-        .column(Column::new("  id").right(), |(_, job): &(&DeadRow, JobRow)| format!("  {}", job.id))
+        .column(Column::new("  id").right(), |(_, job): &(&DeadRow, &JobRow)| format!("  {}", job.id))
         .column(Column::new("name").name(), |(row, _)| row.name.clone())
         .column(Column::label(), |(row, _)| row.shown_labels())
         .column_if(any_fold, Column::new("jobs").right(), |(row, _)| match row.jobs {
             1 => String::new(),
             jobs => format!("×{jobs}"),
         })
-        .column(Column::new("runs").right().dropped(3), |(_, job)| lists::attempts_text(job))
+        .column(Column::new("runs").right().dropped(3), |(_, job)| attempts_text(job))
         .column_if(any_fold, Column::new("first").dropped(2), |(row, _)| match row.jobs {
             1 => String::new(),
-            _ => clock_time(row.first_death, *now),
+            _ => clock_time(row.first_death, now),
         })
-        .column_if(any_fold, Column::new("last"), |(row, _)| clock_time(row.last_death, *now))
-        .column_if(!any_fold, Column::new("died"), |(row, _)| relative_time(row.last_death, *now))
-        .column_if(group.reasons.len() > 1, Column::new("why").text().dropped(1), |(_, job)| {
+        .column_if(any_fold, Column::new("last"), |(row, _)| clock_time(row.last_death, now))
+        .column_if(!any_fold, Column::new("died"), |(row, _)| relative_time(row.last_death, now))
+        .column_if(facts.group.reasons.len() > 1, Column::new("why").text().dropped(1), |(_, job)| {
             job.dead_reason.map(|reason| reason.to_string()).unwrap_or_default()
         })
         .column(Column::new("what it said").text(), |(row, _)| row.last_words.clone());
-    for row in rows {
-        if let Some(job) = store.job(row.newest(), *now)? {
-            table.row(&(row, job));
+    for shown in &facts.shown {
+        if let Some(newest) = &shown.newest {
+            table.row(&(&shown.row, newest));
         }
     }
-    Ok(table.print_rows(out))
+    table.print_rows(out)
 }
 
 /// Says what to do about a group: the log to look at, a fix, and the command that replays its jobs. Each line has a word

@@ -1,27 +1,15 @@
 //! Two screens: one job with its definition, state and attempts, and one attempt with its output.
 
-use anyhow::{Result, bail};
-
-use super::query::Query;
-use crate::cli::definition::{print_command, print_policy, print_start};
-use crate::cli::error::{CliError, ExitStatus};
-use crate::cli::locate;
-use crate::cli::status::{
-    expiry_text, holds_back_text, next_firing_text, no_firing_text, status_text, times_text, with_liveness,
-    worker_of, worker_statuses,
-};
+use super::definition::{print_command, print_policy, print_start};
+use super::status::{expiry_text, holds_back_text, status_text, worker_of};
 use crate::model::{
     Attempt, AttemptOutput, JobDefinition, JobState, Outcome, ResourceUsage, Status, StreamBytes,
     decision_text, signal,
 };
 use crate::place::runner;
-use crate::store::{JobRow, Store, WorkerStatus};
+use crate::store::{HeldBack, JobRow, WorkerStatus};
 use crate::text::{Timestamp, counted, human_duration, last_lines, local_time, relative_time, safe_line};
-use crate::view::json::{attempt_json, job_with_history_json, with_output};
 use crate::view::terminal::{Output, Style, readable};
-
-/// At most this many of the newest attempts are read.
-const MAX_HISTORY: usize = 1_000;
 
 /// The most attempts that are shown on a screen.
 const SCREENFUL: usize = 20;
@@ -32,47 +20,48 @@ const LAST_LINES: usize = 3;
 /// The indent of each further line about an attempt.
 const INDENT: &str = "       ";
 
-/// Shows one job.
-pub(super) fn show(out: &mut Output, query: &Query, id: i64) -> Result<()> {
-    let Query { store, now, .. } = *query;
-    let (job, history, last_output, workers) = store.at_one_moment(|| {
-        let job = store.job(id, now)?;
-        let attempts = job.as_ref().map_or(0, |job| job.attempts);
-        Ok((job, store.history(id, MAX_HISTORY)?, store.output(id, attempts)?, store.open_workers()?))
-    })?;
-    let mut job = job.ok_or_else(|| locate::no_such_job(store, id))?;
-    locate::add_start(store, &mut job);
-    if out.json {
-        out.object(&job_with_history_json(&job, &history));
-        return Ok(());
-    }
-    let workers = with_liveness(store, workers)?;
-    let held_back = holds_back_text(store, &job)?;
-    let recovered = store.has_recovered(id)?.then(|| "a later run succeeded".to_owned());
-    let more = expiry_text(&job, now).into_iter().chain(held_back).chain(recovered);
-    draw_heading(out, &job, &workers, more, now);
-    draw_facts(out, &job, now);
-    if !history.is_empty() || job.state == JobState::Running {
+/// What is shown of a job.
+pub struct JobFacts {
+    pub job: JobRow,
+    /// The newest ones.
+    pub attempts: Vec<Attempt>,
+    /// That of the last attempt.
+    pub output: AttemptOutput,
+    pub workers: Vec<WorkerStatus>,
+    /// The jobs that wait for it.
+    pub held_back: HeldBack,
+    /// A later job that does the same has succeeded.
+    pub has_recovered: bool,
+}
+
+/// Draws one job.
+pub fn draw(out: &mut Output, facts: &JobFacts, now: Timestamp) {
+    let JobFacts { job, attempts, output, workers, held_back, has_recovered } = facts;
+    let held_back = holds_back_text(job, held_back);
+    let recovered = has_recovered.then(|| "a later run succeeded".to_owned());
+    let more = expiry_text(job, now).into_iter().chain(held_back).chain(recovered);
+    draw_heading(out, job, workers, more, now);
+    draw_facts(out, job, now);
+    if !attempts.is_empty() || job.state == JobState::Running {
         out.line("");
     }
-    draw_history(out, &job, &history);
-    if history.last().is_some_and(|last| last.outcome != Outcome::Succeeded) {
-        draw_last_lines(out, &last_output);
+    draw_history(out, job, attempts);
+    if attempts.last().is_some_and(|last| last.outcome != Outcome::Succeeded) {
+        draw_last_lines(out, output);
     }
     if let Some(since) = job.running_since() {
-        let state = if worker_of(&job, &workers).is_some_and(WorkerStatus::is_alive) {
+        let state = if worker_of(job, workers).is_some_and(WorkerStatus::is_alive) {
             format!("{} for {}", out.paint_status("running"), human_duration(now.since(since)))
         } else {
             "its worker is dead".to_owned()
         };
         out.line(format!("  {:>3}  {}  {state}", job.last_attempt(), local_time(since)));
     }
-    let next = what_to_type(&job);
+    let next = what_to_type(job);
     if !next.is_empty() {
         out.line("");
         out.line(format!("next  {next}"));
     }
-    Ok(())
 }
 
 fn draw_heading(
@@ -215,28 +204,6 @@ fn shell_words(attempt: &Attempt, definition: &JobDefinition) -> Option<String> 
     Some(format!("{status}: the shell says that {name} ended a command{often}"))
 }
 
-/// The error for the name of a schedule that has enqueued nothing yet: it says when it fires. None if there is no such schedule.
-pub(super) fn not_enqueued_yet(store: &Store, name: &str, now: Timestamp) -> Result<Option<CliError>> {
-    let schedules = store.schedules()?;
-    let Some(row) = schedules.iter().find(|row| row.name() == name) else { return Ok(None) };
-    let schedule = format!("its schedule ({})", times_text(&row.text, row.zone.as_deref(), now));
-    let when = next_firing_text(row, now);
-    let firing = match row.next_at {
-        _ if row.paused => format!("{schedule} is paused"),
-        None if row.boot_id.is_some() => format!("{schedule} fires {when}"),
-        None => format!("{schedule} never fires again"),
-        Some(at) => format!("{schedule} fires first at {} ({when})", local_time(at)),
-    };
-    let error = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} yet: {firing}"));
-    let next = if row.paused {
-        Some(format!("{} lets it go on", runner("resume", format_args!("--schedule {name}"))))
-    } else {
-        no_firing_text(&worker_statuses(store)?)
-    };
-    let all = || format!("{} shows all of them", runner("inspect", "schedules"));
-    Ok(Some(error.hint(next.unwrap_or_else(all))))
-}
-
 /// The commands that make sense for a job in this state.
 fn what_to_type(job: &JobRow) -> String {
     let id = job.id;
@@ -254,25 +221,18 @@ fn what_to_type(job: &JobRow) -> String {
     logs.into_iter().chain(change).collect::<Vec<_>>().join("   ")
 }
 
-/// Shows one attempt, with its output.
-pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32) -> Result<()> {
-    let Query { store, now, .. } = *query;
-    let (job, ended, output) = store
-        .at_one_moment(|| Ok((store.job(id, now)?, store.attempt(id, number)?, store.output(id, number)?)))?;
-    let mut job = job.ok_or_else(|| locate::no_such_job(store, id))?;
-    if ended.is_none() && (number == 0 || number != job.last_attempt()) {
-        bail!(
-            CliError::new(ExitStatus::NOT_FOUND, format!("job {id} has no attempt {number}"))
-                .hint(format!("{} shows those that it has", runner("inspect", id)))
-        );
-    }
-    locate::add_start(store, &mut job);
-    if out.json {
-        out.object(&with_output(attempt_json(&job, ended.as_ref()), &output));
-        return Ok(());
-    }
-    let heading = format!("job {id} {}, attempt {number}:", out.paint(Style::Strong, &job.definition.name));
-    if let Some(attempt) = &ended {
+/// Draws one attempt, which has not ended if `ended` is none, with its output.
+pub fn draw_one_attempt(
+    out: &mut Output,
+    job: &JobRow,
+    number: u32,
+    ended: Option<&Attempt>,
+    output: &AttemptOutput,
+    now: Timestamp,
+) {
+    let name = out.paint(Style::Strong, &job.definition.name);
+    let heading = format!("job {} {name}, attempt {number}:", job.id);
+    if let Some(attempt) = ended {
         let outcome = out.paint_status(attempt.outcome.as_str());
         let code = attempt.error_code.as_ref().map(|code| format!(", {code}")).unwrap_or_default();
         out.line(format!("{heading} {outcome}{code}"));
@@ -283,7 +243,6 @@ pub(super) fn show_attempt(out: &mut Output, query: &Query, id: i64, number: u32
     }
     draw_stream(out, "stdout", &output.stdout);
     draw_stream(out, "stderr", &output.stderr);
-    Ok(())
 }
 
 fn draw_attempt_facts(out: &mut Output, attempt: &Attempt, definition: &JobDefinition, now: Timestamp) {

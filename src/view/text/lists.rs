@@ -1,21 +1,17 @@
-//! The lists of `inspect`: a table each, or a JSON object a row.
+//! The lists of `inspect`: a table each, or a JSON object a row. Each function is true if there is a row.
 
 use std::borrow::Borrow;
 use std::cmp::Reverse;
 
-use anyhow::Result;
 use serde_json::Value;
 
 use super::job::exit_text;
-use super::query::Query;
-use crate::cli::commands::attention::{changed_files, leftovers};
-use crate::cli::locate;
-use crate::cli::status::{next_firing_text, random_delay_text, times_text, worker_statuses};
+use super::schedule::{ScheduleRow, next_firing_text, random_delay_text, times_text};
 use crate::model::{ErrorCode, decision_text};
 use crate::place::{Place, runner};
 use crate::store::{
-    self, AttemptRow, ChangedFile, FileChange, Filter, JobRow, Liveness, NameStats, QueueRow, Store,
-    StoredSchedule, WorkerStatus,
+    self, AttemptRow, ChangedFile, FileChange, JobRow, Leftovers, Liveness, NameStats, QueueRow, Stats,
+    WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line};
 use crate::view::advice::left_process;
@@ -24,8 +20,15 @@ use crate::view::json::{
 };
 use crate::view::terminal::{Column, Output, Style, Table};
 
-pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
-    let now = query.now;
+/// A row as the store reads it.
+type ReadRow<R> = store::Result<R>;
+
+pub fn jobs(
+    out: &mut Output,
+    rows: impl Iterator<Item = ReadRow<JobRow>>,
+    limit: usize,
+    now: Timestamp,
+) -> store::Result<bool> {
     let table = Table::new()
         .column(Column::new("id").right(), |job: &JobRow| job.id.to_string())
         .column(Column::new("name").name(), |job| job.definition.name.clone())
@@ -37,12 +40,16 @@ pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
             relative_time(if job.phase.is_some() { job.run_at } else { job.changed_at }, now)
         })
         .column(Column::new("what").text().dropped(2), what_happened);
-    show_jobs(out, query, table, "no jobs")
+    List { table, json: job_json, nothing: "no jobs" }.show(out, rows, limit, "newest")
 }
 
 /// Lists the dead letters that were resolved, with the note of how.
-pub(super) fn resolved(out: &mut Output, query: &Query) -> Result<bool> {
-    let now = query.now;
+pub fn resolved(
+    out: &mut Output,
+    rows: impl Iterator<Item = ReadRow<JobRow>>,
+    limit: usize,
+    now: Timestamp,
+) -> store::Result<bool> {
     let table = Table::new()
         .column(Column::new("id").right(), |job: &JobRow| job.id.to_string())
         .column(Column::new("name").name(), |job| job.definition.name.clone())
@@ -57,11 +64,15 @@ pub(super) fn resolved(out: &mut Output, query: &Query) -> Result<bool> {
         .column(Column::new("how").name(), |job| {
             job.resolution.as_deref().map(safe_line).unwrap_or_default()
         });
-    show_jobs(out, query, table, "no dead letter was resolved")
+    List { table, json: job_json, nothing: "no dead letter was resolved" }.show(out, rows, limit, "newest")
 }
 
-pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
-    let now = query.now;
+pub fn attempts(
+    out: &mut Output,
+    rows: impl Iterator<Item = ReadRow<AttemptRow>>,
+    limit: usize,
+    now: Timestamp,
+) -> store::Result<bool> {
     let table = Table::new()
         .column(Column::new("attempt"), |AttemptRow { attempt, .. }: &AttemptRow| {
             format!("{}.{}", attempt.job_id, attempt.number)
@@ -75,20 +86,8 @@ pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
         .column(Column::new("decision").text().dropped(3), |row| {
             decision_text(&row.attempt, row.max_attempts)
         });
-    let attempts = query.store.attempts(&query.filter, query.limit.saturating_add(1))?;
     let list = List { table, json: listed_attempt_json, nothing: "no attempts have ended" };
-    list.show(out, attempts, query.limit, "newest")
-}
-
-/// Shows the selected jobs in this table, or `nothing` where there is none.
-fn show_jobs(out: &mut Output, query: &Query, table: Table<JobRow>, nothing: &str) -> Result<bool> {
-    let Query { store, filter, limit, now } = query;
-    let jobs = store.jobs(filter, limit.saturating_add(1), *now)?.map(|job| {
-        let mut job = job?;
-        locate::add_start(store, &mut job);
-        Ok(job)
-    });
-    List { table, json: job_json, nothing }.show(out, jobs, *limit, "newest")
+    list.show(out, rows, limit, "newest")
 }
 
 /// A list: a table on the screen, or a JSON object a row.
@@ -107,10 +106,10 @@ impl<R> List<'_, R> {
     fn show(
         mut self,
         out: &mut Output,
-        rows: impl IntoIterator<Item = store::Result<impl Borrow<R>>>,
+        rows: impl IntoIterator<Item = ReadRow<impl Borrow<R>>>,
         limit: usize,
         which: &str,
-    ) -> Result<bool> {
+    ) -> store::Result<bool> {
         let mut shown = 0;
         let mut rows = rows.into_iter();
         while shown < limit
@@ -139,7 +138,11 @@ impl<R> List<'_, R> {
     }
 
     /// Shows rows that no limit cuts.
-    fn show_all(self, out: &mut Output, rows: impl IntoIterator<Item = impl Borrow<R>>) -> Result<bool> {
+    fn show_all(
+        self,
+        out: &mut Output,
+        rows: impl IntoIterator<Item = impl Borrow<R>>,
+    ) -> store::Result<bool> {
         self.show(out, rows.into_iter().map(Ok), usize::MAX, "")
     }
 }
@@ -166,12 +169,10 @@ fn since(at: Option<Timestamp>, now: Timestamp) -> String {
     at.map(|at| relative_time(at, now)).unwrap_or_default()
 }
 
-/// Lists the queues that have unfinished jobs, are paused or are limited.
-pub(super) fn queues(out: &mut Output, query: &Query) -> Result<bool> {
-    let mut queues = query.store.overview(query.now)?.queues;
-    queues.retain(|queue| query.filter.name.as_ref().is_none_or(|name| *name == queue.name));
+/// Lists queues.
+pub fn queues(out: &mut Output, queues: &[QueueRow]) -> store::Result<bool> {
     let nothing = "no queue has unfinished jobs, is paused or is limited";
-    List { table: queue_table(&queues), json: queue_json, nothing }.show_all(out, queues)
+    List { table: queue_table(queues), json: queue_json, nothing }.show_all(out, queues)
 }
 
 /// A table with the columns that these queues need, still without rows.
@@ -203,10 +204,13 @@ pub(super) fn draw_queues(out: &mut Output, queues: &[QueueRow]) {
     table.print(out);
 }
 
-/// Lists the workers that run, and those that died and were not recovered yet.
-pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
-    let Query { store, now, .. } = *query;
-    let workers = worker_statuses(store)?;
+/// Lists workers, and below the table what those that died have left.
+pub fn workers(
+    out: &mut Output,
+    workers: &[WorkerStatus],
+    leftovers: &[Leftovers],
+    now: Timestamp,
+) -> store::Result<bool> {
     let table = Table::new()
         .column(Column::new("worker"), |worker: &WorkerStatus| worker.row.name.clone())
         .column(Column::new("pid").right().dropped(2), |worker| worker.row.pid.to_string())
@@ -228,66 +232,55 @@ pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
             (Some(queues), None) => queues.join(", "),
         });
     let nothing = &format!("no worker is running; {} starts one", runner("work", ""));
-    let found = List { table, json: listed_worker_json, nothing }.show_all(out, &workers)?;
+    let found = List { table, json: listed_worker_json, nothing }.show_all(out, workers)?;
     if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
         out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it");
     }
-    let leftovers = if out.json { Vec::new() } else { leftovers(store, &workers)? };
     for process in leftovers.iter().flat_map(|left| &left.processes) {
         out.prose("", &format!("could not be ended yet: {}", left_process(process)));
     }
     Ok(found)
 }
 
-/// Lists schedules by name, and names those whose job file has changed since it was applied.
-pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
-    let Query { store, now, .. } = *query;
-    let is_named = |name: &str| query.filter.name.as_ref().is_none_or(|wanted| wanted == name);
-    let mut schedules = store.schedules()?;
-    // All of them are compared with their files, because one that is only not listed is no difference.
-    let mut changed = if out.json { Vec::new() } else { changed_files(&schedules, now) };
-    for file in &mut changed {
-        file.schedules.retain(|name| is_named(name));
-    }
-    changed.retain(|file| !file.schedules.is_empty());
-    schedules.retain(|row| is_named(row.name()));
+/// Lists schedules, and below the table the job files that have changed since they were applied. `is_filtered` says that only
+/// schedules of a name were wanted.
+pub fn schedules(
+    out: &mut Output,
+    rows: &[ScheduleRow],
+    changed: &[ChangedFile],
+    is_filtered: bool,
+    boot_id: &str,
+    now: Timestamp,
+) -> store::Result<bool> {
     let local = |at: Option<Timestamp>| at.map(local_time).unwrap_or_default();
-    let next = |row: &StoredSchedule| row.next_at.filter(|_| !row.paused);
-    let last = |row: &StoredSchedule| row.last.map(|(at, _)| at);
+    let next = |row: &ScheduleRow| row.schedule.next_at.filter(|_| !row.schedule.paused);
+    let last = |row: &ScheduleRow| row.schedule.last.map(|(at, _)| at);
     let table = Table::new()
-        .column(Column::new("schedule").name(), |row: &StoredSchedule| row.name().to_owned())
-        .column(Column::new("times").text().dropped(5), |row| {
-            let times = times_text(&row.text, row.zone.as_deref(), now);
-            format!("{times}{}", random_delay_text(&row.text))
+        .column(Column::new("schedule").name(), |row: &ScheduleRow| row.schedule.name().to_owned())
+        .column(Column::new("times").text().dropped(5), |ScheduleRow { schedule, .. }| {
+            let times = times_text(&schedule.text, schedule.zone.as_deref(), now);
+            format!("{times}{}", random_delay_text(&schedule.text))
         })
-        .column(Column::new("next"), |row| next_firing_text(row, now))
+        .column(Column::new("next"), |row| next_firing_text(&row.schedule, boot_id, now))
         .column(Column::new("next at").dropped(3), |row| local(next(row)))
         .column(Column::new("last"), |row| since(last(row), now))
         .column(Column::new("last at").dropped(1), |row| local(last(row)))
         .column(Column::new("job").right().dropped(4), |row| {
-            row.last.map(|(_, id)| id.to_string()).unwrap_or_default()
+            row.schedule.last.map(|(_, id)| id.to_string()).unwrap_or_default()
         })
         .column(Column::new("state").status().dropped(6), |row| {
-            let job = row.last.and_then(|(_, id)| locate::find_job(store, id, now).ok().flatten());
-            job.map(|job| job.status().to_owned()).unwrap_or_default()
+            row.last_status.unwrap_or_default().to_owned()
         })
-        .column(Column::new("skipped").right().dropped(2), |row| row.skipped.to_string());
-    let nothing = match query.filter.name {
-        Some(_) => "no schedules".to_owned(),
-        None => format!("there is no schedule; {} takes them from the job file", runner("apply", "")),
+        .column(Column::new("skipped").right().dropped(2), |row| row.schedule.skipped.to_string());
+    let nothing = if is_filtered {
+        "no schedules".to_owned()
+    } else {
+        format!("there is no schedule; {} takes them from the job file", runner("apply", ""))
     };
-    let found = List { table, json: schedule_json, nothing: &nothing }.show_all(out, &schedules)?;
-    note_changed_files(out, &changed);
+    let json = |row: &ScheduleRow| schedule_json(&row.schedule);
+    let found = List { table, json, nothing: &nothing }.show_all(out, rows)?;
+    note_changed_files(out, changed);
     Ok(found)
-}
-
-/// Warns of a name that no schedule has.
-pub(super) fn warn_of_unknown_schedule(store: &Store, filter: &Filter) -> Result<()> {
-    if let Some(name) = &filter.name {
-        let schedules = store.schedules()?;
-        locate::warn_of_unknown("no schedule has the name", name, schedules.iter().map(StoredSchedule::name));
-    }
-    Ok(())
 }
 
 /// Names the schedules whose job file has changed since it was applied, or cannot be read now.
@@ -315,9 +308,8 @@ fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) {
 
 /// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot, the busiest name
 /// first.
-pub(super) fn stats(out: &mut Output, query: &Query) -> Result<bool> {
-    let Query { store, filter, limit, now } = query;
-    let mut stats: Vec<_> = store.stats(filter, *now)?.into_iter().collect();
+pub fn stats(out: &mut Output, stats: Stats, limit: usize, now: Timestamp) -> store::Result<bool> {
+    let mut stats: Vec<_> = stats.into_iter().collect();
     // The sort is stable: equal numbers leave names in alphabetical order.
     stats.sort_by_key(|(_, of_name)| Reverse((of_name.jobs(), of_name.attempts)));
     let table = Table::new()
@@ -336,13 +328,13 @@ pub(super) fn stats(out: &mut Output, query: &Query) -> Result<bool> {
         .column(Column::new("memory95").right().dropped(2), |(_, of)| {
             of.memory.percentile(95).map(|peak| peak.to_string()).unwrap_or_default()
         })
-        .column(Column::new("last success").dropped(9), |(_, of)| since(of.last_success, *now))
+        .column(Column::new("last success").dropped(9), |(_, of)| since(of.last_success, now))
         .column(Column::new("last failure").text(), |(_, of)| {
             let last = of.last_failure.as_ref();
-            last.map(|(at, code)| format!("{}, {code}", relative_time(*at, *now))).unwrap_or_default()
+            last.map(|(at, code)| format!("{}, {code}", relative_time(*at, now))).unwrap_or_default()
         });
     let list = List { table, json: stats_json, nothing: "nothing has ended" };
-    let found = list.show(out, stats.into_iter().map(Ok), *limit, "busiest")?;
+    let found = list.show(out, stats.into_iter().map(Ok), limit, "busiest")?;
     // On a narrow screen the table drops columns, and the legend would explain what is not there.
     if found && !out.json && out.width() >= 80 {
         let words = "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started; cpu, memory: of an attempt";

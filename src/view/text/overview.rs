@@ -1,19 +1,14 @@
 //! The overview: what needs attention, counts, queues, and how the jobs of each name went lately.
 
-use anyhow::Result;
+use std::path::Path;
 
+use super::attention;
 use super::lists::{attempts_text, draw_queues};
-use super::query::Query;
-use crate::cli::commands::attention::{self, Snapshot};
-use crate::cli::locate;
-use crate::cli::status::next_firing_text;
-use crate::model::JobState;
+use super::schedule::next_firing_text;
 use crate::place::runner;
-use crate::store::{
-    Filter, JobCounts, JobRow, RecentName, StateFilter, Store, StoreFile, StoredSchedule, WorkerStatus,
-};
-use crate::text::{Millis, Timestamp, counted, human_duration, last_lines, relative_time};
-use crate::view::json::overview_json;
+use crate::store::{JobCounts, JobRow, RecentName, StoredSchedule, WorkerStatus};
+use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line};
+use crate::view::snapshot::Snapshot;
 use crate::view::terminal::{Column, Output, Style, Table, mark};
 
 /// The overview shows at least and at most this many names, whatever the height of the screen.
@@ -21,24 +16,30 @@ const MIN_NAMES: usize = 3;
 const MAX_NAMES: usize = 50;
 
 /// The overview shows at most this many running jobs.
-const MAX_RUNNING: usize = 8;
+pub const MAX_RUNNING: usize = 8;
 
-/// Draws the overview, below the path of the database unless that stands above it already.
-pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Result<()> {
-    let Query { store, now, .. } = *query;
-    let Snapshot { overview, workers, schedules, attention } =
-        attention::look(store, &Filter::default(), now)?;
-    if out.json {
-        out.object(&overview_json(store.file(), &overview, &workers, &attention, now));
-        return Ok(());
-    }
-    if with_path {
-        out.line(out.paint(Style::Faint, &locate::display(store.file().path())));
-    }
-    attention::draw(out, &attention, false);
+/// The jobs that run now.
+pub struct RunningJobs {
+    /// The first [`MAX_RUNNING`].
+    pub rows: Vec<RunningRow>,
+    pub count: usize,
+}
+
+/// A job that runs now.
+pub struct RunningRow {
+    pub job: JobRow,
+    /// The median run time of its name.
+    pub usual: Option<Millis>,
+    pub last_line: String,
+}
+
+/// Draws the overview down to its queues. [`draw_names`] draws the rest, for which [`room_for_names`] then tells the room.
+pub fn draw(out: &mut Output, snapshot: &Snapshot, running: &RunningJobs, now: Timestamp) {
+    let Snapshot { overview, workers, schedules, attention, .. } = snapshot;
+    attention::draw(out, attention, false);
     draw_counts(out, overview.counts);
     let is_needed = overview.counts.unfinished() > 0 || schedules.iter().any(|schedule| !schedule.paused);
-    draw_number_of_workers(out, &workers, is_needed);
+    draw_number_of_workers(out, workers, is_needed);
     if let Some(due) = overview.oldest_due_at {
         let verb = if now.since(due) < Millis::from_secs(1) { "is" } else { "was" };
         draw_line(out, "waiting", &format!("the oldest {verb} due {}", relative_time(due, now)));
@@ -47,18 +48,22 @@ pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Result<(
         draw_line(out, "next", &relative_time(next, now));
     }
     if overview.counts.running > 0 {
-        draw_running(out, store, now)?;
+        draw_running(out, running, now);
     }
     if !overview.queues.is_empty() {
         out.line("");
         draw_queues(out, &overview.queues);
     }
-    draw_names(out, store, &schedules, now)
 }
 
-/// Shows the overview where there is no database yet.
-pub(super) fn show_empty(out: &mut Output, file: &StoreFile) {
-    out.line(format!("there is no database yet at {}", locate::display(file.path())));
+/// Draws the path of the database.
+pub fn draw_path(out: &mut Output, path: &Path) {
+    out.line(out.paint(Style::Faint, &safe_line(&path.display().to_string())));
+}
+
+/// Draws the overview where there is no database yet.
+pub fn draw_empty(out: &mut Output, path: &Path) {
+    out.line(format!("there is no database yet at {}", safe_line(&path.display().to_string())));
     let (enqueue, hello) = (runner("enqueue", ""), runner("enqueue", "-- echo hello"));
     out.prose("", &format!("{enqueue} creates it: {hello}, then {}", runner("work", "--drain")));
 }
@@ -96,18 +101,8 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
     }
 }
 
-/// A job that runs now.
-struct RunningRow {
-    job: JobRow,
-    /// The median run time of its name.
-    usual: Option<Millis>,
-    last_line: String,
-}
-
 /// Draws a line for each job that runs now, with the last line that it wrote.
-fn draw_running(out: &mut Output, store: &Store, now: Timestamp) -> Result<()> {
-    let running = Filter { states: vec![StateFilter::State(JobState::Running)], ..Filter::default() };
-    let ids = store.ids(&running, now)?;
+fn draw_running(out: &mut Output, running: &RunningJobs, now: Timestamp) {
     let mut table = Table::new()
         .column(Column::new("id").right(), |RunningRow { job, .. }: &RunningRow| job.id.to_string())
         .column(Column::new("runs now").name(), |of| of.job.definition.name.clone())
@@ -120,34 +115,33 @@ fn draw_running(out: &mut Output, store: &Store, now: Timestamp) -> Result<()> {
             of.usual.map(human_duration).unwrap_or_default()
         })
         .column(Column::new("last line").text().dropped(3), |of| of.last_line.clone());
-    for id in ids.iter().take(MAX_RUNNING) {
-        let Some(mut job) = store.job(*id, now)?.filter(|job| job.state == JobState::Running) else {
-            continue;
-        };
-        locate::add_start(store, &mut job);
-        let output = store.output(*id, job.last_attempt())?;
-        let lines = [&output.stderr, &output.stdout].map(|stream| last_lines(&stream.bytes, 1));
-        let last_line = lines.concat().into_iter().next().unwrap_or_default();
-        table.row(&RunningRow { usual: store.median_run_time(&job.definition.name)?, job, last_line });
-    }
+    table.rows(&running.rows);
     out.line("");
     table.print(out);
-    if ids.len() > MAX_RUNNING {
+    if running.count > MAX_RUNNING {
         let all = runner("inspect", "jobs --state running");
-        let more = format!("… {} more; {all}", ids.len() - MAX_RUNNING);
+        let more = format!("… {} more; {all}", running.count - MAX_RUNNING);
         out.line(out.paint(Style::Faint, &more));
     }
-    Ok(())
 }
 
-/// Draws a line for each name that ran lately, as many as fit on the screen.
-fn draw_names(out: &mut Output, store: &Store, schedules: &[StoredSchedule], now: Timestamp) -> Result<()> {
+/// The number of names for which there is room below what was drawn.
+pub fn room_for_names(out: &Output) -> usize {
     // Four lines are for a blank, the heading, the number of further names, and the prompt of the shell.
-    let room = out.rows_left().saturating_sub(4).clamp(MIN_NAMES, MAX_NAMES);
-    let with_schedule = schedules.iter().map(StoredSchedule::name);
-    let (names, all) = store.recent_names(with_schedule, room, now)?;
+    out.rows_left().saturating_sub(4).clamp(MIN_NAMES, MAX_NAMES)
+}
+
+/// Draws a line for each name that ran lately. There are `all` of them.
+pub fn draw_names(
+    out: &mut Output,
+    names: &[RecentName],
+    all: usize,
+    schedules: &[StoredSchedule],
+    boot_id: &str,
+    now: Timestamp,
+) {
     if names.is_empty() {
-        return Ok(());
+        return;
     }
     let mut table = Table::new()
         .column(Column::new("ran lately").name(), |recent: &RecentName| recent.name.clone())
@@ -161,16 +155,15 @@ fn draw_names(out: &mut Output, store: &Store, schedules: &[StoredSchedule], now
         })
         .column(Column::new("next").dropped(2), |recent| {
             match schedules.iter().find(|row| row.name() == recent.name) {
-                Some(row) => next_firing_text(row, now),
+                Some(row) => next_firing_text(row, boot_id, now),
                 None => String::new(),
             }
         });
-    table.rows(&names);
+    table.rows(names);
     out.line("");
     table.print(out);
     if all > names.len() {
         let more = format!("… {}; {}", counted(all - names.len(), "more name"), runner("inspect", "stats"));
         out.line(out.paint(Style::Faint, &more));
     }
-    Ok(())
 }

@@ -1,79 +1,17 @@
-//! The state of jobs and workers in words: why a job is in its state, what happens next, and how its worker is.
+//! The state of a job in words: why it is in this state, what happens next, and how its worker is.
 
-use anyhow::Result;
-
-use crate::model::{DeadReason, ErrorCode, JobState, Phase, ScheduleText};
+use crate::model::{DeadReason, ErrorCode, JobState, Phase};
 use crate::place::{Place, runner};
-use crate::process::boot_id;
 use crate::store::{
-    BlockReason, DependencyState, HeldBack, JobRow, Liveness, Store, StoredSchedule, StuckRoot,
-    UnmetDependency, Worker, WorkerStatus, no_worker,
+    BlockReason, DependencyState, HeldBack, JobRow, Liveness, StuckRoot, UnmetDependency, WorkerStatus,
+    no_worker,
 };
-use crate::text::{Millis, Timestamp, counted, human_duration, is_zone_of_screen, relative_time, safe_line};
+use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
 use crate::view::advice;
-use crate::worker::liveness;
-
-/// A schedule is overdue if no worker has fired it within this time.
-const LATE: Millis = Millis::from_secs(5);
-
-/// When a schedule fires next: `in 9h 52m`, `overdue 1m 31s`, `at the next boot`, `paused`, `never`.
-pub fn next_firing_text(row: &StoredSchedule, now: Timestamp) -> String {
-    match row.next_at {
-        _ if row.paused => "paused".to_owned(),
-        None if let Some(seen) = &row.boot_id => boot_text(seen).to_owned(),
-        None => "never".to_owned(),
-        Some(at) if at.plus(LATE) < now => format!("overdue {}", human_duration(now.since(at))),
-        Some(at) => relative_time(at, now),
-    }
-}
-
-/// The zone of a schedule, if that was chosen, or its clocks are not those of the screen.
-pub fn shown_zone<'a>(text: &ScheduleText, zone: Option<&'a str>, now: Timestamp) -> Option<&'a str> {
-    let is_shown =
-        |zone: &&str| text.timezone.is_some() || text.needs_zone() && !is_zone_of_screen(zone, now);
-    zone.filter(is_shown)
-}
-
-/// The text of a schedule and its zone, if that is shown: `0 2 * * * Europe/Berlin`.
-pub fn times_text(text: &ScheduleText, zone: Option<&str>, now: Timestamp) -> String {
-    let zone = shown_zone(text, zone, now).map(|zone| format!(" {zone}")).unwrap_or_default();
-    safe_line(&format!("{}{zone}", text.schedule))
-}
-
-/// The end of a sentence about a schedule: how much later than its times its jobs may be due.
-pub fn random_delay_text(text: &ScheduleText) -> String {
-    text.random_delay.map(|most| format!(", up to {most} later")).unwrap_or_default()
-}
-
-/// When a schedule that has seen this boot fires next.
-pub fn boot_text(seen: &str) -> &'static str {
-    if seen == boot_id() { "at the next boot" } else { "when a worker starts" }
-}
 
 /// The worker that runs this job.
 pub fn worker_of<'a>(job: &JobRow, workers: &'a [WorkerStatus]) -> Option<&'a WorkerStatus> {
     workers.iter().find(|worker| job.worker_id.as_ref() == Some(&worker.row.name))
-}
-
-/// Every worker that runs, or that died and was not recovered yet.
-pub fn worker_statuses(store: &Store) -> Result<Vec<WorkerStatus>> {
-    with_liveness(store, store.open_workers()?)
-}
-
-/// Looks at the lock of each worker to tell whether it is alive. One that has ended since its row was read was alive then.
-pub fn with_liveness(store: &Store, workers: Vec<Worker>) -> Result<Vec<WorkerStatus>> {
-    let status = |row| WorkerStatus { liveness: liveness(store.file(), &row), row };
-    let mut statuses: Vec<_> = workers.into_iter().map(status).collect();
-    if statuses.iter().any(|worker| worker.liveness == Liveness::Dead) {
-        let open = store.open_workers()?;
-        let has_ended = |row: &Worker| open.iter().all(|still| still.id != row.id);
-        for worker in &mut statuses {
-            if worker.liveness == Liveness::Dead && has_ended(&worker.row) {
-                worker.liveness = Liveness::Alive;
-            }
-        }
-    }
-    Ok(statuses)
 }
 
 /// Says why a job is in its state, and what happens next.
@@ -189,12 +127,10 @@ fn retry_text(job: &JobRow) -> Option<String> {
 }
 
 /// Names the jobs that a dead or cancelled job keeps from going on; none if it keeps none.
-pub fn holds_back_text(store: &Store, job: &JobRow) -> Result<Option<String>> {
-    if !matches!(job.state, JobState::Dead | JobState::Cancelled) {
-        return Ok(None);
-    }
-    let held_back = held_back_text(&store.held_back(&[job.id])?);
-    Ok(held_back.map(|jobs| format!("holds back {jobs}")))
+pub fn holds_back_text(job: &JobRow, held_back: &HeldBack) -> Option<String> {
+    let jobs =
+        held_back_text(held_back).filter(|_| matches!(job.state, JobState::Dead | JobState::Cancelled))?;
+    Some(format!("holds back {jobs}"))
 }
 
 /// Names jobs that are held back: `2 jobs: load, report`; none if there are none.
@@ -297,22 +233,6 @@ pub fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
 /// Says why no worker starts the jobs of this queue, and what to do about it; none if one does.
 pub fn no_worker_text(queue: &str, workers: &[WorkerStatus]) -> Option<String> {
     no_worker(queue, workers).map(|why| advice::no_worker(queue, why, Place::of_this_call()))
-}
-
-/// Says why no worker fires schedules, and what to do about it; none if one does. Any worker fires all of them.
-pub fn no_firing_text(workers: &[WorkerStatus]) -> Option<String> {
-    if workers.iter().any(WorkerStatus::takes_jobs) {
-        return None;
-    }
-    let mut runs_aside = workers.iter().filter(|worker| !worker.row.is_run());
-    let suspended = runs_aside.find(|worker| worker.liveness == Liveness::Suspended);
-    Some(match suspended {
-        Some(worker) => format!("the only worker is suspended; kill -CONT {} lets it go on", worker.row.pid),
-        None if workers.iter().any(WorkerStatus::is_living_worker) => {
-            format!("the only worker is stopping; {} starts another", runner("work", ""))
-        }
-        None => format!("no worker is running; {} starts one", runner("work", "")),
-    })
 }
 
 /// Says that a job of somebody else is waited for, and that nobody runs it, if that is so.

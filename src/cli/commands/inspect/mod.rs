@@ -1,11 +1,12 @@
-//! `runner inspect`: chooses the screen, and draws it once or, with `--watch`, again and again.
+//! `runner inspect`: chooses the screen, and draws it once or, with `--watch`, again and again. The other files look up what
+//! a screen shows; `view` draws it.
 
 mod dead;
-mod html;
 mod job;
 mod lists;
-mod openmetrics;
+mod metrics;
 mod overview;
+mod page;
 mod query;
 mod watch;
 
@@ -18,6 +19,7 @@ use crate::cli::locate::{self, Named};
 use crate::cli::values::JobOrAttempt;
 use crate::clock;
 use crate::store::{Store, StoreError};
+use crate::view;
 use crate::view::terminal::Output;
 
 pub fn run(global: &Global, args: &Inspect, out: &mut Output) -> Result<ExitStatus> {
@@ -73,8 +75,8 @@ fn draw(
         Subject::Schedules => return lists::schedules(out, &query),
         Subject::Stats => return lists::stats(out, &query),
         Subject::Overview => overview::show(out, &query, !args.watch)?,
-        Subject::Page => html::show(out, &query)?,
-        Subject::Metrics => openmetrics::show(out, &query)?,
+        Subject::Page => page::show(out, &query)?,
+        Subject::Metrics => metrics::show(out, &query)?,
         Subject::One => {
             let name = args.what.as_deref().unwrap_or_default();
             let what = JobOrAttempt::parse(name).map_err(CliError::usage)?;
@@ -102,12 +104,12 @@ fn without_store(out: &mut Output, global: &Global, subject: Subject, args: &Ins
         return Err(missing.into());
     }
     match subject {
-        Subject::Overview if !out.json => overview::show_empty(out, &file),
+        Subject::Overview if !out.json => view::text::overview::draw_empty(out, file.path()),
         Subject::Overview | Subject::Page => {
             let empty = locate::open_to_rehearse(global)?;
             return draw(out, Some(&empty), global, subject, args);
         }
-        Subject::Metrics => openmetrics::show_none(out, &file),
+        Subject::Metrics => view::metrics::draw_none(out, file.path()),
         _ if out.json => {}
         _ => out.line(missing.to_string()),
     }

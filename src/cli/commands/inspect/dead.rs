@@ -1,0 +1,74 @@
+//! Looks up the dead letters.
+
+use anyhow::Result;
+
+use super::query::Query;
+use crate::cli::args::Global;
+use crate::cli::definition::CurrentJobFile;
+use crate::store::{DeadGroup, DeadRow};
+use crate::view::json::dead_letter_json;
+use crate::view::terminal::Output;
+use crate::view::text::dead::{self, DeadGroupFacts, DeadRowFacts};
+
+pub(super) fn show(out: &mut Output, global: &Global, query: &Query) -> Result<bool> {
+    let Query { store, filter, limit, now } = query;
+    let groups = store.dead_letters(filter, *limit, *now)?;
+    let share = share(&groups, *limit);
+    let present = CurrentJobFile::read(global);
+    let facts = |group| group_facts(query, present.as_ref(), group, share);
+    let groups = groups.into_iter().map(facts).collect::<Result<Vec<_>>>()?;
+    dead::draw(out, &groups, share, filter, *now);
+    Ok(!groups.is_empty())
+}
+
+/// How many rows each group may show, so that all groups together show at most `limit`. It is at least one.
+fn share(groups: &[DeadGroup], limit: usize) -> usize {
+    let rows = |share: usize| groups.iter().map(|group| group.rows.len().min(share)).sum::<usize>();
+    let longest = groups.iter().map(|group| group.rows.len()).max().unwrap_or_default();
+    (1..=longest).rev().find(|share| rows(*share) <= limit).unwrap_or(1)
+}
+
+fn group_facts(
+    query: &Query,
+    present: Option<&CurrentJobFile>,
+    group: DeadGroup,
+    share: usize,
+) -> Result<DeadGroupFacts> {
+    let rows = group.rows.iter().take(share).cloned();
+    let shown = rows.map(|row| row_facts(query, row)).collect::<Result<Vec<_>>>()?;
+    let newest = shown.first().and_then(|shown| shown.newest.as_ref());
+    let differs = present.zip(newest).is_some_and(|(present, job)| !present.differing_keys(job).is_empty());
+    Ok(DeadGroupFacts { group, shown, differs })
+}
+
+fn row_facts(query: &Query, row: DeadRow) -> Result<DeadRowFacts> {
+    let Query { store, now, .. } = query;
+    let mut recovered = Vec::new();
+    for id in &row.ids {
+        if store.has_recovered(*id)? {
+            recovered.push(*id);
+        }
+    }
+    Ok(DeadRowFacts {
+        newest: store.job(row.newest(), *now)?,
+        held_back: store.held_back(&row.waited_for)?,
+        recovered,
+        row,
+    })
+}
+
+/// Prints an object a dead letter. True if there is one.
+pub fn print_json(out: &mut Output, query: &Query) -> Result<bool> {
+    let Query { store, filter, limit, now } = query;
+    let mut any = false;
+    for job in store.jobs(filter, *limit, *now)? {
+        let job = job?;
+        let last_output = store.output(job.id, job.attempts)?.last_line();
+        out.object(&dead_letter_json(&job, last_output.as_deref()));
+        any = true;
+        if out.is_closed() {
+            break;
+        }
+    }
+    Ok(any)
+}

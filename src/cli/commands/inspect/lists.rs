@@ -1,0 +1,97 @@
+//! Looks up the rows of the lists.
+
+use anyhow::Result;
+
+use super::query::Query;
+use crate::cli::commands::attention::{changed_files, leftovers};
+use crate::cli::locate;
+use crate::cli::workers::worker_statuses;
+use crate::process::boot_id;
+use crate::store::{self, Filter, JobRow, Store, StoredSchedule};
+use crate::text::Timestamp;
+use crate::view::terminal::Output;
+use crate::view::text::lists;
+use crate::view::text::schedule::ScheduleRow;
+
+pub(super) fn jobs(out: &mut Output, query: &Query) -> Result<bool> {
+    Ok(lists::jobs(out, selected(query)?, query.limit, query.now)?)
+}
+
+/// Lists the dead letters that were resolved, with the note of how.
+pub(super) fn resolved(out: &mut Output, query: &Query) -> Result<bool> {
+    Ok(lists::resolved(out, selected(query)?, query.limit, query.now)?)
+}
+
+/// The jobs that the filter selects, and one beyond the limit.
+fn selected<'a>(query: &'a Query) -> Result<impl Iterator<Item = store::Result<JobRow>> + use<'a>> {
+    let Query { store, filter, limit, now } = query;
+    Ok(store.jobs(filter, limit.saturating_add(1), *now)?.map(|job| {
+        let mut job = job?;
+        locate::add_start(store, &mut job);
+        Ok(job)
+    }))
+}
+
+pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
+    let attempts = query.store.attempts(&query.filter, query.limit.saturating_add(1))?;
+    Ok(lists::attempts(out, attempts, query.limit, query.now)?)
+}
+
+/// Lists the queues that have unfinished jobs, are paused or are limited.
+pub(super) fn queues(out: &mut Output, query: &Query) -> Result<bool> {
+    let mut queues = query.store.overview(query.now)?.queues;
+    queues.retain(|queue| query.filter.name.as_ref().is_none_or(|name| *name == queue.name));
+    Ok(lists::queues(out, &queues)?)
+}
+
+/// Lists the workers that run, and those that died and were not recovered yet.
+pub(super) fn workers(out: &mut Output, query: &Query) -> Result<bool> {
+    let Query { store, now, .. } = *query;
+    let workers = worker_statuses(store)?;
+    let leftovers = if out.json { Vec::new() } else { leftovers(store, &workers)? };
+    Ok(lists::workers(out, &workers, &leftovers, now)?)
+}
+
+/// Lists schedules by name, and names those whose job file has changed since it was applied.
+pub(super) fn schedules(out: &mut Output, query: &Query) -> Result<bool> {
+    let Query { store, now, .. } = *query;
+    let is_named = |name: &str| query.filter.name.as_ref().is_none_or(|wanted| wanted == name);
+    let mut schedules = store.schedules()?;
+    // All of them are compared with their files, because one that is only not listed is no difference.
+    let mut changed = if out.json { Vec::new() } else { changed_files(&schedules, now) };
+    for file in &mut changed {
+        file.schedules.retain(|name| is_named(name));
+    }
+    changed.retain(|file| !file.schedules.is_empty());
+    schedules.retain(|row| is_named(row.name()));
+    let rows = schedule_rows(store, schedules, now)?;
+    Ok(lists::schedules(out, &rows, &changed, query.filter.name.is_some(), &boot_id(), now)?)
+}
+
+/// Adds to each schedule the state of the job that it last enqueued.
+pub(super) fn schedule_rows(
+    store: &Store,
+    schedules: Vec<StoredSchedule>,
+    now: Timestamp,
+) -> Result<Vec<ScheduleRow>> {
+    let with_status = |schedule: StoredSchedule| {
+        let job = schedule.last.map(|(_, id)| store.job(id, now)).transpose()?.flatten();
+        Ok(ScheduleRow { schedule, last_status: job.map(|job| job.status()) })
+    };
+    schedules.into_iter().map(with_status).collect()
+}
+
+/// Warns of a name that no schedule has.
+pub(super) fn warn_of_unknown_schedule(store: &Store, filter: &Filter) -> Result<()> {
+    if let Some(name) = &filter.name {
+        let schedules = store.schedules()?;
+        locate::warn_of_unknown("no schedule has the name", name, schedules.iter().map(StoredSchedule::name));
+    }
+    Ok(())
+}
+
+/// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot.
+pub(super) fn stats(out: &mut Output, query: &Query) -> Result<bool> {
+    let stats = query.store.stats(&query.filter, query.now)?;
+    Ok(lists::stats(out, stats, query.limit, query.now)?)
+}

@@ -1,0 +1,50 @@
+//! Looks up what the overview shows.
+
+use anyhow::Result;
+
+use super::query::Query;
+use crate::cli::commands::attention::look;
+use crate::cli::locate;
+use crate::model::JobState;
+use crate::store::{Filter, StateFilter, Store, StoredSchedule};
+use crate::text::{Timestamp, last_lines};
+use crate::view::json::overview_json;
+use crate::view::terminal::Output;
+use crate::view::text::overview::{self, MAX_RUNNING, RunningJobs, RunningRow};
+
+/// Shows the overview, below the path of the database unless that stands above it already.
+pub(super) fn show(out: &mut Output, query: &Query, with_path: bool) -> Result<()> {
+    let Query { store, now, .. } = *query;
+    let snapshot = look(store, &Filter::default(), now)?;
+    if out.json {
+        out.object(&overview_json(store.file(), &snapshot, now));
+        return Ok(());
+    }
+    let running = running_jobs(store, now)?;
+    if with_path {
+        overview::draw_path(out, store.file().path());
+    }
+    overview::draw(out, &snapshot, &running, now);
+    let room = overview::room_for_names(out);
+    let with_schedule = snapshot.schedules.iter().map(StoredSchedule::name);
+    let (names, all) = store.recent_names(with_schedule, room, now)?;
+    overview::draw_names(out, &names, all, &snapshot.schedules, &snapshot.boot_id, now);
+    Ok(())
+}
+
+fn running_jobs(store: &Store, now: Timestamp) -> Result<RunningJobs> {
+    let running = Filter { states: vec![StateFilter::State(JobState::Running)], ..Filter::default() };
+    let ids = store.ids(&running, now)?;
+    let mut rows = Vec::new();
+    for id in ids.iter().take(MAX_RUNNING) {
+        let Some(mut job) = store.job(*id, now)?.filter(|job| job.state == JobState::Running) else {
+            continue;
+        };
+        locate::add_start(store, &mut job);
+        let output = store.output(*id, job.last_attempt())?;
+        let lines = [&output.stderr, &output.stdout].map(|stream| last_lines(&stream.bytes, 1));
+        let last_line = lines.concat().into_iter().next().unwrap_or_default();
+        rows.push(RunningRow { usual: store.median_run_time(&job.definition.name)?, job, last_line });
+    }
+    Ok(RunningJobs { rows, count: ids.len() })
+}

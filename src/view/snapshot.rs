@@ -1,0 +1,13 @@
+//! What the overview, the page, the metrics and `doctor` show.
+
+use crate::model::Attention;
+use crate::store::{Overview, StoredSchedule, WorkerStatus};
+
+/// The overview, and the list of what needs attention, at one moment.
+pub struct Snapshot {
+    pub overview: Overview,
+    pub workers: Vec<WorkerStatus>,
+    pub schedules: Vec<StoredSchedule>,
+    pub attention: Vec<Attention>,
+    pub boot_id: String,
+}

@@ -1,0 +1,65 @@
+//! The times of a schedule in words.
+
+use crate::model::ScheduleText;
+use crate::place::runner;
+use crate::store::{Liveness, StoredSchedule, WorkerStatus};
+use crate::text::{Millis, Timestamp, human_duration, is_zone_of_screen, relative_time, safe_line};
+
+/// A schedule is overdue if no worker has fired it within this time.
+const LATE: Millis = Millis::from_secs(5);
+
+/// A schedule, and the state of the job that it last enqueued.
+pub struct ScheduleRow {
+    pub schedule: StoredSchedule,
+    pub last_status: Option<&'static str>,
+}
+
+/// When a schedule fires next in this boot: `in 9h 52m`, `overdue 1m 31s`, `at the next boot`, `paused`, `never`.
+pub fn next_firing_text(row: &StoredSchedule, boot_id: &str, now: Timestamp) -> String {
+    match row.next_at {
+        _ if row.paused => "paused".to_owned(),
+        None if let Some(seen) = &row.boot_id => boot_text(seen, boot_id).to_owned(),
+        None => "never".to_owned(),
+        Some(at) if at.plus(LATE) < now => format!("overdue {}", human_duration(now.since(at))),
+        Some(at) => relative_time(at, now),
+    }
+}
+
+/// The zone of a schedule, if that was chosen, or its clocks are not those of the screen.
+pub fn shown_zone<'a>(text: &ScheduleText, zone: Option<&'a str>, now: Timestamp) -> Option<&'a str> {
+    let is_shown =
+        |zone: &&str| text.timezone.is_some() || text.needs_zone() && !is_zone_of_screen(zone, now);
+    zone.filter(is_shown)
+}
+
+/// The text of a schedule and its zone, if that is shown: `0 2 * * * Europe/Berlin`.
+pub fn times_text(text: &ScheduleText, zone: Option<&str>, now: Timestamp) -> String {
+    let zone = shown_zone(text, zone, now).map(|zone| format!(" {zone}")).unwrap_or_default();
+    safe_line(&format!("{}{zone}", text.schedule))
+}
+
+/// The end of a sentence about a schedule: how much later than its times its jobs may be due.
+pub fn random_delay_text(text: &ScheduleText) -> String {
+    text.random_delay.map(|most| format!(", up to {most} later")).unwrap_or_default()
+}
+
+/// When a schedule that has seen a boot fires next, in this boot.
+pub fn boot_text(seen: &str, boot_id: &str) -> &'static str {
+    if seen == boot_id { "at the next boot" } else { "when a worker starts" }
+}
+
+/// Says why no worker fires schedules, and what to do about it; none if one does. Any worker fires all of them.
+pub fn no_firing_text(workers: &[WorkerStatus]) -> Option<String> {
+    if workers.iter().any(WorkerStatus::takes_jobs) {
+        return None;
+    }
+    let mut runs_aside = workers.iter().filter(|worker| !worker.row.is_run());
+    let suspended = runs_aside.find(|worker| worker.liveness == Liveness::Suspended);
+    Some(match suspended {
+        Some(worker) => format!("the only worker is suspended; kill -CONT {} lets it go on", worker.row.pid),
+        None if workers.iter().any(WorkerStatus::is_living_worker) => {
+            format!("the only worker is stopping; {} starts another", runner("work", ""))
+        }
+        None => format!("no worker is running; {} starts one", runner("work", "")),
+    })
+}
