@@ -2,7 +2,8 @@
 //!
 //! # The modules
 //!
-//! A module imports only modules below it in this table; so do the files of one module.
+//! A module imports only modules below it in this table. The files of one folder do not import each other in a circle, and take
+//! nothing that the `mod.rs` above them defines.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -21,7 +22,7 @@
 //!
 //! # Three rules
 //!
-//! 1. **Imports go down only.** `tests/architecture.rs` checks the modules.
+//! 1. **Imports go down only.** `tests/architecture.rs` checks the modules and the files of each folder.
 //! 2. **The rules are pure.** [`model`] does no I/O, reads no clock and draws no random numbers, so every row of the decision table
 //!    is a unit test.
 //! 3. **Report only after the commit.** Runner prints or reports a change only after its transaction has committed. A failing job is a

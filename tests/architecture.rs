@@ -1,4 +1,4 @@
-//! Imports between the modules go down only, and each direct dependency has a reason.
+//! Imports go down only, between the modules and between the files of a folder, and each direct dependency has a reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -137,31 +137,79 @@ fn code_of(path: &Path) -> (String, String) {
     (path.file_stem().expect("a name").display().to_string(), code.join("\n"))
 }
 
-/// The file of the folder itself is left out: it declares the others, and gives out what is in them.
-#[test]
-fn the_files_of_a_folder_do_not_import_in_a_circle() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut folders: BTreeMap<PathBuf, BTreeMap<String, String>> = BTreeMap::new();
-    for path in sources(&src) {
-        let is_code = path.extension().is_some_and(|end| end == "rs") && !path.ends_with("mod.rs");
+/// A folder's place among the modules: `store::read`.
+fn module_of(folder: &Path, src: &Path) -> String {
+    folder.strip_prefix(src).expect("below src").display().to_string().replace('/', "::")
+}
+
+/// The code of what lies in a folder, by name: of each file but `mod.rs`, and of each folder as a whole.
+fn parts(folder: &Path) -> BTreeMap<String, String> {
+    let mut parts: BTreeMap<String, String> = BTreeMap::new();
+    for path in sources(folder) {
+        let is_code = path.extension().is_some_and(|end| end == "rs") && path != folder.join("mod.rs");
         let (name, code) = if is_code { code_of(&path) } else { continue };
+        let below = path.strip_prefix(folder).expect("below the folder");
         let is_test = name.ends_with("tests") || name == "testing" || path.iter().any(|part| part == "tests");
-        if !is_test {
-            folders.entry(path.parent().expect("a folder").to_owned()).or_default().insert(name, code);
+        if is_test {
+            continue;
+        }
+        match below.parent().and_then(|parent| parent.iter().next()) {
+            None => parts.entry(name).or_default().push_str(&code),
+            // Within a folder, `super` is another one.
+            Some(part) => {
+                parts.entry(part.display().to_string()).or_default().push_str(&code.replace("super::", ""));
+            }
         }
     }
+    parts
+}
+
+/// All folders below this one.
+fn folders(folder: &Path) -> BTreeSet<PathBuf> {
+    sources(folder)
+        .iter()
+        .filter_map(|path| path.parent())
+        .flat_map(Path::ancestors)
+        .filter(|path| path.starts_with(folder) && *path != folder)
+        .map(Path::to_owned)
+        .collect()
+}
+
+/// What a `mod.rs` takes from the parts of its folder and may give out, with the part that has it.
+fn given_out(code: &str) -> BTreeMap<&str, &str> {
+    let uses = code.split("use ").skip(1).map(|rest| rest.split(';').next().unwrap_or_default());
+    let paths = uses.filter_map(|path| path.trim_start_matches("self::").split_once("::"));
+    let names = paths.flat_map(|(part, rest)| {
+        let list = rest.rsplit_once('{').map_or(rest, |(_, list)| list.trim_end_matches('}'));
+        let words =
+            list.split(',').filter_map(|path| path.split([' ', ':', '\n']).rfind(|word| !word.is_empty()));
+        words.map(move |name| (name, part))
+    });
+    names.collect()
+}
+
+#[test]
+fn the_parts_of_a_folder_do_not_import_in_a_circle() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut circles, mut edges) = (Vec::new(), 0);
-    for (folder, files) in folders {
-        let module = folder.strip_prefix(&src).expect("below src").display().to_string().replace('/', "::");
+    for folder in folders(&src) {
+        let (module, parts) = (module_of(&folder, &src), parts(&folder));
+        let own = fs::read_to_string(folder.join("mod.rs")).unwrap_or_default();
+        let given_out = given_out(&own);
         let imported = |(name, code): (&String, &String)| {
             let mut imported = names_after(code, "super::");
             imported.extend(names_after(code, &format!("crate::{module}::")));
-            imported.retain(|import| files.contains_key(*import) && import != name);
-            (name.clone(), imported.into_iter().map(str::to_owned).collect::<BTreeSet<_>>())
+            let part = |import: &str| match given_out.get(import) {
+                Some(part) if !parts.contains_key(import) => (*part).to_owned(),
+                _ => import.to_owned(),
+            };
+            let mut imported: BTreeSet<String> = imported.into_iter().map(part).collect();
+            imported.retain(|import| parts.contains_key(import) && import != name);
+            (name.clone(), imported)
         };
-        let mut left: BTreeMap<_, _> = files.iter().map(imported).collect();
+        let mut left: BTreeMap<_, _> = parts.iter().map(imported).collect();
         edges += left.values().map(BTreeSet::len).sum::<usize>();
-        // Removes the files that import no other, again and again: what is left is a circle, or imports one.
+        // Removes the parts that import no other, again and again: what is left is a circle, or imports one.
         while let Some(lowest) =
             left.iter().find(|(_, imports)| imports.is_empty()).map(|(name, _)| name.clone())
         {
@@ -175,6 +223,46 @@ fn the_files_of_a_folder_do_not_import_in_a_circle() {
     }
     assert!(edges > 100, "{edges} imports were found");
     assert!(circles.is_empty(), "{circles:#?}");
+}
+
+/// What a file defines at its top level.
+fn definitions(code: &str) -> BTreeSet<&str> {
+    const KINDS: [&str; 8] = ["fn", "struct", "enum", "trait", "type", "const", "static", "union"];
+    let lines = code.lines().filter(|line| !line.starts_with(' '));
+    let defined = lines.filter_map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let kind = words.iter().rposition(|word| KINDS.contains(word))?;
+        let is_definition = words[..kind]
+            .iter()
+            .all(|word| word.starts_with("pub") || ["const", "unsafe", "async", "extern"].contains(word));
+        words.get(kind + 1).filter(|_| is_definition).map(|word| first_word(word))
+    });
+    defined.collect()
+}
+
+/// `mod.rs` uses the files of its folder, also through methods, so none of them may use what it defines.
+#[test]
+fn no_file_imports_what_a_mod_rs_above_it_defines() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut wrong, mut defined) = (Vec::new(), 0);
+    for folder in folders(&src) {
+        let own = folder.join("mod.rs");
+        let (module, parts) = (module_of(&folder, &src), parts(&folder));
+        let code = if own.exists() { code_of(&own).1 } else { continue };
+        let definitions: BTreeSet<&str> =
+            definitions(&code).into_iter().filter(|name| !parts.contains_key(*name)).collect();
+        defined += definitions.len();
+        for (name, code) in &parts {
+            let mut imported = names_after(code, "super::");
+            imported.extend(names_after(code, &format!("crate::{module}::")));
+            imported.retain(|import| definitions.contains(import));
+            if !imported.is_empty() {
+                wrong.push(format!("{module}::{name} imports {imported:?}"));
+            }
+        }
+    }
+    assert!(defined > 30, "{defined} definitions were found");
+    assert!(wrong.is_empty(), "put it into a file of its own: {wrong:#?}");
 }
 
 #[test]

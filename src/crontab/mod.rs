@@ -4,48 +4,26 @@
 //! suggestions. This file gives each job its variables, its user and its folder; `write` makes the text. The rules ask the
 //! machine nothing: what they need to know of it is in [`CrontabContext`].
 
+mod context;
 mod names;
 mod parse;
+mod part;
 mod shell;
 #[cfg(test)]
 mod tests;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+pub use self::context::{Account, CrontabContext};
+use self::context::{DEFAULT_PATH, DEFAULT_SHELL};
 use self::parse::{CrontabEntry, CrontabLine};
+use self::part::{CrontabJob, Part, name_jobs};
 use crate::model::Schedule;
 use crate::text::{cut_end, safe_line};
 
 /// The longest description in characters; the comment that it is from is then kept whole.
 const MAX_DESCRIPTION: usize = 120;
-
-/// The values that cron takes where the crontab does not set them.
-const DEFAULT_SHELL: &str = "/bin/sh";
-const DEFAULT_PATH: &str = "/usr/bin:/bin";
-
-/// A user of the machine.
-#[derive(Clone, Debug)]
-pub struct Account {
-    pub name: String,
-    /// The home directory in the list of users, which is what cron takes.
-    pub home: String,
-}
-
-/// The facts about the machine and the caller that the text of a crontab lacks.
-pub struct CrontabContext<'a> {
-    /// Where the lines are from, in words for the first line of the file.
-    pub source: &'a str,
-    /// It is a system crontab, in which the command follows the name of a user.
-    pub has_users: bool,
-    /// The user who runs the jobs of a crontab that names none.
-    pub caller: Account,
-    pub find_account: &'a dyn Fn(&str) -> Option<Account>,
-    /// The path of `runuser`, because jobs have a `PATH` in which it mostly is not.
-    pub runuser: &'a str,
-    /// Answers a question of `test`, such as `x`, about a path.
-    pub is_there: &'a dyn Fn(char, &str) -> bool,
-}
 
 /// A crontab as a job file.
 #[derive(Debug)]
@@ -67,34 +45,6 @@ pub struct LeftLine {
     /// Safe for a terminal.
     pub text: String,
     pub why: String,
-}
-
-/// A job as it will be written.
-#[derive(Debug, Default)]
-struct CrontabJob {
-    name: String,
-    description: Option<String>,
-    /// Comments on the job, without their signs.
-    notes: Vec<String>,
-    schedule: String,
-    launcher: Vec<String>,
-    /// Another shell than `/bin/sh`.
-    shell: Option<String>,
-    command: String,
-    stdin: Option<String>,
-    cwd: String,
-    env: BTreeMap<String, String>,
-    /// The address for mail about its deaths.
-    mail_to: Option<String>,
-}
-
-/// A part of the job file, in the order of the crontab.
-#[derive(Debug)]
-enum Part {
-    Blank,
-    /// Without its sign.
-    Comment(String),
-    CrontabJob(Box<CrontabJob>),
 }
 
 /// Reads a crontab, and writes it as a job file that `runner check` accepts.
@@ -131,15 +81,6 @@ pub fn take_over(crontab: &[u8], around: &CrontabContext<'_>) -> TakenOver {
     let mut read = parts.iter().filter_map(Part::job).peekable();
     let seems_to_name_users = !around.has_users && read.peek().is_some() && read.all(begins_with_user);
     TakenOver { text, jobs, left, lacks_mail, seems_to_name_users }
-}
-
-impl Part {
-    fn job(&self) -> Option<&CrontabJob> {
-        match self {
-            Self::CrontabJob(job) => Some(job),
-            _ => None,
-        }
-    }
 }
 
 /// Goes through the lines of a crontab.
@@ -289,25 +230,4 @@ impl CrontabReader<'_> {
 fn is_address(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "@!:%-.,_+/ ".contains(c);
     !text.trim().is_empty() && !text.starts_with('-') && text.chars().all(is_plain)
-}
-
-/// Numbers the names that come more than once: `backup`, `backup-2`.
-fn name_jobs(parts: &mut [Part]) {
-    let mut taken = BTreeSet::new();
-    for part in parts {
-        if let Part::CrontabJob(job) = part {
-            job.name = free_name(&job.name, &taken);
-            taken.insert(job.name.clone());
-        }
-    }
-}
-
-fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
-    let mut free = name.to_owned();
-    let mut number = 1;
-    while taken.contains(&free) {
-        number += 1;
-        free = format!("{name}-{number}");
-    }
-    free
 }

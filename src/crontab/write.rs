@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use toml_writer::{ToTomlKey, ToTomlValue, TomlKeyBuilder, TomlStringBuilder};
 
-use super::{CrontabContext, CrontabJob, DEFAULT_PATH, Part, free_name};
+use super::context::{CrontabContext, DEFAULT_PATH};
+use super::part::{CrontabJob, Part, free_name};
 use crate::model::Schedule;
 use crate::text::{hanging_indent, is_safe, safe_block, safe_line, shell_word};
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Reporter;
+use super::reporter::Reporter;
 use crate::model::{
     Attempt, DeadReason, Event, JobState, Outcome, RecordedAttempt, UnseenEnd, decision_text, job_title,
 };

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-use super::Reporter;
+use super::reporter::Reporter;
 use crate::model::Event;
 use crate::text::Timestamp;
 

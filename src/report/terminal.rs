@@ -7,8 +7,9 @@ use std::time::Duration;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use super::log;
+use super::reporter::Reporter;
 use super::screen::Screen;
-use super::{Reporter, log};
 use crate::model::{Event, JobState};
 use crate::text::{Millis, Timestamp, hanging_indent, human_duration};
 

@@ -1,6 +1,6 @@
 //! The words for dead letters, and for the jobs that wait behind them.
 
-use super::{Advice, Words, ids, jobs_text};
+use super::words::{Advice, Words, ids, jobs_text};
 use crate::model::Attention;
 use crate::store::problem::{Count, Dead, DeadLetters, RetryObstacle, SameWork, Stuck};
 use crate::text::option;

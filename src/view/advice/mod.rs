@@ -3,16 +3,16 @@
 mod deaths;
 #[cfg(test)]
 mod tests;
+mod words;
 
-use std::fmt::Display;
-
+use self::words::{Advice, Words, ids, jobs_text};
 use crate::model::{Attention, AttentionSubject};
 use crate::place::Place;
 use crate::store::problem::{
     Count, Dead, DeadLetters, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem, Stuck,
 };
 use crate::store::{FileChange, NoWorker};
-use crate::text::{Timestamp, clock_time, counted, human_duration, local_time, safe_line};
+use crate::text::{Timestamp, counted, human_duration, local_time, safe_line};
 
 /// The command of a process is cut after this many characters.
 const MAX_COMMAND: usize = 60;
@@ -69,14 +69,6 @@ fn kill_command(processes: &[LeftProcess]) -> Option<String> {
     let pids: Vec<String> = others.iter().map(|process| process.pid.to_string()).collect();
     let sudo = if others.iter().all(|process| process.may_be_ended) { "" } else { "sudo " };
     (!pids.is_empty()).then(|| format!("{sudo}kill -KILL {}", pids.join(" ")))
-}
-
-/// A sentence, and the command that settles what it is about.
-type Words = (String, Option<String>);
-
-struct Advice<'a> {
-    place: &'a Place,
-    now: Timestamp,
 }
 
 impl Advice<'_> {
@@ -279,14 +271,6 @@ impl Advice<'_> {
         }
     }
 
-    fn runner(&self, verb: &str, arguments: impl Display) -> String {
-        self.place.runner(verb, arguments)
-    }
-
-    fn when(&self, at: Timestamp) -> String {
-        clock_time(at, self.now)
-    }
-
     /// Why the due jobs of a queue do not start although a worker takes them.
     fn overdue(&self, reason: &OverdueReason) -> String {
         let longest = |running: &Option<LongestRunning>| match running {
@@ -372,20 +356,6 @@ fn subject(problem: Problem) -> Option<AttentionSubject> {
         _ => return None,
     };
     Some(AttentionSubject::of(&name))
-}
-
-fn jobs_text(count: Count) -> String {
-    match count {
-        Count { counted, is_more: true } => format!("more than {counted} jobs"),
-        Count { counted: jobs, .. } => counted(jobs, "job"),
-    }
-}
-
-/// The ids as a command takes them, in their order.
-fn ids(jobs: &[i64]) -> String {
-    let mut jobs = jobs.to_vec();
-    jobs.sort_unstable();
-    jobs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
 /// `schedule a` or `schedules a, b and 3 more`.

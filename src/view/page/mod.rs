@@ -64,7 +64,7 @@ pub fn period(filter: &Filter, now: Timestamp) -> (Timestamp, Timestamp) {
 }
 
 /// The part of the period that the timeline shows.
-fn axis(page: &Page, period: Axis) -> Axis {
+fn timeline_axis(page: &Page, period: Axis) -> Axis {
     let times = |attempt: &TimelineAttempt| {
         [attempt.due_at, attempt.started_at, attempt.finished_at.or(Some(period.until))]
     };
@@ -96,7 +96,7 @@ pub fn draw(page: &Page) -> String {
 fn markup(page: &Page) -> Markup {
     let now = page.now;
     let (since, until) = period(&page.filter, now);
-    let axis = axis(page, Axis { since, until });
+    let axis = timeline_axis(page, Axis { since, until });
     let worst = Worst::of(&page.attention);
     let no_worker = no_firing_text(&page.workers);
     let no_worker = no_worker.as_deref();
