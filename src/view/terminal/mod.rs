@@ -1,16 +1,16 @@
 //! Everything that a verb prints: data on standard output, as text or JSON; warnings and progress on standard error.
 
 mod captured;
+mod full_screen;
 mod progress;
-mod screen;
 mod stderr;
 mod stdout;
 mod style;
 mod table;
 
 pub use captured::{OutputCursor, OutputForm, keep_last_lines, readable};
+pub use full_screen::FullScreen;
 pub use progress::{Bar, can_draw};
-pub use screen::Screen;
 pub use stderr::{are_errors_json, print_errors_as_json, print_message, print_object, warn};
 pub use stdout::Output;
 pub use style::{Style, ascii_only, can_move_cursor, mark, painter_of_stderr};

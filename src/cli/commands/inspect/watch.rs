@@ -17,7 +17,7 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::store::{Store, StoreError, StoreFile};
 use crate::text::{Timestamp, cut_middle, local_time, safe_line};
-use crate::view::terminal::{Output, Screen, Style, can_move_cursor};
+use crate::view::terminal::{FullScreen, Output, Style, can_move_cursor};
 
 /// Frames are at least this far apart, because nobody reads faster.
 const MIN_PAUSE: Duration = Duration::from_millis(250);
@@ -62,7 +62,7 @@ pub(super) fn watch(
         );
     }
     let hurry = Arc::new(AtomicBool::new(false));
-    let screen = Screen::enter()?;
+    let screen = FullScreen::enter()?;
     let ended = listen(&screen, &hurry).and_then(|()| {
         loop {
             hurry.store(false, Ordering::Relaxed);
@@ -76,7 +76,7 @@ pub(super) fn watch(
 /// Draws the present state, and waits until it may have changed.
 fn draw_frame(
     out: &mut Output,
-    screen: &Screen,
+    screen: &FullScreen,
     poller: &mut Poller,
     open: impl Fn() -> Result<Option<Store>>,
     draw: impl Fn(&mut Output, Option<&Store>) -> Result<()>,
@@ -131,7 +131,7 @@ fn cut(out: &mut Output, mut lines: Vec<String>, keep: Keep) -> Vec<String> {
 
 /// Starts threads that end the program at `q` or a signal, even while the database does not answer, and that hurry the
 /// next frame after a resize.
-fn listen(screen: &Screen, hurry: &Arc<AtomicBool>) -> Result<()> {
+fn listen(screen: &FullScreen, hurry: &Arc<AtomicBool>) -> Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH])
         .context("could not listen for signals")?;
     let (of_signals, of_keys, hurry) = (screen.clone(), screen.clone(), Arc::clone(hurry));

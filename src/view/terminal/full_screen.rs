@@ -15,7 +15,7 @@ const LEAVE: &str = "\u{1b}[?7h\u{1b}[?25h\u{1b}[?1049l";
 
 /// A clone draws on the same screen.
 #[derive(Clone)]
-pub struct Screen(Arc<Mutex<ScreenState>>);
+pub struct FullScreen(Arc<Mutex<ScreenState>>);
 
 struct ScreenState {
     /// The modes of the terminal before it was entered.
@@ -24,8 +24,8 @@ struct ScreenState {
     lines: Option<Vec<String>>,
 }
 
-impl Screen {
-    /// Takes over the terminal of standard output, until [`Screen::leave`] or a panic.
+impl FullScreen {
+    /// Takes over the terminal of standard output, until [`FullScreen::leave`] or a panic.
     pub fn enter() -> Result<Self> {
         let modes = tcgetattr(io::stdout()).context("could not ask for the modes of the terminal")?;
         let screen = Self(Arc::new(Mutex::new(ScreenState { modes, lines: None })));
@@ -39,7 +39,7 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Takes over the terminal again after [`Screen::leave`]. Keys are read as they are pressed; Ctrl-C and Ctrl-Z remain
+    /// Takes over the terminal again after [`FullScreen::leave`]. Keys are read as they are pressed; Ctrl-C and Ctrl-Z remain
     /// signals.
     pub fn enter_again(&self) {
         let mut state = self.state();
@@ -75,7 +75,7 @@ impl Screen {
         write(&text).context("could not write to the terminal")
     }
 
-    /// Makes the next [`Screen::draw`] draw everything again, because a resize may have moved what is shown.
+    /// Makes the next [`FullScreen::draw`] draw everything again, because a resize may have moved what is shown.
     pub fn forget(&self) {
         if let Some(shown) = &mut self.state().lines {
             shown.clear();
