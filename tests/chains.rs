@@ -394,6 +394,16 @@ fn with_an_end() -> String {
 }
 
 #[test]
+fn a_dependency_with_a_label_is_told_with_it() {
+    let sandbox = Sandbox::new("[jobs.a]\ncommand = 'exit 3'\nretryable = false\n");
+    sandbox.call("enqueue a --label").arg("eu west").run().ok();
+    sandbox.run("enqueue a").ok();
+    sandbox.call("enqueue --after-any 1,2 -c").arg("echo \"$RUNNER_DEPENDENCIES\" >> log").run().ok();
+    sandbox.run("work --drain").exits(1);
+    assert_eq!(sandbox.log(), ["1 dead a eu west", "2 dead a"]);
+}
+
+#[test]
 fn a_job_that_is_after_any_end_runs_whatever_came_of_the_chain() {
     let sandbox = Sandbox::new(&with_an_end());
     assert_eq!(sandbox.run("enqueue end").ok().ids(), [1, 2, 3, 4, 5]);

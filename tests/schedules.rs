@@ -439,3 +439,23 @@ fn a_next_time_that_a_wrong_clock_set_is_brought_nearer_and_told() {
     sandbox.run("work --until-idle").ok();
     assert_eq!(times(), before);
 }
+
+#[test]
+fn defaults_hold_the_zone_and_what_becomes_of_missed_times() {
+    let sandbox = Sandbox::new(
+        "[defaults]\ntimezone = 'Asia/Tokyo'\nmissed = 'all'\n
+         [jobs.a]\ncommand = 'true'\nschedule = '0 2 * * *'\n
+         [jobs.b]\ncommand = 'true'\nschedule = '0 2 * * *'\ntimezone = 'UTC'\nmissed = 'skip'\n
+         [jobs.c]\ncommand = 'true'\nschedule = '@reboot'\n
+         [jobs.d]\ncommand = 'true'\n",
+    );
+    sandbox.run("check").ok().quietly();
+    sandbox.run("apply").ok();
+    let found = sandbox.run("inspect schedules --json").ok().stdout;
+    let found = found.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let found: Vec<_> =
+        found.map(|row| format!("{} {} {}", row["name"], row["timezone"], row["missed"])).collect();
+    assert_eq!(found, [r#""a" "Asia/Tokyo" "all""#, r#""b" "UTC" "skip""#, r#""c" null "once""#],);
+    sandbox.write("jobs.toml", "[defaults]\ntimezone = 'Mars/Phobos'\n[jobs.d]\ncommand = 'true'\n");
+    sandbox.run("check").exits(65).says("Mars/Phobos").says("jobs.toml:2:12");
+}

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue, Error};
 use super::checks;
 use super::codes::Codes;
 use super::diagnostics::{InvalidFile, JobFileError, MAX_FILE_BYTES, Mistakes, Span};
-use super::job::{Declared, Job};
+use super::job::{Declared, Job, check_timezone};
 use super::keys::Section;
 use super::layer::PlacedLayer;
 use super::read::{Entry, Value, entries};
@@ -233,6 +233,7 @@ fn read_tables<'t>(table: &'t DeTable<'t>, dir: &Path, mistakes: &mut Mistakes) 
         return Tables { queues, ..Tables::default() };
     }
     let jobs: Vec<Job> = headers.iter().filter_map(|header| Job::read(header, dir, mistakes)).collect();
+    check_timezone(&defaults, mistakes);
     checks::check_retries(&jobs, &defaults, mistakes);
     checks::check_successes(&jobs, &defaults, &codes, mistakes);
     checks::check_code_lists(&jobs, &defaults, &codes, mistakes);

@@ -119,16 +119,12 @@ impl Job {
     /// Records an invalid schedule or time zone, and keys that have no effect with this schedule, or without any.
     fn check_schedule(&self, mistakes: &mut Mistakes) {
         let values = &self.layer.values;
-        let zone = values.timezone.as_deref().map(|name| time_zone(Some(name)).map(drop));
-        let schedule = values.schedule.as_deref().map(|text| Schedule::parse(text, TimeZone::UTC).map(drop));
-        for (key, checked) in [("timezone", zone), ("schedule", schedule)] {
-            if let (Some(Err(why)), Some(at)) = (checked, self.layer.place(key)) {
-                let mistake = mistakes.add(at, why);
-                if let Some(hint) =
-                    values.schedule.as_deref().filter(|_| key == "schedule").and_then(hints::schedule)
-                {
-                    mistake.hint(hint);
-                }
+        check_timezone(&self.layer, mistakes);
+        let schedule = values.schedule.as_deref().map(|text| (text, Schedule::parse(text, TimeZone::UTC)));
+        if let (Some((text, Err(why))), Some(at)) = (schedule, self.layer.place("schedule")) {
+            let mistake = mistakes.add(at, why);
+            if let Some(hint) = hints::schedule(text) {
+                mistake.hint(hint);
             }
         }
         let (idle, why, hint): (&[&str], _, _) = if self.layer.place("schedule").is_none() {
@@ -173,12 +169,16 @@ impl Job {
         let mut definition = layer.clone().over(&defaults.values).resolve(plain);
         definition.add_shell_statuses_to_exit_codes();
         definition.add_shell_statuses_to_code_lists();
-        let schedule = layer.schedule.clone().map(|schedule| ScheduleText {
-            schedule,
-            timezone: layer.timezone.clone(),
-            missed: layer.missed.unwrap_or_default(),
-            fresh_within: layer.fresh_within,
-            random_delay: layer.random_delay,
+        let schedule = layer.schedule.clone().map(|schedule| {
+            // A boot has no zone, and none is missed.
+            let of_times = if schedule.trim() == Schedule::AT_BOOT { &layer } else { &defaults.values };
+            ScheduleText {
+                schedule,
+                timezone: layer.timezone.clone().or_else(|| of_times.timezone.clone()),
+                missed: layer.missed.or(of_times.missed).unwrap_or_default(),
+                fresh_within: layer.fresh_within,
+                random_delay: layer.random_delay,
+            }
         });
         Declared {
             definition,
@@ -189,6 +189,14 @@ impl Job {
             after: self.after.into_iter().map(|(name, _)| name).collect(),
             after_any: self.after_any.into_iter().map(|(name, _)| name).collect(),
         }
+    }
+}
+
+/// Records a time zone that this machine does not know.
+pub(super) fn check_timezone(layer: &PlacedLayer, mistakes: &mut Mistakes) {
+    let zone = layer.values.timezone.as_deref().map(|name| time_zone(Some(name)));
+    if let (Some(Err(why)), Some(at)) = (zone, layer.place("timezone")) {
+        mistakes.add(at, why);
     }
 }
 

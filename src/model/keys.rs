@@ -127,8 +127,8 @@ keys! {
         never_retry_for: Vec<CodePattern>, Shared, codes;
         on_dead: String, Shared, text;
         schedule: String, Job, text;
-        timezone: String, Job, text;
-        missed: Missed, Job, missed;
+        timezone: String, Shared, text;
+        missed: Missed, Shared, missed;
         fresh_within: Millis, Job, duration_above_zero;
         random_delay: Millis, Job, duration_above_zero;
     }

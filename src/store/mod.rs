@@ -41,7 +41,7 @@ pub use write::act::{Act, ActResult, Done, JobChange, Refusal};
 pub use write::backlog::{Backlog, Blocked, PendingWork};
 pub use write::claim::Claim;
 pub use write::definition::DefinitionCache;
-pub use write::dependencies::{DependencyState, UnmetDependency};
+pub use write::dependencies::{DependencyState, EndedDependency, UnmetDependency};
 pub use write::enqueue::Enqueued;
 pub use write::far_times::FarTime;
 pub use write::finish::EndedAttempt;

@@ -23,7 +23,7 @@ use super::start_log::StartLog;
 use crate::clock;
 use crate::model::{AttemptEnd, EndCause, ErrorCode, MAX_ARG_STRLEN, SpawnFailure};
 use crate::process::{self, AttemptTag, Control, Launch, Leader, PassOn, Progress, ZombieReaper};
-use crate::store::{Claim, EndedAttempt};
+use crate::store::{Claim, EndedAttempt, EndedDependency};
 use crate::text::{Timestamp, rfc3339_with_offset};
 
 /// The stack of a slot's thread. It is smaller than the default, because no call there is deep and a worker may have many
@@ -275,8 +275,9 @@ fn make_folder(path: &Path) -> io::Result<()> {
 fn dependency_lines(claim: &Claim) -> String {
     const MAX_BYTES: usize = MAX_ARG_STRLEN / 2;
     let mut lines = String::new();
-    for (id, state, name) in &claim.dependencies {
-        let line = format!("{id} {state} {name}\n");
+    for EndedDependency { id, state, name, label } in &claim.dependencies {
+        let label = label.as_ref().map(|label| format!(" {label}")).unwrap_or_default();
+        let line = format!("{id} {state} {name}{label}\n");
         if lines.len() + line.len() > MAX_BYTES {
             break;
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, params};
 
 use super::definition::{self, DefinitionCache};
-use super::dependencies;
+use super::dependencies::{self, EndedDependency};
 use super::insert::Firing;
 use super::kept_by_run::NOT_OF_A_RUN;
 use super::limits::QueueCapacity;
@@ -45,8 +45,7 @@ pub struct Claim {
     pub last_mark: Option<(String, Version)>,
     /// The time of the schedule that enqueued the job.
     pub scheduled: Option<Firing>,
-    /// Id, state and name of each dependency.
-    pub dependencies: Vec<(i64, &'static str, String)>,
+    pub dependencies: Vec<EndedDependency>,
 }
 
 /// A due job that may be claimed.
@@ -162,7 +161,7 @@ fn read(tx: &Connection, definitions: &mut DefinitionCache, worker: i64, id: i64
                 None => None,
             },
             scheduled: Firing::read(row)?,
-            dependencies: dependencies::env_rows(tx, id)?,
+            dependencies: dependencies::ended(tx, id)?,
         })
     })
 }

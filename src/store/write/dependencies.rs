@@ -199,13 +199,23 @@ pub fn replace(tx: &Connection, old: i64, new: i64) -> Result<()> {
     Ok(())
 }
 
-/// Id, state and name of each dependency of this job, as its command gets them in a variable. One that is stuck is `blocked`.
-pub fn env_rows(tx: &Connection, job: i64) -> Result<Vec<(i64, &'static str, String)>> {
-    let sql = "SELECT j.id, j.state, j.state = 'pending' AND j.unmet_dependencies > 0 AS is_blocked, j.name
+/// A dependency of a job, as its command gets it in a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedDependency {
+    pub id: i64,
+    /// One that is stuck is `blocked`.
+    pub state: &'static str,
+    pub name: String,
+    pub label: Option<String>,
+}
+
+/// The dependencies of this job, which may start.
+pub fn ended(tx: &Connection, job: i64) -> Result<Vec<EndedDependency>> {
+    let sql = "SELECT j.id, j.state, j.state = 'pending' AND j.unmet_dependencies > 0 AS is_blocked, j.name, j.label
                FROM dependencies AS d JOIN jobs AS j ON j.id = d.dependency_id WHERE d.job_id = ?1 ORDER BY d.dependency_id";
     all(tx, sql, [job], |row| {
         let state: JobState = row.get("state")?;
         let state = if row.get("is_blocked")? { Phase::Blocked.as_str() } else { state.as_str() };
-        Ok((row.get("id")?, state, row.get("name")?))
+        Ok(from_row!(row, EndedDependency { id, state: state, name, label }))
     })
 }

@@ -11,7 +11,8 @@ use crate::store::file::version::Version;
 use crate::store::tests::fixture::mark_of;
 use crate::store::write::finish::INTERRUPTED_EXPIRY;
 use crate::store::{
-    Backlog, BlockReason, Claim, EndedAttempt, OrphanedClaim, PendingWork, Takes, Turn, TurnRequest,
+    Backlog, BlockReason, Claim, EndedAttempt, EndedDependency, OrphanedClaim, PendingWork, Takes, Turn,
+    TurnRequest,
 };
 use crate::text::Timestamp;
 
@@ -125,7 +126,8 @@ impl Plain {
         let told = |id: &i64| {
             let job = self.jobs.get(id)?;
             let state = if self.is_blocked(job) { "blocked" } else { job.state.as_str() };
-            Some((*id, state, job.definition.name.clone()))
+            let (name, label) = (job.definition.name.clone(), job.label.clone());
+            Some(EndedDependency { id: *id, state, name, label })
         };
         let dependencies = self.jobs[&id].after.keys().filter_map(told).collect();
         let job = self.jobs.get_mut(&id).unwrap();
