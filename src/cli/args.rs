@@ -394,8 +394,9 @@ pub struct WhatToChange {
     /// Due after this time
     #[arg(long = "in", value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse, conflicts_with = "at")]
     pub delay: Option<Millis>,
-    /// Due at this time: HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339
+    /// Due at this time.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
+    #[arg(help = "Due at this time: HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339")]
     pub at: Option<At>,
     /// -1000 to 1000, higher first
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::priority)]
