@@ -276,3 +276,42 @@ fn more_jobs_than_one_command_cancels_behind_a_job_that_needs_force() {
     assert_eq!(entry["command"], "runner retry 1 --force");
     settled(&sandbox, &entry);
 }
+
+#[test]
+fn what_waits_for_jobs_of_one_name_is_one_entry() {
+    let sandbox = Sandbox::new(
+        "[jobs.load]\ncommand = 'test -e there'\nmax_attempts = 1\n
+         [jobs.report]\ncommand = 'true'\nafter = ['load']\n[jobs.sum]\ncommand = 'true'\nafter = ['report']\n",
+    );
+    for _ in 0..4 {
+        sandbox.run("enqueue -q sum").ok();
+    }
+    sandbox.drain();
+    let entry = shown(&sandbox, "stuck", true);
+    says(
+        &entry,
+        "jobs 10, 7, 4 and 1 more of load, which are dead, hold back 8 jobs: 2 report, 3 sum, 5 report, ",
+    );
+    assert_eq!(entry["command"], "runner retry 1 4 7 10");
+    assert_eq!(entry["jobs"], serde_json::json!([2, 3, 5, 6, 8, 9, 11, 12]));
+    settled(&sandbox, &entry);
+    // One with another label is not made good by the next night of the others, and stays an alarm of its own.
+    sandbox.drain();
+    sandbox.run("resolve 10").ok();
+    sandbox.run("cancel -q 5 6").ok();
+    let dead = sandbox.add("load --label eu");
+    let waits = sandbox.add(&format!("--after {dead} -- true"));
+    sandbox.drain();
+    let entry = shown(&sandbox, "stuck", true);
+    says(&entry, "which are dead or resolved, hold back 7 jobs");
+    sandbox.write("there", "");
+    sandbox.finish("load");
+    let [alarm, note] = entries(&|line| sandbox.run(line), "stuck").try_into().expect("two entries");
+    says(&alarm, &format!("job {dead} load, which is dead, holds back 1 job: {waits} true"));
+    assert_eq!((&alarm["alarm"], &note["alarm"]), (&true.into(), &false.into()));
+    says(&note, "jobs 10, 7, 1 of load hold back 6 jobs: ");
+    says(&note, "though one that does the same as each has succeeded since; runner retry 1 7 10 goes on");
+    assert_eq!(note["command"], "runner cancel 2 3 8 9 11 12");
+    run_command(&sandbox, &note);
+    settled(&sandbox, &alarm);
+}

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use crate::model::{AttentionKind, Rate};
-use crate::store::write::dependencies::DependencyState;
 use crate::store::write::workers::NoWorker;
 use crate::text::{Millis, Timestamp};
 
@@ -44,9 +43,8 @@ pub enum Problem {
         last: Timestamp,
         is_all: bool,
     },
-    /// Jobs that wait for one that is dead, cancelled or removed.
     Stuck(Stuck),
-    /// The number of such jobs that no other entry is about.
+    /// The number of dead, cancelled or removed jobs that others wait for, and that no other entry is about.
     OtherStuck(Count),
     /// Processes of the dead worker with this pid that could not be ended; none if they cannot be seen.
     Leftover {
@@ -178,17 +176,33 @@ pub enum SameWork {
     AllOfName,
 }
 
+/// Jobs that wait for jobs of one name which will not succeed by themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    pub root: i64,
-    /// None if it was removed.
-    pub job: Option<DependencyState>,
+    /// None if those that they wait for were removed.
+    pub name: Option<String>,
+    /// The number of those, and the newest of them: all, if one command may retry so many.
+    pub roots: u64,
+    pub newest_roots: Vec<i64>,
+    /// How those ended, each kind of end once.
+    pub ends: Vec<RootEnd>,
+    /// The jobs that wait.
     pub count: Count,
     /// The names of the first jobs of the entry.
     pub names: Vec<String>,
+    /// Why `retry` would not take the newest roots.
     pub obstacle: Option<RetryObstacle>,
-    /// A later job that does the same as the root has succeeded.
+    /// The newest job that does the same as the newest root and has succeeded since; so has one for each root.
     pub succeeded_since: Option<i64>,
+}
+
+/// How a job ended that others wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RootEnd {
+    Dead,
+    Resolved,
+    Cancelled,
+    Removed,
 }
 
 /// A living process of a dead worker's attempt.

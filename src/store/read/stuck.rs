@@ -4,17 +4,18 @@
 //! The search goes forward, from the jobs that somebody waits for to the jobs that wait, because a million jobs may wait
 //! for one that is well.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
-use rusqlite::{params, params_from_iter};
+use rusqlite::{Row, params, params_from_iter};
 
 use super::filter::Filter;
-use super::problem::{Count, Found, Problem, Stuck};
+use super::problem::{Count, Found, Problem, RootEnd, Stuck};
 use super::unresolved;
 use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
-use crate::store::file::row::{all, maybe, one, value};
+use crate::store::file::row::{all, one, value};
 use crate::store::write::dependencies::{self, DependencyState};
 
 /// A job that is dead, cancelled or removed, and the jobs that are stuck behind it.
@@ -45,11 +46,14 @@ pub struct HeldBack {
     pub names: Vec<String>,
 }
 
-/// At most this number of roots has an entry, because nobody reads more.
-const MAX_ROOTS: usize = if cfg!(test) { 3 } else { 1_000 };
+/// At most this number of names has an entry, because nobody reads more.
+const MAX_GROUPS: usize = if cfg!(test) { 3 } else { 1_000 };
 
-/// With a filter, this number of roots is searched for those that it selects. The others are counted, up to the same number.
-const MAX_SEARCHED: usize = if cfg!(test) { 5 } else { 10_000 };
+/// This number of roots is looked at, the newest first. The others are counted, up to the same number.
+const MAX_ROOTS: usize = if cfg!(test) { 5 } else { 10_000 };
+
+/// One command retries at most this number of roots.
+const MAX_RETRIED: usize = 50;
 
 /// The search reads one in this number of the dependents of unfinished jobs. If two of those wait for the same job, a million
 /// more may do so, and the search goes on with the next job by a new statement.
@@ -61,10 +65,11 @@ impl Store {
     pub fn stuck(&self) -> Result<Vec<StuckRoot>> {
         self.read(|tx| {
             let mut found = Vec::new();
-            each_root(tx, |id| {
-                found.push(root(tx, id)?);
+            each_root(tx, |root| {
+                found.push(with_jobs(tx, root.id)?);
                 Ok(true)
             })?;
+            found.reverse();
             Ok(found)
         })
     }
@@ -86,7 +91,7 @@ impl Store {
 }
 
 /// The stuck jobs behind this one.
-fn root(tx: &Tx, id: i64) -> Result<StuckRoot> {
+fn with_jobs(tx: &Tx, id: i64) -> Result<StuckRoot> {
     let job = dependencies::state(tx, id)?;
     let mut jobs = held_back(tx, &[id], job.is_none())?;
     let count = jobs.len() as u64;
@@ -95,19 +100,36 @@ fn root(tx: &Tx, id: i64) -> Result<StuckRoot> {
     Ok(StuckRoot { id, job, count, jobs })
 }
 
-/// Hands the id of each job with stuck jobs behind it to `take`, by id, until that gives false.
-fn each_root(tx: &Tx, mut take: impl FnMut(i64) -> Result<bool>) -> Result<()> {
+/// A job with stuck jobs behind it, while these are grouped.
+struct Root {
+    id: i64,
+    /// None if it was removed.
+    name: Option<String>,
+    end: RootEnd,
+    /// The newest job that does the same and has succeeded since it ended: a later night of the same chain went well, so
+    /// nobody has to be woken for the jobs behind this one.
+    succeeded_since: Option<i64>,
+}
+
+/// Hands each job with stuck jobs behind it to `take`, the newest first, until that gives false.
+fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<()> {
     // Any end of a root lets a dependent of the other kind go on, unless there will be none.
     let sql = format!(
-        "SELECT d.dependency_id, {HAS_ENDED} AS has_ended FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
-         WHERE d.dependency_id > ?1 AND NOT d.met
+        "SELECT d.dependency_id, {HAS_ENDED} AS has_ended, j.name, j.resolved_at IS NOT NULL AS is_resolved,
+                j.state = 'cancelled' AS is_cancelled,
+                (SELECT s.id FROM jobs AS s INDEXED BY jobs_succeeded
+                 WHERE s.state = 'succeeded' AND s.task_hash IS NOT NULL AND s.task_hash = j.task_hash
+                   AND s.changed_at > iif(j.state = 'pending', max(j.expires_at, j.changed_at), j.changed_at)
+                 ORDER BY s.changed_at DESC LIMIT 1) AS succeeded_since
+         FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
+         WHERE d.dependency_id < ?1 AND NOT d.met
            AND CASE WHEN {HAS_ENDED} THEN (d.kind = 'success' OR j.id IS NULL)
                       AND EXISTS (SELECT 1 FROM jobs WHERE id = d.job_id AND state = 'pending' AND coalesce(expires_at > ?2, 1))
                     ELSE d.job_id % {SAMPLE} = 0 END
-         ORDER BY d.dependency_id"
+         ORDER BY d.dependency_id DESC"
     );
     let mut statement = tx.prepare_cached(&sql)?;
-    let mut last = 0;
+    let mut last = i64::MAX;
     loop {
         let mut rows = statement.query(params![last, tx.now])?;
         loop {
@@ -117,10 +139,26 @@ fn each_root(tx: &Tx, mut take: impl FnMut(i64) -> Result<bool>) -> Result<()> {
                 break;
             }
             last = id;
-            if row.get("has_ended")? && !take(id)? {
+            if row.get("has_ended")? && !take(Root::read(row, id)?)? {
                 return Ok(());
             }
         }
+    }
+}
+
+impl Root {
+    fn read(row: &Row<'_>, id: i64) -> Result<Self> {
+        let name: Option<String> = row.get("name")?;
+        let end = if name.is_none() {
+            RootEnd::Removed
+        } else if row.get("is_resolved")? {
+            RootEnd::Resolved
+        } else if row.get("is_cancelled")? {
+            RootEnd::Cancelled
+        } else {
+            RootEnd::Dead
+        };
+        Ok(Self { id, name, end, succeeded_since: row.get("succeeded_since")? })
     }
 }
 
@@ -154,65 +192,86 @@ fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
     Ok(found)
 }
 
-/// The entries about jobs that only a person can get going, by the job at the root of their wait.
+/// The entries about jobs that only a person can get going, by the name of the jobs at the root of their wait.
 pub fn attention(tx: &Tx, filter: &Filter) -> Result<Vec<Found>> {
-    let mut list = Vec::new();
-    let (mut searched, mut others) = (0, Vec::new());
-    each_root(tx, |id| {
-        searched += 1;
-        if list.len() >= MAX_ROOTS || searched > MAX_SEARCHED {
-            others.push(id);
-        } else if concerns(tx, filter, id)? {
-            list.push(found(tx, root(tx, id)?)?);
+    let mut groups: Vec<Vec<Root>> = Vec::new();
+    let mut index: HashMap<(Option<String>, bool), usize> = HashMap::new();
+    let (mut seen, mut others) = (0, Vec::new());
+    let mut is_other_alarm = false;
+    each_root(tx, |root| {
+        seen += 1;
+        let is_alarm = root.succeeded_since.is_none();
+        if seen > MAX_ROOTS {
+            is_other_alarm |= is_alarm;
+            others.push(root.id);
+        } else if concerns(tx, filter, &root)? {
+            match index.entry((root.name.clone(), is_alarm)) {
+                Entry::Occupied(at) => groups[*at.get()].push(root),
+                Entry::Vacant(at) if groups.len() < MAX_GROUPS => {
+                    at.insert(groups.len());
+                    groups.push(vec![root]);
+                }
+                Entry::Vacant(_) => {
+                    is_other_alarm |= is_alarm;
+                    others.push(root.id);
+                }
+            }
         }
-        Ok(others.len() <= MAX_SEARCHED)
+        // Until one of them is an alarm, the next one may be.
+        Ok(others.len() <= MAX_ROOTS || !is_other_alarm)
     })?;
+    let mut list: Vec<Found> = groups.into_iter().map(|roots| found(tx, &roots)).collect::<Result<_>>()?;
     if !others.is_empty() {
-        let counted = others.len().min(MAX_SEARCHED) as u64;
-        let count = Count { counted, is_more: others.len() > MAX_SEARCHED };
+        let counted = others.len().min(MAX_ROOTS) as u64;
+        let problem = Problem::OtherStuck(Count { counted, is_more: others.len() > MAX_ROOTS });
         others.truncate(Attention::MAX_JOBS);
-        list.push(Problem::OtherStuck(count).alarm().about(others));
+        list.push(if is_other_alarm { problem.alarm() } else { problem.note() }.about(others));
     }
     Ok(list)
 }
 
-fn found(tx: &Tx, StuckRoot { id, job, count, jobs }: StuckRoot) -> Result<Found> {
-    let name = |id: &i64| one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value);
-    let names: Vec<String> = jobs.iter().take(Attention::MAX_NAMED).map(name).collect::<Result<_>>()?;
-    let most = StuckRoot::MAX_COUNT as u64;
-    let count = Count { counted: count.min(most), is_more: count > most };
-    let succeeded_since = succeeded_since(tx, id)?;
-    let obstacle = match job {
-        Some(_) => unresolved::retry_obstacle(tx, &[id])?,
-        None => None,
-    };
-    let problem = Problem::Stuck(Stuck { root: id, job, count, names, obstacle, succeeded_since });
+/// The entry about the jobs behind these roots of one name.
+fn found(tx: &Tx, roots: &[Root]) -> Result<Found> {
+    let name = roots.first().and_then(|root| root.name.clone());
+    let succeeded_since = roots.first().and_then(|root| root.succeeded_since);
+    let all_ids: Vec<i64> = roots.iter().map(|root| root.id).collect();
+    let mut jobs = held_back(tx, &all_ids, name.is_none())?;
+    let most = StuckRoot::MAX_COUNT;
+    let count = Count { counted: jobs.len().min(most) as u64, is_more: jobs.len() > most };
+    jobs.sort_unstable();
+    jobs.truncate(Attention::MAX_JOBS);
+    let name_of = |id: &i64| one(tx, "SELECT name FROM jobs WHERE id = ?1", [id], value);
+    let names: Vec<String> = jobs.iter().take(Attention::MAX_NAMED).map(name_of).collect::<Result<_>>()?;
+    let mut ends: Vec<RootEnd> = roots.iter().map(|root| root.end).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let ids: Vec<i64> = all_ids.iter().copied().take(MAX_RETRIED).collect();
+    let obstacle = if name.is_some() { unresolved::retry_obstacle(tx, &ids)? } else { None };
+    let roots = roots.len() as u64;
+    let problem = Problem::Stuck(Stuck {
+        name,
+        roots,
+        newest_roots: ids,
+        ends,
+        count,
+        names,
+        obstacle,
+        succeeded_since,
+    });
     Ok(if succeeded_since.is_none() { problem.alarm() } else { problem.note() }.about(jobs))
 }
 
-/// The newest job that does the same as this root and has succeeded since it ended: a later night of the same chain went well,
-/// so nobody has to be woken for the jobs behind this one.
-fn succeeded_since(tx: &Tx, root: i64) -> Result<Option<i64>> {
-    let ended = "iif(r.state = 'pending', max(r.expires_at, r.changed_at), r.changed_at)";
-    let sql = format!(
-        "SELECT s.id FROM jobs AS r JOIN jobs AS s INDEXED BY jobs_succeeded
-             ON s.task_hash = r.task_hash AND s.state = 'succeeded' AND s.task_hash IS NOT NULL AND s.changed_at > {ended}
-         WHERE r.id = ?1 ORDER BY s.changed_at DESC LIMIT 1"
-    );
-    maybe(tx, &sql, [root], value)
-}
-
 /// Whether the filter selects the root, or one of the jobs that are stuck behind it.
-fn concerns(tx: &Tx, filter: &Filter, root: i64) -> Result<bool> {
+fn concerns(tx: &Tx, filter: &Filter, root: &Root) -> Result<bool> {
     if filter.name.is_none() && filter.queue.is_none() && filter.label.is_none() {
         return Ok(true);
     }
-    let mut ids = held_back(tx, &[root], dependencies::state(tx, root)?.is_none())?;
+    let mut ids = held_back(tx, &[root.id], root.name.is_none())?;
     if ids.len() > StuckRoot::MAX_COUNT {
         // One of those that were not counted may be selected.
         return Ok(true);
     }
-    ids.push(root);
+    ids.push(root.id);
     let mut wanted = filter.narrowed(tx.now);
     wanted.and("j.id IN (SELECT value FROM json_each({}))", serde_json::json!(ids).to_string());
     let sql = format!("SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE {})", wanted.sql);

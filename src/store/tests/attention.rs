@@ -149,6 +149,19 @@ impl Database {
         self.0.get(&root).is_some_and(|job| self.has_succeeded(job, job.died_at().unwrap_or(job.changed_at)))
     }
 
+    /// The same of roots that one entry is about.
+    fn have_recovered(&self, roots: &[i64]) -> bool {
+        let each: BTreeSet<bool> = roots.iter().map(|root| self.has_root_recovered(*root)).collect();
+        assert_eq!(each.len(), 1, "{roots:?}");
+        each.contains(&true)
+    }
+
+    /// The jobs that wait for one of these.
+    fn behind(&self, roots: &[i64]) -> BTreeSet<i64> {
+        let waits = |id: &i64| self.roots(*id).iter().any(|root| roots.contains(root));
+        self.0.keys().copied().filter(waits).collect()
+    }
+
     /// What keeps this job from going on, at the ends of its chains; none if it is no waiting job.
     fn roots(&self, id: i64) -> BTreeSet<i64> {
         let Some(job) = self.0.get(&id).filter(|job| job.state == "pending" && !job.has_expired()) else {
@@ -167,6 +180,40 @@ impl Database {
         let is_wanted = |id: i64| self.0.get(&id).map_or(is_empty(filter), |job| job.is_wanted(filter));
         let waits = self.0.keys().flat_map(|id| self.roots(*id).into_iter().map(|root| (*id, root)));
         waits.filter(|(id, root)| is_wanted(*id) || is_wanted(*root)).map(|(_, root)| root).collect()
+    }
+}
+
+impl Database {
+    /// Each entry about stuck jobs is one of a name, with all that its jobs keep, and an alarm stays one.
+    fn has_stuck_entries(&self, list: &[Found], roots: &BTreeSet<i64>, what: &str) {
+        let (mut seen, mut named, mut is_any_alarm) = (BTreeSet::new(), BTreeSet::new(), false);
+        let mut are_others_left = false;
+        for Found { problem, alarm, jobs } in list {
+            match problem {
+                Problem::Stuck(stuck) => {
+                    let newest = &stuck.newest_roots;
+                    assert!(seen.insert((stuck.name.clone(), *alarm)), "two entries: {what}");
+                    assert!(
+                        newest.is_sorted_by(|a, b| a > b) && stuck.roots == newest.len() as u64,
+                        "{what}"
+                    );
+                    let name = |id: &i64| self.0.get(id).map(|job| job.name.to_owned());
+                    assert!(newest.iter().all(|id| roots.contains(id) && name(id) == stuck.name), "{what}");
+                    let behind = self.behind(newest);
+                    assert_eq!(stuck.count.counted, behind.len() as u64, "{what}");
+                    assert!(behind.iter().take(jobs.len()).eq(jobs), "{what}");
+                    named.extend(newest);
+                    is_any_alarm |= alarm;
+                }
+                Problem::OtherStuck(_) => {
+                    are_others_left = true;
+                    is_any_alarm |= alarm;
+                }
+                _ => {}
+            }
+        }
+        assert!(are_others_left || named == *roots, "{what}");
+        assert!(is_any_alarm || roots.iter().all(|root| self.has_root_recovered(*root)), "{what}");
     }
 }
 
@@ -235,6 +282,7 @@ fn no_cap_hides_a_job_that_needs_attention() {
             assert!(!stuck.named.is_empty() || roots.is_empty(), "{what}");
             // With a filter, those that were not looked at are counted.
             assert!(stuck.named.is_empty() || !roots.is_empty() || !is_empty(filter), "{what}");
+            database.has_stuck_entries(&list, &roots, &what);
             let good = Entries::of(AttentionKind::Recovered, &list);
             assert!(good.named.is_subset(&database.dead(filter, true)), "{what}");
             let (mut named, mut all_named) = (BTreeSet::new(), BTreeSet::new());
@@ -258,8 +306,10 @@ fn no_cap_hides_a_job_that_needs_attention() {
                 let (is_note, is_besides) = match problem {
                     Problem::Recovered(_) => (true, false),
                     Problem::OtherRecovered { .. } => (true, true),
-                    Problem::Stuck(stuck) => (database.has_root_recovered(stuck.root), false),
-                    Problem::OtherStuck(_) | Problem::OtherDead { .. } => (false, true),
+                    Problem::Stuck(stuck) => (database.have_recovered(&stuck.newest_roots), false),
+                    // With a filter, those that were not looked at are counted.
+                    Problem::OtherStuck(_) => (!*alarm, true),
+                    Problem::OtherDead { .. } => (false, true),
                     _ => (false, false),
                 };
                 assert_eq!(*alarm, !is_note, "{what}");

@@ -2,11 +2,14 @@
 
 use super::words::{Advice, Words, ids, jobs_text};
 use crate::model::Attention;
-use crate::store::problem::{Count, Dead, DeadLetters, RetryObstacle, SameWork, Stuck};
+use crate::store::problem::{Count, Dead, DeadLetters, RetryObstacle, RootEnd, SameWork, Stuck};
 use crate::text::option;
 
 /// The last words of a job are cut after this many characters.
 const MAX_WORDS: usize = 160;
+
+/// The number of jobs that are named where others wait for them.
+const MAX_ROOTS: usize = 3;
 
 impl Advice<'_> {
     pub(super) fn dead(&self, dead: &Dead, jobs: &[i64]) -> Words {
@@ -87,35 +90,87 @@ impl Advice<'_> {
     }
 
     pub(super) fn stuck(&self, stuck: &Stuck, jobs: &[i64]) -> Words {
-        let Stuck { root: id, job, count, names, obstacle, succeeded_since } = stuck;
+        let Stuck { name, roots, newest_roots, ends, count, names, obstacle, succeeded_since } = stuck;
+        let is_one = *roots == 1;
         let shown: Vec<String> = jobs.iter().zip(names).map(|(id, name)| format!("{id} {name}")).collect();
         let more = if jobs.len() > shown.len() { ", …" } else { "" };
-        let held = format!("holds back {}: {}{more}", jobs_text(*count), shown.join(", "));
+        let holds = if is_one { "holds" } else { "hold" };
+        let held = format!("{holds} back {}: {}{more}", jobs_text(*count), shown.join(", "));
+        let who = root_jobs(stuck);
         // So many jobs are not cancelled by one command.
         let cancel =
             (!count.is_more && count.counted <= jobs.len() as u64).then(|| self.runner("cancel", ids(jobs)));
-        let Some(job) = job else { return (format!("job {id} was removed and {held}"), cancel) };
-        let name = &job.name;
-        if let Some(success) = succeeded_since {
-            let retry = self.runner("retry", id);
-            let message = format!(
-                "job {id} {name} {held}, though job {success}, which does the same, has succeeded since; {retry} goes on"
-            );
-            return (message, cancel);
+        let lists = || format!("; {} lists what waits", self.runner("inspect", "jobs --state blocked"));
+        if name.is_none() {
+            let were = if is_one { "was" } else { "were" };
+            let more = if cancel.is_none() { lists() } else { String::new() };
+            return (format!("{who} {were} removed and {held}{more}"), cancel);
         }
-        let state = if job.resolved { "resolved" } else { job.state.as_str() };
-        let what = format!("job {id} {name}, which is {state}, {held}");
-        let forced = self.runner("retry", format_args!("{id} --force"));
-        match obstacle {
-            None => {
-                let gives_up = cancel.map(|line| format!("; {line} gives up")).unwrap_or_default();
-                (what + &gives_up, Some(self.runner("retry", id)))
-            }
+        let all = (newest_roots.len() as u64 == *roots).then(|| self.runner("retry", ids(newest_roots)));
+        let forced = all.as_ref().map(|all| format!("{all} --force"));
+        let goes_on = |retry: &String| format!("; {retry} goes on");
+        let (retry, other) = match obstacle {
+            None => (all.clone(), all.as_ref().map(goes_on)),
             Some(RetryObstacle::NeedsForce) if cancel.is_none() => {
-                (format!("{what}; {forced} goes on"), Some(forced))
+                (forced.clone(), forced.as_ref().map(goes_on))
             }
-            Some(_) => (format!("{what}; {forced} goes on, if its key is free"), cancel),
+            Some(RetryObstacle::SharedKey) => {
+                let newest = newest_roots.first().map(|id| self.runner("retry", id));
+                (None, newest.map(|retry| format!("{} with the newest", goes_on(&retry))))
+            }
+            Some(RetryObstacle::NeedsForce | RetryObstacle::HeldKey) => {
+                let key = if is_one { "its key is free" } else { "their keys are free" };
+                (None, forced.map(|forced| format!("{}, if {key}", goes_on(&forced))))
+            }
+        };
+        let other = other.unwrap_or_else(lists);
+        if let Some(success) = succeeded_since {
+            let success = if is_one {
+                format!("job {success}, which does the same, has succeeded since")
+            } else {
+                "one that does the same as each has succeeded since".to_owned()
+            };
+            return (format!("{who} {held}, though {success}{other}"), cancel.or(retry));
         }
+        let are = if is_one { "is" } else { "are" };
+        let what = format!("{who}, which {are} {}, {held}", ends_text(ends));
+        if obstacle.is_none() && retry.is_some() {
+            let gives_up = cancel.map(|line| format!("; {line} gives up")).unwrap_or_default();
+            return (what + &gives_up, retry);
+        }
+        (what + &other, cancel.or(retry))
+    }
+}
+
+/// `job 7 load` or `jobs 9, 8, 7 and 19 more of load`.
+fn root_jobs(stuck: &Stuck) -> String {
+    let Stuck { name, roots, newest_roots, .. } = stuck;
+    let shown: Vec<String> = newest_roots.iter().take(MAX_ROOTS).map(ToString::to_string).collect();
+    let shown_roots = shown.join(", ");
+    match (*roots - shown.len() as u64, name) {
+        (0, Some(name)) if *roots == 1 => format!("job {shown_roots} {name}"),
+        (0, None) if *roots == 1 => format!("job {shown_roots}"),
+        (more, name) => {
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let of = name.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
+            format!("jobs {shown_roots}{more}{of}")
+        }
+    }
+}
+
+/// `dead, resolved or cancelled`.
+fn ends_text(ends: &[RootEnd]) -> String {
+    let word = |end: &RootEnd| match end {
+        RootEnd::Dead => "dead",
+        RootEnd::Resolved => "resolved",
+        RootEnd::Cancelled => "cancelled",
+        RootEnd::Removed => "removed",
+    };
+    let words: Vec<&str> = ends.iter().map(word).collect();
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
     }
 }
 

@@ -347,7 +347,7 @@ fn subject(problem: Problem) -> Option<AttentionSubject> {
             return Some(AttentionSubject { name, deaths: count.counted, last_death: Some(last) });
         }
         Problem::Recovered(letters) => letters.name,
-        Problem::Stuck(Stuck { job, .. }) => job?.name,
+        Problem::Stuck(Stuck { name, .. }) => name?,
         Problem::Interrupted { name, .. } | Problem::Stale { name, .. } => name,
         Problem::NoTimes { schedule, .. }
         | Problem::NoNextTime { schedule, .. }

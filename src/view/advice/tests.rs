@@ -1,13 +1,13 @@
 //! The words for each problem, one beside the other.
 
 use super::attention;
-use crate::model::{Attention, JobState};
+use crate::model::Attention;
 use crate::place::Place;
 use crate::store::problem::{
     Count, Dead, DeadLetters, Found, HolderState, LeftProcess, LongestRunning, OverdueReason, Problem,
-    RetryObstacle, SameWork, Stuck,
+    RetryObstacle, RootEnd, SameWork, Stuck,
 };
-use crate::store::{DependencyState, FileChange, NoWorker};
+use crate::store::{FileChange, NoWorker};
 use crate::text::{Millis, Timestamp, clock_time};
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -47,22 +47,28 @@ fn dead(jobs: u64, same_work: SameWork, obstacle: Option<RetryObstacle>) -> Dead
     }
 }
 
-fn stuck(
-    state: Option<JobState>,
-    obstacle: Option<RetryObstacle>,
-    since: Option<i64>,
-    jobs: Count,
-) -> Problem {
-    let job = state.map(|state| DependencyState {
-        name: "load".to_owned(),
-        label: None,
-        state,
-        resolved: false,
-        retryable: true,
-        paused_queue: None,
-    });
-    let names = vec!["report".to_owned()];
-    Problem::Stuck(Stuck { root: 7, job, count: jobs, names, obstacle, succeeded_since: since })
+/// Job 7, with one that waits for it.
+fn stuck(obstacle: Option<RetryObstacle>, count: Count) -> Stuck {
+    Stuck {
+        name: Some("load".to_owned()),
+        roots: 1,
+        newest_roots: vec![7],
+        ends: vec![RootEnd::Dead],
+        count,
+        names: vec!["report".to_owned()],
+        obstacle,
+        succeeded_since: None,
+    }
+}
+
+/// So many jobs, of which the newest are 19, 18, 17, …
+fn stuck_behind(roots: u64, count: Count) -> Stuck {
+    Stuck {
+        roots,
+        newest_roots: (7..20).rev().take(roots.min(13).try_into().unwrap_or_default()).collect(),
+        ends: vec![RootEnd::Dead, RootEnd::Resolved, RootEnd::Cancelled],
+        ..stuck(None, count)
+    }
 }
 
 fn left(pid: i32, is_of_owner: bool, may_be_ended: bool) -> LeftProcess {
@@ -110,8 +116,9 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         within: Millis::from_secs(3_600),
         unfinished,
     };
+    let countless = Count { counted: 10_000, is_more: true };
     let many = Dead {
-        letters: many_letters(Count { counted: 10_000, is_more: true }),
+        letters: many_letters(countless),
         words: "x".repeat(200),
         has_run: false,
         ..dead(0, SameWork::None, None)
@@ -146,11 +153,19 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (Problem::Recovered(narrowed), vec![9]),
         (Problem::OtherRecovered { count: count(2), last: NOW, is_all: true }, vec![9, 8]),
         (Problem::OtherRecovered { count: count(2), last: NOW, is_all: false }, vec![9, 8]),
-        (stuck(Some(JobState::Dead), None, None, count(1)), vec![8]),
-        (stuck(Some(JobState::Dead), Some(NeedsForce), None, count(1)), vec![8]),
-        (stuck(Some(JobState::Dead), Some(NeedsForce), None, count(30)), vec![8, 9]),
-        (stuck(Some(JobState::Cancelled), None, Some(12), count(1)), vec![8]),
-        (stuck(None, None, None, Count { counted: 10_000, is_more: true }), vec![8, 9]),
+        (Problem::Stuck(stuck(None, count(1))), vec![8]),
+        (Problem::Stuck(stuck(Some(NeedsForce), count(1))), vec![8]),
+        (Problem::Stuck(stuck(Some(NeedsForce), count(30))), vec![8, 9]),
+        (Problem::Stuck(stuck(Some(HeldKey), count(30))), vec![8, 9]),
+        (Problem::Stuck(Stuck { succeeded_since: Some(12), ..stuck(None, count(1)) }), vec![8]),
+        (Problem::Stuck(Stuck { name: None, ..stuck(None, countless) }), vec![8, 9]),
+        (Problem::Stuck(stuck_behind(2, count(2))), vec![20, 21]),
+        (Problem::Stuck(Stuck { ends: vec![RootEnd::Dead], ..stuck_behind(4, countless) }), vec![20, 21]),
+        (Problem::Stuck(Stuck { obstacle: Some(SharedKey), ..stuck_behind(4, count(2)) }), vec![20, 21]),
+        (Problem::Stuck(Stuck { succeeded_since: Some(30), ..stuck_behind(4, count(2)) }), vec![20, 21]),
+        (Problem::Stuck(Stuck { succeeded_since: Some(30), ..stuck_behind(4, countless) }), vec![20, 21]),
+        (Problem::Stuck(stuck_behind(99, countless)), vec![20, 21]),
+        (Problem::Stuck(Stuck { name: None, ..stuck_behind(4, count(2)) }), vec![20, 21]),
         (Problem::OtherStuck(count(1)), vec![7]),
         (Problem::OtherStuck(count(2)), vec![6, 7]),
         (Problem::Leftover { pid: 5, since: NOW, processes: vec![] }, vec![1]),
@@ -261,10 +276,26 @@ stuck: job 7 load, which is dead, holds back 1 job: 8 report; runner retry 7 --f
     runner cancel 8
 stuck: job 7 load, which is dead, holds back 30 jobs: 8 report, …; runner retry 7 --force goes on
     runner retry 7 --force
+stuck: job 7 load, which is dead, holds back 30 jobs: 8 report, …; runner retry 7 --force goes on, if its key is free
+    -
 stuck: job 7 load holds back 1 job: 8 report, though job 12, which does the same, has succeeded since; runner retry 7 goes on
     runner cancel 8
-stuck: job 7 was removed and holds back more than 10000 jobs: 8 report, …
+stuck: job 7 was removed and holds back more than 10000 jobs: 8 report, …; runner inspect jobs --state blocked lists what waits
     -
+stuck: jobs 19, 18 of load, which are dead, resolved or cancelled, hold back 2 jobs: 20 report, …; runner cancel 20 21 gives up
+    runner retry 18 19
+stuck: jobs 19, 18, 17 and 1 more of load, which are dead, hold back more than 10000 jobs: 20 report, …
+    runner retry 16 17 18 19
+stuck: jobs 19, 18, 17 and 1 more of load, which are dead, resolved or cancelled, hold back 2 jobs: 20 report, …; runner retry 19 goes on with the newest
+    runner cancel 20 21
+stuck: jobs 19, 18, 17 and 1 more of load hold back 2 jobs: 20 report, …, though one that does the same as each has succeeded since; runner retry 16 17 18 19 goes on
+    runner cancel 20 21
+stuck: jobs 19, 18, 17 and 1 more of load hold back more than 10000 jobs: 20 report, …, though one that does the same as each has succeeded since; runner retry 16 17 18 19 goes on
+    runner retry 16 17 18 19
+stuck: jobs 19, 18, 17 and 96 more of load, which are dead, resolved or cancelled, hold back more than 10000 jobs: 20 report, …; runner inspect jobs --state blocked lists what waits
+    -
+stuck: jobs 19, 18, 17 and 1 more were removed and hold back 2 jobs: 20 report, …
+    runner cancel 20 21
 stuck: besides these, 1 job that is dead, cancelled or removed holds back others; runner inspect jobs --state blocked lists those
     -
 stuck: besides these, 2 jobs that are dead, cancelled or removed hold back others; runner inspect jobs --state blocked lists those
