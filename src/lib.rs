@@ -69,7 +69,7 @@
 //! | what a `run` does besides what a worker does | `worker/run.rs`, `cli/commands/run.rs`, `process/pass_on.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
-//! | what a job waits for | `store/write/dependencies.rs`; how an alert is enqueued, `store/write/expire.rs` |
+//! | what a job waits for | `store/write/dependencies.rs`; whether it can go on, `store/write/stuck.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/compare.py`; what follows, `store/write/schedules.rs` |
 //! | a column of jobs | `schema.sql` with its guards, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/job.rs`; shown by `view/json.rs`, `view/text/job.rs`, `docs/looking.md` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |

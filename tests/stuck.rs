@@ -224,3 +224,60 @@ fn a_wait_for_a_job_behind_a_paused_queue_says_so_once_and_goes_on() {
     assert_eq!(ran.stderr.matches("is paused").count(), 1, "{ran}");
     first.wait().ok();
 }
+
+/// A sandbox in which job 1 was removed by hand. Job 2 is after it, and job 3 after any end of job 2, which will not come.
+fn after_any_end_of_a_job_behind_a_removed_one(options: &str) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.add("--name first --in 1h -- true");
+    sandbox.add(&format!("--name second --after 1 {options} -- true"));
+    sandbox.add("--name last --after-any 2 -- true");
+    remove_by_hand(&sandbox, 1);
+    sandbox
+}
+
+fn remove_by_hand(sandbox: &Sandbox, id: u64) {
+    sandbox.sql().run(&format!(
+        "DROP TRIGGER jobs_are_finished_before_they_go; DROP TRIGGER jobs_stay_while_others_wait;
+         DELETE FROM jobs WHERE id = {id}"
+    ));
+}
+
+#[test]
+fn all_agree_about_any_end_of_a_job_behind_one_that_was_removed() {
+    let sandbox = after_any_end_of_a_job_behind_a_removed_one("");
+    let why = "waits for job 1, which was removed: runner cancel 3 gives up";
+    sandbox.run("inspect 3").ok().shows(why);
+    sandbox.run("wait 3").exits(1).says(why);
+    sandbox.run("work --drain").exits(1).says("2 jobs still wait for jobs that are dead or cancelled");
+    let listed = sandbox.run("inspect --json").ok().json()["attention"].clone();
+    assert_eq!((&listed[0]["kind"], &listed[0]["jobs"]), (&json!("stuck"), &json!([2, 3])));
+    // One that is enqueued now finds it stuck, and a cancel is an end.
+    let later = sandbox.add("--after-any 2 -- true");
+    sandbox.run("cancel 2 --quiet").ok();
+    sandbox.drain();
+    for id in [3, later] {
+        assert_eq!(sandbox.job(id)["state"], "succeeded");
+    }
+}
+
+#[test]
+fn an_expiry_is_an_end_that_comes_by_itself() {
+    let sandbox = after_any_end_of_a_job_behind_a_removed_one("--expires-in 1h");
+    sandbox.run("wait 3 --wait-timeout 200ms").exits(75).says("gave up waiting");
+    let listed = sandbox.run("inspect --json").ok().json()["attention"].clone();
+    assert_eq!((&listed[0]["kind"], &listed[0]["jobs"]), (&json!("stuck"), &json!([2])));
+}
+
+#[test]
+fn a_run_ends_where_its_job_waits_for_one_that_was_removed() {
+    let sandbox = Sandbox::new(
+        "[jobs.first]\ncommand = 'true'\nqueue = 'net'\n[jobs.second]\ncommand = 'true'\nafter = ['first']\n
+         [jobs.last]\ncommand = 'true'\nafter_any = ['second']\n",
+    );
+    sandbox.add("--queue net -- true");
+    sandbox.run("pause net").ok();
+    let mut run = Background::start(&sandbox, sandbox.call("run last"));
+    wait_until("the chain is enqueued", || sandbox.count_jobs() == 4);
+    remove_by_hand(&sandbox, 2);
+    run.wait().exits(1).says("job 4 waits for job 2, which was removed");
+}

@@ -1,5 +1,5 @@
 //! Finds what needs attention, the one list that every view shows, from the obstacles of each unfinished job and each
-//! schedule. Dead letters are in `unresolved`, blocked jobs that only a person can get going in `stuck`, jobs that are
+//! schedule. Dead letters are in `unresolved`, blocked jobs that only a person can get going in `stuck_groups`, jobs that are
 //! interrupted time after time in `interrupted`, and processes that cannot be ended in `leftover`.
 //!
 //! The list walks forward from what is wrong, along indexes, because a million jobs may wait or have died.
@@ -15,7 +15,7 @@ use super::interrupted;
 use super::leftover::{self, Leftovers};
 use super::overview::QueueRow;
 use super::problem::{FileChange, Found, HolderState, LongestRunning, OverdueReason, Problem};
-use super::stuck;
+use super::stuck_groups;
 use super::unresolved;
 use crate::model::{Attention, JobState};
 use crate::store::file::error::Result;
@@ -68,7 +68,7 @@ impl Store {
         let mut list: Vec<Found> = disk_full(self.file()).into_iter().collect();
         self.read(|tx| {
             list.extend(unresolved::attention(tx, filter, now)?);
-            list.extend(stuck::attention(tx, filter)?);
+            list.extend(stuck_groups::attention(tx, filter)?);
             list.extend(interrupted::attention(tx, filter, now)?);
             let query = AttentionQuery { tx, seen, filter, now };
             for queue in seen.queues.iter().filter(|queue| query.wants_queue(&queue.name)) {

@@ -15,10 +15,10 @@ use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{self, all, from_row, json, maybe, value};
 use crate::store::file::schema::version_of;
 use crate::store::write::definition;
-use crate::store::write::dependencies::{self, UnmetDependency};
 use crate::store::write::insert::Firing;
 use crate::store::write::kept_by_run;
 use crate::store::write::limits::{BlockReason, Settings};
+use crate::store::write::stuck::{self, UnmetDependency};
 use crate::text::Timestamp;
 
 /// A job as it was at one moment. If it had expired by then, it is dead here, even if nobody has recorded that yet.
@@ -103,9 +103,9 @@ impl Store {
         self.read(|tx| {
             let Some(mut job) = maybe(tx, &sql, [id], |row| JobRow::read(row, now))? else { return Ok(None) };
             if job.phase == Some(Phase::Blocked) {
-                job.waits_for = dependencies::unmet(tx, id)?;
+                job.waits_for = stuck::unmet(tx, id)?;
             } else if job.dead_reason == Some(DeadReason::Expired) {
-                job.waits_for = dependencies::unmet_at_expiry(tx, id)?;
+                job.waits_for = stuck::unmet_at_expiry(tx, id)?;
             }
             if job.state == JobState::Pending && version_of(tx)? >= kept_by_run::SINCE {
                 job.run_worker_id = kept_by_run::keeper(tx, id)?;

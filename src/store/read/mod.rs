@@ -12,5 +12,5 @@ pub mod metrics;
 pub mod overview;
 pub mod page;
 pub mod problem;
-pub mod stuck;
+pub mod stuck_groups;
 pub mod unresolved;

@@ -6,6 +6,7 @@ use super::claim::{due_times, earlier, open_priorities};
 use super::kept_by_run::{NOT_OF_A_RUN, is_place_freed};
 use super::limits::{BlockReason, QueueCapacity};
 use super::schedules;
+use super::stuck::{HAS_ENDED, and_behind, keeps};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::Store;
 use crate::store::file::row::{each, one, value};
@@ -45,32 +46,33 @@ impl Store {
 
     /// Looks at every blocked job of these queues (none: of all), but not of paused ones.
     pub fn blocked(&self, selected: Option<&[String]>) -> Result<Blocked> {
-        // An expiry in a paused queue is an end, so a job that any end lets go on waits for that, and not for a person.
-        let sql = "WITH RECURSIVE paused_queues (name) AS (SELECT name FROM queues WHERE paused),
-                   blocked (id, queue) AS
-                       (SELECT id, queue FROM jobs WHERE state = 'pending' AND unmet_dependencies > 0),
-                   stuck (id, paused) AS
-                       (SELECT blocked.id, coalesce(a.state = 'pending', 0)
-                        FROM blocked JOIN dependencies AS d ON d.job_id = blocked.id AND NOT d.met
-                        LEFT JOIN jobs AS a ON a.id = d.dependency_id
-                        WHERE a.id IS NULL OR (d.kind = 'success' AND a.state IN ('dead', 'cancelled'))
-                              OR (a.state = 'pending' AND a.queue IN paused_queues
-                                  AND (d.kind = 'success' OR a.expires_at IS NULL))
-                        UNION SELECT id, 0 FROM blocked WHERE NOT EXISTS
-                            (SELECT 1 FROM dependencies AS d JOIN jobs AS a ON a.id = d.dependency_id
-                             WHERE d.job_id = blocked.id AND NOT d.met AND a.state IN ('pending', 'running'))
-                        UNION SELECT d.job_id, stuck.paused FROM stuck JOIN jobs AS s ON s.id = stuck.id
-                        JOIN dependencies AS d ON d.dependency_id = stuck.id AND NOT d.met
-                        WHERE d.kind = 'success' OR s.expires_at IS NULL)
-                   SELECT queue, count(*) AS jobs, sum(id IN (SELECT id FROM stuck)) AS stuck,
-                          sum(id IN (SELECT id FROM stuck WHERE NOT paused)) AS stuck_by_end
-                   FROM blocked WHERE queue NOT IN paused_queues GROUP BY queue";
+        let roots = format!(
+            "SELECT w.id, CASE WHEN j.id IS NULL THEN 'removal' WHEN {HAS_ENDED} THEN 'end' ELSE 'pause' END
+             FROM jobs AS w JOIN dependencies AS d ON d.job_id = w.id AND NOT d.met
+             LEFT JOIN jobs AS j ON j.id = d.dependency_id
+             WHERE w.state = 'pending' AND w.unmet_dependencies > 0
+                   AND CASE WHEN {HAS_ENDED} THEN {} ELSE j.state = 'pending' AND j.queue IN paused_queues AND {} END
+             UNION SELECT id, 'end' FROM blocked WHERE NOT EXISTS
+                 (SELECT 1 FROM dependencies AS d JOIN jobs AS a ON a.id = d.dependency_id
+                  WHERE d.job_id = blocked.id AND NOT d.met AND a.state IN ('pending', 'running'))",
+            keeps("j.id IS NULL"),
+            keeps("1")
+        );
+        let sql = format!(
+            "WITH RECURSIVE paused_queues (name) AS (SELECT name FROM queues WHERE paused),
+             blocked (id, queue) AS (SELECT id, queue FROM jobs WHERE state = 'pending' AND unmet_dependencies > 0),
+             {}
+             SELECT queue, count(*) AS jobs, sum(id IN (SELECT id FROM stuck)) AS stuck,
+                    sum(id IN (SELECT id FROM stuck WHERE cause <> 'pause')) AS stuck_by_end
+             FROM blocked WHERE queue NOT IN paused_queues GROUP BY queue",
+            and_behind(&roots)
+        );
         self.read(|tx| {
             // Since the worker's turn another one may have ended a job, so that the last blocked job is ready now.
             let left = backlog(tx, selected, &QueueCapacity::read(tx)?, &[])?;
             let may_unblock = left.running || left.pending != PendingWork::Nothing;
             let mut blocked = Blocked { may_unblock, ..Blocked::default() };
-            each(tx, sql, [], |row| {
+            each(tx, &sql, [None::<i64>; 2], |row| {
                 let (queue, jobs): (String, u64) = (row.get("queue")?, row.get("jobs")?);
                 let (stuck, by_end): (u64, u64) = (row.get("stuck")?, row.get("stuck_by_end")?);
                 if selected.is_none_or(|names| names.contains(&queue)) {

@@ -18,5 +18,6 @@ pub mod prune;
 pub mod recover;
 pub mod runs;
 pub mod schedules;
+pub mod stuck;
 pub mod turn;
 pub mod workers;

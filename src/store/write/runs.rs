@@ -10,12 +10,12 @@ use rusqlite::{Connection, params};
 use super::backlog::{Backlog, Blocked, PendingWork, next_expiry};
 use super::claim::{Claim, earlier, start};
 use super::definition::{self, DefinitionCache};
-use super::dependencies;
 use super::enqueue::{Enqueued, difference, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{NewJob, OnConflict};
 use super::kept_by_run::{IS_KEPT, is_full, keeper};
 use super::limits::{BlockReason, QueueCapacity};
+use super::stuck;
 use crate::model::JobState;
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
@@ -58,7 +58,7 @@ impl Store {
             let sql = "SELECT id FROM jobs WHERE run_worker_id = ?1 AND state = 'pending'";
             let mut blocked = Blocked::default();
             for id in all(tx, sql, [worker], value::<i64>)? {
-                if dependencies::is_stuck(tx, id)? {
+                if stuck::is_stuck(tx, id)? {
                     blocked.stuck += 1;
                 } else {
                     blocked.may_unblock = true;
@@ -137,7 +137,7 @@ impl Run<'_> {
             Ok(is_same.then_some(row.get::<_, i64>("id")?))
         })?;
         for id in same_work.into_iter().flatten() {
-            if self.is_left_to_nobody(id)? && !dependencies::is_stuck(self.tx, id)? {
+            if self.is_left_to_nobody(id)? && !stuck::is_stuck(self.tx, id)? {
                 return Ok(Some(id));
             }
         }

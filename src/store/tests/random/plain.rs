@@ -14,6 +14,14 @@ use crate::store::{
 };
 use crate::text::Timestamp;
 
+/// Why a job cannot go on by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    End,
+    Removal,
+    Pause,
+}
+
 /// Everything there is.
 #[derive(Clone, Default)]
 pub(super) struct Plain {
@@ -183,25 +191,47 @@ impl Plain {
 
     /// Whether only a person can get this job going. An expiry counts if it is recorded, or if it has come by `now`.
     pub fn is_stuck(&self, id: i64, now: Option<Timestamp>) -> bool {
+        self.is_behind(id, now, Cause::End) || self.is_behind(id, now, Cause::Removal)
+    }
+
+    /// Whether this job waits for good for one that has ended, was removed, or is in a paused queue.
+    pub fn is_behind(&self, id: i64, now: Option<Timestamp>, cause: Cause) -> bool {
         let has_ended = |job: &Job| !job.is_unfinished() || now.is_some_and(|now| job.has_expired(now));
         let Some(job) = self.jobs.get(&id).filter(|job| !has_ended(job)) else { return false };
-        job.after.iter().any(|(before, kind)| {
-            *kind == DependencyKind::Success
-                && !self.is_met(job, *before, *kind)
-                && (self.jobs.get(before).is_none_or(has_ended) || self.is_stuck(*before, now))
+        job.after.iter().filter(|(before, kind)| !self.is_met(job, **before, **kind)).any(|(before, kind)| {
+            let needs_success = *kind == DependencyKind::Success;
+            match self.jobs.get(before) {
+                None => cause == Cause::Removal,
+                Some(before) if has_ended(before) => cause == Cause::End && needs_success,
+                Some(before) => {
+                    let is_paused =
+                        before.state == JobState::Pending && self.paused.contains(&before.definition.queue);
+                    (cause == Cause::Pause && is_paused || self.is_behind(before.id, now, cause))
+                        && (needs_success || cause != Cause::End && before.expires_at.is_none())
+                }
+            }
         })
     }
 
-    /// Notes which dependencies have ended, for the jobs that any end lets go on.
+    /// Notes which dependencies have ended, for the jobs that any end lets go on. A removal is noticed by new jobs alone.
     pub fn settle(&mut self) {
         for id in self.jobs.keys().copied().collect::<Vec<_>>() {
-            let ended = |before: &i64| {
-                self.jobs.get(before).is_some_and(|job| !job.is_unfinished()) || self.is_stuck(*before, None)
-            };
-            let any = self.jobs[&id].after.iter().filter(|(_, kind)| **kind == DependencyKind::Any);
-            let ended: Vec<i64> = any.map(|(id, _)| *id).filter(ended).collect();
-            self.jobs.get_mut(&id).unwrap().ended.extend(ended);
+            self.note_ended(id, |plain, before| plain.is_behind(before, None, Cause::End));
         }
+    }
+
+    pub fn settle_new(&mut self, id: i64) {
+        self.note_ended(id, |plain, before| plain.is_stuck(before, None));
+        self.settle();
+    }
+
+    fn note_ended(&mut self, id: i64, is_stuck: impl Fn(&Self, i64) -> bool) {
+        let has_ended = |before: &i64| {
+            self.jobs.get(before).is_some_and(|job| !job.is_unfinished()) || is_stuck(self, *before)
+        };
+        let any = self.jobs[&id].after.iter().filter(|(_, kind)| **kind == DependencyKind::Any);
+        let ended: Vec<i64> = any.map(|(id, _)| *id).filter(has_ended).collect();
+        self.jobs.get_mut(&id).unwrap().ended.extend(ended);
     }
 
     pub fn is_blocked(&self, job: &Job) -> bool {
@@ -217,7 +247,12 @@ impl Plain {
         let gone = self.jobs.remove(&id);
         let succeeded = gone.is_some_and(|job| job.state == JobState::Succeeded);
         for job in self.jobs.values_mut() {
-            job.after.retain(|before, kind| *before != id || !succeeded && *kind == DependencyKind::Success);
+            let ended = job.ended.contains(&id);
+            let is_met = |kind: &DependencyKind| match kind {
+                DependencyKind::Success => succeeded,
+                DependencyKind::Any => ended,
+            };
+            job.after.retain(|before, kind| *before != id || !is_met(kind));
         }
     }
 
@@ -367,7 +402,7 @@ impl Plain {
         };
         let id = job.id;
         self.jobs.insert(id, job);
-        self.settle();
+        self.settle_new(id);
         Ok(Enqueued { index, id, created: true })
     }
 

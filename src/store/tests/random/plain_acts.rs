@@ -151,7 +151,7 @@ impl Plain {
         for (job, kind) in waiting {
             self.jobs.get_mut(&job).unwrap().after.insert(new, kind);
         }
-        self.settle();
+        self.settle_new(new);
         self.jobs.get_mut(&id).unwrap().replaced_by = Some(new);
         new
     }

@@ -485,6 +485,24 @@ impl History {
         }
     }
 
+    /// A person removes a job that others wait for, in spite of the triggers.
+    pub fn remove_by_hand(&mut self) {
+        let is_awaited = |job: &&Job| job.state == JobState::Pending && self.plain.is_needed(job.id);
+        let awaited: Vec<i64> = self.plain.jobs.values().filter(is_awaited).map(|job| job.id).collect();
+        let Some(&id) = awaited.choose(&mut self.rng) else { return };
+        self.log(format!("remove {id} by hand"));
+        let connection = &self.store().0.connection;
+        let sql = "SELECT group_concat(sql, ';') FROM sqlite_schema
+                   WHERE name IN ('jobs_are_finished_before_they_go', 'jobs_stay_while_others_wait')";
+        let triggers: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        let removal = format!(
+            "BEGIN IMMEDIATE; DROP TRIGGER jobs_are_finished_before_they_go; DROP TRIGGER jobs_stay_while_others_wait;
+             DELETE FROM jobs WHERE id = {id}; {triggers}; COMMIT"
+        );
+        connection.execute_batch(&removal).unwrap();
+        self.plain.remove(id);
+    }
+
     fn prune_many(&mut self) {
         let now = self.now;
         let all = [JobState::Succeeded, JobState::Dead, JobState::Cancelled];

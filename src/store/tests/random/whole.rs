@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plain::{Job, Plain};
+use super::plain::{Cause, Job, Plain};
 use crate::model::{DependencyKind, JobState, Phase, StreamBytes};
 use crate::store::{self, Filter, JobCounts, JobRow, Store, Worker};
 use crate::text::Timestamp;
@@ -195,6 +195,16 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
     let stuck: BTreeSet<i64> = stuck.into_iter().flat_map(|root| root.jobs).collect();
     let expected = plain.jobs.keys().copied().filter(|id| plain.is_stuck(*id, Some(now)));
     assert_eq!(stuck, expected.collect());
+    let open = plain
+        .jobs
+        .values()
+        .filter(|job| plain.is_blocked(job) && !plain.paused.contains(&job.definition.queue));
+    let (stuck, others): (Vec<i64>, Vec<i64>) =
+        open.map(|job| job.id).partition(|id| plain.is_stuck(*id, None));
+    let behind_paused = others.iter().filter(|id| plain.is_behind(**id, None, Cause::Pause)).count();
+    let blocked = store.blocked(None).unwrap();
+    assert_eq!((blocked.stuck, blocked.behind_paused), (stuck.len() as u64, behind_paused as u64));
+    assert!(blocked.may_unblock || others.len() == behind_paused);
     let unfinished = plain.jobs.values().filter(|job| job.is_unfinished()).count() as u64;
     assert_eq!(store.count_unfinished(None).unwrap(), unfinished);
 }

@@ -1,11 +1,8 @@
-//! Stuck jobs: blocked jobs that only a person can get going, because a job that they depend on, directly or through other
-//! blocked jobs, is dead, was cancelled or was removed.
-//!
-//! The search goes forward, from the jobs that somebody waits for to the jobs that wait, because a million jobs may wait
-//! for one that is well.
+//! Stuck jobs by the jobs at the root of their wait: which these are, whom they keep, and what needs attention of that. The rule
+//! is in `write/stuck.rs`.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Row, params, params_from_iter};
 
@@ -15,8 +12,8 @@ use super::unresolved;
 use crate::model::Attention;
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
-use crate::store::file::row::{all, one, value};
-use crate::store::write::dependencies::{self, DependencyState};
+use crate::store::file::row::{one, value};
+use crate::store::write::stuck::{self, DependencyState, HAS_ENDED, IS_PENDING, keeps};
 
 /// A job that is dead, cancelled or removed, and the jobs that are stuck behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +89,7 @@ impl Store {
 
 /// The stuck jobs behind this one.
 fn with_jobs(tx: &Tx, id: i64) -> Result<StuckRoot> {
-    let job = dependencies::state(tx, id)?;
+    let job = stuck::state(tx, id)?;
     let mut jobs = held_back(tx, &[id], job.is_none())?;
     let count = jobs.len() as u64;
     jobs.sort_unstable();
@@ -113,7 +110,6 @@ struct Root {
 
 /// Hands each job with stuck jobs behind it to `take`, the newest first, until that gives false.
 fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<()> {
-    // Any end of a root lets a dependent of the other kind go on, unless there will be none.
     let sql = format!(
         "SELECT d.dependency_id, {HAS_ENDED} AS has_ended, j.name, j.resolved_at IS NOT NULL AS is_resolved,
                 j.state = 'cancelled' AS is_cancelled,
@@ -123,10 +119,10 @@ fn each_root(tx: &Tx, mut take: impl FnMut(Root) -> Result<bool>) -> Result<()> 
                  ORDER BY s.changed_at DESC LIMIT 1) AS succeeded_since
          FROM dependencies AS d LEFT JOIN jobs AS j ON j.id = d.dependency_id
          WHERE d.dependency_id < ?1 AND NOT d.met
-           AND CASE WHEN {HAS_ENDED} THEN (d.kind = 'success' OR j.id IS NULL)
-                      AND EXISTS (SELECT 1 FROM jobs WHERE id = d.job_id AND state = 'pending' AND coalesce(expires_at > ?2, 1))
+           AND CASE WHEN {HAS_ENDED} THEN {} AND EXISTS (SELECT 1 FROM jobs AS w WHERE w.id = d.job_id AND {IS_PENDING})
                     ELSE d.job_id % {SAMPLE} = 0 END
-         ORDER BY d.dependency_id DESC"
+         ORDER BY d.dependency_id DESC",
+        keeps("j.id IS NULL")
     );
     let mut statement = tx.prepare_cached(&sql)?;
     let mut last = i64::MAX;
@@ -162,34 +158,9 @@ impl Root {
     }
 }
 
-/// Whether the job `j` is dead, cancelled or removed at `?2`.
-const HAS_ENDED: &str = "(j.id IS NULL OR j.state = 'dead' OR j.state = 'cancelled'
-                          OR (j.state = 'pending' AND coalesce(j.expires_at <= ?2, 0)))";
-
-/// The blocked jobs that depend on these jobs, directly or through others, the direct ones first: at most one more than
-/// [`StuckRoot::MAX_COUNT`].
+/// The jobs that are stuck behind these: at most one more than [`StuckRoot::MAX_COUNT`].
 fn held_back(tx: &Tx, roots: &[i64], are_removed: bool) -> Result<Vec<i64>> {
-    // Any end of a root lets a dependent of the other kind go on, unless there will be none.
-    let sql = "SELECT j.id FROM dependencies AS d JOIN jobs AS j ON j.id = d.job_id
-               WHERE d.dependency_id = ?1 AND NOT d.met AND (d.kind = 'success' OR ?2)
-                     AND j.state = 'pending' AND coalesce(j.expires_at > ?3, 1) LIMIT ?4";
-    let most = StuckRoot::MAX_COUNT + 1;
-    let dependents = |id: i64, is_removed: bool| -> Result<Vec<i64>> {
-        all(tx, sql, params![id, is_removed, tx.now, most], value)
-    };
-    let (mut found, mut known) = (Vec::new(), HashSet::new());
-    for root in roots {
-        if found.len() < most {
-            found.extend(dependents(*root, are_removed)?.into_iter().filter(|id| known.insert(*id)));
-        }
-    }
-    let mut next = 0;
-    while let Some(id) = found.get(next).copied().filter(|_| found.len() < most) {
-        next += 1;
-        found.extend(dependents(id, false)?.into_iter().filter(|id| known.insert(*id)));
-    }
-    found.truncate(most);
-    Ok(found)
+    stuck::behind(tx, roots, are_removed, StuckRoot::MAX_COUNT + 1)
 }
 
 /// The entries about jobs that only a person can get going, by the name of the jobs at the root of their wait.
