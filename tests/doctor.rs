@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::support::{Sandbox, Signal, wait_until};
+use crate::support::{Sandbox, Signal, assert_fields, wait_until};
 
 /// Job 1 dead after two attempts, job 2 succeeded.
 fn sandbox() -> Sandbox {
@@ -370,4 +370,32 @@ fn a_database_that_is_not_there_is_noted() {
     sandbox.run("doctor -q").ok().prints("");
     sandbox.run("doctor --strict -q").exits(1).shows("note").shows("runner.db");
     assert!(!sandbox.db().exists());
+}
+
+#[test]
+fn a_schedule_that_cannot_start_here_is_an_alarm_of_doctor_alone() {
+    let sandbox = Sandbox::new(
+        "[jobs.a]\ncommand = './backup.sh -v'\nschedule = '0 2 * * *'\nafter = ['b']\n
+         [jobs.b]\ncommand = 'no-such-program'\nenv_file = 'b.env'\n",
+    );
+    sandbox.run("apply -q").ok();
+    let ran = sandbox.run("doctor --strict --json").exits(1);
+    let attention = &ran.json()["attention"];
+    let entry = &attention[0];
+    assert_fields(entry, &json!({"kind": "cannot_start", "alarm": true, "command": null, "jobs": []}));
+    let message = entry["message"].as_str().unwrap();
+    assert!(message.starts_with("schedule a cannot start its jobs here: "), "{message}");
+    assert!(message.contains("no such program: ./backup.sh") && message.contains("b.env"), "{message}");
+    assert_eq!(attention.as_array().unwrap().len(), 1);
+    assert_eq!(sandbox.run("inspect --json").ok().json()["attention"], json!([]));
+    sandbox.run("doctor").ok();
+    sandbox.write("b.env", "");
+    sandbox.write("backup.sh", "");
+    sandbox.run("doctor --strict").exits(1).shows("not executable: ./backup.sh");
+    std::fs::set_permissions(sandbox.path("backup.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    sandbox.run("doctor --strict").ok();
+    std::fs::remove_file(sandbox.path("backup.sh")).unwrap();
+    sandbox.run("pause --schedule a").ok();
+    sandbox.run("doctor --strict").ok();
 }

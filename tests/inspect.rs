@@ -413,3 +413,29 @@ fn the_advice_fits_the_job() {
     }
     assert!(!dead.contains("redefine") && !dead.contains("job file"), "{dead}");
 }
+
+#[test]
+fn dead_jobs_are_selected_by_their_reason() {
+    let sandbox = Sandbox::empty();
+    sandbox.add("--name late --expires-in 1ms -- true");
+    sandbox.add("--name bad -- false");
+    sandbox.run("work --drain").exits(1);
+    sandbox.add("--name unseen --expires-in 1ms -- true");
+    let listed = |list: &str, reason: &str| {
+        let ran = sandbox.run(&format!("inspect {list} --dead-reason {reason} --json")).ok();
+        ran.stdout.lines().map(|line| json_of(line)["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for list in ["jobs", "dead"] {
+        let mut expired = listed(list, "expired");
+        expired.sort();
+        assert_eq!(expired, ["late", "unseen"]);
+        assert_eq!(listed(list, "attempts_exhausted"), ["bad"]);
+    }
+    sandbox.run("inspect dead --dead-reason expired").ok().shows("late");
+    sandbox.run("inspect jobs --dead-reason gone").exits(2).says("expired");
+    sandbox.run("inspect attempts --dead-reason expired").exits(2);
+}
+
+fn json_of(line: &str) -> serde_json::Value {
+    serde_json::from_str(line).unwrap()
+}

@@ -459,3 +459,33 @@ fn defaults_hold_the_zone_and_what_becomes_of_missed_times() {
     sandbox.write("jobs.toml", "[defaults]\ntimezone = 'Mars/Phobos'\n[jobs.d]\ncommand = 'true'\n");
     sandbox.run("check").exits(65).says("Mars/Phobos").says("jobs.toml:2:12");
 }
+
+#[test]
+fn the_times_to_come_are_listed_in_their_order() {
+    let sandbox = Sandbox::new(
+        "[jobs.often]\ncommand = 'true'\nschedule = 'every 10m'\n
+         [jobs.nightly]\ncommand = 'true'\nschedule = '0 2 * * *'\ntimezone = 'UTC'\n
+         [jobs.held]\ncommand = 'true'\nschedule = 'every 5m'\n
+         [jobs.boot]\ncommand = 'true'\nschedule = '@reboot'\n",
+    );
+    sandbox.run("apply").ok();
+    sandbox.run("pause --schedule held").ok();
+    let listed = |call: &str| {
+        let listed = sandbox.run(&format!("inspect schedules --json --next {call}")).ok().stdout;
+        let rows = listed.lines().map(|line| serde_json::from_str(line).unwrap());
+        rows.collect::<Vec<serde_json::Value>>()
+    };
+    let hour = listed("1h --name often");
+    assert!((5..=6).contains(&hour.len()), "{hour:?}");
+    let day = listed("24h");
+    let nightly: Vec<_> = day.iter().filter(|row| row["name"] == "nightly").collect();
+    assert_eq!(nightly.len(), 1, "{day:?}");
+    assert!(nightly[0]["at"].as_str().unwrap().ends_with("T02:00:00.000Z"), "{nightly:?}");
+    assert!(day.iter().all(|row| row["name"] == "nightly" || row["name"] == "often"));
+    let times: Vec<_> = day.iter().map(|row| row["at"].as_str().unwrap()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    let screen = sandbox.run("inspect schedules --next 2d --limit 3").ok();
+    screen.shows("often").shows("the next 3; --limit 0 shows all");
+    sandbox.run("inspect schedules --next 1s").ok().prints("no schedule fires in that time\n");
+    sandbox.run("inspect jobs --next 1h").exits(2);
+}

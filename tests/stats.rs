@@ -102,3 +102,33 @@ fn the_table_for_a_person() {
         ");
     });
 }
+
+#[test]
+fn stats_are_sorted_as_asked_and_names_without_a_number_come_last() {
+    let sandbox = Sandbox::new("");
+    for (name, line) in [("quick", "true"), ("slow", "sleep 0.3"), ("bad", "exit 3")] {
+        sandbox.call("enqueue --name").arg(name).arg("-c").arg(line).run().ok();
+    }
+    sandbox.add("--name quick -- true");
+    sandbox.call("enqueue --name none --expires-in 1ms -- true").run().ok();
+    sandbox.run("work --drain").exits(1);
+    let first = |key: &str| {
+        let listed = sandbox.run(&format!("inspect stats --json {key}")).ok().stdout;
+        let names = listed.lines().map(|line| {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            row["name"].as_str().unwrap().to_owned()
+        });
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(first("")[0], "quick", "the busiest");
+    assert_eq!(first("--sort p95")[0], "slow");
+    assert_eq!(first("--sort max")[0], "slow");
+    assert_eq!(first("--sort p95").last().unwrap(), "none");
+    assert_eq!(first("--sort failures")[..2], ["bad", "none"]);
+    assert_eq!(first("--sort name"), ["bad", "none", "quick", "slow"]);
+    assert_eq!(first("--sort cpu").len(), 4);
+    assert_eq!(first("--sort rss").len(), 4);
+    sandbox.run("inspect stats --sort p95 --limit 1").ok().shows("the slowest 1; --limit 0 shows all");
+    sandbox.run("inspect jobs --sort p95").exits(2);
+    sandbox.run("inspect stats --sort size").exits(2);
+}

@@ -10,7 +10,7 @@ use super::help;
 use super::options::JobOptions;
 use super::typed_time::{At, PastTime};
 use super::values::{self, JobRef};
-use crate::model::{ErrorCode, JobState, Rate};
+use crate::model::{DeadReason, ErrorCode, JobState, Rate};
 use crate::text::{Millis, Timestamp};
 
 /// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
@@ -224,10 +224,10 @@ pub enum LogFormat {
 #[derive(Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option")]
 pub struct Inspect {
-    /// ID, NAME, either with .N, jobs, attempts, dead, workers, queues, schedules or stats
+    /// ID, NAME, or jobs, attempts, dead, workers, queues, schedules, stats
     #[arg(value_name = "WHAT")]
     pub what: Option<String>,
-    /// Only these, such as dead, ready, timed_out; repeatable
+    /// Only in this state or phase, or with this outcome
     #[arg(long, value_name = "STATE", value_delimiter = ',')]
     pub state: Vec<String>,
     /// Only jobs of this name
@@ -236,21 +236,30 @@ pub struct Inspect {
     /// Only in this queue
     #[arg(long)]
     pub queue: Option<String>,
-    /// Only jobs with this label; '' for those without one
+    /// Only with this label; '' for those without
     #[arg(long, value_name = "TEXT", value_parser = values::selected_label)]
     pub label: Option<String>,
     /// Only with this error code
     #[arg(long, value_name = "CODE", value_parser = ErrorCode::parse)]
     pub error_code: Option<ErrorCode>,
+    /// Only jobs that died of this, such as expired
+    #[arg(long, value_name = "REASON", value_parser = values::dead_reason)]
+    pub dead_reason: Option<DeadReason>,
     /// Changed since then: 1h, 14:30, 2026-11-20, today
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = PastTime::parse)]
     pub since: Option<PastTime>,
     /// Changed before then
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true, value_parser = PastTime::parse)]
     pub until: Option<PastTime>,
-    /// Rows to show; 0 for all, as with --json [default: 50]
+    /// Rows to show; 0: all, as with --json [default: 50]
     #[arg(long, value_name = "N", value_parser = values::count)]
     pub limit: Option<usize>,
+    /// Of stats: p95, max, cpu, rss, failures, name
+    #[arg(long, value_name = "KEY", hide_possible_values = true)]
+    pub sort: Option<StatsOrder>,
+    /// Of schedules: each time within this span
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse)]
+    pub next: Option<Millis>,
     /// With dead: those that were resolved
     #[arg(long)]
     pub resolved: bool,
@@ -266,6 +275,17 @@ pub struct Inspect {
     /// Redraw the screen as it changes, until q or Ctrl-C
     #[arg(long, conflicts_with_all = ["json", "fail_if_any", "html", "openmetrics"])]
     pub watch: bool,
+}
+
+/// What a list of numbers by name begins with: the largest, but for the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StatsOrder {
+    P95,
+    Max,
+    Cpu,
+    Rss,
+    Failures,
+    Name,
 }
 
 #[derive(Debug, Args)]

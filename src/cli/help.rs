@@ -126,9 +126,8 @@ Examples:
   runner inspect 7.2    its second attempt, with output
   runner inspect dead   dead letters by error code
   runner inspect jobs --since today --state retrying
-  runner inspect jobs --name fetch --label eu-west
-  runner inspect stats --since 1d
-  runner inspect dead --fail-if-any --since 1d
+  runner inspect stats --since 1d --sort p95
+  runner inspect schedules --next 24h   what runs tomorrow
   runner inspect --html > night.html   a page for a browser
   runner inspect --openmetrics         for Prometheus";
 

@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use crate::model::{self, Backoff, Bytes, Jitter, JobDefinition, JobState, Limits, RetryPolicy, Strategy};
+use crate::model::{
+    self, Backoff, Bytes, DeadReason, Jitter, JobDefinition, JobState, Limits, RetryPolicy, Strategy,
+};
 use crate::place::runner;
 use crate::store::OnConflict;
 use crate::text::Millis;
@@ -37,6 +39,13 @@ pub fn selected_label(text: &str) -> Result<String, String> {
     } else {
         model::check_stored_label(text).map(|()| text.to_owned())
     }
+}
+
+pub fn dead_reason(text: &str) -> Result<DeadReason, String> {
+    DeadReason::parse(text).ok_or_else(|| {
+        let all: Vec<_> = DeadReason::ALL.iter().map(|reason| reason.as_str()).collect();
+        format!("a job is dead for one of these reasons: {}", all.join(", "))
+    })
 }
 
 pub fn priority(text: &str) -> Result<i32, String> {

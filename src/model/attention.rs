@@ -26,6 +26,8 @@ words! {
         Skipping = "skipping",
         /// A schedule whose last success is older than its `fresh_within`.
         Stale = "stale",
+        /// A schedule whose jobs cannot start on this machine.
+        CannotStart = "cannot_start",
         /// Work is due, and no worker takes it.
         NoWorker = "no_worker",
         /// Work has been due for long, although a worker takes it.

@@ -1,6 +1,6 @@
 //! What keeps a job from starting on this machine, looked up before anything is started.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,9 @@ use crate::model::{Bytes, Command, JobDefinition};
 /// Each thing that is missing here: the folder, the program, a file of variables. With a launcher neither folder nor program
 /// is looked at, because they may be those of another machine.
 ///
-/// This looks at files, so it waits for a network share that hangs.
-pub fn obstacles(definition: &JobDefinition) -> Vec<String> {
+/// A program that is no path is looked for only with `in_path`, because the PATH of whoever calls may not be the one that the job
+/// gets. This looks at files, so it waits for a network share that hangs.
+pub fn obstacles(definition: &JobDefinition, in_path: bool) -> Vec<String> {
     let mut found = Vec::new();
     let mut variables = definition.env.clone();
     for file in &definition.env_file {
@@ -37,6 +38,8 @@ pub fn obstacles(definition: &JobDefinition) -> Vec<String> {
                 Command::Shell(line) => first_path(&line.to_text()).map(Into::into),
             };
             let path = variables.get(&Bytes::from("PATH"));
+            let is_path = |program: &OsString| program.as_bytes().contains(&b'/');
+            let program = program.filter(|program| in_path || is_path(program));
             found.extend(program.and_then(|program| missing_program(&program, cwd, path)));
         }
         Ok(_) => found.push(format!("not a directory: {}", cwd.display())),

@@ -69,7 +69,9 @@ pub fn draw(out: &mut Output, db: &Path, facts: MetricsFacts, now: Timestamp) {
     family.gauge("jobs", "Jobs by queue and state; dead ones without those that were resolved.", jobs);
     let help = "Dead jobs that were not resolved, by name and error code.";
     family.gauge("dead_letters", help, dead_letters(dead));
-    let attention = AttentionKind::ALL.iter().map(|kind| {
+    // Nobody has looked for the schedules that cannot start, so their number is unknown.
+    let kinds = AttentionKind::ALL.iter().filter(|kind| **kind != AttentionKind::CannotStart);
+    let attention = kinds.map(|kind| {
         let entries = attention.iter().filter(|entry| entry.kind == *kind).count();
         Sample::of(entries).label("kind", kind.as_str())
     });

@@ -112,7 +112,7 @@ pub fn note_obstacles<'d>(definitions: impl Iterator<Item = &'d JobDefinition>, 
         if !told.insert(name) {
             continue;
         }
-        for obstacle in obstacles(definition) {
+        for obstacle in obstacles(definition, true) {
             warn(&format!("{name} cannot start here: {obstacle}"));
         }
         if matches!(command, Command::Shell(line) if line.to_text().contains("\\%")) {

@@ -14,9 +14,10 @@ use crate::cli::accounts;
 use crate::cli::named_file::{self, NoText};
 use crate::cli::workers::with_liveness;
 use crate::jobfile::JobFile;
+use crate::model::Attention;
 use crate::place::Place;
-use crate::process::{Leftover, boot_id};
-use crate::store::problem::LeftProcess;
+use crate::process::{Leftover, boot_id, obstacles};
+use crate::store::problem::{Found, LeftProcess, Problem};
 use crate::store::{
     ChangedFile, DeclaredSchedule, FileChange, Filter, Leftovers, Liveness, Store, StoredSchedule,
     Surroundings, WorkerStatus,
@@ -41,6 +42,22 @@ pub(super) fn look(store: &Store, filter: &Filter, now: Timestamp) -> Result<Sna
     };
     let attention = advice::attention(store.attention(seen, filter, now)?, Place::of_this_call(), now);
     Ok(Snapshot { overview, workers, schedules, attention, boot_id: boot_id() })
+}
+
+/// Schedules of which a job cannot start on this machine. A dead network share can hold this up, so no screen looks.
+pub(super) fn cannot_start(schedules: &[StoredSchedule], now: Timestamp) -> Vec<Attention> {
+    let of = |row: &StoredSchedule| {
+        let mut missing: Vec<String> =
+            row.chain.links().flat_map(|link| obstacles(&link.definition, false)).collect();
+        missing.sort();
+        missing.dedup();
+        let problem = Problem::CannotStart { schedule: row.name().to_owned(), missing };
+        Found { problem, alarm: true, jobs: Vec::new() }
+    };
+    let has_any =
+        |found: &Found| matches!(&found.problem, Problem::CannotStart { missing, .. } if !missing.is_empty());
+    let found = schedules.iter().filter(|row| !row.paused).map(of).filter(has_any).collect();
+    advice::attention(found, Place::of_this_call(), now)
 }
 
 /// The processes of dead workers' attempts that could not be ended at once, as far as the caller can see them.

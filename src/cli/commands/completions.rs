@@ -20,7 +20,7 @@ use crate::cli::args::{Cli, Completions, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
 use crate::clock;
-use crate::model::{JobState, signal};
+use crate::model::{DeadReason, JobState, signal};
 use crate::store::{self, Filter, FilterColumn, JobRow, Overview, StateFilter, Store};
 use crate::text::safe_line;
 use crate::view::terminal::Output;
@@ -157,6 +157,7 @@ fn candidates(verb: &str, argument: &str) -> Option<Candidates> {
             let lists = ["jobs", "attempts", "dead", "workers", "queues", "schedules", "stats"];
             words(lists).into_iter().chain(jobs(typed, &[])).collect()
         },
+        ("inspect", "dead_reason") => |_| words(DeadReason::ALL.iter().map(|reason| reason.as_str())),
         ("inspect", "state") => |_| words(StateFilter::words()),
         ("logs", "which") => |typed| jobs(typed, &[]),
         ("pause", "queue") => |typed| words(&queue_names(typed) - &paused(typed)),

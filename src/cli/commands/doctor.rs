@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::attention::look;
+use super::attention::{cannot_start, look};
 use crate::cli::args::{Doctor, Global};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
@@ -60,7 +60,13 @@ pub fn run(global: &Global, args: &Doctor, out: &mut Output) -> Result<ExitStatu
         report.rules = Store::audit_rules().count();
         let broken = store.audit()?;
         match look(&store, &Filter::default(), clock::now()) {
-            Ok(look) => add_look(look, &mut report),
+            Ok(mut look) => {
+                if args.strict {
+                    look.attention.extend(cannot_start(&look.schedules, clock::now()));
+                    Attention::sort(&mut look.attention);
+                }
+                add_look(look, &mut report);
+            }
             // The findings of the audit say more.
             Err(error) if !broken.is_empty() && is_damage(&error) => {}
             Err(error) => return Err(error),

@@ -2,7 +2,7 @@
 
 use rusqlite::types::Value;
 
-use crate::model::{JobState, Outcome, Phase};
+use crate::model::{DeadReason, JobState, Outcome, Phase};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, one, value};
@@ -61,6 +61,8 @@ pub struct Filter {
     pub label: Option<String>,
     /// The code that an attempt ended with, or that a job is dead with.
     pub error_code: Option<String>,
+    /// Why a job is dead; a list of attempts ignores it.
+    pub dead_reason: Option<DeadReason>,
     /// The attempt ended, or the job last changed its state, at or after this time.
     pub since: Option<Timestamp>,
     /// The attempt ended, or the job last changed its state, before this time.
@@ -153,6 +155,9 @@ impl Filter {
         }
         if let Some(code) = &self.error_code {
             wanted.and("(j.state = 'dead' AND j.error_code = {} OR j.state = 'pending' AND j.expires_at <= ?1 AND {} = 'EXPIRED')", code.clone());
+        }
+        if let Some(reason) = self.dead_reason {
+            wanted.and("(j.state = 'dead' AND j.dead_reason = {} OR j.state = 'pending' AND j.expires_at <= ?1 AND {} = 'expired')", reason.as_str().to_owned());
         }
         if let Some(resolved) = self.resolved {
             wanted.and_sql(if resolved { "j.resolved_at IS NOT NULL" } else { "j.resolved_at IS NULL" });

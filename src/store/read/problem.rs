@@ -87,6 +87,11 @@ pub enum Problem {
         within: Millis,
         unfinished: Option<i64>,
     },
+    /// A file or folder that a schedule needs is missing.
+    CannotStart {
+        schedule: String,
+        missing: Vec<String>,
+    },
     /// No worker starts the due jobs of a queue.
     NoWorker {
         queue: String,
@@ -280,6 +285,7 @@ impl Problem {
             Self::Interrupted { .. } => AttentionKind::Interrupted,
             Self::NoTimes { .. } | Self::NoNextTime { .. } | Self::Skipping { .. } => AttentionKind::Skipping,
             Self::Stale { .. } => AttentionKind::Stale,
+            Self::CannotStart { .. } => AttentionKind::CannotStart,
             Self::NoWorker { .. } | Self::OldWorker { .. } | Self::Orphaned { .. } | Self::Unfired { .. } => {
                 AttentionKind::NoWorker
             }

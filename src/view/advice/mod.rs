@@ -200,6 +200,9 @@ impl Advice<'_> {
                     }
                 }
             }
+            Problem::CannotStart { schedule, missing } => {
+                (format!("schedule {schedule} cannot start its jobs here: {}", shortened(missing)), None)
+            }
             Problem::NoWorker { queue, due, oldest, why } => {
                 let has = if *due == 1 { "has" } else { "have" };
                 let message = format!(
@@ -352,6 +355,7 @@ fn subject(problem: Problem) -> Option<AttentionSubject> {
         Problem::NoTimes { schedule, .. }
         | Problem::NoNextTime { schedule, .. }
         | Problem::Skipping { schedule, .. }
+        | Problem::CannotStart { schedule, .. }
         | Problem::PausedSchedule { schedule, .. } => schedule,
         _ => return None,
     };

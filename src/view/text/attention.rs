@@ -39,6 +39,7 @@ pub const fn word(kind: AttentionKind) -> &'static str {
     match kind {
         AttentionKind::DiskFull => "disk full",
         AttentionKind::NoWorker => "no worker",
+        AttentionKind::CannotStart => "no start",
         AttentionKind::Interrupted => "cut short",
         kind => kind.as_str(),
     }

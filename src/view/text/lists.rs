@@ -1,19 +1,19 @@
 //! The lists of `inspect`: a table each, or a JSON object a row. Each function is true if there is a row.
 
 use std::borrow::Borrow;
-use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::job::exit_text;
 use super::schedule::{ScheduleRow, next_firing_text, random_delay_text, times_text};
 use crate::model::{ErrorCode, decision_text};
 use crate::place::{Place, runner};
 use crate::store::{
-    self, AttemptRow, ChangedFile, FileChange, JobRow, Leftovers, Liveness, NameStats, QueueRow, Stats,
-    WorkerStatus,
+    self, AttemptRow, ChangedFile, FileChange, JobRow, Leftovers, Liveness, NameStats, QueueRow,
+    StoredSchedule, WorkerStatus,
 };
-use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, safe_line};
+use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, rfc3339, safe_line};
 use crate::view::advice::left_process;
 use crate::view::json::{
     job_json, listed_attempt_json, listed_worker_json, queue_json, schedule_json, stats_json,
@@ -306,12 +306,52 @@ fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) {
     }
 }
 
-/// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot, the busiest name
-/// first.
-pub fn stats(out: &mut Output, stats: Stats, limit: usize, now: Timestamp) -> store::Result<bool> {
-    let mut stats: Vec<_> = stats.into_iter().collect();
-    // The sort is stable: equal numbers leave names in alphabetical order.
-    stats.sort_by_key(|(_, of_name)| Reverse((of_name.jobs(), of_name.attempts)));
+/// A time at which a schedule fires.
+struct TimeToCome<'a> {
+    schedule: &'a StoredSchedule,
+    at: Timestamp,
+}
+
+/// Lists each time before `until` at which one of these schedules fires, the next first.
+pub fn times_to_come(
+    out: &mut Output,
+    schedules: &[StoredSchedule],
+    until: Timestamp,
+    limit: usize,
+    now: Timestamp,
+) -> store::Result<bool> {
+    let table = Table::new()
+        .column(Column::new("at"), |time: &TimeToCome| local_time(time.at))
+        .column(Column::new("when"), |time| relative_time(time.at, now))
+        .column(Column::new("schedule").name(), |time| time.schedule.name().to_owned())
+        .column(Column::new("times").text().dropped(1), |TimeToCome { schedule, .. }| {
+            let times = times_text(&schedule.text, schedule.zone.as_deref(), now);
+            format!("{times}{}", random_delay_text(&schedule.text))
+        });
+    let json = |time: &TimeToCome| json!({ "name": time.schedule.name(), "at": rfc3339(time.at) });
+    let nothing = "no schedule fires in that time";
+    // One time of each schedule is looked at in advance, because there may be any number of them.
+    let mut next: BTreeSet<(Timestamp, usize)> = BTreeSet::new();
+    let times = |index: usize| schedules[index].times().ok();
+    next.extend(schedules.iter().enumerate().filter_map(|(index, row)| Some((row.next_at?, index))));
+    let rows = std::iter::from_fn(|| {
+        let (at, index) = next.pop_first().filter(|(at, _)| *at < until)?;
+        let after = times(index).and_then(|times| times.from(Some(at)).nth(1));
+        next.extend(after.map(|after| (after, index)));
+        Some(Ok(TimeToCome { schedule: &schedules[index], at }))
+    });
+    List { table, json, nothing }.show(out, rows, limit, "next")
+}
+
+/// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot. `which` says how they
+/// are sorted.
+pub fn stats(
+    out: &mut Output,
+    stats: Vec<(String, NameStats)>,
+    limit: usize,
+    which: &str,
+    now: Timestamp,
+) -> store::Result<bool> {
     let table = Table::new()
         .column(Column::new("name").name(), |(name, _): &(String, NameStats)| name.clone())
         .column(Column::new("jobs").right().dropped(10), |(_, of)| of.jobs().to_string())
@@ -334,7 +374,7 @@ pub fn stats(out: &mut Output, stats: Stats, limit: usize, now: Timestamp) -> st
             last.map(|(at, code)| format!("{}, {code}", relative_time(*at, now))).unwrap_or_default()
         });
     let list = List { table, json: stats_json, nothing: "nothing has ended" };
-    let found = list.show(out, stats.into_iter().map(Ok), limit, "busiest")?;
+    let found = list.show(out, stats.into_iter().map(Ok), limit, which)?;
     // On a narrow screen the table drops columns, and the legend would explain what is not there.
     if found && !out.json && out.width() >= 80 {
         let words = "jobs: ended ones; tries: attempts per success; p50, p95, max: run time; wait: until started; cpu, memory: of an attempt";

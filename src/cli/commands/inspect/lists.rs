@@ -1,14 +1,17 @@
 //! Looks up the rows of the lists.
 
+use std::cmp::Reverse;
+
 use anyhow::Result;
 
 use super::query::Query;
+use crate::cli::args::StatsOrder;
 use crate::cli::commands::attention::{changed_files, leftovers};
 use crate::cli::locate;
 use crate::cli::workers::worker_statuses;
 use crate::process::boot_id;
-use crate::store::{self, Filter, JobRow, Store, StoredSchedule};
-use crate::text::Timestamp;
+use crate::store::{self, Filter, JobRow, NameStats, Store, StoredSchedule};
+use crate::text::{Millis, Timestamp};
 use crate::view::terminal::Output;
 use crate::view::text::lists;
 use crate::view::text::schedule::ScheduleRow;
@@ -90,8 +93,46 @@ pub(super) fn warn_of_unknown_schedule(store: &Store, filter: &Filter) -> Result
     Ok(())
 }
 
+/// Lists each time within this span at which a schedule fires, the next first.
+pub(super) fn times_to_come(out: &mut Output, query: &Query, span: Millis) -> Result<bool> {
+    let Query { store, now, .. } = *query;
+    let mut schedules = store.schedules()?;
+    schedules.retain(|row| query.filter.name.as_ref().is_none_or(|wanted| wanted == row.name()));
+    schedules.retain(|row| !row.paused);
+    Ok(lists::times_to_come(out, &schedules, now.plus(span), query.limit, now)?)
+}
+
 /// Lists how often the jobs of each name succeed, how long they run and how long they wait for a slot.
-pub(super) fn stats(out: &mut Output, query: &Query) -> Result<bool> {
+pub(super) fn stats(out: &mut Output, query: &Query, order: Option<StatsOrder>) -> Result<bool> {
     let stats = query.store.stats(&query.filter, query.now)?;
-    Ok(lists::stats(out, stats, query.limit, query.now)?)
+    let mut stats: Vec<(String, NameStats)> = stats.into_iter().collect();
+    // The sort is stable: equal numbers leave names in alphabetical order.
+    let which = match order {
+        None => {
+            stats.sort_by_key(|(_, of)| Reverse((of.jobs(), of.attempts)));
+            "busiest"
+        }
+        Some(StatsOrder::P95) => {
+            stats.sort_by_key(|(_, of)| Reverse(of.runs.percentile(95)));
+            "slowest"
+        }
+        Some(StatsOrder::Max) => {
+            stats.sort_by_key(|(_, of)| Reverse(of.runs.max()));
+            "slowest"
+        }
+        Some(StatsOrder::Cpu) => {
+            stats.sort_by_key(|(_, of)| Reverse(of.cpu.percentile(95)));
+            "largest"
+        }
+        Some(StatsOrder::Rss) => {
+            stats.sort_by_key(|(_, of)| Reverse(of.memory.percentile(95).map(|peak| peak.bytes)));
+            "largest"
+        }
+        Some(StatsOrder::Failures) => {
+            stats.sort_by_key(|(_, of)| Reverse((of.dead, of.attempts - of.successes)));
+            "worst"
+        }
+        Some(StatsOrder::Name) => "first",
+    };
+    Ok(lists::stats(out, stats, query.limit, which, query.now)?)
 }
