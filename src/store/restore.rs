@@ -107,6 +107,7 @@ impl Store {
         renameat_with(CWD, &draft.path, CWD, &kept, RenameFlags::NOREPLACE)
             .map_err(|error| failed(error.into()))?;
         if let Err(error) = renameat_with(CWD, &kept, CWD, target.path(), RenameFlags::EXCHANGE) {
+            // The failed exchange is the error to tell; this is a draft that is left.
             let _ = fs::remove_file(&kept);
             return Err(failed(error.into()));
         }

@@ -83,6 +83,7 @@ fn copy_across(draft: &Path, target: &Path, folder: &Path) -> io::Result<()> {
         .and_then(|_| copy.sync_all())
         .and_then(|()| Ok(renameat_with(CWD, &partial, CWD, target, RenameFlags::NOREPLACE)?));
     if published.is_err() {
+        // What went wrong before is the error to tell.
         let _ = fs::remove_file(&partial);
     }
     published?;

@@ -234,6 +234,7 @@ impl<'a> Draft<'a> {
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
+        // The next one to look for abandoned drafts removes what is left.
         let _ = self.remove();
     }
 }

@@ -67,19 +67,16 @@ impl Store {
     pub fn dead_letters(&self, filter: &Filter, limit: usize, now: Timestamp) -> Result<Vec<DeadGroup>> {
         let mut groups: BTreeMap<String, DeadGroupBuilder> = BTreeMap::new();
         let wanted = filter.conditions(now);
-        // SQLite reads the length of a stream without the stream, so standard output is only read where it is shown.
-        let columns = ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, a.message,
-                       iif(a.message IS NULL, o.stderr, NULL) AS stderr,
-                       iif(a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL) AS stdout,
+        let columns = format!(
+            ", j.name, coalesce(j.error_code, 'EXPIRED') AS error_code, {LAST_WORDS},
                        coalesce(j.dead_reason, 'expired') AS dead_reason,
                        j.label, j.args_nul, j.needs_version, d.definition,
                        EXISTS (SELECT 1 FROM dependencies AS x JOIN jobs AS w ON w.id = x.job_id AND w.state = 'pending'
-                               WHERE x.dependency_id = j.id AND x.kind = 'success' AND NOT x.met) AS is_waited_for";
-        let joins = "JOIN job_definitions AS d ON d.id = j.definition_id
-                     LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-                     LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts";
+                               WHERE x.dependency_id = j.id AND x.kind = 'success' AND NOT x.met) AS is_waited_for"
+        );
+        let joins = format!("JOIN job_definitions AS d ON d.id = j.definition_id {LAST_RUN}");
         self.autocommit(|tx| {
-            each(tx, &select(columns, joins, &wanted.sql), params_from_iter(&wanted.values), |row| {
+            each(tx, &select(&columns, &joins, &wanted.sql), params_from_iter(&wanted.values), |row| {
                 groups.entry(row.get("error_code")?).or_default().add(row, limit)
             })
         })?;
@@ -148,6 +145,15 @@ impl DeadGroupBuilder {
 fn shown_label(row: &Row<'_>) -> Result<Option<String>> {
     definition::shown_label(row, &definition::read(row, "definition")?)
 }
+
+/// The columns that [`last_words`] takes of [`LAST_RUN`]. SQLite reads the length of a stream without the stream, so standard
+/// output is only read where it is shown.
+pub const LAST_WORDS: &str = "a.message, iif(a.message IS NULL, o.stderr, NULL) AS stderr,
+                              iif(a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL) AS stdout";
+
+/// The last attempt of a job `j` that has ended, and its output.
+pub const LAST_RUN: &str = "LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
+                            LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts";
 
 pub fn last_words(row: &Row<'_>) -> Result<String> {
     let last_line = |column: &str| -> Result<Option<String>> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{params, params_from_iter};
 
-use super::dead_letters::last_words;
+use super::dead_letters::{LAST_RUN, LAST_WORDS, last_words};
 use super::filter::{Filter, StateFilter};
 use crate::model::{JobState, Phase};
 use crate::store::file::error::Result;
@@ -47,17 +47,15 @@ pub struct DayCounts {
 impl Store {
     /// How these jobs died, in the order of the ids. One that is gone is left out.
     pub fn deaths(&self, ids: &[i64]) -> Result<Vec<Death>> {
-        let sql = "SELECT j.id, j.attempts, j.label, j.args_nul, j.needs_version, d.definition,
-                          coalesce(j.error_code, 'EXPIRED') AS error_code, a.message,
-                          iif(a.message IS NULL, o.stderr, NULL) AS stderr,
-                          iif(a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL) AS stdout
-                   FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id
-                   LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-                   LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts WHERE j.id = ?1";
+        let sql = format!(
+            "SELECT j.id, j.attempts, j.label, j.args_nul, j.needs_version, d.definition,
+                    coalesce(j.error_code, 'EXPIRED') AS error_code, {LAST_WORDS}
+             FROM jobs AS j JOIN job_definitions AS d ON d.id = j.definition_id {LAST_RUN} WHERE j.id = ?1"
+        );
         self.autocommit(|tx| {
             let mut deaths = Vec::new();
             for id in ids {
-                deaths.extend(maybe(tx, sql, [id], |row| {
+                deaths.extend(maybe(tx, &sql, [id], |row| {
                     Ok(Death {
                         job_id: row.get("id")?,
                         number: row.get("attempts")?,

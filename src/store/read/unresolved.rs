@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
 use super::dead_groups::{self, DeadGroups, DeadJob, DeadJobs, DiedAlike};
-use super::dead_letters::last_words;
+use super::dead_letters::{LAST_RUN, LAST_WORDS, last_words};
 use super::filter::Filter;
 use super::problem::{Dead, DeadLetters, Found, Problem, RetryObstacle, SameWork};
 use crate::store::file::error::Result;
@@ -150,15 +150,13 @@ struct LastRun {
 }
 
 fn last_run(tx: &Connection, id: i64, with_words: bool) -> Result<LastRun> {
-    let sql = "SELECT j.attempts, a.message,
-                      iif(?2 AND a.message IS NULL, o.stderr, NULL) AS stderr,
-                      iif(?2 AND a.message IS NULL AND length(o.stderr) = 0, o.stdout, NULL) AS stdout
-               FROM jobs AS j LEFT JOIN attempts AS a ON a.job_id = j.id AND a.number = j.attempts
-               LEFT JOIN outputs AS o ON o.job_id = j.id AND o.number = j.attempts WHERE j.id = ?1";
-    one(tx, sql, params![id, with_words], |row| {
+    let words = if with_words { LAST_WORDS } else { "a.message, NULL AS stderr, NULL AS stdout" };
+    let sql = format!("SELECT j.attempts, {words} FROM jobs AS j {LAST_RUN} WHERE j.id = ?1");
+    one(tx, &sql, [id], |row| {
         Ok(LastRun { words: last_words(row)?, has_run: row.get::<_, u32>("attempts")? > 0 })
     })
 }
+
 /// None if `retry` would take all of these dead jobs.
 pub fn retry_obstacle(tx: &Connection, ids: &[i64]) -> Result<Option<RetryObstacle>> {
     let mut keys = Vec::new();
