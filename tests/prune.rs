@@ -205,3 +205,32 @@ fn killed_at_any_moment_it_leaves_a_sound_file() {
     sandbox.run("prune --older-than 0s").ok();
     assert_eq!(count(&sql), 0);
 }
+
+#[test]
+fn a_worker_removes_what_ended_longer_ago_than_it_keeps() {
+    let sandbox = Sandbox::empty();
+    for line in [
+        "--name good -- true",
+        "--name waited-for -- true",
+        "--name bad -- false",
+        "--name cancelled -- true",
+    ] {
+        sandbox.add(line);
+    }
+    sandbox.run("cancel 4").ok();
+    sandbox.run("work --drain").exits(1);
+    sandbox.add("--name waits --in 1h --after 2 -- true");
+    sandbox.sql().run("UPDATE jobs SET changed_at = changed_at - 7776000000 WHERE id <= 4");
+    sandbox.add("--name fresh -- true");
+    sandbox.run("work --drain --keep 100d --queue none").ok();
+    assert_eq!(sandbox.count_jobs(), 6, "nothing is that old");
+    let worker = sandbox.worker("--keep 30d");
+    wait_until("the old jobs to be removed", || sandbox.count_jobs() == 4);
+    sandbox.until_state(6, "succeeded");
+    drop(worker);
+    let left = "SELECT group_concat(name || ' ' || state) FROM jobs";
+    assert_eq!(sandbox.sql().text(left), "waited-for succeeded,bad dead,waits pending,fresh succeeded");
+    assert_eq!(sandbox.sql().text("SELECT group_concat(DISTINCT job_id) FROM attempts"), "2,3,6");
+    sandbox.run("doctor").ok();
+    sandbox.run("work --drain --keep soon").exits(2);
+}

@@ -207,10 +207,13 @@ pub struct Work {
     /// End after this many attempts were started
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_jobs: Option<u64>,
-    /// Time for running attempts to end after a signal to stop
+    /// Remove jobs that ended longer ago, not dead ones
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::age)]
+    pub keep: Option<Millis>,
+    /// Time for running attempts to end at a stop
     #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub shutdown_timeout: Millis,
-    /// text to standard error, or json to standard output
+    /// text (stderr) or json (stdout)
     #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
     pub log: LogFormat,
 }

@@ -105,8 +105,8 @@ pub const WORK: &str = "\
 Examples:
   runner work                    until SIGTERM or Ctrl-C
   runner work -j 4 --queue net   four at once, of one queue
-  runner work --drain            until nothing waits or runs
-  runner work --single -q        for cron, every minute";
+  runner work --single -q        for cron, every minute
+  runner work --keep 90d         old successes go";
 
 pub const APPLY: &str = "\
 Examples:

@@ -10,6 +10,7 @@ use signal_hook::consts::SIGINT;
 
 use super::changes::Changes;
 use super::inbox::{Inbox, Message, Timer, is_end_by_stop_signal};
+use super::keep::Keeper;
 use super::options::{ExitConditions, Options, Summary, Until};
 use super::recovery::{Findings, Recovery};
 use super::registration::Registration;
@@ -91,6 +92,17 @@ pub(super) async fn run<'a>(
             dispatcher.report(&event);
         }
     }
+    let _keeper = match dispatcher.options.keep {
+        Some(keep) => {
+            let sender = inbox.sender();
+            let on_trouble = move |text| {
+                let _ = sender.send(Message::Trouble(text));
+            };
+            let file = dispatcher.store.file().clone();
+            Some(Keeper::start(file, keep, on_trouble).context("could not start a thread")?)
+        }
+        None => None,
+    };
     dispatcher.serve(&mut inbox).await?;
     dispatcher.summary.stopped_by =
         dispatcher.summary.stopped_by.filter(|_| !dispatcher.exit_conditions().has_reached_its_end());
@@ -431,6 +443,7 @@ impl Dispatcher<'_> {
                 }
             }
             Message::SlotBroke => bail!("a slot of the worker broke down; this is a defect of runner"),
+            Message::Trouble(text) => self.notice(text),
             Message::DeadWorker(findings) => self.recover(&findings)?,
         }
         Ok(())

@@ -59,6 +59,8 @@ pub(super) enum Message {
     },
     /// The slot's thread panicked.
     SlotBroke,
+    /// Trouble of a thread that goes on.
+    Trouble(String),
     /// The processes of a dead worker's attempts have been dealt with.
     DeadWorker(Box<Findings>),
 }

@@ -6,6 +6,7 @@
 mod changes;
 mod dispatcher;
 mod inbox;
+mod keep;
 mod options;
 mod recovery;
 mod registration;
@@ -53,6 +54,7 @@ pub fn run(
         queues: Some(Vec::new()),
         until: Until::Drained,
         max_jobs: None,
+        keep: None,
         shutdown_timeout: Millis(0),
     };
     let summary = start(store, options, reporter, Some(Run::new(task, pass_on)))?;

@@ -27,6 +27,8 @@ pub struct Options {
     pub until: Until,
     /// The worker also ends after this many started attempts.
     pub max_jobs: Option<u64>,
+    /// Jobs that succeeded or were cancelled longer ago are removed.
+    pub keep: Option<Millis>,
     /// How long running attempts may go on after a signal to stop.
     pub shutdown_timeout: Millis,
 }

@@ -34,6 +34,7 @@ pub fn run(global: &Global, args: &Work) -> Result<ExitStatus> {
             _ => Until::Stopped,
         },
         max_jobs: args.max_jobs,
+        keep: args.keep,
         shutdown_timeout: args.shutdown_timeout,
     };
     let bounded = options.is_bounded();

@@ -100,18 +100,32 @@ impl Store {
                 thread::sleep(GAP);
             }
         }
+        let gone = self.remove_finished(filter, CHUNK, go_on)?;
+        // Also if no job was found, because an earlier prune may have been cut short before this.
+        self.remove_unused(filter.until, &mut || go_on(gone))?;
+        Ok(gone)
+    }
+
+    /// Removes the selected jobs as [`Store::prune`] does, so many in one transaction, and nothing else.
+    pub fn remove_finished(
+        &mut self,
+        filter: &PruneFilter,
+        chunk: usize,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64> {
         let mut gone = 0;
         for state in &filter.states {
-            // A job may have been retried since it was found. A trigger removes the history of a job with it.
+            // A job may have been retried since it was found. A trigger removes the history of a job with it. Without NOT
+            // INDEXED SQLite looks through all jobs of the state for these few.
             let delete = format!(
-                "DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?1))
+                "DELETE FROM jobs NOT INDEXED WHERE id IN (SELECT value FROM json_each(?1))
                  AND state = '{state}' AND changed_at <= ?2 AND {}",
                 unneeded(UNFINISHED)
             );
             let mut last = (i64::MIN, 0);
             loop {
                 // The search is no part of the write, because it may pass over many jobs of other names.
-                let found = self.read(|tx| page(tx, filter, *state, last))?;
+                let found = self.read(|tx| page(tx, filter, *state, last, chunk))?;
                 let Some(newest) = found.last() else { break };
                 last = *newest;
                 let ids = json!(found.iter().map(|(_, id)| id).collect::<Vec<_>>()).to_string();
@@ -122,8 +136,6 @@ impl Store {
                 thread::sleep(GAP);
             }
         }
-        // Also if no job was found, because an earlier prune may have been cut short before this.
-        self.remove_unused(filter.until, &mut || go_on(gone))?;
         Ok(gone)
     }
 
@@ -151,7 +163,7 @@ impl Store {
     ///
     /// No index leads from a definition to its jobs or from a worker to its attempts, because each enqueue and each finish
     /// would pay for it. So one read finds the unused rows, and short transactions remove them.
-    fn remove_unused(&mut self, until: Timestamp, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
+    pub fn remove_unused(&mut self, until: Timestamp, go_on: &mut dyn FnMut() -> bool) -> Result<()> {
         let (definitions, workers, newest_job): (Vec<i64>, Vec<i64>, i64) = self.read(|tx| {
             let definitions =
                 "SELECT id FROM job_definitions WHERE id NOT IN (SELECT definition_id FROM jobs)";
@@ -208,11 +220,17 @@ fn count(tx: &Connection, filter: &PruneFilter, condition: &str) -> Result<(u64,
 }
 
 /// The next chunk of selected jobs.
-fn page(tx: &Connection, filter: &PruneFilter, state: JobState, last: Position) -> Result<Vec<Position>> {
+fn page(
+    tx: &Connection,
+    filter: &PruneFilter,
+    state: JobState,
+    last: Position,
+    limit: usize,
+) -> Result<Vec<Position>> {
     let sql = format!(
         "SELECT changed_at, id FROM jobs
          WHERE state = '{state}' AND {SELECTED} AND changed_at >= ?4 AND (changed_at, id) > (?4, ?5)
-         ORDER BY changed_at, id LIMIT {CHUNK}"
+         ORDER BY changed_at, id LIMIT {limit}"
     );
     let PruneFilter { name, queue, until, .. } = filter;
     let values = params![until, name, queue, last.0, last.1];
