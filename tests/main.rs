@@ -64,6 +64,7 @@ mod restore;
 mod retry;
 mod retry_policy;
 mod run;
+mod scheduled_dependencies;
 mod schedules;
 mod screens;
 mod secrets;

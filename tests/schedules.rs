@@ -224,7 +224,7 @@ fn what_a_file_had_applied_can_be_removed_without_it() {
 #[test]
 fn a_chain_that_no_schedule_reaches_is_noted() {
     let sandbox = Sandbox::new(
-        "[jobs.backup]\ncommand = 'true'\nschedule = '@daily'\n\
+        "[jobs.backup]\ncommand = 'true'\nschedule = '@daily'\nfresh_within = '26h'\n\
          [jobs.verify]\ncommand = 'true'\nafter = ['backup']\n\
          [jobs.ping]\ncommand = 'true'\nafter = ['verify']\n\
          [jobs.tidy]\ncommand = 'true'\nafter = ['sort']\n\
@@ -237,7 +237,7 @@ fn a_chain_that_no_schedule_reaches_is_noted() {
     sandbox.run("check --json").ok().says("{\"note\":\"no schedule reaches ping: ");
     sandbox.run("apply").ok().says(note);
     sandbox.run("check -q").ok().quietly();
-    let file = sandbox.read("jobs.toml").replace("schedule = '@daily'\n", "");
+    let file = sandbox.read("jobs.toml").replace("schedule = '@daily'\nfresh_within = '26h'\n", "");
     sandbox.write("jobs.toml", file.replace("after = ['verify']", "after = ['verify']\nschedule = '@daily'"));
     sandbox.run("check").ok().quietly();
 }

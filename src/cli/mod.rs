@@ -14,6 +14,7 @@ mod main;
 mod named_file;
 mod options;
 mod plan;
+mod scheduled_runs;
 mod typed_time;
 mod usage;
 mod values;

@@ -100,7 +100,9 @@ impl<'a> Planner<'a> {
             let name = &before.definition.name;
             if *name != job.definition.name && !request.index.contains_key(name) {
                 let dependency = self.job(Arc::new(before.definition.clone()), &[])?;
-                request.push(NewJob { is_dependency: true, ..dependency }, before.dependencies());
+                let own_schedule = before.own_schedule();
+                let dependency = NewJob { is_dependency: true, own_schedule, ..dependency };
+                request.push(dependency, before.dependencies());
             }
         }
         Ok(request.push(job, declared.dependencies()))

@@ -140,11 +140,12 @@ impl JobFile {
             jobs.iter().enumerate().map(|(at, job)| (job.definition.name.as_str(), at)).collect();
         let index = |name: &String| places.get(name.as_str()).copied();
         let link = |job: &Declared| Link {
-            definition: job.definition.clone(),
             after: job.after.iter().filter_map(index).collect(),
             after_any: job.after_any.iter().filter_map(index).collect(),
+            ..Link::new(job.definition.clone())
         };
-        let dependencies = jobs.iter().take(jobs.len() - 1).map(|job| link(job)).collect();
+        let dependency = |job: &&Declared| Link { own_schedule: job.own_schedule(), ..link(job) };
+        let dependencies = jobs.iter().take(jobs.len() - 1).map(dependency).collect();
         Chain { dependencies, root: link(job) }
     }
 }

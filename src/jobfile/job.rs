@@ -13,8 +13,8 @@ use super::layer::{PlacedLayer, argv, joined};
 use super::read::{Entry, Value, distinct};
 use super::unknown::unknown;
 use crate::model::{
-    Bytes, Command, DependencyKind, ErrorCode, ExitRules, JobDefinition, JobLayer, Schedule, ScheduleText,
-    check_name,
+    Bytes, Command, DependencyKind, ErrorCode, ExitRules, JobDefinition, JobLayer, OwnSchedule, Schedule,
+    ScheduleText, check_name,
 };
 use crate::text::time_zone;
 
@@ -40,6 +40,11 @@ impl Declared {
     pub fn dependencies(&self) -> impl Iterator<Item = (&String, DependencyKind)> {
         let after = self.after.iter().map(|name| (name, DependencyKind::Success));
         after.chain(self.after_any.iter().map(|name| (name, DependencyKind::Any)))
+    }
+
+    /// What a job that is after this one has to know of its schedule.
+    pub fn own_schedule(&self) -> Option<OwnSchedule> {
+        self.schedule.as_ref().map(|text| OwnSchedule { fresh_within: text.fresh_within })
     }
 }
 

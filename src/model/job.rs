@@ -111,9 +111,31 @@ pub struct Link {
     /// The direct dependencies of which any end will do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_any: Vec<usize>,
+    /// None for the root, which the chain is to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_schedule: Option<OwnSchedule>,
+}
+
+/// What the job file says of a dependency that has a schedule of its own: the jobs that are after it wait for the run that this
+/// brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnSchedule {
+    /// A success that is older than this is not enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh_within: Option<Millis>,
 }
 
 impl Link {
+    /// A job that nothing in the chain says more about than this definition.
+    pub const fn new(definition: JobDefinition) -> Self {
+        Self { definition, after: Vec::new(), after_any: Vec::new(), own_schedule: None }
+    }
+
+    /// The minor version of the schema that brought all that this uses.
+    pub fn needs_minor_version(&self) -> u32 {
+        self.definition.needs_minor_version().max(u32::from(self.own_schedule.is_some()))
+    }
+
     /// The indexes of all direct dependencies.
     pub fn dependencies(&self) -> impl Iterator<Item = (usize, DependencyKind)> {
         let after = self.after.iter().map(|index| (*index, DependencyKind::Success));
@@ -125,6 +147,12 @@ impl Chain {
     /// All jobs, the root last.
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         self.dependencies.iter().chain([&self.root])
+    }
+
+    /// The names of the dependencies that have a schedule of their own.
+    pub fn scheduled_dependencies(&self) -> impl DoubleEndedIterator<Item = &str> {
+        let scheduled = self.dependencies.iter().filter(|link| link.own_schedule.is_some());
+        scheduled.map(|link| link.definition.name.as_str())
     }
 
     /// Whether each job comes after its dependencies. A damaged database may hold a chain for which this is not so.

@@ -51,6 +51,7 @@ pub use write::outputs::LiveOutput;
 pub use write::prune::{Kept, PruneFilter};
 pub use write::recover::OrphanedClaim;
 pub use write::runs::RunStart;
+pub use write::scheduled_run::ScheduledRun;
 pub use write::schedules::{Applied, AppliedKind, Change, Declarations, DeclaredSchedule, StoredSchedule};
 pub use write::stuck::{DependencyState, UnmetDependency};
 pub use write::turn::{Takes, Turn, TurnRequest};

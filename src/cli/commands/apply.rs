@@ -12,6 +12,7 @@ use crate::cli::args::{Apply, Global};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::plan::check_limits;
+use crate::cli::scheduled_runs;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
@@ -33,6 +34,7 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
     } else {
         let file = locate::named_job_file(global, args.path.as_deref())?;
         note_unreached(&file, out);
+        scheduled_runs::note_unlimited_ages(&file, out);
         (canonical(&file.path)?, schedules(&file, clock::now())?, file.queues)
     };
     for schedule in &wanted {
@@ -261,5 +263,10 @@ fn show(
         Change::Changed => out.line(format!("~ {word} {name} {done}changed{told}")),
         Change::Removed => out.line(format!("- {word} {name} {done}removed{told}")),
         Change::Unchanged => {}
+    }
+    let is_shown = word == "schedule" && *change != Change::Unchanged;
+    let chain = declared.filter(|_| is_shown).map(|schedule| &schedule.chain);
+    if let Some(text) = chain.and_then(scheduled_runs::chain_text) {
+        out.prose("  ", &text);
     }
 }

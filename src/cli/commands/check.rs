@@ -11,6 +11,7 @@ use crate::cli::args::{Check, Global};
 use crate::cli::commands::{apply, check_exit};
 use crate::cli::error::ExitStatus;
 use crate::cli::locate;
+use crate::cli::scheduled_runs::{self, dependencies_text};
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy};
@@ -56,6 +57,7 @@ fn check_file(global: &Global, path: Option<&Path>, out: &mut Output) -> Result<
     }
     out.flush()?;
     apply::note_unreached(&file, out);
+    scheduled_runs::note_unlimited_ages(&file, out);
     apply::note_obstacles(file.jobs.iter().map(|job| &job.definition), out);
     Ok(ExitStatus::SUCCESS)
 }
@@ -91,7 +93,7 @@ fn show(out: &mut Output, file: &JobFile, schedules: &Schedules<'_>) {
     out.line(format!("{}: {jobs}, no mistakes", locate::display(&file.path)));
     for job in &file.jobs {
         out.line("");
-        show_job(out, job, file.path.parent().unwrap_or(&file.path), schedules);
+        show_job(out, job, file, schedules);
     }
     if !file.queues.is_empty() {
         out.line("");
@@ -138,7 +140,8 @@ fn show_unapplied(
     Ok(())
 }
 
-fn show_job(out: &mut Output, job: &Declared, dir: &Path, schedules: &Schedules<'_>) {
+fn show_job(out: &mut Output, job: &Declared, file: &JobFile, schedules: &Schedules<'_>) {
+    let dir = file.path.parent().unwrap_or(&file.path);
     let definition = &job.definition;
     let mut heading = out.paint(Style::Strong, &definition.name);
     if let Some(description) = &job.description {
@@ -175,10 +178,10 @@ fn show_job(out: &mut Output, job: &Declared, dir: &Path, schedules: &Schedules<
         out.fact("reports", &reports.join(", "));
     }
     if !job.after.is_empty() {
-        out.fact("after", &job.after.join(", "));
+        out.fact("after", &dependencies_text(file, &job.after));
     }
     if !job.after_any.is_empty() {
-        out.fact("after any", &job.after_any.join(", "));
+        out.fact("after any", &dependencies_text(file, &job.after_any));
     }
     if let Some(alert) = &definition.on_dead {
         out.fact("on_dead", &alert.name);

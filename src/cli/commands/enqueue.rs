@@ -13,12 +13,13 @@ use crate::cli::error::{CliError, ExitStatus, describe};
 use crate::cli::locate;
 use crate::cli::options::JobOptions;
 use crate::cli::plan::Planner;
+use crate::cli::scheduled_runs;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState, OutputStream};
 use crate::place::runner;
 use crate::process::is_stdout_closed;
-use crate::store::{self, Enqueued, JobRow, NewJob, Store, StoreError};
+use crate::store::{self, Enqueued, JobRow, NewJob, ScheduledRun, Store, StoreError};
 use crate::text::{counted, local_time, safe_line};
 use crate::view::json::{attempt_json, job_json, with_output};
 use crate::view::terminal::{Bar, Output, OutputCursor, OutputForm, warn};
@@ -43,6 +44,7 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
     store.check_path()?;
     if !out.quiet {
         warn_of_held_keys(&store, &jobs, &enqueued)?;
+        scheduled_runs::tell(&store, &jobs, &enqueued)?;
         warn_of_unused_arguments(&jobs);
     }
     // With `--wait` a program gets the jobs once they are final.
@@ -317,7 +319,7 @@ fn check_keys(options: &JobOptions, single: bool) -> Result<()> {
 /// Warns about earlier jobs that hold a key, because their ids are printed in place of new ones.
 fn warn_of_held_keys(store: &Store, wanted: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     let mut held = 0;
-    for Enqueued { index, id, .. } in enqueued.iter().filter(|job| !job.created) {
+    for Enqueued { index, id, .. } in enqueued.iter().filter(|job| !job.created && !counts(job)) {
         let Some(job) = store.job(*id, clock::now())? else { continue };
         held += 1;
         if held <= MAX_NAMED {
@@ -328,6 +330,11 @@ fn warn_of_held_keys(store: &Store, wanted: &[NewJob], enqueued: &[Enqueued]) ->
         warn(&format!("nothing new: the keys of {} are held, too", counted(held - MAX_NAMED, "further job")));
     }
     Ok(())
+}
+
+/// Whether this is a run that the schedule of a dependency has brought: nothing was to be enqueued in its place.
+fn counts(job: &Enqueued) -> bool {
+    job.scheduled_run == Some(ScheduledRun::Counts)
 }
 
 /// Warns of arguments that no one looks at, because their job would seem to succeed without them.
@@ -362,10 +369,11 @@ pub fn held_key(wanted: &NewJob, job: &JobRow) -> String {
 
 /// Prints the ids. If standard output fails, they go to standard error, because the jobs are on disk all the same.
 fn print_ids(out: &mut Output, store: &Store, enqueued: &[Enqueued]) -> Result<()> {
+    let enqueued: Vec<&Enqueued> = enqueued.iter().filter(|job| !counts(job)).collect();
     if out.quiet || enqueued.is_empty() {
         return Ok(());
     }
-    let line = |job: &Enqueued| if out.json { json_line(store, *job) } else { Ok(job.id.to_string()) };
+    let line = |job: &&Enqueued| if out.json { json_line(store, **job) } else { Ok(job.id.to_string()) };
     let lines = enqueued.iter().map(line).collect::<Result<Vec<_>>>()?.join("\n");
     let printed =
         if is_stdout_closed() { Err(io::Error::other("it is closed")) } else { out.must_line(&lines) };
@@ -405,6 +413,7 @@ pub fn rehearse(global: &Global, plan: &Plan, out: &mut Output) -> Result<ExitSt
     }
     out.flush()?;
     warn_of_held_keys(&store, jobs, &enqueued)?;
+    scheduled_runs::tell(&store, jobs, &enqueued)?;
     warn_of_unused_arguments(jobs);
     Ok(ExitStatus::SUCCESS)
 }

@@ -12,6 +12,11 @@ impl Version {
     /// The version of the first release.
     pub const FIRST: Self = Self(1_000);
 
+    /// The version of the first major one that has this minor number.
+    pub const fn of_minor(minor: u32) -> Self {
+        Self(Self::FIRST.0 + minor)
+    }
+
     pub const fn major(self) -> u32 {
         self.0 / 1_000
     }

@@ -109,7 +109,7 @@ fn name(index: usize) -> String {
 }
 
 fn scheduled(index: usize, line: &str) -> DeclaredSchedule {
-    let root = Link { definition: definition(&name(index)), after: Vec::new(), after_any: Vec::new() };
+    let root = Link::new(definition(&name(index)));
     let text = ScheduleText {
         schedule: line.to_owned(),
         timezone: Some("Europe/Berlin".to_owned()),

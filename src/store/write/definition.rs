@@ -130,7 +130,7 @@ impl DefinitionCache {
 
 /// The version that brought the newest key that this definition uses. Older programs leave its jobs alone.
 pub fn needs_version(definition: &JobDefinition) -> Version {
-    Version(Version::FIRST.0 + definition.needs_minor_version())
+    Version::of_minor(definition.needs_minor_version())
 }
 
 /// Packs arguments for storage: each ends with a NUL, which no argument can contain.

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use super::dependencies::Edge;
 use super::expire::{self, expire_and_get_key_owner};
 use super::insert::{Dependency, NewJob, OnConflict, insert};
+use super::scheduled_run::{self, ScheduledRun};
 use super::{act, definition, dependencies};
 use crate::model::{Bytes, DependencyKind, JobDefinition};
 use crate::store::file::error::{Result, StoreError};
@@ -21,8 +22,10 @@ pub struct Enqueued {
     /// The position of the job in the call, from 0.
     pub index: usize,
     pub id: i64,
-    /// False if a key led to an earlier job, whose id this is.
+    /// False if this is the id of an earlier job, to which a key or the schedule of a dependency led.
     pub created: bool,
+    /// Of a dependency with a schedule of its own: its newest run before this call.
+    pub scheduled_run: Option<ScheduledRun>,
 }
 
 impl Store {
@@ -39,17 +42,19 @@ impl Store {
 pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) -> Result<Vec<Enqueued>> {
     // By address, because the jobs of a batch share most of their definitions.
     let mut definitions: HashMap<*const JobDefinition, i64> = HashMap::new();
-    let wanted = wanted(tx, jobs)?;
+    let parts = parts(tx, jobs)?;
     let mut ids: Vec<Option<i64>> = vec![None; jobs.len()];
     let mut enqueued = Vec::with_capacity(jobs.len());
     for (index, job) in jobs.iter().enumerate() {
         on_progress(index);
-        if !wanted[index] {
-            continue;
-        }
-        if let Some(id) = job_of_keys(tx, job, index)? {
+        let (scheduled_run, earlier) = match parts[index] {
+            Part::LeftOut => continue,
+            Part::ScheduledRun(id) => (Some(ScheduledRun::Counts), Some(id)),
+            Part::Wanted(scheduled_run) => (scheduled_run, job_of_keys(tx, job, index)?),
+        };
+        if let Some(id) = earlier {
             ids[index] = Some(id);
-            enqueued.push(Enqueued { index, id, created: false });
+            enqueued.push(Enqueued { index, id, created: false, scheduled_run });
             continue;
         }
         let dependencies = dependency_edges(tx, job, &ids)?;
@@ -59,28 +64,51 @@ pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) 
         };
         let id = insert(tx, job, definition, &dependencies)?;
         ids[index] = Some(id);
-        enqueued.push(Enqueued { index, id, created: true });
+        enqueued.push(Enqueued { index, id, created: true, scheduled_run });
     }
     Ok(enqueued)
 }
 
+/// What becomes of a job of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// No new job depends on it.
+    LeftOut,
+    /// It is enqueued, unless a key leads to an earlier job; of a dependency with a schedule of its own, because its newest run
+    /// does not count.
+    Wanted(Option<ScheduledRun>),
+    /// The schedule of a dependency has brought this job, which takes its place.
+    ScheduledRun(i64),
+}
+
 /// Selects the requested jobs, and the dependencies of those that are new.
-fn wanted(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<bool>> {
-    let mut wanted: Vec<bool> = jobs.iter().map(|job| !job.is_dependency).collect();
+fn parts(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<Part>> {
+    let first = |job: &NewJob| if job.is_dependency { Part::LeftOut } else { Part::Wanted(None) };
+    let mut parts: Vec<Part> = jobs.iter().map(first).collect();
     for (index, job) in jobs.iter().enumerate().rev() {
+        if parts[index] == Part::LeftOut {
+            continue;
+        }
+        if let Some(schedule) = job.own_schedule.filter(|_| job.is_dependency) {
+            let (run, id) = scheduled_run::newest(tx, &job.definition.name, schedule)?;
+            parts[index] = id.map_or(Part::Wanted(Some(run)), Part::ScheduledRun);
+            if id.is_some() {
+                continue;
+            }
+        }
         let undecided = |(dependency, _): &(Dependency, DependencyKind)| match dependency {
-            Dependency::InCall(earlier) => Some(*earlier).filter(|earlier| !wanted[*earlier]),
+            Dependency::InCall(earlier) => Some(*earlier).filter(|earlier| parts[*earlier] == Part::LeftOut),
             Dependency::Job(_) => None,
         };
         let undecided: Vec<usize> = job.dependencies.iter().filter_map(undecided).collect();
-        if undecided.is_empty() || !wanted[index] || is_known(tx, job, index)? {
+        if undecided.is_empty() || is_known(tx, job, index)? {
             continue;
         }
         for earlier in undecided {
-            wanted[earlier] = true;
+            parts[earlier] = Part::Wanted(None);
         }
     }
-    Ok(wanted)
+    Ok(parts)
 }
 
 /// Whether a key of this job leads to an earlier job. The idempotency key comes first, as in [`job_of_keys`], because a look at

@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 
 use super::dependencies::Edge;
 use super::{definition, dependencies, kept_by_run};
-use crate::model::{Bytes, DependencyKind, JobDefinition};
+use crate::model::{Bytes, DependencyKind, JobDefinition, OwnSchedule};
 use crate::store::file::error::Result;
 use crate::store::file::open::Tx;
 use crate::store::file::row::run;
@@ -46,6 +46,8 @@ pub struct NewJob {
     pub dependencies: Vec<(Dependency, DependencyKind)>,
     /// The job is enqueued only if a new job of the same call depends on it.
     pub is_dependency: bool,
+    /// Of a dependency that has a schedule of its own: it is enqueued only if its newest run does not count.
+    pub own_schedule: Option<OwnSchedule>,
     /// The row id of the `run` that starts it: while that lives, nobody else does.
     pub run_worker_id: Option<i64>,
 }
@@ -89,6 +91,7 @@ impl NewJob {
             label: None,
             dependencies: Vec::new(),
             is_dependency: false,
+            own_schedule: None,
             run_worker_id: None,
         }
     }

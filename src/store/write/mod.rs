@@ -17,6 +17,7 @@ pub mod outputs;
 pub mod prune;
 pub mod recover;
 pub mod runs;
+pub mod scheduled_run;
 pub mod schedules;
 pub mod stuck;
 pub mod turn;

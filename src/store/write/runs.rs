@@ -109,7 +109,7 @@ impl Run<'_> {
         }
         let enqueued = insert_all(self.tx, jobs, &mut |_| {})?;
         let mut start = None;
-        for Enqueued { index: of, id, created } in enqueued {
+        for Enqueued { index: of, id, created, .. } in enqueued {
             match (of == index, created) {
                 (true, true) => start = Some(RunStart::Enqueued(id)),
                 (true, false) if self.is_left_to_nobody(id)? => {

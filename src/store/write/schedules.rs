@@ -3,7 +3,7 @@
 //! One transaction enqueues the jobs of a due schedule and sets its next time, so that a time fires exactly once, with any
 //! number of workers and through any crash. The next time itself is computed in `model/schedule.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use rusqlite::{Connection, Row, params};
@@ -14,7 +14,7 @@ use super::enqueue;
 use super::far_times::{AHEAD, begins};
 use super::insert::{Dependency, Firing, NewJob};
 use super::limits::{self, LimitRow};
-use crate::model::{Chain, Event, Limits, Schedule, ScheduleText};
+use crate::model::{Chain, Event, Limits, Link, Schedule, ScheduleText};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{self, all, from_row, maybe, one, run, value};
@@ -225,8 +225,7 @@ fn put(
                                          random_delay_ms = ?11, boot_id = ?12, machine_timezone = ?13,
                                          last_fired_at = iif(last_fired_at > ?14, NULL, last_fired_at),
                                          last_job_id = iif(last_fired_at > ?14, NULL, last_job_id)";
-    let links = schedule.chain.links();
-    let needs = links.map(|link| definition::needs_version(&link.definition)).max();
+    let needs = schedule.chain.links().map(Link::needs_minor_version).max().map(Version::of_minor);
     let chain = serde_json::to_string(&schedule.chain);
     let chain = chain.map_err(|error| StoreError::InvalidData(error.to_string()))?;
     let ScheduleText { schedule: times, timezone, missed, fresh_within, random_delay } = &schedule.text;
@@ -268,39 +267,87 @@ pub fn next_due(tx: &Connection) -> Result<Option<Timestamp>> {
     one(tx, sql, [schema::known().version()], value)
 }
 
+/// Whether a schedule is due at `?1` for a program that knows the version `?2`.
+const IS_DUE: &str = "NOT paused AND next_at IS NOT NULL AND next_at <= ?1 AND needs_version <= ?2";
+
+/// Whether a schedule fires at boot, and has not seen the boot `?1`, for a program that knows the version `?2`.
+const WAITS_FOR_BOOT: &str =
+    "NOT paused AND next_at IS NULL AND boot_id <> ?1 AND ?1 <> '' AND needs_version <= ?2";
+
 /// Enqueues the jobs of the schedules that are due, and sets the next time of each.
 pub fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
     if next_due(tx)?.is_none_or(|due| due > tx.now) {
         return Ok(Vec::new());
     }
-    let sql = format!(
-        "{SELECT} WHERE NOT paused AND next_at IS NOT NULL AND next_at <= ?1 AND needs_version <= ?3
-         ORDER BY next_at, name LIMIT ?2"
-    );
+    let sql = format!("{SELECT} WHERE {IS_DUE} ORDER BY next_at, name LIMIT ?3");
+    let due = all(tx, &sql, params![tx.now, schema::known().version(), MAX_SCHEDULES], read)?;
     let mut events = Vec::new();
-    for schedule in all(tx, &sql, params![tx.now, MAX_SCHEDULES, schema::known().version()], read)? {
+    for schedule in dependencies_first(due, |name| due_of_name(tx, name))? {
         fire(tx, &schedule, &mut events)?;
     }
     Ok(events)
 }
 
+/// The schedule of this name, if it is due.
+fn due_of_name(tx: &Tx, name: &str) -> Result<Option<StoredSchedule>> {
+    let sql = format!("{SELECT} WHERE name = ?3 AND {IS_DUE}");
+    maybe(tx, &sql, params![tx.now, schema::known().version(), name], read)
+}
+
+/// These schedules, each after those whose runs its jobs wait for, which `due` finds if they fire now, too. Otherwise a job would
+/// miss a run that comes in the same moment.
+fn dependencies_first(
+    schedules: Vec<StoredSchedule>,
+    due: impl Fn(&str) -> Result<Option<StoredSchedule>>,
+) -> Result<Vec<StoredSchedule>> {
+    enum Step {
+        Find(StoredSchedule),
+        Fire(StoredSchedule),
+    }
+    let (mut ordered, mut found) = (Vec::new(), HashSet::new());
+    // Of several files each schedule may be after the other. Then one of them is first.
+    let mut steps: Vec<Step> = schedules.into_iter().rev().map(Step::Find).collect();
+    while let Some(step) = steps.pop() {
+        match step {
+            Step::Fire(schedule) => ordered.push(schedule),
+            Step::Find(schedule) if found.insert(schedule.name().to_owned()) => {
+                let mut before = Vec::new();
+                for name in schedule.chain.scheduled_dependencies().filter(|name| !found.contains(*name)) {
+                    before.extend(due(name)?.map(Step::Find));
+                }
+                steps.push(Step::Fire(schedule));
+                steps.extend(before.into_iter().rev());
+            }
+            Step::Find(_) => {}
+        }
+    }
+    Ok(ordered)
+}
+
 impl Store {
     /// Enqueues the jobs of the schedules that fire at boot and have not seen this one, each in the transaction that makes it
-    /// see the boot, so that it fires once for each boot.
+    /// see the boot, so that it fires once for each boot. Those that are due and that their jobs wait for fire with them.
     ///
     /// A worker asks for this when it starts. The boot does not change while it runs, and whatever writes the row of such a
     /// schedule then, writes this boot. An unknown boot, the empty id, fires nothing.
     pub fn fire_at_boot(&mut self, boot_id: &str) -> Result<Vec<Event>> {
-        let sql = format!(
-            "{SELECT} WHERE NOT paused AND next_at IS NULL AND boot_id <> ?1 AND ?1 <> '' AND needs_version <= ?2 ORDER BY name"
-        );
+        let sql = format!("{SELECT} WHERE {WAITS_FOR_BOOT} ORDER BY name");
         let waiting = |tx: &Tx| all(tx, &sql, params![boot_id, schema::known().version()], read);
+        let sql = format!("{SELECT} WHERE name = ?3 AND {WAITS_FOR_BOOT}");
+        let of_name = |tx: &Tx, name: &str| {
+            let at_boot = maybe(tx, &sql, params![boot_id, schema::known().version(), name], read)?;
+            at_boot.map_or_else(|| due_of_name(tx, name), |row| Ok(Some(row)))
+        };
         if self.read(waiting)?.is_empty() {
             return Ok(Vec::new());
         }
         self.write_work(|tx| {
             let mut events = Vec::new();
-            for row in waiting(tx)? {
+            for row in dependencies_first(waiting(tx)?, |name| of_name(tx, name))? {
+                if row.boot_id.is_none() {
+                    fire(tx, &row, &mut events)?;
+                    continue;
+                }
                 run(tx, "UPDATE schedules SET boot_id = ?2 WHERE name = ?1", params![row.name(), boot_id])?;
                 let schedule = row.times().ok();
                 enqueue_for(tx, &row, schedule.as_ref(), vec![tx.now], &mut events)?;
@@ -335,6 +382,7 @@ fn enqueue_for(
     let jobs = links.map(|(link, is_dependency)| NewJob {
         dependencies: link.dependencies().map(|(index, kind)| (Dependency::InCall(index), kind)).collect(),
         is_dependency,
+        own_schedule: link.own_schedule,
         ..NewJob::new(Arc::new(link.definition.clone()))
     });
     let mut jobs: Vec<NewJob> = jobs.collect();

@@ -8,8 +8,8 @@ use rand::seq::{IndexedRandom, SliceRandom};
 
 use crate::model::{
     AttemptEnd, AttemptOutput, Backoff, Bytes, CodePattern, DependencyKind, EndCause, ErrorCode, ExitCodes,
-    ExitEntry, ExitKey, Jitter, JobDefinition, Limits, MemoryPeak, OutputMark, OutputStream, Rate,
-    ResourceUsage, RetryPolicy, SelfReport, SpawnFailure, Status, Strategy, StreamBytes,
+    ExitEntry, ExitKey, Jitter, JobDefinition, Limits, MemoryPeak, OutputMark, OutputStream, OwnSchedule,
+    Rate, ResourceUsage, RetryPolicy, SelfReport, SpawnFailure, Status, Strategy, StreamBytes,
 };
 use crate::store::tests::fixture::definition;
 use crate::store::{Dependency, EndedAttempt, NewJob, OnConflict};
@@ -89,6 +89,11 @@ fn kind(rng: &mut SmallRng) -> DependencyKind {
     if rng.random_bool(0.3) { DependencyKind::Any } else { DependencyKind::Success }
 }
 
+pub(super) fn own_schedule(rng: &mut SmallRng) -> Option<OwnSchedule> {
+    let fresh_within = rng.random_bool(0.7).then(|| Millis(rng.random_range(1..20_000)));
+    rng.random_bool(0.6).then_some(OwnSchedule { fresh_within })
+}
+
 /// Jobs of one call. Some are after earlier ones of the call, or after one that was enqueued before, or never was.
 pub(super) fn call(
     rng: &mut SmallRng,
@@ -109,6 +114,7 @@ pub(super) fn call(
                 let kind = kind(rng);
                 jobs[index].dependencies.push((Dependency::InCall(before), kind));
                 jobs[before].is_dependency |= rng.random_bool(0.7);
+                jobs[before].own_schedule = own_schedule(rng);
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::model::{
     Limits, StreamBytes,
 };
 use crate::store::{
-    Dependency, Enqueued, Firing, NewJob, OnConflict, PruneFilter, Result, StoreError, Worker,
+    Dependency, Enqueued, Firing, NewJob, OnConflict, PruneFilter, Result, ScheduledRun, StoreError, Worker,
 };
 use crate::text::Timestamp;
 
@@ -37,6 +37,9 @@ pub(super) struct Plain {
     /// All workers; the open ones are true.
     pub workers: Vec<(Worker, bool)>,
 }
+
+/// What was found of the runs of a dependency that has a schedule of its own, with the id of the one that is the dependency.
+type Run = (ScheduledRun, Option<i64>);
 
 /// A job with its history.
 #[derive(Clone)]
@@ -88,7 +91,7 @@ impl Job {
     /// The answer to a call with the idempotency key of this job.
     fn stands_for(&self, new: &NewJob, index: usize) -> Result<Enqueued> {
         let Some(difference) = self.difference(new) else {
-            return Ok(Enqueued { index, id: self.id, created: false });
+            return Ok(Enqueued { index, id: self.id, created: false, scheduled_run: None });
         };
         let key = new.idempotency_key.clone().unwrap();
         Err(StoreError::KeyOfOtherWork { key, first: self.id, difference, index })
@@ -260,8 +263,8 @@ impl Plain {
     pub fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>> {
         let before = self.clone();
         let mut done = Vec::new();
-        let wanted = match self.wanted(jobs, now) {
-            Ok(wanted) => wanted,
+        let (wanted, runs) = match self.wanted(jobs, now) {
+            Ok(answer) => answer,
             Err(refused) => {
                 *self = before;
                 return Err(refused);
@@ -282,10 +285,16 @@ impl Plain {
                 ids.push(0);
                 continue;
             }
+            let scheduled_run = runs[index].map(|(run, _)| run);
+            if let Some((_, Some(id))) = runs[index] {
+                ids.push(id);
+                done.push(Enqueued { index, id, created: false, scheduled_run });
+                continue;
+            }
             match self.enqueue_one(job, after, index, now) {
                 Ok(enqueued) => {
                     ids.push(enqueued.id);
-                    done.push(enqueued);
+                    done.push(Enqueued { scheduled_run, ..enqueued });
                 }
                 Err(refused) => {
                     *self = before;
@@ -296,11 +305,13 @@ impl Plain {
         Ok(done)
     }
 
-    /// The jobs that `enqueue` looks at: a dependency only if a new job depends on it.
+    /// The jobs that `enqueue` looks at: a dependency only if a new job depends on it. With each dependency that has a schedule
+    /// of its own comes what was found of its runs.
     ///
     /// The order matters because a look at a key records the expiry of its holder, which may enqueue an alert, and because the
     /// first key that belongs to other work refuses the call.
-    fn wanted(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<bool>> {
+    fn wanted(&mut self, jobs: &[NewJob], now: Timestamp) -> Result<(Vec<bool>, Vec<Option<Run>>)> {
+        let mut runs = vec![None; jobs.len()];
         let mut wanted: Vec<bool> = jobs.iter().map(|job| !job.is_dependency).collect();
         for (index, job) in jobs.iter().enumerate().rev() {
             let in_call = job.dependencies.iter().filter_map(|(dependency, _)| match *dependency {
@@ -308,13 +319,43 @@ impl Plain {
                 Dependency::Job(_) => None,
             });
             let open: Vec<usize> = in_call.filter(|index| !wanted[*index]).collect();
+            if wanted[index] && job.is_dependency && job.own_schedule.is_some() {
+                runs[index] = Some(self.scheduled_run(job, now));
+            }
+            if matches!(runs[index], Some((_, Some(_)))) {
+                continue;
+            }
             if wanted[index] && !open.is_empty() && self.is_new(job, index, now)? {
                 for index in open {
                     wanted[index] = true;
                 }
             }
         }
-        Ok(wanted)
+        Ok((wanted, runs))
+    }
+
+    /// The last job that was enqueued as the schedule of this dependency enqueues it, with its id if it is the dependency.
+    fn scheduled_run(&mut self, wanted: &NewJob, now: Timestamp) -> Run {
+        let name = &wanted.definition.name;
+        let is_one = |job: &&Job| {
+            job.definition.name == *name
+                && job.label.is_none()
+                && job.args.is_empty()
+                && !job.definition.ad_hoc
+        };
+        let Some(id) = self.jobs.values().rfind(is_one).map(|job| job.id) else {
+            return (ScheduledRun::Missing, None);
+        };
+        self.expire(id, now);
+        let job = &self.jobs[&id];
+        let oldest = wanted.own_schedule.and_then(|schedule| schedule.fresh_within).map(|age| now.minus(age));
+        match job.state {
+            JobState::Dead if job.definition.policy.retryable => (ScheduledRun::Dead(id), None),
+            JobState::Succeeded if oldest.is_some_and(|oldest| !(oldest..=now).contains(&job.changed_at)) => {
+                (ScheduledRun::TooOld(id), None)
+            }
+            _ => (ScheduledRun::Counts, Some(id)),
+        }
     }
 
     fn is_new(&mut self, job: &NewJob, index: usize, now: Timestamp) -> Result<bool> {
@@ -346,7 +387,9 @@ impl Plain {
             let replaceable = holder.state == JobState::Pending && holder.attempts.is_empty();
             let started = new.on_conflict == OnConflict::Replace;
             match new.on_conflict {
-                OnConflict::Skip => return Ok(Enqueued { index, id: holder.id, created: false }),
+                OnConflict::Skip => {
+                    return Ok(Enqueued { index, id: holder.id, created: false, scheduled_run: None });
+                }
                 OnConflict::Replace if replaceable => {
                     holder.cancel_waiting(now);
                     self.settle();
@@ -403,7 +446,7 @@ impl Plain {
         let id = job.id;
         self.jobs.insert(id, job);
         self.settle_new(id);
-        Ok(Enqueued { index, id, created: true })
+        Ok(Enqueued { index, id, created: true, scheduled_run: None })
     }
 
     /// Records what had expired by a time, and gives those jobs.

@@ -1,5 +1,6 @@
 //! The plain model of schedules: each steps from time to time, or looks at the boot of the machine.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::plain::Plain;
@@ -105,6 +106,8 @@ impl Plain {
                 row.boot_id = every.is_none().then(|| boot_id.to_owned());
             }
             let taken_from = Some(row.file).filter(|owner| owner != file);
+            let is_new = schedule.chain.links().any(|link| link.own_schedule.is_some());
+            row.needs_version = Version(if is_new { 1_001 } else { 1_000 });
             (row.chain, row.text) = (schedule.chain.clone(), schedule.text.clone());
             row.zone.clone_from(&schedule.zone);
             row.file = file.to_owned();
@@ -155,39 +158,72 @@ impl Plain {
         };
         let mut due: Vec<PlainSchedule> = self.schedules.values().filter(due).cloned().collect();
         due.sort_by_key(|schedule| (schedule.row.next_at, schedule.row.name().to_owned()));
+        let mut left: BTreeMap<String, PlainSchedule> =
+            due.iter().map(|schedule| (schedule.row.name().to_owned(), schedule.clone())).collect();
+        due.iter().flat_map(|schedule| self.fire_after_others(schedule.row.name(), &mut left, now)).collect()
+    }
+
+    /// Fires a schedule of those that are left, and before it those of them that its jobs wait for.
+    fn fire_after_others(
+        &mut self,
+        name: &str,
+        left: &mut BTreeMap<String, PlainSchedule>,
+        now: Timestamp,
+    ) -> Vec<Event> {
+        let Some(schedule) = left.remove(name) else { return Vec::new() };
         let mut events = Vec::new();
-        for mut schedule in due {
-            let PlainSchedule { row, every } = &mut schedule;
-            let mut times = Vec::new();
-            while let Some(next) = row.next_at.filter(|next| *next <= now) {
-                times.push(next);
-                row.next_at = every.map(|every| next.plus(every));
-            }
-            let kept = match row.text.missed {
-                Missed::Once => 1,
-                Missed::All => 100,
-                Missed::Skip => usize::from(times.last().is_some_and(|latest| latest.0 >= now.0 - 60_000)),
-            };
-            for at in times.split_off(times.len().saturating_sub(kept)) {
-                events.push(self.fire(row, at, now));
-            }
-            self.schedules.insert(row.name().to_owned(), schedule);
+        for before in schedule.row.chain.dependencies.iter().filter(|link| link.own_schedule.is_some()) {
+            events.extend(self.fire_after_others(&before.definition.name, left, now));
         }
+        let is_at_boot = schedule.row.boot_id.is_some();
+        events.extend(if is_at_boot {
+            self.fire_boot(schedule, now)
+        } else {
+            self.fire_times(schedule, now)
+        });
         events
+    }
+
+    fn fire_times(&mut self, mut schedule: PlainSchedule, now: Timestamp) -> Vec<Event> {
+        let PlainSchedule { row, every } = &mut schedule;
+        let mut times = Vec::new();
+        while let Some(next) = row.next_at.filter(|next| *next <= now) {
+            times.push(next);
+            row.next_at = every.map(|every| next.plus(every));
+        }
+        let kept = match row.text.missed {
+            Missed::Once => 1,
+            Missed::All => 100,
+            Missed::Skip => usize::from(times.last().is_some_and(|latest| latest.0 >= now.0 - 60_000)),
+        };
+        let times = times.split_off(times.len().saturating_sub(kept));
+        let events = times.into_iter().map(|at| self.fire(row, at, now)).collect();
+        self.schedules.insert(row.name().to_owned(), schedule);
+        events
+    }
+
+    fn fire_boot(&mut self, mut schedule: PlainSchedule, now: Timestamp) -> Vec<Event> {
+        let event = self.fire(&mut schedule.row, now, now);
+        self.schedules.insert(schedule.row.name().to_owned(), schedule);
+        vec![event]
     }
 
     pub fn fire_at_boot(&mut self, boot_id: &str, now: Timestamp) -> Vec<Event> {
         let is_new = |schedule: &&PlainSchedule| {
             !schedule.row.paused && schedule.row.boot_id.as_ref().is_some_and(|seen| seen != boot_id)
         };
-        let waiting: Vec<PlainSchedule> = self.schedules.values().filter(is_new).cloned().collect();
-        let mut events = Vec::new();
-        for mut schedule in waiting {
+        let names: Vec<String> =
+            self.schedules.values().filter(is_new).map(|schedule| schedule.row.name().to_owned()).collect();
+        // What is due by the clock fires here only if a job waits for it.
+        let is_due = |schedule: &PlainSchedule| {
+            is_new(&schedule) || !schedule.row.paused && schedule.row.next_at.is_some_and(|next| next <= now)
+        };
+        let mut left = self.schedules.clone();
+        left.retain(|_, schedule| is_due(schedule));
+        for schedule in left.values_mut().filter(|schedule| schedule.row.boot_id.is_some()) {
             schedule.row.boot_id = Some(boot_id.to_owned());
-            events.push(self.fire(&mut schedule.row, now, now));
-            self.schedules.insert(schedule.row.name().to_owned(), schedule);
         }
-        events
+        names.iter().flat_map(|name| self.fire_after_others(name, &mut left, now)).collect()
     }
 
     pub fn bring_far_times_nearer(&mut self, now: Timestamp) -> Vec<FarTime> {
@@ -221,6 +257,7 @@ impl Plain {
                 .map(|(index, kind)| (Dependency::InCall(index), kind))
                 .collect(),
             is_dependency,
+            own_schedule: link.own_schedule,
             ..NewJob::new(Arc::new(link.definition.clone()))
         };
         let mut jobs: Vec<_> = row.chain.dependencies.iter().map(|link| job(link, true)).collect();

@@ -267,12 +267,25 @@ impl History {
             let missed = *[Missed::Once, Missed::All, Missed::Skip].choose(&mut self.rng).unwrap();
             if self.rng.random_bool(0.6) {
                 let number = self.rng.random_range(0..=2);
-                let dependencies = self.definitions.sample(&mut self.rng, number).cloned();
-                let dependencies: Vec<_> = dependencies
-                    .map(|definition| Link { definition, after: Vec::new(), after_any: Vec::new() })
+                let before: Vec<_> = self.definitions.sample(&mut self.rng, number).cloned().collect();
+                let mut dependencies: Vec<Link> = before
+                    .into_iter()
+                    .map(|definition| Link {
+                        own_schedule: draw::own_schedule(&mut self.rng),
+                        ..Link::new(definition)
+                    })
                     .collect();
+                // Now and then the other job of the file, which has a schedule, too.
+                let other = names.iter().find(|other| **other != name);
+                if let Some(other) = other.filter(|_| self.rng.random_bool(0.5)) {
+                    let definition = self.definitions.choose(&mut self.rng).unwrap().clone();
+                    let other = JobDefinition { name: (*other).to_owned(), ..definition };
+                    let after = (0..dependencies.len()).filter(|_| self.rng.random_bool(0.5)).collect();
+                    let own_schedule = draw::own_schedule(&mut self.rng);
+                    dependencies.push(Link { after, own_schedule, ..Link::new(other) });
+                }
                 let (after, after_any) = (0..dependencies.len()).partition(|_| self.rng.random_bool(0.6));
-                let root = Link { definition, after, after_any };
+                let root = Link { after, after_any, ..Link::new(definition) };
                 let (zone, _) = *ZONES.choose(&mut self.rng).unwrap();
                 let is_named = self.rng.random_bool(0.5);
                 wanted.push(scheduled(Chain { dependencies, root }, every, missed, zone, is_named));

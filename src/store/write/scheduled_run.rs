@@ -1,0 +1,48 @@
+//! The run of a dependency that has a schedule of its own. A job that is after it does not run it again: it waits for the newest
+//! run, and only where that is no use, one is enqueued with the job, as if the dependency had no schedule.
+
+use super::expire::expire_and_get_state;
+use super::stuck;
+use crate::model::{JobState, OwnSchedule};
+use crate::store::file::error::{Result, StoreError};
+use crate::store::file::open::Tx;
+use crate::store::file::row::{maybe, one, value};
+use crate::text::Timestamp;
+
+/// The newest run of a dependency that has a schedule of its own, and what it is to the jobs that are after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScheduledRun {
+    /// It is the dependency: it is unfinished, or it has succeeded, or a person or the file wants no other run.
+    Counts,
+    /// There is none, so one is enqueued.
+    Missing,
+    /// This one is dead, so another one is enqueued.
+    Dead(i64),
+    /// The success of this one is too old, so another one is enqueued.
+    TooOld(i64),
+}
+
+/// The newest job of this name without label and arguments, with the id of the dependency if it counts. An expiry that is due
+/// is recorded first.
+pub fn newest(tx: &Tx, name: &str, schedule: OwnSchedule) -> Result<(ScheduledRun, Option<i64>)> {
+    // Jobs without a hash are ad hoc: they do other work.
+    let sql = "SELECT id FROM jobs INDEXED BY jobs_by_name
+               WHERE name = ?1 AND label IS NULL AND args_nul IS NULL AND task_hash IS NOT NULL ORDER BY id DESC LIMIT 1";
+    let Some(id) = maybe(tx, sql, [name], value::<i64>)? else { return Ok((ScheduledRun::Missing, None)) };
+    let state = expire_and_get_state(tx, id)?;
+    Ok(match state {
+        Some(JobState::Dead) if stuck::state(tx, id)?.is_some_and(|job| job.retryable) => {
+            (ScheduledRun::Dead(id), None)
+        }
+        Some(JobState::Succeeded) if !is_fresh(tx, id, schedule)? => (ScheduledRun::TooOld(id), None),
+        Some(_) => (ScheduledRun::Counts, Some(id)),
+        None => return Err(StoreError::contradiction(format!("an index has job {id}, and no table"))),
+    })
+}
+
+/// Whether this success is as young as the schedule asks. One in the future is no success: the clock was ahead.
+fn is_fresh(tx: &Tx, id: i64, schedule: OwnSchedule) -> Result<bool> {
+    let Some(within) = schedule.fresh_within else { return Ok(true) };
+    let at: Timestamp = one(tx, "SELECT changed_at FROM jobs WHERE id = ?1", [id], value)?;
+    Ok(at <= tx.now && tx.now.since(at) <= within)
+}
