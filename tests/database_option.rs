@@ -39,6 +39,7 @@ const CALLS: &[&str] = &[
     "explain 2",
     "retry 4",
     "retry 5",
+    "change 1 --now",
     "retry --all",
     "retry 4 --all --json",
     "logs 2",
@@ -91,7 +92,7 @@ fn own_words(sandbox: &Sandbox, database: &[&str], line: &str) -> String {
 }
 
 /// A command to type.
-const COMMAND: &str = r"\brunner (?:init|enqueue|work|inspect|logs|wait|cancel|retry|resolve|check|prune|doctor|backup|restore|pause|resume|apply|limit)\b";
+const COMMAND: &str = r"\brunner (?:init|run|enqueue|work|inspect|logs|wait|cancel|retry|change|resolve|check|prune|doctor|backup|restore|pause|resume|apply|limit)\b";
 
 #[test]
 fn every_command_to_type_has_the_options_that_were_given() {
