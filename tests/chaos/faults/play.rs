@@ -150,11 +150,12 @@ pub fn wrong_after(place: &Place, scene: &Scene, fault: &str, played: &Played, b
     wrong
 }
 
-/// Lists what is wrong when the same line has called `run` again: whatever this `run` had begun is finished then.
+/// Lists what is wrong when the same line has called `run` again: whatever this `run` had begun is finished then, unless its
+/// dependency died because of the fault, so that it waits for a person.
 fn wrong_after_next_night(place: &Place, scene: &Scene) -> Option<String> {
     let ran = place.call(scene.line).run();
-    let left =
-        "SELECT count(*) FROM jobs WHERE run_worker_id IS NOT NULL AND state IN ('pending', 'running')";
+    let left = "SELECT count(*) FROM jobs WHERE run_worker_id IS NOT NULL AND state IN ('pending', 'running')
+                AND unmet_dependencies = 0";
     let is_done = ran.ended_well() && Sql::open(&place.db()).number(left) == 0;
     (!is_done).then(|| format!("the next night did not finish what was begun: {ran}"))
 }
