@@ -18,11 +18,14 @@ const NEVER: [(&str, &str); 4] = [
         "SELECT a.job_id FROM attempts AS a JOIN jobs AS j ON j.id = a.job_id JOIN workers AS w ON w.id = a.worker_id
          WHERE j.name NOT LIKE 'nightly%' AND w.queues IS '[]'",
     ),
+    // A call that had begun before the job was there may have taken it on from the one that enqueued it.
     (
         "somebody else started a job while the run that had enqueued it was there",
         "SELECT a.job_id FROM attempts AS a JOIN jobs AS j ON j.id = a.job_id JOIN workers AS r ON r.id = j.run_worker_id
          WHERE a.worker_id <> r.id AND r.started_at <= j.enqueued_at
-           AND a.started_at < coalesce(r.ended_at, a.started_at + 1)",
+           AND a.started_at < coalesce(r.ended_at, a.started_at + 1)
+           AND NOT EXISTS (SELECT 1 FROM workers AS o
+                           WHERE o.run_job_id = j.id AND o.id <> r.id AND o.started_at <= j.enqueued_at)",
     ),
     (
         "a line enqueued a job while an earlier one of it had not ended",
