@@ -48,9 +48,9 @@ pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) 
     for (index, job) in jobs.iter().enumerate() {
         on_progress(index);
         let (scheduled_run, earlier) = match parts[index] {
-            Part::LeftOut => continue,
-            Part::ScheduledRun(id) => (Some(ScheduledRun::Counts), Some(id)),
-            Part::Wanted(scheduled_run) => (scheduled_run, job_of_keys(tx, job, index)?),
+            Decided::LeftOut => continue,
+            Decided::ScheduledRun(id) => (Some(ScheduledRun::Counts), Some(id)),
+            Decided::Wanted(scheduled_run) => (scheduled_run, job_of_keys(tx, job, index)?),
         };
         if let Some(id) = earlier {
             ids[index] = Some(id);
@@ -71,7 +71,7 @@ pub fn insert_all(tx: &Tx, jobs: &[NewJob], on_progress: &mut dyn FnMut(usize)) 
 
 /// What becomes of a job of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum Decided {
     /// No new job depends on it.
     LeftOut,
     /// It is enqueued, unless a key leads to an earlier job; of a dependency with a schedule of its own, because its newest run
@@ -82,22 +82,24 @@ enum Part {
 }
 
 /// Selects the requested jobs, and the dependencies of those that are new.
-fn parts(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<Part>> {
-    let first = |job: &NewJob| if job.is_dependency { Part::LeftOut } else { Part::Wanted(None) };
-    let mut parts: Vec<Part> = jobs.iter().map(first).collect();
+fn parts(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<Decided>> {
+    let first = |job: &NewJob| if job.is_dependency { Decided::LeftOut } else { Decided::Wanted(None) };
+    let mut parts: Vec<Decided> = jobs.iter().map(first).collect();
     for (index, job) in jobs.iter().enumerate().rev() {
-        if parts[index] == Part::LeftOut {
+        if parts[index] == Decided::LeftOut {
             continue;
         }
         if let Some(schedule) = job.own_schedule.filter(|_| job.is_dependency) {
             let (run, id) = scheduled_run::newest(tx, &job.definition.name, schedule)?;
-            parts[index] = id.map_or(Part::Wanted(Some(run)), Part::ScheduledRun);
+            parts[index] = id.map_or(Decided::Wanted(Some(run)), Decided::ScheduledRun);
             if id.is_some() {
                 continue;
             }
         }
         let undecided = |(dependency, _): &(Dependency, DependencyKind)| match dependency {
-            Dependency::InCall(earlier) => Some(*earlier).filter(|earlier| parts[*earlier] == Part::LeftOut),
+            Dependency::InCall(earlier) => {
+                Some(*earlier).filter(|earlier| parts[*earlier] == Decided::LeftOut)
+            }
             Dependency::Job(_) => None,
         };
         let undecided: Vec<usize> = job.dependencies.iter().filter_map(undecided).collect();
@@ -105,7 +107,7 @@ fn parts(tx: &Tx, jobs: &[NewJob]) -> Result<Vec<Part>> {
             continue;
         }
         for earlier in undecided {
-            parts[earlier] = Part::Wanted(None);
+            parts[earlier] = Decided::Wanted(None);
         }
     }
     Ok(parts)

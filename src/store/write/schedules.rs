@@ -300,25 +300,25 @@ fn dependencies_first(
     schedules: Vec<StoredSchedule>,
     due: impl Fn(&str) -> Result<Option<StoredSchedule>>,
 ) -> Result<Vec<StoredSchedule>> {
-    enum Step {
+    enum Visit {
         Find(StoredSchedule),
         Fire(StoredSchedule),
     }
     let (mut ordered, mut found) = (Vec::new(), HashSet::new());
     // Of several files each schedule may be after the other. Then one of them is first.
-    let mut steps: Vec<Step> = schedules.into_iter().rev().map(Step::Find).collect();
+    let mut steps: Vec<Visit> = schedules.into_iter().rev().map(Visit::Find).collect();
     while let Some(step) = steps.pop() {
         match step {
-            Step::Fire(schedule) => ordered.push(schedule),
-            Step::Find(schedule) if found.insert(schedule.name().to_owned()) => {
+            Visit::Fire(schedule) => ordered.push(schedule),
+            Visit::Find(schedule) if found.insert(schedule.name().to_owned()) => {
                 let mut before = Vec::new();
                 for name in schedule.chain.scheduled_dependencies().filter(|name| !found.contains(*name)) {
-                    before.extend(due(name)?.map(Step::Find));
+                    before.extend(due(name)?.map(Visit::Find));
                 }
-                steps.push(Step::Fire(schedule));
+                steps.push(Visit::Fire(schedule));
                 steps.extend(before.into_iter().rev());
             }
-            Step::Find(_) => {}
+            Visit::Find(_) => {}
         }
     }
     Ok(ordered)
