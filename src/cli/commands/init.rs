@@ -38,12 +38,7 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
         if !out.quiet {
             out.line(format!("wrote {shown}"));
             let there = locate::place_of(&path);
-            out.line(format!(
-                "next: {}, then {}, then {}",
-                there.runner("check", ""),
-                there.runner("enqueue", "--all"),
-                there.runner("work", "--drain")
-            ));
+            out.line(format!("next: {}, then {}", there.runner("check", ""), there.runner("run", "flaky")));
             let schema = quoted(&Bytes::from(&*locate::display(&path.with_file_name(SCHEMA_NAME))));
             out.line(format!("for an editor that completes its keys: runner schema > {schema}"));
         }
