@@ -18,6 +18,7 @@ use crate::tools::{call_either, pause};
 const WORKERS: usize = 4;
 
 /// A worker or a `run`, and what was done to it.
+#[expect(clippy::struct_excessive_bools, reason = "each is something that was done to it")]
 struct Target {
     child: Child,
     suspended: bool,
@@ -181,9 +182,10 @@ pub fn rampage(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, is_over: im
     while !is_over(kills) {
         pause(&mut dice, 5..=60);
         pool.revive();
-        let at = match dice.random_bool(0.3) {
-            true => dice.random_range(WORKERS..pool.targets.len()),
-            false => dice.random_range(0..WORKERS),
+        let at = if dice.random_bool(0.3) {
+            dice.random_range(WORKERS..pool.targets.len())
+        } else {
+            dice.random_range(0..WORKERS)
         };
         let done = match dice.random_range(0..100) {
             _ if pool.is_suspended(at) => {
