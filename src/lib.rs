@@ -62,7 +62,7 @@
 //! | an option of another verb | `cli/args.rs`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |
 //! | a verb | `cli/args.rs`, `cli/help.rs`, `cli/commands/` |
 //! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
-//! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs`, the table in `docs/operating.md` |
+//! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs`, the table in `docs/reference.md` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |
 //! | another command that people are told to type | where it stands, through [`place::runner()`] |
 //! | which job is claimed next | `store/write/claim.rs`; for a `run`, `store/write/runs.rs` |
@@ -71,7 +71,7 @@
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; whether it can go on, `store/write/stuck.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/compare.py`; what follows, `store/write/schedules.rs` |
-//! | a column of jobs | `schema.sql` with its guards, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/job.rs`; shown by `view/json.rs`, `view/text/job.rs`, `docs/looking.md` |
+//! | a column of jobs | `schema.sql` with its guards, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/job.rs`; shown by `view/json.rs`, `view/text/job.rs`, `docs/reference.md` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
 //! | an event | `model/event.rs`, the step of `store/` that makes it, then each reporter |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |

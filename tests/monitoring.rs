@@ -1,4 +1,4 @@
-//! The recipes of docs/operating.md for monitors.
+//! The recipes of docs/how-to.md for monitors.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::support::{Finished, Sandbox};
 
 /// The block of the page that contains this text.
 fn block(text: &str) -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operating.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/how-to.md");
     let page = fs::read_to_string(page).expect("a page");
     let block = page.split("```").find(|block| block.starts_with("sh\n") && block.contains(text));
     block.expect("a block").trim_start_matches("sh\n").to_owned()

@@ -203,7 +203,7 @@ fn hostile_text_stays_in_its_label() {
 #[test]
 fn the_alert_rules_of_the_docs_are_rules() {
     let sandbox = Sandbox::empty();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operating.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md");
     let page = fs::read_to_string(page).expect("text");
     let rules =
         page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block of rules");

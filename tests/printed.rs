@@ -103,8 +103,10 @@ fn the_manual_page_has_every_verb_and_option() {
 #[test]
 fn the_manual_page_has_the_exit_statuses_of_the_docs() {
     let page = Sandbox::empty().run("man").ok().stdout.replace(r"\-", "-");
-    let docs = include_str!("../docs/operating.md").split("## Exit statuses").nth(1).expect("a section");
-    let rows: Vec<&str> = docs.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    let docs =
+        include_str!("../docs/reference.md").split("\n## ").find(|part| part.starts_with("Exit statuses"));
+    let rows: Vec<&str> =
+        docs.expect("a section").lines().filter(|line| line.starts_with("| ")).skip(1).collect();
     assert!(rows.len() > 12, "{rows:?}");
     for row in rows {
         let (status, meaning) = row.trim_matches(['|', ' ']).split_once(" | ").expect("two columns");
@@ -119,7 +121,7 @@ fn the_manual_page_has_the_kinds_of_attention_of_the_docs() {
     let section = page.split(".SH ").find(|section| section.starts_with("ATTENTION")).expect("the section");
     let (alarms, notes) = section.split_once("\nNotes:\n").expect("both parts");
     let table =
-        include_str!("../docs/operating.md").split("### What needs attention").nth(1).expect("the table");
+        include_str!("../docs/operating.md").split("## What needs attention").nth(1).expect("the table");
     let rows =
         table.lines().skip_while(|line| !line.starts_with("| `")).take_while(|line| line.starts_with("| `"));
     let mut kinds = 0;
@@ -135,7 +137,8 @@ fn the_manual_page_has_the_kinds_of_attention_of_the_docs() {
 #[test]
 fn the_manual_page_has_the_variables_of_a_job() {
     let page = Sandbox::empty().run("man").ok().stdout;
-    let docs = [include_str!("../docs/job-file.md"), include_str!("../docs/chains.md")].concat();
+    let docs =
+        [include_str!("../docs/job-file.md"), include_str!("../docs/schedules-and-chains.md")].concat();
     let rows = docs.lines().filter(|line| line.starts_with("| `RUNNER_"));
     let names: Vec<&str> =
         rows.flat_map(|row| row.split('`')).filter(|word| word.starts_with("RUNNER_")).collect();

@@ -82,7 +82,7 @@ impl Recipe {
 
 #[test]
 fn a_mail_has_the_message_the_output_and_what_to_type() {
-    for (file, to) in [("docs/chains.md", "root"), ("jobs.example.toml", "root")] {
+    for (file, to) in [("docs/how-to.md", "me"), ("jobs.example.toml", "root")] {
         let recipe = Recipe { file, marked_by: "mail -s" };
         let code = if file == "jobs.example.toml" { "FAILED" } else { "EXIT_3" };
         let (args, body) = recipe.run("hostile", HOSTILE);
@@ -105,7 +105,7 @@ fn a_mail_has_the_message_the_output_and_what_to_type() {
 
 #[test]
 fn a_message_to_a_telephone_has_the_end_of_a_long_output() {
-    let recipe = Recipe { file: "docs/operating.md", marked_by: "ntfy.curl" };
+    let recipe = Recipe { file: "docs/how-to.md", marked_by: "ntfy.curl" };
     let (args, body) = recipe.run("hostile", &[&b"x\n".repeat(50_000), HOSTILE].concat());
     let title = "Title: hostile failed";
     assert_eq!(args, ["-fsS", "--max-time", "30", "-K", "ntfy.curl", "-H", title, "--data-binary", "@-"]);
@@ -117,7 +117,7 @@ fn a_message_to_a_telephone_has_the_end_of_a_long_output() {
 
 #[test]
 fn a_webhook_gets_valid_json_of_any_output() {
-    let recipe = Recipe { file: "docs/operating.md", marked_by: "webhook.curl" };
+    let recipe = Recipe { file: "docs/how-to.md", marked_by: "webhook.curl" };
     if !Sandbox::empty().program("sh").arg("-c").arg("command -v jq").run().ended_well() {
         eprintln!("no jq here: nothing was tested");
         return;

@@ -7,7 +7,7 @@
 
 Dices lines of cron, mostly such as come near a change of the clocks, and a zone and a moment before such a change for each.
 Both implementations say the next times. Any difference that is not one of the known ones below is printed, and makes the
-exit status 1. docs/schedules.md tells the known ones that concern users.
+exit status 1. docs/schedules-and-chains.md tells the known ones that concern users.
 
 --lines N and --seed N say how many lines, and which. --years 2026-2028 says whose changes. --record prints the lines with
 the times of cronsim instead, for `cargo test`. Years that are over suit that best, because no country can change them:

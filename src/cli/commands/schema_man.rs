@@ -19,7 +19,7 @@ pub fn schema(out: &mut Output) -> ExitStatus {
 const DESCRIPTION: &str = include_str!("man/description.roff");
 
 /// The page with the table of exit statuses, which the manual page repeats.
-const OPERATING: &str = include_str!("../../../docs/operating.md");
+const REFERENCE: &str = include_str!("../../../docs/reference.md");
 
 /// The section on what needs attention.
 const ATTENTION: &str = include_str!("man/attention.roff");
@@ -74,11 +74,11 @@ fn verb_section(verb: &Command) -> Result<String> {
         .collect())
 }
 
-/// The rows of the table in docs/operating.md.
+/// The rows of the table in docs/reference.md.
 fn exit_statuses() -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["EXIT STATUS"]).control("PD", ["0"]);
-    let section = OPERATING.split("\n## ").find(|section| section.starts_with("Exit statuses"));
+    let section = REFERENCE.split("\n## ").find(|section| section.starts_with("Exit statuses"));
     let rows =
         section.unwrap_or_default().lines().filter_map(|row| row.strip_prefix("| ")?.split_once(" | "));
     for (status, meaning) in rows.skip(1) {
