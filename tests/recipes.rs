@@ -1,5 +1,5 @@
-//! The alerts that the docs offer to copy, run as they are written: programs in the place of `mail` and `curl` keep what they
-//! get.
+//! The recipes that the docs offer to copy, run as they are written: programs in the place of `mail` and `curl` keep what they
+//! get, or answer.
 
 use std::env;
 use std::fs;
@@ -84,11 +84,10 @@ impl Recipe {
 fn a_mail_has_the_message_the_output_and_what_to_type() {
     for (file, to) in [("docs/how-to.md", "me"), ("jobs.example.toml", "root")] {
         let recipe = Recipe { file, marked_by: "mail -s" };
-        let code = if file == "jobs.example.toml" { "FAILED" } else { "EXIT_3" };
         let (args, body) = recipe.run("hostile", HOSTILE);
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         assert_eq!(args, ["-s".to_owned(), format!("hostile failed on {host}"), to.to_owned()], "{file}");
-        let mut expected = format!("{code}: ~| last; line\n").into_bytes();
+        let mut expected = b"EXIT_3: ~| last; line\n".to_vec();
         expected.extend(HOSTILE);
         expected.extend(b"\nrunner inspect 1\n");
         // No line begins with what some programs take for a command.
@@ -132,5 +131,27 @@ fn a_webhook_gets_valid_json_of_any_output() {
         let shown = text.strip_prefix("hostile failed: EXIT_3\n").expect("a first line");
         let end = String::from_utf8_lossy(&output).replace('\0', "\u{fffd}");
         assert!(end.ends_with(shown) && shown.len() >= HOSTILE.len(), "{shown}");
+    }
+}
+
+#[test]
+fn a_server_that_answers_429_says_when_to_come_back() {
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/how-to.md")).expect("a page");
+    let blocks = page.split("```toml\n").filter_map(|rest| rest.split("```").next());
+    let recipe = blocks.into_iter().find(|block| block.contains("headers -w")).expect("the recipe");
+    for (status, code, as_told) in
+        [(429, Some("RATE_LIMITED"), true), (500, Some("EXIT_1"), false), (200, None, false)]
+    {
+        let sandbox = Sandbox::new(recipe);
+        sandbox
+            .write("curl", format!("#!/bin/sh\nprintf 'Retry-After: 7\\r\\n' > headers; printf {status}\n"));
+        sandbox.program("chmod").arg("755").arg("curl").run().ok();
+        sandbox.add("sync");
+        let path = format!("{}:{}", sandbox.dir().display(), env::var("PATH").expect("a path"));
+        sandbox.call("work --max-jobs 1").env("PATH", path).run();
+        let attempt = sandbox.attempt(1, 1);
+        assert_eq!(attempt["error_code"].as_str(), code, "{attempt}");
+        assert_eq!(attempt["delay_ms"].as_i64() == Some(7_000), as_told, "{attempt}");
     }
 }

@@ -38,18 +38,17 @@ Durable shell jobs with retries: one SQLite file, no daemon.
 
 {usage-heading} {usage}
 
-Jobs:
+In the first week:
   run      run a job here, to its end, retries included
   enqueue  put jobs on disk, and print their ids
   work     run them, retries included
   inspect  what ran, what failed and why, what happens next
   logs     the output of a job; -f follows it
-  wait     wait for jobs, and exit as they did
-  cancel   cancel pending or running jobs
-  change   change when, where or how pending jobs run
   retry    put dead or cancelled jobs back
-  resolve  note that a dead job was dealt with
-Setup and upkeep:
+
+Later:
+  wait, cancel, change      wait for jobs, end or move them
+  resolve                   note that a death was dealt with
   init, check, apply        write, check, apply a job file
   pause, resume, limit      hold a queue or schedule; cap it
   prune                     remove old jobs
