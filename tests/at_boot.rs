@@ -55,6 +55,35 @@ fn each_boot_fires_once() {
 }
 
 #[test]
+fn a_boot_during_a_pause_of_everything_fires_when_that_ends() {
+    let sandbox = applied("");
+    reboot(&sandbox);
+    sandbox.run("pause --all --for 1500ms").ok();
+    let _worker = sandbox.worker("-j1");
+    sandbox.run("inspect schedules").ok().shows("when a worker starts");
+    sandbox.until_logged(1);
+    sandbox.run("inspect schedules").ok().shows("at the next boot");
+}
+
+#[test]
+fn a_boot_during_a_pause_of_the_schedule_is_gone_also_when_the_pause_ends_by_itself() {
+    let sandbox = applied("");
+    reboot(&sandbox);
+    sandbox.run("pause --schedule warm --for 1500ms").ok();
+    sandbox.run("work --until-idle").ok();
+    sandbox.sql().run("UPDATE schedules SET boot_id = 'another', paused_until = 1");
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.log().len(), 1, "a boot after the pause");
+    reboot(&sandbox);
+    sandbox.run("pause --schedule warm --for 1h").ok();
+    sandbox.sql().run("UPDATE schedules SET boot_id = 'another'");
+    sandbox.run("work --until-idle").ok();
+    sandbox.sql().run("UPDATE schedules SET paused_until = 1");
+    sandbox.run("work --until-idle").ok();
+    assert_eq!(sandbox.log().len(), 1, "a worker has seen this boot during the pause");
+}
+
+#[test]
 fn a_new_definition_keeps_the_boot_and_a_new_schedule_begins_with_this_one() {
     let sandbox = applied("");
     reboot(&sandbox);

@@ -104,11 +104,11 @@ pub enum Verb {
     /// Remove finished jobs, with their attempts and output
     #[command(after_help = help::PRUNE, override_usage = help::PRUNE_USAGE)]
     Prune(Prune),
-    /// Pause a queue or a schedule: nothing more starts from it
-    #[command(after_help = "Examples:\n  runner pause net\n  runner pause --schedule nightly-backup")]
-    Pause(Paused),
-    /// Resume a paused queue or schedule
-    #[command(after_help = "Examples:\n  runner resume net\n  runner resume --schedule nightly-backup")]
+    /// Pause a queue, a schedule or everything: nothing more starts from it
+    #[command(after_help = help::PAUSE, override_usage = "runner pause [OPTIONS] <QUEUE|--schedule NAME|--all>")]
+    Pause(Pause),
+    /// Resume a paused queue or schedule, or end the pause of everything
+    #[command(after_help = help::RESUME)]
     Resume(Paused),
     /// Limit what a queue runs and starts, or show its limits
     #[command(after_help = help::LIMIT)]
@@ -517,6 +517,22 @@ pub struct Paused {
     /// The schedule of the job with this name
     #[arg(long, value_name = "NAME", value_parser = values::name)]
     pub schedule: Option<String>,
+    /// Everything, as if no worker were running
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Pause {
+    #[command(flatten)]
+    pub what: Paused,
+    /// It ends by itself after this time
+    #[arg(long = "for", value_name = "DUR", allow_hyphen_values = true, conflicts_with = "until", value_parser = Millis::parse)]
+    pub span: Option<Millis>,
+    /// It ends by itself then.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
+    #[arg(help = "It ends by itself then: HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339")]
+    pub until: Option<At>,
 }
 
 #[derive(Debug, Args)]

@@ -297,6 +297,21 @@ Jobs that waited or ran when it was made run again once a
 worker starts, even if they have ended since: those are named.
 Ids that were given out since are not given out again.";
 
+pub const PAUSE: &str = "\
+What runs goes on. Times that pass in a pause of their schedule are gone. After
+a pause of everything `missed` of each schedule decides.
+
+Examples:
+  runner pause net
+  runner pause --schedule nightly-backup --until 06:00
+  runner pause --all --for 2h";
+
+pub const RESUME: &str = "\
+Examples:
+  runner resume net
+  runner resume --schedule nightly-backup
+  runner resume --all";
+
 #[cfg(test)]
 mod tests {
     use super::*;

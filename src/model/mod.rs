@@ -21,6 +21,7 @@ mod names;
 #[cfg(test)]
 mod no_panics;
 mod output_order;
+mod pause;
 mod policy;
 mod schedule;
 mod self_report;
@@ -51,6 +52,7 @@ pub use names::{
     check_key, check_label, check_name, check_stored_key, check_stored_label, check_variable, check_worker_id,
 };
 pub use output_order::{LeftOut, OutputMark, OutputOrder, OutputStream, read_marks, write_marks};
+pub use pause::Pause;
 pub use policy::RetryPolicy;
 pub use schedule::{Missed, Schedule, ScheduleText};
 pub use self_report::SelfReport;

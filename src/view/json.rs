@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    Attempt, AttemptOutput, Bytes, Command, JobState, MemoryPeak, Outcome, Phase, Status, decision_text,
-    signal,
+    Attempt, AttemptOutput, Bytes, Command, JobState, MemoryPeak, Outcome, Pause, Phase, Status,
+    decision_text, signal,
 };
 use crate::store::{
     AttemptRow, JobRow, NameStats, QueueRow, StoreFile, StoredSchedule, UnmetDependency, WorkerStatus,
@@ -167,7 +167,8 @@ pub fn schedule_json(row: &StoredSchedule) -> Value {
         "next_at": row.next_at.map(rfc3339),
         "last_fired_at": row.last.map(|(at, _)| rfc3339(at)),
         "last_job_id": row.last.map(|(_, job)| job),
-        "paused": row.paused,
+        "paused": row.is_paused(),
+        "paused_until": row.pause.and_then(Pause::ends_at).map(rfc3339),
         "skipped": row.skipped,
         "skipped_in_row": row.skipped_in_row,
         "fresh_within_ms": row.text.fresh_within,
@@ -201,10 +202,11 @@ pub fn queue_json(row: &QueueRow) -> Value {
 }
 
 /// A queue whose name has this key.
-pub fn queue_fields(key: &str, QueueRow { name, paused, limits, counts }: &QueueRow) -> Value {
+pub fn queue_fields(key: &str, row: &QueueRow) -> Value {
+    let QueueRow { name, limits, counts, .. } = row;
     json!({
         key: name,
-        "paused": paused,
+        "paused": row.is_paused(),
         "max_running": limits.max_running,
         "rate": limits.rate.map(|rate| rate.to_string()),
         "ready": counts.ready,

@@ -46,7 +46,8 @@ pub fn draw(out: &mut Output, db: &Path, facts: MetricsFacts, now: Timestamp) {
     let Snapshot { overview, workers, schedules, attention, .. } = snapshot;
     let mut queues: BTreeMap<String, Queue> = BTreeMap::new();
     for row in overview.queues {
-        queues.insert(row.name, Queue { paused: row.paused, limits: row.limits, counts: row.counts });
+        let paused = row.is_paused();
+        queues.insert(row.name, Queue { paused, limits: row.limits, counts: row.counts });
     }
     for (queue, finished) in finished {
         let counts = &mut queues.entry(queue).or_default().counts;
@@ -122,9 +123,9 @@ pub fn draw(out: &mut Output, db: &Path, facts: MetricsFacts, now: Timestamp) {
     let help = "When an attempt of this name last failed, or a job of it expired.";
     family.gauge("last_failure_timestamp_seconds", help, failures);
 
-    let paused = schedules.iter().map(|row| Sample::of(u8::from(row.paused)).label("name", row.name()));
+    let paused = schedules.iter().map(|row| Sample::of(u8::from(row.is_paused())).label("name", row.name()));
     family.gauge("schedule_paused", "1 for a schedule that is paused.", paused);
-    let fires = schedules.iter().filter(|row| !row.paused);
+    let fires = schedules.iter().filter(|row| !row.is_paused());
     let next = fires.filter_map(|row| Some(Sample::time(row.next_at?).label("name", row.name())));
     let help = "When a schedule that is not paused comes next.";
     family.gauge("schedule_next_timestamp_seconds", help, next);

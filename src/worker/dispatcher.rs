@@ -65,6 +65,7 @@ pub(super) async fn run<'a>(
         options,
         store,
         definitions: DefinitionCache::default(),
+        is_boot_held: false,
         reporter,
         shutdown: Shutdown::NotAsked,
         throttle: RetryThrottle::default(),
@@ -88,9 +89,7 @@ pub(super) async fn run<'a>(
     dispatcher.store.rebase_after_clock_step()?;
     if dispatcher.run.is_none() {
         dispatcher.bring_far_times_nearer()?;
-        for event in dispatcher.store.fire_at_boot(&dispatcher.worker.boot_id)? {
-            dispatcher.report(&event);
-        }
+        dispatcher.fire_at_boot()?;
     }
     let _keeper = match dispatcher.options.keep {
         Some(keep) => {
@@ -128,6 +127,8 @@ struct Dispatcher<'a> {
     unsaved: Unsaved,
     /// Something may have changed since the last turn.
     turn_needed: bool,
+    /// A pause of everything keeps the schedules that fire at boot.
+    is_boot_held: bool,
     /// As of the last turn.
     backlog: Backlog,
     /// Looked up only when a draining worker has nothing else left to do.
@@ -162,6 +163,9 @@ impl Dispatcher<'_> {
             }
             self.save_outputs();
             self.start_run()?;
+            if self.is_boot_held {
+                self.fire_at_boot()?;
+            }
             self.turn()?;
             self.look_at_run();
             if self.exit_conditions().is_done() {
@@ -171,6 +175,16 @@ impl Dispatcher<'_> {
             inbox.set_timer(Timer::Retry, self.throttle.until());
             inbox.set_timer(Timer::Shutdown, self.shutdown.deadline());
         }
+    }
+
+    /// Fires the schedules that fire at boot. A pause of everything holds them back until it is over.
+    fn fire_at_boot(&mut self) -> Result<()> {
+        let fired = self.store.fire_at_boot(&self.worker.boot_id)?;
+        self.is_boot_held = fired.is_none();
+        for event in fired.unwrap_or_default() {
+            self.report(&event);
+        }
+        Ok(())
     }
 
     fn report(&mut self, event: &Event) {

@@ -56,7 +56,7 @@ pub(super) fn cannot_start(schedules: &[StoredSchedule], now: Timestamp) -> Vec<
     };
     let has_any =
         |found: &Found| matches!(&found.problem, Problem::CannotStart { missing, .. } if !missing.is_empty());
-    let found = schedules.iter().filter(|row| !row.paused).map(of).filter(has_any).collect();
+    let found = schedules.iter().filter(|row| !row.is_paused()).map(of).filter(has_any).collect();
     advice::attention(found, Place::of_this_call(), now)
 }
 

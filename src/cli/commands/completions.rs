@@ -197,13 +197,19 @@ fn queue_names(typed: &Typed) -> BTreeSet<String> {
 }
 
 fn paused(typed: &Typed) -> BTreeSet<String> {
-    typed.overview().queues.into_iter().filter(|queue| queue.paused).map(|queue| queue.name).collect()
+    typed
+        .overview()
+        .queues
+        .into_iter()
+        .filter(|queue| queue.pause.is_some())
+        .map(|queue| queue.name)
+        .collect()
 }
 
 /// The schedules that are paused, or those that are not.
 fn schedules(typed: &Typed, paused: bool) -> Vec<String> {
     let rows = typed.store().and_then(|store| store.schedules().ok()).unwrap_or_default();
-    rows.into_iter().filter(|row| row.paused == paused).map(|row| row.name().to_owned()).collect()
+    rows.into_iter().filter(|row| row.is_paused() == paused).map(|row| row.name().to_owned()).collect()
 }
 
 /// The newest jobs in these states, or in any.

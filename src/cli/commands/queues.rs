@@ -1,39 +1,82 @@
-//! `runner pause` and `runner resume` for queues and schedules, and `runner limit` for queues. The limits in a job file
+//! `runner pause` and `runner resume` for queues, schedules and everything, and `runner limit` for queues. The limits in a job file
 //! are set by `runner apply`.
 
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use crate::cli::args::{Global, Limit, Paused};
+use crate::cli::args::{self, Global, Limit, Paused};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
+use crate::cli::workers::worker_statuses;
 use crate::clock;
-use crate::model::Limits;
+use crate::model::{Limits, Pause};
 use crate::place::runner;
 use crate::process::boot_id;
-use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule};
-use crate::text::near_names;
+use crate::store::{FilterColumn, LimitChange, QueueRow, Store, StoredSchedule, Version, WorkerStatus};
+use crate::text::{local_time, near_names};
 use crate::view::json::queue_fields;
 use crate::view::terminal::{Output, warn};
+use crate::view::text::schedule::until_text;
 
-/// Pauses a queue or a schedule, or resumes it.
-pub fn set_paused(global: &Global, args: &Paused, paused: bool, out: &mut Output) -> Result<ExitStatus> {
+/// Pauses a queue, a schedule or everything.
+pub fn pause(global: &Global, args: &args::Pause, out: &mut Output) -> Result<ExitStatus> {
+    let now = clock::now();
+    let end = args.span.map(|span| now.plus(span)).or(args.until.map(|until| until.resolve(now)));
+    if let Some(end) = end.filter(|end| *end <= now) {
+        let what = format!("the pause would end at {}, which has passed", local_time(end));
+        bail!(CliError::new(ExitStatus::USAGE, what).hint("--for 2h, or --until with a time to come"));
+    }
+    set_pause(global, &args.what, Some(end.map_or(Pause::UntilResumed, Pause::Until)), out)
+}
+
+/// Resumes a queue or a schedule, or ends the pause of everything.
+pub fn resume(global: &Global, args: &Paused, out: &mut Output) -> Result<ExitStatus> {
+    set_pause(global, args, None, out)
+}
+
+fn set_pause(global: &Global, args: &Paused, pause: Option<Pause>, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
+    let paused = pause.is_some();
+    if args.all && paused || pause.is_some_and(|pause| pause.ends_at().is_some()) {
+        refuse_older_worker(&store)?;
+    }
     if let Some(queue) = &args.queue {
         check_queue(global, &store, queue, paused, out.quiet)?;
     }
-    let (kind, name, changed) = match (&args.queue, &args.schedule) {
-        (Some(queue), _) => ("queue", queue, store.set_paused(queue, paused)?),
-        (None, Some(schedule)) => {
-            let changed = store.pause_schedule(schedule, paused, &boot_id())?;
-            ("schedule", schedule, changed.ok_or_else(|| no_schedule(global, &store, schedule, paused))?)
-        }
-        (None, None) => unreachable!("clap asks for one of both"),
+    let (object, what, changed) = if let Some(queue) = &args.queue {
+        let changed = store.pause_queue(queue, pause)?;
+        (json!({ "queue": queue, "paused": paused }), format!("queue {queue}"), changed)
+    } else if let Some(schedule) = &args.schedule {
+        let changed = store.pause_schedule(schedule, pause, &boot_id())?;
+        let changed = changed.ok_or_else(|| no_schedule(global, &store, schedule, paused))?;
+        (json!({ "schedule": schedule, "paused": paused }), format!("schedule {schedule}"), changed)
+    } else {
+        (json!({ "all": true, "paused": paused }), "everything".to_owned(), store.pause_all(pause)?)
     };
-    let word = if paused { "paused" } else { "open" };
     let already = if changed { "" } else { " already" };
-    out.done(&json!({ kind: name, "paused": paused }), format!("{kind} {name} is {word}{already}"));
+    let until = pause.map(|pause| until_text(pause, clock::now())).unwrap_or_default();
+    let state = match pause {
+        Some(_) => format!("paused{until}"),
+        None if args.all => "no longer paused as a whole; what was paused by itself still is".to_owned(),
+        None => "open".to_owned(),
+    };
+    out.done(&object, format!("{what} is {state}{already}"));
     Ok(ExitStatus::SUCCESS)
+}
+
+/// A worker of version 1.0 would go on in a pause of everything, and would never end a pause that has an end.
+fn refuse_older_worker(store: &Store) -> Result<()> {
+    let workers = worker_statuses(store)?;
+    let older = workers.iter().find(|worker| worker.is_alive() && worker.row.version == Version::FIRST);
+    let Some(WorkerStatus { row, .. }) = older else { return Ok(()) };
+    let what = format!(
+        "a worker of version {} runs (pid {}), which does not know such a pause",
+        row.version, row.pid
+    );
+    bail!(
+        CliError::new(ExitStatus::LATER, what)
+            .hint(format!("kill {} stops it once its jobs have ended; then start the new one", row.pid))
+    )
 }
 
 /// The error for a schedule that there is not, which may be meant as a queue.

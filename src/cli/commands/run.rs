@@ -207,7 +207,7 @@ fn what_keeps(store: &Store, id: i64) -> Result<Vec<String>> {
         keeps.extend(if is_own {
             limit_text(&before, now)
         } else {
-            waits_for_others_text(&before, &workers)
+            waits_for_others_text(&before, &workers, now)
         });
     }
     Ok(keeps)

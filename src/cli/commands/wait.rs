@@ -172,7 +172,7 @@ impl Waiter {
         if self.quiet {
             return Ok(());
         }
-        if let Some((about, why)) = long_wait_text(job, &worker_statuses(store)?)
+        if let Some((about, why)) = long_wait_text(job, &worker_statuses(store)?, clock::now())
             && self.warned.insert(about)
         {
             warn(&format!("waiting for job {}, but {why}", job.id));

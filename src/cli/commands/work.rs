@@ -67,18 +67,21 @@ pub fn default_slots() -> usize {
 fn note_paused_queues(global: &Global, until: Until, queues: Option<&[String]>, reporter: &mut dyn Reporter) {
     let found = || locate::open(global).ok()?.overview(clock::now()).ok();
     let Some(overview) = (until != Until::Stopped).then(found).flatten() else { return };
-    for QueueRow { name, paused, counts, .. } in overview.queues {
+    for QueueRow { name, pause, pause_of_all, counts, .. } in overview.queues {
         let later = if until == Until::Drained { counts.scheduled + counts.retrying } else { 0 };
         let left = counts.ready + later;
-        if !paused || left == 0 || queues.is_some_and(|queues| !queues.contains(&name)) {
+        if pause.or(pause_of_all).is_none()
+            || left == 0
+            || queues.is_some_and(|queues| !queues.contains(&name))
+        {
             continue;
         }
         let wait = if left == 1 { "waits" } else { "wait" };
-        let text = format!(
-            "{} still {wait} in queue {name}, which is paused; {} opens it",
-            counted(left, "job"),
-            runner("resume", &name)
-        );
+        let (why, resume) = match pause {
+            Some(_) => ("which is paused", format!("{} opens it", runner("resume", &name))),
+            None => ("as everything is paused", format!("{} ends that", runner("resume", "--all"))),
+        };
+        let text = format!("{} still {wait} in queue {name}, {why}; {resume}", counted(left, "job"));
         reporter.report(clock::now(), &Event::Notice(text));
     }
 }

@@ -17,7 +17,7 @@ use super::overview::QueueRow;
 use super::problem::{FileChange, Found, HolderState, LongestRunning, OverdueReason, Problem};
 use super::stuck_groups;
 use super::unresolved;
-use crate::model::{Attention, JobState};
+use crate::model::{Attention, JobState, Pause};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, maybe, value};
@@ -35,6 +35,9 @@ const NO_WORKER: Millis = Millis::from_secs(2 * 60);
 
 /// Work that has been due for longer than this is overdue, unless something of its queue started within this time.
 const OVERDUE: Millis = Millis::from_secs(60 * 60);
+
+/// What a pause without an end has held for longer than this is an alarm: the pause may have been forgotten.
+const FORGOTTEN: Millis = Millis::from_secs(24 * 60 * 60);
 
 /// A schedule that has skipped this number of times in a row is held, unless the holder of its key is running.
 const SKIPS: u64 = 3;
@@ -78,7 +81,10 @@ impl Store {
             list.extend(leftover::attention(tx, seen.leftovers, seen.workers, filter, now)?);
             let schedules = seen.schedules.iter().filter(|row| query.wants_schedule(row));
             let schedules: Vec<&StoredSchedule> = schedules.collect();
-            list.extend(query.unfired(&schedules));
+            match query.all_paused(&schedules)? {
+                Some(found) => list.push(found),
+                None => list.extend(query.unfired(&schedules)),
+            }
             for schedule in &schedules {
                 list.extend(query.schedule(schedule)?);
             }
@@ -125,6 +131,31 @@ impl AttentionQuery<'_> {
         if self.now.since(due) > NO_WORKER { problem.alarm() } else { problem.note() }
     }
 
+    /// A pause that holds something back since `held`.
+    fn alarm_if_forgotten(&self, pause: Pause, held: Timestamp, problem: Problem) -> Found {
+        let is_forgotten = pause.ends_at().is_none() && self.now.since(held) > FORGOTTEN;
+        if is_forgotten { problem.alarm() } else { problem.note() }
+    }
+
+    /// An entry if everything is paused.
+    fn all_paused(&self, schedules: &[&StoredSchedule]) -> Result<Option<Found>> {
+        let Some(pause) = limits::pause_of_all(self.tx, self.now)? else { return Ok(None) };
+        let mut jobs = Vec::new();
+        for queue in self.seen.queues.iter().filter(|queue| queue.pause.is_none() && queue.counts.ready > 0) {
+            if self.wants_queue(&queue.name) {
+                jobs.extend(self.due(&queue.name, None)?);
+            }
+        }
+        jobs.sort_unstable();
+        jobs.truncate(Attention::MAX_JOBS);
+        let passed = schedules.iter().filter(|row| !row.is_paused()).filter_map(|row| row.next_at);
+        let passed = passed.filter(|at| *at <= self.now).min();
+        let oldest = jobs.first().map(|(due, _)| *due).into_iter().chain(passed).min();
+        let problem = Problem::AllPaused { oldest, until: pause.ends_at() };
+        let found = self.alarm_if_forgotten(pause, oldest.unwrap_or(self.now), problem);
+        Ok(Some(found.about(jobs.into_iter().map(|(_, id)| id).collect())))
+    }
+
     /// An entry if something keeps the due jobs of a queue from starting.
     fn queue(&self, queue: &QueueRow) -> Result<Option<Found>> {
         if queue.counts.ready == 0 {
@@ -133,8 +164,11 @@ impl AttentionQuery<'_> {
         let jobs = self.due(&queue.name, None)?;
         let Some((oldest, _)) = jobs.first().copied() else { return Ok(None) };
         let (name, due) = (queue.name.clone(), queue.counts.ready);
-        let found = if queue.paused {
-            Problem::PausedQueue { queue: name, due, oldest }.note()
+        let found = if let Some(pause) = queue.pause {
+            let until = pause.ends_at();
+            self.alarm_if_forgotten(pause, oldest, Problem::PausedQueue { queue: name, due, oldest, until })
+        } else if queue.pause_of_all.is_some() {
+            return Ok(None);
         } else if let Some(why) = no_worker(&name, self.seen.workers) {
             self.alarm_if_late(oldest, Problem::NoWorker { queue: name, due, oldest, why })
         } else if let Some(found) = self.needs_newer_worker(&name)? {
@@ -228,13 +262,13 @@ impl AttentionQuery<'_> {
                 OverdueReason::Limit { max_running, longest: longest("queue = ?1", &queue.name)? }
             }
             Some(BlockReason::Paced(rate, next)) => OverdueReason::Rate(rate, next),
-            Some(BlockReason::Paused) | None if busy >= slots => {
+            _ if busy >= slots => {
                 let ids: Vec<i64> = takers.iter().map(|worker| worker.row.id).collect();
                 let ids = serde_json::json!(ids).to_string();
                 let longest = longest("worker_id IN (SELECT value FROM json_each(?1))", &ids)?;
                 OverdueReason::Busy { slots, longest }
             }
-            Some(BlockReason::Paused) | None => OverdueReason::Unknown,
+            _ => OverdueReason::Unknown,
         })
     }
 
@@ -271,7 +305,7 @@ impl AttentionQuery<'_> {
         let newest = self.seen.workers.iter().filter(|worker| worker.takes_jobs());
         let newest = newest.map(|worker| worker.row.version).max();
         let is_fired = |row: &StoredSchedule| newest.is_some_and(|newest| newest >= row.needs_version);
-        let due = schedules.iter().filter(|row| !row.paused && !is_fired(row));
+        let due = schedules.iter().filter(|row| !row.is_paused() && !is_fired(row));
         let mut due: Vec<_> =
             due.filter_map(|row| Some((row.next_at.filter(|at| *at <= self.now)?, row.name()))).collect();
         due.sort_unstable();
@@ -288,9 +322,12 @@ impl AttentionQuery<'_> {
     fn schedule(&self, row: &StoredSchedule) -> Result<Vec<Found>> {
         let (schedule, file) = (row.name().to_owned(), row.file.clone());
         let mut list = Vec::new();
-        if row.paused {
+        if let Some(pause) = row.pause {
             let passed = row.next_at.filter(|at| *at <= self.now);
-            list.extend(passed.map(|passed| Problem::PausedSchedule { schedule, passed }.note()));
+            let until = pause.ends_at();
+            list.extend(passed.map(|passed| {
+                self.alarm_if_forgotten(pause, passed, Problem::PausedSchedule { schedule, passed, until })
+            }));
         } else if let Err(why) = row.times() {
             let why = why.clone();
             list.push(Problem::NoTimes { schedule, next_at: row.next_at, why }.alarm());

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use super::dead_letters;
 use super::filter::{Filter, StateFilter};
 use crate::model::{
-    Bytes, Command, DeadReason, EXPIRED, ErrorCode, JobDefinition, JobState, Phase, job_title,
+    Bytes, Command, DeadReason, EXPIRED, ErrorCode, JobDefinition, JobState, Pause, Phase, job_title,
 };
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
@@ -212,7 +212,8 @@ const COLUMNS: &str =
     (SELECT a.message FROM attempts AS a WHERE a.job_id = j.id AND a.number = j.attempts) AS last_message,
     j.resolved_at, j.replaced_by, coalesce(j.resolution, 'replaced by job ' || j.replaced_by) AS resolution,
     j.scheduled_for, j.scheduled_offset, j.unmet_dependencies,
-    q.paused, q.max_running, q.rate, q.last_start_at,
+    EXISTS (SELECT 1 FROM pause_of_all) AS all_paused, (SELECT paused_until FROM pause_of_all) AS all_paused_until,
+    q.paused, q.paused_until, q.max_running, q.rate, q.last_start_at,
     CASE WHEN q.max_running IS NOT NULL AND j.state = 'pending'
          THEN (SELECT count(*) FROM jobs AS r WHERE r.state = 'running' AND r.queue = j.queue) ELSE 0 END AS running,
     (SELECT json_group_array(dependency_id) FROM dependencies AS x WHERE x.job_id = j.id AND kind = 'success') AS after,
@@ -249,6 +250,8 @@ impl JobRow {
         definition.queue = row.get("queue")?;
         definition.priority = row.get("priority")?;
         definition.unique_key = row.get("unique_key")?;
+        let pause_of_all = Pause::from_columns(row.get("all_paused")?, row.get("all_paused_until")?);
+        let pause_of_all = pause_of_all.filter(|pause| !pause.is_over(now));
         let mut job = from_row!(
             row,
             Self {
@@ -277,7 +280,9 @@ impl JobRow {
                 resolved_at,
                 resolution,
                 replaced_by,
-                block_reason: Settings::read(row)?.block_reason(row.get("running")?, now),
+                block_reason: pause_of_all
+                    .map(BlockReason::AllPaused)
+                    .or(Settings::read(row)?.block_reason(row.get("running")?, now)),
                 scheduled: Firing::read(row)?,
                 after: json(row, "after")?,
                 after_any: json(row, "after_any")?,

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
 use super::attempts::Percentiles;
-use crate::model::{EXPIRED, Limits, Outcome};
+use crate::model::{EXPIRED, Limits, Outcome, Pause};
 use crate::store::file::error::Result;
 use crate::store::file::open::Store;
 use crate::store::file::row::{all, each, one, value};
@@ -45,7 +45,10 @@ pub struct JobCounts {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct QueueRow {
     pub name: String,
-    pub paused: bool,
+    /// The pause of this queue.
+    pub pause: Option<Pause>,
+    /// The pause of everything.
+    pub pause_of_all: Option<Pause>,
     pub limits: Limits,
     /// The unfinished jobs of the queue; finished ones are not counted.
     pub counts: JobCounts,
@@ -78,6 +81,12 @@ pub struct RecentName {
 /// The outcomes of a name's attempts, ordered by their end; job and number tell apart those that ended together.
 type Attempts = BTreeMap<(Timestamp, i64, u32), Outcome>;
 
+impl QueueRow {
+    pub const fn is_paused(&self) -> bool {
+        self.pause.is_some() || self.pause_of_all.is_some()
+    }
+}
+
 impl JobCounts {
     /// Each state or phase with the number of its jobs.
     pub const fn by_state(self) -> [(&'static str, u64); 9] {
@@ -109,15 +118,17 @@ impl Store {
             let mut counts = unfinished(tx, now, &mut overview)?;
             finished(tx, &mut overview)?;
             let mut settings = limits::settings(tx)?;
+            let pause_of_all = limits::pause_of_all(tx, now)?;
             let names: BTreeSet<String> = counts.keys().chain(settings.keys()).cloned().collect();
             let queue = |name: String| {
-                let Settings { paused, limits, .. } = settings.remove(&name).unwrap_or_default();
+                let Settings { pause, limits, .. } = settings.remove(&name).unwrap_or_default();
                 let counts = counts.remove(&name).unwrap_or_default();
-                QueueRow { name, paused, limits, counts }
+                let pause = pause.filter(|pause| !pause.is_over(now));
+                QueueRow { name, pause, pause_of_all, limits, counts }
             };
             overview.queues = names.into_iter().map(queue).collect();
             let has_something =
-                |row: &QueueRow| row.paused || !row.limits.is_none() || row.counts.unfinished() > 0;
+                |row: &QueueRow| row.pause.is_some() || !row.limits.is_none() || row.counts.unfinished() > 0;
             overview.queues.retain(has_something);
             (overview.oldest_due_at, overview.next_run_at) =
                 claim::due_times(tx, "TRUE", &claim::priorities(tx)?, now)?;

@@ -128,10 +128,18 @@ pub enum Problem {
         queue: String,
         due: u64,
         oldest: Timestamp,
+        /// When the pause ends by itself, here and below.
+        until: Option<Timestamp>,
     },
     PausedSchedule {
         schedule: String,
         passed: Timestamp,
+        until: Option<Timestamp>,
+    },
+    /// Everything is paused, and the oldest due job or time that this holds back.
+    AllPaused {
+        oldest: Option<Timestamp>,
+        until: Option<Timestamp>,
     },
     Changed {
         path: String,
@@ -290,7 +298,9 @@ impl Problem {
                 AttentionKind::NoWorker
             }
             Self::Overdue { .. } => AttentionKind::Overdue,
-            Self::PausedQueue { .. } | Self::PausedSchedule { .. } => AttentionKind::Paused,
+            Self::PausedQueue { .. } | Self::PausedSchedule { .. } | Self::AllPaused { .. } => {
+                AttentionKind::Paused
+            }
             Self::Changed { .. } => AttentionKind::Changed,
         }
     }

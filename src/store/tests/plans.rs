@@ -205,13 +205,15 @@ fn screens(store: &mut Store) {
     }
 }
 
-/// The scans that stay short however many jobs there are: of workers, their slots, queues with a row, a chunk of ids, no
+/// The scans that stay short however many jobs there are: of workers, their slots, queues with a row, pauses, a chunk of ids, no
 /// table at all, or an index of which only the first entry is asked for.
-const SHORT: [&str; 8] = [
+const SHORT: [&str; 10] = [
     "SCAN dependencies USING COVERING INDEX dependencies_any_end",
     "SCAN j USING COVERING INDEX jobs_running",
     "SCAN workers USING INDEX workers_open",
     "SCAN queues",
+    "SCAN pause_of_all",
+    "SCAN schedules",
     "SCAN jobs USING COVERING INDEX jobs_running",
     "SCAN r USING COVERING INDEX jobs_running",
     "SCAN json_each VIRTUAL TABLE INDEX 1:",

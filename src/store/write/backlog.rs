@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::claim::{due_times, earlier, open_priorities};
 use super::kept_by_run::{NOT_OF_A_RUN, is_place_freed};
-use super::limits::{BlockReason, QueueCapacity};
+use super::limits::{BlockReason, IS_PAUSED, QueueCapacity, next_pause_end};
 use super::schedules;
 use super::stuck::{HAS_ENDED, and_behind, keeps};
 use crate::store::file::error::{Result, StoreError};
@@ -59,7 +59,8 @@ impl Store {
             keeps("1")
         );
         let sql = format!(
-            "WITH RECURSIVE paused_queues (name) AS (SELECT name FROM queues WHERE paused),
+            "WITH RECURSIVE paused_queues (name) AS (SELECT name FROM queues WHERE paused UNION
+                 SELECT queue FROM jobs WHERE state = 'pending' AND EXISTS (SELECT 1 FROM pause_of_all)),
              blocked (id, queue) AS (SELECT id, queue FROM jobs WHERE state = 'pending' AND unmet_dependencies > 0),
              {}
              SELECT queue, count(*) AS jobs, sum(id IN (SELECT id FROM stuck)) AS stuck,
@@ -106,7 +107,7 @@ pub struct Backlog {
     /// A job is running, here or in another worker.
     pub running: bool,
     pub pending: PendingWork,
-    /// When to look again: a job falls due or expires, a rate allows the next start, or a schedule fires.
+    /// When to look again: a job falls due or expires, a rate allows the next start, a schedule fires, or a pause ends.
     pub next_due: Option<Timestamp>,
     /// An attempt in a full queue has ended, so the queue has room again, and this worker leaves its due jobs to others.
     pub place_freed: bool,
@@ -123,7 +124,7 @@ pub fn backlog(
     let priorities = open_priorities(tx, selected, capacity)?;
     let mut backlog = Backlog {
         running: any_running(tx, selected)?,
-        next_due: earlier(next_expiry(tx)?, schedules::next_due(tx)?),
+        next_due: earlier(earlier(next_expiry(tx)?, schedules::next_due(tx)?), next_pause_end(tx)?),
         place_freed: is_place_freed(tx, capacity, full)?,
         ..Backlog::default()
     };
@@ -159,11 +160,12 @@ pub fn next_expiry(tx: &Connection) -> Result<Option<Timestamp>> {
 /// Whether a job of these queues is running, here or in another worker. One that only a newer program knows is left to newer
 /// workers.
 fn any_running(tx: &Connection, selected: Option<&[String]>) -> Result<bool> {
-    let sql = "SELECT j.queue, j.id, EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
-                                             WHERE id = j.worker_id AND ended_at IS NULL) AS has_worker
-               FROM jobs AS j WHERE j.state = 'running' AND j.needs_version <= ?1
-               AND NOT EXISTS (SELECT 1 FROM queues WHERE name = j.queue AND paused)";
-    let mut statement = tx.prepare_cached(sql)?;
+    let sql = format!(
+        "SELECT j.queue, j.id, EXISTS (SELECT 1 FROM workers INDEXED BY workers_open
+                                       WHERE id = j.worker_id AND ended_at IS NULL) AS has_worker
+         FROM jobs AS j WHERE j.state = 'running' AND j.needs_version <= ?1 AND NOT {IS_PAUSED}"
+    );
+    let mut statement = tx.prepare_cached(&sql)?;
     let mut rows = statement.query([schema::known().version()])?;
     while let Some(row) = rows.next()? {
         if !row.get::<_, bool>("has_worker")? {

@@ -7,16 +7,18 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Row, params};
 
-use crate::model::{Limits, Rate};
+use crate::model::{Limits, Pause, Rate};
 use crate::store::file::error::Result;
 use crate::store::file::open::{Store, Tx};
-use crate::store::file::row::{self, all, each, from_row, run};
+use crate::store::file::row::{self, all, each, from_row, maybe, one, run, value};
 use crate::text::Timestamp;
 
 /// The reason why a queue starts none of its due jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockReason {
-    Paused,
+    /// Everything is paused.
+    AllPaused(Pause),
+    Paused(Pause),
     /// This many attempts are running, and no more are allowed.
     Full(u32),
     /// The rate allows no start before this time.
@@ -26,7 +28,8 @@ pub enum BlockReason {
 /// The columns of `queues` that decide about claims.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Settings {
-    pub paused: bool,
+    /// The pause of this queue, which may be over.
+    pub pause: Option<Pause>,
     pub limits: Limits,
     /// The last start while there was a rate, see [`Rate::counted_start`].
     last_start_at: Option<Timestamp>,
@@ -36,7 +39,10 @@ impl Settings {
     /// Reads a row of `queues`; all columns are null where the queue has none.
     pub fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self {
-            paused: row.get::<_, Option<bool>>("paused")?.unwrap_or_default(),
+            pause: Pause::from_columns(
+                row.get::<_, Option<bool>>("paused")?.unwrap_or_default(),
+                row.get("paused_until")?,
+            ),
             limits: read_limits(row)?,
             last_start_at: row.get("last_start_at")?,
         })
@@ -45,8 +51,8 @@ impl Settings {
     /// The reason why the queue starts nothing, if it runs this number of attempts.
     pub fn block_reason(&self, running: u64, now: Timestamp) -> Option<BlockReason> {
         let Limits { max_running, rate } = self.limits;
-        if self.paused {
-            return Some(BlockReason::Paused);
+        if let Some(pause) = self.pause.filter(|pause| !pause.is_over(now)) {
+            return Some(BlockReason::Paused(pause));
         }
         if let Some(most) = max_running.filter(|most| running >= u64::from(*most)) {
             return Some(BlockReason::Full(most));
@@ -64,9 +70,35 @@ fn read_limits(row: &Row<'_>) -> Result<Limits> {
 
 /// The rows of `queues`, by name.
 pub fn settings(tx: &Connection) -> Result<BTreeMap<String, Settings>> {
-    let sql = "SELECT name, paused, max_running, rate, last_start_at FROM queues";
+    let sql = "SELECT name, paused, paused_until, max_running, rate, last_start_at FROM queues";
     let rows = all(tx, sql, [], |row| Ok((row.get("name")?, Settings::read(row)?)))?;
     Ok(rows.into_iter().collect())
+}
+
+/// The pause of everything, if there is one that is not over.
+pub fn pause_of_all(tx: &Connection, now: Timestamp) -> Result<Option<Pause>> {
+    let sql = "SELECT paused_until FROM pause_of_all";
+    let pause = maybe(tx, sql, [], |row| Ok(Pause::from_columns(true, row.get("paused_until")?)))?.flatten();
+    Ok(pause.filter(|pause| !pause.is_over(now)))
+}
+
+/// Whether the queue of the job `j` is paused, as it is recorded: a pause that is over counts until a turn has recorded that.
+pub const IS_PAUSED: &str = "(EXISTS (SELECT 1 FROM pause_of_all)
+                              OR EXISTS (SELECT 1 FROM queues WHERE name = j.queue AND paused))";
+
+/// Records the end of the pauses that are over, but for those of schedules. Programs of version 1.0 know no end of a pause.
+pub fn end_pauses(tx: &Tx) -> Result<()> {
+    let sql = "UPDATE queues SET paused = 0, paused_until = NULL WHERE paused AND paused_until <= ?1";
+    run(tx, sql, [tx.now])?;
+    run(tx, "DELETE FROM pause_of_all WHERE paused_until <= ?1", [tx.now])?;
+    Ok(())
+}
+
+/// When the next pause of a queue or of everything ends by itself.
+pub fn next_pause_end(tx: &Connection) -> Result<Option<Timestamp>> {
+    let sql = "SELECT min(paused_until) FROM (SELECT paused_until FROM queues WHERE paused
+                                              UNION ALL SELECT paused_until FROM pause_of_all)";
+    one(tx, sql, [], value)
 }
 
 /// The number of running jobs of each queue that has any.
@@ -82,6 +114,7 @@ pub fn running(tx: &Connection) -> Result<BTreeMap<String, u64>> {
 /// How many attempts each queue may start, at the time of a transaction.
 #[derive(Debug)]
 pub struct QueueCapacity {
+    pub pause_of_all: Option<Pause>,
     settings: BTreeMap<String, Settings>,
     /// The number of running attempts by queue. Empty if no queue limits it.
     running: BTreeMap<String, u64>,
@@ -93,11 +126,14 @@ impl QueueCapacity {
         let settings = settings(tx)?;
         let counts = settings.values().any(|row| row.limits.max_running.is_some());
         let running = if counts { running(tx)? } else { BTreeMap::new() };
-        Ok(Self { settings, running, now: tx.now })
+        Ok(Self { pause_of_all: pause_of_all(tx, tx.now)?, settings, running, now: tx.now })
     }
 
     /// The number of attempts that this queue may start now.
     pub fn available(&self, queue: &str) -> usize {
+        if self.pause_of_all.is_some() {
+            return 0;
+        }
         let Some(row) = self.settings.get(queue) else { return usize::MAX };
         let running = self.running(queue);
         let Limits { max_running, rate } = row.limits;
@@ -126,11 +162,12 @@ impl QueueCapacity {
     }
 
     pub fn block_reason(&self, queue: &str) -> Option<BlockReason> {
-        self.settings.get(queue)?.block_reason(self.running(queue), self.now)
+        let of_queue = || self.settings.get(queue)?.block_reason(self.running(queue), self.now);
+        self.pause_of_all.map(BlockReason::AllPaused).or_else(of_queue)
     }
 
     pub fn is_paused(&self, queue: &str) -> bool {
-        self.settings.get(queue).is_some_and(|row| row.paused)
+        matches!(self.block_reason(queue), Some(BlockReason::AllPaused(_) | BlockReason::Paused(_)))
     }
 
     /// The queues in which no further attempt may run.
@@ -189,14 +226,40 @@ impl LimitRow {
 }
 
 impl Store {
-    /// Pauses a queue, or resumes it. True if that changed something.
-    pub fn set_paused(&mut self, queue: &str, paused: bool) -> Result<bool> {
-        let sql = if paused {
-            "INSERT INTO queues (name, paused) VALUES (?1, 1) ON CONFLICT (name) DO UPDATE SET paused = 1 WHERE NOT paused"
-        } else {
-            "UPDATE queues SET paused = 0 WHERE name = ?1 AND paused"
-        };
-        self.write_work(|tx| Ok(run(tx, sql, [queue])? > 0))
+    /// Pauses a queue, changes the end of its pause, or resumes it (none). True if that changed something.
+    pub fn pause_queue(&mut self, queue: &str, pause: Option<Pause>) -> Result<bool> {
+        let sql = "INSERT INTO queues (name, paused, paused_until) VALUES (?1, ?2, ?3)
+                   ON CONFLICT (name) DO UPDATE SET paused = ?2, paused_until = ?3";
+        self.write_work(|tx| {
+            end_pauses(tx)?;
+            let changes = settings(tx)?.get(queue).and_then(|row| row.pause) != pause;
+            if changes {
+                run(tx, sql, params![queue, pause.is_some(), pause.and_then(Pause::ends_at)])?;
+            }
+            Ok(changes)
+        })
+    }
+
+    /// Pauses everything, changes the end of that pause, or ends it (none): as if no worker were running. The pauses of queues
+    /// and schedules stay. True if that changed something.
+    pub fn pause_all(&mut self, pause: Option<Pause>) -> Result<bool> {
+        let sql = "INSERT INTO pause_of_all (id, paused_at, paused_until) VALUES (1, ?1, ?2)
+                   ON CONFLICT (id) DO UPDATE SET paused_until = ?2";
+        self.write_work(|tx| {
+            end_pauses(tx)?;
+            let changes = pause_of_all(tx, tx.now)? != pause;
+            match pause {
+                Some(pause) if changes => run(tx, sql, params![tx.now, pause.ends_at()])?,
+                Some(_) => 0,
+                None => run(tx, "DELETE FROM pause_of_all", [])?,
+            };
+            Ok(changes)
+        })
+    }
+
+    /// The pause of everything, if there is one.
+    pub fn pause_of_all(&self, now: Timestamp) -> Result<Option<Pause>> {
+        self.read(|tx| pause_of_all(tx, now))
     }
 
     /// Changes the limits of a queue by hand.
@@ -233,8 +296,8 @@ fn read_row(row: &Row<'_>) -> Result<(String, LimitRow)> {
 /// Damaged rows of queues.
 pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
     let sql =
-        "SELECT 'the queue ' || name AS which, name, paused, max_running, rate, max_running_file, rate_file,
-                      last_start_at FROM queues";
+        "SELECT 'the queue ' || name AS which, name, paused, paused_until, max_running, rate, max_running_file,
+                      rate_file, last_start_at FROM queues";
     row::damaged(tx, sql, [], limit, |row| Ok((read_row(row)?, Settings::read(row)?)))
 }
 

@@ -14,7 +14,7 @@ use super::enqueue::{Enqueued, difference, insert_all};
 use super::expire::{expire_and_get_key_owner, expire_and_get_state};
 use super::insert::{NewJob, OnConflict};
 use super::kept_by_run::{IS_KEPT, is_full, keeper};
-use super::limits::{BlockReason, QueueCapacity};
+use super::limits::{BlockReason, QueueCapacity, next_pause_end};
 use super::stuck;
 use crate::model::JobState;
 use crate::store::file::error::{Result, StoreError};
@@ -215,7 +215,7 @@ pub fn backlog(tx: &Connection, worker: i64, capacity: &QueueCapacity, full: &[S
     let running = "SELECT EXISTS (SELECT 1 FROM jobs WHERE run_worker_id = ?1 AND state = 'running')";
     let mut backlog = Backlog {
         running: one(tx, running, [worker], value)?,
-        next_due: next_expiry(tx)?,
+        next_due: earlier(next_expiry(tx)?, next_pause_end(tx)?),
         // Whoever waits for a place in one of these queues is another worker.
         place_freed: full.iter().any(|queue| !is_full(capacity, queue)),
         ..Backlog::default()
@@ -235,7 +235,9 @@ pub fn backlog(tx: &Connection, worker: i64, capacity: &QueueCapacity, full: &[S
                 backlog.next_due = earlier(backlog.next_due, Some(next));
                 PendingWork::HeldBack
             }
-            Some(BlockReason::Paused | BlockReason::Full(_)) => PendingWork::HeldBack,
+            Some(BlockReason::AllPaused(_) | BlockReason::Paused(_) | BlockReason::Full(_)) => {
+                PendingWork::HeldBack
+            }
         };
         backlog.pending = backlog.pending.max(pending);
         Ok(())

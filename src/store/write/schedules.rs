@@ -14,7 +14,7 @@ use super::enqueue;
 use super::far_times::{AHEAD, begins};
 use super::insert::{Dependency, Firing, NewJob};
 use super::limits::{self, LimitRow};
-use crate::model::{Chain, Event, Limits, Link, Schedule, ScheduleText};
+use crate::model::{Chain, Event, Limits, Link, Pause, Schedule, ScheduleText};
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{self, all, from_row, maybe, one, run, value};
@@ -63,7 +63,8 @@ pub struct StoredSchedule {
     pub skipped: u64,
     /// The times skipped since a job was last enqueued.
     pub skipped_in_row: u64,
-    pub paused: bool,
+    /// Its pause. One that is over is none, and `next_at` is then the first time after it.
+    pub pause: Option<Pause>,
     /// When it was added, or last changed.
     pub applied_at: Timestamp,
     /// When a job of its name last succeeded since it was added.
@@ -96,6 +97,10 @@ impl StoredSchedule {
         }
     }
 
+    pub const fn is_paused(&self) -> bool {
+        self.pause.is_some()
+    }
+
     /// Whether the row tells when it fires next. It does, unless the machine lost the time zone.
     pub fn goes_on(&self) -> bool {
         if self.text.is_at_boot() { self.boot_id.is_some() } else { self.next_at.is_some() }
@@ -120,7 +125,7 @@ fn read_chain(row: &Row<'_>) -> Result<Chain> {
 impl Store {
     /// All schedules, by name.
     pub fn schedules(&self) -> Result<Vec<StoredSchedule>> {
-        self.read(|tx| all_schedules(tx))
+        self.read(all_schedules)
     }
 
     /// The job files that have applied a schedule or a limit that is still there.
@@ -131,21 +136,28 @@ impl Store {
         self.read(|tx| all(tx, sql, [], value))
     }
 
-    /// Pauses a schedule, or resumes it. None if there is no such schedule; true if that changed something.
+    /// Pauses a schedule, changes the end of its pause, or resumes it (none). None if there is no such schedule; true if that
+    /// changed something.
     ///
     /// The times that passed during the pause do not count as missed, nor do the boots up to this one.
-    pub fn pause_schedule(&mut self, name: &str, paused: bool, boot_id: &str) -> Result<Option<bool>> {
+    pub fn pause_schedule(
+        &mut self,
+        name: &str,
+        pause: Option<Pause>,
+        boot_id: &str,
+    ) -> Result<Option<bool>> {
         self.write_work(|tx| {
-            let Some(schedule) = maybe(tx, &format!("{SELECT} WHERE name = ?1"), [name], read)? else {
-                return Ok(None);
-            };
-            if schedule.paused == paused {
+            end_pauses(tx)?;
+            let sql = format!("{SELECT} WHERE name = ?1");
+            let Some(schedule) = maybe(tx, &sql, [name], |row| read(row, tx.now))? else { return Ok(None) };
+            if schedule.pause == pause {
                 return Ok(Some(false));
             }
             let next_at = schedule.next_at.and_then(|next| schedule.times().ok()?.next_given(next, tx.now));
             let boot_id = schedule.boot_id.map(|_| boot_id);
-            let sql = "UPDATE schedules SET paused = ?2, next_at = ?3, boot_id = ?4 WHERE name = ?1";
-            run(tx, sql, params![name, paused, next_at, boot_id])?;
+            let sql = "UPDATE schedules SET paused = ?2, paused_until = ?3, next_at = ?4, boot_id = ?5 WHERE name = ?1";
+            let end = pause.and_then(Pause::ends_at);
+            run(tx, sql, params![name, pause.is_some(), end, next_at, boot_id])?;
             Ok(Some(true))
         })
     }
@@ -153,21 +165,21 @@ impl Store {
 
 const SELECT: &str =
     "SELECT name, chain, schedule, timezone, missed, file, next_at, boot_id, last_fired_at, last_job_id, skipped,
-                             skipped_in_row, paused, applied_at, last_success_at, fresh_within_ms, random_delay_ms,
+                             skipped_in_row, paused, paused_until, applied_at, last_success_at, fresh_within_ms, random_delay_ms,
                              needs_version, machine_timezone
                       FROM schedules";
 
 /// All schedules, by name.
-fn all_schedules(tx: &Connection) -> Result<Vec<StoredSchedule>> {
-    all(tx, &format!("{SELECT} ORDER BY name"), [], read)
+fn all_schedules(tx: &Tx) -> Result<Vec<StoredSchedule>> {
+    all(tx, &format!("{SELECT} ORDER BY name"), [], |row| read(row, tx.now))
 }
 
 /// Damaged rows of schedules.
-pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
+pub fn damaged(tx: &Tx, limit: usize) -> Result<Vec<String>> {
     let sql = format!("SELECT 'the schedule ' || name AS which, * FROM ({SELECT})");
     row::damaged(tx, &sql, [], limit, |row| {
         // A zone that this machine does not know is no damage.
-        let text = read(row)?.text;
+        let text = read(row, tx.now)?.text;
         time_zone(Some("UTC"))
             .and_then(|utc| Schedule::parse(&text.schedule, utc))
             .map(|_| ())
@@ -175,8 +187,17 @@ pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
     })
 }
 
-/// Reads a row of [`SELECT`].
-fn read(row: &Row<'_>) -> Result<StoredSchedule> {
+/// Reads a row of [`SELECT`], as it is at `now`.
+fn read(row: &Row<'_>, now: Timestamp) -> Result<StoredSchedule> {
+    let mut schedule = read_recorded(row)?;
+    if let Some(Pause::Until(end)) = schedule.pause.filter(|pause| pause.is_over(now)) {
+        schedule.pause = None;
+        schedule.next_at = schedule.next_at.and_then(|next| schedule.times().ok()?.next_given(next, end));
+    }
+    Ok(schedule)
+}
+
+fn read_recorded(row: &Row<'_>) -> Result<StoredSchedule> {
     let last_at: Option<Timestamp> = row.get("last_fired_at")?;
     let timezone: Option<String> = row.get("timezone")?;
     let machine_zone: Option<String> = row.get("machine_timezone")?;
@@ -201,7 +222,7 @@ fn read(row: &Row<'_>) -> Result<StoredSchedule> {
             last: last_at.zip(row.get("last_job_id")?),
             skipped,
             skipped_in_row,
-            paused,
+            pause: Pause::from_columns(row.get("paused")?, row.get("paused_until")?),
             applied_at,
             last_success_at,
             needs_version: Version(row.get("needs_version")?),
@@ -260,27 +281,41 @@ pub fn record_success(tx: &Connection, name: &str, at: Timestamp) -> Result<()> 
     Ok(())
 }
 
-/// When the next schedule fires.
+/// When the next schedule fires, or its pause ends. While everything is paused none fires.
 pub fn next_due(tx: &Connection) -> Result<Option<Timestamp>> {
-    let sql = "SELECT min(next_at) FROM schedules
-               WHERE NOT paused AND next_at IS NOT NULL AND needs_version <= ?1";
+    let sql = "SELECT min(at) FROM
+                 (SELECT min(next_at) AS at FROM schedules
+                  WHERE NOT paused AND next_at IS NOT NULL AND needs_version <= ?1
+                        AND NOT EXISTS (SELECT 1 FROM pause_of_all)
+                  UNION ALL SELECT min(paused_until) FROM schedules WHERE paused AND needs_version <= ?1)";
     one(tx, sql, [schema::known().version()], value)
+}
+
+/// Records the end of the pauses of schedules that are over. The times that passed during a pause are gone.
+pub fn end_pauses(tx: &Tx) -> Result<()> {
+    let sql = format!("{SELECT} WHERE paused AND paused_until <= ?1 AND needs_version <= ?2");
+    for row in all(tx, &sql, params![tx.now, schema::known().version()], |row| read(row, tx.now))? {
+        let sql = "UPDATE schedules SET paused = 0, paused_until = NULL, next_at = ?2 WHERE name = ?1";
+        run(tx, sql, params![row.name(), row.next_at])?;
+    }
+    Ok(())
 }
 
 /// Whether a schedule is due at `?1` for a program that knows the version `?2`.
 const IS_DUE: &str = "NOT paused AND next_at IS NOT NULL AND next_at <= ?1 AND needs_version <= ?2";
 
 /// Whether a schedule fires at boot, and has not seen the boot `?1`, for a program that knows the version `?2`.
-const WAITS_FOR_BOOT: &str =
-    "NOT paused AND next_at IS NULL AND boot_id <> ?1 AND ?1 <> '' AND needs_version <= ?2";
+const WAITS_FOR_BOOT: &str = "next_at IS NULL AND boot_id <> ?1 AND ?1 <> '' AND needs_version <= ?2";
 
 /// Enqueues the jobs of the schedules that are due, and sets the next time of each.
 pub fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
+    end_pauses(tx)?;
     if next_due(tx)?.is_none_or(|due| due > tx.now) {
         return Ok(Vec::new());
     }
     let sql = format!("{SELECT} WHERE {IS_DUE} ORDER BY next_at, name LIMIT ?3");
-    let due = all(tx, &sql, params![tx.now, schema::known().version(), MAX_SCHEDULES], read)?;
+    let due =
+        all(tx, &sql, params![tx.now, schema::known().version(), MAX_SCHEDULES], |row| read(row, tx.now))?;
     let mut events = Vec::new();
     for schedule in dependencies_first(due, |name| due_of_name(tx, name))? {
         fire(tx, &schedule, &mut events)?;
@@ -291,7 +326,7 @@ pub fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
 /// The schedule of this name, if it is due.
 fn due_of_name(tx: &Tx, name: &str) -> Result<Option<StoredSchedule>> {
     let sql = format!("{SELECT} WHERE name = ?3 AND {IS_DUE}");
-    maybe(tx, &sql, params![tx.now, schema::known().version(), name], read)
+    maybe(tx, &sql, params![tx.now, schema::known().version(), name], |row| read(row, tx.now))
 }
 
 /// These schedules, each after those whose runs its jobs wait for, which `due` finds if they fire now, too. Otherwise a job would
@@ -326,24 +361,34 @@ fn dependencies_first(
 
 impl Store {
     /// Enqueues the jobs of the schedules that fire at boot and have not seen this one, each in the transaction that makes it
-    /// see the boot, so that it fires once for each boot. Those that are due and that their jobs wait for fire with them.
+    /// see the boot, so that it fires once for each boot. Those that are due and that their jobs wait for fire with them. One
+    /// that is paused sees the boot and does not fire.
     ///
-    /// A worker asks for this when it starts. The boot does not change while it runs, and whatever writes the row of such a
-    /// schedule then, writes this boot. An unknown boot, the empty id, fires nothing.
-    pub fn fire_at_boot(&mut self, boot_id: &str) -> Result<Vec<Event>> {
-        let sql = format!("{SELECT} WHERE {WAITS_FOR_BOOT} ORDER BY name");
-        let waiting = |tx: &Tx| all(tx, &sql, params![boot_id, schema::known().version()], read);
-        let sql = format!("{SELECT} WHERE name = ?3 AND {WAITS_FOR_BOOT}");
-        let of_name = |tx: &Tx, name: &str| {
-            let at_boot = maybe(tx, &sql, params![boot_id, schema::known().version(), name], read)?;
-            at_boot.map_or_else(|| due_of_name(tx, name), |row| Ok(Some(row)))
-        };
-        if self.read(waiting)?.is_empty() {
-            return Ok(Vec::new());
+    /// A worker asks for this when it starts, and again after a pause of everything, during which this is none. The boot does
+    /// not change while it runs, and whatever writes the row of such a schedule then, writes this boot. An unknown boot, the
+    /// empty id, fires nothing.
+    pub fn fire_at_boot(&mut self, boot_id: &str) -> Result<Option<Vec<Event>>> {
+        let version = schema::known().version();
+        let waits = format!("SELECT EXISTS (SELECT 1 FROM schedules WHERE {WAITS_FOR_BOOT})");
+        if !self.read(|tx| one(tx, &waits, params![boot_id, version], value::<bool>))? {
+            return Ok(Some(Vec::new()));
+        }
+        if self.read(|tx| limits::pause_of_all(tx, tx.now))?.is_some() {
+            return Ok(None);
         }
         self.write_work(|tx| {
+            end_pauses(tx)?;
+            let sql = format!("UPDATE schedules SET boot_id = ?1 WHERE paused AND {WAITS_FOR_BOOT}");
+            run(tx, &sql, params![boot_id, version])?;
+            let sql = format!("{SELECT} WHERE {WAITS_FOR_BOOT} ORDER BY name");
+            let waiting = all(tx, &sql, params![boot_id, version], |row| read(row, tx.now))?;
+            let sql = format!("{SELECT} WHERE name = ?3 AND {WAITS_FOR_BOOT}");
+            let of_name = |name: &str| {
+                let at_boot = maybe(tx, &sql, params![boot_id, version, name], |row| read(row, tx.now))?;
+                at_boot.map_or_else(|| due_of_name(tx, name), |row| Ok(Some(row)))
+            };
             let mut events = Vec::new();
-            for row in dependencies_first(waiting(tx)?, |name| of_name(tx, name))? {
+            for row in dependencies_first(waiting, of_name)? {
                 if row.boot_id.is_none() {
                     fire(tx, &row, &mut events)?;
                     continue;
@@ -352,7 +397,7 @@ impl Store {
                 let schedule = row.times().ok();
                 enqueue_for(tx, &row, schedule.as_ref(), vec![tx.now], &mut events)?;
             }
-            Ok(events)
+            Ok(Some(events))
         })
     }
 }

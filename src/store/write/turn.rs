@@ -8,7 +8,7 @@ use super::definition::{DefinitionCache, PENDING_JOB, pending_job};
 use super::dependencies;
 use super::expire;
 use super::finish::{self, EndedAttempt};
-use super::limits::QueueCapacity;
+use super::limits::{self, QueueCapacity};
 use super::runs;
 use super::schedules;
 use crate::model::Event;
@@ -63,6 +63,7 @@ impl Store {
         let turn = self.write(|tx| {
             let mut events = Vec::new();
             let full = if ended.is_empty() { Vec::new() } else { QueueCapacity::read(tx)?.full() };
+            limits::end_pauses(tx)?;
             // 1. Record the attempts that ended.
             for ended in ended {
                 events.push(match finish::finish(tx, definitions, worker, ended)? {

@@ -257,21 +257,39 @@ impl Advice<'_> {
                 );
                 (message, None)
             }
-            Problem::PausedQueue { queue, due, oldest } => {
+            Problem::PausedQueue { queue, due, oldest, until } => {
                 let message = format!(
-                    "queue {queue} is paused and holds {}, the oldest since {}",
+                    "queue {queue} is paused{} and holds {}, the oldest since {}",
+                    self.until(*until),
                     counted(*due, "due job"),
                     self.when(*oldest)
                 );
                 (message, Some(self.runner("resume", queue)))
             }
-            Problem::PausedSchedule { schedule, passed } => {
-                let message =
-                    format!("schedule {schedule} is paused, and its time {} has passed", self.when(*passed));
+            Problem::PausedSchedule { schedule, passed, until } => {
+                let message = format!(
+                    "schedule {schedule} is paused{}, and its time {} has passed",
+                    self.until(*until),
+                    self.when(*passed)
+                );
                 (message, Some(self.runner("resume", format_args!("--schedule {schedule}"))))
+            }
+            Problem::AllPaused { oldest, until } => {
+                let held = oldest
+                    .map(|oldest| format!("; the oldest that is held back was due at {}", self.when(oldest)));
+                let message = format!(
+                    "everything is paused{}: nothing starts and no schedule fires{}",
+                    self.until(*until),
+                    held.unwrap_or_default()
+                );
+                (message, Some(self.runner("resume", "--all")))
             }
             Problem::Changed { path, change, schedules } => self.changed(path, change, schedules),
         }
+    }
+
+    fn until(&self, end: Option<Timestamp>) -> String {
+        end.map(|end| format!(" until {}", self.when(end))).unwrap_or_default()
     }
 
     /// Why the due jobs of a queue do not start although a worker takes them.

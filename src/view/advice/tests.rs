@@ -212,8 +212,12 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (overdue(OverdueReason::Limit { max_running: 4, longest: running.clone() }), vec![1]),
         (overdue(OverdueReason::Busy { slots: 1, longest: running }), vec![1]),
         (overdue(OverdueReason::Unknown), vec![1]),
-        (Problem::PausedQueue { queue, due: 1, oldest: NOW }, vec![1]),
-        (Problem::PausedSchedule { schedule, passed: NOW }, vec![]),
+        (Problem::PausedQueue { queue: queue.clone(), due: 1, oldest: NOW, until: None }, vec![1]),
+        (Problem::PausedQueue { queue, due: 2, oldest: NOW, until: Some(NOW) }, vec![1, 2]),
+        (Problem::PausedSchedule { schedule: schedule.clone(), passed: NOW, until: None }, vec![]),
+        (Problem::PausedSchedule { schedule, passed: NOW, until: Some(NOW) }, vec![]),
+        (Problem::AllPaused { oldest: None, until: None }, vec![]),
+        (Problem::AllPaused { oldest: Some(NOW), until: Some(NOW) }, vec![1]),
         (changed(FileChange::Edited), vec![]),
         (changed(FileChange::Zone("UTC".to_owned())), vec![]),
         (changed(FileChange::Gone), vec![]),
@@ -346,8 +350,16 @@ overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of t
     -
 paused: queue net is paused and holds 1 due job, the oldest since TIME
     runner resume net
+paused: queue net is paused until TIME and holds 2 due jobs, the oldest since TIME
+    runner resume net
 paused: schedule nightly is paused, and its time TIME has passed
     runner resume --schedule nightly
+paused: schedule nightly is paused until TIME, and its time TIME has passed
+    runner resume --schedule nightly
+paused: everything is paused: nothing starts and no schedule fires
+    runner resume --all
+paused: everything is paused until TIME: nothing starts and no schedule fires; the oldest that is held back was due at TIME
+    runner resume --all
 changed: /etc/a b.toml has changed since it was applied: schedules s1, s2, s3, s4, s5 and 2 more
     runner apply --file '/etc/a b.toml'
 changed: the time zone of this machine is UTC now; /etc/a b.toml was applied in another one, which still holds for schedules s1, s2, s3, s4, s5 and 2 more; applying it again takes the new one

@@ -128,7 +128,8 @@ pub fn cards(list: &[Attention], schedules: &[StoredSchedule], now: Timestamp) -
         if let Some(card) = cards.iter_mut().find(|card| card.name.is_some() && card.name == name) {
             card.entries.push(entry);
         } else {
-            let schedule = schedules.iter().find(|row| name.as_deref() == Some(row.name()) && !row.paused);
+            let schedule =
+                schedules.iter().find(|row| name.as_deref() == Some(row.name()) && !row.is_paused());
             cards.push(Card {
                 next_at: schedule.and_then(|row| row.next_at).filter(|at| *at > now),
                 name,

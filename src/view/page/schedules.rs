@@ -56,7 +56,7 @@ impl WeekOfSchedules {
                     @if row.skipped > 0 { @if row.last.is_some() { ", " } (row.skipped) " skipped" }
                 },
                 html! {
-                    @if row.paused { "paused" } @else if let Some(at) = row.next_at { (when(at, now)) } @else { (next_firing_text(row, boot_id, now)) }
+                    @if row.is_paused() { (next_firing_text(row, boot_id, now)) } @else if let Some(at) = row.next_at { (when(at, now)) } @else { (next_firing_text(row, boot_id, now)) }
                 },
             ]
         };

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::job::exit_text;
-use super::schedule::{ScheduleRow, next_firing_text, random_delay_text, times_text};
+use super::schedule::{ScheduleRow, next_firing_text, random_delay_text, times_text, until_text};
 use crate::model::{ErrorCode, decision_text};
 use crate::place::{Place, runner};
 use crate::store::{
@@ -170,13 +170,13 @@ fn since(at: Option<Timestamp>, now: Timestamp) -> String {
 }
 
 /// Lists queues.
-pub fn queues(out: &mut Output, queues: &[QueueRow]) -> store::Result<bool> {
+pub fn queues(out: &mut Output, queues: &[QueueRow], now: Timestamp) -> store::Result<bool> {
     let nothing = "no queue has unfinished jobs, is paused or is limited";
-    List { table: queue_table(queues), json: queue_json, nothing }.show_all(out, queues)
+    List { table: queue_table(queues, now), json: queue_json, nothing }.show_all(out, queues)
 }
 
 /// A table with the columns that these queues need, still without rows.
-fn queue_table(queues: &[QueueRow]) -> Table<'static, QueueRow> {
+fn queue_table(queues: &[QueueRow], now: Timestamp) -> Table<'static, QueueRow> {
     let is_one_blocked = queues.iter().any(|queue| queue.counts.blocked > 0);
     Table::new()
         .column(Column::new("queue").name(), |queue: &QueueRow| queue.name.clone())
@@ -190,16 +190,17 @@ fn queue_table(queues: &[QueueRow]) -> Table<'static, QueueRow> {
             let most = queue.limits.max_running.map(|most| format!(" of {most}")).unwrap_or_default();
             format!("{}{most}", queue.counts.running)
         })
-        .column(Column::new(""), |queue| {
+        .column(Column::new(""), move |queue| {
             let rate = queue.limits.rate.map(|rate| format!("rate {rate}"));
-            let paused = queue.paused.then(|| "paused".to_owned());
+            let paused =
+                queue.pause.or(queue.pause_of_all).map(|pause| format!("paused{}", until_text(pause, now)));
             paused.into_iter().chain(rate).collect::<Vec<_>>().join(", ")
         })
 }
 
 /// Draws the table of queues for the overview.
-pub(super) fn draw_queues(out: &mut Output, queues: &[QueueRow]) {
-    let mut table = queue_table(queues);
+pub(super) fn draw_queues(out: &mut Output, queues: &[QueueRow], now: Timestamp) {
+    let mut table = queue_table(queues, now);
     table.rows(queues);
     table.print(out);
 }
@@ -253,7 +254,7 @@ pub fn schedules(
     now: Timestamp,
 ) -> store::Result<bool> {
     let local = |at: Option<Timestamp>| at.map(local_time).unwrap_or_default();
-    let next = |row: &ScheduleRow| row.schedule.next_at.filter(|_| !row.schedule.paused);
+    let next = |row: &ScheduleRow| row.schedule.next_at.filter(|_| !row.schedule.is_paused());
     let last = |row: &ScheduleRow| row.schedule.last.map(|(at, _)| at);
     let table = Table::new()
         .column(Column::new("schedule").name(), |row: &ScheduleRow| row.schedule.name().to_owned())

@@ -38,7 +38,8 @@ pub fn draw(out: &mut Output, snapshot: &Snapshot, running: &RunningJobs, now: T
     let Snapshot { overview, workers, schedules, attention, .. } = snapshot;
     attention::draw(out, attention, false);
     draw_counts(out, overview.counts);
-    let is_needed = overview.counts.unfinished() > 0 || schedules.iter().any(|schedule| !schedule.paused);
+    let is_needed =
+        overview.counts.unfinished() > 0 || schedules.iter().any(|schedule| !schedule.is_paused());
     draw_number_of_workers(out, workers, is_needed);
     if let Some(due) = overview.oldest_due_at {
         let verb = if now.since(due) < Millis::from_secs(1) { "is" } else { "was" };
@@ -52,7 +53,7 @@ pub fn draw(out: &mut Output, snapshot: &Snapshot, running: &RunningJobs, now: T
     }
     if !overview.queues.is_empty() {
         out.line("");
-        draw_queues(out, &overview.queues);
+        draw_queues(out, &overview.queues, now);
     }
 }
 

@@ -1,9 +1,11 @@
 //! The times of a schedule in words.
 
-use crate::model::ScheduleText;
+use crate::model::{Pause, ScheduleText};
 use crate::place::runner;
 use crate::store::{Liveness, StoredSchedule, WorkerStatus};
-use crate::text::{Millis, Timestamp, human_duration, is_zone_of_screen, relative_time, safe_line};
+use crate::text::{
+    Millis, Timestamp, clock_time, human_duration, is_zone_of_screen, relative_time, safe_line,
+};
 
 /// A schedule is overdue if no worker has fired it within this time.
 const LATE: Millis = Millis::from_secs(5);
@@ -17,12 +19,17 @@ pub struct ScheduleRow {
 /// When a schedule fires next in this boot: `in 9h 52m`, `overdue 1m 31s`, `at the next boot`, `paused`, `never`.
 pub fn next_firing_text(row: &StoredSchedule, boot_id: &str, now: Timestamp) -> String {
     match row.next_at {
-        _ if row.paused => "paused".to_owned(),
+        _ if let Some(pause) = row.pause => format!("paused{}", until_text(pause, now)),
         None if let Some(seen) = &row.boot_id => boot_text(seen, boot_id).to_owned(),
         None => "never".to_owned(),
         Some(at) if at.plus(LATE) < now => format!("overdue {}", human_duration(now.since(at))),
         Some(at) => relative_time(at, now),
     }
+}
+
+/// The end of a pause, after a blank, if it has one: ` until 06:00`.
+pub fn until_text(pause: Pause, now: Timestamp) -> String {
+    pause.ends_at().map(|end| format!(" until {}", clock_time(end, now))).unwrap_or_default()
 }
 
 /// The zone of a schedule, if that was chosen, or its clocks are not those of the screen.

@@ -1,5 +1,6 @@
 //! The state of a job in words: why it is in this state, what happens next, and how its worker is.
 
+use super::schedule::until_text;
 use crate::model::{DeadReason, ErrorCode, JobState, Phase};
 use crate::place::{Place, runner};
 use crate::store::{
@@ -157,10 +158,14 @@ fn due_text(job: &JobRow, now: Timestamp) -> String {
 
 /// Says why a job may wait for ever although it is not stuck, with the queue that this is about, and whether that queue is
 /// paused. If it is not, no worker serves it.
-pub fn long_wait_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<((String, bool), String)> {
+pub fn long_wait_text(
+    job: &JobRow,
+    workers: &[WorkerStatus],
+    now: Timestamp,
+) -> Option<((String, bool), String)> {
     let queue = &job.definition.queue;
-    if job.block_reason == Some(BlockReason::Paused) {
-        return Some(((queue.clone(), true), paused_text(queue)));
+    if let Some(paused) = paused_text(job, now) {
+        return Some(((queue.clone(), true), paused));
     }
     if let Some(paused) = job.paused_queues().first() {
         return Some((((*paused).clone(), true), format!("it {}", dependency_text(job))));
@@ -168,8 +173,22 @@ pub fn long_wait_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<((String
     Some(((queue.clone(), false), nobody_text(job, workers)?))
 }
 
-fn paused_text(queue: &str) -> String {
-    format!("queue {queue} is paused; {} opens it", runner("resume", queue))
+/// Says that the queue of a job or everything is paused.
+fn paused_text(job: &JobRow, now: Timestamp) -> Option<String> {
+    let queue = &job.definition.queue;
+    match job.block_reason? {
+        BlockReason::AllPaused(pause) => Some(format!(
+            "everything is paused{}; {} ends that",
+            until_text(pause, now),
+            runner("resume", "--all")
+        )),
+        BlockReason::Paused(pause) => Some(format!(
+            "queue {queue} is paused{}; {} opens it",
+            until_text(pause, now),
+            runner("resume", queue)
+        )),
+        BlockReason::Full(_) | BlockReason::Paced(..) => None,
+    }
 }
 
 /// Says why nobody starts a pending job, and what to do about it; none if a worker does, or the `run` that it is for.
@@ -191,8 +210,8 @@ fn nobody_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
 /// Says why a pending job would not start even if it were due, and why a job that is due has not started.
 fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Option<String> {
     let queue = &job.definition.queue;
-    if job.block_reason == Some(BlockReason::Paused) {
-        return Some(paused_text(queue));
+    if let Some(paused) = paused_text(job, now) {
+        return Some(paused);
     }
     if let Some(why) = nobody_text(job, workers) {
         return Some(why);
@@ -219,7 +238,7 @@ fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Optio
 pub fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
     let queue = &job.definition.queue;
     match job.block_reason? {
-        BlockReason::Paused => Some(paused_text(queue)),
+        BlockReason::AllPaused(_) | BlockReason::Paused(_) => paused_text(job, now),
         BlockReason::Full(most) => Some(format!(
             "queue {queue} is at its limit: max_running {most}; the next job starts when an attempt ends"
         )),
@@ -236,14 +255,14 @@ pub fn no_worker_text(queue: &str, workers: &[WorkerStatus]) -> Option<String> {
 }
 
 /// Says that a job of somebody else is waited for, and that nobody runs it, if that is so.
-pub fn waits_for_others_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
+pub fn waits_for_others_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Option<String> {
     if job.state.is_final() {
         return None;
     }
     let why = if job.state == JobState::Running {
         worker_trouble_text(job, workers)
     } else {
-        long_wait_text(job, workers).map(|(_, why)| why)
+        long_wait_text(job, workers, now).map(|(_, why)| why)
     };
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     Some(format!("waiting for job {} {}, which is {}{why}", job.id, job.title(), job.status()))

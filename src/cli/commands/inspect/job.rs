@@ -72,13 +72,13 @@ pub(super) fn not_enqueued_yet(store: &Store, name: &str, now: Timestamp) -> Res
     let schedule = format!("its schedule ({})", times_text(&row.text, row.zone.as_deref(), now));
     let when = next_firing_text(row, &boot_id(), now);
     let firing = match row.next_at {
-        _ if row.paused => format!("{schedule} is paused"),
+        _ if row.is_paused() => format!("{schedule} is {when}"),
         None if row.boot_id.is_some() => format!("{schedule} fires {when}"),
         None => format!("{schedule} never fires again"),
         Some(at) => format!("{schedule} fires first at {} ({when})", local_time(at)),
     };
     let error = CliError::new(ExitStatus::NOT_FOUND, format!("there is no job named {name} yet: {firing}"));
-    let next = if row.paused {
+    let next = if row.is_paused() {
         Some(format!("{} lets it go on", runner("resume", format_args!("--schedule {name}"))))
     } else {
         no_firing_text(&worker_statuses(store)?)

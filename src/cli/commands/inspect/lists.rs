@@ -44,7 +44,7 @@ pub(super) fn attempts(out: &mut Output, query: &Query) -> Result<bool> {
 pub(super) fn queues(out: &mut Output, query: &Query) -> Result<bool> {
     let mut queues = query.store.overview(query.now)?.queues;
     queues.retain(|queue| query.filter.name.as_ref().is_none_or(|name| *name == queue.name));
-    Ok(lists::queues(out, &queues)?)
+    Ok(lists::queues(out, &queues, query.now)?)
 }
 
 /// Lists the workers that run, and those that died and were not recovered yet.
@@ -98,7 +98,7 @@ pub(super) fn times_to_come(out: &mut Output, query: &Query, span: Millis) -> Re
     let Query { store, now, .. } = *query;
     let mut schedules = store.schedules()?;
     schedules.retain(|row| query.filter.name.as_ref().is_none_or(|wanted| wanted == row.name()));
-    schedules.retain(|row| !row.paused);
+    schedules.retain(|row| !row.is_paused());
     Ok(lists::times_to_come(out, &schedules, now.plus(span), query.limit, now)?)
 }
 

@@ -9,7 +9,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use crate::model::{
     AttemptEnd, AttemptOutput, Backoff, Bytes, CodePattern, DependencyKind, EndCause, ErrorCode, ExitCodes,
     ExitEntry, ExitKey, Jitter, JobDefinition, Limits, MemoryPeak, OutputMark, OutputStream, OwnSchedule,
-    Rate, ResourceUsage, RetryPolicy, SelfReport, SpawnFailure, Status, Strategy, StreamBytes,
+    Pause, Rate, ResourceUsage, RetryPolicy, SelfReport, SpawnFailure, Status, Strategy, StreamBytes,
 };
 use crate::store::tests::fixture::definition;
 use crate::store::{Dependency, EndedAttempt, NewJob, OnConflict};
@@ -198,4 +198,13 @@ pub(super) fn output(rng: &mut SmallRng) -> AttemptOutput {
         output.marks.shuffle(rng);
     }
     output
+}
+
+/// A pause, with an end or without, or none.
+pub(super) fn pause(rng: &mut SmallRng, now: Timestamp) -> Option<Pause> {
+    match rng.random_range(0..4) {
+        0 | 1 => None,
+        2 => Some(Pause::UntilResumed),
+        _ => Some(Pause::Until(now.plus(Millis(rng.random_range(1..20_000))))),
+    }
 }

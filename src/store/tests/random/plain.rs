@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::plain_schedules::PlainSchedule;
 use crate::model::{
     Attempt, AttemptOutput, Bytes, DeadReason, DependencyKind, EXPIRED, ErrorCode, JobDefinition, JobState,
-    Limits, StreamBytes,
+    Limits, Pause, StreamBytes,
 };
 use crate::store::{
     Dependency, Enqueued, Firing, NewJob, OnConflict, PruneFilter, Result, ScheduledRun, StoreError, Worker,
@@ -27,7 +27,9 @@ pub(super) enum Cause {
 pub(super) struct Plain {
     pub jobs: BTreeMap<i64, Job>,
     pub last_id: i64,
-    pub paused: BTreeSet<String>,
+    /// The pauses of queues, as they are recorded: one that is over stays until the next turn.
+    pub paused: BTreeMap<String, Pause>,
+    pub pause_of_all: Option<Pause>,
     pub schedules: BTreeMap<String, PlainSchedule>,
     pub limits: BTreeMap<String, Limits>,
     /// The files that set the `max_running` and the rate of a queue.
@@ -208,7 +210,7 @@ impl Plain {
                 Some(before) if has_ended(before) => cause == Cause::End && needs_success,
                 Some(before) => {
                     let is_paused =
-                        before.state == JobState::Pending && self.paused.contains(&before.definition.queue);
+                        before.state == JobState::Pending && self.is_paused(&before.definition.queue);
                     (cause == Cause::Pause && is_paused || self.is_behind(before.id, now, cause))
                         && (needs_success || cause != Cause::End && before.expires_at.is_none())
                 }

@@ -3,14 +3,34 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::plain::Plain;
-use crate::model::{JobState, Limits};
+use crate::model::{JobState, Limits, Pause};
 use crate::store::{Applied, AppliedKind, BlockReason, Change, Declarations, LimitChange};
 use crate::text::Timestamp;
 
 impl Plain {
     /// True where it changed something.
-    pub fn pause(&mut self, queue: &str, paused: bool) -> bool {
-        if paused { self.paused.insert(queue.to_owned()) } else { self.paused.remove(queue) }
+    pub fn pause(&mut self, queue: &str, pause: Option<Pause>, now: Timestamp) -> bool {
+        self.end_pauses(now);
+        let before = match pause {
+            Some(pause) => self.paused.insert(queue.to_owned(), pause),
+            None => self.paused.remove(queue),
+        };
+        before != pause
+    }
+
+    pub fn pause_all(&mut self, pause: Option<Pause>, now: Timestamp) -> bool {
+        self.end_pauses(now);
+        std::mem::replace(&mut self.pause_of_all, pause) != pause
+    }
+
+    pub fn end_pauses(&mut self, now: Timestamp) {
+        self.paused.retain(|_, pause| !pause.is_over(now));
+        self.pause_of_all = self.pause_of_all.filter(|pause| !pause.is_over(now));
+    }
+
+    /// Whether a pause of this queue is recorded.
+    pub fn is_paused(&self, queue: &str) -> bool {
+        self.pause_of_all.is_some() || self.paused.contains_key(queue)
     }
 
     pub fn limit(&mut self, queue: &str, change: LimitChange) {
@@ -75,8 +95,11 @@ impl Plain {
     /// The reason why this queue starts no job.
     pub fn block_reason(&self, queue: &str, now: Timestamp) -> Option<BlockReason> {
         let Limits { max_running, rate } = self.limits.get(queue).copied().unwrap_or_default();
-        if self.paused.contains(queue) {
-            return Some(BlockReason::Paused);
+        if let Some(pause) = self.pause_of_all.filter(|pause| !pause.is_over(now)) {
+            return Some(BlockReason::AllPaused(pause));
+        }
+        if let Some(pause) = self.paused.get(queue).filter(|pause| !pause.is_over(now)) {
+            return Some(BlockReason::Paused(*pause));
         }
         if let Some(most) = max_running.filter(|most| self.running(queue) >= *most as usize) {
             return Some(BlockReason::Full(most));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::plain::Plain;
-use crate::model::{Chain, Event, Link, Missed, ScheduleText};
+use crate::model::{Chain, Event, Link, Missed, Pause, ScheduleText};
 use crate::store::file::version::Version;
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Dependency, FarTime, Firing, NewJob,
@@ -18,6 +18,16 @@ pub(super) struct PlainSchedule {
     pub row: StoredSchedule,
     /// None if it fires at boot.
     every: Option<Millis>,
+}
+
+impl PlainSchedule {
+    pub fn end_pause(&mut self, now: Timestamp) {
+        let Some(Pause::Until(end)) = self.row.pause.filter(|pause| pause.is_over(now)) else { return };
+        self.row.pause = None;
+        while let Some(next) = self.row.next_at.filter(|next| *next <= end) {
+            self.row.next_at = self.every.map(|every| next.plus(every));
+        }
+    }
 }
 
 /// The zones that a schedule may have or the machine may be in, with the seconds by which their clocks are ahead of UTC.
@@ -81,7 +91,7 @@ impl Plain {
                     last: None,
                     skipped: 0,
                     skipped_in_row: 0,
-                    paused: false,
+                    pause: None,
                     applied_at: now,
                     last_success_at: None,
                     needs_version: Version::FIRST,
@@ -136,15 +146,16 @@ impl Plain {
     pub fn pause_schedule(
         &mut self,
         name: &str,
-        paused: bool,
+        pause: Option<Pause>,
         boot_id: &str,
         now: Timestamp,
     ) -> Option<bool> {
+        self.end_pauses_of_schedules(now);
         let PlainSchedule { row, every } = self.schedules.get_mut(name)?;
-        if row.paused == paused {
+        if row.pause == pause {
             return Some(false);
         }
-        row.paused = paused;
+        row.pause = pause;
         row.boot_id = row.boot_id.take().map(|_| boot_id.to_owned());
         while let Some(next) = row.next_at.filter(|next| *next <= now) {
             row.next_at = every.map(|every| next.plus(every));
@@ -152,9 +163,20 @@ impl Plain {
         Some(true)
     }
 
+    /// Of a pause that is over the times are gone, and those after it come.
+    pub fn end_pauses_of_schedules(&mut self, now: Timestamp) {
+        for schedule in self.schedules.values_mut() {
+            schedule.end_pause(now);
+        }
+    }
+
     pub fn fire_due(&mut self, now: Timestamp) -> Vec<Event> {
+        self.end_pauses_of_schedules(now);
+        if self.pause_of_all.is_some() {
+            return Vec::new();
+        }
         let due = |schedule: &&PlainSchedule| {
-            !schedule.row.paused && schedule.row.next_at.is_some_and(|next| next <= now)
+            schedule.row.pause.is_none() && schedule.row.next_at.is_some_and(|next| next <= now)
         };
         let mut due: Vec<PlainSchedule> = self.schedules.values().filter(due).cloned().collect();
         due.sort_by_key(|schedule| (schedule.row.next_at, schedule.row.name().to_owned()));
@@ -208,22 +230,38 @@ impl Plain {
         vec![event]
     }
 
-    pub fn fire_at_boot(&mut self, boot_id: &str, now: Timestamp) -> Vec<Event> {
+    /// None while everything is paused.
+    pub fn fire_at_boot(&mut self, boot_id: &str, now: Timestamp) -> Option<Vec<Event>> {
+        let waits =
+            |schedule: &PlainSchedule| schedule.row.boot_id.as_ref().is_some_and(|seen| seen != boot_id);
+        if !self.schedules.values().any(waits) {
+            return Some(Vec::new());
+        }
+        if self.pause_of_all.is_some_and(|pause| !pause.is_over(now)) {
+            return None;
+        }
+        self.end_pauses_of_schedules(now);
+        for PlainSchedule { row, .. } in
+            self.schedules.values_mut().filter(|schedule| schedule.row.is_paused())
+        {
+            row.boot_id = row.boot_id.take().map(|_| boot_id.to_owned());
+        }
         let is_new = |schedule: &&PlainSchedule| {
-            !schedule.row.paused && schedule.row.boot_id.as_ref().is_some_and(|seen| seen != boot_id)
+            schedule.row.pause.is_none() && schedule.row.boot_id.as_ref().is_some_and(|seen| seen != boot_id)
         };
         let names: Vec<String> =
             self.schedules.values().filter(is_new).map(|schedule| schedule.row.name().to_owned()).collect();
         // What is due by the clock fires here only if a job waits for it.
         let is_due = |schedule: &PlainSchedule| {
-            is_new(&schedule) || !schedule.row.paused && schedule.row.next_at.is_some_and(|next| next <= now)
+            is_new(&schedule)
+                || schedule.row.pause.is_none() && schedule.row.next_at.is_some_and(|next| next <= now)
         };
         let mut left = self.schedules.clone();
         left.retain(|_, schedule| is_due(schedule));
         for schedule in left.values_mut().filter(|schedule| schedule.row.boot_id.is_some()) {
             schedule.row.boot_id = Some(boot_id.to_owned());
         }
-        names.iter().flat_map(|name| self.fire_after_others(name, &mut left, now)).collect()
+        Some(names.iter().flat_map(|name| self.fire_after_others(name, &mut left, now)).collect())
     }
 
     pub fn bring_far_times_nearer(&mut self, now: Timestamp) -> Vec<FarTime> {

@@ -39,6 +39,7 @@ impl Plain {
             .filter(|queue| !request.ended.is_empty() && is_full(self, queue))
             .cloned()
             .collect();
+        self.end_pauses(now);
         let mut events: Vec<Event> = Vec::new();
         for ended in request.ended {
             events.push(match self.finish(request.worker, ended, now) {
@@ -88,7 +89,7 @@ impl Plain {
     }
 
     fn is_open(&self, job: &Job, selected: Option<&[String]>) -> bool {
-        !self.paused.contains(&job.definition.queue)
+        !self.is_paused(&job.definition.queue)
             && selected.is_none_or(|names| names.contains(&job.definition.queue))
     }
 
@@ -158,8 +159,10 @@ impl Plain {
     fn backlog(&self, selected: Option<&[String]>, full: &[String], now: Timestamp) -> Backlog {
         let open = self.waiting().filter(|job| self.is_open(job, selected));
         let open: Vec<&Job> = open.filter(|job| !self.is_kept(job)).collect();
-        let running = self.schedules.values().filter(|schedule| !schedule.row.paused);
-        let next_times = running.filter_map(|schedule| schedule.row.next_at);
+        let next_times = self.schedules.values().filter_map(|schedule| match schedule.row.pause {
+            Some(pause) => pause.ends_at(),
+            None => schedule.row.next_at.filter(|_| self.pause_of_all.is_none()),
+        });
         // A `run` whose queue was full waits to be told, whichever queues this worker serves.
         let kept: Vec<&Job> = self.waiting().filter(|job| self.is_kept(job)).collect();
         Backlog {
@@ -216,7 +219,8 @@ impl Plain {
             _ => None,
         };
         let pending = self.jobs.values().filter(|job| job.state == JobState::Pending);
-        jobs.iter().filter_map(of_job).chain(pending.filter_map(|job| job.expires_at)).min()
+        let pauses = self.paused.values().chain(&self.pause_of_all).filter_map(|pause| pause.ends_at());
+        jobs.iter().filter_map(of_job).chain(pending.filter_map(|job| job.expires_at)).chain(pauses).min()
     }
 
     /// Nothing but the very attempt that this very worker runs can be finished.

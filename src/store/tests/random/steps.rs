@@ -237,10 +237,18 @@ impl History {
 
     pub fn pause(&mut self) {
         let queue = *draw::QUEUES.choose(&mut self.rng).unwrap();
-        let paused = self.rng.random_bool(0.4);
-        self.log(format!("queue {queue} paused: {paused}"));
-        let answer = self.store().0.set_paused(queue, paused).unwrap();
-        let expected = self.plain.pause(queue, paused);
+        let (now, pause) = (self.now, draw::pause(&mut self.rng, self.now));
+        self.log(format!("pause of queue {queue}: {pause:?}"));
+        let answer = self.store().0.at(now).pause_queue(queue, pause).unwrap();
+        let expected = self.plain.pause(queue, pause, now);
+        self.agree(&answer, &expected);
+    }
+
+    pub fn pause_all(&mut self) {
+        let (now, pause) = (self.now, draw::pause(&mut self.rng, self.now));
+        self.log(format!("pause of everything: {pause:?}"));
+        let answer = self.store().0.at(now).pause_all(pause).unwrap();
+        let expected = self.plain.pause_all(pause, now);
         self.agree(&answer, &expected);
     }
 
@@ -307,12 +315,12 @@ impl History {
     }
 
     pub fn pause_schedule(&mut self) {
-        let (now, paused) = (self.now, self.rng.random_bool(0.5));
+        let (now, pause) = (self.now, draw::pause(&mut self.rng, self.now));
         let name = *["s1", "s2", "s3"].choose(&mut self.rng).unwrap();
-        self.log(format!("schedule {name} paused: {paused}"));
+        self.log(format!("pause of schedule {name}: {pause:?}"));
         let boot_id = self.boot_id.clone();
-        let answer = self.store().0.at(now).pause_schedule(name, paused, &boot_id).unwrap();
-        let expected = self.plain.pause_schedule(name, paused, &boot_id, now);
+        let answer = self.store().0.at(now).pause_schedule(name, pause, &boot_id).unwrap();
+        let expected = self.plain.pause_schedule(name, pause, &boot_id, now);
         self.agree(&answer, &expected);
     }
 

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::plain::{Cause, Job, Plain};
+use super::plain_schedules::PlainSchedule;
 use crate::model::{DependencyKind, JobState, Phase, StreamBytes};
 use crate::store::{self, Filter, JobCounts, JobRow, Store, Worker};
 use crate::text::Timestamp;
@@ -97,8 +98,12 @@ fn same_as_the_model(store: &mut Store, plain: &Plain, now: Timestamp) {
     let listed: Vec<_> = listed.collect::<store::Result<_>>().unwrap();
     expected.sort_by_key(|(attempt, ..)| Reverse((attempt.finished_at, attempt.job_id, attempt.number)));
     assert_eq!(listed, expected);
-    let schedules: Vec<_> = plain.schedules.values().map(|schedule| schedule.row.clone()).collect();
-    assert_eq!(format!("{:?}", store.schedules().unwrap()), format!("{schedules:?}"));
+    let at_now = |mut schedule: PlainSchedule| {
+        schedule.end_pause(now);
+        schedule.row
+    };
+    let schedules: Vec<_> = plain.schedules.values().cloned().map(at_now).collect();
+    assert_eq!(format!("{:?}", store.at(now).schedules().unwrap()), format!("{schedules:?}"));
     let running = |id: i64| plain.jobs.values().filter(|job| job.worker == Some(id)).count() as u64;
     let open = plain.workers.iter().filter(|(_, open)| *open);
     let open: Vec<_> = open.map(|(row, _)| Worker { running: running(row.id), ..row.clone() }).collect();
@@ -198,14 +203,12 @@ fn same_numbers(store: &mut Store, plain: &Plain, now: Timestamp) {
     let expected: BTreeSet<i64> = expected.collect();
     // Of a root with many behind it not all are named.
     assert!(stuck.is_subset(&expected) && (!is_whole || stuck == expected), "{stuck:?}, not {expected:?}");
-    let open = plain
-        .jobs
-        .values()
-        .filter(|job| plain.is_blocked(job) && !plain.paused.contains(&job.definition.queue));
+    let open =
+        plain.jobs.values().filter(|job| plain.is_blocked(job) && !plain.is_paused(&job.definition.queue));
     let (stuck, others): (Vec<i64>, Vec<i64>) =
         open.map(|job| job.id).partition(|id| plain.is_stuck(*id, None));
     let behind_paused = others.iter().filter(|id| plain.is_behind(**id, None, Cause::Pause)).count();
-    let blocked = store.blocked(None).unwrap();
+    let blocked = store.at(now).blocked(None).unwrap();
     assert_eq!((blocked.stuck, blocked.behind_paused), (stuck.len() as u64, behind_paused as u64));
     assert!(blocked.may_unblock || others.len() == behind_paused);
     let unfinished = plain.jobs.values().filter(|job| job.is_unfinished()).count() as u64;
