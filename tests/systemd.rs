@@ -158,7 +158,17 @@ fn the_units_ask_for_what_the_worker_does() {
     let sandbox = Sandbox::empty();
     for name in ["user/runner.service", "system/runner@.service"] {
         let unit = packaged(name);
-        for (key, wanted) in [("Type", "notify"), ("KillMode", "mixed"), ("OOMPolicy", "continue")] {
+        let wanted = [
+            ("Type", "notify"),
+            ("KillMode", "mixed"),
+            ("OOMPolicy", "continue"),
+            ("Restart", "always"),
+            // 20 restarts 5 s apart fit into the ten minutes, so that what fails each time is given up.
+            ("RestartSec", "5s"),
+            ("StartLimitIntervalSec", "10min"),
+            ("StartLimitBurst", "20"),
+        ];
+        for (key, wanted) in wanted {
             assert_eq!(value(&unit, key), wanted, "{name}");
         }
         let command = value(&unit, "ExecStart").strip_prefix("/usr/bin/runner ").expect("our program");
