@@ -291,3 +291,21 @@ fn what_starts_later_is_refused() {
     sandbox.run("run dump --dry-run").ok().shows("would enqueue dump");
     assert!(!sandbox.db().exists());
 }
+
+#[test]
+fn output_that_a_full_disk_does_not_take_is_told_and_the_job_goes_on() {
+    let sandbox = Sandbox::new(JOBS);
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full disk");
+    let done = sandbox.call("run dump").run_into(full()).exits(74);
+    done.says("could be passed on to standard output: No space left on device");
+    assert_eq!(sandbox.job(1)["state"], "succeeded");
+    assert_eq!(sandbox.run("logs 1").ok().stdout, "dump\n");
+    sandbox.call("run bad").run_into(full()).exits(3).says("No space left on device");
+}
+
+#[test]
+fn a_job_can_report_under_any_umask() {
+    let sandbox = Sandbox::empty();
+    let line = "umask 0777; exec runner run -c 'stat -c %a \"${RUNNER_REPORT%/*}\"'";
+    sandbox.program("sh").with_runner_on_path().arg("-c").arg(line).run().ok().prints("700\n");
+}

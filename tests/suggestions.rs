@@ -126,7 +126,10 @@ fn a_word_that_names_no_job_is_told_what_it_may_be_instead() {
     ] {
         sandbox.call("enqueue").arg(typed).run().exits(66).prints("").says(call);
         without_file.call("enqueue").arg(typed).run().exits(66).prints("").says(call).says("runner init");
+        let call = call.replace("enqueue", "run");
+        sandbox.call("run").arg(typed).run().exits(66).prints("").says(&call);
     }
+    without_file.run("run ls").exits(66).says("a command needs none: runner run -- ls");
     without_file.run("enqueue ls").exits(66).says("a command needs none: runner enqueue -- ls");
 }
 

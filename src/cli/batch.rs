@@ -68,7 +68,7 @@ pub fn read(global: &Global, path: &Path, defaults: &JobOptions) -> Result<(Vec<
 fn parse(global: &Global, bytes: &[u8], source: &str, defaults: &JobOptions) -> Result<(Vec<NewJob>, Lines)> {
     let mut bar = Bar::new(global.quiet, "{pos} of {len} bytes read");
     let mut batch = Batch {
-        planner: Planner::new(global, clock::now()),
+        planner: Planner::new(global, "enqueue", clock::now()),
         defaults,
         shared: Vec::new(),
         request: EnqueueRequest::default(),

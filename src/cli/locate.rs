@@ -391,53 +391,53 @@ pub fn job_file(global: &Global) -> Result<JobFile> {
 /// The job that the job file declares under this name.
 pub fn declared_job(global: &Global, name: &str) -> Result<Declared> {
     let file = job_file(global)?;
-    Ok(file.job(name).ok_or_else(|| not_declared(&file, name))?.clone())
+    Ok(file.job(name).ok_or_else(|| not_declared(&file, "enqueue", name))?.clone())
 }
 
 pub fn current_dir() -> Result<PathBuf> {
     std::env::current_dir().context("could not find the current directory")
 }
 
-/// How to enqueue this text, which stands in the place of a name, as a command; none if it may well be a name.
-fn call_of_command(text: &str) -> Option<String> {
+/// How to call this verb with this text, which stands in the place of a name, as a command; none if it may well be a name.
+fn call_of_command(verb: &str, text: &str) -> Option<String> {
     let needs_shell = text.contains(|c: char| "|&;<>()$`\\\"'*?[]#~={}!\n".contains(c));
     if needs_shell {
-        Some(runner("enqueue", format_args!("-c {}", shell_word(text))))
+        Some(runner(verb, format_args!("-c {}", shell_word(text))))
     } else if text.contains(char::is_whitespace) || text.contains('/') {
-        Some(runner("enqueue", format_args!("-- {}", text.trim())))
+        Some(runner(verb, format_args!("-- {}", text.trim())))
     } else {
         None
     }
 }
 
-/// Adds to the error that there is no job file how this text is enqueued as a command, which needs none.
-pub fn without_job_file(error: anyhow::Error, name: &str) -> anyhow::Error {
+/// Adds to the error that there is no job file how this verb takes this text as a command, which needs none.
+pub fn without_job_file(error: anyhow::Error, verb: &str, name: &str) -> anyhow::Error {
     if !matches!(error.downcast_ref(), Some(JobFileError::Nowhere { .. })) {
         return error;
     }
-    let hint = match call_of_command(name) {
+    let hint = match call_of_command(verb, name) {
         Some(call) => {
             format!(
-                "to enqueue it as a command, type: {call}; `{}` writes a job file here",
+                "to {verb} it as a command, type: {call}; `{}` writes a job file here",
                 runner("init", "")
             )
         }
         None => format!(
             "`{}` writes one here, and `--file PATH` or $RUNNER_FILE names another; a command needs none: {}",
             runner("init", ""),
-            runner("enqueue", format_args!("-- {}", shell_word(name)))
+            runner(verb, format_args!("-- {}", shell_word(name)))
         ),
     };
     describe(&error).hint(hint).into()
 }
 
 /// The error for a name that the job file does not declare. It names the file that was read, and near names.
-pub fn not_declared(file: &JobFile, name: &str) -> CliError {
+pub fn not_declared(file: &JobFile, verb: &str, name: &str) -> CliError {
     let failure =
         CliError::new(ExitStatus::NOT_FOUND, format!("there is no job {name:?} in {}", display(&file.path)));
     let declared = file.jobs.iter().map(|job| job.definition.name.as_str());
-    if let Some(call) = call_of_command(name) {
-        return failure.hint(format!("to enqueue it as a command, type: {call}"));
+    if let Some(call) = call_of_command(verb, name) {
+        return failure.hint(format!("to {verb} it as a command, type: {call}"));
     }
     match near_names(name, declared).as_slice() {
         [] if file.jobs.is_empty() => failure.hint("the file declares no job"),
@@ -446,7 +446,7 @@ pub fn not_declared(file: &JobFile, name: &str) -> CliError {
             Ok(()) => failure.hint(format!(
                 "{} lists its jobs; {} takes any command",
                 runner("check", ""),
-                runner("enqueue", "-- CMD")
+                runner(verb, "-- CMD")
             )),
         },
         near => failure.hint(format!("did you mean {}?", near.join(" or "))),

@@ -21,6 +21,8 @@ use crate::text::Timestamp;
 /// Builds jobs from layers of options. The first layer wins: a batch line comes before the command line.
 pub struct Planner<'a> {
     global: &'a Global,
+    /// What was typed, for hints.
+    verb: &'static str,
     now: Timestamp,
     /// Read only when a job needs it, because ad hoc jobs work without a job file.
     file: OnceCell<JobFile>,
@@ -30,8 +32,8 @@ pub struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     /// Due times count from `now`.
-    pub const fn new(global: &'a Global, now: Timestamp) -> Self {
-        Self { global, now, file: OnceCell::new(), store: OnceCell::new() }
+    pub const fn new(global: &'a Global, verb: &'static str, now: Timestamp) -> Self {
+        Self { global, verb, now, file: OnceCell::new(), store: OnceCell::new() }
     }
 
     pub fn file(&self) -> Result<&JobFile> {
@@ -59,8 +61,8 @@ impl<'a> Planner<'a> {
                 options.resolve(ad_hoc(command, name)?)
             }
             (None, Some(name)) => {
-                let file = self.file().map_err(|error| locate::without_job_file(error, name))?;
-                let job = file.job(name).ok_or_else(|| locate::not_declared(file, name))?;
+                let file = self.file().map_err(|error| locate::without_job_file(error, self.verb, name))?;
+                let job = file.job(name).ok_or_else(|| locate::not_declared(file, self.verb, name))?;
                 options.over(&job.layer).over(&file.defaults).resolve(job.definition.clone())
             }
             (None, None) => bail!(CliError::usage("a \"name\" or a \"command\" is needed")),

@@ -33,6 +33,14 @@ impl PassOn {
         Ok(Self { stdout: Outlet::new(io::stdout().as_fd())?, stderr: Outlet::new(io::stderr().as_fd())? })
     }
 
+    /// The stream that could not be written to, as on a full disk, and why. A reader that is gone is no failure.
+    pub fn failure(&self) -> Option<(OutputStream, io::Error)> {
+        [OutputStream::Stdout, OutputStream::Stderr].into_iter().find_map(|stream| {
+            let failure = self.outlet(stream).waiting().failure.filter(|error| *error != Errno::PIPE)?;
+            Some((stream, failure.into()))
+        })
+    }
+
     pub(super) fn outlet(&self, stream: OutputStream) -> &Outlet {
         match stream {
             OutputStream::Stdout => &self.stdout,
@@ -65,7 +73,8 @@ pub(super) struct Outlet {
 #[derive(Debug, Default)]
 struct Waiting {
     bytes: VecDeque<u8>,
-    is_reader_gone: bool,
+    /// A write has failed, so that nothing more is written.
+    failure: Option<Errno>,
 }
 
 impl Outlet {
@@ -76,7 +85,7 @@ impl Outlet {
     /// Takes these bytes, and writes as much as the reader takes now.
     pub fn take(&self, bytes: &[u8]) {
         let mut waiting = self.waiting();
-        if !waiting.is_reader_gone {
+        if waiting.failure.is_none() {
             waiting.bytes.extend(bytes);
             waiting.write(self.descriptor.as_fd());
         }
@@ -110,7 +119,7 @@ impl Waiting {
                 Ok(written) => drop(self.bytes.drain(..written)),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
-                Err(_) => *self = Self { bytes: VecDeque::new(), is_reader_gone: true },
+                Err(error) => *self = Self { bytes: VecDeque::new(), failure: Some(error) },
             }
         }
     }

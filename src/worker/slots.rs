@@ -5,9 +5,9 @@
 //! code. If the worker is killed, a recovery concludes from the start log how far each slot had come, see `registration`.
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -268,7 +268,12 @@ fn end_previous(context: &Context, claim: &Claim, control: &Control, previous: O
 
 /// Creates the folder again if a job or a cleaner of old files has removed it.
 fn make_folder(path: &Path) -> io::Result<()> {
-    if path.is_dir() { Ok(()) } else { DirBuilder::new().recursive(true).mode(0o700).create(path) }
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    // The umask of the worker took bits away, perhaps the owner's.
+    fs::set_permissions(path, Permissions::from_mode(0o700))
 }
 
 /// One line for each dependency, as many as one variable can hold.

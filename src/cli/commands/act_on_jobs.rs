@@ -59,7 +59,7 @@ pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStat
     let selected = Selected::read(global, &store, &args.which, Named::Dead, false)?;
     let selected = Selected { latest: args.latest, ..selected };
     if args.how.redefine {
-        let planner = Planner::new(global, clock::now());
+        let planner = Planner::new(global, "enqueue", clock::now());
         let jobs = &replacements(&selected.jobs, |old| planner.replacement(old))?;
         return selected.run(&mut store, Act::Redefine { jobs, force }, args.dry_run, out);
     }
@@ -82,7 +82,7 @@ pub fn change(global: &Global, args: &Change, out: &mut Output) -> Result<ExitSt
     };
     let now = clock::now();
     if what.redefine {
-        let planner = Planner::new(global, now);
+        let planner = Planner::new(global, "enqueue", now);
         let jobs = &replacements(&selected.jobs, |old| planner.replacement_in_place(old))?;
         return selected.run(&mut store, Act::ChangeDefinition { jobs }, *dry_run, out);
     }

@@ -30,7 +30,7 @@ use crate::view::text::status::no_worker_text;
 const MAX_NAMED: usize = 5;
 
 pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStatus> {
-    let plan = Plan::new(global, args)?;
+    let plan = Plan::new(global, "enqueue", args)?;
     if args.dry_run {
         return rehearse(global, &plan, out);
     }
@@ -232,8 +232,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn new(global: &Global, args: &Enqueue) -> Result<Self> {
-        let (mut jobs, lines) = plan(global, args)?;
+    fn new(global: &Global, verb: &'static str, args: &Enqueue) -> Result<Self> {
+        let (mut jobs, lines) = plan(global, verb, args)?;
         if args.stdin {
             let mut named = jobs.iter_mut().filter(|job| !job.is_dependency);
             let (Some(job), None) = (named.next(), named.next()) else {
@@ -249,18 +249,18 @@ impl Plan {
     /// The job of a `run`, with its dependencies.
     pub fn of_run(global: &Global, args: &Run) -> Result<Self> {
         let (names, options) = (args.names.clone(), args.options.clone());
-        Self::new(global, &Enqueue { names, stdin: args.stdin, options, ..Enqueue::default() })
+        Self::new(global, "run", &Enqueue { names, stdin: args.stdin, options, ..Enqueue::default() })
     }
 }
 
-fn plan(global: &Global, args: &Enqueue) -> Result<(Vec<NewJob>, Lines)> {
+fn plan(global: &Global, verb: &'static str, args: &Enqueue) -> Result<(Vec<NewJob>, Lines)> {
     let mut options = args.options.clone();
     options.check()?;
     if let Some(path) = &args.batch {
         check_keys(&options, false)?;
         return batch::read(global, path, &options);
     }
-    let planner = Planner::new(global, clock::now());
+    let planner = Planner::new(global, verb, clock::now());
     if args.names.is_empty() && !args.all && options.command.is_none() && !options.args.is_empty() {
         options.command = Some(Command::Argv(std::mem::take(&mut options.args)));
     }

@@ -14,7 +14,7 @@ use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
-use crate::model::{Event, JobState, Outcome, decision_text, signal};
+use crate::model::{Event, JobState, Outcome, OutputStream, decision_text, signal};
 use crate::place::runner;
 use crate::process::PassOn;
 use crate::report::{Reporter, words};
@@ -51,14 +51,24 @@ pub fn run(global: &Global, args: &Run, out: &mut Output) -> Result<ExitStatus> 
     let mut task = Task { plan, quiet: out.quiet, started: None, notes: BTreeMap::new() };
     let mut reporter = RunReporter { quiet: out.quiet };
     let summary = worker::run(store, default_slots(), &mut reporter, &mut task, pass_on.clone())?;
-    if let Some(pass_on) = pass_on {
-        finish(&pass_on)?;
+    if let Some(pass_on) = &pass_on {
+        finish(pass_on)?;
     }
+    let lost = pass_on.and_then(|pass_on| pass_on.failure());
     let Some(started) = task.started else {
         let signal = summary.stopped_by.unwrap_or_default();
         bail!(CliError::new(ExitStatus::of_signal(signal), "stopped before anything was enqueued"));
     };
-    end(global, args, out, started?, summary)
+    let started = started?;
+    let (RunStart::Enqueued(id) | RunStart::TakenOn(id) | RunStart::Held(id)) = started;
+    let status = end(global, args, out, started, summary)?;
+    let Some((stream, error)) = lost else { return Ok(status) };
+    let name = if stream == OutputStream::Stdout { "standard output" } else { "standard error" };
+    warn(&format!(
+        "not all that was written could be passed on to {name}: {error}; {} has it",
+        runner("logs", id)
+    ));
+    Ok(if status == ExitStatus::SUCCESS { ExitStatus::IO } else { status })
 }
 
 /// Waits until the reader of the output has taken all of it, unless a signal ends the wait.
