@@ -18,7 +18,7 @@ use crate::model::{Event, JobState, Outcome, OutputStream, decision_text, signal
 use crate::place::runner;
 use crate::process::PassOn;
 use crate::report::{Reporter, words};
-use crate::store::{JobRow, RunStart, Store};
+use crate::store::{JobRow, Liveness, RunStart, Store};
 use crate::text::Timestamp;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::status::{dependency_text, limit_text, waits_for_others_text};
@@ -168,10 +168,12 @@ impl Task {
     fn enqueue(&mut self, store: &mut Store, worker: i64) -> Result<RunStart> {
         let workers = worker_statuses(store)?;
         let would_start = |queue: &str| workers.iter().any(|worker| worker.takes_from(queue));
+        let is_dead =
+            |id| workers.iter().any(|worker| worker.row.id == id && worker.liveness == Liveness::Dead);
         for job in &mut self.plan.jobs {
             job.run_worker_id = Some(worker);
         }
-        let started = store.start_run(worker, &self.plan.jobs, &would_start);
+        let started = store.start_run(worker, &self.plan.jobs, &would_start, &is_dead);
         let start = started.map_err(|error| enqueue::failure(store, &self.plan.lines, error))?;
         if self.quiet {
             return Ok(start);

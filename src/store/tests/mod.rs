@@ -11,6 +11,7 @@ mod opening;
 mod plans;
 mod prune;
 mod random;
+mod runs;
 mod scheduled_run;
 mod schema;
 mod stats;

@@ -36,15 +36,17 @@ pub enum RunStart {
 
 impl Store {
     /// Enqueues the one job that was named, with its dependencies, for the `run` with this row id, or takes on an unfinished
-    /// job of the same work. `would_start` says whether a living worker takes the jobs of a queue.
+    /// job of the same work. `would_start` says whether a living worker takes the jobs of a queue, `is_dead` whether the worker with a
+    /// row id is dead: nobody may have been able to recover it yet.
     pub fn start_run(
         &mut self,
         worker: i64,
         jobs: &[NewJob],
         would_start: &dyn Fn(&str) -> bool,
+        is_dead: &dyn Fn(i64) -> bool,
     ) -> Result<RunStart> {
         self.write(|tx| {
-            let start = Run { tx, worker, would_start }.start(jobs)?;
+            let start = Run { tx, worker, would_start, is_dead }.start(jobs)?;
             if let RunStart::Enqueued(id) | RunStart::TakenOn(id) = start {
                 run(tx, "UPDATE workers SET run_job_id = ?2 WHERE id = ?1", [worker, id])?;
             }
@@ -92,6 +94,7 @@ struct Run<'a> {
     /// Its row id.
     worker: i64,
     would_start: &'a dyn Fn(&str) -> bool,
+    is_dead: &'a dyn Fn(i64) -> bool,
 }
 
 impl Run<'_> {
@@ -158,14 +161,18 @@ impl Run<'_> {
             return Ok(false);
         }
         let sql = format!(
-            "SELECT j.queue, j.state = 'pending' OR EXISTS
+            "SELECT j.queue, j.worker_id, j.run_worker_id, j.state = 'pending' OR EXISTS
                         (SELECT 1 FROM workers AS w WHERE w.id = j.worker_id AND w.leftover_since IS NOT NULL) AS waits,
                     {IS_KEPT} AS is_kept
              FROM jobs AS j WHERE j.id = ?1 AND j.needs_version <= ?2"
         );
         let found = maybe(self.tx, &sql, params![id, schema::known().version()], |row| {
             let queue: String = row.get("queue")?;
-            Ok(row.get("waits")? && !row.get::<_, bool>("is_kept")? && !(self.would_start)(&queue))
+            let is_of_dead =
+                |column| Ok::<_, StoreError>(row.get::<_, Option<i64>>(column)?.is_some_and(self.is_dead));
+            let waits = row.get("waits")? || is_of_dead("worker_id")?;
+            let is_kept = row.get("is_kept")? && !is_of_dead("run_worker_id")?;
+            Ok(waits && !is_kept && !(self.would_start)(&queue))
         })?;
         Ok(found.unwrap_or(false))
     }

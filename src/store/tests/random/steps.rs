@@ -51,7 +51,7 @@ impl History {
         let served: Vec<&str> = draw::QUEUES.sample(&mut self.rng, number).copied().collect();
         self.log(format!("run {run} begins where workers take {served:?}: {jobs:?}"));
         let would_start = |queue: &str| served.contains(&queue);
-        let answer = self.store().0.at(now).start_run(run, &jobs, &would_start);
+        let answer = self.store().0.at(now).start_run(run, &jobs, &would_start, &|_| false);
         if let Ok(start) = answer {
             self.kinds.insert(match start {
                 RunStart::Enqueued(_) => "run, enqueued",
