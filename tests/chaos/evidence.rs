@@ -22,6 +22,9 @@ pub struct Job {
     pub scheduled_for: Option<i64>,
     pub retryable: bool,
     pub max_attempts: u32,
+    pub priority: i64,
+    /// The job that was enqueued in its place, with its keys.
+    pub replaced_by: Option<u64>,
     /// The variable `BATCH` of its environment: the jobs of one call of `enqueue` share it.
     pub batch: Option<String>,
 }
@@ -43,6 +46,8 @@ impl Job {
             scheduled_for: row.get("scheduled_for")?,
             retryable,
             max_attempts: if retryable { row.get("max_attempts")? } else { 1 },
+            priority: row.get("priority")?,
+            replaced_by: row.get("replaced_by")?,
             batch: row.get("batch")?,
         })
     }
@@ -103,23 +108,27 @@ pub struct Rows {
     pub attempts: BTreeMap<AttemptId, Attempt>,
     /// Which job waits for which, and whether any end of it will do.
     pub dependencies: Vec<(u64, u64, bool)>,
+    /// The paused queues; `--all` for a pause of everything.
     pub paused_queues: BTreeSet<String>,
     /// How many jobs of a queue may run at once.
     pub limits: BTreeMap<String, usize>,
     /// The last firing of each schedule: its time, and the job that it made.
     pub last_firings: BTreeMap<String, (i64, u64)>,
+    /// Whether workers remove what succeeded or was cancelled (`work --keep`).
+    pub prunes: bool,
     /// The values that never change once they are written, by kind of row, job (or definition) and attempt (0 where there is none).
     immutable: BTreeMap<(&'static str, u64, u32), Vec<Value>>,
 }
 
 /// The rows and columns that never change.
-const IMMUTABLE: [(&str, &str); 5] = [
+const IMMUTABLE: [(&str, &str); 6] = [
     ("definition", "SELECT id, 0, definition FROM job_definitions"),
     (
         "job",
-        "SELECT id, 0, definition_id, name, args_nul, unique_key, idempotency_key, enqueued_at, scheduled_for, scheduled_offset
-         FROM jobs",
+        "SELECT id, 0, definition_id, name, args_nul, enqueued_at, scheduled_for, scheduled_offset FROM jobs",
     ),
+    // Another job in its place takes them over.
+    ("keys", "SELECT id, 0, unique_key, idempotency_key FROM jobs WHERE replaced_by IS NULL"),
     ("input", "SELECT job_id, 0, stdin FROM inputs"),
     ("attempt", "SELECT job_id, number, * FROM attempts"),
     ("output", "SELECT job_id, number, * FROM outputs"),
@@ -157,9 +166,7 @@ impl Rows {
             jobs: jobs.into_iter().collect(),
             attempts: attempts.into_iter().collect(),
             dependencies: all(&snapshot, edges, edge)?,
-            paused_queues: all(&snapshot, "SELECT name FROM queues WHERE paused", |row| row.get(0))?
-                .into_iter()
-                .collect(),
+            paused_queues: paused_queues(&snapshot)?,
             limits: all(
                 &snapshot,
                 "SELECT name, max_running FROM queues WHERE max_running IS NOT NULL",
@@ -170,6 +177,7 @@ impl Rows {
             last_firings: all(&snapshot, firings, |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?
                 .into_iter()
                 .collect(),
+            prunes: false,
             immutable,
         })
     }
@@ -189,6 +197,11 @@ impl Rows {
         let mut wrong = Vec::new();
         for ((kind, id, number), cells) in &self.immutable {
             let now = later.immutable.get(&(kind, *id, *number));
+            let is_replaced = later.jobs.get(id).is_some_and(|job| job.replaced_by.is_some());
+            let is_pruned = later.prunes && (*kind == "definition" || !later.jobs.contains_key(id));
+            if now.is_none() && (is_pruned || *kind == "keys" && is_replaced) {
+                continue;
+            }
             // A later version of the schema may have added columns, at the end.
             if !now.is_some_and(|now| now.starts_with(cells)) {
                 wrong.push(format!("the {kind} {id}.{number} was {cells:?} and is {now:?}"));
@@ -196,12 +209,21 @@ impl Rows {
         }
         for (id, _) in self.jobs.iter().filter(|(_, job)| job.state == "succeeded") {
             let now = later.jobs.get(id);
-            if now.is_none_or(|job| job.state != "succeeded") {
+            if now.map_or(!later.prunes, |job| job.state != "succeeded") {
                 wrong.push(format!("job {id} had succeeded and is {now:?}"));
             }
         }
         wrong
     }
+}
+
+fn paused_queues(snapshot: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    let mut paused = all(snapshot, "SELECT name FROM queues WHERE paused", |row| row.get(0))?;
+    // Version 1.0 cannot pause everything.
+    if snapshot.table_exists(None, "pause_of_all")? {
+        paused.extend(all(snapshot, "SELECT '--all' FROM pause_of_all", |row| row.get(0))?);
+    }
+    Ok(paused.into_iter().collect())
 }
 
 fn all<T>(
@@ -269,6 +291,10 @@ pub struct Promises {
     pub retried: BTreeMap<u64, u32>,
     pub paused: BTreeSet<String>,
     pub resumed: BTreeSet<String>,
+    /// The priorities that jobs were given while they waited.
+    pub priorities: BTreeMap<u64, i64>,
+    /// Whether workers remove what succeeded or was cancelled (`work --keep`).
+    pub prunes: bool,
     /// The side log; none where the jobs keep none.
     pub side: Option<Vec<Line>>,
 }
@@ -278,5 +304,14 @@ impl Promises {
     pub fn of(printed: impl IntoIterator<Item = u64>, side: Option<&str>) -> Self {
         let acknowledged = printed.into_iter().map(|id| (id, Acknowledged::default())).collect();
         Self { acknowledged, side: side.map(side_log), ..Self::default() }
+    }
+
+    /// Whether the job may have been removed: it has begun or was cancelled, and nobody was told that it died.
+    pub fn may_be_gone(&self, id: u64) -> bool {
+        let attempts = (id, 0)..=(id, u32::MAX);
+        let began = self.started.range(attempts.clone()).next().is_some()
+            || self.side.iter().flatten().any(|line| line.attempt.0 == id);
+        let died = self.ended.range(attempts).any(|(_, end)| end.dead_reason.is_some());
+        self.prunes && (began || self.cancelled.contains(&id)) && !died
     }
 }

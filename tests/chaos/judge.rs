@@ -81,12 +81,14 @@ pub fn judge(rows: &Rows, promises: &Promises, moment: Moment) -> Vec<String> {
         );
     }
     let known = lines.keys().chain(promises.started.iter().map(|(id, _)| id));
-    let unknown: HashSet<_> = known.filter(|id| !rows.jobs.contains_key(id)).collect();
+    let unknown: HashSet<_> =
+        known.filter(|id| !rows.jobs.contains_key(id) && !promises.may_be_gone(**id)).collect();
     wrong.extend(unknown.into_iter().map(|id| format!("job {id} began and is not there")));
     wrong.extend(acknowledged_jobs_are_there(rows, promises));
     wrong.extend(batches_are_whole(rows, promises));
     wrong.extend(ends_are_as_told(rows, promises));
     wrong.extend(queues_are_paused_as_told(rows, promises));
+    wrong.extend(priorities_are_as_told(rows, promises));
     wrong.extend(the_side_log_keeps_the_limits(rows, promises.side.as_deref().unwrap_or_default()));
     wrong
 }
@@ -197,7 +199,8 @@ fn each_time_of_a_schedule_fires_once(rows: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut fired: HashMap<(&str, i64), u64> = HashMap::new();
     for (id, job) in &rows.jobs {
-        let Some(at) = job.scheduled_for else { continue };
+        // Another job in its place is for the same time.
+        let Some(at) = job.scheduled_for.filter(|_| job.replaced_by.is_none()) else { continue };
         if let Some(other) = fired.insert((&job.name, at), *id) {
             wrong.push(format!("jobs {other} and {id} are both {} of {at}", job.name));
         }
@@ -321,17 +324,21 @@ fn acknowledged_jobs_are_there(rows: &Rows, promises: &Promises) -> Vec<String> 
     let mut by_key: HashMap<&str, u64> = HashMap::new();
     for (id, told) in &promises.acknowledged {
         let Some(job) = rows.jobs.get(id) else {
-            wrong.push(format!("job {id} was printed and is not there"));
+            if !promises.may_be_gone(*id) {
+                wrong.push(format!("job {id} was printed and is not there"));
+            }
             continue;
         };
-        let differs = told.name.as_ref().is_some_and(|name| *name != job.name)
-            || (told.unique_key.is_some() && told.unique_key != job.unique_key)
+        let keys_differ = (told.unique_key.is_some() && told.unique_key != job.unique_key)
             || (told.idempotency_key.is_some() && told.idempotency_key != job.idempotency_key);
-        if differs {
+        // Another job in its place has its keys.
+        let is_replaced = job.replaced_by.is_some();
+        if told.name.as_ref().is_some_and(|name| *name != job.name) || keys_differ && !is_replaced {
             let keys = (&job.unique_key, &job.idempotency_key);
             wrong.push(format!("job {id} was printed for {told:?} and is {job:?}, with the keys {keys:?}"));
         }
-        let other = told.idempotency_key.as_deref().and_then(|key| by_key.insert(key, *id));
+        let key = told.idempotency_key.as_deref().filter(|_| !is_replaced);
+        let other = key.and_then(|key| by_key.insert(key, *id));
         if let Some(other) = other {
             wrong.push(format!("jobs {other} and {id} were both printed for one key: {told:?}"));
         }
@@ -345,7 +352,8 @@ fn batches_are_whole(rows: &Rows, promises: &Promises) -> Vec<String> {
         *sizes.entry(batch).or_default() += 1;
     }
     let there = |batch: &String| sizes.get(batch.as_str()).copied().unwrap_or_default();
-    let parts = promises.batches.iter().filter(|(batch, size)| ![0, **size].contains(&there(batch)));
+    let batches = promises.batches.iter().filter(|_| !promises.prunes);
+    let parts = batches.filter(|(batch, size)| ![0, **size].contains(&there(batch)));
     parts
         .map(|(batch, size)| format!("of {size} jobs that were enqueued together {} are there", there(batch)))
         .collect()
@@ -354,8 +362,9 @@ fn batches_are_whole(rows: &Rows, promises: &Promises) -> Vec<String> {
 /// A reported end is recorded, and is the one that was reported.
 fn ends_are_as_told(rows: &Rows, promises: &Promises) -> Vec<String> {
     let recorded = |id: &AttemptId| rows.attempts.get(id).map(|attempt| &attempt.end);
-    let ended = promises.ended.iter().filter(|(id, end)| recorded(id) != Some(end));
-    let lost = promises.lost.iter().filter(|id| recorded(id).is_none());
+    let is_gone = |id: u64| !rows.jobs.contains_key(&id) && promises.may_be_gone(id);
+    let ended = promises.ended.iter().filter(|(id, end)| recorded(id) != Some(end) && !is_gone(id.0));
+    let lost = promises.lost.iter().filter(|id| recorded(id).is_none() && !is_gone(id.0));
     ended
         .map(|(id, end)| format!("attempt {id:?} was told to be {end:?} and is {:?}", recorded(id)))
         .chain(lost.map(|id| format!("attempt {id:?} was told to be lost and is not recorded")))
@@ -368,6 +377,14 @@ fn queues_are_paused_as_told(rows: &Rows, promises: &Promises) -> Vec<String> {
     open.map(|queue| format!("queue {queue} was paused and is not"))
         .chain(shut.map(|queue| format!("queue {queue} was resumed and is paused")))
         .collect()
+}
+
+fn priorities_are_as_told(rows: &Rows, promises: &Promises) -> Vec<String> {
+    let others = promises.priorities.iter().filter_map(|(id, told)| {
+        let job = rows.jobs.get(id).filter(|job| job.priority != *told)?;
+        Some(format!("job {id} was given priority {told} and has {}", job.priority))
+    });
+    others.collect()
 }
 
 /// By the jobs' own log an attempt runs at least from its first line to its last one.

@@ -56,7 +56,19 @@ fn the_judge_sees_every_broken_promise() {
         judge(&rows, &promises, Moment::Drained)
     };
     assert_eq!(judged(|_, _| {}), [""; 0]);
-    let harms: [(&str, Harm); 26] = [
+    let harms: [(&str, Harm); 28] = [
+        ("was given priority 9", |_, promises| promises.priorities.extend([(1, 9)])),
+        // It died, so no worker may have removed it.
+        ("job 1 was printed and is not there", |rows, promises| {
+            promises.prunes = true;
+            let (attempt, row) =
+                rows.attempts.iter().next_back().map(|(id, row)| (*id, row)).expect("an attempt");
+            promises.ended.insert(
+                (1, attempt.1),
+                crate::evidence::End { dead_reason: Some("failed".to_owned()), ..row.end.clone() },
+            );
+            rows.jobs.remove(&1);
+        }),
         ("without gaps", |rows, _| {
             rows.attempts.remove(&(1, 1));
         }),

@@ -6,6 +6,7 @@
 //! The same seed gives the same acts, but not the same history, because the machine decides how long each act takes.
 
 mod jobs;
+mod keep;
 mod nights;
 mod traffic;
 mod workers;
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use crate::evidence::{Rows, side_log};
 use crate::judge::{self, Moment};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, wait_until};
 use crate::tools::{Plan, number, only_told_of_deaths};
 use traffic::Shared;
 
@@ -60,6 +61,9 @@ fn every_promise_holds_whatever_is_killed_and_when() {
         sandbox.run(&format!("pause --schedule {schedule}")).ok();
     }
     nights::check_without_worker(&sandbox, &shared);
+    wait_until("every pause has ended", || {
+        sandbox.run("inspect queues --json").ok().json_lines().iter().all(|queue| queue["paused"] == false)
+    });
     let ran = sandbox.run("work -j8 --drain -q");
     // Jobs that wait for a cancelled or dead job are given up below.
     shared.expect(only_told_of_deaths(&ran), || format!("the last worker complained: {ran}"));
@@ -98,6 +102,8 @@ fn check(sandbox: &Sandbox, shared: &Shared, rows: &Rows) {
     shared.expect(fired == boots, || format!("{fired} jobs were enqueued at {boots} boots"));
 
     // A run in which little happened would prove little.
+    let replaced = shared.replaced.load(Ordering::Relaxed);
+    shared.expect(replaced > 0, || "no waiting job was replaced by another".to_owned());
     shared.expect(boots > 0, || "hardly any boot was seen".to_owned());
     let ran = |is_one: &dyn Fn(u64) -> bool| rows.attempts.keys().filter(|(id, _)| is_one(*id)).count();
     let acknowledged = promises.acknowledged.len();

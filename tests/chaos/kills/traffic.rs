@@ -25,6 +25,8 @@ pub struct Shared {
     nights: Mutex<BTreeMap<u64, String>>,
     /// How many boots of the machine were pretended, each after the one before it had fired.
     pub boots: AtomicUsize,
+    /// How many waiting jobs were replaced by others.
+    pub replaced: AtomicUsize,
 }
 
 impl Shared {
@@ -154,12 +156,18 @@ pub fn enqueue(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &Atom
     }
 }
 
-/// Cancels and retries until it is over, and pretends that the machine has booted.
+/// Cancels, changes, retries and pauses until it is over, and pretends that the machine has booted.
 pub fn meddle(sandbox: &Sandbox, shared: &Shared, mut dice: StdRng, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         pause(&mut dice, 10..=80);
         if dice.random_bool(0.4) {
             boot(sandbox, shared);
+        }
+        if dice.random_bool(0.05) {
+            pause_for_a_while(sandbox, shared, &mut dice);
+        }
+        if dice.random_bool(0.4) {
+            change(sandbox, shared, &mut dice);
         }
         // A job that was enqueued a moment ago runs by now, and an older one has ended.
         let what = dice.random_range(0..100);
@@ -195,6 +203,34 @@ fn cancel(sandbox: &Sandbox, shared: &Shared, id: u64) {
         } else if job["state"] == "running" && !job["cancel_requested_at"].is_null() {
             shared.promises().cancel_requested.insert(id);
         }
+    }
+}
+
+/// Nobody ends these pauses.
+fn pause_for_a_while(sandbox: &Sandbox, shared: &Shared, dice: &mut StdRng) {
+    let what = ["--all", "few"].choose(dice).expect("two of them");
+    let ran = sandbox.run(&format!("pause {what} --for {}ms", dice.random_range(20..300)));
+    shared.expect(ran.ended_well(), || format!("pause failed: {ran}"));
+}
+
+/// Changes a job that was enqueued lately, where it stands or by another in its place.
+fn change(sandbox: &Sandbox, shared: &Shared, dice: &mut StdRng) {
+    let recent = shared.promises().acknowledged.keys().rev().nth(dice.random_range(0..8)).copied();
+    let how = ["--now", "--in 60ms", "--priority 5", "--redefine"].choose(dice).expect("four of them");
+    let Some(id) = recent else { return };
+    let ran = sandbox.run(&format!("change {id} {how} --json"));
+    // A job that is not pending is left as it is, with exit status 1.
+    shared.expect(ran.ended_well() || ran.stderr.contains("job "), || format!("change failed: {ran}"));
+    if ran.ended_well() && *how == "--priority 5" {
+        shared.promises().priorities.insert(id, 5);
+    }
+    if ran.ended_well() && *how == "--redefine" {
+        let (mut promises, job) = (shared.promises(), ran.json());
+        let name = job["name"].as_str().map(str::to_owned);
+        let replacement = job["id"].as_u64().expect("an id");
+        promises.acknowledged.insert(replacement, Acknowledged { name, ..Acknowledged::default() });
+        promises.cancelled.insert(id);
+        shared.replaced.fetch_add(1, Ordering::Relaxed);
     }
 }
 

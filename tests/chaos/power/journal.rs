@@ -192,6 +192,8 @@ impl Story {
             let line = String::from_utf8_lossy(&line);
             match caller.verb.as_str() {
                 "enqueue" => self.acknowledge(line.trim().parse().ok()),
+                // It prints the id of a job only where that takes the place of another.
+                "change" => line.trim().parse().ok().into_iter().for_each(|id| self.acknowledge(Some(id))),
                 "work" => self.event(&serde_json::from_str(&line).expect("an event")),
                 "run" => self.final_job(&serde_json::from_str(&line).expect("a job")),
                 _ => {}
@@ -240,6 +242,11 @@ impl Story {
             "retry" => {
                 let ended = promises.ended.range((id(), 0)..=(id(), u32::MAX)).next_back();
                 promises.retried.insert(id(), ended.expect("it has died").0.1);
+            }
+            "prioritize" => {
+                let (id, priority) = object.split_once('=').expect("a job and its priority");
+                let number = "a number";
+                promises.priorities.insert(id.parse().expect(number), priority.parse().expect(number));
             }
             "pause" => drop(promises.paused.insert(object.to_owned())),
             "resume" => drop(promises.resumed.insert(object.to_owned())),

@@ -35,6 +35,11 @@ fn every_promise_outlives_a_power_cut_over_a_line_of_a_crontab() {
     look_at(Plan::of("power_cut_over", "NIGHT_STATES", 250), scenario::record_nights);
 }
 
+#[test]
+fn every_promise_outlives_a_power_cut_while_a_worker_removes_what_ended_well() {
+    look_at(Plan::of("removes_what_ended_well", "KEEP_STATES", 250), scenario::record_keep);
+}
+
 fn look_at(plan: Plan, record: fn() -> scenario::Recording) {
     let began = Instant::now();
     let recording = record();

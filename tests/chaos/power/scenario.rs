@@ -93,6 +93,7 @@ struct Day {
 pub fn record() -> Recording {
     let day = Day::begins();
     day.enqueues();
+    day.changes();
     day.works();
     day.loses_a_worker();
     day.is_drained();
@@ -118,6 +119,29 @@ pub fn record_upgrade() -> Recording {
     day.add("plain");
     day.run("work -j1 --drain --log json").ok();
     Recording { first, by_next_version: true, ..day.ends() }
+}
+
+/// Lives through a day whose workers remove what ended well.
+pub fn record_keep() -> Recording {
+    let day = Day::begins();
+    day.enqueues();
+    day.does(&format!("resume {PAUSED}"));
+    let left = |states: &str| {
+        let sql = Sql::open(&day.sandbox.path("disk").join(DB));
+        sql.number(&format!("SELECT count(*) FROM jobs WHERE state IN ({states})"))
+    };
+    for _ in 0..2 {
+        day.run("work -j2 --drain --log json");
+        let worker = Background::worker(&day.sandbox, day.call("work -j2 --keep 1ms --log json"));
+        wait_until("what ended well is gone", || left("'succeeded', 'cancelled'") == 0);
+        day.kill(worker);
+        day.add("good");
+        day.add("flaky");
+    }
+    assert!(left("'dead'") > 0, "what died is there");
+    let mut recording = day.ends();
+    recording.last.prunes = true;
+    recording
 }
 
 /// The jobs that nobody enqueues: a line of a crontab runs each, and there is no worker.
@@ -185,8 +209,7 @@ impl Day {
     }
 
     fn notes(&self, line: &str) {
-        let words: Vec<&str> = line.split(' ').filter(|word| !word.starts_with('-')).collect();
-        journal::note(&self.sandbox.path("journal"), &words.join(" "));
+        journal::note(&self.sandbox.path("journal"), line);
     }
 
     fn enqueues(&self) {
@@ -200,6 +223,22 @@ impl Day {
         let cancelled = self.add("good");
         self.does(&format!("cancel {cancelled}"));
         self.add(&format!("once --queue {PAUSED}"));
+        self.does(&format!("pause {PAUSED}"));
+    }
+
+    /// What waits is changed, and everything is paused for a while.
+    fn changes(&self) {
+        let job = self.add("good --in 500ms --idempotency-key moved");
+        self.run(&format!("change {job} --priority 4")).ok();
+        self.notes(&format!("prioritize {job}=4"));
+        let other = self.run(&format!("change {job} --redefine")).ok().id();
+        self.notes(&format!("cancel {job}"));
+        self.notes(&format!("prioritize {other}=4"));
+        self.run(&format!("change {other} --now")).ok();
+        self.does("pause --all");
+        self.run("work -j2 --until-idle --log json").ok();
+        self.run(&format!("pause {PAUSED} --for 1h")).ok();
+        self.does("resume --all");
         self.does(&format!("pause {PAUSED}"));
     }
 

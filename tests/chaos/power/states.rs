@@ -83,6 +83,7 @@ fn chosen(recording: &Recording, plan: Plan) -> Vec<State> {
 fn walk(recording: &Recording, states: Vec<(usize, &State)>, every: usize, violations: &Violations) {
     let (mut disk, mut story) = (Disk::default(), Story::default());
     story.promises.batches.insert(BATCH.0.to_owned(), BATCH.1);
+    story.promises.prunes = recording.last.prunes;
     let mut states = states.into_iter().peekable();
     for (number, record) in recording.records.iter().enumerate() {
         disk.play(number, record);
@@ -214,6 +215,7 @@ fn wrong_after_revival(recording: &Recording, folder: &Path, db: &Path, story: &
         wrong.push(format!("the doctor found something: {ran}"));
     }
     run(&format!("resume {PAUSED}")).ok();
+    run("resume --all").ok();
     for name in recording.nightly {
         wrong.extend(wrong_after_next_night(db, name, &run(&format!("run {name} --json"))));
     }
