@@ -83,6 +83,20 @@ fn another_zone_of_the_machine_is_a_note_and_apply_takes_it() {
         .run("inspect schedules")
         .ok()
         .shows("nightly: the time zone of this machine is UTC now; runner apply");
+    // The file has changed, too, of which one sentence tells.
+    let edited = FILE.replace("0 ", "1 ");
+    sandbox.write("jobs.toml", edited);
+    let noted = attention(&sandbox.run("inspect --json").ok());
+    assert!(noted.len() == 1 && noted[0].0 == "changed", "{noted:?}");
+    assert!(
+        noted[0].1.ends_with(
+            "/jobs.toml has changed since it was applied, and so has the time zone of this machine, which is UTC now: \
+             schedule nightly"
+        ),
+        "{noted:?}"
+    );
+    sandbox.run("inspect schedules").ok().shows("/jobs.toml has changed since, and the time zone of this machine is UTC");
+    sandbox.write("jobs.toml", FILE);
     // A file without a change of its own, and one with a line that needs no zone.
     let applied = sandbox.run("apply").ok().shows("~ schedule nightly changed, next ");
     applied.shows("schedules without a timezone go by the clocks of this machine: UTC\n");

@@ -115,13 +115,17 @@ pub(super) fn changed_files(schedules: &[StoredSchedule], now: Timestamp) -> Vec
         let at = Path::new(path);
         let file = named_file::read(at).map(|text| JobFile::parse(at, &text));
         let (change, names) = match file {
-            Ok(Ok(file)) => match differing(&file, &rows, schedules) {
-                names if names.is_empty() => {
-                    let moved = apply::moved(&rows, &machine, now).into_iter().map(str::to_owned);
-                    (FileChange::Zone(machine.clone()), moved.collect())
-                }
-                names => (FileChange::Edited, names),
-            },
+            Ok(Ok(file)) => {
+                let edited = differing(&file, &rows, schedules);
+                let moved = apply::moved(&rows, &machine, now);
+                let change = match (edited.is_empty(), moved.is_empty()) {
+                    (_, true) => FileChange::Edited,
+                    (true, false) => FileChange::Zone(machine.clone()),
+                    (false, false) => FileChange::EditedAndZone(machine.clone()),
+                };
+                let names: BTreeSet<String> = moved.into_iter().map(str::to_owned).chain(edited).collect();
+                (change, names.into_iter().collect())
+            }
             Err(NoText::Gone) => (FileChange::Gone, all(&rows)),
             Err(NoText::NotRead(why)) => (FileChange::NotRead(why), all(&rows)),
             Ok(Err(_)) | Err(NoText::Unreadable) => (FileChange::Unusable, all(&rows)),

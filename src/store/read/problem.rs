@@ -264,6 +264,8 @@ pub enum FileChange {
     Edited,
     /// It is as it was applied, but the machine has another time zone now, of this name.
     Zone(String),
+    /// It has changed, and the machine has another time zone now.
+    EditedAndZone(String),
     Gone,
     /// It has a mistake, or cannot be read.
     Unusable,

@@ -335,6 +335,13 @@ impl Advice<'_> {
                 ),
                 apply(),
             ),
+            FileChange::EditedAndZone(zone) => (
+                format!(
+                    "{path} has changed since it was applied, and so has the time zone of this machine, which is {zone} \
+                     now: {what}"
+                ),
+                apply(),
+            ),
             FileChange::Gone => (
                 format!(
                     "{path} is gone; what was applied from it goes on: {what}; if it was moved, {} takes it over \

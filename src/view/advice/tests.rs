@@ -220,6 +220,7 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (Problem::AllPaused { oldest: Some(NOW), until: Some(NOW) }, vec![1]),
         (changed(FileChange::Edited), vec![]),
         (changed(FileChange::Zone("UTC".to_owned())), vec![]),
+        (changed(FileChange::EditedAndZone("UTC".to_owned())), vec![]),
         (changed(FileChange::Gone), vec![]),
         (changed(FileChange::NotRead("it is a FIFO")), vec![]),
         (changed(FileChange::Unusable), vec![]),
@@ -363,6 +364,8 @@ paused: everything is paused until TIME: nothing starts and no schedule fires; t
 changed: /etc/a b.toml has changed since it was applied: schedules s1, s2, s3, s4, s5 and 2 more
     runner apply --file '/etc/a b.toml'
 changed: the time zone of this machine is UTC now; /etc/a b.toml was applied in another one, which still holds for schedules s1, s2, s3, s4, s5 and 2 more; applying it again takes the new one
+    runner apply --file '/etc/a b.toml'
+changed: /etc/a b.toml has changed since it was applied, and so has the time zone of this machine, which is UTC now: schedules s1, s2, s3, s4, s5 and 2 more
     runner apply --file '/etc/a b.toml'
 changed: /etc/a b.toml is gone; what was applied from it goes on: schedules s1, s2, s3, s4, s5 and 2 more; if it was moved, runner apply --file PATH takes it over from its new place, and this ends it
     runner apply --file '/etc/a b.toml' --none

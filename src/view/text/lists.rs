@@ -299,6 +299,10 @@ fn note_changed_files(out: &mut Output, changed: &[ChangedFile]) {
             FileChange::Zone(zone) => {
                 format!("{names}: the time zone of this machine is {zone} now; {} takes it", apply(path))
             }
+            FileChange::EditedAndZone(zone) => format!(
+                "{names}: {path} has changed since, and the time zone of this machine is {zone} now; {} takes both",
+                apply(path)
+            ),
             FileChange::Gone | FileChange::Unusable => {
                 format!("{path} cannot be used now; its schedules go on as they were applied")
             }
