@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{Finished, Sandbox, is_root};
+use crate::support::{Finished, Sandbox, is_root, json};
 
 /// The crontab of a small server.
 const SMALL_SERVER: &str = include_str!("crontabs/small-server");
@@ -65,9 +65,9 @@ fn the_crontab_of_a_small_server() {
     let sandbox = with_crontab(SMALL_SERVER);
     let told = import(&sandbox, "").ok();
     insta::assert_snapshot!(redacted(&sandbox, &told.stdout), @r"
-    wrote /home/me/jobs.toml: 11 jobs of crontab -l
+    wrote /home/me/jobs.toml with 11 jobs from crontab -l; 1 line stayed out, as a comment
     next: runner check, then runner apply; a worker must run: runner work
-    cron goes on: until they are out of the crontab, both would run these jobs. crontab -l > crontab.saved keeps a copy, and crontab -e opens it to comment them out.
+    cron goes on: until these jobs are out of the crontab, cron and runner both run them. crontab -l > crontab.saved keeps a copy, and crontab -e opens it to comment them out.
     ");
     told.says(
         "line 20 is not taken over: it starts the worker, and cron has to go on doing so: * * * * * runner",
@@ -92,7 +92,7 @@ fn where_the_crontab_comes_from() {
         let jobs = sandbox.run(&format!("check --json {file}")).ok().json_lines();
         jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    import(&sandbox, "--file a.toml").ok().shows("1 job of crontab -l");
+    import(&sandbox, "--file a.toml").ok().shows("with 1 job from crontab -l\n");
     import(&sandbox, "file --file b.toml").ok().shows("runner apply --file ").shows("crontab -e opens it");
     sandbox.call("init --from-crontab - --file c.toml").stdin("@daily from-stdin\n").run().ok();
     assert_eq!(names("a.toml"), ["own"]);
@@ -132,6 +132,26 @@ fn quiet_says_nothing_and_an_empty_crontab_is_no_failure() {
 }
 
 #[test]
+fn json_has_the_facts_and_no_prose() {
+    let sandbox = with_crontab("@daily a\n99 * * * * b\n");
+    let told = import(&sandbox, "--json").ok();
+    let file = sandbox.path("jobs.toml");
+    let expected = json!({
+        "file": file,
+        "source": "crontab -l",
+        "jobs": [{ "line": 1, "name": "a" }],
+        "left": [{ "line": 2, "text": "99 * * * * b", "why": told.json()["left"][0]["why"] }],
+        "lacks_mail": false,
+    });
+    assert_eq!(told.json(), expected);
+    assert_eq!(told.stdout.lines().count(), 1, "{told}");
+    fs::remove_file(&file).unwrap();
+    let told = sandbox.run("init --json").ok();
+    assert_eq!(told.json(), json!({ "file": file }));
+    assert_eq!(told.stdout.lines().count(), 1, "{told}");
+}
+
+#[test]
 fn a_second_import_does_not_make_everything_twice() {
     let sandbox = with_crontab("@daily a\n@daily b\n");
     import(&sandbox, "").ok().quietly();
@@ -157,7 +177,7 @@ fn a_system_crontab_that_is_not_said_to_be_one_is_noticed() {
     import(&sandbox, "copy --file a.toml").ok().says("call it with --system");
     import(&sandbox, "copy --system --file b.toml")
         .ok()
-        .shows("both would run")
+        .shows("both run them")
         .shows("/etc/cron.d")
         .quietly();
     sandbox.write("ids", "@daily 0 a\n");

@@ -8,11 +8,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Access, access};
+use serde_json::{Value, json};
 
 use crate::cli::args::{Global, Init};
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::{accounts, locate};
-use crate::crontab::{CrontabContext, TakenOver, take_over};
+use crate::crontab::{CrontabContext, LeftLine, TakenOver, take_over};
 use crate::jobfile::{FILE_NAME, STARTER};
 use crate::model::Bytes;
 use crate::place::runner;
@@ -35,7 +36,9 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
     let shown = locate::display(&path);
     let Some(file) = &args.from_crontab else {
         create(&path, STARTER)?;
-        if !out.quiet {
+        if out.json {
+            out.done(&json!({ "file": shown }), "");
+        } else if !out.quiet {
             out.line(format!("wrote {shown}"));
             let there = locate::place_of(&path);
             out.line(format!("next: {}, then {}", there.runner("check", ""), there.runner("run", "flaky")));
@@ -59,12 +62,13 @@ pub fn run(global: &Global, args: &Init, out: &mut Output) -> Result<ExitStatus>
     );
     create(&path, &taken.text)?;
     if !out.quiet {
-        let jobs = counted(taken.jobs.len(), "job");
-        out.line(format!("wrote {shown}: {jobs} of {}", source.words()));
+        out.done(&summary_json(&shown, &taken, &source), summary(&shown, &taken, &source));
         out.flush()?;
         warn_of(&taken, &source);
         warn_of_applied(global, &path, &taken);
-        tell_next(out, &taken, &source, has_users, &path);
+        if !out.json {
+            tell_next(out, &taken, &source, has_users, &path);
+        }
     }
     Ok(ExitStatus::SUCCESS)
 }
@@ -183,6 +187,26 @@ fn is_there(question: char, path: &str) -> bool {
     }
 }
 
+fn summary(file: &str, taken: &TakenOver, source: &Source) -> String {
+    let left = match taken.left.len() {
+        0 => String::new(),
+        left => format!("; {} stayed out, as a comment", counted(left, "line")),
+    };
+    format!("wrote {file} with {} from {}{left}", counted(taken.jobs.len(), "job"), source.words())
+}
+
+fn summary_json(file: &str, taken: &TakenOver, source: &Source) -> Value {
+    let job = |(line, name): &(usize, String)| json!({ "line": line, "name": name });
+    let left = |left: &LeftLine| json!({ "line": left.number, "text": left.text, "why": left.why });
+    json!({
+        "file": file,
+        "source": source.words(),
+        "jobs": taken.jobs.iter().map(job).collect::<Vec<_>>(),
+        "left": taken.left.iter().map(left).collect::<Vec<_>>(),
+        "lacks_mail": taken.lacks_mail,
+    })
+}
+
 /// Names the lines that were not taken over, and says what looks wrong.
 fn warn_of(taken: &TakenOver, source: &Source) {
     for line in &taken.left {
@@ -253,7 +277,7 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
     };
     out.prose(
         "",
-        &format!("cron goes on: until they are out of the crontab, both would run these jobs. {words}"),
+        &format!("cron goes on: until these jobs are out of the crontab, cron and runner both run them. {words}"),
     );
 }
 
