@@ -17,12 +17,13 @@ use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Command, JobDefinition, ScheduleText};
-use crate::place::runner;
+use crate::place::Place;
 use crate::process::{boot_id, obstacles};
 use crate::store::{
     Applied, AppliedKind, Change, Declarations, DeclaredSchedule, Store, StoredSchedule, WorkerStatus,
 };
 use crate::text::{Timestamp, are_same_clocks, is_zone_of_screen, local_time, machine_zone, relative_time};
+use crate::view::advice::nothing_until_worker;
 use crate::view::terminal::{Output, warn};
 use crate::view::text::schedule::{boot_text, times_text};
 
@@ -90,7 +91,7 @@ pub fn run(global: &Global, args: &Apply, out: &mut Output) -> Result<ExitStatus
         }
     }
     if !has_worker && !wanted.is_empty() {
-        warn(&format!("no worker is running: nothing fires until {} does", runner("work", "")));
+        warn(&nothing_until_worker("fires", Place::of_this_call()));
     }
     Ok(ExitStatus::SUCCESS)
 }

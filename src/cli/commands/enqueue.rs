@@ -17,14 +17,14 @@ use crate::cli::scheduled_runs;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
 use crate::model::{Attempt, Command, JobDefinition, JobState, OutputStream};
-use crate::place::runner;
+use crate::place::{Place, runner};
 use crate::process::is_stdout_closed;
 use crate::store::{self, Enqueued, JobRow, NewJob, ScheduledRun, Store, StoreError};
 use crate::text::{counted, local_time, safe_line};
+use crate::view::advice::no_worker_text;
 use crate::view::json::{attempt_json, job_json, with_output};
 use crate::view::terminal::{Bar, Output, OutputCursor, OutputForm, warn};
 use crate::view::text::definition::command_line;
-use crate::view::text::status::no_worker_text;
 
 /// Warnings name at most this many earlier jobs that hold a key, and count the others.
 const MAX_NAMED: usize = 5;
@@ -66,7 +66,8 @@ pub fn run(global: &Global, args: &Enqueue, out: &mut Output) -> Result<ExitStat
 fn note_no_worker(store: &Store, jobs: &[NewJob], enqueued: &[Enqueued]) -> Result<()> {
     let workers = worker_statuses(store)?;
     let mut new = enqueued.iter().filter(|job| job.created).map(|job| &jobs[job.index]);
-    let why = new.find_map(|job| no_worker_text(&job.definition.queue, &workers));
+    let why =
+        new.find_map(|job| no_worker_text(Some(&job.definition.queue), &workers, Place::of_this_call()));
     if let Some(why) = why {
         warn(&why);
     }

@@ -277,7 +277,9 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
     };
     out.prose(
         "",
-        &format!("cron goes on: until these jobs are out of the crontab, cron and runner both run them. {words}"),
+        &format!(
+            "cron goes on: until these jobs are out of the crontab, cron and runner both run them. {words}"
+        ),
     );
 }
 

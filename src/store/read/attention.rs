@@ -169,7 +169,7 @@ impl AttentionQuery<'_> {
             self.alarm_if_forgotten(pause, oldest, Problem::PausedQueue { queue: name, due, oldest, until })
         } else if queue.pause_of_all.is_some() {
             return Ok(None);
-        } else if let Some(why) = no_worker(&name, self.seen.workers) {
+        } else if let Some(why) = no_worker(Some(&name), self.seen.workers) {
             self.alarm_if_late(oldest, Problem::NoWorker { queue: name, due, oldest, why })
         } else if let Some(found) = self.needs_newer_worker(&name)? {
             return Ok(Some(found));

@@ -103,7 +103,7 @@ impl WorkerStatus {
     }
 }
 
-/// Why no worker starts the jobs of a queue.
+/// Why no worker starts the jobs of a queue or fires schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoWorker {
     NoneRuns,
@@ -112,9 +112,11 @@ pub enum NoWorker {
     Stopping,
 }
 
-/// None if a worker starts the jobs of this queue.
-pub fn no_worker(queue: &str, workers: &[WorkerStatus]) -> Option<NoWorker> {
-    let mut serving = workers.iter().filter(|worker| worker.serves(queue));
+/// None if a worker starts the jobs of this queue; without a queue, if one fires schedules.
+pub fn no_worker(queue: Option<&str>, workers: &[WorkerStatus]) -> Option<NoWorker> {
+    let serves =
+        |worker: &&WorkerStatus| queue.map_or(worker.is_living_worker(), |queue| worker.serves(queue));
+    let mut serving = workers.iter().filter(serves);
     if serving.clone().any(WorkerStatus::takes_jobs) {
         return None;
     }

@@ -1,10 +1,12 @@
 //! Turns what needs a person into a sentence and the command to type. Pure.
 
 mod deaths;
+mod no_worker;
 #[cfg(test)]
 mod tests;
 mod words;
 
+pub use self::no_worker::{no_worker_text, nobody_text, nothing_until_worker};
 use self::words::{Advice, Words, ids, jobs_text};
 use crate::model::{Attention, AttentionSubject};
 use crate::place::Place;
@@ -23,35 +25,6 @@ pub fn attention(found: Vec<Found>, place: &Place, now: Timestamp) -> Vec<Attent
     let mut list: Vec<Attention> = found.into_iter().map(|found| advice.entry(found)).collect();
     Attention::sort(&mut list);
     list
-}
-
-/// Why no worker starts the jobs of a queue, and what to do about it.
-pub fn no_worker(queue: &str, why: NoWorker, place: &Place) -> String {
-    let effect = match why {
-        NoWorker::NoneRuns => "starts one",
-        NoWorker::Suspended(_) => "lets it go on",
-        NoWorker::Stopping => "starts another",
-    };
-    format!("{}; {} {effect}", no_worker_reason(queue, why), no_worker_command(why, place))
-}
-
-fn no_worker_reason(queue: &str, why: NoWorker) -> String {
-    match why {
-        NoWorker::NoneRuns => format!("no worker is running for queue {queue}"),
-        NoWorker::Suspended(_) => format!("the worker of queue {queue} is suspended and starts nothing"),
-        NoWorker::Stopping => format!("the worker of queue {queue} is stopping and starts nothing"),
-    }
-}
-
-fn no_worker_command(why: NoWorker, place: &Place) -> String {
-    match why {
-        NoWorker::Suspended(pid) => continue_command(pid),
-        NoWorker::NoneRuns | NoWorker::Stopping => place.runner("work", ""),
-    }
-}
-
-fn continue_command(pid: i32) -> String {
-    format!("kill -CONT {pid}")
 }
 
 /// A process that could not be ended: whose it is, and of which attempt.
@@ -209,9 +182,9 @@ impl Advice<'_> {
                     "{} of queue {queue} {has} waited since {}: {}",
                     counted(*due, "due job"),
                     self.when(*oldest),
-                    no_worker_reason(queue, *why)
+                    no_worker::reason(Some(queue), *why)
                 );
-                (message, Some(no_worker_command(*why, self.place)))
+                (message, Some(no_worker::command(*why, self.place)))
             }
             Problem::OldWorker { queue, pid, oldest } => {
                 let message = format!(
@@ -223,7 +196,7 @@ impl Advice<'_> {
             }
             Problem::Orphaned { pid, is_suspended, jobs, oldest } => {
                 let (what, command) = if *is_suspended {
-                    ("is suspended: nobody records their ends", continue_command(*pid))
+                    ("is suspended: nobody records their ends", no_worker::continue_command(*pid))
                 } else {
                     ("died, and no other worker recovers them", self.runner("work", ""))
                 };
@@ -236,9 +209,9 @@ impl Advice<'_> {
             }
             Problem::Unfired { schedules, oldest, is_worker_old } => {
                 let why = if *is_worker_old {
-                    "the worker is older than the program that applied it, and has to be restarted"
+                    "the worker is older than the program that applied it, and has to be restarted".to_owned()
                 } else {
-                    "no worker is running"
+                    no_worker::reason(None, NoWorker::NoneRuns)
                 };
                 let message = format!(
                     "{} passed without a run since {}: {why}",

@@ -28,11 +28,11 @@ pub use self::words::MAX_NAMES;
 use self::words::{command, job_text, when, zone};
 use self::worst::Worst;
 use crate::model::{Attention, Outcome};
-use crate::place::runner;
+use crate::place::{Place, runner};
 use crate::store::{Filter, NameStats, Stage, Stats, TimelineAttempt, WorkerStatus};
 use crate::text::{Millis, Timestamp, counted, day_name};
+use crate::view::advice::no_worker_text;
 use crate::view::text::attention::headline;
-use crate::view::text::schedule::no_firing_text;
 
 /// The period without `--since`.
 const PERIOD: Millis = Millis::from_secs(24 * 60 * 60);
@@ -98,7 +98,7 @@ fn markup(page: &Page) -> Markup {
     let (since, until) = period(&page.filter, now);
     let axis = timeline_axis(page, Axis { since, until });
     let worst = Worst::of(&page.attention);
-    let no_worker = no_firing_text(&page.workers);
+    let no_worker = no_worker_text(None, &page.workers, Place::of_this_call());
     let no_worker = no_worker.as_deref();
     html! {
         (DOCTYPE)

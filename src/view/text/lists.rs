@@ -14,7 +14,7 @@ use crate::store::{
     StoredSchedule, WorkerStatus,
 };
 use crate::text::{Millis, Timestamp, human_duration, local_time, relative_time, rfc3339, safe_line};
-use crate::view::advice::left_process;
+use crate::view::advice::{left_process, no_worker_text};
 use crate::view::json::{
     job_json, listed_attempt_json, listed_worker_json, queue_json, schedule_json, stats_json,
 };
@@ -232,7 +232,7 @@ pub fn workers(
             (Some(_), Some(job)) => format!("run of job {job}"),
             (Some(queues), None) => queues.join(", "),
         });
-    let nothing = &format!("no worker is running; {} starts one", runner("work", ""));
+    let nothing = &no_worker_text(None, &[], Place::of_this_call()).unwrap_or_default();
     let found = List { table, json: listed_worker_json, nothing }.show_all(out, workers)?;
     if !out.json && workers.iter().any(|worker| worker.liveness == Liveness::Suspended) {
         out.line("a suspended worker is alive: its jobs go on, timeouts and cancels wait for it");

@@ -5,9 +5,10 @@ use std::path::Path;
 use super::attention;
 use super::lists::{attempts_text, draw_queues};
 use super::schedule::next_firing_text;
-use crate::place::runner;
+use crate::place::{Place, runner};
 use crate::store::{JobCounts, JobRow, RecentName, StoredSchedule, WorkerStatus};
 use crate::text::{Millis, Timestamp, counted, human_duration, relative_time, safe_line};
+use crate::view::advice::nothing_until_worker;
 use crate::view::snapshot::Snapshot;
 use crate::view::terminal::{Column, Output, Style, Table, mark};
 
@@ -87,10 +88,7 @@ fn draw_number_of_workers(out: &mut Output, workers: &[WorkerStatus], is_needed:
     let runs = workers.iter().filter(|worker| worker.is_alive()).count() - alive;
     let words = match (alive, is_needed && runs == 0) {
         (0, false) => "none".to_owned(),
-        (0, true) => {
-            let words = format!("no worker is running: nothing starts until {} does", runner("work", ""));
-            out.paint(Style::Warn, &words)
-        }
+        (0, true) => out.paint(Style::Warn, &nothing_until_worker("starts", Place::of_this_call())),
         (alive, _) => alive.to_string(),
     };
     let words = if runs > 0 { format!("{words}, and {}", counted(runs, "run")) } else { words };

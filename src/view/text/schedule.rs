@@ -1,8 +1,7 @@
 //! The times of a schedule in words.
 
 use crate::model::{Pause, ScheduleText};
-use crate::place::runner;
-use crate::store::{Liveness, StoredSchedule, WorkerStatus};
+use crate::store::StoredSchedule;
 use crate::text::{
     Millis, Timestamp, clock_time, human_duration, is_zone_of_screen, relative_time, safe_line,
 };
@@ -53,20 +52,4 @@ pub fn random_delay_text(text: &ScheduleText) -> String {
 /// When a schedule that has seen a boot fires next, in this boot.
 pub fn boot_text(seen: &str, boot_id: &str) -> &'static str {
     if seen == boot_id { "at the next boot" } else { "when a worker starts" }
-}
-
-/// Says why no worker fires schedules, and what to do about it; none if one does. Any worker fires all of them.
-pub fn no_firing_text(workers: &[WorkerStatus]) -> Option<String> {
-    if workers.iter().any(WorkerStatus::takes_jobs) {
-        return None;
-    }
-    let mut runs_aside = workers.iter().filter(|worker| !worker.row.is_run());
-    let suspended = runs_aside.find(|worker| worker.liveness == Liveness::Suspended);
-    Some(match suspended {
-        Some(worker) => format!("the only worker is suspended; kill -CONT {} lets it go on", worker.row.pid),
-        None if workers.iter().any(WorkerStatus::is_living_worker) => {
-            format!("the only worker is stopping; {} starts another", runner("work", ""))
-        }
-        None => format!("no worker is running; {} starts one", runner("work", "")),
-    })
 }

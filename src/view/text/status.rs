@@ -5,7 +5,6 @@ use crate::model::{DeadReason, ErrorCode, JobState, Phase};
 use crate::place::{Place, runner};
 use crate::store::{
     BlockReason, DependencyState, HeldBack, JobRow, Liveness, StuckRoot, UnmetDependency, WorkerStatus,
-    no_worker,
 };
 use crate::text::{Timestamp, counted, human_duration, relative_time, safe_line};
 use crate::view::advice;
@@ -170,7 +169,7 @@ pub fn long_wait_text(
     if let Some(paused) = job.paused_queues().first() {
         return Some((((*paused).clone(), true), format!("it {}", dependency_text(job))));
     }
-    Some(((queue.clone(), false), nobody_text(job, workers)?))
+    Some(((queue.clone(), false), advice::nobody_text(job, workers, Place::of_this_call())?))
 }
 
 /// Says that the queue of a job or everything is paused.
@@ -191,29 +190,13 @@ fn paused_text(job: &JobRow, now: Timestamp) -> Option<String> {
     }
 }
 
-/// Says why nobody starts a pending job, and what to do about it; none if a worker does, or the `run` that it is for.
-fn nobody_text(job: &JobRow, workers: &[WorkerStatus]) -> Option<String> {
-    let run = workers.iter().find(|worker| Some(worker.row.id) == job.run_worker_id);
-    match run.map(|run| (run.liveness, run.row.pid)) {
-        Some((Liveness::Alive, _)) => None,
-        Some((Liveness::Suspended, pid)) => {
-            Some(format!("the run that it is for is suspended; kill -CONT {pid} lets it go on"))
-        }
-        Some((Liveness::Dead | Liveness::OfOriginal, pid)) => Some(format!(
-            "the run that it is for (pid {pid}) died; {} goes on with it, and so does the next run of it",
-            runner("work", "")
-        )),
-        None => no_worker_text(&job.definition.queue, workers),
-    }
-}
-
 /// Says why a pending job would not start even if it were due, and why a job that is due has not started.
 fn blocker_text(job: &JobRow, workers: &[WorkerStatus], now: Timestamp) -> Option<String> {
     let queue = &job.definition.queue;
     if let Some(paused) = paused_text(job, now) {
         return Some(paused);
     }
-    if let Some(why) = nobody_text(job, workers) {
+    if let Some(why) = advice::nobody_text(job, workers, Place::of_this_call()) {
         return Some(why);
     }
     let slot = || {
@@ -247,11 +230,6 @@ pub fn limit_text(job: &JobRow, now: Timestamp) -> Option<String> {
             Some(format!("queue {queue} is at its limit: rate {rate}; its next start is {when}"))
         }
     }
-}
-
-/// Says why no worker starts the jobs of this queue, and what to do about it; none if one does.
-pub fn no_worker_text(queue: &str, workers: &[WorkerStatus]) -> Option<String> {
-    no_worker(queue, workers).map(|why| advice::no_worker(queue, why, Place::of_this_call()))
 }
 
 /// Says that a job of somebody else is waited for, and that nobody runs it, if that is so.

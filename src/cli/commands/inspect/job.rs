@@ -6,14 +6,15 @@ use super::query::Query;
 use crate::cli::error::{CliError, ExitStatus};
 use crate::cli::locate;
 use crate::cli::workers::{with_liveness, worker_statuses};
-use crate::place::runner;
+use crate::place::{Place, runner};
 use crate::process::boot_id;
 use crate::store::Store;
 use crate::text::{Timestamp, local_time};
+use crate::view::advice::no_worker_text;
 use crate::view::json::{attempt_json, job_with_history_json, with_output};
 use crate::view::terminal::Output;
 use crate::view::text::job::{self, JobFacts};
-use crate::view::text::schedule::{next_firing_text, no_firing_text, times_text};
+use crate::view::text::schedule::{next_firing_text, times_text};
 
 /// At most this many of the newest attempts are read.
 const MAX_HISTORY: usize = 1_000;
@@ -81,7 +82,7 @@ pub(super) fn not_enqueued_yet(store: &Store, name: &str, now: Timestamp) -> Res
     let next = if row.is_paused() {
         Some(format!("{} lets it go on", runner("resume", format_args!("--schedule {name}"))))
     } else {
-        no_firing_text(&worker_statuses(store)?)
+        no_worker_text(None, &worker_statuses(store)?, Place::of_this_call())
     };
     let all = || format!("{} shows all of them", runner("inspect", "schedules"));
     Ok(Some(error.hint(next.unwrap_or_else(all))))
