@@ -277,6 +277,23 @@ fn a_worker_that_is_suspended_or_dead_or_older() {
 }
 
 #[test]
+fn the_jobs_of_all_dead_workers_are_one_entry() {
+    let sandbox = Sandbox::empty();
+    let runs = [(); 2].map(|()| {
+        let run = Background::start(&sandbox, sandbox.call("run -c").arg("echo started >&2; exec sleep 60"));
+        run.until_it_says("started");
+        run
+    });
+    runs.into_iter().for_each(Background::kill);
+    let entry = shown(&sandbox, "no_worker", false);
+    says(&entry, "2 running jobs, ");
+    assert_eq!((&entry["command"], &entry["jobs"]), (&"runner work".into(), &serde_json::json!([1, 2])));
+    let _worker = sandbox.worker("");
+    wait_until("they are recovered", || [1, 2].iter().all(|id| sandbox.job(*id)["attempts"] == 1));
+    gone(&sandbox, "no_worker");
+}
+
+#[test]
 fn work_that_has_been_due_for_hours() {
     let sandbox = Sandbox::empty();
     let _worker = sandbox.worker("-j1");

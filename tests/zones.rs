@@ -95,7 +95,10 @@ fn another_zone_of_the_machine_is_a_note_and_apply_takes_it() {
         ),
         "{noted:?}"
     );
-    sandbox.run("inspect schedules").ok().shows("/jobs.toml has changed since, and the time zone of this machine is UTC");
+    sandbox
+        .run("inspect schedules")
+        .ok()
+        .shows("/jobs.toml has changed since, and the time zone of this machine is UTC");
     sandbox.write("jobs.toml", FILE);
     // A file without a change of its own, and one with a line that needs no zone.
     let applied = sandbox.run("apply").ok().shows("~ schedule nightly changed, next ");

@@ -272,15 +272,32 @@ impl AttentionQuery<'_> {
         })
     }
 
-    /// Running jobs whose worker does not look after them: it died and no other one recovers them, or it is suspended.
+    /// Running jobs whose worker does not look after them: an entry for each suspended worker, and one for all that died, if no
+    /// other one recovers their jobs.
     fn orphaned_jobs(&self) -> Result<Vec<Found>> {
-        let can_recover = self.seen.workers.iter().any(WorkerStatus::takes_jobs);
         let mut list = Vec::new();
-        for worker in self.seen.workers.iter().filter(|worker| worker.row.running > 0) {
-            let is_suspended = worker.liveness == Liveness::Suspended;
-            if !is_suspended && (worker.is_alive() || can_recover) {
-                continue;
-            }
+        let holders = || self.seen.workers.iter().filter(|worker| worker.row.running > 0);
+        for worker in holders().filter(|worker| worker.liveness == Liveness::Suspended) {
+            let (pid, jobs) = (worker.row.pid, worker.row.running);
+            list.extend(self.held_by(&[worker], |oldest| Problem::Unattended { pid, jobs, oldest })?);
+        }
+        if !self.seen.workers.iter().any(WorkerStatus::takes_jobs) {
+            let dead: Vec<&WorkerStatus> = holders().filter(|worker| !worker.is_alive()).collect();
+            let pids = dead.iter().map(|worker| worker.row.pid).collect();
+            let jobs = dead.iter().map(|worker| worker.row.running).sum();
+            list.extend(self.held_by(&dead, |oldest| Problem::Orphaned { pids, jobs, oldest })?);
+        }
+        Ok(list)
+    }
+
+    /// The problem of running jobs of these workers, of which the oldest runs since a time; none if the filter wants none of them.
+    fn held_by(
+        &self,
+        workers: &[&WorkerStatus],
+        problem: impl FnOnce(Timestamp) -> Problem,
+    ) -> Result<Option<Found>> {
+        let mut held: Vec<(i64, Timestamp)> = Vec::new();
+        for worker in workers {
             let mut wanted = self.filter.narrowed(self.now);
             wanted.and("j.worker_id = {}", worker.row.id);
             let sql = format!(
@@ -289,15 +306,13 @@ impl AttentionQuery<'_> {
                 Attention::MAX_JOBS
             );
             let read = |row: &Row<'_>| Ok((row.get("id")?, row.get("changed_at")?));
-            let held: Vec<(i64, Timestamp)> = all(self.tx, &sql, params_from_iter(wanted.values), read)?;
-            let Some(oldest) = held.iter().map(|(_, at)| *at).min() else { continue };
-            let (pid, jobs) = (worker.row.pid, worker.row.running);
-            let problem = Problem::Orphaned { pid, is_suspended, jobs, oldest };
-            list.push(
-                self.alarm_if_late(oldest, problem).about(held.into_iter().map(|(id, _)| id).collect()),
-            );
+            held.extend(all(self.tx, &sql, params_from_iter(wanted.values), read)?);
         }
-        Ok(list)
+        let Some(oldest) = held.iter().map(|(_, at)| *at).min() else { return Ok(None) };
+        held.sort_unstable();
+        held.truncate(Attention::MAX_JOBS);
+        let jobs = held.into_iter().map(|(id, _)| id).collect();
+        Ok(Some(self.alarm_if_late(oldest, problem(oldest)).about(jobs)))
     }
 
     /// An entry if no worker fires the schedules whose time has passed. Any worker fires any schedule.

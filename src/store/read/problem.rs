@@ -105,10 +105,15 @@ pub enum Problem {
         pid: i32,
         oldest: Timestamp,
     },
-    /// The jobs of a worker run without it: it is suspended, or it died and no other one recovers them.
-    Orphaned {
+    /// The jobs of a suspended worker run without it.
+    Unattended {
         pid: i32,
-        is_suspended: bool,
+        jobs: u64,
+        oldest: Timestamp,
+    },
+    /// The jobs of workers with these pids, which died, and no other one recovers them.
+    Orphaned {
+        pids: Vec<i32>,
         jobs: u64,
         oldest: Timestamp,
     },
@@ -296,9 +301,11 @@ impl Problem {
             Self::NoTimes { .. } | Self::NoNextTime { .. } | Self::Skipping { .. } => AttentionKind::Skipping,
             Self::Stale { .. } => AttentionKind::Stale,
             Self::CannotStart { .. } => AttentionKind::CannotStart,
-            Self::NoWorker { .. } | Self::OldWorker { .. } | Self::Orphaned { .. } | Self::Unfired { .. } => {
-                AttentionKind::NoWorker
-            }
+            Self::NoWorker { .. }
+            | Self::OldWorker { .. }
+            | Self::Unattended { .. }
+            | Self::Orphaned { .. }
+            | Self::Unfired { .. } => AttentionKind::NoWorker,
             Self::Overdue { .. } => AttentionKind::Overdue,
             Self::PausedQueue { .. } | Self::PausedSchedule { .. } | Self::AllPaused { .. } => {
                 AttentionKind::Paused

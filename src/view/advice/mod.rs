@@ -194,18 +194,24 @@ impl Advice<'_> {
                 );
                 (message, Some(self.runner("work", "")))
             }
-            Problem::Orphaned { pid, is_suspended, jobs, oldest } => {
-                let (what, command) = if *is_suspended {
-                    ("is suspended: nobody records their ends", no_worker::continue_command(*pid))
-                } else {
-                    ("died, and no other worker recovers them", self.runner("work", ""))
-                };
+            Problem::Unattended { pid, jobs, oldest } => {
                 let message = format!(
-                    "{}, the oldest since {}: the worker (pid {pid}) {what}",
+                    "{}, the oldest since {}: the worker (pid {pid}) is suspended: nobody records their ends",
                     counted(*jobs, "running job"),
                     self.when(*oldest)
                 );
-                (message, Some(command))
+                (message, Some(no_worker::continue_command(*pid)))
+            }
+            Problem::Orphaned { pids, jobs, oldest } => {
+                let worker = if pids.len() == 1 { "the worker" } else { "the workers" };
+                let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
+                let message = format!(
+                    "{}, the oldest since {}: {worker} ({}) died, and no other worker recovers them",
+                    counted(*jobs, "running job"),
+                    self.when(*oldest),
+                    named("pid", &pids)
+                );
+                (message, Some(self.runner("work", "")))
             }
             Problem::Unfired { schedules, oldest, is_worker_old } => {
                 let why = if *is_worker_old {

@@ -205,8 +205,9 @@ fn problems() -> Vec<(Problem, Vec<i64>)> {
         (unserved(NoWorker::Suspended(77)), vec![1]),
         (unserved(NoWorker::Stopping), vec![1]),
         (Problem::OldWorker { queue: queue.clone(), pid: 77, oldest: NOW }, vec![1]),
-        (Problem::Orphaned { pid: 77, is_suspended: true, jobs: 2, oldest: NOW }, vec![1, 2]),
-        (Problem::Orphaned { pid: 77, is_suspended: false, jobs: 1, oldest: NOW }, vec![1]),
+        (Problem::Unattended { pid: 77, jobs: 2, oldest: NOW }, vec![1, 2]),
+        (Problem::Orphaned { pids: vec![77], jobs: 1, oldest: NOW }, vec![1]),
+        (Problem::Orphaned { pids: vec![77, 78], jobs: 2, oldest: NOW }, vec![1, 2]),
         (Problem::Unfired { schedules: schedules.clone(), oldest: NOW, is_worker_old: false }, vec![]),
         (Problem::Unfired { schedules, oldest: NOW, is_worker_old: true }, vec![]),
         (overdue(OverdueReason::Limit { max_running: 4, longest: running.clone() }), vec![1]),
@@ -338,6 +339,8 @@ no_worker: due jobs of queue net need a newer runner than its worker (pid 77), w
 no_worker: 2 running jobs, the oldest since TIME: the worker (pid 77) is suspended: nobody records their ends
     kill -CONT 77
 no_worker: 1 running job, the oldest since TIME: the worker (pid 77) died, and no other worker recovers them
+    runner work
+no_worker: 2 running jobs, the oldest since TIME: the workers (pids 77, 78) died, and no other worker recovers them
     runner work
 no_worker: the time of schedule nightly passed without a run since TIME: no worker is running
     runner work
