@@ -12,6 +12,9 @@ use crate::support::{Sandbox, redacted};
 /// Stands before a block that starts with a new folder and database; the blocks after it go on there.
 const NEW_FOLDER: &str = "<!-- in a new folder -->";
 
+/// Begins the same line where the block needs a program that not every machine has.
+const NEW_FOLDER_WITH: &str = "<!-- in a new folder with ";
+
 /// Stands before the job file of a new folder and database, for the blocks after it.
 const NEW_JOB_FILE: &str = "<!-- jobs.toml of a new folder -->";
 
@@ -68,9 +71,16 @@ fn console_blocks_show_what_is_printed() {
             if language != "console" {
                 continue;
             }
-            if before == NEW_FOLDER {
+            let program = before.strip_prefix(NEW_FOLDER_WITH).and_then(|rest| rest.strip_suffix(" -->"));
+            if before == NEW_FOLDER || program.is_some() {
                 sandbox = Sandbox::empty();
                 sandbox.write("demo/.keep", "");
+            }
+            if let Some(program) = program
+                && !sandbox.program("which").arg(program).run().ended_well()
+            {
+                eprintln!("{}: no {program} here, so its example was not tried", path.display());
+                continue;
             }
             let fenced = |block: &str| format!("```console\n{block}```");
             now = now.replace(&fenced(block), &fenced(&printed(&sandbox, block)));

@@ -46,7 +46,6 @@ impl Recipe {
                      [jobs.late]\ncommand = 'true'\nexpires_in = '1ms'\n";
         sandbox.write("jobs.toml", format!("{}\n{dying}", self.job_file()));
         fs::write(sandbox.path("hostile"), output).expect("a file");
-        sandbox.write_private("ntfy.curl", "url = \"https://ntfy.sh/geheim\"\n");
         sandbox.write_private("webhook.curl", "url = \"https://hooks.example/x?y=geheim&a\"\n");
         for program in ["mail", "curl"] {
             let make = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
@@ -100,18 +99,6 @@ fn a_mail_has_the_message_the_output_and_what_to_type() {
         assert_eq!(args, ["-s".to_owned(), format!("late failed on {host}"), to.to_owned()], "{file}");
         assert_eq!(String::from_utf8_lossy(&body), "EXPIRED: \n\nrunner inspect 1\n", "{file}");
     }
-}
-
-#[test]
-fn a_message_to_a_telephone_has_the_end_of_a_long_output() {
-    let recipe = Recipe { file: "docs/how-to.md", marked_by: "ntfy.curl" };
-    let (args, body) = recipe.run("hostile", &[&b"x\n".repeat(50_000), HOSTILE].concat());
-    let title = "Title: hostile failed";
-    assert_eq!(args, ["-fsS", "--max-time", "30", "-K", "ntfy.curl", "-H", title, "--data-binary", "@-"]);
-    assert!(body.starts_with(b"EXIT_3: ~| last; line\n"), "{}", String::from_utf8_lossy(&body));
-    assert!(body.ends_with(&[HOSTILE, b"\n"].concat()) && body.len() < 4_000, "{} bytes", body.len());
-    let (args, body) = recipe.run("late", b"");
-    assert_eq!((args[6].as_str(), body.as_slice()), ("Title: late failed", b"EXPIRED: \n\n".as_slice()));
 }
 
 #[test]
