@@ -27,8 +27,9 @@ impl Place {
         THIS_CALL.get_or_init(Self::default)
     }
 
-    /// Makes this the place that this call acts on, unless there is one.
+    /// Makes this the place that this call acts on.
     pub fn set_for_this_call(self) {
+        // The first one stays, as texts may have been made with it.
         let _ = THIS_CALL.set(self);
     }
 

@@ -70,6 +70,7 @@ fn place_named_by(args: &[OsString]) -> Place {
 /// Makes a write beyond `ulimit -f` fail with EFBIG: SIGXFSZ would end the program. The signal gets a handler and is
 /// not ignored, because jobs would inherit that.
 fn turn_size_limits_into_errors() {
+    // Without the handler runner goes on as other programs do.
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 

@@ -1,14 +1,13 @@
 //! The text of the job file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use toml_writer::{ToTomlKey, ToTomlValue, TomlKeyBuilder, TomlStringBuilder};
 
 use super::context::{CrontabContext, DEFAULT_PATH};
 use super::part::{CrontabJob, Part, free_name};
 use crate::model::Schedule;
-use crate::text::{hanging_indent, is_safe, safe_block, safe_line, shell_word};
+use crate::text::{append, hanging_indent, is_safe, safe_block, safe_line, shell_word};
 
 /// Comments that are not from the crontab are broken at this width.
 const COLUMNS: usize = 80;
@@ -23,7 +22,7 @@ pub(super) fn string(text: &str) -> String {
         if is_safe(c) {
             escaped.push(c);
         } else {
-            let _ = write!(escaped, "\\U{:08X}", u32::from(c));
+            append(&mut escaped, format_args!("\\U{:08X}", u32::from(c)));
         }
     }
     escaped

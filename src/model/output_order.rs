@@ -4,10 +4,9 @@
 //! are too many, neighbours become one: first those of bytes that are not kept, where nothing is lost, then those that were
 //! read within a short time of each other, where the order within that time is lost.
 
-use std::fmt::Write;
 use std::ops::Range;
 
-use crate::text::{Millis, Timestamp};
+use crate::text::{Millis, Timestamp, append};
 
 /// The most marks of an attempt: one for each 64 bytes, if both streams are full at the default limit.
 const MAX_MARKS: usize = 2048;
@@ -119,7 +118,7 @@ pub fn write_marks(marks: &[OutputMark]) -> String {
     let mut last = 0;
     for OutputMark { stream, bytes, at } in marks {
         let blank = if text.is_empty() { "" } else { " " };
-        let _ = write!(text, "{blank}{}{}{bytes}", at.0.wrapping_sub(last), stream.letter());
+        append(&mut text, format_args!("{blank}{}{}{bytes}", at.0.wrapping_sub(last), stream.letter()));
         last = at.0;
     }
     text

@@ -90,6 +90,7 @@ impl Control {
 
     /// Returns all orders so far. The next wait sleeps until there are more.
     pub(super) fn take_orders(&self) -> Orders {
+        // Fails only if the counter is zero already.
         let _ = rustix::io::read(&self.shared.waker, &mut [0_u8; 8]);
         *self.orders()
     }

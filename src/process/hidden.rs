@@ -26,10 +26,10 @@ pub(super) fn members_of(leader: &Leader) -> Vec<i32> {
     pids.filter(|pid| is_member(*pid, leader)).collect()
 }
 
-/// Signals a hidden member of a leader's group. Whether the signal was allowed does not matter, because the next look shows what
-/// is left.
+/// Signals a hidden member of a leader's group.
 pub(super) fn signal_member(pid: i32, leader: &Leader, signal: Signal) {
     if let Some(pidfd) = open_member(pid, leader) {
+        // A refusal does not matter, because the next look shows what is left.
         let _ = pidfd_send_signal(pidfd, signal);
     }
 }

@@ -59,6 +59,7 @@ fn give_up_terminal() {
     // It is 0, which rustix does not expect, where the session is that of another pid namespace.
     let leads_session = session_of(0) == Some(std::process::id().cast_signed());
     if leads_session || leave(terminal.as_raw_fd()).is_err() {
+        // It is set once, at the start.
         let _ = KEPT_TERMINAL.set(terminal);
     }
 }

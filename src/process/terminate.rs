@@ -225,7 +225,7 @@ impl Termination {
         self.signal(&self.last_scan.traced, to_send);
     }
 
-    /// Signals each process that no signal to a group reaches. Failures are retried after the next scan.
+    /// Signals each process that no signal to a group reaches.
     fn signal(&self, processes: &[Traced], signal: Signal) {
         for each in processes.iter().filter(|each| !each.in_pinned_group) {
             if let (Evidence::Hidden, ProcessGroup::Recorded(leader)) =
@@ -233,6 +233,7 @@ impl Termination {
             {
                 hidden::signal_member(each.identity.pid, &leader, signal);
             } else {
+                // One that could not be signalled is found by the next scan.
                 let _ = each.identity.signal(signal);
             }
         }

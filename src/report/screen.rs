@@ -65,6 +65,7 @@ impl TermLike for Screen {
 
     fn flush(&self) -> io::Result<()> {
         let drawn = std::mem::take(&mut *self.drawn());
+        // A closed terminal must not stop the work.
         let _ = io::stderr().write_all(drawn.as_bytes());
         Ok(())
     }

@@ -118,6 +118,7 @@ fn bar_style() -> ProgressStyle {
     let style = ProgressStyle::with_template("\n{bar:20} {pos}/{len} done, {clock}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("clock", |state: &ProgressState, out: &mut dyn fmt::Write| {
+        // indicatif's own text takes everything.
         let _ = out.write_str(&clock(state.elapsed()));
     })
 }

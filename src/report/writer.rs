@@ -92,6 +92,7 @@ impl WriterThread {
                 if dropped > 0 {
                     let words =
                         format!("runner: nobody read the log for a while: {dropped} lines are missing\n");
+                    // A closed terminal must not stop the work.
                     let _ = io::stderr().write_all(words.as_bytes());
                 }
             }
@@ -100,9 +101,9 @@ impl WriterThread {
     }
 }
 
-/// A closed log must not stop the work.
 fn write_line(out: &Mutex<dyn Write + Send>, line: &[u8]) {
     let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+    // A closed log must not stop the work.
     let _ = out.write_all(line).and_then(|()| out.flush());
 }
 

@@ -1,6 +1,6 @@
 //! Text for people: made safe for a terminal, broken into lines, with plurals, and with the names near a misspelt one.
 
-use std::fmt::Write;
+use std::fmt::{Arguments, Write};
 
 use console::measure_text_width;
 
@@ -14,6 +14,12 @@ const MIN_LIKENESS: f64 = 0.7;
 const MIN_KEPT: f64 = 0.4;
 
 const MAX_SUGGESTIONS: usize = 3;
+
+/// Adds to a text.
+pub fn append(text: &mut String, more: Arguments<'_>) {
+    // A String takes everything.
+    let _ = text.write_fmt(more);
+}
 
 /// A number and its noun: `1 job`, `2 jobs`.
 pub fn counted(number: impl TryInto<u64>, one: &str) -> String {
@@ -113,9 +119,7 @@ fn escape(text: &str, keep_layout: bool) -> String {
             '\r' => safe.push_str("\\r"),
             '\u{1b}' => safe.push_str("\\e"),
             c if is_safe(c) => safe.push(c),
-            c => {
-                let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
-            }
+            c => safe.extend(c.escape_unicode()),
         }
     }
     safe
@@ -132,7 +136,7 @@ pub fn safe_json(json: String) -> String {
             safe.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                let _ = write!(safe, "\\u{unit:04x}");
+                append(&mut safe, format_args!("\\u{unit:04x}"));
             }
         }
     }

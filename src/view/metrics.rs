@@ -1,12 +1,12 @@
 //! `--openmetrics`: numbers for monitoring, in the text format of Prometheus.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 use std::path::Path;
 
 use crate::model::{AttentionKind, Limits};
 use crate::store::{JobCounts, NameTotals, StoredSchedule};
-use crate::text::{Millis, Timestamp, safe_line};
+use crate::text::{Millis, Timestamp, append, safe_line};
 use crate::view::snapshot::Snapshot;
 use crate::view::terminal::Output;
 
@@ -198,7 +198,7 @@ impl Sample {
     }
 
     fn label(mut self, name: &str, value: &str) -> Self {
-        let _ = write!(self.labels, ",{name}=\"{}\"", escaped(value));
+        append(&mut self.labels, format_args!(",{name}=\"{}\"", escaped(value)));
         self
     }
 }

@@ -55,9 +55,7 @@ pub(super) async fn run<'a>(
         pass_on: run.as_ref().and_then(|run| run.pass_on.clone()),
     };
     let sender = inbox.sender();
-    let on_findings = move |findings| {
-        let _ = sender.send(Message::DeadWorker(Box::new(findings)));
-    };
+    let on_findings = move |findings| sender.send(Message::DeadWorker(Box::new(findings)));
     let mut dispatcher = Dispatcher {
         slots: Slots::new(options.slots, context),
         recovery: Recovery::new(store.file().clone(), &worker, on_findings),
@@ -94,9 +92,7 @@ pub(super) async fn run<'a>(
     let _keeper = match dispatcher.options.keep {
         Some(keep) => {
             let sender = inbox.sender();
-            let on_trouble = move |text| {
-                let _ = sender.send(Message::Trouble(text));
-            };
+            let on_trouble = move |text| sender.send(Message::Trouble(text));
             let file = dispatcher.store.file().clone();
             Some(Keeper::start(file, keep, on_trouble).context("could not start a thread")?)
         }
@@ -335,11 +331,11 @@ impl Dispatcher<'_> {
         Ok(())
     }
 
-    /// Saves the output of running attempts. A failure is ignored, because live output is a convenience, and the next turn
-    /// will report the same trouble.
+    /// Saves the output of running attempts.
     fn save_outputs(&mut self) {
         let outputs = std::mem::take(&mut self.unsaved.outputs);
         if !outputs.is_empty() {
+            // Live output is a convenience, and the next turn will report the same trouble.
             let _ = self.store.save_live_outputs(self.worker.id, &outputs);
         }
     }

@@ -76,9 +76,20 @@ pub(super) enum Timer {
     Shutdown,
 }
 
+/// For whoever sends messages to the dispatcher.
+#[derive(Clone)]
+pub(super) struct MessageSender(UnboundedSender<Message>);
+
+impl MessageSender {
+    pub(super) fn send(&self, message: Message) {
+        // A dispatcher that has gone needs no messages.
+        let _ = self.0.send(message);
+    }
+}
+
 pub(super) struct Inbox {
     messages: UnboundedReceiver<Message>,
-    sender: UnboundedSender<Message>,
+    sender: MessageSender,
     due: watch::Sender<Option<Instant>>,
     retry: watch::Sender<Option<Instant>>,
     shutdown: watch::Sender<Option<Instant>>,
@@ -88,11 +99,12 @@ impl Inbox {
     /// Catches the signals from now on. The first message is a tick.
     pub(super) fn open(inherited: &Inherited) -> io::Result<Self> {
         let (sender, messages) = unbounded_channel();
+        let sender = MessageSender(sender);
         // A signal that was ignored stays so: a worker under nohup survives SIGHUP, and a worker that a shell without job
         // control started is not suspended.
         let is_wanted = |number: &i32| ![SIGHUP, SIGTSTP].contains(number) || !inherited.ignored(*number);
         listen_for_signals([SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter().filter(is_wanted), sender.clone())?;
-        let _ = sender.send(Message::Tick);
+        sender.send(Message::Tick);
         tick(sender.clone());
         let timer = |timer| start_timer(timer, sender.clone());
         Ok(Self {
@@ -105,7 +117,7 @@ impl Inbox {
     }
 
     /// For threads that send messages.
-    pub(super) fn sender(&self) -> UnboundedSender<Message> {
+    pub(super) fn sender(&self) -> MessageSender {
         self.sender.clone()
     }
 
@@ -118,7 +130,7 @@ impl Inbox {
             while socket.readable().await.is_ok() {
                 // One message is enough, because every datagram only says that something was written.
                 while socket.try_recv(&mut [0; 1]).is_ok() {}
-                let _ = sender.send(Message::Woken);
+                sender.send(Message::Woken);
             }
         });
         Ok(())
@@ -161,10 +173,7 @@ impl Inbox {
 }
 
 /// Turns signals into messages. tokio's own signals would panic where there is no descriptor left for them.
-fn listen_for_signals(
-    numbers: impl Iterator<Item = i32>,
-    sender: UnboundedSender<Message>,
-) -> io::Result<()> {
+fn listen_for_signals(numbers: impl Iterator<Item = i32>, sender: MessageSender) -> io::Result<()> {
     let (arrivals, of_handler) = UnixStream::pair()?;
     arrivals.set_nonblocking(true)?;
     let arrivals = AsyncStream::from_std(arrivals)?;
@@ -176,27 +185,27 @@ fn listen_for_signals(
             while signals.get_read().try_read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
             for number in signals.pending() {
                 let message = if number == SIGTSTP { Message::Suspend } else { Message::Stop(number) };
-                let _ = sender.send(message);
+                sender.send(message);
             }
         }
     });
     Ok(())
 }
 
-fn tick(sender: UnboundedSender<Message>) {
+fn tick(sender: MessageSender) {
     spawn(async move {
         let mut ticks = interval_at(tokio::time::Instant::now() + TICK, TICK);
         // A worker that was suspended has missed ticks that nobody needs.
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let _ = sender.send(Message::Tick);
+            sender.send(Message::Tick);
         }
     });
 }
 
 /// Starts the task of a timer, which sends a message when the moment in the returned cell has come.
-fn start_timer(timer: Timer, sender: UnboundedSender<Message>) -> watch::Sender<Option<Instant>> {
+fn start_timer(timer: Timer, sender: MessageSender) -> watch::Sender<Option<Instant>> {
     let (set, mut moment) = watch::channel(None::<Instant>);
     spawn(async move {
         let mut at: Option<Instant> = None;
@@ -208,7 +217,7 @@ fn start_timer(timer: Timer, sender: UnboundedSender<Message>) -> watch::Sender<
                 },
                 () = sleep_until(at.unwrap_or_else(Instant::now).into()), if at.is_some() => {
                     at = None;
-                    let _ = sender.send(Message::TimeOver(timer));
+                    sender.send(Message::TimeOver(timer));
                 }
             }
         }

@@ -89,8 +89,9 @@ impl Registration {
     }
 }
 
-/// Removes the files of a worker that has stopped or was recovered. A file that stays does no harm.
+/// Removes the files of a worker that has stopped or was recovered.
 pub(super) fn remove_files(run_dir: &Path, worker: &str) {
+    // A file that stays does no harm.
     let _ = fs::remove_dir_all(reports_dir(run_dir, worker));
     let _ = fs::remove_file(wake::socket_path(run_dir, worker));
     let _ = fs::remove_file(lock_path(run_dir, worker));

@@ -15,9 +15,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-use tokio::sync::mpsc::UnboundedSender;
-
-use super::inbox::Message;
+use super::inbox::{Message, MessageSender};
 use super::registration::tag_of;
 use super::start_log::StartLog;
 use crate::clock;
@@ -47,7 +45,7 @@ pub(super) struct Context {
     pub start_log: StartLog,
     /// Where output goes, besides the store.
     pub pass_on: Option<Arc<PassOn>>,
-    pub inbox: UnboundedSender<Message>,
+    pub inbox: MessageSender,
 }
 
 #[derive(Default)]
@@ -195,7 +193,7 @@ fn start_thread(slot: usize, context: &Arc<Context>) -> io::Result<Sender<Assign
 fn serve(slot: usize, context: &Context, assignments: &Receiver<Assignment>) {
     while let Ok(assignment) = assignments.recv() {
         let message = panic::catch_unwind(AssertUnwindSafe(|| last_message(context, slot, assignment)));
-        let _ = context.inbox.send(message.unwrap_or(Message::SlotBroke));
+        context.inbox.send(message.unwrap_or(Message::SlotBroke));
     }
 }
 
@@ -239,9 +237,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
         report: &context.reports.join(format!("{job_id}.{number}")),
         pass_on: context.pass_on.as_deref().filter(|_| !claim.definition.is_alert()),
     };
-    let send = |message| {
-        let _ = context.inbox.send(message);
-    };
+    let send = |message| context.inbox.send(message);
     let on_start = |leader: Leader, at: Timestamp| {
         // A failure is ignored: without this record a recovery finds the process by its tag.
         let _ = context.start_log.started(slot, job_id, number, leader, at);
@@ -249,6 +245,7 @@ fn attempt(context: &Context, slot: usize, assignment: Assignment) -> Result<Att
     };
     let on_progress = &mut |progress| send(Message::Progress { job_id, number, progress });
     process::run(launch, &control, on_start, on_progress).map_err(|shortage| {
+        // With a record that stays a recovery takes the attempt for one that started, at worst.
         let _ = context.start_log.clear(slot);
         Some(shortage)
     })
@@ -260,7 +257,7 @@ fn end_previous(context: &Context, claim: &Claim, control: &Control, previous: O
     let start_before = left.and_then(|left| Instant::now().checked_add(left.into()));
     let (job_id, number) = (claim.job_id, claim.number);
     let notice = &mut |text| {
-        let _ = context.inbox.send(Message::Progress { job_id, number, progress: Progress::Notice(text) });
+        context.inbox.send(Message::Progress { job_id, number, progress: Progress::Notice(text) });
     };
     let grace = claim.definition.grace_period.into();
     process::end_previous_attempt(previous, grace, start_before, control, notice)

@@ -1,6 +1,5 @@
 //! `runner check`: validates a job file, and shows what it declares; or what would follow an end of an attempt.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
@@ -16,7 +15,9 @@ use crate::clock;
 use crate::jobfile::{Declared, JobFile};
 use crate::model::{Backoff, Bytes, ExitRules, Jitter, JobDefinition, RetryPolicy, Schedule, Strategy};
 use crate::store::{Applied, AppliedKind, Declarations, DeclaredSchedule, Store, StoredSchedule};
-use crate::text::{Millis, Timestamp, counted, human_size, local_time, machine_zone, safe_line, time_zone};
+use crate::text::{
+    Millis, Timestamp, append, counted, human_size, local_time, machine_zone, safe_line, time_zone,
+};
 use crate::view::terminal::{Column, Output, Style, Table};
 use crate::view::text::definition::{print_command, print_policy, print_start};
 use crate::view::text::schedule::{random_delay_text, times_text};
@@ -145,7 +146,7 @@ fn show_job(out: &mut Output, job: &Declared, file: &JobFile, schedules: &Schedu
     let definition = &job.definition;
     let mut heading = out.paint(Style::Strong, &definition.name);
     if let Some(description) = &job.description {
-        let _ = write!(heading, " - {}", safe_line(description));
+        append(&mut heading, format_args!(" - {}", safe_line(description)));
     }
     out.line(heading);
     print_command(out, definition, &[]);

@@ -90,7 +90,8 @@ fn create(path: &Path, text: &str) -> Result<()> {
     };
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if written.is_err() {
-        let _ = fs::remove_file(path); // an empty file would make the next `init` fail
+        // What went wrong before is the error to tell. An empty file would make the next `init` fail.
+        let _ = fs::remove_file(path);
     }
     written.with_context(|| format!("could not write {shown}"))
 }

@@ -62,10 +62,10 @@ pub fn known() -> &'static Schema {
     MADE_UP.get().unwrap_or(&RELEASED)
 }
 
-/// Makes this process a program that knows another schema. Only the tests of upgrades call this, before anything is opened.
+/// Makes this process a program that knows another schema. Only the tests of upgrades call this, once, before anything is opened.
 #[doc(hidden)]
 pub fn pretend(schema: Schema) {
-    let _ = MADE_UP.set(schema);
+    assert!(MADE_UP.set(schema).is_ok(), "this process knows its schema already");
 }
 
 impl Schema {

@@ -45,6 +45,7 @@ impl FullScreen {
         let mut state = self.state();
         let mut modes = state.modes.clone();
         modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        // A terminal that is gone needs no modes; the next drawing fails.
         let _ = tcsetattr(io::stdout(), OptionalActions::Now, &modes);
         let _ = write(ENTER);
         state.lines = Some(Vec::new());
@@ -54,6 +55,7 @@ impl FullScreen {
     pub fn leave(&self) {
         let mut state = self.state();
         if state.lines.take().is_some() {
+            // A terminal that is gone needs no modes.
             let _ = write(LEAVE);
             let _ = tcsetattr(io::stdout(), OptionalActions::Now, &state.modes);
         }

@@ -141,6 +141,7 @@ fn listen(screen: &FullScreen, hurry: &Arc<AtomicBool>) -> Result<()> {
                 SIGWINCH => of_signals.forget(),
                 SIGTSTP => {
                     of_signals.leave();
+                    // If it cannot be stopped, it goes on drawing.
                     let _ = raise(SIGSTOP);
                     of_signals.enter_again();
                 }
