@@ -14,9 +14,11 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use crate::model::JobState;
+use crate::store::file::connection::{Sharing, connect};
 use crate::store::file::error::{Result, StoreError};
+use crate::store::file::header::check_header;
 use crate::store::file::immutable::immutable_uri;
-use crate::store::file::open::{Sharing, Store, Tx, check_header, connect};
+use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, from_row, maybe, one, run, value};
 use crate::store::file::store_file::{BESIDE, Draft, StoreFile, sync_dir, with_suffix};
 use crate::store::file::version::Version;

@@ -12,8 +12,9 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
+use super::connection::distrust_schema;
 use super::error::{Result, StoreError};
-use super::open::{Store, distrust_schema};
+use super::open::Store;
 use super::row::{one, value};
 use super::store_file::{Draft, sync_dir};
 

@@ -1,7 +1,9 @@
 //! The file: how it is found, trusted, opened, copied and checked, and the helpers that run every statement.
 
 pub mod backup;
+pub mod connection;
 pub mod error;
+pub mod header;
 pub mod immutable;
 pub mod objects;
 pub mod open;

@@ -1,49 +1,29 @@
-//! Opening and creating a database, its transactions, and waiting for the write lock.
+//! Opening and creating a database, and its transactions.
 //!
 //! Opening refuses whatever is not a sound database of this version, and leaves the file as it is.
 
-use std::cell::Cell;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use rusqlite::backup::Backup;
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use super::connection::{SYNC_COMMITS, Sharing, checkpoint_on_close, connect, distrust_schema};
 use super::error::{NoRoom, Result, StoreError};
+use super::header::{check_header, damaged};
 use super::immutable::{
-    Mode, Stamp, denied, explain_denial, immutable_uri, is_denial, is_disk_full, is_on_read_only_file_system,
+    Mode, Stamp, denied, explain_denial, is_denial, is_disk_full, is_on_read_only_file_system,
 };
-use super::objects::check_triggers;
 use super::row::{one, value};
 use super::schema::{self, version_of};
-use super::store_file::{BESIDE, Draft, StoreFile};
+use super::store_file::{Draft, StoreFile};
 use super::version::Version;
 use crate::clock::Clock;
 use crate::text::Timestamp;
 use crate::wake;
-
-/// Makes sure that a commit is on disk before it returns.
-const SYNC_COMMITS: &str = "PRAGMA synchronous = FULL";
-
-/// Fills what is deleted with zeros, so that no secret of a job outlives the job in the file. Every connection needs this,
-/// because an update moves the row of a job and leaves the old one behind.
-const OVERWRITE_DELETED: &str = "PRAGMA secure_delete = ON";
-
-/// `PRAGMA application_id` of our files: "runj".
-const APPLICATION_ID: u32 = 0x7275_6e6a;
-
-/// A log that has grown beyond this length is cut to it. It is twice the length at which SQLite checkpoints (1 000 pages),
-/// because a log that is written over keeps its length, and a sync that need not record a new length takes half the time.
-const MAX_LOG_BYTES: u64 = 8 << 20;
-
-/// The length of the header of an SQLite file.
-const HEADER_BYTES: usize = 100;
 
 /// An open database.
 #[derive(Debug)]
@@ -337,137 +317,9 @@ fn copy_to_memory(from: &Connection) -> Result<Connection> {
     Ok(copy)
 }
 
-/// Sets whether the connection copies the log into the file when it is the last to close. A damaged file must keep its
-/// bytes.
-fn checkpoint_on_close(connection: &Connection, wanted: bool) -> Result<()> {
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !wanted)?;
-    Ok(())
-}
-
 /// Device and inode.
 fn identity(file: &StoreFile) -> io::Result<(u64, u64)> {
     fs::metadata(file.path()).map(|found| (found.dev(), found.ino()))
-}
-
-/// How a connection shares the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharing {
-    Shared,
-    /// It locks all others out.
-    Alone,
-    /// It locks nothing, reads no log, and writes nothing.
-    Immutable,
-}
-
-/// Opens a connection.
-pub fn connect(file: &StoreFile, sharing: Sharing) -> Result<Connection> {
-    let mut connection = if sharing == Sharing::Immutable {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        Connection::open_with_flags(immutable_uri(file.path()), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
-    } else {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Connection::open_with_flags(file.path(), flags)?
-    };
-    distrust_schema(&connection)?;
-    checkpoint_on_close(&connection, false)?;
-    wait_fairly(&mut connection)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    if sharing == Sharing::Alone {
-        connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE")?;
-    }
-    // Otherwise the planner would look at bound values, and plan a statement again each time they are bound.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.execute_batch(SYNC_COMMITS)?;
-    connection.execute_batch(&format!("PRAGMA journal_size_limit = {MAX_LOG_BYTES}"))?;
-    connection.execute_batch(OVERWRITE_DELETED)?;
-    check_version(&connection, file.path())?;
-    check_triggers(&connection, file.path())?;
-    checkpoint_on_close(&connection, true)?;
-    Ok(connection)
-}
-
-/// Lets statements that a file brings with it do no more than the schema needs.
-pub fn distrust_schema(connection: &Connection) -> Result<()> {
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    Ok(())
-}
-
-/// Checks owner and version once more, because the newest header may be in the log.
-fn check_version(connection: &Connection, path: &Path) -> Result<()> {
-    if one(connection, "PRAGMA application_id", [], value::<u32>)? != APPLICATION_ID {
-        return Err(StoreError::Foreign(path.to_owned(), "the log beside it belongs to another database"));
-    }
-    check_user_version(version_of(connection)?, path)
-}
-
-/// Refuses every other major version.
-fn check_user_version(found: Version, path: &Path) -> Result<()> {
-    let known = schema::known().version();
-    if found == Version(0) {
-        return Err(damaged(path, "it has no version".to_owned()));
-    }
-    if found.major() == known.major() {
-        return Ok(());
-    }
-    Err(StoreError::OtherMajor { path: path.to_owned(), found, known })
-}
-
-fn damaged(path: &Path, what: String) -> StoreError {
-    StoreError::Damaged(Some(path.to_owned()), what)
-}
-
-/// Checks the header without SQLite, which may write to any file that it opens, if only to recover a journal.
-///
-/// Call this before the process has a connection to the file, because closing a second handle drops SQLite's POSIX locks.
-pub fn check_header(file: &StoreFile) -> Result<()> {
-    let path = file.path();
-    let failed = |error| StoreError::Io(format!("read the database {}", path.display()), error);
-    let found = fs::metadata(path).map_err(failed)?;
-    if !found.is_file() {
-        return Err(StoreError::Foreign(path.to_owned(), "it is not a regular file"));
-    }
-    if found.nlink() > 1 {
-        return Err(StoreError::HardLinked(path.to_owned(), found.nlink()));
-    }
-    for beside in BESIDE.map(|suffix| file.beside(suffix)) {
-        if fs::symlink_metadata(&beside).is_ok_and(|found| !found.is_file()) {
-            return Err(damaged(path, format!("{} is not a regular file", beside.display())));
-        }
-    }
-    let mut header = Vec::with_capacity(HEADER_BYTES);
-    let limit = HEADER_BYTES as u64;
-    File::open(path).and_then(|file| file.take(limit).read_to_end(&mut header)).map_err(failed)?;
-    if !header.starts_with(b"SQLite format 3\0") {
-        return Err(StoreError::Foreign(path.to_owned(), "it is not an SQLite file"));
-    }
-    let number = |at: usize| {
-        let bytes = header.get(at..at + 4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
-        bytes.map(u32::from_be_bytes).ok_or_else(|| damaged(path, "it ends within its header".to_owned()))
-    };
-    // The offsets are from the SQLite file format, section 1.3.
-    let (pages, version, application) = (number(28)?, number(60)?, number(68)?);
-    if application != APPLICATION_ID {
-        return Err(StoreError::Foreign(path.to_owned(), "it belongs to another program"));
-    }
-    check_user_version(Version(version), path)?;
-    // These are the write and the read version. SQLite would open a file of a later format read-only.
-    if let Some(format) = header[18..20].iter().find(|format| !matches!(format, 1 | 2)) {
-        return Err(damaged(path, format!("its file format is {format}")));
-    }
-    let page_size = match number(16)? & 0xffff_0000 {
-        0x0001_0000 => 65_536,
-        high => u64::from(high >> 16),
-    };
-    let expected = u64::from(pages) * page_size;
-    // Pages that are in the log may be missing from the file. The length is read last, because a checkpoint by another
-    // process writes the header first and removes the log last.
-    let has_wal = fs::metadata(file.beside("-wal")).is_ok_and(|wal| wal.len() > 0);
-    let length = fs::metadata(path).map_err(failed)?.len();
-    if !has_wal && length < expected {
-        return Err(damaged(path, format!("it has {length} bytes where its header says {expected}")));
-    }
-    Ok(())
 }
 
 /// Adds to an error of opening what its cause is: which file is damaged, that this user may not write to it, or that the
@@ -478,43 +330,4 @@ fn explain(error: StoreError, file: &StoreFile) -> StoreError {
         StoreError::Sqlite(_) if is_disk_full(file.path()) => StoreError::Full(NoRoom::Disk),
         other => other,
     }
-}
-
-/// How long a writer waits for the write lock.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// A writer that has waited for longer than this tries less often.
-const LONG_WAIT: Duration = Duration::from_millis(500);
-
-thread_local! {
-    /// When the current wait began. SQLite only tells a busy handler how often it was called.
-    static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
-}
-
-/// Makes a writer wait for the lock by pauses that are drawn afresh each time: 0.5 to 2 ms, and 10 to 40 ms once it has
-/// waited long.
-///
-/// SQLite's own `busy_timeout` backs off to sleeps of 100 ms: with eight writers the unlucky ones starve, and some give up.
-/// With short uniform pauses every writer got through within half a second. Who waits longer is one of a crowd, such as two
-/// hundred workers that are started at once. There the tries themselves take all CPUs from the one that holds the lock, and
-/// most gave up after 10 s, though the work of all took less.
-pub fn wait_fairly(connection: &mut Connection) -> rusqlite::Result<()> {
-    connection.busy_handler(Some(wait))
-}
-
-fn wait(earlier_tries: i32) -> bool {
-    if earlier_tries == 0 {
-        SINCE.set(Some(Instant::now()));
-    }
-    let waited = SINCE.get().map_or(Duration::ZERO, |since| since.elapsed());
-    if waited >= BUSY_TIMEOUT {
-        return false;
-    }
-    let pause = if waited < LONG_WAIT {
-        rand::random_range(500..=2_000)
-    } else {
-        rand::random_range(10_000..=40_000)
-    };
-    thread::sleep(Duration::from_micros(pause));
-    true
 }

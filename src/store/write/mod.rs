@@ -1,6 +1,7 @@
 //! The writing statements, one file for each act, and what they decide by.
 
 pub mod act;
+pub mod apply;
 pub mod backlog;
 pub mod claim;
 pub mod definition;
@@ -9,6 +10,7 @@ pub mod enqueue;
 pub mod expire;
 pub mod far_times;
 pub mod finish;
+pub mod fire;
 pub mod insert;
 pub mod kept_by_run;
 pub mod latest;

@@ -12,8 +12,9 @@ use serde_json::json;
 
 use super::expire;
 use crate::model::JobState;
+use crate::store::file::connection::wait_fairly;
 use crate::store::file::error::Result;
-use crate::store::file::open::{Store, wait_fairly};
+use crate::store::file::open::Store;
 use crate::store::file::row::{all, maybe, one, run, value};
 use crate::store::file::store_file::Draft;
 use crate::text::Timestamp;

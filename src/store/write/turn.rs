@@ -8,9 +8,9 @@ use super::definition::{DefinitionCache, PENDING_JOB, pending_job};
 use super::dependencies;
 use super::expire;
 use super::finish::{self, EndedAttempt};
+use super::fire;
 use super::limits::{self, QueueCapacity};
 use super::runs;
-use super::schedules;
 use crate::model::Event;
 use crate::store::file::error::{Result, StoreError};
 use crate::store::file::open::{Store, Tx};
@@ -78,7 +78,7 @@ impl Store {
             // 3. Fire the schedules that are due: before the next step, since a job whose time was missed may have expired
             // already.
             if !is_stopping && matches!(takes, Takes::Queues(_)) {
-                events.extend(schedules::fire_due(tx)?);
+                events.extend(fire::fire_due(tx)?);
             }
             // 4. Expire the jobs that were not started in time.
             let expired = expire::expire_due(tx, tx.now, MAX_EXPIRED)?;

@@ -1,0 +1,180 @@
+//! Fires schedules: enqueues the jobs of those that are due, or fire at boot, and sets their next times.
+//!
+//! One transaction does both, so that a time fires exactly once, with any number of workers and through any crash.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use rusqlite::params;
+
+use super::enqueue;
+use super::insert::{Dependency, Firing, NewJob};
+use super::limits;
+use super::schedules::{SELECT, StoredSchedule, end_pauses, next_due, read};
+use crate::model::{Event, Schedule};
+use crate::store::file::error::Result;
+use crate::store::file::open::{Store, Tx};
+use crate::store::file::row::{all, maybe, one, run, value};
+use crate::store::file::schema;
+use crate::text::{Millis, Timestamp};
+
+/// At most this number of schedules fires in one turn; the rest waits for the next turn.
+const MAX_SCHEDULES: usize = 100;
+
+/// Whether a schedule is due at `?1` for a program that knows the version `?2`.
+const IS_DUE: &str = "NOT paused AND next_at IS NOT NULL AND next_at <= ?1 AND needs_version <= ?2";
+
+/// Whether a schedule fires at boot, and has not seen the boot `?1`, for a program that knows the version `?2`.
+const WAITS_FOR_BOOT: &str = "next_at IS NULL AND boot_id <> ?1 AND ?1 <> '' AND needs_version <= ?2";
+
+/// Enqueues the jobs of the schedules that are due, and sets the next time of each.
+pub fn fire_due(tx: &Tx) -> Result<Vec<Event>> {
+    end_pauses(tx)?;
+    if next_due(tx)?.is_none_or(|due| due > tx.now) {
+        return Ok(Vec::new());
+    }
+    let sql = format!("{SELECT} WHERE {IS_DUE} ORDER BY next_at, name LIMIT ?3");
+    let due =
+        all(tx, &sql, params![tx.now, schema::known().version(), MAX_SCHEDULES], |row| read(row, tx.now))?;
+    let mut events = Vec::new();
+    for schedule in dependencies_first(due, |name| due_of_name(tx, name))? {
+        fire(tx, &schedule, &mut events)?;
+    }
+    Ok(events)
+}
+
+/// The schedule of this name, if it is due.
+fn due_of_name(tx: &Tx, name: &str) -> Result<Option<StoredSchedule>> {
+    let sql = format!("{SELECT} WHERE name = ?3 AND {IS_DUE}");
+    maybe(tx, &sql, params![tx.now, schema::known().version(), name], |row| read(row, tx.now))
+}
+
+/// These schedules, each after those whose runs its jobs wait for, which `due` finds if they fire now, too. Otherwise a job would
+/// miss a run that comes in the same moment.
+fn dependencies_first(
+    schedules: Vec<StoredSchedule>,
+    due: impl Fn(&str) -> Result<Option<StoredSchedule>>,
+) -> Result<Vec<StoredSchedule>> {
+    enum Visit {
+        Find(StoredSchedule),
+        Fire(StoredSchedule),
+    }
+    let (mut ordered, mut found) = (Vec::new(), HashSet::new());
+    // Of several files each schedule may be after the other. Then one of them is first.
+    let mut steps: Vec<Visit> = schedules.into_iter().rev().map(Visit::Find).collect();
+    while let Some(step) = steps.pop() {
+        match step {
+            Visit::Fire(schedule) => ordered.push(schedule),
+            Visit::Find(schedule) if found.insert(schedule.name().to_owned()) => {
+                let mut before = Vec::new();
+                for name in schedule.chain.scheduled_dependencies().filter(|name| !found.contains(*name)) {
+                    before.extend(due(name)?.map(Visit::Find));
+                }
+                steps.push(Visit::Fire(schedule));
+                steps.extend(before.into_iter().rev());
+            }
+            Visit::Find(_) => {}
+        }
+    }
+    Ok(ordered)
+}
+
+impl Store {
+    /// Enqueues the jobs of the schedules that fire at boot and have not seen this one, each in the transaction that makes it
+    /// see the boot, so that it fires once for each boot. Those that are due and that their jobs wait for fire with them. One
+    /// that is paused sees the boot and does not fire.
+    ///
+    /// A worker asks for this when it starts, and again after a pause of everything, during which this is none. The boot does
+    /// not change while it runs, and whatever writes the row of such a schedule then, writes this boot. An unknown boot, the
+    /// empty id, fires nothing.
+    pub fn fire_at_boot(&mut self, boot_id: &str) -> Result<Option<Vec<Event>>> {
+        let version = schema::known().version();
+        let waits = format!("SELECT EXISTS (SELECT 1 FROM schedules WHERE {WAITS_FOR_BOOT})");
+        if !self.read(|tx| one(tx, &waits, params![boot_id, version], value::<bool>))? {
+            return Ok(Some(Vec::new()));
+        }
+        if self.read(|tx| limits::pause_of_all(tx, tx.now))?.is_some() {
+            return Ok(None);
+        }
+        self.write_work(|tx| {
+            end_pauses(tx)?;
+            let sql = format!("UPDATE schedules SET boot_id = ?1 WHERE paused AND {WAITS_FOR_BOOT}");
+            run(tx, &sql, params![boot_id, version])?;
+            let sql = format!("{SELECT} WHERE {WAITS_FOR_BOOT} ORDER BY name");
+            let waiting = all(tx, &sql, params![boot_id, version], |row| read(row, tx.now))?;
+            let sql = format!("{SELECT} WHERE name = ?3 AND {WAITS_FOR_BOOT}");
+            let of_name = |name: &str| {
+                let at_boot = maybe(tx, &sql, params![boot_id, version, name], |row| read(row, tx.now))?;
+                at_boot.map_or_else(|| due_of_name(tx, name), |row| Ok(Some(row)))
+            };
+            let mut events = Vec::new();
+            for row in dependencies_first(waiting, of_name)? {
+                if row.boot_id.is_none() {
+                    fire(tx, &row, &mut events)?;
+                    continue;
+                }
+                run(tx, "UPDATE schedules SET boot_id = ?2 WHERE name = ?1", params![row.name(), boot_id])?;
+                let schedule = row.times().ok();
+                enqueue_for(tx, &row, schedule.as_ref(), vec![tx.now], &mut events)?;
+            }
+            Ok(Some(events))
+        })
+    }
+}
+
+/// Enqueues the jobs for all due times of this schedule, and sets its next time.
+fn fire(tx: &Tx, row: &StoredSchedule, events: &mut Vec<Event>) -> Result<()> {
+    let schedule = row.times().ok();
+    let (times, next) = match (row.next_at, &schedule) {
+        (Some(next), Some(schedule)) => schedule.due(next, tx.now, row.text.missed),
+        // The machine may not know the time zone any more. The promised time comes all the same, and no other: attention says so.
+        (next, _) => (next.into_iter().collect(), None),
+    };
+    run(tx, "UPDATE schedules SET next_at = ?2 WHERE name = ?1", params![row.name(), next])?;
+    enqueue_for(tx, row, schedule.as_ref(), times, events)
+}
+
+/// Enqueues the jobs of this schedule for each of these times, and counts the times at which its key is held. Each time draws
+/// its own delay, which the whole chain has.
+fn enqueue_for(
+    tx: &Tx,
+    row: &StoredSchedule,
+    schedule: Option<&Schedule>,
+    times: Vec<Timestamp>,
+    events: &mut Vec<Event>,
+) -> Result<()> {
+    let links = row.chain.dependencies.iter().map(|link| (link, true)).chain([(&row.chain.root, false)]);
+    let jobs = links.map(|(link, is_dependency)| NewJob {
+        dependencies: link.dependencies().map(|(index, kind)| (Dependency::InCall(index), kind)).collect(),
+        is_dependency,
+        own_schedule: link.own_schedule,
+        ..NewJob::new(Arc::new(link.definition.clone()))
+    });
+    let mut jobs: Vec<NewJob> = jobs.collect();
+    let (mut last, mut skipped, mut skipped_in_row) = (None, 0_u64, row.skipped_in_row);
+    for at in times {
+        let offset = schedule.map_or(0, |schedule| schedule.offset_at(at));
+        let delay = row.text.random_delay.map(|most| Millis(rand::random_range(0..=most.0)));
+        for job in &mut jobs {
+            job.scheduled = Some(Firing { at, offset });
+            job.run_at = delay.map(|delay| at.plus(delay));
+        }
+        let enqueued = enqueue::insert_all(tx, &jobs, &mut |_| ())?;
+        let job_id = enqueued.last().filter(|job| job.created).map(|job| job.id);
+        let name = row.name().to_owned();
+        if let Some(job_id) = job_id {
+            last = Some((at, job_id));
+            skipped_in_row = 0;
+            events.push(Event::ScheduleFired { job_id, name, scheduled_for: at });
+        } else {
+            skipped += 1;
+            skipped_in_row += 1;
+            events.push(Event::ScheduleSkipped { job_id: (), name, scheduled_for: at });
+        }
+    }
+    let sql = "UPDATE schedules SET last_fired_at = coalesce(?2, last_fired_at), last_job_id = coalesce(?3, last_job_id),
+                                    skipped = skipped + ?4, skipped_in_row = ?5 WHERE name = ?1";
+    let (last_at, last_id) = last.unzip();
+    run(tx, sql, params![row.name(), last_at, last_id, skipped, skipped_in_row])?;
+    Ok(())
+}
