@@ -42,7 +42,7 @@
 //! [`model::JobDefinition`], and [`store::Store::enqueue`] puts the jobs on disk and wakes the workers. Then the ids are
 //! printed.
 //!
-//! **`inspect 7`.** `cli/commands/inspect/job.rs` reads everything in [`store::Store::at_one_moment`], one read transaction.
+//! **`inspect 7`.** `cli/commands/inspect/one_job.rs` reads everything in [`store::Store::at_one_moment`], one read transaction.
 //! `view/text/job.rs` draws it, or `view/json.rs`.
 //!
 //! # Where to make a change
@@ -71,7 +71,7 @@
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; whether it can go on, `store/write/stuck.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/compare.py`; what follows, `store/write/fire.rs` |
-//! | a column of jobs | `schema.sql` with its guards, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/job.rs`; shown by `view/json.rs`, `view/text/job.rs`, `docs/reference.md` |
+//! | a column of jobs | `schema.sql` with its guards, the step to it in `store/file/schema.rs`, `store/write/insert.rs`, `JobRow` in `store/read/jobs.rs`; shown by `view/json.rs`, `view/text/job.rs`, `docs/reference.md` |
 //! | a table or a guard | `schema.sql`, then the file of `store/` that writes it, `store/audit.rs` |
 //! | an event | `model/event.rs`, the step of `store/` that makes it, then each reporter |
 //! | how a process is ended | `process/terminate.rs`; when, `process/attempt.rs` |

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::codes::Codes;
 use super::diagnostics::{Mistakes, Span};
-use super::job::Job;
+use super::job_table::Job;
 use super::layer::PlacedLayer;
 use crate::model::{
     CodePattern, Contradiction, ErrorCode, ExitKey, ExitRules, LISTABLE_RESERVED, Status, signal,

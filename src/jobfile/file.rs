@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue, Error};
 use super::checks;
 use super::codes::Codes;
 use super::diagnostics::{InvalidFile, JobFileError, MAX_FILE_BYTES, Mistakes, Span};
-use super::job::{Declared, Job, check_timezone};
+use super::job_table::{Declared, Job, check_timezone};
 use super::keys::Section;
 use super::layer::PlacedLayer;
 use super::read::{Entry, Value, entries};

@@ -1,6 +1,6 @@
 //! Reads `jobs.toml`: its text becomes resolved definitions, or a list of all its mistakes.
 //!
-//! `locate` finds the file, and `file` walks the parsed table; a file that is not TOML gets its syntax errors only. `job`
+//! `locate` finds the file, and `file` walks the parsed table; a file that is not TOML gets its syntax errors only. `job_table`
 //! reads `[jobs.NAME]`. The values of a job and of `[defaults]` are a [`crate::model::JobLayer`], which `layer` reads in the
 //! forms that the table of keys names, with `retry` for the retry policy; `codes` reads the keys that name error codes. Then
 //! `checks` looks for values that contradict each other. All of them take typed values from `read`, ask `unknown` about
@@ -21,7 +21,7 @@
 //! * a test of its effect, and a line in `CHANGELOG.md`.
 //!
 //! A key of a schedule needs the row, the schema and the docs as well. Its field is one of [`crate::model::ScheduleText`]:
-//! `declare` in `job` fills it, `check_schedule` there knows without what it has no effect, `store/write/schedules.rs` keeps
+//! `declare` in `job_table` fills it, `check_schedule` there knows without what it has no effect, `store/write/schedules.rs` keeps
 //! it in a column of `schema.sql`, `view/text/` and `view/json.rs` show it.
 
 mod checks;
@@ -29,7 +29,7 @@ mod codes;
 mod diagnostics;
 mod file;
 mod hints;
-mod job;
+mod job_table;
 mod keys;
 mod layer;
 mod locate;
@@ -41,7 +41,7 @@ mod unknown;
 
 pub use self::diagnostics::{InvalidFile, JobFileError, PlacedMistake};
 pub use self::file::JobFile;
-pub use self::job::Declared;
+pub use self::job_table::Declared;
 pub use self::locate::{FILE_NAME, locate};
 
 /// The small job file that `runner init` writes.

@@ -9,7 +9,7 @@ use crate::store::file::error::Result;
 use crate::store::file::objects::{differences, integrity};
 use crate::store::file::open::{Store, Tx};
 use crate::store::file::row::{all, value};
-use crate::store::read::{attempts, job, metrics};
+use crate::store::read::{attempts, jobs, metrics};
 use crate::store::write::{definition, limits, outputs, schedules, workers};
 
 /// A rule, and the statement that finds its violations; each row is a sentence.
@@ -194,7 +194,7 @@ fn damaged_rows(tx: &Tx) -> Result<Vec<String>> {
     found.extend(limits::damaged(tx, FINDINGS_PER_RULE)?);
     found.extend(schedules::damaged(tx, FINDINGS_PER_RULE)?);
     found.extend(definition::damaged(tx, FINDINGS_PER_RULE)?);
-    found.extend(job::damaged(tx, FINDINGS_PER_RULE)?);
+    found.extend(jobs::damaged(tx, FINDINGS_PER_RULE)?);
     found.extend(attempts::damaged(tx, FINDINGS_PER_RULE)?);
     found.extend(outputs::damaged(tx, FINDINGS_PER_RULE)?);
     found.extend(metrics::damaged(tx, FINDINGS_PER_RULE)?);

@@ -2,7 +2,7 @@
 
 mod act_on_jobs;
 mod apply;
-mod attention;
+mod attention_facts;
 mod check;
 mod check_exit;
 pub mod completions;

@@ -380,7 +380,7 @@ const COLUMNS: &str = "a.job_id, a.number, a.outcome, a.error_code, a.exit_code,
     a.dead_reason, a.nominal_delay_ms, a.delay_ms, a.output_held_open, a.spawn_failure, a.cpu_ms, a.max_rss_bytes,
     a.max_rss_bound_bytes";
 
-/// Damaged rows of ended attempts, looked for as [`super::job::damaged`] does it.
+/// Damaged rows of ended attempts, looked for as [`super::jobs::damaged`] does it.
 pub fn damaged(tx: &Connection, limit: usize) -> Result<Vec<String>> {
     let unchecked = "SELECT 'attempt ' || number || ' of job ' || job_id AS which, job_id, error_code, message, dead_reason,
                             number, attempt_in_budget, exit_code, signal FROM attempts";

@@ -1,12 +1,12 @@
 //! What the views read, and writes nothing.
 
 pub mod attempts;
-pub mod attention;
 pub mod dead_groups;
 pub mod dead_letters;
 pub mod filter;
+pub mod find_problems;
 pub mod interrupted;
-pub mod job;
+pub mod jobs;
 pub mod leftover;
 pub mod metrics;
 pub mod overview;

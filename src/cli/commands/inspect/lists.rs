@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::query::Query;
 use crate::cli::args::StatsOrder;
-use crate::cli::commands::attention::{changed_files, leftovers};
+use crate::cli::commands::attention_facts::{changed_files, leftovers};
 use crate::cli::locate;
 use crate::cli::workers::worker_statuses;
 use crate::process::boot_id;

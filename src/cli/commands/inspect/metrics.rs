@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::query::Query;
-use crate::cli::commands::attention::look;
+use crate::cli::commands::attention_facts::look;
 use crate::store::Filter;
 use crate::view::metrics::{self, MetricsFacts};
 use crate::view::terminal::Output;

@@ -2,9 +2,9 @@
 //! a screen shows; `view` draws it.
 
 mod dead;
-mod job;
 mod lists;
 mod metrics;
+mod one_job;
 mod overview;
 mod page;
 mod query;
@@ -83,14 +83,14 @@ fn draw(
             let what = JobOrAttempt::parse(name).map_err(CliError::usage)?;
             let found = match locate::job_or_attempt(store, &what, Named::Any, now) {
                 Ok(found) => found,
-                Err(error) => match job::not_enqueued_yet(store, name, now)? {
+                Err(error) => match one_job::not_enqueued_yet(store, name, now)? {
                     Some(error) => bail!(error),
                     None => return Err(query::or_a_list(error, args)),
                 },
             };
             match found {
-                (id, None) => job::show(out, &query, id)?,
-                (id, Some(number)) => job::show_attempt(out, &query, id, number)?,
+                (id, None) => one_job::show(out, &query, id)?,
+                (id, Some(number)) => one_job::show_attempt(out, &query, id, number)?,
             }
         }
     }

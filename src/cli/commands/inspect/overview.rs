@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::query::Query;
-use crate::cli::commands::attention::look;
+use crate::cli::commands::attention_facts::look;
 use crate::cli::locate;
 use crate::model::JobState;
 use crate::store::{Filter, StateFilter, Store, StoredSchedule};

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::lists::schedule_rows;
 use super::query::Query;
-use crate::cli::commands::attention::look;
+use crate::cli::commands::attention_facts::look;
 use crate::cli::locate;
 use crate::store::{Filter, Store, StoredSchedule, UnfinishedJobs};
 use crate::text::Timestamp;
