@@ -273,7 +273,7 @@ fn every(span: &str) -> Result<Millis, String> {
     if span >= Millis::from_secs(1) {
         return Ok(span);
     }
-    Err("the pace of a schedule is from 1s to 10 years".to_owned())
+    Err("an interval is from 1s to 10 years".to_owned())
 }
 
 #[cfg(test)]
