@@ -13,6 +13,7 @@
 //! | [`view`] | facts as sentences with the commands that people are told to type, as text, JSON, a page and metrics; it looks up nothing |
 //! | [`store`] | the only SQL, one file for each act; `schema.sql` is the whole schema |
 //! | [`process`] | one attempt from its start until it is reaped; the end of leftover processes; all unsafe code |
+//! | [`service`] | what keeps a worker running on this machine: a unit of systemd, or a line of a crontab |
 //! | [`jobfile`] | `jobs.toml` to definitions, or to every mistake in it |
 //! | [`crontab`] | the lines of a crontab, written as a job file |
 //! | [`wake`], [`clock`], [`paths`] | the datagrams that wake workers; the wall clock; what a path leads to |
@@ -68,6 +69,7 @@
 //! | which job is claimed next | `store/write/claim.rs`; for a `run`, `store/write/runs.rs` |
 //! | what a `run` does besides what a worker does | `worker/run.rs`, `cli/commands/run.rs`, `process/pass_on.rs` |
 //! | how a crontab is taken over | `crontab/`; where it is read, `cli/commands/init.rs` |
+//! | what keeps a worker running | `service/`; its words, `cli/commands/service.rs` |
 //! | a limit of a queue | `model/limits.rs`, `jobfile/file.rs`, `store/write/limits.rs` |
 //! | what a job waits for | `store/write/dependencies.rs`; whether it can go on, `store/write/stuck.rs`; how an alert is enqueued, `store/write/expire.rs` |
 //! | when a schedule fires | `model/cron.rs`, `model/schedule.rs`, and then `tests/cronsim/compare.py`; what follows, `store/write/fire.rs` |
@@ -85,6 +87,7 @@ pub mod paths;
 pub mod place;
 pub mod process;
 pub mod report;
+pub mod service;
 pub mod store;
 pub mod text;
 pub mod view;

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules, and which of them each may import.
-const MODULES: [(&str, &[&str]); 14] = [
+const MODULES: [(&str, &[&str]); 15] = [
     ("text", &[]),
     ("model", &["text"]),
     ("clock", &["text"]),
     ("place", &["text"]),
     ("jobfile", &["text", "model", "paths", "place"]),
     ("crontab", &["text", "model", "jobfile"]),
+    ("service", &["text", "crontab"]),
     ("store", &["text", "model", "clock", "wake", "paths"]),
     ("view", &["text", "model", "store", "place"]),
     ("process", &["text", "model", "clock"]),
@@ -23,7 +24,7 @@ const MODULES: [(&str, &[&str]); 14] = [
         "cli",
         &[
             "text", "model", "clock", "paths", "jobfile", "crontab", "store", "process", "wake", "report",
-            "worker", "view", "place",
+            "worker", "view", "place", "service",
         ],
     ),
 ];

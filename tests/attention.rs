@@ -229,7 +229,10 @@ fn work_that_no_worker_takes() {
     sandbox.add("-- true");
     let worker = sandbox.worker("--queue other");
     let entry = shown(&sandbox, "no_worker", false);
-    assert_eq!((&entry["command"], &entry["jobs"]), (&"runner work".into(), &serde_json::json!([2])));
+    assert_eq!(
+        (&entry["command"], &entry["jobs"]),
+        (&"runner service install".into(), &serde_json::json!([2]))
+    );
     sandbox.run("doctor --strict -q").ok();
     sandbox.sql().run("UPDATE jobs SET run_at = run_at - 121000 WHERE id = 2");
     shown(&sandbox, "no_worker", true);
@@ -287,7 +290,10 @@ fn the_jobs_of_all_dead_workers_are_one_entry() {
     runs.into_iter().for_each(Background::kill);
     let entry = shown(&sandbox, "no_worker", false);
     says(&entry, "2 running jobs, ");
-    assert_eq!((&entry["command"], &entry["jobs"]), (&"runner work".into(), &serde_json::json!([1, 2])));
+    assert_eq!(
+        (&entry["command"], &entry["jobs"]),
+        (&"runner service install".into(), &serde_json::json!([1, 2]))
+    );
     let _worker = sandbox.worker("");
     wait_until("they are recovered", || [1, 2].iter().all(|id| sandbox.job(*id)["attempts"] == 1));
     gone(&sandbox, "no_worker");

@@ -62,7 +62,7 @@ fn what_is_missing_on_this_machine_is_told_and_fails_nothing() {
     runner: mail cannot start here: no such program: bin/mail
     runner: crontab: cron takes the backslash out of `\%`, and runner leaves it: write `%`
     runner: created the database DIR/runner.db
-    runner: no worker is running: nothing fires until runner work does
+    runner: no worker is running, so nothing fires; runner work starts one, runner service install one for good
     ");
     sandbox.run("apply -q").ok().quietly();
 }

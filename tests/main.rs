@@ -68,6 +68,7 @@ mod scheduled_dependencies;
 mod schedules;
 mod screens;
 mod secrets;
+mod service;
 mod shutdown;
 mod sqlite_shell;
 mod stats;

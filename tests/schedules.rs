@@ -346,7 +346,8 @@ fn a_schedule_that_has_not_fired_yet_says_when_and_a_late_one_is_overdue() {
     sandbox.run("inspect schedules").ok().shows("overdue 1h");
     let why = "there is no job named hourly yet: its schedule (every 1h) fires first at ";
     let late = sandbox.run("inspect hourly").exits(66).prints("").says(why);
-    late.says("(overdue 1h").says("hint: no worker is running; runner work starts one\n");
+    late.says("(overdue 1h")
+        .says("hint: no worker is running; runner work starts one, runner service install one for good\n");
     sandbox.sql().run("UPDATE schedules SET next_at = CAST(1000 * unixepoch('subsec') AS INTEGER) + 7210000");
     sandbox.run("inspect hourly").exits(66).says("(in 2h");
     sandbox.run("pause --schedule hourly").ok();

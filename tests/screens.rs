@@ -48,7 +48,7 @@ fn screens_of_one_job() {
         insta::assert_snapshot!(seen("inspect 3"), @"
         job 3 later: scheduled
           due in [DURATION]
-          no worker is running for queue files; runner work starts one
+          no worker is running for queue files; runner work starts one, runner service install one for good
           it dies (expired) unless it is started by then: in [DURATION]
 
           command  touch 'a file'
@@ -137,7 +137,7 @@ fn screens_of_lists() {
         dead  once died [CLOCK], SIGNAL_KILL; runner logs 4 shows more; runner retry 4 --force runs it again
                   runner resolve 4
         jobs  1 scheduled, 1 succeeded, 2 dead, 1 cancelled
-        workers  no worker is running: nothing starts until runner work does
+        workers  no worker is running, so nothing starts; runner work starts one, runner service install one for good
         next  in [DURATION]
 
         queue  ready  scheduled  retrying  running

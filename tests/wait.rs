@@ -118,7 +118,7 @@ fn ctrl_c_ends_the_waiting_and_the_job_goes_on() {
             .exits(exit)
             .prints("1\n2\n")
             .says(
-                "job 1 has not started: no worker is running for queue default; runner work starts one; 1 further job not waited for",
+                "job 1 has not started: no worker is running for queue default; runner work starts one, runner service install one for good; 1 further job not waited for",
             )
             .says("runner cancel 1 ends the job");
         assert_eq!(sandbox.job(1)["state"], "pending");

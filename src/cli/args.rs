@@ -113,6 +113,9 @@ pub enum Verb {
     /// Limit what a queue runs and starts, or show its limits
     #[command(after_help = help::LIMIT)]
     Limit(Limit),
+    /// Keep a worker running on this machine, or show what does
+    #[command(after_help = help::SERVICE)]
+    Service(Service),
     /// Print completions for a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions(Completions),
@@ -566,6 +569,44 @@ pub struct Prune {
     #[arg(long)]
     pub queue: Option<String>,
     /// Only say how many jobs would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
+pub struct Service {
+    #[command(subcommand)]
+    pub act: Option<ServiceAct>,
+    /// Whose jobs the worker runs; root has to say it
+    #[arg(long, global = true, value_name = "NAME")]
+    pub user: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ServiceAct {
+    /// Start a worker now, and after each boot
+    Install(ServiceInstall),
+    /// Undo that, exactly
+    Remove(ServiceRemove),
+}
+
+#[derive(Debug, Args)]
+pub struct ServiceInstall {
+    /// Attempts at once [default: CPUs, at least 4]
+    #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = values::slots)]
+    pub slots: Option<usize>,
+    /// Remove jobs that ended longer ago, not dead ones
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = values::age)]
+    pub keep: Option<Millis>,
+    /// Only show the files and commands
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ServiceRemove {
+    /// Only show the files and commands
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -52,6 +52,7 @@ Later:
   init, check, apply        write, check, apply a job file
   pause, resume, limit      hold a queue or schedule; cap it
   prune                     remove old jobs
+  service                   keep a worker running here
   doctor, backup, restore   check or copy the database
   completions, man, schema  for shells, man(1), editors{after-help}";
 
@@ -106,6 +107,17 @@ Examples:
   runner work -j 4 --queue net   four at once, of one queue
   runner work --single -q        for cron, every minute
   runner work --keep 90d         old successes go";
+
+pub const SERVICE: &str = "\
+Examples:
+  runner service                     what starts a worker here
+  runner service install --dry-run   what would be done
+  runner service install --keep 90d
+  sudo runner service install --user alice
+  runner service remove
+
+It uses systemd, yours or for root the system's, else a line of
+the crontab. The worker has this call's PATH and database.";
 
 pub const APPLY: &str = "\
 Examples:

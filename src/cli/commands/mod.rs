@@ -15,6 +15,7 @@ mod prune_backup_restore;
 mod queues;
 mod run;
 mod schema_man;
+mod service;
 mod wait;
 mod work;
 
@@ -43,6 +44,7 @@ pub fn run(cli: &Cli, out: &mut Output) -> Result<ExitStatus> {
         Verb::Doctor(args) => doctor::run(global, args, out),
         Verb::Backup(args) => prune_backup_restore::backup(global, args, out),
         Verb::Restore(args) => prune_backup_restore::restore(global, args, out),
+        Verb::Service(args) => service::run(global, args, out),
         Verb::Pause(args) => queues::pause(global, args, out),
         Verb::Resume(args) => queues::resume(global, args, out),
         Verb::Apply(args) => apply::run(global, args, out),

@@ -211,20 +211,22 @@ impl Advice<'_> {
                     self.when(*oldest),
                     named("pid", &pids)
                 );
-                (message, Some(self.runner("work", "")))
+                (message, Some(no_worker::command(NoWorker::NoneRuns, self.place)))
             }
             Problem::Unfired { schedules, oldest, is_worker_old } => {
-                let why = if *is_worker_old {
-                    "the worker is older than the program that applied it, and has to be restarted".to_owned()
+                let (why, command) = if *is_worker_old {
+                    let why = "the worker is older than the program that applied it, and has to be restarted";
+                    (why.to_owned(), self.runner("work", ""))
                 } else {
-                    no_worker::reason(None, NoWorker::NoneRuns)
+                    let why = NoWorker::NoneRuns;
+                    (no_worker::reason(None, why), no_worker::command(why, self.place))
                 };
                 let message = format!(
                     "{} passed without a run since {}: {why}",
                     named("the time of schedule", schedules),
                     self.when(*oldest)
                 );
-                (message, Some(self.runner("work", "")))
+                (message, Some(command))
             }
             Problem::Overdue { queue, due, oldest, reason } => {
                 let waited = human_duration(self.now.since(*oldest));

@@ -7,12 +7,12 @@ use crate::store::{JobRow, Liveness, NoWorker, WorkerStatus, no_worker};
 /// schedules, which any worker fires.
 pub fn no_worker_text(queue: Option<&str>, workers: &[WorkerStatus], place: &Place) -> Option<String> {
     let why = no_worker(queue, workers)?;
-    let effect = match why {
-        NoWorker::NoneRuns => "starts one",
-        NoWorker::Suspended(_) => "lets it go on",
-        NoWorker::Stopping => "starts another",
+    let advice = match why {
+        NoWorker::NoneRuns => start_text(place),
+        NoWorker::Suspended(_) => format!("{} lets it go on", command(why, place)),
+        NoWorker::Stopping => format!("{} starts another", command(why, place)),
     };
-    Some(format!("{}; {} {effect}", reason(queue, why), command(why, place)))
+    Some(format!("{}; {advice}", reason(queue, why)))
 }
 
 /// Says why nobody starts a pending job, and what to do about it; none if a worker does, or the `run` that it is for.
@@ -32,10 +32,14 @@ pub fn nobody_text(job: &JobRow, workers: &[WorkerStatus], place: &Place) -> Opt
     }
 }
 
-/// Says what waits for a worker: `no worker is running: nothing fires until runner work does`.
+/// Says that no worker runs, what does not happen therefore, and what starts one.
 pub fn nothing_until_worker(what: &str, place: &Place) -> String {
-    let runs = command(NoWorker::NoneRuns, place);
-    format!("{}: nothing {what} until {runs} does", reason(None, NoWorker::NoneRuns))
+    format!("{}, so nothing {what}; {}", reason(None, NoWorker::NoneRuns), start_text(place))
+}
+
+/// What starts a worker where none runs: for now, and for good.
+fn start_text(place: &Place) -> String {
+    format!("{} starts one, {} one for good", place.runner("work", ""), command(NoWorker::NoneRuns, place))
 }
 
 pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
@@ -56,7 +60,8 @@ pub(super) fn reason(queue: Option<&str>, why: NoWorker) -> String {
 pub(super) fn command(why: NoWorker, place: &Place) -> String {
     match why {
         NoWorker::Suspended(pid) => continue_command(pid),
-        NoWorker::NoneRuns | NoWorker::Stopping => place.runner("work", ""),
+        NoWorker::NoneRuns => place.runner("service", "install"),
+        NoWorker::Stopping => place.runner("work", ""),
     }
 }
 

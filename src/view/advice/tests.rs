@@ -329,7 +329,7 @@ stale: nightly has not succeeded since it was applied TIME, and should at least 
 stale: nightly last succeeded TIME, and should at least every 1h; job 5 is unfinished, runner inspect 5 says more
     -
 no_worker: 1 due job of queue net has waited since TIME: no worker is running for queue net
-    runner work
+    runner service install
 no_worker: 1 due job of queue net has waited since TIME: the worker of queue net is suspended and starts nothing
     kill -CONT 77
 no_worker: 1 due job of queue net has waited since TIME: the worker of queue net is stopping and starts nothing
@@ -339,11 +339,11 @@ no_worker: due jobs of queue net need a newer runner than its worker (pid 77), w
 no_worker: 2 running jobs, the oldest since TIME: the worker (pid 77) is suspended: nobody records their ends
     kill -CONT 77
 no_worker: 1 running job, the oldest since TIME: the worker (pid 77) died, and no other worker recovers them
-    runner work
+    runner service install
 no_worker: 2 running jobs, the oldest since TIME: the workers (pids 77, 78) died, and no other worker recovers them
-    runner work
+    runner service install
 no_worker: the time of schedule nightly passed without a run since TIME: no worker is running
-    runner work
+    runner service install
 no_worker: the time of schedule nightly passed without a run since TIME: the worker is older than the program that applied it, and has to be restarted
     runner work
 overdue: 3 due jobs of queue net: the oldest has waited for 2h, and nothing of the queue has started for an hour: the queue is at its limit, max_running 4; job 4 slow has been running since TIME (runner cancel 4 ends it)

@@ -1,0 +1,297 @@
+//! `runner service`: what keeps a worker running on this machine, and its installation and removal.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::process::geteuid;
+use serde_json::{Value, json};
+
+use crate::cli::accounts;
+use crate::cli::args::{Global, Service as Args, ServiceAct, ServiceInstall};
+use crate::cli::error::{CliError, ExitStatus};
+use crate::cli::locate;
+use crate::cli::typed_time::At;
+use crate::cli::workers::worker_statuses;
+use crate::clock;
+use crate::crontab::Account;
+use crate::place::runner;
+use crate::service::{Owner, Service, ServiceError, Step, Wanted, ways};
+use crate::store::{self, StoreFile, WorkerStatus};
+use crate::text::{Timestamp, local_time, option, relative_time, rfc3339, safe_line};
+use crate::view::terminal::Output;
+
+pub fn run(global: &Global, args: &Args, out: &mut Output) -> Result<ExitStatus> {
+    let owner = owner(args)?;
+    match &args.act {
+        None => show(global, &owner, out),
+        Some(ServiceAct::Install(install)) => self::install(global, &owner, install, out),
+        Some(ServiceAct::Remove(removal)) => remove(global, &owner, removal.dry_run, out),
+    }
+}
+
+/// The user whose worker is meant. Root has to say whom, because jobs run with that user's rights.
+fn owner(args: &Args) -> Result<Owner> {
+    let by_root = geteuid().is_root();
+    let by_sudo = || env::var("SUDO_USER").ok().filter(|_| by_root);
+    let mut caller = accounts::caller();
+    if let Some(home) = env::var("HOME").ok().filter(|home| Path::new(home).is_absolute()) {
+        caller.home = home;
+    }
+    let account = match args.user.clone().or_else(by_sudo) {
+        Some(name) if name == caller.name => caller,
+        Some(name) if by_root => accounts::named(&name)
+            .ok_or_else(|| CliError::new(ExitStatus::NOT_FOUND, format!("there is no user {name}")))?,
+        Some(name) => {
+            let what = format!("only root can set up a worker of {name}, and you are {}", caller.name);
+            bail!(CliError::new(ExitStatus::PERMISSION, what).hint("leave --user out, or call it with sudo"))
+        }
+        None if by_root && args.act.is_some() => {
+            let what = "root has to name the user whose jobs the worker runs";
+            bail!(CliError::new(ExitStatus::USAGE, what).hint(format!(
+                "{}, or --user root for jobs with all rights",
+                runner("service", "install --user alice")
+            )))
+        }
+        None => caller,
+    };
+    Ok(Owner { account, by_root })
+}
+
+/// The database of that worker: the one that the caller would use, but for another user that user's own.
+fn database(global: &Global, owner: &Account) -> Result<StoreFile> {
+    let is_named = global.db.is_some() || env::var_os("RUNNER_DB").is_some_and(|path| !path.is_empty());
+    if is_named || owner.name == accounts::caller().name {
+        return locate::store_file(global);
+    }
+    let home = |name: &str| (name == "HOME").then(|| OsString::from(&owner.home));
+    let path = store::locate(None, &home).ok_or_else(|| {
+        CliError::new(ExitStatus::NOT_FOUND, format!("{} has no home, and so no database", owner.name))
+            .hint("name one with --db PATH")
+    })?;
+    Ok(StoreFile::new(&path)?)
+}
+
+fn install(global: &Global, owner: &Owner, args: &ServiceInstall, out: &mut Output) -> Result<ExitStatus> {
+    let db = database(global, &owner.account)?;
+    let program = env::current_exe().context("the path of this program is not known")?;
+    let text = |path: &Path| {
+        let what = || anyhow!(CliError::new(ExitStatus::USAGE, format!("{} is no UTF-8", path.display())));
+        path.to_str().map(str::to_owned).ok_or_else(what)
+    };
+    let wanted = Wanted {
+        program: text(&program)?,
+        db: text(db.path())?,
+        path: env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned()),
+        slots: args.slots,
+        keep: args.keep,
+    };
+    let ways = ways(owner);
+    let Some(service) = ways.first() else {
+        let what = "neither a service manager of systemd nor a program crontab answers here";
+        let hint = format!("let what starts programs on this machine start {}", runner("work", ""));
+        bail!(CliError::new(ExitStatus::NOT_FOUND, what).hint(hint))
+    };
+    let steps = service.install(&wanted);
+    if steps.is_empty() {
+        out.remark(&format!("nothing to do: {} keeps a worker running", how(service)));
+        return Ok(ExitStatus::SUCCESS);
+    }
+    let status = take(&steps, args.dry_run, out)?;
+    if !args.dry_run && !out.json {
+        let when = if matches!(service, Service::Crontab(_)) { "within a minute" } else { "now" };
+        out.remark(&format!(
+            "a worker of {} starts {when}, and after each boot; {} shows it",
+            owner.account.name,
+            shown_by(owner)
+        ));
+    }
+    Ok(status)
+}
+
+fn remove(global: &Global, owner: &Owner, dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
+    let steps: Vec<Step> = ways(owner).iter().flat_map(Service::remove).collect();
+    if steps.is_empty() {
+        out.remark(&format!("nothing to remove: {} set nothing up", runner("service", "install")));
+    }
+    let status = take(&steps, dry_run, out)?;
+    // Nothing of systemd ends what cron has started.
+    if !dry_run && !out.json {
+        for worker in own_workers(&database(global, &owner.account)?, owner)? {
+            let pid = worker.row.pid;
+            out.remark(&format!(
+                "a worker still runs (pid {pid}); kill {pid} stops it once its jobs have ended"
+            ));
+        }
+    }
+    Ok(status)
+}
+
+/// The command that shows what starts this user's worker.
+fn shown_by(owner: &Owner) -> String {
+    let is_caller = owner.account.name == accounts::caller().name;
+    runner("service", if is_caller { String::new() } else { option("--user", &owner.account.name) })
+}
+
+/// Shows each step, and takes it unless this is a dry run.
+fn take(steps: &[Step], dry_run: bool, out: &mut Output) -> Result<ExitStatus> {
+    for step in steps {
+        if out.json {
+            out.object(&step_json(step));
+        } else if !out.quiet {
+            for line in step_lines(step) {
+                out.line(line);
+            }
+        }
+        // What fails or hangs was shown.
+        out.flush()?;
+        if !dry_run {
+            step.take().map_err(|error| failure(step, &error))?;
+        }
+    }
+    if dry_run && !steps.is_empty() && !out.json {
+        out.remark("nothing was done: this was a dry run");
+    }
+    Ok(ExitStatus::SUCCESS)
+}
+
+fn failure(step: &Step, error: &ServiceError) -> CliError {
+    let status = match error {
+        ServiceError::File { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            ExitStatus::PERMISSION
+        }
+        ServiceError::File { .. } => ExitStatus::IO,
+        ServiceError::NoProgram { .. } | ServiceError::Command { .. } => ExitStatus::FAILED,
+    };
+    let failure = CliError::new(status, safe_line(&error.to_string()));
+    match step {
+        Step::Run { command } if command.first().is_some_and(|program| program == "loginctl") => failure
+            .hint(format!(
+                "the worker runs, but ends when you log out; to keep it: sudo {}",
+                command.join(" ")
+            )),
+        Step::Run { command } if command.iter().any(|word| word == "enable" || word == "restart") => {
+            failure.hint(format!("{} shows what the worker said last", runner("service", "")))
+        }
+        _ => failure,
+    }
+}
+
+fn step_lines(step: &Step) -> Vec<String> {
+    match step {
+        Step::Write { path, text } => {
+            let lines = text.lines().map(|line| format!("    {line}"));
+            std::iter::once(format!("write {}", path.display())).chain(lines).collect()
+        }
+        Step::Remove { path } => vec![format!("remove {}", path.display())],
+        Step::Run { command } => vec![format!("run {}", command.join(" "))],
+        Step::Crontab { command, removed, added, .. } => {
+            let removed = removed.iter().map(|line| format!("    - {line}"));
+            let added = added.iter().map(|line| format!("    + {line}"));
+            std::iter::once(format!("run {}", command.join(" "))).chain(removed).chain(added).collect()
+        }
+    }
+}
+
+fn step_json(step: &Step) -> Value {
+    match step {
+        Step::Write { path, text } => json!({ "write": path, "text": text }),
+        Step::Remove { path } => json!({ "remove": path }),
+        Step::Run { command } => json!({ "run": command }),
+        Step::Crontab { command, removed, added, .. } => {
+            json!({ "run": command, "removed": removed, "added": added })
+        }
+    }
+}
+
+fn how(service: &Service) -> String {
+    match service {
+        Service::Unit(unit) if unit.is_system() => format!("the systemd unit {}", unit.name()),
+        Service::Unit(unit) => format!("your systemd unit {}", unit.name()),
+        Service::Crontab(_) => "a line of the crontab".to_owned(),
+    }
+}
+
+/// Bare `runner service`: status 1 unless a worker is started here, and runs.
+fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> {
+    let db = database(global, &owner.account)?;
+    let installed = ways(owner).into_iter().find(Service::is_installed);
+    let since = running_since(&db, owner)?;
+    let trouble = installed.as_ref().and_then(Service::trouble).map(|line| safe_line(&line));
+    let is_well = installed.is_some() && since.is_some();
+    if out.json {
+        out.object(&json!({
+            "installed": installed.is_some(),
+            "how": installed.as_ref().map(|service| match service {
+                Service::Unit(unit) if unit.is_system() => "system_unit",
+                Service::Unit(_) => "user_unit",
+                Service::Crontab(_) => "crontab",
+            }),
+            "running": since.is_some(),
+            "since": since.map(rfc3339),
+            "trouble": trouble,
+        }));
+    } else if !out.quiet {
+        let started = match &installed {
+            Some(Service::Unit(unit)) if !unit.lingers() => {
+                format!(
+                    "your systemd unit {}, until you log out; loginctl enable-linger keeps it",
+                    unit.name()
+                )
+            }
+            Some(service) => how(service),
+            None => format!("nothing; {} keeps one running", runner("service", "install")),
+        };
+        out.fact("starter", &started);
+        let now = clock::now();
+        let running = since.map_or_else(
+            || "no worker is running".to_owned(),
+            |since| format!("since {} ({})", local_time(since), relative_time(since, now)),
+        );
+        out.fact("worker", &running);
+        if let Some(trouble) = &trouble {
+            out.fact("trouble", trouble);
+        }
+    }
+    Ok(if is_well { ExitStatus::SUCCESS } else { ExitStatus::FAILED })
+}
+
+/// When the oldest of the workers started that are alive.
+fn running_since(db: &StoreFile, owner: &Owner) -> Result<Option<Timestamp>> {
+    if owner.account.name != accounts::caller().name {
+        return Ok(running_since_by_its_owner(db, owner));
+    }
+    let workers = own_workers(db, owner)?;
+    Ok(workers.iter().map(|worker| worker.row.started_at).min())
+}
+
+/// The living workers of the caller's database; none for another user's.
+fn own_workers(db: &StoreFile, owner: &Owner) -> Result<Vec<WorkerStatus>> {
+    let global = Global { db: Some(db.path().to_owned()), ..Global::default() };
+    let is_own = owner.account.name == accounts::caller().name;
+    let Some(store) = (if is_own { locate::open_if_there(&global)? } else { None }) else {
+        return Ok(Vec::new());
+    };
+    let mut workers = worker_statuses(&store)?;
+    workers.retain(WorkerStatus::is_living_worker);
+    Ok(workers)
+}
+
+/// The same by another call of this program: root opens no database of another user, because that would leave files of root there.
+fn running_since_by_its_owner(db: &StoreFile, owner: &Owner) -> Option<Timestamp> {
+    let listed = Command::new(accounts::runuser()?)
+        .args(["-u", &owner.account.name, "--"])
+        .arg(env::current_exe().ok()?)
+        .args(["inspect", "workers", "--json", "--db"])
+        .arg(db.path())
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&listed.stdout);
+    let workers = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let alive = workers.filter(|worker| worker["alive"] == true && worker["job_id"].is_null());
+    let started = alive.filter_map(|worker| At::parse(worker["started_at"].as_str()?).ok());
+    started.map(|at| at.resolve(clock::now())).min()
+}

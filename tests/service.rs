@@ -1,0 +1,260 @@
+//! `runner service`: what it shows and does with a manager of systemd, and with a crontab. Programs in the place of systemctl,
+//! loginctl, journalctl and crontab keep what they are told in files.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::{Background, Call, Finished, Sandbox, is_root};
+
+/// The user `nobody`.
+const NOBODY: u32 = 65_534;
+
+/// They note each call that changes something.
+const SYSTEMCTL: &str = r#"
+[ "$1" = --user ] && shift
+case $1 in
+    show-environment | is-failed) [ $1 = show-environment ]; exit ;;
+    is-enabled) [ -e enabled ]; exit ;;
+    is-active) [ -e active ]; exit ;;
+    enable) touch enabled active ;;
+    disable) rm enabled active ;;
+esac
+echo "systemctl $*" >> calls
+"#;
+const LOGINCTL: &str = r#"
+case $1 in
+    show-user) [ -e lingers ] && echo yes || echo no; exit ;;
+    enable-linger) touch lingers ;;
+    disable-linger) rm lingers ;;
+esac
+echo "loginctl $1" >> calls
+"#;
+const JOURNALCTL: &str = "echo first; echo 'job 3 backup: dead'\n";
+const CRONTAB: &str = r#"
+[ "$1" = -u ] && shift 2
+case $1 in
+    -l) [ -e crontab ] && cat crontab || { echo 'no crontab for me' >&2; exit 1; } ;;
+    -r) rm crontab ;;
+    -) cat > crontab ;;
+esac
+"#;
+
+struct Machine {
+    sandbox: Sandbox,
+    runner: String,
+}
+
+impl Machine {
+    fn new(programs: &[(&str, &str)]) -> Self {
+        let sandbox = Sandbox::empty();
+        let runner = sandbox.program_for_all();
+        for (name, text) in programs {
+            let home = sandbox.dir().display();
+            sandbox.write(&format!("bin/{name}"), format!("#!/bin/sh\ncd {home} || exit\n{text}"));
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(sandbox.path(&format!("bin/{name}")), mode).expect("it is ours");
+        }
+        if is_root() {
+            for entry in [".", "runner"] {
+                sandbox.own(entry, NOBODY, 0o755);
+            }
+        }
+        Self { sandbox, runner }
+    }
+
+    fn with_systemd() -> Self {
+        Self::new(&[("systemctl", SYSTEMCTL), ("loginctl", LOGINCTL), ("journalctl", JOURNALCTL)])
+    }
+
+    fn path(&self) -> String {
+        format!("{}:/usr/bin:/bin", self.sandbox.path("bin").display())
+    }
+
+    fn call(&self, line: &str) -> Call {
+        // Where this machine has the real programs they must not be found.
+        let call = self.sandbox.program(&self.runner).env("PATH", self.path());
+        let call = call.env("RUNNER_DB", self.sandbox.path("r.db"));
+        let call = line.split_whitespace().fold(call, Call::arg);
+        if is_root() { call.run_by(NOBODY) } else { call }
+    }
+
+    fn run(&self, line: &str) -> Finished {
+        self.call(line).run()
+    }
+
+    /// What was printed, without what differs from machine to machine.
+    fn redacted(&self, text: &str) -> String {
+        text.replace(&self.path(), "[PATH]").replace(&self.sandbox.dir().display().to_string(), "[HOME]")
+    }
+}
+
+const DROP_IN: &str = ".config/systemd/user/runner.service.d/worker.conf";
+
+#[test]
+fn a_unit_is_installed_shown_and_removed() {
+    let machine = Machine::with_systemd();
+    let sandbox = &machine.sandbox;
+    let rehearsed = machine.run("service install --dry-run -j 3 --keep 90d").ok();
+    assert_eq!(sandbox.read("calls"), "");
+    assert!(!sandbox.path(".config").exists());
+    let installed = machine.run("service install -j 3 --keep 90d").ok();
+    let steps = |ran: &Finished| {
+        let lines = ran.stdout.lines();
+        lines.filter(|line| ["write ", "run ", "remove "].iter().any(|word| line.starts_with(word))).count()
+    };
+    assert_eq!(steps(&rehearsed), steps(&installed), "{rehearsed} {installed}");
+    assert_eq!(
+        sandbox.read("calls"),
+        "systemctl daemon-reload\nsystemctl enable --now runner.service\nloginctl enable-linger\n"
+    );
+    let drop_in = machine.redacted(&sandbox.read(DROP_IN));
+    assert_eq!(
+        drop_in,
+        "# Made by `service install` of runner, and taken away by `service remove`.
+# Before that the user's units ended at logout.
+[Service]
+Environment=PATH=[PATH]
+ExecStart=
+ExecStart=[HOME]/runner work --shutdown-timeout 30s --db [HOME]/r.db -j 3 --keep 90d
+"
+    );
+    let unit = sandbox.read(".config/systemd/user/runner.service");
+    assert!(unit.contains(&format!("\nExecStart={} work ", machine.runner)), "{unit}");
+    assert!(unit.contains("\nRestart=always\n"), "{unit}");
+
+    // Once more there is nothing to do; another option changes the file, and lingering is still known to be ours.
+    machine.run("service install -j 3 --keep 90d").ok().shows("nothing to do");
+    sandbox.write("calls", "");
+    machine.run("service install --keep 90d").ok();
+    assert_eq!(sandbox.read("calls"), "systemctl daemon-reload\nsystemctl restart runner.service\n");
+
+    machine
+        .run("service")
+        .exits(1)
+        .shows("runner.service")
+        .shows("no worker is running")
+        .shows("job 3 backup: dead");
+    let worker = Background::worker(sandbox, machine.call("work"));
+    machine.run("service").ok().shows("worker    since ");
+    let shown = machine.run("service --json").ok().json();
+    assert_eq!(shown["how"], "user_unit");
+    assert_eq!((&shown["installed"], &shown["running"]), (&true.into(), &true.into()));
+    assert!(shown["since"].is_string(), "{shown}");
+    assert_eq!(shown["trouble"], "job 3 backup: dead");
+    worker.kill();
+
+    sandbox.write("calls", "");
+    machine.run("service remove --dry-run").ok().shows("disable --now runner.service");
+    assert_eq!(sandbox.read("calls"), "");
+    machine.run("service remove").ok();
+    assert_eq!(
+        sandbox.read("calls"),
+        "systemctl disable --now runner.service\nsystemctl daemon-reload\nloginctl disable-linger\n"
+    );
+    assert!(!sandbox.path(".config/systemd/user").exists(), "nothing is left");
+    machine.run("service remove").ok().shows("nothing to remove");
+    let shown = machine.run("service --json").exits(1).json();
+    assert_eq!((&shown["installed"], &shown["how"]), (&false.into(), &().into()));
+}
+
+#[test]
+fn lingering_and_an_enabled_unit_stay_as_they_were_before() {
+    let machine = Machine::with_systemd();
+    let sandbox = &machine.sandbox;
+    sandbox.write("lingers", "");
+    sandbox.write("enabled", "");
+    sandbox.write(".config/systemd/user/runner.service", "[Service]\nExecStart=/opt/mine\n");
+    if is_root() {
+        for folder in [".config", ".config/systemd", ".config/systemd/user"] {
+            sandbox.own(folder, NOBODY, 0o755);
+        }
+    }
+    machine.run("service install").ok();
+    machine.run("service remove").ok();
+    assert_eq!(sandbox.read(".config/systemd/user/runner.service"), "[Service]\nExecStart=/opt/mine\n");
+    assert!(!sandbox.path(DROP_IN).exists());
+    assert!(sandbox.path("lingers").exists());
+    assert_eq!(
+        sandbox.read("calls"),
+        "systemctl daemon-reload\nsystemctl enable --now runner.service\n\
+         systemctl daemon-reload\nsystemctl try-restart runner.service\n"
+    );
+}
+
+#[test]
+fn without_systemd_a_line_of_the_crontab_starts_the_worker() {
+    let machine = Machine::new(&[("crontab", CRONTAB)]);
+    let sandbox = &machine.sandbox;
+    for before in [None, Some("# mine\nMAILTO=me\n0 2 * * * backup\n")] {
+        if let Some(before) = before {
+            sandbox.write("crontab", before);
+            if is_root() {
+                sandbox.own("crontab", NOBODY, 0o644);
+            }
+        }
+        machine.run("service").exits(1).shows("nothing; runner service install");
+        machine.run("service install --dry-run").ok().shows("    + * * * * * PATH=");
+        assert_eq!(sandbox.read("crontab"), before.unwrap_or_default());
+        machine.run("service install -j 2").ok().shows("run crontab -\n").shows("starts within a minute");
+        let line = machine.redacted(sandbox.read("crontab").lines().last().expect("a line"));
+        assert_eq!(
+            line,
+            "* * * * * PATH=[PATH] [HOME]/runner work --single -q --db [HOME]/r.db -j 2 >> [HOME]/runner.log 2>&1 \
+             # service of runner"
+        );
+        machine.run("service install -j 2").ok().shows("nothing to do");
+        let worker = Background::worker(sandbox, machine.call("work"));
+        sandbox.write("runner.log", "old\njob 7 backup: dead\n");
+        let shown = machine.run("service --json").ok().json();
+        assert_eq!((&shown["how"], &shown["trouble"]), (&"crontab".into(), &"job 7 backup: dead".into()));
+        machine
+            .run("service remove")
+            .ok()
+            .shows(&format!("a worker still runs (pid {}); kill", worker.pid()));
+        worker.kill();
+        assert_eq!(sandbox.path("crontab").exists(), before.is_some());
+        assert_eq!(sandbox.read("crontab"), before.unwrap_or_default());
+    }
+}
+
+#[test]
+fn the_line_of_the_crontab_starts_a_worker_as_cron_does() {
+    let machine = Machine::new(&[("crontab", CRONTAB)]);
+    machine.run("service install").ok();
+    machine.run("enqueue -c echo${IFS}$PATH").ok();
+    let crontab = machine.sandbox.read("crontab");
+    let command = crontab.trim().strip_prefix("* * * * * ").expect("every minute");
+    // A worker that cron starts goes on; this one ends, because the line is called for a database that it stops with.
+    let command = command.replace("--single -q", "--single -q --drain");
+    let shell = machine.sandbox.program("/bin/sh").arg("-c").arg(command).env_remove("RUNNER_DB");
+    let shell = if is_root() { shell.run_by(NOBODY) } else { shell };
+    shell.run().ok();
+    machine.run("logs 1").ok().prints(&format!("{}\n", machine.path()));
+}
+
+#[test]
+fn a_machine_without_both_and_a_user_of_no_rights_are_told_so() {
+    let machine = Machine::new(&[]);
+    let bare = |line: &str| machine.call(line).env("PATH", machine.sandbox.path("bin")).run();
+    bare("service install").exits(66).says("neither a service manager of systemd nor a program crontab");
+    bare("service install --user root").exits(77).says("only root can set up a worker of root");
+    if is_root() {
+        let call = |line: &str| machine.sandbox.call(line).env("PATH", machine.path());
+        call("service install").run().exits(2).says("--user alice");
+        call("service install --user no-such-user").run().exits(66).says("there is no user no-such-user");
+    }
+}
+
+#[test]
+fn root_installs_a_unit_of_the_system_for_a_user() {
+    if !is_root() {
+        return;
+    }
+    let machine = Machine::with_systemd();
+    let call = |line: &str| machine.sandbox.call(line).env("PATH", machine.path()).env_remove("RUNNER_DB");
+    let ran = call("service install --dry-run").env("SUDO_USER", "nobody").run().ok();
+    ran.shows("write /etc/systemd/system/runner@nobody.service.d/worker.conf\n")
+        .shows("enable --now runner@nobody.service");
+    let ran = call("service install --dry-run --user nobody --db /srv/jobs.db").run().ok();
+    ran.shows(" --db /srv/jobs.db\n");
+}
