@@ -1,0 +1,45 @@
+//! What a `run` does besides what a worker does.
+
+use anyhow::Result;
+
+use super::state::Dispatcher;
+use crate::store::{Act, StoreError};
+use crate::worker::run::Run;
+
+impl Dispatcher<'_> {
+    /// Lets a `run` put its job on disk, once the claims of dead workers are recovered: one of them may have left this job.
+    pub(super) fn start_run(&mut self) -> Result<()> {
+        let is_recovered = !self.recovery.is_under_way();
+        let Some(run) = self.run.as_mut().filter(|run| !run.has_started && is_recovered) else {
+            return Ok(());
+        };
+        if self.shutdown.is_stopping() || run.waits_for_another_recovery(&self.store)? {
+            return Ok(());
+        }
+        run.job = run.task.start(&mut self.store, self.worker.id);
+        run.has_started = true;
+        self.turn_needed = true;
+        Ok(())
+    }
+
+    pub(super) fn look_at_run(&mut self) {
+        if let Some(Run { task, job: Some(job), .. }) = &mut self.run {
+            *job = self.store.changed_to(*job).unwrap_or(*job);
+            task.look(&self.store, *job);
+        }
+    }
+
+    /// Cancels the job of a `run`, and what it depends on, because whoever started it in the foreground ends it. False if
+    /// there is nothing left to cancel.
+    pub(super) fn cancel_run(&mut self, number: i32) -> Result<bool, StoreError> {
+        let Some(Run { job: Some(job), .. }) = self.run else { return Ok(false) };
+        let job = self.store.changed_to(job)?;
+        let jobs = self.store.with_dependencies_of_run(self.worker.id, job)?;
+        self.store.act(&jobs, Act::Cancel)?;
+        self.turn_needed = true;
+        if !jobs.is_empty() {
+            self.summary.cancelled_by = Some(number);
+        }
+        Ok(!jobs.is_empty())
+    }
+}
