@@ -60,8 +60,8 @@
 //! | the page of `inspect --html` | `view/page/`; its look, `style.css` there; what it is given, `cli/commands/inspect/page.rs` |
 //! | the overview | `view/text/overview.rs`; what it is given, `cli/commands/inspect/overview.rs`, `store/read/overview.rs` |
 //! | how the state of a job, or the times of a schedule, are put into words | `view/text/status.rs`, `view/text/schedule.rs` |
-//! | an option of another verb | `cli/args.rs`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |
-//! | a verb | `cli/args.rs`, `cli/help.rs`, `cli/commands/` |
+//! | an option of another verb | `cli/args/`, then the verb in `cli/commands/`; of a list, its condition in `store/read/filter.rs` |
+//! | a verb | `cli/args/`, `cli/help.rs`, `cli/commands/` |
 //! | an exit status or a hint | `cli/error.rs`; the words of an error, `store/file/error.rs` or the verb that meets it |
 //! | a metric | `view/metrics.rs`, `cli/commands/inspect/metrics.rs`, `store/read/metrics.rs` |
 //! | what needs attention, its sentence and its command | a variant in `store/read/problem.rs`, found in `store/read/`, an arm in `view/advice/` |

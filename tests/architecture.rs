@@ -97,7 +97,7 @@ const VERBS: [&str; 21] = [
 ];
 
 /// Files with commands for everybody, which name no database: the help, and the job file that a crontab becomes.
-const FOR_EVERYBODY: [&str; 3] = ["cli/args.rs", "cli/help.rs", "crontab/write.rs"];
+const FOR_EVERYBODY: [&str; 3] = ["cli/args/mod.rs", "cli/help.rs", "crontab/write.rs"];
 
 #[test]
 fn commands_to_type_name_the_database_and_the_job_file() {

@@ -1,0 +1,93 @@
+//! The arguments of the verbs for the whole database, its queues and schedules. Their doc comments are the help.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::typed_time::At;
+use crate::cli::values;
+use crate::model::{JobState, Rate};
+use crate::text::Millis;
+
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// The file to write
+    #[arg(value_name = "FILE")]
+    pub target: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Exit 1 also if anything needs attention, such as dead letters, or due jobs that no worker takes
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// The copy to restore; it is not changed
+    #[arg(value_name = "FILE")]
+    pub source: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Paused {
+    /// The queue
+    #[arg(value_name = "QUEUE", value_parser = values::name)]
+    pub queue: Option<String>,
+    /// The schedule of the job with this name
+    #[arg(long, value_name = "NAME", value_parser = values::name)]
+    pub schedule: Option<String>,
+    /// Everything, as if no worker were running
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Pause {
+    #[command(flatten)]
+    pub what: Paused,
+    /// It ends by itself after this time
+    #[arg(long = "for", value_name = "DUR", allow_hyphen_values = true, conflicts_with = "until", value_parser = Millis::parse)]
+    pub span: Option<Millis>,
+    /// It ends by itself then.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = At::parse)]
+    #[arg(help = "It ends by itself then: HH:MM, 'YYYY-MM-DD HH:MM[:SS]' or RFC 3339")]
+    pub until: Option<At>,
+}
+
+#[derive(Debug, Args)]
+pub struct Limit {
+    /// The queue
+    #[arg(value_name = "QUEUE", value_parser = values::name)]
+    pub queue: String,
+    /// At most this many attempts at once
+    #[arg(long, value_name = "N", value_parser = values::max_running)]
+    pub max_running: Option<u32>,
+    /// At most this many starts: 10/s, 30/m or 100/h
+    #[arg(long, value_name = "R", value_parser = Rate::parse)]
+    pub rate: Option<Rate>,
+    /// Remove both limits
+    #[arg(long, conflicts_with_all = ["max_running", "rate"])]
+    pub none: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Prune {
+    /// Finished at least this long ago (30d); required
+    #[arg(long, value_name = "DUR", required_unless_present = "dry_run", allow_hyphen_values = true, value_parser = values::age)]
+    pub older_than: Option<Millis>,
+    /// succeeded, cancelled or dead [default: the first two]
+    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = values::finished_state)]
+    pub state: Vec<JobState>,
+    /// Only jobs of this name
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Only in this queue
+    #[arg(long)]
+    pub queue: Option<String>,
+    /// Only say how many jobs would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+}

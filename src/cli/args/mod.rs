@@ -1,0 +1,158 @@
+//! The verbs, and the options of all of them. The doc comments are the help.
+#![expect(clippy::doc_markdown, reason = "these comments are the help, where backticks would be shown")]
+
+mod acts;
+mod database;
+mod job_file;
+mod new_jobs;
+mod views;
+mod workers;
+
+use std::path::PathBuf;
+
+use clap::{Args, ColorChoice, Command, CommandFactory, Parser, Subcommand};
+
+pub use self::acts::{Cancel, Change, Resolve, Retry, Selection};
+pub use self::database::{Backup, Doctor, Limit, Pause, Paused, Prune, Restore};
+pub use self::job_file::{Apply, Check, Init};
+pub use self::new_jobs::{Enqueue, Run, Wait, WaitOptions};
+pub use self::views::{Completions, Inspect, Logs, StatsOrder};
+pub use self::workers::{LogFormat, Service, ServiceAct, ServiceInstall, Work};
+use super::help;
+
+/// Durable shell-command jobs with retries and an attempt history: one binary, one SQLite file, no daemon.
+#[derive(Debug, Parser)]
+#[command(name = "runner", version, max_term_width = 80)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The command line with its pages of help.
+pub fn command() -> Command {
+    help::with_help(Cli::command())
+}
+
+/// The options of every verb. They are hidden here, because `help` lists them once for all verbs.
+#[derive(Debug, Default, Args)]
+pub struct Global {
+    /// The database [default: $RUNNER_DB, else runner/runner.db in $XDG_STATE_HOME or ~/.local/state]
+    #[arg(long, global = true, hide = true, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// The job file [default: $RUNNER_FILE, else the nearest jobs.toml upwards, else in $XDG_CONFIG_HOME/runner]
+    #[arg(long, global = true, hide = true, value_name = "PATH")]
+    pub file: Option<PathBuf>,
+    /// One JSON object a line
+    #[arg(long, global = true, hide = true)]
+    pub json: bool,
+    /// Say nothing on success, ids included
+    #[arg(short, long, global = true, hide = true)]
+    pub quiet: bool,
+    /// Colour the output: auto, always or never; auto looks at NO_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM
+    #[arg(long, global = true, hide = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+    /// Show times in UTC instead of local time
+    #[arg(long, global = true, hide = true)]
+    pub utc: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Write a small commented jobs.toml in this folder, or one with the jobs of a crontab; never over an existing one
+    #[command(after_help = help::INIT)]
+    Init(Init),
+    /// Run a job here, to its end, retries included
+    #[command(after_help = help::RUN, override_usage = help::RUN_USAGE)]
+    Run(Box<Run>),
+    /// Put jobs on disk, all or none, and print their ids
+    #[command(after_help = help::ENQUEUE, override_usage = help::ENQUEUE_USAGE)]
+    Enqueue(Box<Enqueue>),
+    /// Run jobs, until told to stop
+    #[command(after_help = help::WORK)]
+    Work(Work),
+    /// Show what ran, what failed and why, and what happens next
+    #[command(after_help = help::INSPECT)]
+    Inspect(Inspect),
+    /// Print the output of a job
+    #[command(after_help = help::LOGS)]
+    Logs(Logs),
+    /// Wait until jobs have ended, and print them; exit 0 if all succeeded
+    #[command(after_help = help::WAIT)]
+    Wait(Wait),
+    /// Cancel jobs: a pending one at once; a running one is asked to end
+    #[command(after_help = help::CANCEL, override_usage = help::CANCEL_USAGE)]
+    Cancel(Cancel),
+    /// Put dead or cancelled jobs back, with a fresh budget of attempts
+    #[command(after_help = help::RETRY, override_usage = help::RETRY_USAGE)]
+    Retry(Retry),
+    /// Change pending jobs: due time, priority, queue, or all to the present job file
+    #[command(after_help = help::CHANGE, override_usage = help::CHANGE_USAGE)]
+    Change(Change),
+    /// Mark dead letters as dealt with: they stay in the history
+    #[command(after_help = help::RESOLVE, override_usage = help::RESOLVE_USAGE)]
+    Resolve(Resolve),
+    /// Check a job file, and show each job's retry policy, or what would follow an exit
+    #[command(after_help = help::CHECK, override_usage = help::CHECK_USAGE)]
+    Check(Check),
+    /// Check the database and its workers; exit 1 if something is wrong
+    #[command(after_help = help::DOCTOR)]
+    Doctor(Doctor),
+    /// Take the schedules and queue limits of the job file into the database
+    #[command(after_help = help::APPLY)]
+    Apply(Apply),
+    /// Copy the database while workers go on, never over an existing file
+    #[command(after_help = "Examples:\n  runner backup runner-$(date +%F).db")]
+    Backup(Backup),
+    /// Replace the database by a copy, and keep the old one beside it
+    #[command(after_help = help::RESTORE)]
+    Restore(Restore),
+    /// Remove finished jobs, with their attempts and output
+    #[command(after_help = help::PRUNE, override_usage = help::PRUNE_USAGE)]
+    Prune(Prune),
+    /// Pause a queue, a schedule or everything: nothing more starts from it
+    #[command(after_help = help::PAUSE, override_usage = "runner pause [OPTIONS] <QUEUE|--schedule NAME|--all>")]
+    Pause(Pause),
+    /// Resume a paused queue or schedule, or end the pause of everything
+    #[command(after_help = help::RESUME)]
+    Resume(Paused),
+    /// Limit what a queue runs and starts, or show its limits
+    #[command(after_help = help::LIMIT)]
+    Limit(Limit),
+    /// Keep a worker running on this machine, or show what does
+    #[command(after_help = help::SERVICE)]
+    Service(Service),
+    /// Print completions for a shell
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(Completions),
+    /// Print the manual page
+    #[command(after_help = help::MAN)]
+    Man,
+    /// Print the JSON Schema of the job file
+    #[command(after_help = help::SCHEMA)]
+    Schema,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop, proptest};
+
+    use super::*;
+    use crate::text::mutated;
+
+    const WORDS: [&str; 16] = [
+        "enqueue", "inspect", "retry", "check", "--", "-c", "-q", "--db", "--in", "5m", "--state", "dead,on",
+        "7.2", "A=b", "-j2", "--exit=3",
+    ];
+
+    proptest! {
+        #[test]
+        fn no_words_panic(words in prop::collection::vec(mutated(&WORDS), 0..7)) {
+            let line = std::iter::once("runner".to_owned()).chain(words);
+            if let Err(answer) = Cli::try_parse_from(line) {
+                assert!(!answer.to_string().is_empty());
+            }
+        }
+    }
+}
