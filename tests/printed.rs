@@ -106,10 +106,10 @@ fn the_manual_page_has_the_exit_statuses_of_the_docs() {
     let docs =
         include_str!("../docs/reference.md").split("\n## ").find(|part| part.starts_with("Exit statuses"));
     let rows: Vec<&str> =
-        docs.expect("a section").lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+        docs.expect("a section").lines().filter(|line| line.contains(" | ")).skip(1).collect();
     assert!(rows.len() > 12, "{rows:?}");
     for row in rows {
-        let (status, meaning) = row.trim_matches(['|', ' ']).split_once(" | ").expect("two columns");
+        let (status, meaning) = row.split_once(" | ").expect("two columns");
         let entry = format!("\\fB{status}\\fR\n{}\n", meaning.replace('`', ""));
         assert!(page.contains(&entry), "{entry}");
     }
@@ -122,12 +122,12 @@ fn the_manual_page_has_the_kinds_of_attention_of_the_docs() {
     let (alarms, notes) = section.split_once("\nNotes:\n").expect("both parts");
     let table =
         include_str!("../docs/operating.md").split("## What needs attention").nth(1).expect("the table");
-    let rows =
-        table.lines().skip_while(|line| !line.starts_with("| `")).take_while(|line| line.starts_with("| `"));
+    let is_row = |line: &&str| line.starts_with('`') && line.contains(" | ");
+    let rows = table.lines().skip_while(|line| !is_row(line)).take_while(is_row);
     let mut kinds = 0;
     for row in rows {
         let kind = row.split('`').nth(1).expect("a kind");
-        let part = if row.trim_end_matches(" |").ends_with("| note") { notes } else { alarms };
+        let part = if row.ends_with("| note") { notes } else { alarms };
         assert!(part.contains(&format!("\n\\fB{kind}\\fR\n")), "{kind}");
         kinds += 1;
     }
@@ -139,7 +139,7 @@ fn the_manual_page_has_the_variables_of_a_job() {
     let page = Sandbox::empty().run("man").ok().stdout;
     let docs =
         [include_str!("../docs/job-file.md"), include_str!("../docs/schedules-and-chains.md")].concat();
-    let rows = docs.lines().filter(|line| line.starts_with("| `RUNNER_"));
+    let rows = docs.lines().filter(|line| line.starts_with("`RUNNER_") && line.contains(" | "));
     let names: Vec<&str> =
         rows.flat_map(|row| row.split('`')).filter(|word| word.starts_with("RUNNER_")).collect();
     assert!(names.len() > 12, "{names:?}");

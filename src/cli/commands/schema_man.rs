@@ -79,11 +79,10 @@ fn exit_statuses() -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["EXIT STATUS"]).control("PD", ["0"]);
     let section = REFERENCE.split("\n## ").find(|section| section.starts_with("Exit statuses"));
-    let rows =
-        section.unwrap_or_default().lines().filter_map(|row| row.strip_prefix("| ")?.split_once(" | "));
+    let rows = section.unwrap_or_default().lines().filter_map(|row| row.split_once(" | "));
     for (status, meaning) in rows.skip(1) {
         roff.control("TP", ["10"]).text([bold(status)]);
-        roff.text([roman(meaning.trim_end_matches(" |").replace('`', ""))]);
+        roff.text([roman(meaning.replace('`', ""))]);
     }
     roff.control("PD", []);
     roff
