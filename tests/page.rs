@@ -415,15 +415,6 @@ fn a_job_that_recovered_says_so() {
 }
 
 #[test]
-fn a_schedule_shows_its_last_seven_days() {
-    let sandbox = Sandbox::new("[jobs.daily]\ncommand = 'true'\nschedule = '@daily'\n");
-    sandbox.run("apply").ok();
-    sandbox.add("daily");
-    sandbox.drain();
-    page(&sandbox, "").shows(": 1 succeeded").shows(": none; ");
-}
-
-#[test]
 fn of_a_chain_the_page_says_what_keeps_a_job_from_running() {
     let jobs = "[defaults]
 max_attempts = 1
@@ -447,4 +438,41 @@ after = ['offsite']
         "<h2>Timeline",
     ];
     assert_order(&page(&sandbox, "").stdout, &order);
+}
+
+#[test]
+fn a_time_that_was_due_and_did_not_run_looks_unlike_a_day_without_one() {
+    let sandbox = Sandbox::new(
+        "[jobs.backup]\ncommand = 'true'\nschedule = '0 12 * * *'\n[jobs.yearly]\ncommand = 'true'\nschedule = '0 0 1 1 *'",
+    );
+    sandbox.run("apply -q").ok();
+    let cells = |name: &str| {
+        let page = sandbox.run("inspect --html").ok().stdout;
+        let (_, row) =
+            page.split_once("<h2>Schedules").and_then(|(_, rest)| rest.split_once(name)).expect("its row");
+        let (_, row) = row.split_once("aria-label=\"").expect("cells");
+        row.split('"').next().expect("a text").split("; ").map(str::to_owned).collect::<Vec<_>>()
+    };
+    // Nothing was due since `apply`, two minutes ago at most.
+    assert!(cells("backup").iter().all(|cell| cell.ends_with(": none")), "{:?}", cells("backup"));
+    // Nobody worked for three days. On two of them noon is certain to have been within.
+    let sql = sandbox.sql();
+    sql.run("UPDATE schedules SET applied_at = applied_at - 3 * 86400000");
+    let missed = cells("backup");
+    assert!(missed[4..6].iter().all(|cell| cell.ends_with(": 1 did not run")), "{missed:?}");
+    assert!(missed[..3].iter().all(|cell| cell.ends_with(": none")), "before it was applied: {missed:?}");
+    assert!(cells("yearly")[4..6].iter().all(|cell| cell.ends_with(": none") || cell.starts_with("Thu 1")));
+    assert!(sandbox.run("inspect --html").ok().stdout.contains("times did not run"));
+    // A run counts on the day for which it was made, whenever it ended.
+    let id = sandbox.add("backup");
+    sandbox.drain();
+    let noon = sql.number("SELECT strftime('%s', 'now', '-1 day', 'start of day', '+12 hours') * 1000");
+    sql.run("DROP TRIGGER jobs_keep_what_they_are");
+    sql.run(&format!("UPDATE jobs SET scheduled_for = {noon}, scheduled_offset = 0 WHERE id = {id}"));
+    let ran = cells("backup");
+    assert!(ran[5].ends_with(": 1 succeeded"), "{ran:?}");
+    assert!(ran[4].ends_with(": 1 did not run"), "{ran:?}");
+    // Where jobs were removed, nothing is said of the days before those that are left.
+    sandbox.run("prune --older-than 0s").ok();
+    assert!(cells("backup").iter().all(|cell| cell.ends_with(": none")), "{:?}", cells("backup"));
 }

@@ -32,7 +32,7 @@ pub use read::jobs::JobRow;
 pub use read::leftover::Leftovers;
 pub use read::metrics::NameTotals;
 pub use read::overview::{JobCounts, Overview, QueueRow, RecentName};
-pub use read::page::{DayCounts, Death, UnfinishedJobs};
+pub use read::page::{DayCounts, Death, ScheduledDays, UnfinishedJobs};
 pub use read::problem;
 pub use read::problem::FileChange;
 pub use read::stuck_groups::{HeldBack, StuckRoot};

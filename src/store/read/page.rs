@@ -37,11 +37,20 @@ pub struct UnfinishedJobs {
     pub ids: Vec<i64>,
 }
 
-/// How many jobs ended on a day.
+/// How many jobs of a schedule ended, of those whose times were on one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DayCounts {
     pub succeeded: usize,
     pub dead: usize,
+    pub cancelled: usize,
+}
+
+/// How the jobs of a schedule ended, by the days of their times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduledDays {
+    pub days: Vec<DayCounts>,
+    /// From when on all of them are known: the first that is left, where jobs of the name were removed.
+    pub known_since: Option<Timestamp>,
 }
 
 impl Store {
@@ -123,24 +132,41 @@ impl Store {
         Ok(found)
     }
 
-    /// How the jobs of these names ended in each of the days that begin at these times, by name.
-    pub fn daily(&self, names: &[&str], days: &[Timestamp]) -> Result<BTreeMap<String, Vec<DayCounts>>> {
-        let mut found: BTreeMap<String, Vec<DayCounts>> = BTreeMap::new();
-        let sql = "SELECT name, state, changed_at FROM jobs INDEXED BY jobs_finished
-                   WHERE (state = 'succeeded' OR state = 'dead') AND changed_at >= ?1
-                     AND name IN (SELECT value FROM json_each(?2))";
+    /// How the jobs of these schedules ended whose times were on the days that begin at these times, by name.
+    pub fn scheduled_days(
+        &self,
+        names: &[&str],
+        days: &[Timestamp],
+    ) -> Result<BTreeMap<String, ScheduledDays>> {
+        let none = ScheduledDays { days: vec![DayCounts::default(); days.len()], known_since: None };
+        let mut found: BTreeMap<String, ScheduledDays> = BTreeMap::new();
+        // Of a job that was replaced by another the other one counts, which is for the same time.
+        let sql = "SELECT name, state, scheduled_for FROM jobs INDEXED BY jobs_finished
+                   WHERE (state = 'succeeded' OR state = 'dead' OR state = 'cancelled') AND changed_at >= ?1
+                     AND scheduled_for >= ?1 AND replaced_by IS NULL AND name IN (SELECT value FROM json_each(?2))";
         let names = serde_json::json!(names).to_string();
+        let mut first: BTreeMap<String, Timestamp> = BTreeMap::new();
         self.autocommit(|tx| {
             each(tx, sql, params![days.first(), names], |row| {
-                let at: Timestamp = row.get("changed_at")?;
+                let (name, at): (String, Timestamp) = (row.get("name")?, row.get("scheduled_for")?);
+                let earliest = first.entry(name.clone()).or_insert(at);
+                *earliest = at.min(*earliest);
                 let day = days.partition_point(|begin| *begin <= at).saturating_sub(1);
-                let counts =
-                    found.entry(row.get("name")?).or_insert_with(|| vec![DayCounts::default(); days.len()]);
-                if let Some(counts) = counts.get_mut(day) {
-                    let is_dead = row.get::<_, JobState>("state")? == JobState::Dead;
-                    let number = if is_dead { &mut counts.dead } else { &mut counts.succeeded };
-                    *number += 1;
+                if let Some(counts) = found.entry(name).or_insert_with(|| none.clone()).days.get_mut(day) {
+                    match row.get("state")? {
+                        JobState::Dead => counts.dead += 1,
+                        JobState::Cancelled => counts.cancelled += 1,
+                        _ => counts.succeeded += 1,
+                    }
                 }
+                Ok(())
+            })?;
+            let removed =
+                "SELECT DISTINCT name FROM removed_attempts WHERE name IN (SELECT value FROM json_each(?1))";
+            each(tx, removed, [&names], |row| {
+                let name: String = row.get("name")?;
+                let known_since = first.get(&name).copied().unwrap_or(Timestamp(i64::MAX));
+                found.entry(name).or_insert_with(|| none.clone()).known_since = Some(known_since);
                 Ok(())
             })
         })?;

@@ -9,14 +9,20 @@ use super::axis::days;
 use super::bars::{HEIGHT, Paths};
 use super::words::{job_text, table, when};
 use crate::place::runner;
-use crate::store::DayCounts;
-use crate::text::{Timestamp, counted, day_time};
+use crate::store::{DayCounts, ScheduledDays, StoredSchedule};
+use crate::text::{Millis, Timestamp, counted, day_time};
 use crate::view::text::schedule::{ScheduleRow, next_firing_text, random_delay_text, shown_zone};
 
 const DAYS: usize = 7;
 
 /// The width of a day in the units of the drawing.
 const CELL: i64 = 100;
+
+/// The times of a day that are looked at, of a schedule that fires all the time.
+const MAX_TIMES: usize = 300;
+
+/// A worker has this long, besides the random delay, until a time counts as one that did not run.
+const PATIENCE: Millis = Millis(2 * 60_000);
 
 /// The schedules, and how their last seven days went.
 pub struct WeekOfSchedules {
@@ -25,7 +31,8 @@ pub struct WeekOfSchedules {
     pub more: usize,
     /// When each of the days began.
     pub days: Vec<Timestamp>,
-    pub daily: BTreeMap<String, Vec<DayCounts>>,
+    /// By name.
+    pub ended: BTreeMap<String, ScheduledDays>,
 }
 
 /// When each of the last seven days began, today last.
@@ -49,7 +56,7 @@ impl WeekOfSchedules {
                     @if let Some(zone) = shown_zone(&row.text, row.zone.as_deref(), now) { " " (job_text(zone)) }
                     (random_delay_text(&row.text))
                 },
-                self.week(row.name()),
+                self.week(row, now),
                 html! {
                     @if let Some((at, id)) = row.last { (when(at, now)) ", job " (id) }
                     @if let Some(state) = last_status { " " span.bad[*state == "dead"] { (state) } }
@@ -67,36 +74,81 @@ impl WeekOfSchedules {
         }
     }
 
-    /// A cell for each day, today last, split in proportion to how its jobs ended.
-    fn week(&self, name: &str) -> Markup {
-        let none = vec![DayCounts::default(); DAYS];
-        let counts = self.daily.get(name).unwrap_or(&none);
-        let (mut paths, mut empty, mut words) = (Paths::default(), String::new(), Vec::new());
-        for ((day, x), begin) in counts.iter().zip((0..).step_by(100)).zip(&self.days) {
-            let DayCounts { succeeded, dead } = *day;
-            let said = match (succeeded, dead) {
-                (0, 0) => "none".to_owned(),
-                (_, 0) => format!("{succeeded} succeeded"),
-                (0, _) => format!("{dead} dead"),
-                _ => format!("{succeeded} succeeded, {dead} dead"),
-            };
+    /// A cell for each day, today last, split in proportion to how the jobs of its times ended. Where a time was due and has no
+    /// job it has a border.
+    fn week(&self, row: &StoredSchedule, now: Timestamp) -> Markup {
+        let none = ScheduledDays { days: vec![DayCounts::default(); DAYS], known_since: None };
+        let ended = self.ended.get(row.name()).unwrap_or(&none);
+        let missed = self.missed(row, ended, now);
+        let (mut paths, mut empty, mut borders, mut words) =
+            (Paths::default(), String::new(), String::new(), Vec::new());
+        let mut dates = Vec::new();
+        for (((day, missed), x), begin) in
+            ended.days.iter().zip(&missed).zip((0..).step_by(100)).zip(&self.days)
+        {
+            let DayCounts { succeeded, dead, cancelled } = *day;
+            let counts = [
+                (succeeded, "succeeded"),
+                (dead, "dead"),
+                (cancelled, "cancelled"),
+                (*missed, "did not run"),
+            ];
+            let said = counts.iter().filter(|(count, _)| *count > 0);
+            let said: Vec<_> = said.map(|(count, what)| format!("{count} {what}")).collect();
+            let said = if said.is_empty() { "none".to_owned() } else { said.join(", ") };
             // `Sat 2026-11-21 00:00` is `Sat 21`.
             let text = day_time(*begin);
-            let part = |range| text.get(range).unwrap_or_default();
-            words.push(format!("{} {}: {said}", part(0..3), part(12..14)));
-            if succeeded + dead == 0 {
-                let _ = write!(empty, "M{} 90h60", x + 16);
-            } else {
+            let part = |from, to| text.get(from..to).unwrap_or_default().to_owned();
+            words.push(format!("{} {}: {said}", part(0, 3), part(12, 14)));
+            dates.push(part(12, 14));
+            if succeeded + dead > 0 {
                 paths.add(x, x + CELL, [dead, 0, 0, succeeded]);
+            } else if *missed == 0 {
+                let _ = write!(empty, "M{} 90h60", x + 16);
+            }
+            if *missed > 0 {
+                let _ = write!(borders, "M{} 10h{w}v{h}h-{w}z", x + 8, w = CELL - 24, h = HEIGHT - 20);
             }
         }
         let words = words.join("; ");
+        let missed: usize = missed.iter().sum();
         html! {
             svg.week viewBox={ "0 0 " (DAYS) "00 " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label=(words) {
                 title { (words) }
                 path.e d=(empty) {}
                 @for (class, path) in paths.drawn() { path class=(class) d=(path) {} }
+                @if !borders.is_empty() { path.m d=(borders) {} }
             }
+            span.dates aria-hidden="true" { @for date in dates { i { (date) } } }
+            @if missed > 0 { span.missed { (counted(missed, "time")) " did not run" } }
         }
+    }
+
+    /// How many times of each day were due and have no job. Nothing is said of days before the schedule was as it is, and of those
+    /// whose jobs may have been removed.
+    fn missed(&self, row: &StoredSchedule, ended: &ScheduledDays, now: Timestamp) -> Vec<usize> {
+        let Ok(times) = row.times() else { return vec![0; DAYS] };
+        let known_since = ended.known_since.map_or(row.applied_at, |since| since.max(row.applied_at));
+        let delay = row.text.random_delay.unwrap_or(Millis(0));
+        let until = now.minus(PATIENCE).minus(delay);
+        let ends = self.days.iter().skip(1).copied().chain([now]);
+        let count = |(begin, (end, day)): (&Timestamp, (Timestamp, &DayCounts))| {
+            let from = Timestamp(begin.0 - 1).max(known_since);
+            let due = times.upcoming(from).take_while(|at| *at < end.min(until)).take(MAX_TIMES).count();
+            let newest = row.last.filter(|(at, _)| *begin <= *at && *at < end);
+            let unfinished = usize::from(newest.is_some_and(|(_, id)| self.is_unfinished(id)));
+            let ran = day.succeeded + day.dead + day.cancelled + unfinished;
+            let missed = due.saturating_sub(ran);
+            // Where the times of an interval lay before its last one is not known, so that one of them says nothing.
+            let is_certain = times.goes_by_clocks() && due < MAX_TIMES || ran == 0 && missed > 1;
+            if is_certain { missed } else { 0 }
+        };
+        self.days.iter().zip(ends.zip(&ended.days)).map(count).collect()
+    }
+
+    fn is_unfinished(&self, id: i64) -> bool {
+        let is_last = |row: &&ScheduleRow| row.schedule.last.is_some_and(|(_, last)| last == id);
+        let status = self.rows.iter().find(is_last).and_then(|row| row.last_status);
+        status.is_some_and(|status| !["succeeded", "dead", "cancelled"].contains(&status))
     }
 }

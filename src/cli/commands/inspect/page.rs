@@ -86,6 +86,6 @@ fn week_of(store: &Store, mut schedules: Vec<StoredSchedule>, now: Timestamp) ->
     schedules.truncate(MAX_NAMES);
     let days = page::last_days(now);
     let names: Vec<&str> = schedules.iter().map(StoredSchedule::name).collect();
-    let daily = store.daily(&names, &days)?;
-    Ok(WeekOfSchedules { rows: schedule_rows(store, schedules, now)?, more, days, daily })
+    let ended = store.scheduled_days(&names, &days)?;
+    Ok(WeekOfSchedules { rows: schedule_rows(store, schedules, now)?, more, days, ended })
 }
