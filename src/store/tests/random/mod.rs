@@ -10,7 +10,8 @@ mod plain_limits;
 mod plain_runs;
 mod plain_schedules;
 mod plain_turn;
-mod steps;
+mod steps_of_people;
+mod steps_of_workers;
 mod whole;
 
 use std::collections::BTreeSet;
