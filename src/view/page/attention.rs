@@ -10,7 +10,7 @@ use super::worst::Worst;
 use crate::model::{AttemptOutput, Attention, AttentionKind};
 use crate::place::runner;
 use crate::store::{Death, StoredSchedule};
-use crate::text::{Millis, Timestamp, counted, last_lines};
+use crate::text::{Timestamp, counted, last_lines};
 use crate::view::text::attention::word;
 
 /// The most entries and kinds of failure of a card.
@@ -26,9 +26,6 @@ const MAX_OUTPUT: usize = 2_000;
 /// Whole cards are drawn until they take this many bytes of the page. The names after them have the shorter cards.
 const MAX_BYTES: usize = 60_000;
 
-/// Deaths are new if the first of a name is not older than this.
-const NEW: Millis = Millis::from_secs(24 * 60 * 60);
-
 /// The entries about one name, or one entry that is about no name, with what is shown of its deaths.
 pub struct Card {
     name: Option<String>,
@@ -36,7 +33,6 @@ pub struct Card {
     kinds: Vec<FailureKind>,
     /// How many of its jobs are dead, of which `kinds` may know only some.
     deaths: u64,
-    is_new: bool,
     /// When the first of several died.
     first_death: Option<Timestamp>,
     /// When its schedule runs it next.
@@ -68,8 +64,13 @@ impl Card {
         self.name.as_deref()
     }
 
-    fn is_alarm(&self) -> bool {
+    pub(super) fn is_alarm(&self) -> bool {
         self.entries.iter().any(|entry| entry.alarm)
+    }
+
+    /// Whether nothing is left to do but to clear a list.
+    fn has_recovered(&self) -> bool {
+        self.entries.iter().all(|entry| entry.kind == AttentionKind::Recovered)
     }
 
     /// The entries about deaths, the last death first.
@@ -86,11 +87,10 @@ impl Card {
     }
 
     /// Adds what is shown of its deaths.
-    pub fn add_deaths(&mut self, CardDeaths { first, deaths, output }: CardDeaths, now: Timestamp) {
+    pub fn add_deaths(&mut self, CardDeaths { first, deaths, output }: CardDeaths) {
         let (dead, count) = (self.dead(), self.dead_jobs().len());
         let deaths_of = |entry: &&Attention| entry.subject.as_ref().map(|subject| subject.deaths);
         self.deaths = dead.iter().filter_map(deaths_of).sum();
-        self.is_new = first.is_some_and(|at| now.since(at) <= NEW);
         // A later run of the first one may have succeeded, which is not what the card is about.
         let is_mixed = self.entries.iter().any(|entry| entry.kind == AttentionKind::Recovered);
         self.first_death = first.filter(|_| count > 1 && !is_mixed);
@@ -136,7 +136,6 @@ pub fn cards(list: &[Attention], schedules: &[StoredSchedule], now: Timestamp) -
                 entries: vec![entry],
                 kinds: Vec::new(),
                 deaths: 0,
-                is_new: false,
                 first_death: None,
                 output: None,
             });
@@ -177,9 +176,15 @@ pub(super) fn draw(cards: &[Card], now: Timestamp) -> Markup {
         room = left;
         whole
     };
+    let (recovered, others): (Vec<&Card>, Vec<&Card>) =
+        cards.iter().take(MAX_NAMES).partition(|card| card.has_recovered());
     html! {
-        ul.notices {
-            @for card in cards.iter().take(MAX_NAMES) { (draw_one(card)) }
+        @if !others.is_empty() { ul.notices { @for card in others { (draw_one(card)) } } }
+        @if !recovered.is_empty() {
+            details {
+                summary { (counted(recovered.len(), "name")) " with deaths that a later run made good" }
+                ul.notices { @for card in recovered { (draw_card(card, MAX_ENTRIES, &Markup::default())) } }
+            }
         }
         @if more > 0 { p.note { (more) " more: " code { (runner("doctor", "--strict")) } } }
     }
@@ -202,7 +207,7 @@ fn draw_card(card: &Card, max_entries: usize, details: &Markup) -> Markup {
     html! {
         li.minor[!card.is_alarm()] {
             @match (&card.name, card.entries.first()) {
-                (Some(name), _) => h3 { (job_text(name)) @if card.is_new { " " span.new { "new since yesterday" } } },
+                (Some(name), _) => h3 { (job_text(name)) },
                 (None, Some(entry)) => h3 { (word(entry.kind)) },
                 (None, None) => {}
             }

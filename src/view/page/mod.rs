@@ -16,6 +16,7 @@ mod waiting;
 mod words;
 mod worst;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -130,7 +131,7 @@ fn markup(page: &Page) -> Markup {
                         h2 { "Timeline" }
                         (timeline::draw(&page.attempts, axis, now, &worst))
                     }
-                    @if !page.schedules.is_empty() { section { h2 { "Schedules" } (page.schedules.draw(&page.boot_id, now)) } }
+                    @if !page.schedules.is_empty() { section { h2 { "Schedules" } (page.schedules.draw(&page.boot_id, now, &worst)) } }
                     @if !page.stats.is_empty() { section { h2 { "Names" } (names::draw(&page.stats, &page.attempts, &worst, now)) } }
                 }
                 footer { "runner " (env!("CARGO_PKG_VERSION")) ", " (when(now, now)) " " span.at { (zone(now)) } }
@@ -143,22 +144,27 @@ fn markup(page: &Page) -> Markup {
 fn title(page: &Page, until: Timestamp) -> String {
     let succeeded: u64 = page.stats.values().map(|of| of.succeeded).sum();
     let host = job_text(&page.host);
+    // A period that ends at midnight is about the day before.
+    let day = day_name(until.minus(Millis(1)));
     if !page.has_database {
-        return format!("no database · {host} · {}", day_name(until));
+        return format!("no database · {host} · {day}");
     }
-    format!("{} dead, {succeeded} ok · {host} · {}", page.dead, day_name(until))
+    format!("{} dead, {succeeded} ok · {host} · {day}", page.dead)
 }
 
 /// The headline of the page.
 fn verdict(page: &Page, no_worker: Option<&str>) -> String {
     let has_plans = !page.unfinished.is_empty() || !page.schedules.is_empty();
     let nothing_ran = page.attempts.iter().all(|attempt| attempt.stage == Stage::Due);
-    match headline(&page.attention) {
+    // As many as there are cards, which have all entries of a name.
+    match (page.cards.iter().filter(|card| card.is_alarm()).count(), headline(&page.attention)) {
         _ if !page.has_database => "There is no database yet".to_owned(),
-        Some(needs) => needs[..1].to_uppercase() + &needs[1..],
-        None if has_plans && no_worker.is_some() => "No worker is running".to_owned(),
-        None if nothing_ran => "Nothing ran, and nothing needs attention".to_owned(),
-        None => "All is well".to_owned(),
+        (1, _) => "One thing needs attention".to_owned(),
+        (alarms @ 2.., _) => format!("{alarms} things need attention"),
+        (0, Some(needs)) => needs[..1].to_uppercase() + &needs[1..],
+        (0, None) if has_plans && no_worker.is_some() => "No worker is running".to_owned(),
+        (0, None) if nothing_ran => "Nothing ran, and nothing needs attention".to_owned(),
+        (0, None) => "All is well".to_owned(),
     }
 }
 
@@ -175,28 +181,39 @@ fn workers(page: &Page, no_worker: Option<&str>) -> Markup {
     }
 }
 
-/// The numbers that are not zero: of the dead letters as in the title, of the period, and of what runs and waits now.
+/// The numbers that are not zero: of the jobs that ended in the period, as the table of names has them, and of those that are there
+/// now, with the dead letters of the title.
 fn tiles(page: &Page) -> Markup {
     let sum = |part: fn(&NameStats) -> u64| page.stats.values().map(part).sum::<u64>();
-    let count = |is: fn(&TimelineAttempt) -> bool| page.attempts.iter().filter(|a| is(a)).count() as u64;
-    let mut tiles = vec![
-        ("f", page.dead, "dead"),
+    let was_retried =
+        |it: &&TimelineAttempt| it.retry_at.is_some() && it.stage != Stage::Ended(Outcome::Interrupted);
+    let retried: BTreeSet<i64> = page.attempts.iter().filter(was_retried).map(|it| it.job_id).collect();
+    let ended = [
+        ("f", sum(|of| of.dead), "dead"),
         ("o", sum(|of| of.succeeded), "succeeded"),
         ("i", sum(|of| of.cancelled), "cancelled"),
-        ("r", count(|a| a.retry_at.is_some() && a.stage != Stage::Ended(Outcome::Interrupted)), "retried"),
+        ("r", retried.len() as u64, "retried"),
     ];
-    tiles.extend(page.unfinished.iter().map(|of| {
+    let unfinished = page.unfinished.iter().map(|of| {
         let class = match of.status {
             "running" => "n",
             "retrying" => "r",
             _ => "w",
         };
         (class, of.count, of.status)
-    }));
+    });
+    let now = [("f", page.dead, "dead and not resolved")].into_iter().chain(unfinished);
+    html! { (tile_row("In this time:", ended)) (tile_row("Now:", now)) }
+}
+
+/// The tiles whose numbers are not zero, if there are any.
+fn tile_row(caption: &str, tiles: impl IntoIterator<Item = (&'static str, u64, &'static str)>) -> Markup {
+    let tiles: Vec<_> = tiles.into_iter().filter(|(_, number, _)| *number > 0).collect();
     html! {
-        ul.tiles {
-            @for (class, number, word) in tiles.into_iter().filter(|(_, number, _)| *number > 0) {
-                li class=(class) { b { (number) } " " (word) }
+        @if !tiles.is_empty() {
+            ul.tiles {
+                li.caption { (caption) }
+                @for (class, number, word) in tiles { li class=(class) { b { (number) } " " (word) } }
             }
         }
     }

@@ -33,14 +33,14 @@ pub(super) fn draw(stats: &Stats, attempts: &[TimelineAttempt], worst: &Worst, n
         vec![
             html! { (job_text(name)) },
             html! { (stats.succeeded) },
-            html! { span.bad[stats.dead > 0] { (stats.dead) } },
+            html! { span.bad[stats.dead > 0 && worst.is_alarming(name)] { (stats.dead) } },
             html! { (span(stats.runs.percentile(50))) },
             html! { (span(stats.runs.max())) },
             html! { (span(stats.cpu.percentile(95))) },
             html! { (stats.memory.percentile(95).map(memory).unwrap_or_default()) },
             html! {
                 @if is_slow { span.new { "the last run took twice as long as usual" } " " }
-                @if let Some((at, code)) = &stats.last_failure { (when(*at, now)) " " span.code { (job_text(code)) } }
+                @if let Some((at, code)) = &stats.last_failure { (when(*at, now)) " " span.code.bad[worst.is_alarming(name)] { (job_text(code)) } }
             },
         ]
     };

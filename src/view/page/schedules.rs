@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use super::axis::days;
 use super::bars::{HEIGHT, Paths};
 use super::words::{job_text, table, when};
+use super::worst::Worst;
 use crate::place::runner;
 use crate::store::{DayCounts, ScheduledDays, StoredSchedule};
 use crate::text::{Millis, Timestamp, counted, day_time};
@@ -45,7 +46,7 @@ impl WeekOfSchedules {
         self.rows.is_empty()
     }
 
-    pub(super) fn draw(&self, boot_id: &str, now: Timestamp) -> Markup {
+    pub(super) fn draw(&self, boot_id: &str, now: Timestamp, worst: &Worst) -> Markup {
         let heads =
             [("name", ""), ("times", ""), ("last seven days", "week"), ("last", "wide"), ("next", "wide")];
         let row = |ScheduleRow { schedule: row, last_status }: &ScheduleRow| {
@@ -59,7 +60,7 @@ impl WeekOfSchedules {
                 self.week(row, now),
                 html! {
                     @if let Some((at, id)) = row.last { (when(at, now)) ", job " (id) }
-                    @if let Some(state) = last_status { " " span.bad[*state == "dead"] { (state) } }
+                    @if let Some(state) = last_status { " " span.bad[*state == "dead" && worst.is_alarming(row.name())] { (state) } }
                     @if row.skipped > 0 { @if row.last.is_some() { ", " } (row.skipped) " skipped" }
                 },
                 html! {

@@ -68,7 +68,7 @@ pub(super) fn draw(attempts: &[TimelineAttempt], axis: Axis, now: Timestamp, wor
             tbody role="rowgroup" {
                 @for ((name, row), bars) in rows.iter().zip(&bars) {
                     tr role="row" {
-                        th role="rowheader" scope="row" { (job_text(name)) " " small .bad[row.failures > 0] { (row.summary()) } }
+                        th role="rowheader" scope="row" { (job_text(name)) " " small .bad[row.failures > 0 && worst.is_alarming(name)] { (row.summary()) } }
                         td role="cell" { (row.picture(name, bars, axis, &ticks, now_x)) }
                     }
                 }

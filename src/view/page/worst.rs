@@ -1,12 +1,15 @@
 //! How bad each name is, which is the order of the names everywhere on the page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Attention;
 use crate::text::Timestamp;
 
 /// How bad each name is: by its dead letters that need attention, then by the last of these deaths.
-pub(super) struct Worst(BTreeMap<String, Rank>);
+pub(super) struct Worst {
+    ranks: BTreeMap<String, Rank>,
+    alarming: BTreeSet<String>,
+}
 
 type Rank = (u64, Option<Timestamp>);
 
@@ -17,10 +20,17 @@ impl Worst {
             let rank = names.entry(subject.name.clone()).or_default();
             *rank = (rank.0 + subject.deaths, rank.1.max(subject.last_death));
         }
-        Self(names)
+        let alarms = list.iter().filter(|entry| entry.alarm);
+        let alarming = alarms.filter_map(|entry| Some(entry.subject.as_ref()?.name.clone())).collect();
+        Self { ranks: names, alarming }
     }
 
     pub(super) fn rank(&self, name: &str) -> Rank {
-        self.0.get(name).copied().unwrap_or_default()
+        self.ranks.get(name).copied().unwrap_or_default()
+    }
+
+    /// Whether something of the name is unresolved. Nothing of the others is red.
+    pub(super) fn is_alarming(&self, name: &str) -> bool {
+        self.alarming.contains(name)
     }
 }

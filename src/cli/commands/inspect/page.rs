@@ -32,7 +32,7 @@ fn read(query: &Query) -> Result<Page> {
     });
     let mut cards = page::cards(&attention, &schedules, now);
     for (index, card) in cards.iter_mut().take(MAX_NAMES).enumerate() {
-        card.add_deaths(deaths(store, card, index < MAX_OUTPUTS)?, now);
+        card.add_deaths(deaths(store, card, index < MAX_OUTPUTS)?);
     }
     let (attempts, stats) = store.timeline(&filter, now)?;
     Ok(Page {
