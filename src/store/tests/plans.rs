@@ -160,6 +160,26 @@ fn flow(store: &mut Store) {
     store.prune(&filter, &mut |_| true).unwrap();
 }
 
+/// SQLite would rather go by the index of the state, through every job that ended well.
+#[test]
+fn a_removal_looks_up_the_jobs_that_it_removes_by_id() {
+    let mut store = Place::empty().open();
+    let id = store.at(NOW).add(&[job("q", 0, None)]).unwrap()[0].id;
+    store.at(NOW).act(&[id], Act::Cancel).unwrap();
+    let traced = traced(&mut store, |store| {
+        let filter = PruneFilter {
+            states: vec![JobState::Cancelled],
+            name: None,
+            queue: None,
+            until: Timestamp(i64::MAX),
+        };
+        assert_eq!(store.remove_finished(&filter, 20, &mut |_| true).unwrap(), 1);
+    });
+    let removal = traced.sql.iter().find(|sql| sql.starts_with("DELETE FROM jobs ")).expect("a removal");
+    let plan = plan(&store.connection, removal);
+    assert!(plan.iter().any(|step| step.contains("SEARCH jobs USING INTEGER PRIMARY KEY")), "{plan:#?}");
+}
+
 /// Screens whose statements must not take longer the more jobs there are.
 fn screens(store: &mut Store) {
     let now = Timestamp(2_000);
