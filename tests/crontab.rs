@@ -66,7 +66,7 @@ fn the_crontab_of_a_small_server() {
     let told = import(&sandbox, "").ok();
     insta::assert_snapshot!(redacted(&sandbox, &told.stdout), @r"
     wrote /home/me/jobs.toml with 11 jobs from crontab -l; 1 line stayed out, as a comment
-    next: runner check, then runner apply; a worker must run: runner work
+    next: runner check, then runner apply; a worker must run: runner service install
     cron goes on: until these jobs are out of the crontab, cron and runner both run them. crontab -l > crontab.saved keeps a copy, and crontab -e opens it to comment them out.
     ");
     told.says(

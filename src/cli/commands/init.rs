@@ -255,7 +255,7 @@ fn tell_next(out: &mut Output, taken: &TakenOver, source: &Source, has_users: bo
             "{}, then {}; a worker must run: {}",
             there.runner("check", ""),
             there.runner("apply", ""),
-            there.runner("work", "")
+            runner("service", "install")
         ),
     );
     if taken.jobs.is_empty() {
