@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use clap::{ColorChoice, Command};
+use clap::{Arg, ColorChoice, Command};
 
 /// Adds the program's own pages of help to the command line.
 pub fn with_help(command: Command) -> Command {
@@ -17,6 +17,48 @@ pub fn with_help(command: Command) -> Command {
         .mut_subcommand("run", |run| {
             run.mut_arg("delay", |arg| arg.hide(true)).mut_arg("at", |arg| arg.hide(true))
         })
+        .mut_subcommand("run", |run| run.mut_args(|arg| hide_rare(arg, true)).help_template(VERB_OF_A_JOB))
+        .mut_subcommand("enqueue", |enqueue| {
+            enqueue.mut_args(|arg| hide_rare(arg, true)).help_template(VERB_OF_A_JOB)
+        })
+}
+
+/// The verb as the manual page shows it: with the options that its help only names.
+pub fn in_full(verb: &Command) -> Command {
+    match verb.get_name() {
+        "run" | "enqueue" => verb.clone().mut_args(|arg| hide_rare(arg, false)),
+        _ => verb.clone(),
+    }
+}
+
+/// What the manual page says of a verb beyond its help.
+pub fn manual(verb: &str) -> Option<&'static str> {
+    match verb {
+        "run" => Some(RUN_MANUAL),
+        "enqueue" => Some(ENQUEUE_MANUAL),
+        _ => None,
+    }
+}
+
+/// What the help of `run` and `enqueue` only names, so that it stays below forty lines, and the arguments that their usage shows.
+const RARE: [&str; 13] = [
+    "names",
+    "args",
+    "priority",
+    "retryable",
+    "jitter",
+    "auto_retry_for",
+    "never_retry_for",
+    "grace_period",
+    "expires_in",
+    "cwd",
+    "on_conflict",
+    "after_any",
+    "no_deps",
+];
+
+fn hide_rare(arg: Arg, hidden: bool) -> Arg {
+    if RARE.contains(&arg.get_id().as_str()) { arg.hide(hidden) } else { arg }
 }
 
 /// The value of `--color` for help and usage errors: clap prints these before it has parsed the options, so it is looked
@@ -89,6 +131,18 @@ const VERB: &str = "\
 {usage-heading} {usage}
 
 {all-args}{after-help}
+
+Also --db --file --json -q --color --utc: see runner --help";
+
+const VERB_OF_A_JOB: &str = "\
+{about-with-newline}
+{usage-heading} {usage}
+
+{all-args}
+
+Less often, see the manual page: --priority --retryable
+--jitter --auto-retry-for --never-retry-for --grace-period
+--expires-in --cwd --on-conflict --after-any --no-deps{after-help}
 
 Also --db --file --json -q --color --utc: see runner --help";
 
@@ -219,34 +273,37 @@ Examples:
   runner run --max-attempts 5 --backoff 30s -- curl -f URL
   0 2 * * * runner run nightly-backup -q    in a crontab
 
-It needs no worker: it runs the job, what that is after, and the \
-alerts of their deaths. Nobody else starts them while it lives. \
-If it is killed, the next run of the same work goes on with what is left.
-It exits as the job did. Ctrl-C cancels the job.";
+It needs no worker, and exits as the job did. Ctrl-C cancels it. \
+If it is killed, the next run of the same work goes on with what is left.";
+
+const RUN_MANUAL: &str = "\
+It runs the job, what that is after, and the alerts of their deaths.
+Nobody else starts them while it lives.";
 
 pub const ENQUEUE_USAGE: &str = "runner enqueue [OPTIONS] NAME... [-- ARG...]
-       runner enqueue [OPTIONS] --all
        runner enqueue [OPTIONS] -- CMD [ARG...]
-       runner enqueue [OPTIONS] -c 'LINE' [-- ARG...]
-       runner enqueue [OPTIONS] --batch FILE";
+       runner enqueue [OPTIONS] -c 'LINE'|--all|--batch FILE";
 
 pub const ENQUEUE: &str = "\
 Examples:
-  runner enqueue nightly-backup
-  runner enqueue report --in 10m -- --month 2026-11
+  runner enqueue report --in 10m -- november
+  runner enqueue sync --idempotency-key sync-$(date +%F)";
+
+const ENQUEUE_MANUAL: &str = "\
+More examples:
+  runner enqueue -c 'pg_dump shop | gzip > shop.sql.gz'
   runner enqueue fetch --label eu-west -- https://eu.example
   runner enqueue --max-attempts 5 --backoff 30s -- curl URL
-  runner enqueue -c 'pg_dump shop | gzip > shop.sql.gz'
   mysqldump shop | runner enqueue upload --stdin
-  runner enqueue sync --idempotency-key sync-$(date +%F)
   runner enqueue report --wait --output-on-failure -q
   generate-jobs | runner enqueue --batch -
 
-With an idempotency key a doubled cron line enqueues once. With --wait \
---output-on-failure -q cron mails only if a job dies.
---backoff takes 30s (constant), 5s,1m,10m (list), linear[:DELAY[:MAX]], \
-exponential[:INITIAL[:MULTIPLIER[:MAX]]] or constant. An ad hoc job runs once, or \
-up to 3 times if an option says how it is retried.";
+With an idempotency key a doubled cron line enqueues once.
+With --wait --output-on-failure -q cron mails only if a job dies.
+--backoff takes 30s (constant), 5s,1m,10m (list), linear[:DELAY[:MAX]],
+exponential[:INITIAL[:MULTIPLIER[:MAX]]] or constant.
+An ad hoc job runs once, or up to 3 times if an option says how it is
+retried.";
 
 pub const CHECK_USAGE: &str = "runner check [OPTIONS] [FILE]
        runner check [OPTIONS] NAME --exit N

@@ -33,7 +33,7 @@ pub struct Enqueue {
     /// Every job of the job file but alerts (on_dead)
     #[arg(long, conflicts_with_all = ["names", "command", "batch", "args"])]
     pub all: bool,
-    /// One JSON object a line, from a file or - (standard input)
+    /// One JSON object a line, from a file or -
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "args", "command"])]
     pub batch: Option<PathBuf>,
     /// Keep standard input, at most 16 MiB
@@ -53,7 +53,7 @@ pub struct WaitOptions {
     /// Wait for the job, and exit as it did
     #[arg(long)]
     pub wait: bool,
-    /// Wait no longer than this; then exit 75, and the job goes on
+    /// Wait no longer; then exit 75, and the job goes on
     #[arg(long, value_name = "DUR", requires = "wait", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub wait_timeout: Option<Millis>,
     /// If the job dies, print its last output

@@ -5,8 +5,8 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::cli::args;
 use crate::cli::error::ExitStatus;
+use crate::cli::{args, help};
 use crate::jobfile::SCHEMA;
 use crate::view::terminal::Output;
 
@@ -46,7 +46,7 @@ fn page() -> Result<Vec<u8>> {
     man.render_options_section(&mut page)?;
     page.extend_from_slice(b".SH VERBS\n");
     for verb in cli.get_subcommands() {
-        page.extend_from_slice(verb_section(verb)?.as_bytes());
+        page.extend_from_slice(verb_section(&help::in_full(verb))?.as_bytes());
     }
     page.extend_from_slice(ATTENTION.as_bytes());
     exit_statuses().to_writer(&mut page)?;
@@ -66,6 +66,9 @@ fn verb_section(verb: &Command) -> Result<String> {
     man.render_options_section(&mut sections)?;
     sections.extend_from_slice(b".PP\n");
     examples(verb).to_writer(&mut sections)?;
+    if let Some(more) = help::manual(verb.get_name()) {
+        as_it_stands(more).to_writer(&mut sections)?;
+    }
     let text = String::from_utf8(sections)?;
     let lines = text.lines().filter(|line| !line.starts_with(".SH"));
     Ok(std::iter::once(format!(".SS {}", verb.get_name()).as_str())
@@ -88,11 +91,16 @@ fn exit_statuses() -> Roff {
     roff
 }
 
-/// The text below the help, with its line breaks.
+/// The text below the help.
 fn examples(command: &Command) -> Roff {
+    as_it_stands(&command.get_after_help().map(ToString::to_string).unwrap_or_default())
+}
+
+/// A text with its line breaks.
+fn as_it_stands(text: &str) -> Roff {
     let mut roff = Roff::new();
-    roff.control("EX", []);
-    for line in command.get_after_help().map(ToString::to_string).unwrap_or_default().lines() {
+    roff.control("PP", []).control("EX", []);
+    for line in text.lines() {
         roff.text([roman(line)]);
     }
     roff.control("EE", []);
