@@ -181,3 +181,40 @@ fn links_and_named_files_exist() {
         }
     }
 }
+
+/// The pages and what they link to lie in the Debian package as they do in the source.
+#[test]
+fn the_debian_package_has_what_the_pages_link_to() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
+    let (_, assets) = manifest.split_once("\nassets = [\n").expect("a list of files");
+    let (assets, _) = assets.split_once("\n]").expect("its end");
+    let quoted = assets.lines().filter(|line| line.trim_start().starts_with('['));
+    let packed: Vec<(&str, &str)> = quoted
+        .map(|line| {
+            let words: Vec<&str> = line.split('"').collect();
+            (words[1], words[3])
+        })
+        .collect();
+    let is_packed = |path: &str| {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let place = format!("usr/share/doc/runner/{folder}{}", if folder.is_empty() { "" } else { "/" });
+        let covers = |file: &str| match file.split_once('*') {
+            Some((before, after)) => path.starts_with(before) && name.ends_with(after),
+            None => file == path,
+        };
+        packed.iter().any(|(file, to)| covers(file) && *to == place)
+    };
+    for (page, text) in pages() {
+        let page = page.strip_prefix(root()).expect("a page of the source").display().to_string();
+        assert!(is_packed(&page), "{page}");
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.starts_with("https:")) {
+            let path = match link.strip_prefix("../") {
+                Some(path) => path.to_owned(),
+                None if page.starts_with("docs/") => format!("docs/{link}"),
+                None => link.to_owned(),
+            };
+            assert!(is_packed(&path), "{page}: {link}");
+        }
+    }
+}
