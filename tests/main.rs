@@ -49,6 +49,7 @@ mod neighbours;
 mod openmetrics;
 mod overview;
 mod page;
+mod page_numbers;
 mod pause;
 mod planted_files;
 mod printed;

@@ -88,7 +88,7 @@ impl Machine {
     }
 }
 
-const DROP_IN: &str = ".config/systemd/user/runner.service.d/worker.conf";
+const DROP_IN: &str = ".config/systemd/user/runner.service.d/runner-service.conf";
 
 #[test]
 fn a_unit_is_installed_shown_and_removed() {
@@ -253,7 +253,7 @@ fn root_installs_a_unit_of_the_system_for_a_user() {
     let machine = Machine::with_systemd();
     let call = |line: &str| machine.sandbox.call(line).env("PATH", machine.path()).env_remove("RUNNER_DB");
     let ran = call("service install --dry-run").env("SUDO_USER", "nobody").run().ok();
-    ran.shows("write /etc/systemd/system/runner@nobody.service.d/worker.conf\n")
+    ran.shows("write /etc/systemd/system/runner@nobody.service.d/runner-service.conf\n")
         .shows("enable --now runner@nobody.service");
     let ran = call("service install --dry-run --user nobody --db /srv/jobs.db").run().ok();
     ran.shows(" --db /srv/jobs.db\n");

@@ -137,7 +137,7 @@ impl Unit {
     }
 
     fn drop_in(&self) -> PathBuf {
-        self.folder.join(format!("{}.d/worker.conf", self.name()))
+        self.folder.join(format!("{}.d/runner-service.conf", self.name()))
     }
 
     /// The text of the drop-in file, if it is there and ours.
@@ -162,7 +162,8 @@ impl Unit {
     /// Whether another user's unit needs the file of the unit, too.
     fn serves_others(&self) -> bool {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let folders = entries.map(|entry| entry.path()).filter(|path| path.join("worker.conf").exists());
+        let folders =
+            entries.map(|entry| entry.path()).filter(|path| path.join("runner-service.conf").exists());
         self.is_system && folders.filter(|path| Some(path.as_path()) != self.drop_in().parent()).count() > 0
     }
 

@@ -5,10 +5,12 @@ use clap::Args;
 use crate::cli::typed_time::At;
 use crate::cli::values::{self, JobRef};
 use crate::model::ErrorCode;
+use crate::store::Filter;
 use crate::text::{Millis, Timestamp};
 
+/// Jobs, or the unfinished ones that filters select.
 #[derive(Debug, Args)]
-pub struct Cancel {
+pub struct Unfinished {
     /// Jobs; a name stands for its one unfinished job
     #[arg(value_name = "ID|NAME", required_unless_present_any = ["name", "label", "queue"], value_parser = JobRef::parse)]
     pub jobs: Vec<JobRef>,
@@ -21,6 +23,14 @@ pub struct Cancel {
     /// All unfinished jobs of this queue
     #[arg(long, conflicts_with = "jobs")]
     pub queue: Option<String>,
+}
+
+impl Unfinished {
+    /// What the options select.
+    pub fn filter(&self) -> Filter {
+        let Self { name, label, queue, .. } = self;
+        Filter { name: name.clone(), label: label.clone(), queue: queue.clone(), ..Filter::default() }
+    }
 }
 
 /// Jobs, or the dead letters that filters select.
@@ -69,18 +79,8 @@ pub struct HowToRetry {
 
 #[derive(Debug, Args)]
 pub struct Change {
-    /// Jobs; a name stands for its one unfinished job
-    #[arg(value_name = "ID|NAME", required_unless_present_any = ["name", "label", "queue"], value_parser = JobRef::parse)]
-    pub jobs: Vec<JobRef>,
-    /// All pending jobs of this name
-    #[arg(long, conflicts_with = "jobs")]
-    pub name: Option<String>,
-    /// All pending jobs with this label; '' for those without one
-    #[arg(long, conflicts_with = "jobs", value_name = "TEXT", value_parser = values::selected_label)]
-    pub label: Option<String>,
-    /// All pending jobs of this queue
-    #[arg(long, conflicts_with = "jobs")]
-    pub queue: Option<String>,
+    #[command(flatten)]
+    pub which: Unfinished,
     #[command(flatten)]
     pub what: WhatToChange,
     /// Show what would be changed, and change nothing

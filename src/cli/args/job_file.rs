@@ -22,13 +22,13 @@ pub struct Check {
     /// The job file [default: as for every verb]; with --exit, --signal or --timeout the name of a job in it
     #[arg(value_name = "FILE|NAME")]
     pub what: Option<PathBuf>,
-    /// What if an attempt of this job exits with this status?
+    /// Say what follows an attempt that exits with this status
     #[arg(long, value_name = "N", group = "ending", allow_negative_numbers = true, value_parser = values::exit_status)]
     pub exit: Option<u8>,
-    /// What if it is killed by this signal?
+    /// The same for one that is killed by this signal
     #[arg(long, value_name = "S", group = "ending", value_parser = values::fatal_signal)]
     pub signal: Option<i32>,
-    /// What if it exceeds its timeout?
+    /// The same for one that exceeds its timeout
     #[arg(long, group = "ending")]
     pub timeout: bool,
     /// As the K-th attempt of the budget

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Command, CommandFactory, Parser, Subcommand};
 
-pub use self::acts::{Cancel, Change, Resolve, Retry, Selection};
+pub use self::acts::{Change, Resolve, Retry, Selection, Unfinished};
 pub use self::database::{Backup, Doctor, Limit, Pause, Paused, Prune, Restore};
 pub use self::job_file::{Apply, Check, Init};
 pub use self::new_jobs::{Enqueue, Run, Wait, WaitOptions};
@@ -83,7 +83,7 @@ pub enum Verb {
     Wait(Wait),
     /// Cancel jobs: a pending one at once; a running one is asked to end
     #[command(after_help = help::CANCEL, override_usage = help::CANCEL_USAGE)]
-    Cancel(Cancel),
+    Cancel(Unfinished),
     /// Put dead or cancelled jobs back, with a fresh budget of attempts
     #[command(after_help = help::RETRY, override_usage = help::RETRY_USAGE)]
     Retry(Retry),

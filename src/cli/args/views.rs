@@ -41,10 +41,10 @@ pub struct Inspect {
     /// Rows to show; 0: all, as with --json [default: 50]
     #[arg(long, value_name = "N", value_parser = values::count)]
     pub limit: Option<usize>,
-    /// Of stats: p95, max, cpu, rss, failures, name
+    /// Sort stats by p95, max, cpu, rss, failures or name
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<StatsOrder>,
-    /// Of schedules: each time within this span
+    /// List each time of schedules within this span
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = Millis::parse)]
     pub next: Option<Millis>,
     /// With dead: those that were resolved
@@ -64,7 +64,7 @@ pub struct Inspect {
     pub watch: bool,
 }
 
-/// What a list of numbers by name begins with: the largest, but for the name.
+/// The order of `inspect stats`: the largest number first, or by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StatsOrder {
     P95,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::json;
 
-use crate::cli::args::{Cancel, Change, Global, Resolve, Retry, Selection};
+use crate::cli::args::{Change, Global, Resolve, Retry, Selection, Unfinished};
 use crate::cli::definition::warn_of_differing;
 use crate::cli::error::{CliError, ExitStatus, print_error};
 use crate::cli::locate::{self, Named};
@@ -25,14 +25,17 @@ use crate::view::terminal::{Output, warn};
 use crate::view::text::status::{dependency_text, holds_back_text, limit_text, worker_trouble_text};
 
 /// Cancels pending jobs, and asks running ones to end.
-pub fn cancel(global: &Global, args: &Cancel, out: &mut Output) -> Result<ExitStatus> {
+pub fn cancel(global: &Global, args: &Unfinished, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
-    let Cancel { jobs, name, label, queue } = args;
-    if !jobs.is_empty() {
-        return Selected::by_id(&store, jobs, Named::Unfinished)?.run(&mut store, Act::Cancel, false, out);
+    if !args.jobs.is_empty() {
+        return Selected::by_id(&store, &args.jobs, Named::Unfinished)?.run(
+            &mut store,
+            Act::Cancel,
+            false,
+            out,
+        );
     }
-    let filter =
-        Filter { name: name.clone(), label: label.clone(), queue: queue.clone(), ..Filter::default() };
+    let filter = args.filter();
     let ids = store.unfinished_ids(&filter, clock::now())?;
     if ids.is_empty() && !out.quiet {
         locate::warn_of_nothing(global, &store, "unfinished job", &filter)?;
@@ -72,13 +75,11 @@ pub fn retry(global: &Global, args: &Retry, out: &mut Output) -> Result<ExitStat
 /// Changes pending jobs where they stand, or puts new ones of the present definition in their places.
 pub fn change(global: &Global, args: &Change, out: &mut Output) -> Result<ExitStatus> {
     let mut store = locate::open_to_write(global)?;
-    let Change { jobs, name, label, queue, what, dry_run } = args;
-    let selected = if jobs.is_empty() {
-        let filter =
-            Filter { name: name.clone(), label: label.clone(), queue: queue.clone(), ..Filter::default() };
-        Selected::unfinished(global, &store, &filter)?
+    let Change { which, what, dry_run } = args;
+    let selected = if which.jobs.is_empty() {
+        Selected::unfinished(global, &store, &which.filter())?
     } else {
-        Selected::by_id(&store, jobs, Named::Unfinished)?
+        Selected::by_id(&store, &which.jobs, Named::Unfinished)?
     };
     let now = clock::now();
     if what.redefine {

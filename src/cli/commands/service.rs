@@ -16,7 +16,6 @@ use crate::cli::locate;
 use crate::cli::typed_time::At;
 use crate::cli::workers::worker_statuses;
 use crate::clock;
-use crate::crontab::Account;
 use crate::place::runner;
 use crate::service::{Owner, Service, ServiceError, Step, Wanted, ways};
 use crate::store::{self, StoreFile, WorkerStatus};
@@ -60,22 +59,29 @@ fn owner(args: &Args) -> Result<Owner> {
     Ok(Owner { account, by_root })
 }
 
+fn is_caller(owner: &Owner) -> bool {
+    owner.account.name == accounts::caller().name
+}
+
 /// The database of that worker: the one that the caller would use, but for another user that user's own.
-fn database(global: &Global, owner: &Account) -> Result<StoreFile> {
+fn database(global: &Global, owner: &Owner) -> Result<StoreFile> {
     let is_named = global.db.is_some() || env::var_os("RUNNER_DB").is_some_and(|path| !path.is_empty());
-    if is_named || owner.name == accounts::caller().name {
+    if is_named || is_caller(owner) {
         return locate::store_file(global);
     }
-    let home = |name: &str| (name == "HOME").then(|| OsString::from(&owner.home));
+    let home = |name: &str| (name == "HOME").then(|| OsString::from(&owner.account.home));
     let path = store::locate(None, &home).ok_or_else(|| {
-        CliError::new(ExitStatus::NOT_FOUND, format!("{} has no home, and so no database", owner.name))
-            .hint("name one with --db PATH")
+        CliError::new(
+            ExitStatus::NOT_FOUND,
+            format!("{} has no home, and so no database", owner.account.name),
+        )
+        .hint("name one with --db PATH")
     })?;
     Ok(StoreFile::new(&path)?)
 }
 
 fn install(global: &Global, owner: &Owner, args: &ServiceInstall, out: &mut Output) -> Result<ExitStatus> {
-    let db = database(global, &owner.account)?;
+    let db = database(global, owner)?;
     let program = env::current_exe().context("the path of this program is not known")?;
     let text = |path: &Path| {
         let what = || anyhow!(CliError::new(ExitStatus::USAGE, format!("{} is no UTF-8", path.display())));
@@ -119,8 +125,7 @@ fn remove(global: &Global, owner: &Owner, dry_run: bool, out: &mut Output) -> Re
     let status = take(&steps, dry_run, out)?;
     // Nothing of systemd ends what cron has started.
     if !dry_run && !out.json {
-        for worker in own_workers(&database(global, &owner.account)?, owner)? {
-            let pid = worker.row.pid;
+        for Living { pid, .. } in living_workers(&database(global, owner)?, owner)? {
             out.remark(&format!(
                 "a worker still runs (pid {pid}); kill {pid} stops it once its jobs have ended"
             ));
@@ -131,8 +136,7 @@ fn remove(global: &Global, owner: &Owner, dry_run: bool, out: &mut Output) -> Re
 
 /// The command that shows what starts this user's worker.
 fn shown_by(owner: &Owner) -> String {
-    let is_caller = owner.account.name == accounts::caller().name;
-    runner("service", if is_caller { String::new() } else { option("--user", &owner.account.name) })
+    runner("service", if is_caller(owner) { String::new() } else { option("--user", &owner.account.name) })
 }
 
 /// Shows each step, and takes it unless this is a dry run.
@@ -216,9 +220,9 @@ fn how(service: &Service) -> String {
 
 /// Bare `runner service`: status 1 unless a worker is started here, and runs.
 fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> {
-    let db = database(global, &owner.account)?;
+    let db = database(global, owner)?;
     let installed = ways(owner).into_iter().find(Service::is_installed);
-    let since = running_since(&db, owner)?;
+    let since = living_workers(&db, owner)?.iter().map(|worker| worker.since).min();
     let trouble = installed.as_ref().and_then(Service::trouble).map(|line| safe_line(&line));
     let is_well = installed.is_some() && since.is_some();
     if out.json {
@@ -258,29 +262,25 @@ fn show(global: &Global, owner: &Owner, out: &mut Output) -> Result<ExitStatus> 
     Ok(if is_well { ExitStatus::SUCCESS } else { ExitStatus::FAILED })
 }
 
-/// When the oldest of the workers started that are alive.
-fn running_since(db: &StoreFile, owner: &Owner) -> Result<Option<Timestamp>> {
-    if owner.account.name != accounts::caller().name {
-        return Ok(running_since_by_its_owner(db, owner));
-    }
-    let workers = own_workers(db, owner)?;
-    Ok(workers.iter().map(|worker| worker.row.started_at).min())
+/// A worker that is alive.
+struct Living {
+    pid: i32,
+    since: Timestamp,
 }
 
-/// The living workers of the caller's database; none for another user's.
-fn own_workers(db: &StoreFile, owner: &Owner) -> Result<Vec<WorkerStatus>> {
+/// The living workers of this database.
+fn living_workers(db: &StoreFile, owner: &Owner) -> Result<Vec<Living>> {
+    if !is_caller(owner) {
+        return Ok(asked_of_owner(db, owner).unwrap_or_default());
+    }
     let global = Global { db: Some(db.path().to_owned()), ..Global::default() };
-    let is_own = owner.account.name == accounts::caller().name;
-    let Some(store) = (if is_own { locate::open_if_there(&global)? } else { None }) else {
-        return Ok(Vec::new());
-    };
-    let mut workers = worker_statuses(&store)?;
-    workers.retain(WorkerStatus::is_living_worker);
-    Ok(workers)
+    let Some(store) = locate::open_if_there(&global)? else { return Ok(Vec::new()) };
+    let workers = worker_statuses(&store)?.into_iter().filter(WorkerStatus::is_living_worker);
+    Ok(workers.map(|WorkerStatus { row, .. }| Living { pid: row.pid, since: row.started_at }).collect())
 }
 
 /// The same by another call of this program: root opens no database of another user, because that would leave files of root there.
-fn running_since_by_its_owner(db: &StoreFile, owner: &Owner) -> Option<Timestamp> {
+fn asked_of_owner(db: &StoreFile, owner: &Owner) -> Option<Vec<Living>> {
     let listed = Command::new(accounts::runuser()?)
         .args(["-u", &owner.account.name, "--"])
         .arg(env::current_exe().ok()?)
@@ -292,6 +292,10 @@ fn running_since_by_its_owner(db: &StoreFile, owner: &Owner) -> Option<Timestamp
     let text = String::from_utf8_lossy(&listed.stdout);
     let workers = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let alive = workers.filter(|worker| worker["alive"] == true && worker["job_id"].is_null());
-    let started = alive.filter_map(|worker| At::parse(worker["started_at"].as_str()?).ok());
-    started.map(|at| at.resolve(clock::now())).min()
+    let living = |worker: Value| {
+        let pid = i32::try_from(worker["pid"].as_i64()?).ok()?;
+        let since = At::parse(worker["started_at"].as_str()?).ok()?.resolve(clock::now());
+        Some(Living { pid, since })
+    };
+    Some(alive.filter_map(living).collect())
 }
